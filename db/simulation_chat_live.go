@@ -81,7 +81,7 @@ type chatReader struct {
 	cursor int32
 	// held are events that arrived before messages that precede them.
 	held []notify.Piece
-	// begun are the calls whose end was not announced yet.
+	// Calls whose end was not announced yet.
 	begun map[string]bool
 	// ended is the end of the chat, after it was read.
 	ended *model.ChatEnded

@@ -21,16 +21,16 @@ func argument(field *ast.Field, name string, variables map[string]any) any {
 	return field.ArgumentMap(variables)[name]
 }
 
-// arguments are a field's arguments, from its operation and the variables.
+// arguments are a field's arguments, with the values of variables.
 type arguments map[string]any
 
-// reading reads arguments. It keeps the first error.
+// reading parses arguments. It keeps the first error.
 type reading struct {
 	given arguments
 	err   error
 }
 
-// makeFilter turns a list's arguments into its filter. An error leaves them to the generated executor.
+// makeFilter turns a list's arguments into its filter. After an error, the generated executor answers.
 type makeFilter func(r *reading) pg.Filter
 
 func (m makeFilter) of(a arguments) (pg.Filter, error) {
@@ -39,10 +39,10 @@ func (m makeFilter) of(a arguments) (pg.Filter, error) {
 	return filter, r.err
 }
 
-// check keeps an error, unless there was one before.
+// check records an error, unless there was one before.
 func (r *reading) check(err error) { r.err = cmp.Or(r.err, err) }
 
-// optional returns what parse makes of an argument; nil when it is not given.
+// optional returns the parsed argument, or nil when it is not given.
 func optional[T any](r *reading, name string, parse func(given any) (T, error)) *T {
 	if r.given[name] == nil {
 		return nil
@@ -82,7 +82,7 @@ func input[T any](r *reading, name string) *T {
 	})
 }
 
-// filterOf returns the optional argument filter, which is checked.
+// filterOf returns the optional argument filter, validated.
 func filterOf[T any, P interface {
 	*T
 	Validate() error
@@ -92,10 +92,10 @@ func filterOf[T any, P interface {
 	return wanted
 }
 
-// page returns which page is wanted; it is valid.
+// page returns the validated arguments of a page.
 func (a arguments) page() (page model.PageArgs, err error) {
 	if a["last"] != nil || a["before"] != nil {
-		return page, errUnplanned // Pages back are rare, and their rows come the other way round.
+		return page, errUnplanned // backward pages are rare, and their rows come in reverse
 	}
 	r := reading{given: a}
 	page.First = model.DefaultPageSize
@@ -111,10 +111,10 @@ func (a arguments) page() (page model.PageArgs, err error) {
 func agentsThat(r *reading) pg.Filter {
 	wanted := filterOf[model.AgentFilter](r)
 	if by := text[model.AgentOrder](r, "orderBy"); by != nil && *by != model.AgentOrderCreatedAt {
-		r.check(errUnplanned) // Plans know cursors of one order.
+		r.check(errUnplanned) // plans support cursors of one order only
 	}
 	if wanted != nil && (wanted.NameContains != nil || len(wanted.Tags) > 0) {
-		r.check(errUnplanned) // A plan of Postgres for any name or tag would read all agents that have it.
+		r.check(errUnplanned) // a generic plan of Postgres would read all agents with the name or tag
 	}
 	return db.AgentsThat(wanted)
 }
@@ -140,7 +140,7 @@ func chatsOfAgent(r *reading) pg.Filter { return append(chatsThat(r), ofAgent(r)
 func documentsThat(r *reading) pg.Filter {
 	wanted := filterOf[model.DocumentFilter](r)
 	if wanted != nil && (wanted.NameContains != nil || len(wanted.Statuses) > 1) {
-		r.check(errUnplanned) // Which index is the better one depends on the values.
+		r.check(errUnplanned) // the best index depends on the values
 	}
 	return append(db.OfDataset(id(r, "datasetId")), db.DocumentsThat(wanted)...)
 }
@@ -168,7 +168,7 @@ func runsThat(r *reading) pg.Filter {
 		wanted.Statuses = *statuses
 	}
 	if r.given["agentId"] != nil || len(wanted.Statuses) > 1 {
-		r.check(errUnplanned) // How many runs an agent has decides how they are best read; statuses as for documents.
+		r.check(errUnplanned) // the best index depends on the agent's number of runs; statuses as for documents
 	}
 	r.check(wanted.Validate())
 	return db.RunsThat(wanted)

@@ -6,11 +6,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// mostGrown is how long a response may become by growing, in bytes: each time it is moved to where it has more room, it
-// is there twice, and what it leaves behind waits to be collected. A longer one is measured before it is kept.
+// mostGrown is how long a response may become by growing, in bytes. Each time it grows, it is copied and takes twice
+// the memory until the old copy is collected. The length of a longer response is measured before it is written.
 const mostGrown = 1 << 20
 
-// spend charges what was written beyond what was charged, from time to time.
+// spend charges the bytes that were written beyond the charge, from time to time.
 func (a *response) spend(dst []byte) []byte {
 	const step = 16 << 10
 	grown := a.measured + len(dst) - a.spent
@@ -30,15 +30,15 @@ func (a *response) spend(dst []byte) []byte {
 	return dst
 }
 
-// giveBack gives back what the budget was charged when somebody else answers in its place, who spends anew.
+// giveBack returns the charge to the budget when the generated executor answers, because that charges again.
 func (a *response) giveBack(err error) {
 	if a.budget != nil && !errors.Is(err, model.ErrTooLarge) {
 		_ = a.budget.Spend(-a.charged)
 	}
 }
 
-// charge charges what was read, from time to time: twice, since it is held until it is written, and then stands in the
-// response too.
+// charge charges the bytes that were read, from time to time. They count twice: in memory until they are written, and
+// in the response.
 func (a *response) charge(bytes int) error {
 	const step = 16 << 10
 	a.spent += bytes

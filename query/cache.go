@@ -9,32 +9,32 @@ import (
 	"github.com/agentgraph/agentgraph/cache"
 )
 
-// Bounds of the cached plans: the memory of all of them and of their documents, and how many plans an operation may
-// have by the values of @skip and @include.
+// Bounds of the plan cache: the memory of all plans with their documents, and the number of plans per operation for
+// different values of @skip and @include.
 const (
 	mostBytes    = 32 << 20
 	mostVariants = 8
 
-	// A parsed document takes up to 50 bytes for each byte of its text, and a plan some 500 for each value.
+	// A parsed document takes up to 50 bytes for each byte of its text, and a plan some 500 bytes for each value.
 	bytesPerPlanned = 1_000
 	bytesPerByte    = 50
 	bytesPerValue   = 500
 )
 
-// plans caches plans by their operations, which are compared by address because documents are cached, too.
+// plans caches plans by their operations. It compares operations by address, because documents are cached, too.
 type plans struct {
 	*cache.Cache[*ast.OperationDefinition, *planned]
 }
 
-// planned is what the cache knows of an operation.
+// planned is the cache entry of an operation.
 type planned struct {
-	// conditions are the variables that @skip and @include read.
+	// conditions are the variables of @skip and @include.
 	conditions []string
 	// text is the length of the document.
 	text int
 
 	mu sync.Mutex
-	// variants are the operation's plans by the values of the conditions; nil where there is no plan.
+	// variants are the operation's plans by the values of the conditions, nil for no plan.
 	variants map[uint64]*plan
 }
 
@@ -55,7 +55,7 @@ func (k *planned) size() int {
 	return bytes
 }
 
-// of returns the plan of the operation with its variables; nil when it has none.
+// of returns the plan of the operation with its variables, or nil when there is none.
 func (p plans) of(operation *graphql.OperationContext, t *Table) *plan {
 	known, _ := p.Load(operation.Operation, func(*ast.OperationDefinition) (*planned, error) {
 		return &planned{conditions: conditionsOf(operation), text: len(operation.RawQuery), variants: map[uint64]*plan{}}, nil
@@ -68,7 +68,7 @@ func (p plans) of(operation *graphql.OperationContext, t *Table) *plan {
 	if ok || full || !countable {
 		return found
 	}
-	// Concurrent requests may compile the same plan. All of these plans are equal.
+	// Concurrent requests may compile the same plan. The results are equal.
 	made := compile(operation, t)
 	known.mu.Lock()
 	known.variants[variant] = made
@@ -77,7 +77,8 @@ func (p plans) of(operation *graphql.OperationContext, t *Table) *plan {
 	return made
 }
 
-// variant tells the values of the conditions apart; false when there are too many of them, or one has no value.
+// variant encodes the values of the conditions. It returns false when there are too many conditions, or one has no
+// value.
 func (k *planned) variant(variables map[string]any) (uint64, bool) {
 	if len(k.conditions) > 64 {
 		return 0, false
@@ -95,7 +96,7 @@ func (k *planned) variant(variables map[string]any) (uint64, bool) {
 	return variant, true
 }
 
-// conditionsOf returns the variables that @skip and @include read, each once.
+// conditionsOf returns the distinct variables of @skip and @include.
 func conditionsOf(operation *graphql.OperationContext) []string {
 	var names []string
 	seen, visited := map[string]bool{}, map[string]bool{}

@@ -10,8 +10,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// columnsOf returns the columns that the field being resolved selects of the rows it leads to, sorted; none stands for
-// all of them.
+// columnsOf returns the sorted columns that the field being resolved selects from its rows. An empty result stands
+// for all columns.
 func (t *Table) columnsOf(ctx context.Context) []string {
 	operation, field := graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field
 	typeName := field.Definition.Type.Name()
@@ -35,7 +35,7 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 	for _, kind := range kinds[typeName] {
 		types = append(types, kind)
 	}
-	columns := []string{"id"} // which is read in any case, and says that not all are wanted
+	columns := []string{"id"} // it is always read, and distinguishes this from all columns
 	for _, of := range types {
 		for _, set := range selections {
 			for _, selected := range graphql.CollectFields(operation, set, t.satisfies[of]) {
@@ -54,8 +54,8 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 	return slices.Compact(columns)
 }
 
-// needed returns the columns that a field needs; false when they are not known. Looking up a struct's field by name is
-// slow, so NewTable does this once for each.
+// needed returns the columns that a field needs, or false when they are unknown. Looking up a struct's field by name
+// is slow, so NewTable calls this once per field.
 func (t *Table) needed(of, field string) ([]string, bool) {
 	name := of + "." + field
 	if columns, known := t.needs[name]; known {

@@ -14,10 +14,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Bounds of a planned operation: values that it selects, and statements that it sends.
+// Bounds of a planned operation: the values that it selects, and the statements that it sends.
 const (
 	mostValues = 2_000
-	mostReads  = pg.MostReads / 2 // each may count its rows as well
+	mostReads  = pg.MostReads / 2 // each may also count its rows
 )
 
 type compiler struct {
@@ -26,7 +26,7 @@ type compiler struct {
 	plan      *plan
 }
 
-// compile returns the plan of an operation; nil when none of its fields is planned.
+// compile returns the plan of an operation, or nil when none of its fields can be planned.
 func compile(operation *graphql.OperationContext, t *Table) *plan {
 	c := &compiler{operation: operation, table: t, plan: &plan{store: t.store}}
 	for i, field := range c.fields("Query", operation.Operation.SelectionSet) {
@@ -51,7 +51,7 @@ func compile(operation *graphql.OperationContext, t *Table) *plan {
 		switch r.relation.shape {
 		case toPage:
 			if len(r.columns) == 0 {
-				r.column("id") // without any, all would be read
+				r.column("id") // without a column, all would be read
 			}
 		case toOne:
 			r.column("id")
@@ -64,7 +64,7 @@ func compile(operation *graphql.OperationContext, t *Table) *plan {
 	return c.plan
 }
 
-// fix reads a page's arguments now, where they do not depend on variables.
+// fix parses a page's arguments at compile time if they do not depend on variables.
 func (r *read) fix() {
 	if r.field == nil || r.argument != "" ||
 		slices.ContainsFunc(r.field.Arguments, func(a *ast.Argument) bool { return readsVariable(a.Value) }) {
@@ -83,7 +83,7 @@ func readsVariable(value *ast.Value) bool {
 
 func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedField {
 	if c.plan.selected > mostValues {
-		return nil // There is no plan any more.
+		return nil // there is no plan any more
 	}
 	fields := graphql.CollectFields(c.operation, set, c.table.satisfies[of])
 	c.plan.selected += len(fields)
@@ -111,7 +111,7 @@ func literal[W writer](text string) W {
 	return func(_ *response, dst []byte, _ int) []byte { return append(dst, text...) }
 }
 
-// root returns how a field of Query is written.
+// root returns the writer of a field of Query.
 func (c *compiler) root(field graphql.CollectedField) writeKey {
 	if field.Name == "__typename" {
 		return literal[writeKey](`"Query"`)
@@ -137,14 +137,14 @@ func (c *compiler) root(field graphql.CollectedField) writeKey {
 	return c.leads(r.relation, r, field)
 }
 
-// sameArguments reports whether two fields are given the same, as far as their texts show: then they read the same.
+// sameArguments reports whether the arguments of two fields have the same texts, so that both read the same.
 func sameArguments(a, b *ast.Field) bool {
 	return slices.EqualFunc(a.Arguments, b.Arguments, func(a, b *ast.Argument) bool {
 		return a.Name == b.Name && a.Value.String() == b.Value.String()
 	})
 }
 
-// sameList reports whether two fields are given the same but for the page of the list.
+// sameList reports whether the arguments of two fields have the same texts, except those of the page.
 func sameList(a, b *ast.Field) bool {
 	texts := func(f *ast.Field) map[string]string {
 		texts := map[string]string{}
@@ -223,7 +223,7 @@ func list(read int, write writeRow) writeKey {
 	}
 }
 
-// part returns how to write a field that wants one column of a row.
+// part returns the writer of a field that selects one column of a row.
 func (c *compiler) part(of *ast.Type, rel *relation, r *read) writeRow {
 	return c.value(c.column(of, c.table.member(rel.row(), rel.value).Type, nil), r, rel.value)
 }
@@ -242,7 +242,7 @@ func (c *compiler) value(write writeValue, r *read, column string) writeRow {
 	}
 }
 
-// object returns how a row of the read is written as an object of the type; nil when it is not planned.
+// object returns the writer of a read's row as an object of the type, or nil when it cannot be planned.
 func (c *compiler) object(of string, r *read, set ast.SelectionSet) writeRow {
 	names, isInterface := kinds[of]
 	if !isInterface {
@@ -264,12 +264,13 @@ func (c *compiler) object(of string, r *read, set ast.SelectionSet) writeRow {
 	}
 }
 
-// objectOf is object for one type. kind is the value of its rows' column kind, empty for a type without one.
+// objectOf is object for one type. kind is the value of the column kind, empty for a type without kinds.
 func (c *compiler) objectOf(of string, r *read, set ast.SelectionSet, kind string) writeRow {
 	return object(c, of, set, func(field graphql.CollectedField) writeRow { return c.field(of, r, field, kind) })
 }
 
-// object returns how an object of the type is written, whose fields are; nil when one of them is not planned.
+// object returns the writer of an object with the fields that write returns, or nil when one of them cannot be
+// planned.
 func object[W writer](c *compiler, of string, set ast.SelectionSet, write func(graphql.CollectedField) W) W {
 	fields := c.fields(of, set)
 	outputs := make([]output[W], len(fields))
@@ -287,7 +288,7 @@ func object[W writer](c *compiler, of string, set ast.SelectionSet, write func(g
 	return func(a *response, dst []byte, of int) []byte {
 		dst = append(dst, '{')
 		for i := range outputs {
-			// Aliases may repeat a field at will, so count each before going on.
+			// Aliases may repeat a field without limit, so charge each value before continuing.
 			if dst = a.spend(outputs[i].write(a, append(dst, outputs[i].head...), of)); a.isLeft {
 				return dst
 			}
@@ -296,7 +297,7 @@ func object[W writer](c *compiler, of string, set ast.SelectionSet, write func(g
 	}
 }
 
-// field returns how a field of a row is written; nil when it is not planned.
+// field returns the writer of a row's field, or nil when it cannot be planned.
 func (c *compiler) field(of string, r *read, field graphql.CollectedField, kind string) writeRow {
 	row := reflect.TypeOf(rowTypes[of])
 	if row == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// connection returns how a page is written; nil when something of it is not planned.
+// connection returns the writer of a page, or nil when a part of it cannot be planned.
 func (c *compiler) connection(of *ast.Type, r *read, field graphql.CollectedField) writeKey {
 	return object(c, of.Name(), field.Selections, func(field graphql.CollectedField) writeKey {
 		var row writeRow
@@ -31,8 +31,8 @@ func (c *compiler) connection(of *ast.Type, r *read, field graphql.CollectedFiel
 	})
 }
 
-// counted is the read that counts the list of r: several pages of a list are counted once. Lists of rows of several
-// kinds are left alone, as the keys of their reads may differ.
+// counted returns the read that counts the list of r, so that several pages of a list are counted once. Lists with
+// rows of several kinds are excluded, because the keys of their reads may differ.
 func (c *compiler) counted(r *read) *read {
 	for _, known := range c.plan.reads {
 		if known.relation == r.relation && known.parent == r.parent && known.from == r.from && known.kinds == nil &&
@@ -43,7 +43,7 @@ func (c *compiler) counted(r *read) *read {
 	return r
 }
 
-// total writes how many rows the list of a key has.
+// total writes the number of rows in the list of a key.
 func total(r *read) writeKey {
 	r.wantsTotal = true
 	return func(a *response, dst []byte, key int) []byte {
@@ -51,7 +51,7 @@ func total(r *read) writeKey {
 	}
 }
 
-// nodes writes the rows of a page, without the one that may only tell that another page follows.
+// nodes writes the rows of a page, without the extra row that shows whether another page follows.
 func nodes(read int, write writeRow) writeKey {
 	return func(a *response, dst []byte, key int) []byte {
 		dst = append(dst, '[')
@@ -108,7 +108,7 @@ func (c *compiler) pageInfo(r *read, set ast.SelectionSet) writeKey {
 	})
 }
 
-// cursorOf writes the place of one of a page's rows, null where it has none.
+// cursorOf writes the cursor of a row of the page, or null where there is no row.
 func cursorOf(r *read, row func(*found, int) int) writeKey {
 	write := cursor(r)
 	return func(a *response, dst []byte, key int) []byte {

@@ -29,7 +29,7 @@ func (c *compiler) follow(rel *relation, from *read, field graphql.CollectedFiel
 	}
 }
 
-// child returns the read of a relation from the rows of another one: fields that lead to the same rows share it.
+// child returns the read of a relation from the rows of another read. Fields that lead to the same rows share it.
 func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 	child := &read{relation: rel, parent: from, from: from.column(rel.column)}
 	if from.host != nil {
@@ -55,12 +55,12 @@ func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 	return c.add(child)
 }
 
-// isOneRow reports whether the read finds at most one row, by a key that it need not wait for.
+// isOneRow reports whether the read finds at most one row, by a key that is known without waiting.
 func (r *read) isOneRow() bool {
 	return r.relation.shape == toOne && (r.argument != "" || r.isFound)
 }
 
-// keyIn is the key in a column of the read's one row.
+// keyIn returns the key in a column of the read's only row.
 func (c *compiler) keyIn(r *read, column string) pg.Key {
 	if column == "id" {
 		return r.key
@@ -76,7 +76,7 @@ func (c *compiler) keyIn(r *read, column string) pg.Key {
 	return c.table.store.Found(r.relation.rows, r.key, column, join)
 }
 
-// isOfKinds reports whether the rows of a read are of several types.
+// isOfKinds reports whether the rows of a read have several types.
 func isOfKinds(r *read) bool {
 	return r.relation.row() == reflect.TypeFor[model.AgentTestRow]()
 }

@@ -11,16 +11,17 @@ import (
 type found struct {
 	rows rows
 	part pg.Part
-	// keys are what the rows are read by.
+	// keys are the keys that the rows are read by.
 	keys []string
-	// isKeyed: the keys are known. isSent: the statement is under way. isRead: the rows have arrived.
+	// isKeyed is set when the keys are known, isSent when the statement was sent, isRead when the rows have arrived.
 	isKeyed, isSent, isRead bool
 	places                  map[string]int32
-	// ofParent has the place among the keys for each row of the parent, -1 for none. It is empty where they are the same.
+	// ofParent is the index of the key for each row of the parent, -1 for none. It is empty where the indexes are the
+	// same.
 	ofParent []int32
-	// heads and tails are the first and the last row of each key, -1 for none, and counts how many there are.
+	// heads and tails are the first and the last row of each key, -1 for none. counts are the numbers of rows.
 	heads, tails, counts []int32
-	// others links each row to the next one of its key, -1 after the last; keyed is the key of each row.
+	// others links each row to the next one of its key, -1 after the last. keyed is the key of each row.
 	others, keyed []int32
 	totals        []int64
 }
@@ -49,7 +50,7 @@ func (f *found) last(key int) int {
 	return row
 }
 
-// isNext reports whether a row is none of its page, but tells that another page follows.
+// isNext reports whether a row is outside its page, and only shows that another page follows.
 func (f *found) isNext(row int) bool {
 	key := f.keyed[row]
 	return f.part.AndNext && f.hasNext(int(key)) && f.tails[key] == int32(row)
@@ -64,7 +65,7 @@ func (f *found) total(key int) int64 {
 	return f.totals[key]
 }
 
-// keyOf returns the key that a row of the parent leads to, -1 for none.
+// keyOf returns the index of the key that a row of the parent leads to, -1 for none.
 func (f *found) keyOf(a *response, r *read, row int) int {
 	switch parent := &a.found[r.parent.index]; {
 	case r.shares:
@@ -77,7 +78,7 @@ func (f *found) keyOf(a *response, r *read, row int) int {
 	return int(f.ofParent[row])
 }
 
-// open makes room for the rows of the keys.
+// open allocates space for the rows of the keys.
 func (f *found) open(r *read) {
 	keys := max(len(f.keys), 1)
 	for range keys {
@@ -87,7 +88,7 @@ func (f *found) open(r *read) {
 		}
 	}
 	if r.relation.shape == toPage || r.relation.shape == toTotal || len(f.keys) <= 1 {
-		return // Their rows tell the place of their key, or there is no other.
+		return // their rows contain the index of their key, or there is only one key
 	}
 	if f.places == nil {
 		f.places = make(map[string]int32, keys)
@@ -99,7 +100,7 @@ func (f *found) open(r *read) {
 	}
 }
 
-// collect takes the distinct keys from the rows of the parent.
+// collect collects the distinct keys from the rows of the parent.
 func (f *found) collect(r *read, parent *found) {
 	f.isKeyed = true
 	if f.places == nil {
@@ -114,7 +115,7 @@ func (f *found) collect(r *read, parent *found) {
 		place, known := f.places[string(value)]
 		if !known {
 			place = int32(len(f.keys))
-			// The values stay in place until the response is written.
+			// The values do not move until the response is written.
 			key := unsafe.String(unsafe.SliceData(value), len(value))
 			f.places[key] = place
 			f.keys = append(f.keys, key)
@@ -126,7 +127,7 @@ func (f *found) collect(r *read, parent *found) {
 func (a *response) take(f *found, r *read, values [][]byte) error {
 	key := int32(0)
 	switch {
-	case len(f.keys) <= 1: // There is no other.
+	case len(f.keys) <= 1: // there is no other
 	case r.relation.shape == toPage:
 		key, values = int32(integerOf(values[0]))-1, values[1:]
 	default:
@@ -162,7 +163,7 @@ func (a *response) take(f *found, r *read, values [][]byte) error {
 	return nil
 }
 
-// bind reads the operation's arguments.
+// bind parses the operation's arguments.
 func (f *found) bind(r *read, variables map[string]any) error {
 	if r.field == nil {
 		return nil

@@ -10,11 +10,11 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 )
 
-// mostJoins bounds the rows that a statement joins to its own.
+// mostJoins bounds the rows that one statement joins to its own.
 const mostJoins = 6
 
-// joins reports whether what a relation leads to is read with the rows that lead there: where that is one row with
-// nothing long in it, so that it may be sent once for each of them, or where there is only one of them.
+// joins reports whether a relation is read by a join. That requires a single target row per row, with short values
+// because they are repeated, or a read with only one row.
 func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField) bool {
 	target := field.Definition.Type.Name()
 	if rel.shape != toOne || from.host != nil || len(from.joins) >= mostJoins || len(kinds[target]) > 0 {
@@ -42,8 +42,7 @@ func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField
 	return true
 }
 
-// isShort reports whether the values of a field of a row take little room: numbers, times, ids, names and values of
-// enums.
+// isShort reports whether the values of a field are short: numbers, times, ids, names and enum values.
 func isShort(member reflect.StructField) bool {
 	of := member.Type
 	if of.Kind() == reflect.Pointer {
@@ -60,7 +59,7 @@ func isShort(member reflect.StructField) bool {
 		strings.HasSuffix(member.Name, "Name")
 }
 
-// joined returns how the one row that a relation leads to is written, which is read with the rows that lead there.
+// joined returns the writer of a relation's single row, which is read by a join.
 func (c *compiler) joined(rel *relation, from *read, field graphql.CollectedField) writeRow {
 	of := field.Definition.Type
 	key := from.column(rel.column)
@@ -87,8 +86,7 @@ func (c *compiler) joined(rel *relation, from *read, field graphql.CollectedFiel
 	}
 }
 
-// join returns the rows that a relation leads to as part of the read's own; fields that lead to the same ones share
-// them.
+// join adds the rows of a relation to the read's own statement. Fields that lead to the same rows share them.
 func (r *read) join(rel *relation) *read {
 	for _, known := range r.joins {
 		if known.Rows == rel.rows && known.Column == rel.column {

@@ -2,7 +2,7 @@ package query
 
 import "bytes"
 
-// The functions here read JSON that Postgres has stored, which is valid.
+// The functions here parse JSON from Postgres, which is valid.
 
 func skipSpace(src []byte, at int) int {
 	for at < len(src) && (src[at] == ' ' || src[at] == '\n' || src[at] == '\t' || src[at] == '\r') {
@@ -11,7 +11,7 @@ func skipSpace(src []byte, at int) int {
 	return at
 }
 
-// skipString returns the place after the string whose first quote is at the place.
+// skipString returns the index after the string whose opening quote is at the index.
 func skipString(src []byte, at int) int {
 	for at++; at < len(src); {
 		end := bytes.IndexByte(src[at:], '"')
@@ -31,7 +31,7 @@ func skipString(src []byte, at int) int {
 	return len(src)
 }
 
-// skipValue returns the place after the value that begins at the place.
+// skipValue returns the index after the value that starts at the index.
 func skipValue(src []byte, at int) int {
 	switch src[at] {
 	case '"':
@@ -65,15 +65,15 @@ func skipValue(src []byte, at int) int {
 	return at
 }
 
-// reader walks through the members of an object or the elements of an array.
+// reader iterates over the members of an object or the elements of an array.
 type reader struct {
 	src []byte
 	at  int
-	// name is the member's name as it is written, without quotes.
+	// name is the raw name of the member, without quotes.
 	name, value []byte
 }
 
-// open starts reading src, and reports whether it begins with the bracket.
+// open starts reading src, and reports whether it starts with the bracket.
 func (r *reader) open(src []byte, bracket byte) bool {
 	r.src, r.at = src, skipSpace(src, 0)
 	if r.at >= len(src) || src[r.at] != bracket {
@@ -83,19 +83,19 @@ func (r *reader) open(src []byte, bracket byte) bool {
 	return true
 }
 
-// member moves to the next member of an object; false at its end.
+// member moves to the next member of an object, and returns false at its end.
 func (r *reader) member() bool {
 	if r.at >= len(r.src) || r.src[r.at] != '"' {
 		return false
 	}
 	end := skipString(r.src, r.at)
 	r.name = r.src[r.at+1 : end-1]
-	r.at = skipSpace(r.src, skipSpace(r.src, end)+1) // behind the colon
+	r.at = skipSpace(r.src, skipSpace(r.src, end)+1) // after the colon
 	r.take()
 	return true
 }
 
-// element moves to the next element of an array; false at its end.
+// element moves to the next element of an array, and returns false at its end.
 func (r *reader) element() bool {
 	if r.at >= len(r.src) || r.src[r.at] == ']' {
 		return false

@@ -17,9 +17,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Loading is the gqlgen extension through which resolvers read the table by dataloaders: one statement for each level
-// and relation of an operation, however many rows there are. The loaders are fresh for each response, such as one event
-// of a subscription, and for each field of a mutation, which must see what the field before it wrote.
+// Loading is the gqlgen extension through which resolvers read rows by dataloaders: one statement for each level and
+// relation of an operation, however many rows there are. Each response has fresh loaders, and so does each event of a
+// subscription. Each field of a mutation has them too, because it must see the writes of the previous field.
 type Loading struct{ *Table }
 
 // ExtensionName names the extension.
@@ -28,12 +28,12 @@ func (Loading) ExtensionName() string { return "Loading" }
 // Validate accepts every schema.
 func (Loading) Validate(graphql.ExecutableSchema) error { return nil }
 
-// InterceptResponse begins a response with fresh loaders.
+// InterceptResponse starts a response with fresh loaders.
 func (l Loading) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	return next(l.begin(ctx))
 }
 
-// InterceptRootField begins each field of a mutation with fresh loaders.
+// InterceptRootField starts each field of a mutation with fresh loaders.
 func (l Loading) InterceptRootField(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
 	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
 		ctx = l.begin(ctx)
@@ -56,20 +56,20 @@ func loadersOf(ctx context.Context) *loaders { return ctx.Value(loadersKey{}).(*
 
 type loaders struct {
 	table *Table
-	// ctx is the response's, not that of the field that happens to ask first.
+	// ctx is the context of the response, not of the field that happens to load first.
 	ctx   context.Context
 	mu    sync.Mutex
 	known map[loaderKey]any
 }
 
-// tenant is the caller's company; without a principal, one that holds nothing.
+// tenant returns the caller's company. Without a principal, it returns one without rows.
 func (l *loaders) tenant() *db.Tenant {
 	principal, _ := model.PrincipalOf(l.ctx)
 	return l.table.store.Tenant(principal.CompanyID)
 }
 
-// loaderKey identifies a loader: what it reads, with which columns and which window of a page, and for which rows.
-// These are a batch, or a row that was read alone.
+// loaderKey identifies a loader: what it reads, its columns and page window, and the rows that it reads for. These
+// are a batch, or a row that was read alone.
 type loaderKey struct {
 	rows    any
 	what    any
@@ -83,13 +83,13 @@ func windowOf(args model.PageArgs, filter pg.Filter) string {
 	return fmt.Sprintf("%s %q", page, filter.Values())
 }
 
-// readKeys reads what all keys lead to, and returns how to find what one of them leads to.
+// readKeys reads the rows of all keys, and returns a function that finds the rows of one key.
 type readKeys[V any] func(keys []string) (finder[V], error)
 
 type finder[V any] func(key string) (V, error)
 
-// loaderOf returns the loader of the key. A new one reads as soon as it has as many keys as it is given, and is given
-// these at once. So nobody waits for other keys, and the number of statements does not depend on timing.
+// loaderOf returns the loader of the key. A new loader gets all its keys at once and reads as soon as it has them.
+// Therefore it never waits for other keys, and the number of statements does not depend on timing.
 func loaderOf[V any](l *loaders, of loaderKey, keys func() []string, read readKeys[V]) *dataloader.Loader[string, V] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +114,8 @@ func loaderOf[V any](l *loaders, of loaderKey, keys func() []string, read readKe
 	return loader
 }
 
-// load returns what hangs on the row. The first row of a batch that asks has it loaded for all of them.
+// load returns the dependent value of the row. The first call for a row of a batch loads it for all rows of the
+// batch.
 func load[V any](l *loaders, row any, of loaderKey, keyOf func(row any) string, read readKeys[V]) (V, error) {
 	key := keyOf(row)
 	if key == "" {
@@ -142,7 +143,7 @@ func keysOf(rows []any, keyOf func(any) string) []string {
 	return keys
 }
 
-// field returns the relation of the field that is being resolved, and the columns that its selection needs.
+// field returns the relation of the field being resolved, and the columns that its selection needs.
 func (l *loaders) field(ctx context.Context) (*relation, []string) {
 	field := graphql.GetFieldContext(ctx)
 	r := l.table.relations[field.Object+"."+field.Field.Name]
@@ -150,12 +151,12 @@ func (l *loaders) field(ctx context.Context) (*relation, []string) {
 		return r, []string{r.reading}
 	}
 	if r.value != "" || r.isWhole {
-		return r, nil // Several fields share it: all of them find what one statement read with all its columns.
+		return r, nil // several fields share it, so one statement reads all columns
 	}
 	return r, l.table.columnsOf(ctx)
 }
 
-// One returns the row that the field being resolved leads to from the row; R's zero value where it leads nowhere, and
+// One returns the row that the field being resolved leads to. It returns R's zero value where there is none, and
 // NOT_FOUND where the row is missing.
 func One[R any](ctx context.Context, row any) (R, error) {
 	l := loadersOf(ctx)
@@ -177,7 +178,7 @@ func One[R any](ctx context.Context, row any) (R, error) {
 	})
 }
 
-// Many returns the rows that the field being resolved leads to from the row, in their order.
+// Many returns the rows that the field being resolved leads to, in order.
 func Many[R any](ctx context.Context, row any) ([]R, error) {
 	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
@@ -189,7 +190,7 @@ func Many[R any](ctx context.Context, row any) ([]R, error) {
 	})
 }
 
-// First returns the only row that the field being resolved leads to from the row; R's zero value where there is none.
+// First returns the only row that the field being resolved leads to, or R's zero value where there is none.
 func First[R any](ctx context.Context, row any) (R, error) {
 	rows, err := Many[R](ctx, row)
 	var none R
@@ -207,8 +208,8 @@ func byParent[R any](rows []model.Row) map[string][]R {
 	return byParent
 }
 
-// Page returns the page of rows that the field being resolved leads to from the row. All lists of the row's batch are
-// counted as soon as one is asked for its total.
+// Page returns the page of rows that the field being resolved leads to. When the total of one list is requested, all
+// lists of the row's batch are counted.
 func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filter pg.Filter) (*model.Page[R], error) {
 	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
@@ -228,7 +229,7 @@ func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filte
 	})
 }
 
-// Total returns how many rows the field being resolved leads to from the row.
+// Total returns the number of rows that the field being resolved leads to.
 func Total(ctx context.Context, row any) (int32, error) {
 	l := loadersOf(ctx)
 	r, _ := l.field(ctx)
@@ -238,8 +239,8 @@ func Total(ctx context.Context, row any) (int32, error) {
 	})
 }
 
-// Value returns what is read of the row under its name, by the row's id; V's zero value where there is none. Fields
-// that name the same thing share what was read.
+// Value returns the value that is read for the row under the name, by the row's id, or V's zero value where there is
+// none. Fields that use the same name share the result.
 func Value[V any](
 	ctx context.Context, row model.Node, name string, read func(ctx context.Context, t *db.Tenant, ids []string) (
 		map[string]V, error),
@@ -251,7 +252,7 @@ func Value[V any](
 	})
 }
 
-// Of makes a method of a Tenant what Value reads with.
+// Of turns a method of a Tenant into the function that Value reads with.
 func Of[V any](method func(*db.Tenant, context.Context, []string) (V, error)) func(context.Context, *db.Tenant,
 	[]string) (V, error) {
 	return func(ctx context.Context, t *db.Tenant, ids []string) (V, error) { return method(t, ctx, ids) }
@@ -259,8 +260,8 @@ func Of[V any](method func(*db.Tenant, context.Context, []string) (V, error)) fu
 
 func idOf(row any) string { return row.(model.Node).Cursor().ID }
 
-// ByID returns the row with the id that the field being resolved names, or NOT_FOUND. Fields that name the same row
-// share it, and so what hangs on it is read once for all of them.
+// ByID returns the row whose id the field being resolved names, or NOT_FOUND. Fields that name the same row share it,
+// so its dependent rows are read once for all of them.
 func ByID[R any](ctx context.Context, id string) (R, error) {
 	l := loadersOf(ctx)
 	rows, columns := l.table.roots[graphql.GetFieldContext(ctx).Field.Name].rows, l.table.columnsOf(ctx)
@@ -278,11 +279,11 @@ func ByID[R any](ctx context.Context, id string) (R, error) {
 	}).Load(l.ctx, id)()
 }
 
-// Columns returns the columns that the selection of the field being resolved needs of the rows that it leads to, a page
-// of them or one; none stands for all.
+// Columns returns the columns that the selection of the field being resolved needs from its rows. An empty result
+// stands for all columns.
 func Columns(ctx context.Context) []string { return loadersOf(ctx).table.columnsOf(ctx) }
 
-// keyOf is the key that a row leads to by the relation; empty for none.
+// keyOf returns the key that a row leads to by the relation, empty for none.
 func (r *relation) keyOf(row any) string {
 	if r.key != nil {
 		return r.key(row)

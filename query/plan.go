@@ -11,31 +11,31 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// plan says how to answer an operation: what to read, and how to write the response from it. It never changes, so any
+// plan is how to answer an operation: what to read, and how to write the response from it. It is immutable, so any
 // number of requests share it.
 type plan struct {
 	store *db.Store
 	// reads are ordered: each comes after its parent.
 	reads []*read
-	// fields are those of Query; nothing writes those that the generated executor answers, which are the rest.
+	// fields are the fields of Query. Those of rest have no writer, because the generated executor answers them.
 	fields []output[writeKey]
 	rest   ast.SelectionSet
 	needs  []need
 	// selected counts the values that the operation selects.
 	selected int
-	// alone is how often it is still to read on a connection of its own.
+	// alone is how many more runs read on a connection of their own.
 	alone atomic.Int32
-	// failing logs, once, that Postgres does not run it.
+	// failing logs only once that Postgres rejects the plan.
 	failing sync.Once
 }
 
-// need is what @requires asks of the caller.
+// need is the requirement of @requires.
 type need struct {
 	scope   model.APIKeyScope
 	keyOnly bool
 }
 
-// permits reports whether the caller may have every field. If not, the generated executor says so.
+// permits reports whether the caller may read every field. If not, the generated executor returns the error.
 func (p *plan) permits(principal model.Principal) bool {
 	for _, n := range p.needs {
 		if !principal.Can(n.scope) || n.keyOnly && principal.IsToken() {
@@ -45,62 +45,63 @@ func (p *plan) permits(principal model.Principal) bool {
 	return true
 }
 
-// output is a field of an object, with what is before its value.
+// output is a field of an object, with the text before its value.
 type output[W any] struct {
 	head  string
 	write W
 }
 
-// writeRow writes what a field is for a row of the read that it was made for.
+// writeRow writes the value of a field for a row of its read.
 type writeRow func(a *response, dst []byte, row int) []byte
 
-// writeKey writes what a key of the read that it was made for leads to; -1 is the key of nothing.
+// writeKey writes the value for a key of its read. -1 stands for no key.
 type writeKey func(a *response, dst []byte, key int) []byte
 
-// read is a statement of a plan: rows that hang on the rows of another one, or on the operation's arguments.
+// read is a statement of a plan. It reads rows that depend on the rows of another read, or on the operation's
+// arguments.
 type read struct {
 	index    int
 	relation *relation
-	// parent is the read whose rows lead here, by the value of the column from; nil for a field of Query.
+	// parent is the read whose rows lead here, by the value of the column from. Nil for a field of Query.
 	parent *read
 	from   int
-	// shares says that its keys are those of its parent, whose rows are read by their own ids.
+	// shares is set if its keys are those of its parent, whose rows are read by their own ids.
 	shares bool
-	// key is where the statement of one key has it, and isFound that this is not in the Read: it is asked for together
-	// with the one row of its parent that has the key.
+	// key is the expression for a single key. isFound is set if the statement looks the key up itself, in the single
+	// row of its parent, and is sent together with the parent's.
 	key     pg.Key
 	isFound bool
-	// kinds are the kinds of the parent's rows that lead here, whose column is kind; all of them when nil.
+	// kinds are the kinds of the parent's rows that lead here, by the column kind. Nil for all of them.
 	kinds map[string]bool
 	kind  int
-	// field has the arguments of a page, or of a field of Query.
+	// field has the arguments of the page, or of the field of Query.
 	field *ast.Field
-	// fixed is the page where the arguments do not depend on variables.
+	// fixed is the page if its arguments do not depend on variables.
 	fixed *pg.Part
-	// argument has the key of a field of Query; empty for a list of the company.
+	// argument is the name of the argument with the key, for a field of Query. Empty for a list of the company.
 	argument string
 	// mustExist leaves the operation to the generated executor when no row has the key.
 	mustExist bool
 	columns   []string
-	// joins are rows that are read with these, each of them the one that a row leads to.
+	// joins are rows that the same statement reads by joins.
 	joins []pg.Join
-	// host is the read whose statement reads these rows, as alias; nil for a read with a statement of its own.
+	// host is the read whose statement joins these rows, as alias. Nil for a read with a statement of its own.
 	host  *read
 	alias string
-	// wantsRows asks for the rows of a page, wantsNext for whether another page follows, and wantsTotal for the number of
-	// all rows of the list.
+	// wantsRows reads the rows of a page, wantsNext whether another page follows, and wantsTotal the number of all
+	// rows.
 	wantsRows, wantsNext, wantsTotal bool
-	// statements read the rows of one key, and of several.
+	// statements read the rows of one key, and of several keys.
 	statements [2]pg.Statement
 
 	mu    sync.Mutex
 	pages map[pg.Shape]pageStatements
 }
 
-// pageStatements read a page, and count all rows, of one list, and of those of several parents.
+// pageStatements read a page and count all rows, for one list and for the lists of several parents.
 type pageStatements struct{ rows, totals [2]pg.Statement }
 
-// The places of statements.
+// Indexes of statements.
 const (
 	ofOne     = 0
 	ofSeveral = 1
@@ -109,13 +110,13 @@ const (
 // mostShapes bounds the statements that a read keeps.
 const mostShapes = 32
 
-// column returns the place of a column in the read's rows, and adds it when it is missing.
+// column returns the index of a column in the read's rows, and adds the column when it is missing.
 func (r *read) column(name string) int {
 	if r.host != nil {
 		return r.host.column(r.alias + "." + name)
 	}
 	if len(r.columns) == 0 && r.relation.shape == toOne {
-		r.columns = append(r.columns, "id") // rows that are read by their own ids begin with them
+		r.columns = append(r.columns, "id") // rows that are read by their own ids start with them
 	}
 	for i, known := range r.columns {
 		if known == name {

@@ -1,6 +1,7 @@
-// Package query answers queries by plans. A plan is compiled once for an operation. It knows which statements read what
-// the operation selects, sends those whose keys are known together, and writes the JSON of the response straight from
-// Postgres's values. The generated executor does what a plan cannot, and gives every response that would hold an error.
+// Package query answers GraphQL queries by precompiled plans. A plan contains the statements that read everything an
+// operation selects. It sends statements whose keys are known together, and writes the JSON response directly from
+// Postgres's values. The generated executor answers everything that plans do not support, and every response with an
+// error.
 package query
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Schema answers queries by plans where it can, and through the schema that it wraps otherwise. Both ways give the same
+// Schema answers queries by plans where it can, and otherwise through the schema that it wraps. Both produce the same
 // bytes.
 type Schema struct {
 	graphql.ExecutableSchema
@@ -28,11 +29,11 @@ func (t *Table) Plan(schema graphql.ExecutableSchema) *Schema {
 	return &Schema{ExecutableSchema: schema, table: t, plans: newPlans()}
 }
 
-// Exec returns what answers the operation of the context.
+// Exec returns the response handler for the operation of the context.
 func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	operation := graphql.GetOperationContext(ctx)
 	principal, known := model.PrincipalOf(ctx)
-	// What is within a caller's reach is for resolvers to tell.
+	// Resolvers check a restricted caller's reach.
 	if operation.Operation.Operation != ast.Query || !known || principal.Reach != nil {
 		return s.ExecutableSchema.Exec(ctx)
 	}
@@ -53,7 +54,7 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 		case err == nil:
 			return &graphql.Response{Data: data}
 		case errors.Is(err, model.ErrTooLarge):
-			// Whoever set the budget reports it.
+			// The middleware that set the budget reports the error.
 			return &graphql.Response{Data: []byte("null")}
 		case !errors.Is(err, errUnplanned) && ctx.Err() == nil:
 			s.failed(ctx, plan, err)
@@ -62,12 +63,12 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	}
 }
 
-// failed says, once for a plan, that the database did not do what it was asked for: the response comes all the same,
-// but slower.
+// failed logs, once per plan, that Postgres rejected a plan. The client gets the same response from the generated
+// executor, only slower.
 func (s *Schema) failed(ctx context.Context, plan *plan, err error) {
 	var known *model.Error
 	if errors.As(err, &known) && known.Code == model.BadInput {
-		return // a text that Postgres cannot hold, which whoever answers in its place says
+		return // a text that Postgres cannot hold; the generated executor reports it
 	}
 	plan.failing.Do(func() { s.table.log.LogAttrs(ctx, slog.LevelWarn, "a planned query failed", slog.Any("error", err)) })
 }
@@ -90,5 +91,5 @@ func (s *Schema) rest(ctx context.Context, of *graphql.OperationContext, fields 
 	return response.Data
 }
 
-// errUnplanned hands over to the generated executor, which finds the error or does what plans cannot.
+// errUnplanned is returned when the generated executor must answer: there is an error to report, or no plan.
 var errUnplanned = errors.New("not planned")

@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// shape says how many rows a relation leads to.
+// shape is how many rows a relation leads to.
 type shape int
 
 const (
@@ -17,24 +17,24 @@ const (
 	toTotal
 )
 
-// relation leads from a row to others, by the key that stands in a column of it.
+// relation leads from a row to others, by the key in one of its columns.
 type relation struct {
 	shape  shape
 	rows   pg.Rows
 	list   pg.List
 	column string
-	// at is where the column is in the struct of the row.
+	// at is the index of the column's field in the struct of the row.
 	at []int
-	// key takes the column's place where the row is none of the database.
+	// key replaces the column if the row is not from the database.
 	key func(row any) string
-	// value is the column that is the response itself, where the field is no object.
+	// value is the column that is the response itself, if the field is not an object.
 	value string
-	// isFirst says that at most one row hangs on a key: the field is that row, or null.
+	// isFirst is set if a key has at most one row: the field is that row, or null.
 	isFirst bool
-	// isWhole says that resolvers read all columns, and reading which ones they read whatever is selected.
+	// isWhole makes resolvers read all columns, whatever is selected.
 	isWhole bool
 	reading string
-	// isSummed leaves the number of all rows of a list to resolvers.
+	// isSummed leaves the total of a list to resolvers.
 	isSummed bool
 	filter   makeFilter
 }
@@ -51,7 +51,7 @@ func (r relation) part(column string) relation {
 	return r
 }
 
-// first makes the field the row that hangs on a key, of which there is one at most.
+// first makes the field the single row of a key, which has at most one.
 func (r relation) first() relation {
 	r.isFirst, r.isWhole = true, true
 	return r
@@ -62,19 +62,19 @@ func (r relation) by(key func(row any) string) relation {
 	return r
 }
 
-// whole lets resolvers of several fields share what one of them has read.
+// whole lets resolvers of several fields share the same rows.
 func (r relation) whole() relation {
 	r.isWhole = true
 	return r
 }
 
-// only lets resolvers read one column of the rows, of which they make what the field is. It is not planned.
+// only makes resolvers read one column of the rows, from which they compute the field. It is not planned.
 func (r relation) only(column string) relation {
 	r.reading = column
 	return r
 }
 
-// same is what relations that lead to the same rows have in common.
+// same identifies the rows that a relation leads to.
 func (r *relation) same() any {
 	if r.key != nil {
 		return r
@@ -89,13 +89,13 @@ type leading struct {
 	list   pg.List
 }
 
-// that narrows a page by arguments of its field.
+// that filters a page by arguments of its field.
 func (r relation) that(filter makeFilter) relation {
 	r.filter = filter
 	return r
 }
 
-// row is the struct of the rows that the relation leads to.
+// row returns the struct type of the rows that the relation leads to.
 func (r relation) row() reflect.Type {
 	if r.shape == toOne || r.shape == toMany {
 		return r.rows.Row()
@@ -108,11 +108,11 @@ type root struct {
 	relation
 	// existing are the rows that arguments must name, if they are given.
 	existing map[string]pg.Rows
-	// not is an argument that is not planned.
+	// not is an argument that plans do not support.
 	not string
 }
 
-// summed says that db knows the number of all rows of a list otherwise than by counting them.
+// summed marks a list whose total comes from sums instead of counting rows.
 func (r root) summed() root {
 	r.isSummed = true
 	return r
@@ -140,7 +140,7 @@ func (r root) unless(argument string) root {
 	return r
 }
 
-// resolvedAgent is the agent that used something, if it still exists.
+// resolvedAgent returns the id of the agent in a usage row, if the agent still exists.
 func resolvedAgent(row any) string {
 	consumption := row.(*model.AgentConsumption)
 	if consumption.NameStatus != model.NameStatusResolved {
@@ -149,7 +149,7 @@ func resolvedAgent(row any) string {
 	return consumption.AgentID
 }
 
-// resolvedCampaign is the campaign that something was used for, if it still exists.
+// resolvedCampaign returns the id of the campaign in a usage row, if the campaign still exists.
 func resolvedCampaign(row any) string {
 	consumption := row.(*model.CampaignConsumption)
 	if consumption.NameStatus != model.NameStatusResolved {
@@ -158,13 +158,13 @@ func resolvedCampaign(row any) string {
 	return consumption.CampaignID
 }
 
-// existingTest is the test that is compared, if it still exists.
+// existingTest returns the id of the compared test, if it still exists.
 func existingTest(row any) string { return orNone(row.(*model.AgentTestComparisonTest).ExistingID) }
 
-// executedTest is the test that was executed, if it still exists.
+// executedTest returns the id of the executed test, if it still exists.
 func executedTest(row any) string { return orNone(row.(*model.AgentTestExecutionTest).ExistingID) }
 
-// folderOfExecuted is the folder of the test that was executed, if it still exists and is in one.
+// folderOfExecuted returns the id of the executed test's folder, if the folder still exists.
 func folderOfExecuted(row any) string { return orNone(row.(*model.AgentTestExecutionTest).FolderID) }
 
 func orNone(key *string) string {

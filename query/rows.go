@@ -7,12 +7,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rows are what a read found: Postgres's values, one after another.
+// rows are the results of a read: Postgres's values, one after another.
 type rows struct {
 	width int
 	data  []byte
-	// ends holds where each value ends in data, row by row. isNull marks those that are NULL, and isLarge those that data
-	// holds only the place of, in large.
+	// ends holds the end of each value in data, row by row. isNull marks NULL values. isLarge marks values that are
+	// stored in large; data has only their index.
 	ends  []uint32
 	large [][]byte
 }
@@ -23,14 +23,14 @@ const (
 	marks   = isNull | isLarge
 )
 
-// leastLarge is the length from which a value has memory of its own, in bytes: what grows by doubling copies all that
-// it holds, and for a while has it twice.
+// leastLarge is the length from which a value has its own memory, in bytes. A slice that grows by doubling copies all
+// its contents, and takes twice the memory meanwhile.
 const leastLarge = 16 << 10
 
-// mostData is how many bytes data can hold, so that the marks are not part of a place.
+// mostData is how many bytes data can hold, so that an offset does not overlap the marks.
 const mostData = math.MaxUint32 &^ marks
 
-// add keeps a row. The error is model.ErrTooLarge.
+// add appends a row. It returns model.ErrTooLarge if data is full.
 func (r *rows) add(values [][]byte) error {
 	for _, v := range values {
 		mark := uint32(0)
@@ -66,11 +66,11 @@ func (r *rows) value(row, column int) []byte {
 	if end&isLarge != 0 {
 		return r.large[binary.NativeEndian.Uint32(r.data[start:])]
 	}
-	// A text may be empty, and is not NULL.
+	// An empty text is not NULL.
 	return r.data[start:end:end]
 }
 
-// size is how many bytes the values take.
+// size returns the number of bytes of all values.
 func (r *rows) size() int {
 	size := len(r.data)
 	for _, value := range r.large {
@@ -79,10 +79,10 @@ func (r *rows) size() int {
 	return size
 }
 
-// reset forgets the rows but keeps their memory, other than that of large values.
+// reset removes the rows but keeps their memory, except that of large values.
 func (r *rows) reset(width int) {
 	if r.data == nil {
-		r.data = []byte{} // a part of nil, which is NULL, would be nil
+		r.data = []byte{} // a slice of nil would be nil, which is NULL
 	}
 	r.width, r.data, r.ends, r.large = width, r.data[:0], r.ends[:0], nil
 }

@@ -12,32 +12,32 @@ import (
 
 type response struct {
 	plan *plan
-	// reader reads, or tenant on connections that other requests use at the same time.
+	// reader reads on its own connection. Without it, tenant reads on shared connections.
 	reader    *pg.Reader
 	tenant    *db.Tenant
 	budget    model.Budget
 	variables map[string]any
 	found     []found
-	// asked are the statements of one round trip, and under what they read.
+	// asked are the statements of one round trip, and under the reads that they belong to.
 	asked []pg.Read
 	under []sent
-	// isLeft says that the generated executor must answer.
+	// isLeft is set if the generated executor must answer.
 	isLeft bool
-	// unspent is what is not charged to the budget yet of what was read. spent is how much of what is written was: as
-	// much as was read, and then what goes beyond that. err is what the budget said.
+	// unspent are bytes read that are not charged yet. spent is how much of the response is charged: as much as was
+	// read, and then the excess. err is the budget's error.
 	unspent, spent int
-	// charged is what the budget was asked for.
+	// charged is the total charge.
 	charged int
 	err     error
-	// room is how long what is written may become before it is moved. isMeasuring says that it outgrew that, and is only
-	// counted: measured are the bytes that were, and are not kept.
+	// room is how long the response may become before it is copied. isMeasuring is set once the response outgrew it.
+	// From then on bytes are only counted, in measured, and dropped.
 	room, measured int
 	isMeasuring    bool
 }
 
 var responses = sync.Pool{New: func() any { return &response{} }}
 
-// mostKept is how much memory of one read is kept for others, in bytes of values.
+// mostKept is how much memory of one read is kept for reuse, in bytes of values.
 const mostKept = 256 << 10
 
 func newResponse(p *plan, budget model.Budget, variables map[string]any) *response {
@@ -61,7 +61,7 @@ func newResponse(p *plan, budget model.Budget, variables map[string]any) *respon
 func (a *response) release() {
 	for i := range a.plan.reads {
 		f := &a.found[i]
-		// They are parts of the values.
+		// They point into the values.
 		clear(f.keys)
 		clear(f.places)
 		f.rows.large = nil
@@ -80,7 +80,7 @@ func (a *response) leave(dst []byte) []byte {
 	return dst
 }
 
-// write appends the planned fields to dst, and keeps where each of them ends behind start.
+// write appends the planned fields to dst, and records the end of each relative to start.
 func (a *response) write(dst []byte, start int, ends []int) []byte {
 	a.room = cap(dst)
 	dst = append(dst, '{')
@@ -119,7 +119,7 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 	if a.isMeasuring && !a.isLeft {
 		length := a.measured + len(dst)
 		a.isMeasuring, a.measured = false, 0
-		const ending = 16 // for whoever sends it
+		const ending = 16 // room for the transport
 		dst = a.write(append(make([]byte, 0, length+ending), (*buffer)[:start]...), start, ends)
 	}
 	if a.isLeft {
@@ -144,7 +144,7 @@ func (p *plan) read(ctx context.Context, tenant *db.Tenant, variables map[string
 			return a, err
 		}
 	}
-	// Take memory after the connection: however many wait for one, only those that have it hold memory.
+	// Allocate memory after acquiring the connection, so that waiting requests hold none.
 	reader, err := tenant.Reader(ctx)
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (p *plan) read(ctx context.Context, tenant *db.Tenant, variables map[string
 func (p *plan) merge(planned []byte, ends []int, rest []byte) ([]byte, error) {
 	var made reader
 	if !made.open(rest, '{') {
-		return rest, nil // null: something of it may not be null, and nothing is left of the response
+		return rest, nil // null: a non-null field failed, so the whole response is null
 	}
 	all := make([]byte, 0, len(planned)+len(rest))
 	all = append(all, '{')
@@ -195,17 +195,17 @@ func (a *response) size() int {
 	return size
 }
 
-// sent is a statement under way.
+// sent is a statement in progress.
 type sent struct {
 	read    int
 	isTotal bool
 }
 
-// bind reads the arguments of the operation.
+// bind parses the arguments of the operation.
 func (a *response) bind() error {
 	for i, r := range a.plan.reads {
 		if a.found[i].bind(r, a.variables) != nil {
-			return errUnplanned // whoever answers in its place says what is wrong
+			return errUnplanned // the generated executor reports the error
 		}
 	}
 	return nil
@@ -243,7 +243,7 @@ func (a *response) read(ctx context.Context) error {
 	}
 }
 
-// send reads what is asked in one round trip.
+// send runs the prepared statements in one round trip.
 func (a *response) send(ctx context.Context) error {
 	receive := func(n int, values [][]byte) error {
 		s := a.under[n]
@@ -264,7 +264,7 @@ func (a *response) send(ctx context.Context) error {
 	return a.reader.Read(ctx, a.asked, receive)
 }
 
-// isOfCompany reports whether it reads a list of the company, which has no keys.
+// isOfCompany reports whether the read is a list of the company, which has no keys.
 func (r *read) isOfCompany() bool { return r.parent == nil && r.argument == "" }
 
 // ask adds the statements of a read whose keys are known.
@@ -295,7 +295,7 @@ func (r *read) ask(a *response, reads []pg.Read, under []sent) ([]pg.Read, []sen
 	return reads, under
 }
 
-// keyed finds the keys of a read, and reports whether they are known yet.
+// keyed collects the keys of a read, and reports whether they are known yet.
 func (a *response) keyed(r *read) bool {
 	f := &a.found[r.index]
 	if f.isKeyed || r.parent == nil {

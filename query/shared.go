@@ -9,22 +9,22 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Bounds of what is read on connections that others use at the same time.
+// Bounds of reads on shared connections.
 const (
-	// runsAlone is how often a plan reads on a connection of its own after it has read more than mostShared bytes, and
-	// runsLate after it was not served in time.
+	// runsAlone is how many runs of a plan use their own connection after a run that read more than mostShared bytes,
+	// and runsLate after a run that was not served in time.
 	runsAlone  = 64
 	runsLate   = 8
 	mostShared = 64 << 10
-	// mostRows is how many rows may be expected, of which there are rowsOfMany where many hang on a key.
+	// mostRows bounds the expected rows. A key with several rows counts as rowsOfMany.
 	mostRows   = 250
 	rowsOfMany = 10
 )
 
-// isShared reports whether the plan reads on shared connections: it has few reads and is not known to read much.
+// isShared reports whether the plan reads on shared connections: it has few reads and recently read few bytes.
 func (p *plan) isShared() bool { return p.alone.Load() <= 0 && len(p.reads) <= pg.MostPipelinedReads }
 
-// hasRead keeps in mind how many bytes a run of the plan has read.
+// hasRead records how many bytes a run of the plan has read.
 func (p *plan) hasRead(bytes int) {
 	switch {
 	case bytes > mostShared:
@@ -34,8 +34,8 @@ func (p *plan) hasRead(bytes int) {
 	}
 }
 
-// readShared returns a response with everything read on a shared connection, or nil if it is to be read on one of its
-// own.
+// readShared reads everything on a shared connection. It returns nil if the response must be read on its own
+// connection.
 func (p *plan) readShared(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
 	a := newResponse(p, model.BudgetOf(ctx), variables)
 	a.tenant = tenant
@@ -58,7 +58,7 @@ func (p *plan) readShared(ctx context.Context, tenant *db.Tenant, variables map[
 	if err == nil {
 		return a, nil
 	}
-	// It is not released: others may still use its memory.
+	// It is not released, because the pipeline may still use its memory.
 	a.giveBack(err)
 	if errors.Is(err, pg.ErrUnshared) {
 		p.alone.Store(runsLate)
@@ -67,8 +67,8 @@ func (p *plan) readShared(ctx context.Context, tenant *db.Tenant, variables map[
 	return nil, err
 }
 
-// rows estimates how many rows will be read. What takes Postgres more than its rows tell counts as too many: totals,
-// filters and offsets.
+// rows estimates how many rows will be read. Totals, filters and offsets count as too many, because they cost
+// Postgres more than their rows show.
 func (a *response) rows() int {
 	const tooMany = mostRows + 1
 	rows, total := make([]int, len(a.plan.reads)), 0

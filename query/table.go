@@ -12,9 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rowTypes are the types whose objects are rows. A field of theirs that has the name of a field of the row is that
-// column, or a part of it where it is JSON; relations and computed have the rest. A field that is in none of them is
-// not planned.
+// rowTypes are the object types that are rows. A field with the name of a field of the row is that column, or a part
+// of it if the column is JSON. relations and computed define the others. All other fields are not planned.
 var rowTypes = map[string]any{
 	"Agent":                 model.Agent{},
 	"PromptVersion":         model.PromptVersion{},
@@ -43,7 +42,7 @@ var rowTypes = map[string]any{
 	"ApiKey":                model.APIKey{},
 }
 
-// kinds are the interfaces whose types the row's column kind tells apart.
+// kinds are the interfaces whose types are decided by the row's column kind.
 var kinds = map[string]map[string]string{
 	"AgentTest": {
 		string(model.AgentTestKindSimulation):     "SimulationTest",
@@ -111,7 +110,7 @@ var relations = map[string]relation{
 
 	"Campaign.agent": one("agent_id", db.AgentRows),
 	"Campaign.items": page(db.ItemsOfCampaigns).that(itemsThat),
-	// The fields of its agent; its own come on top.
+	// The fields of its agent. Its own fields come after them.
 	"Campaign.fields": one("agent_id", db.AgentRows).only("fields"),
 
 	"CampaignItem.campaign":  one("campaign_id", db.CampaignRows),
@@ -125,7 +124,7 @@ var relations = map[string]relation{
 
 	"Webhook.deliveries": page(db.DeliveriesOfWebhooks).that(deliveriesThat),
 
-	// These are of no rows, so they are not planned.
+	// These objects are not rows, so they are not planned.
 	"AgentConsumption.agent":        one("", db.AgentRows).by(resolvedAgent),
 	"CampaignConsumption.campaign":  one("", db.CampaignRows).by(resolvedCampaign),
 	"AgentTestComparisonTest.test":  one("", db.AgentTestRows).by(existingTest),
@@ -133,7 +132,7 @@ var relations = map[string]relation{
 	"AgentTestExecutionTest.folder": one("", db.AgentTestFolderRows).by(folderOfExecuted).whole(),
 }
 
-// logic lists fields with a resolver of their own, and the columns they need beside the id.
+// logic lists fields with a resolver of their own, and the columns that they need besides the id.
 var logic = map[string][]string{
 	"Agent.coverage":                      nil,
 	"AgentTest.isFlaky":                   nil,
@@ -198,22 +197,22 @@ var roots = map[string]root{
 	"campaignItems": all(db.CampaignItemList).of("campaignId", db.CampaignRows).that(itemsOfCampaign),
 }
 
-// Table is rowTypes, relations and roots, checked against a schema. Plans and resolvers read through it.
+// Table is rowTypes, relations and roots, checked against a schema. Plans and resolvers use it to read.
 type Table struct {
 	schema *ast.Schema
 	store  *db.Store
 	log    *slog.Logger
-	// columns are the columns of each row by the lower-case names of its fields.
+	// columns are the columns of each row, by the lower-case names of its fields.
 	columns map[reflect.Type]map[string]string
 	// satisfies are the types that fragments on an object's type may name.
 	satisfies map[string][]string
 	relations map[string]*relation
 	roots     map[string]*root
-	// needs are the columns that each field needs, by "Type.field". What is not there may need any.
+	// needs are the columns of each field, by "Type.field". A missing field may need any column.
 	needs map[string][]string
 }
 
-// NewTable returns the table of the store's types. It fails when the table does not fit the schema.
+// NewTable returns the table of the store's types. It returns an error when the table does not fit the schema.
 func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, error) {
 	t := &Table{
 		schema: schema, store: store, log: log, needs: map[string][]string{}, columns: map[reflect.Type]map[string]string{},
@@ -265,7 +264,7 @@ func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, er
 	return t, nil
 }
 
-// typesOf are the types whose fields are those of the type.
+// typesOf returns the types whose fields belong to the type.
 func typesOf(typeName string) []string {
 	types := []string{typeName}
 	for _, kind := range kinds[typeName] {
@@ -274,7 +273,7 @@ func typesOf(typeName string) []string {
 	return types
 }
 
-// member is the field of the struct of a row that is the column.
+// member returns the struct field of a row's column.
 func (t *Table) member(row reflect.Type, column string) reflect.StructField {
 	for _, member := range reflect.VisibleFields(row) {
 		if t.columns[row][strings.ToLower(member.Name)] == column {
@@ -304,7 +303,7 @@ func (t *Table) check(name string, r relation) error {
 	return nil
 }
 
-// target is the type of the objects that a field of this type and shape leads to.
+// target returns the object type that a field of this type and shape leads to.
 func (t *Table) target(of *ast.Type, s shape) string {
 	if s != toPage {
 		return of.Name()

@@ -18,9 +18,10 @@ var escaped = func() (is [256]bool) {
 	return is
 }()
 
-// plain returns the place of the first byte, from at on, that JSON must escape; the text's length when there is none.
+// plain returns the index of the first byte, from at on, that JSON must escape, or the text's length if there is
+// none.
 func plain[T string | []byte](text T, at int) int {
-	// Eight bytes at a time: one of them is below 0x20, or a quotation mark or a backslash, when a high bit is left.
+	// Test eight bytes at a time: a high bit remains if one is below 0x20, a quotation mark or a backslash.
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; at+8 <= len(text); at += 8 {
 		word := uint64(text[at]) | uint64(text[at+1])<<8 | uint64(text[at+2])<<16 | uint64(text[at+3])<<24 |
@@ -37,7 +38,7 @@ func plain[T string | []byte](text T, at int) int {
 
 const hex = "0123456789ABCDEF"
 
-// appendText writes a text as gqlgen does.
+// appendText appends a text as gqlgen does.
 func appendText[T string | []byte](dst []byte, text T) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -61,14 +62,14 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	return append(append(dst, text[start:]...), '"')
 }
 
-// appendFloat writes a number as gqlgen does.
+// appendFloat appends a number as gqlgen does.
 func appendFloat(dst []byte, value float64) []byte {
 	return strconv.AppendFloat(dst, value, 'g', -1, 64)
 }
 
 const dateTimeLayout = "2006-01-02T15:04:05.000Z"
 
-// appendTime writes a time as the scalar DateTime.
+// appendTime appends a time as the scalar DateTime.
 func appendTime(dst []byte, t time.Time) []byte {
 	dst = append(dst, '"')
 	return append(t.UTC().AppendFormat(dst, dateTimeLayout), '"')
@@ -77,12 +78,12 @@ func appendTime(dst []byte, t time.Time) []byte {
 // epoch is where Postgres starts counting microseconds.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
-// timeOf reads Postgres's timestamptz.
+// timeOf decodes Postgres's timestamptz.
 func timeOf(value []byte) time.Time {
 	return time.UnixMicro(int64(binary.BigEndian.Uint64(value)) + epoch).UTC()
 }
 
-// integerOf reads Postgres's integers.
+// integerOf decodes Postgres's integers.
 func integerOf(value []byte) int64 {
 	switch len(value) {
 	case 2:
@@ -94,12 +95,12 @@ func integerOf(value []byte) int64 {
 	}
 }
 
-// floatOf reads Postgres's double precision.
+// floatOf decodes Postgres's double precision.
 func floatOf(value []byte) float64 {
 	return math.Float64frombits(binary.BigEndian.Uint64(value))
 }
 
-// unescape returns the text of a JSON string, without its quotes, that has backslashes in it.
+// unescape returns the text of a JSON string with backslashes, without its quotes.
 func unescape(text []byte) []byte {
 	plain := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
@@ -140,7 +141,7 @@ func unescape(text []byte) []byte {
 	return plain
 }
 
-// codeUnit reads four hexadecimal digits, or is -1.
+// codeUnit parses four hexadecimal digits, and returns -1 for anything else.
 func codeUnit(text []byte, at int) rune {
 	if at+4 > len(text) {
 		return -1

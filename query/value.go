@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// writeValue writes a stored value into the response, nil for NULL, and reports whether it could.
+// writeValue appends a stored value to the response, nil for NULL, and reports whether it could.
 type writeValue func(a *response, dst, value []byte) ([]byte, bool)
 
 var (
@@ -22,7 +22,7 @@ var (
 	creditsType = reflect.TypeFor[model.Credits]()
 )
 
-// column returns how a value of a column is written, whose field of the row has the Go type.
+// column returns the writer of a column's values. in is the Go type of the row's field.
 func (c *compiler) column(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
 	given, optional := in, in.Kind() == reflect.Pointer
 	if optional {
@@ -49,7 +49,7 @@ func (c *compiler) column(of *ast.Type, in reflect.Type, set ast.SelectionSet) w
 	case in.Kind() == reflect.Bool:
 		write = func(dst, value []byte) []byte { return strconv.AppendBool(dst, value[0] != 0) }
 		zero = "false"
-	default: // Everything else is kept as JSON.
+	default: // everything else is stored as JSON
 		return c.stored(of, given, set)
 	}
 	if optional {
@@ -64,8 +64,8 @@ func (c *compiler) column(of *ast.Type, in reflect.Type, set ast.SelectionSet) w
 	}
 }
 
-// stored returns how a value of a JSON column, or a part of one, is written, which encoding/json has made of a value of
-// the Go type; nil when it has something that is not planned.
+// stored returns the writer of a JSON column's value, or of a part of it, that encoding/json made from the Go type.
+// It returns nil when the value has parts that cannot be planned.
 func (c *compiler) stored(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
 	optional := in.Kind() == reflect.Pointer
 	if optional {
@@ -86,7 +86,7 @@ func (c *compiler) stored(of *ast.Type, in reflect.Type, set ast.SelectionSet) w
 	}
 }
 
-// storedValue is stored for a value that is there; nil stands for Go's zero value.
+// storedValue is stored for a value that exists. nil stands for Go's zero value.
 func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
 	switch {
 	case in == timeType:
@@ -183,7 +183,7 @@ func (c *compiler) storedList(of *ast.Type, in reflect.Type, set ast.SelectionSe
 }
 
 type part struct {
-	// head is the field's name in the response, with what stands around it.
+	// head is the field's name in the response, with the punctuation around it.
 	head  string
 	name  string
 	write writeValue
@@ -242,7 +242,7 @@ func (c *compiler) storedObject(of *ast.Type, in reflect.Type, set ast.Selection
 	}
 }
 
-// headOf is the text before the value of an object's nth field.
+// headOf returns the text before the value of an object's nth field.
 func headOf(n int, alias string) string {
 	if n > 0 {
 		return `,"` + alias + `":`
@@ -250,9 +250,9 @@ func headOf(n int, alias string) string {
 	return `"` + alias + `":`
 }
 
-// goField returns the field of a struct that a field of its GraphQL type is bound to; false for none. No method of a
-// row, or of what its columns hold, has the name of a field: gqlgen would prefer it. Methods are not looked up here,
-// since the linker then keeps those of all types.
+// goField returns the struct field that a GraphQL field is bound to, or false. No method of a row or of its columns
+// has the name of a field, because gqlgen would prefer the method. This does not look up methods: the linker would
+// then keep the methods of all types.
 func goField(in reflect.Type, name string) (reflect.StructField, bool) {
 	return in.FieldByNameFunc(func(field string) bool { return token.IsExported(field) && strings.EqualFold(field, name) })
 }

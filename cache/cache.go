@@ -52,8 +52,8 @@ func (c *Cache[K, V]) Add(key K, value V) V {
 	return value
 }
 
-// Put stores the value in place of an earlier one, which may be the same one that has grown. A value that is larger
-// than the whole cache is not stored.
+// Put stores the value under the key and replaces an earlier value. Call it again with the same value after the value
+// has grown. A value larger than the whole cache is not stored.
 func (c *Cache[K, V]) Put(key K, value V) {
 	bytes := c.weigh(key, value)
 	c.mu.Lock()

@@ -221,7 +221,7 @@ func TestAgentsOfACircleAreDeletedAtOnce(t *testing.T) {
 		TechnicalName: "back"})
 	require.NoError(t, err)
 
-	// Holding an edge keeps both deletions waiting until both have begun.
+	// A lock on the relation blocks both deletions until both are running.
 	hold, err := connect(t, conn.Config().ConnString()).Begin(ctx)
 	require.NoError(t, err)
 	_, err = hold.Exec(ctx, "SELECT FROM sub_agents WHERE id = $1 FOR UPDATE", there.ID)

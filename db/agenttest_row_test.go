@@ -217,7 +217,7 @@ func TestNamesOfTestsAreUniqueInTheirFolders(t *testing.T) {
 	errs := together(5, func(int) error { _, err := named("Raced", nil); return err })
 	require.Len(t, errs, 4)
 
-	// A database from before may have tests that share a name. They can be changed, but for that.
+	// An older database may have tests that share a name. All their other fields can be changed.
 	shared := *first.AgentTestRow
 	shared.ID = model.NewID("test")
 	require.NoError(t, tenant.ImportAgentTests(t.Context(), db.AgentTestHistory{Tests: []*model.AgentTestRow{&shared}}))

@@ -19,8 +19,8 @@ type turn struct {
 	goOn  chan struct{}
 }
 
-// passing makes the store's only worker call begun and pass the run, for each of its runs. The channel delivers the
-// worker after each.
+// passing makes the store's only worker call a function and pass the run, for each of its runs. The channel delivers
+// the worker after each.
 func passing(t *testing.T, store *db.Store, begun func(context.Context, *model.AgentTestRun) error) <-chan turn {
 	t.Helper()
 	finished, ended := make(chan turn, 100), make(chan struct{})
@@ -118,7 +118,7 @@ func TestTheEndOfARunIsTheBeginningOfTheNext(t *testing.T) {
 	}
 }
 
-// The end of a run does not wait for the next run's test: whoever holds that may be waiting for this run.
+// The end of a run does not wait for a lock on the next run's test: its holder may be waiting for this run.
 func TestANextRunThatWouldHaveToBeWaitedFor(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

@@ -127,7 +127,7 @@ func TestTheLifeOfARun(t *testing.T) {
 	require.True(t, execution.IsFinished())
 	require.Equal(t, stored.Version, execution.Version)
 
-	// A final run stays as it is.
+	// A final run does not change.
 	require.Contains(t, fails(t, tenant.FinishRun(t.Context(), run), model.Conflict), "has ended")
 	run, err = tenant.ClaimRun(t.Context(), queued.ID, 2)
 	require.NoError(t, err)
@@ -268,7 +268,7 @@ func TestRunsShareWhatTheyRun(t *testing.T) {
 		require.Equal(t, agent.Prompt, run.Snapshot.Agent.Prompt)
 		require.True(t, run.Snapshot.VirtualTime)
 	}
-	// A run of before has its own copy.
+	// A run of an older program has its own copy.
 	_, err = conn.Exec(t.Context(),
 		`UPDATE agent_test_runs SET snapshot = '{"test": {"Scenario": "Its own"}, "agent": {}}' WHERE id = $1`, runs[1].ID)
 	require.NoError(t, err)

@@ -87,7 +87,7 @@ func TestClaims(t *testing.T) {
 	none, _ := claimItems(t, tenant, campaign.ID, 3)
 	require.Empty(t, none)
 
-	// An item whose call has begun is no longer under the claim, and is never handed out again.
+	// An item leaves the claim when its call starts, and is never handed out again.
 	report(t, tenant, items[0], model.CampaignItemStatusCalling)
 	held, err := tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id,
 		LeaseSeconds: 3_600})

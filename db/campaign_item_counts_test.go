@@ -76,7 +76,7 @@ func TestCountersSayWhatRowsDo(t *testing.T) {
 				_, err := tenant.UpdateCampaign(r.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID,
 					Name: new("Another")})
 				require.NoError(r, err)
-			case 4: // a program of before changes an item, and the sweep counts anew
+			case 4: // an older program changes an item, and the sweep counts again
 				_, err := conn.Exec(r.Context(),
 					`WITH item AS (UPDATE campaign_items SET running_status = 'Error', error = 'old', attempt_count = 1,
 						last_call_date = '2020-01-01', created_at = '2020-01-01', processed_at = NULL, next_try_date = NULL,
@@ -119,7 +119,7 @@ func TestRunsAreCountedByTheirExecutions(t *testing.T) {
 		require.NoError(t, finish(t, tenant, newRun(t, tenant).ID, end))
 	}
 	newRun(t, tenant) // is under way
-	// A program of before has finished one.
+	// An older program has finished one.
 	_, err := conn.Exec(t.Context(),
 		`UPDATE agent_test_executions SET passed_runs = NULL, failed_runs = NULL, error_runs = NULL, cancelled_runs = NULL,
 			skipped_runs = NULL

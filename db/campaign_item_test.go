@@ -127,7 +127,7 @@ func TestTheLifeOfAnItem(t *testing.T) {
 	require.Equal(t, "LaunchCall EndCall LaunchCall PickUp EndCall ResetCall", names)
 }
 
-// Who looks at an item as it was an event ago does not take back what came of it since.
+// A reset that is based on an older state of an item does not undo later events.
 func TestResetOfAnItemThatChangedMeanwhileIsRefused(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Whoever follows a campaign hears of everything that changes its counts, at any replica, but not of each change.
+// Followers of a campaign get its counts after changes at any replica, but not after every single change.
 func TestFollowersOfACampaign(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
@@ -28,7 +28,7 @@ func TestFollowersOfACampaign(t *testing.T) {
 		followers = append(followers, follower)
 	}
 	told := make([]int, len(followers))
-	// until takes what comes until the campaign is as it is to be.
+	// until receives campaigns until one satisfies the condition.
 	until := func(isSo func(*model.Campaign) bool) {
 		t.Helper()
 		for i, follower := range followers {

@@ -68,7 +68,7 @@ var rules = map[string]string{
 		UNION ALL SELECT polrelid::regclass::text FROM pg_policy WHERE polname = 'company'
 			AND pg_get_expr(polqual, polrelid) !~
 				'^\((company_id|id) = \( SELECT current_setting\(''agentgraph.company''::text, true\) AS current_setting\)\)$'`,
-	// Since version 18 Postgres names NOT NULL too, as it likes, and for each shard anew.
+	// Since version 18 Postgres also names NOT NULL constraints, with generated names that differ for each shard.
 	"names leave room for a shard's number": `SELECT name FROM (
 			SELECT relname::text AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace
 			UNION ALL SELECT conname FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype <> 'n') AS names

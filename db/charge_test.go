@@ -76,7 +76,7 @@ func TestRowsAreChargedAsTheyAreRead(t *testing.T) {
 	}
 }
 
-// What is left of a result once the budget is used up is not received.
+// Once the budget is used up, the remaining rows of a result are not received.
 func TestRowsBeyondTheBudgetAreNotReceived(t *testing.T) {
 	t.Parallel()
 	address, _, passed := proxied(t, dbtest.URL(t))
@@ -134,7 +134,7 @@ func TestWhatIsDeletedIsNotRead(t *testing.T) {
 	require.NoError(t, tenant.DeleteAgent(ctx, agent.ID))
 }
 
-// An execution whose tests hold too much together does not start, whoever starts it.
+// An execution does not start if its tests are too large together, whichever way it is started.
 func TestExecutionsOfLargeTests(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

@@ -33,7 +33,7 @@ var ofBusyAgent = []string{
 		FROM agent_test_executions AS e, generate_series(1, 600) AS i WHERE company_id = $1 AND agent_id = $2 AND $3 <> $4`,
 }
 
-// An agent's deletion that touches very many rows takes a request no time, and nobody sees what is left of it.
+// Deleting an agent with very many rows is quick for the request, and its remaining rows are no longer visible.
 func TestAnAgentOfManyChatsIsRemovedInParts(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -107,7 +107,7 @@ func TestAnAgentOfManyChatsIsRemovedInParts(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// seenOfAgent is what readers and writers are told of an agent and of what hangs on it.
+// seenOfAgent returns the results of reading and writing an agent and its dependent rows.
 func seenOfAgent(t *testing.T, store *db.Store, tenant *db.Tenant, agentID, chatID, campaignID, itemID string) string {
 	t.Helper()
 	ctx, seen := t.Context(), &bytes.Buffer{}

@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// aged are a company's tests and executions after years, so many that some are removed in several parts.
+// aged are a company's tests and executions after years, with enough rows to be removed in several parts.
 type aged struct {
 	store     *db.Store
 	conn      *pgx.Conn
@@ -119,7 +119,7 @@ func (a *aged) seen(t *testing.T) map[string]string {
 		run := a.held[id]
 		runs = append(runs, run.ID, run.ID+"_7")
 	}
-	// What hangs on a test is asked for by those who have found it.
+	// Rows below a test are read only after the test was found.
 	there, err := tenant.Find(ctx, db.AgentTestRows, tests, "name")
 	require.NoError(t, err)
 	parents := []string{a.agent.ID}
@@ -250,7 +250,7 @@ func TestAnExecutionOfManyRunsIsRemovedInParts(t *testing.T) {
 		_, err = a.tenant.AgentTestRuns(ctx, model.PageArgs{First: 1}, model.AgentTestRunFilter{ExecutionID: &id})
 		fails(t, err, model.NotFound)
 	}
-	// The run of the retry, which waits, and the one of long ago are what is left.
+	// Only the queued run of the retry and the oldest run remain.
 	require.NoError(t, finish(t, a.tenant, a.held[a.retry].ID, model.AgentTestRunStatusFailed))
 	<-follower
 	lastRun(t, a.tenant, a.test, a.held[a.retry].ID, model.AgentTestRunStatusFailed)

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Whoever follows a dataset sees each of its documents as it is in the end, whichever replica indexes it.
+// Followers of a dataset get the final state of each of its documents, whichever replica indexes it.
 func TestFollowersOfDocuments(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)

@@ -61,7 +61,8 @@ func OnCommit(t *Tenant, f func()) { t.db.OnCommit(f) }
 // ForgetAuditEvents does what the sweep does with old audit events.
 func ForgetAuditEvents(ctx context.Context, s *Store) error { return s.forgetAuditEvents(ctx) }
 
-// ForgetExecutions deletes some executions of before, as the sweep does, and reports whether there may be more.
+// ForgetExecutions deletes some executions from before the time, like the sweep, and reports whether there may be
+// more.
 func ForgetExecutions(ctx context.Context, t *Tenant, before time.Time) (bool, error) {
 	return t.forgetExecutions(ctx, before)
 }
@@ -70,7 +71,7 @@ func ForgetExecutions(ctx context.Context, t *Tenant, before time.Time) (bool, e
 // more.
 func RemovePart(ctx context.Context, t *Tenant) (bool, error) { return t.removePart(ctx) }
 
-// RawStatement is a read as it is.
+// RawStatement returns a statement with exactly this text.
 func RawStatement(text string) pg.Statement { return pg.NewStatement(text) }
 
 // Look does what the queue does about once a second in every process.

@@ -106,7 +106,7 @@ func TestAStandbyTakesOver(t *testing.T) {
 	live, err := tenant.FollowMessages(following, chat.ID, 0)
 	require.NoError(t, err)
 
-	// say completes a turn as a client does that asks again while it is told that the database is away.
+	// say completes a turn, and retries like a client while the database is unavailable.
 	said := 0
 	say := func() {
 		t.Helper()

@@ -89,7 +89,7 @@ func TestSharedReadsOfAWrongStatement(t *testing.T) {
 	require.Equal(t, []string{agent.ID}, ids)
 }
 
-// An error of whoever receives rows is theirs alone, and so is a panic. Rows that are too many are not shared.
+// An error or a panic of one receiver does not affect the others. Results that are too large are not shared.
 func TestSharedReadsWhoseRowsAreNotWanted(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))

@@ -91,8 +91,8 @@ func TestAPoolerHandsConnectionsOnBetweenCompanies(t *testing.T) {
 	require.True(t, isFree, "nothing of a company stays on a connection")
 }
 
-// What a connection is told when it is made does not pass a pooler, so each transaction is told its limits: those of
-// companies, and those of the program over all of them, which sweeps, claims and looks up keys.
+// Settings at connection time do not pass a pooler, so each transaction sets its limits. That includes the statements
+// of companies and those of the program for all companies: sweeps, claims and lookups of keys.
 func TestEveryStatementBehindAPoolerHasALimit(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

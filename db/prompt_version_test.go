@@ -120,7 +120,7 @@ func TestChangesOfWhatWasChangedMeanwhile(t *testing.T) {
 
 	agent, err = tenant.Agent(ctx, agent.ID)
 	require.NoError(t, err)
-	seen := agent.UpdatedAt.Truncate(time.Millisecond) // as clients are told it
+	seen := agent.UpdatedAt.Truncate(time.Millisecond) // in the precision of the API
 	failures = together(20, func(i int) error {
 		_, err := tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Name: new(fmt.Sprint("Name ", i)),
 			ExpectedUpdatedAt: &seen})

@@ -374,7 +374,7 @@ func TestOwnersThatAreNoSuperusers(t *testing.T) {
 				&model.AgentFilter{NameContains: new("secret")})
 			require.NoError(t, err)
 			require.Len(t, page.Nodes, 1)
-			// A program of before asks as the owner, and is bound by its own predicate alone.
+			// An older program connects as the owner, and only its own conditions restrict it.
 			var seen int
 			require.NoError(t, connect(t, address).QueryRow(t.Context(), "SELECT count(*) FROM agents").Scan(&seen))
 			require.Equal(t, 2, seen)

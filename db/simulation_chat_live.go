@@ -37,9 +37,9 @@ func (t *Tenant) FollowMessages(ctx context.Context, chatID string,
 	return live.Channel(ctx, r.messages.Follow(live.Position(after), p.release)), nil
 }
 
-// FollowEvents delivers the events of a chat from now on: the contact's message and the text of the reply as it is
-// generated, if the reader keeps up; every saved message, like FollowMessages; and the end of the chat, at once if it
-// has ended. It closes the channel after the end, when the chat was deleted, and when ctx ends.
+// FollowEvents delivers the events of a chat from now on. They are the contact's message, the text of the reply
+// during generation if the reader keeps up, every saved message, and the end of the chat, at once if it has ended. It
+// closes the channel after the end, when the chat was deleted, and when ctx ends.
 func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.SimulationChatEvent, error) {
 	p, r, chat, err := t.followChat(ctx, chatID)
 	if err != nil {

@@ -159,7 +159,7 @@ func TestTurnThatEndsTheChat(t *testing.T) {
 	fails(t, err, model.Conflict)
 }
 
-// Whoever does not hear that a turn was kept gives it up, which changes nothing of it.
+// A client that does not learn that a turn was saved gives it up, which does not change the saved turn.
 func TestCallsOfATurnThatWasKeptStayKept(t *testing.T) {
 	t.Parallel()
 	tenant, chat := newSimulation(t, dbtest.New(t), nil)

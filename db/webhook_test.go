@@ -50,7 +50,7 @@ func newWebhook(t *testing.T, tenant *db.Tenant, events ...model.WebhookEvent) (
 	return made, secret
 }
 
-// deliveriesOf returns what a webhook was told, oldest first.
+// deliveriesOf returns the deliveries of a webhook, oldest first.
 func deliveriesOf(t *testing.T, tenant *db.Tenant, webhookID string) []*model.WebhookDelivery {
 	t.Helper()
 	found, err := dbtest.Pages[*model.WebhookDelivery](t.Context(), tenant, db.DeliveriesOfWebhooks, nil,
@@ -60,7 +60,7 @@ func deliveriesOf(t *testing.T, tenant *db.Tenant, webhookID string) []*model.We
 	return found
 }
 
-// told returns the types and the data of what a webhook was told, oldest first.
+// told returns the types and the data of a webhook's messages, oldest first.
 func told(t *testing.T, tenant *db.Tenant, webhookID string) (types []string, data []map[string]any) {
 	t.Helper()
 	for _, d := range deliveriesOf(t, tenant, webhookID) {

@@ -98,7 +98,7 @@ func TestPreparedStatementsWriteWhatBunWrites(t *testing.T) {
 
 var madeKeys atomic.Int64
 
-// sameRow inserts a row both ways, under keys of their own, and requires that the columns are the same but for the key.
+// sameRow inserts a row both ways, under two keys, and requires that all other columns are equal.
 func sameRow(t *testing.T, conn *pgx.Conn, tenant *db.Tenant, table, key string, make func(key string) row) {
 	t.Helper()
 	n := madeKeys.Add(1)

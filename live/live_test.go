@@ -122,7 +122,7 @@ func TestFollowersWhoKeepUpReadNothing(t *testing.T) {
 	}
 }
 
-// Said values only reach those who listen. Kept ones reach everybody, however far behind.
+// Said values only reach the current followers. Kept ones reach every follower, however far behind.
 func TestFollowersWhoFallBehind(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}

@@ -89,7 +89,7 @@ func (l *Log[E]) Say(value E, size int) {
 	l.change(func() { l.add(&Event{value: value, at: l.end, size: size}) })
 }
 
-// Close ends the log. Followers take what is left, then the last value, if any, and then get io.EOF.
+// Close ends the log. Followers receive the remaining values, then the last value, if any, and then io.EOF.
 func (l *Log[E]) Close(last ...E) {
 	l.change(func() {
 		for _, value := range last {
@@ -105,7 +105,7 @@ func (l *Log[E]) hasEnded() bool {
 	return l.isEnded
 }
 
-// change changes the log and then wakes those who wait for it.
+// change changes the log and then wakes the waiting followers.
 func (l *Log[E]) change(change func()) {
 	l.mu.Lock()
 	change()

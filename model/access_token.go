@@ -10,8 +10,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// AccessToken is a short-lived credential that an API key makes for a client which cannot keep a secret, such as
-// a page in a browser. It may do no more than its key, and ends with it. The token itself is never stored.
+// AccessToken is a short-lived credential that an API key makes for a client that cannot keep a secret, such as a web
+// page. It has at most the rights of its key, and becomes invalid with it. The token itself is never stored.
 type AccessToken struct {
 	bun.BaseModel `bun:"table:access_tokens,alias:access_token"`
 	Owned
@@ -23,17 +23,18 @@ type AccessToken struct {
 	Scopes    []APIKeyScope `bun:",array"`
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	// Origins are those of the pages that the token is good for; nil stands for requests from anywhere.
+	// Origins are the origins of the pages that may use the token. Nil allows requests from anywhere.
 	Origins []string `bun:",array,nullzero"`
-	// AgentIDs are the agents that a token with the scope chat is narrowed to; nil stands for all.
+	// AgentIDs are the agents that a token with the scope chat is restricted to. Nil allows all agents.
 	AgentIDs []string `bun:"agent_ids,array,nullzero"`
-	// Subscription is all that the token is good for; empty for whatever its scopes give.
+	// Subscription is the only operation that the token allows. Empty for everything that its scopes allow.
 	Subscription SubscriptionField `bun:",nullzero"`
-	// Holder is a SHA-256 that tells whose chats those are that a token with the scope chat starts; nil for other tokens.
+	// Holder is a SHA-256 hash that identifies the owner of the chats that a token with the scope chat starts. Nil
+	// for other tokens.
 	Holder []byte
 }
 
-// Bounds of an access token: its life in seconds, and what it may be narrowed to.
+// Bounds of an access token: its lifetime in seconds, and its restrictions.
 const (
 	MinTokenSeconds  = 60
 	MaxTokenSeconds  = 86_400
@@ -44,8 +45,8 @@ const (
 
 const tokenKind = "agt"
 
-// NewAccessToken makes a token of the key and returns it with its text, or BAD_INPUT with every bound that the input
-// breaks, or FORBIDDEN when the key lacks one of the scopes. A token expires no later than its key.
+// NewAccessToken makes a token of the key and returns it with its text. It returns BAD_INPUT with every bound that
+// the input breaks, and FORBIDDEN when the key lacks one of the scopes. A token expires no later than its key.
 //
 // The text has the form of an API key's secret, with "agt_" at its beginning.
 func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput,
@@ -64,7 +65,7 @@ func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput,
 			return nil, "", Errorf(Forbidden, "the API key does not have the scope %s, so its access tokens cannot", scope)
 		}
 	}
-	// As exact as it is shown.
+	// In the precision of the API.
 	expiresAt := now.Add(time.Duration(in.TTLSeconds) * time.Second).Truncate(time.Millisecond)
 	if key.ExpiresAt != nil && key.ExpiresAt.Before(expiresAt) {
 		expiresAt = *key.ExpiresAt
@@ -92,7 +93,7 @@ func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput,
 	return token, text, nil
 }
 
-// isChat reports whether the scopes are the scope chat, which stands alone.
+// isChat reports whether the scopes are only the scope chat, which cannot be combined with others.
 func isChat(scopes []APIKeyScope) bool { return len(scopes) == 1 && scopes[0] == APIKeyScopeChat }
 
 func (f *Fields) narrowing(in CreateAccessTokenInput) {
@@ -130,7 +131,7 @@ func (f *Fields) some(path string, length, most int) bool {
 }
 
 // isPageOrigin reports whether the text is the origin of a page, exactly as browsers send it: https, or http on the
-// machine of the browser itself.
+// browser's own machine.
 func isPageOrigin(text string) bool {
 	address, err := url.Parse(text)
 	if err != nil || len(text) > 300 || text != address.Scheme+"://"+address.Host || text != strings.ToLower(text) {
@@ -138,7 +139,7 @@ func isPageOrigin(text string) bool {
 	}
 	host := address.Hostname()
 	if host == "" || strings.HasSuffix(address.Host, ":") || strings.ContainsFunc(host, func(c rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-.:", c) // of an IPv6 address the colons
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-.:", c) // colons of an IPv6 address
 	}) {
 		return false
 	}
@@ -158,11 +159,11 @@ func (t *AccessToken) Usable(at time.Time) bool {
 	return at.Before(t.ExpiresAt) && t.APIKey.Usable(at)
 }
 
-// IsAccessToken reports whether the text begins like an access token.
+// IsAccessToken reports whether the text starts like an access token.
 func IsAccessToken(text string) bool { return strings.HasPrefix(text, tokenKind+"_") }
 
-// ParseAccessToken reads which company a token names and the hash by which it is stored; false when it is not a
-// token of ours.
+// ParseAccessToken returns the company of a token and the hash by which it is stored, or false when the text is not
+// one of our tokens.
 func ParseAccessToken(text string) (companyID string, hash []byte, ok bool) {
 	companyID, _, ok = parseSecret(tokenKind, text)
 	if !ok {
@@ -171,7 +172,7 @@ func ParseAccessToken(text string) (companyID string, hash []byte, ok bool) {
 	return companyID, HashOfSecret(text), true
 }
 
-// Principal is whom the token stands for.
+// Principal returns the principal of the token.
 func (t *AccessToken) Principal() Principal {
 	p := Principal{CompanyID: t.CompanyID, KeyID: t.APIKeyID, Scopes: t.Scopes, TokenHash: t.Hash, Origins: t.Origins,
 		Subscription: t.Subscription}

@@ -18,8 +18,7 @@ const (
 	maxDefinition    = 2_000
 )
 
-// Agent is a conversational agent. Its fields, tags and extracted values are value objects: they
-// have no life of their own, so they live on its row.
+// Agent is a conversational agent. Its fields, tags and extracted values are value objects, so its row contains them.
 type Agent struct {
 	bun.BaseModel `bun:"table:agents,alias:agent"`
 	Owned
@@ -29,7 +28,7 @@ type Agent struct {
 	Channel   Channel
 	Direction Direction
 	Language  string
-	// Tags is JSON and no array: bun reads two apostrophes in an array's text as one.
+	// Tags is JSON instead of an array, because bun reads two apostrophes in an array's text as one.
 	Tags                   []string `bun:"type:jsonb"`
 	Prompt                 string
 	PromptVersion          int32
@@ -51,24 +50,24 @@ type AgentField struct {
 	IsSystem    bool   `json:"isSystem"`
 }
 
-// ClassificationTag is a tag that the agent can assign once a conversation ends.
+// ClassificationTag is a tag that the agent can assign after a conversation.
 type ClassificationTag struct {
 	Name       string `json:"name"`
 	Definition string `json:"definition"`
 	IsSystem   bool   `json:"isSystem"`
 }
 
-// ExtractedValue is a value extracted once a conversation ends.
+// ExtractedValue is a value that is extracted after a conversation.
 type ExtractedValue struct {
 	Name       string             `json:"name"`
 	Definition string             `json:"definition"`
 	Type       ExtractedValueType `json:"type"`
 }
 
-// Cursor is its place in a list of agents.
+// Cursor is the agent's position in a list of agents.
 func (a *Agent) Cursor() Cursor { return Cursor{a.CreatedAt, a.ID} }
 
-// cursorBy is its place in a list of that order.
+// cursorBy is the agent's position in a list with that order.
 func (a *Agent) cursorBy(order AgentOrder) OrderedCursor {
 	if order == AgentOrderName {
 		return OrderedCursor{order, a.Name, a.ID}
@@ -76,8 +75,8 @@ func (a *Agent) cursorBy(order AgentOrder) OrderedCursor {
 	return OrderedCursor{order, a.UpdatedAt.UTC().Format(time.RFC3339Nano), a.ID}
 }
 
-// WelcomeMessage is the first sentence of the agent's direction, with its placeholders still in it;
-// nil when the contact begins.
+// WelcomeMessage is the agent's first message, with unfilled placeholders. It is nil when the contact starts the
+// conversation.
 func (a *Agent) WelcomeMessage() *string {
 	message := a.InboundWelcomeMessage
 	if a.Direction == DirectionOutbound {
@@ -104,14 +103,14 @@ func NewAgent(in CreateAgentInput, now time.Time) (*Agent, error) {
 	}, now)
 }
 
-// CanTransfer reports whether the agent may transfer the contact to a human: only a call can be.
+// CanTransfer reports whether the agent may transfer the contact to a human, which only works for calls.
 func (a *Agent) CanTransfer() bool { return a.IsCallTransferEnabled && a.Channel == ChannelPhone }
 
-// ShowsSources reports whether contacts on the channel see where an answer comes from: marks in a text that is spoken,
-// or sent by SMS, would only be in the way.
+// ShowsSources reports whether contacts on the channel see the sources of an answer. In spoken text and SMS, marks
+// would be in the way.
 func (c Channel) ShowsSources() bool { return c == ChannelWeb || c == ChannelWhatsApp }
 
-// Expect returns CONFLICT when the agent is not what the input says that it is based on.
+// Expect returns CONFLICT when the agent has changed since the version that the input is based on.
 func (a *Agent) Expect(in UpdateAgentInput) error {
 	if in.ExpectedVersion != nil && *in.ExpectedVersion != a.PromptVersion {
 		return Errorf(Conflict, "the prompt of agent %q was changed meanwhile: it has version %d, not %d", a.ID,
@@ -120,8 +119,8 @@ func (a *Agent) Expect(in UpdateAgentInput) error {
 	return Unchanged("agent", a.ID, in.ExpectedUpdatedAt, a.UpdatedAt)
 }
 
-// Update applies everything that the input gives and returns BAD_INPUT with every fault when the
-// agent would break a bound. A prompt that differs raises the number of its version.
+// Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the agent would break a
+// bound. A different prompt raises the prompt version.
 func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
 	defer touch(&a.UpdatedAt, After(a.UpdatedAt, now), a, *a)
 	if in.Prompt != nil && *in.Prompt != a.Prompt {
@@ -212,8 +211,8 @@ func (f *Fields) names(path string, tags []string) {
 	}
 }
 
-// named checks a list of value objects that are told apart by their names. check records what else
-// is wrong with one of them, and returns its name.
+// named checks a list of value objects with unique names. check records the other faults of one of them, and returns
+// its name.
 func named[T any](faults *Fields, path string, list []T, check func(path string, value T) string) {
 	if !faults.list(path, len(list), maxValueObjects) {
 		return
@@ -244,14 +243,14 @@ func set[T any](field *T, given *T) {
 	}
 }
 
-// touch sets the time of the last change if the row has changed.
+// touch sets the time of the last change if the row differs from before.
 func touch[T any](updatedAt *time.Time, now time.Time, row *T, before T) {
 	if !reflect.DeepEqual(*row, before) {
 		*updatedAt = now
 	}
 }
 
-// setText is set for an optional text, which an empty one clears.
+// setText is set for an optional text. An empty text clears the field.
 func setText(field **string, given *string) {
 	if given == nil {
 		return
@@ -270,7 +269,7 @@ func values[T any](given []*T) []T {
 	return all
 }
 
-// Trying returns the agent with another prompt, which is not saved; the agent itself for nil.
+// Trying returns the agent with another prompt, without saving it. Without a draft it returns the agent.
 func (a *Agent) Trying(draft *string) *Agent {
 	if draft == nil {
 		return a
@@ -280,14 +279,14 @@ func (a *Agent) Trying(draft *string) *Agent {
 	return &tried
 }
 
-// draft records the faults of a prompt that is tried.
+// draft records the faults of a draft prompt.
 func (f *Fields) draft(path string, prompt *string) {
 	if prompt != nil {
 		f.text(path, *prompt, 1, MaxPromptLength)
 	}
 }
 
-// Unique returns the values without repetition, in the order of their first appearance.
+// Unique returns the distinct values, in the order of their first appearance.
 func Unique[T comparable](given []T) []T {
 	all := make([]T, 0, len(given))
 	seen := make(map[T]bool, len(given))
@@ -300,7 +299,7 @@ func Unique[T comparable](given []T) []T {
 	return all
 }
 
-// ChatID is the id of the connected knowledge base chat; empty when none is.
+// ChatID is the id of the connected knowledge base chat, or empty if there is none.
 func (a *Agent) ChatID() string {
 	if a.KnowledgeBaseChatID == nil {
 		return ""

@@ -26,8 +26,8 @@ type AgentTest interface {
 	Parent() string
 }
 
-// AgentTestRow is the row of a test: what both kinds have, and what each of them has alone. A test
-// of one kind has nothing of the other.
+// AgentTestRow is the row of a test: the fields of both kinds, and those of each kind. A test of one kind leaves the
+// fields of the other kind empty.
 type AgentTestRow struct {
 	bun.BaseModel `bun:"table:agent_tests,alias:agent_test"`
 	Owned
@@ -37,8 +37,8 @@ type AgentTestRow struct {
 	FolderID *string
 	Kind     AgentTestKind
 	Name     string
-	// MayRepeatName is true of a test that is created or changed, and may have the name of another one in its folder. It
-	// is not kept.
+	// MayRepeatName allows a test that is created or changed to have the name of another test in its folder. It is
+	// not stored.
 	MayRepeatName bool `bun:"-" json:"-"`
 	// The most recent run, its state, and when it last changed.
 	LastRunID     *string
@@ -46,28 +46,28 @@ type AgentTestRow struct {
 	LastRunAt     *time.Time
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
-	// Rows are what it is run with, each on its own; none if it is run as it is.
+	// Rows are the data that the test is run with, each row separately. Without rows the test is run once.
 	Rows []TestRow `bun:"type:json,nullzero"`
 
-	// Of a simulation.
+	// Fields of a simulation.
 	Scenario        string      `bun:",nullzero"`
 	Criteria        []string    `bun:"type:jsonb,nullzero"`
 	CriteriaWeights []*int32    `bun:"type:json,nullzero"`
 	Checks          []TestCheck `bun:"type:json,nullzero"`
 	// PassAt is the score that a run needs to pass; nil means 1.
 	PassAt *float64
-	// JudgeSees is what the judge is given beside the conversation.
+	// JudgeSees is what the judge sees in addition to the conversation.
 	JudgeSees []JudgeSight `bun:"type:json,nullzero"`
-	// Persona is nil if the scenario alone says what the contact is like.
+	// Persona is nil if only the scenario describes the contact.
 	Persona *ContactPersona `bun:"type:json"`
-	// ContactSays is what the contact says word for word in its turns; nil where its model speaks.
+	// ContactSays are the fixed texts of the contact's turns. The model writes the turns that are nil.
 	ContactSays          []*string     `bun:"type:json,nullzero"`
 	MaxTurns             int32         `bun:",nullzero"`
 	ConversationMessages []TestMessage `bun:"type:json,nullzero"`
 	Variables            JSONObject    `bun:"type:json,nullzero"`
 	ToolMocking          *ToolMocking  `bun:"type:jsonb"`
 
-	// Of a classification.
+	// Fields of a classification.
 	ConversationContext *ConversationContext `bun:"type:json"`
 	TagExpected         string               `bun:",nullzero"`
 }
@@ -78,20 +78,20 @@ type SimulationTest struct{ *AgentTestRow }
 // ClassificationTest expects a tag for a given conversation.
 type ClassificationTest struct{ *AgentTestRow }
 
-// AgentTestFilter narrows a list of tests. Empty fields narrow nothing.
+// AgentTestFilter narrows a list of tests. Empty fields add no condition.
 type AgentTestFilter struct {
 	FolderID string
-	// IsAtRoot selects tests in no folder.
+	// IsAtRoot selects tests without a folder.
 	IsAtRoot bool
 	Kind     AgentTestKind
-	// These are what the list's argument filter may have.
+	// Fields of the list's argument filter.
 	NameContains    *string
 	LastRunStatuses []AgentTestRunStatus
 	IsFlaky         *bool
 }
 
-// NewAgentTestFilter returns the filter of a list's arguments; BAD_INPUT when they name an empty folder or two places,
-// or break a bound.
+// NewAgentTestFilter returns the filter of a list's arguments. It returns BAD_INPUT when they name an empty folder,
+// or a folder and the root, or break a bound.
 func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind,
 	more *AgentTestFilter) (f AgentTestFilter, err error) {
 	var faults Fields
@@ -114,14 +114,14 @@ func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind,
 	return f, faults.Err()
 }
 
-// AgentTestFailure says since when a test fails.
+// AgentTestFailure is since when a test fails.
 type AgentTestFailure struct {
-	// Run is the first run that failed since one passed. LastPassed passed before it, the last one; nil when none did.
+	// Run is the first run that failed since one passed. LastPassed is the last run that passed before it, or nil.
 	Run        *AgentTestRun
 	LastPassed *AgentTestRun
 }
 
-// PromptVersion is the number of the prompt that the test failed with first.
+// PromptVersion is the prompt version with which the test first failed.
 func (f *AgentTestFailure) PromptVersion() int32 { return f.Run.PromptVersion }
 
 // TestMessage is a message of a test or of its run.
@@ -129,7 +129,7 @@ type TestMessage struct {
 	Role      MessageRole `json:"role"`
 	Text      string      `json:"text"`
 	Timestamp *time.Time  `json:"timestamp,omitempty"`
-	// ToolCalls are those that the agent made for this answer, before a simulation starts.
+	// ToolCalls are the calls that the agent made for this answer, before a simulation starts.
 	ToolCalls []TestMessageCall `json:"toolCalls,omitempty"`
 }
 
@@ -153,7 +153,7 @@ func (*AgentTestRow) IsAgentTest() {}
 // Row returns the row.
 func (t *AgentTestRow) Row() *AgentTestRow { return t }
 
-// Cursor is its place in a list of tests.
+// Cursor is the test's position in a list of tests.
 func (t *AgentTestRow) Cursor() Cursor { return Cursor{t.CreatedAt, t.ID} }
 
 // Test returns the test of the row's kind.
@@ -164,9 +164,8 @@ func (t *AgentTestRow) Test() AgentTest {
 	return &SimulationTest{t}
 }
 
-// NewSimulationTest returns the test that the input describes, with defaults for what it leaves
-// open, or BAD_INPUT with every bound that it breaks. Whether the folder and the mocks fit the agent
-// is for those who know it.
+// NewSimulationTest returns the test that the input describes, with defaults for missing fields. It returns BAD_INPUT
+// with every bound that the input breaks. The caller checks whether the folder and the mocks fit the agent.
 func NewSimulationTest(in CreateSimulationTestInput, now time.Time) (*SimulationTest, error) {
 	t := &SimulationTest{&AgentTestRow{
 		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindSimulation, CreatedAt: now,
@@ -182,8 +181,8 @@ func NewSimulationTest(in CreateSimulationTestInput, now time.Time) (*Simulation
 	}, now)
 }
 
-// Update applies everything that the input gives, but for the folder, and returns BAD_INPUT with
-// every fault when the test would break a bound.
+// Update applies all fields that the input sets, except the folder. It returns BAD_INPUT with every fault if the test
+// would break a bound.
 func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) error {
 	defer touch(&t.UpdatedAt, After(t.UpdatedAt, now), t.AgentTestRow, *t.AgentTestRow)
 	t.apply(in)
@@ -196,7 +195,7 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 	return faults.Err()
 }
 
-// apply sets what the input has, without its rows.
+// apply sets the fields of the input, without its rows.
 func (t *SimulationTest) apply(in UpdateSimulationTestInput) {
 	set(&t.Name, in.Name)
 	set(&t.Scenario, in.Scenario)
@@ -259,8 +258,8 @@ func (t *SimulationTest) check(faults *Fields) {
 	faults.mocking("toolMocking", t.ToolMocking)
 }
 
-// NewClassificationTest returns the test that the input describes, or BAD_INPUT with every bound
-// that it breaks. Whether the folder and the tag fit the agent is for those who know it.
+// NewClassificationTest returns the test that the input describes, or BAD_INPUT with every bound that it breaks. The
+// caller checks whether the folder and the tag fit the agent.
 func NewClassificationTest(in CreateClassificationTestInput, now time.Time) (*ClassificationTest, error) {
 	t := &ClassificationTest{&AgentTestRow{
 		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindClassification, CreatedAt: now,
@@ -272,8 +271,8 @@ func NewClassificationTest(in CreateClassificationTestInput, now time.Time) (*Cl
 	}, now)
 }
 
-// Update applies everything that the input gives, but for the folder, and returns BAD_INPUT with
-// every fault when the test would break a bound.
+// Update applies all fields that the input sets, except the folder. It returns BAD_INPUT with every fault if the test
+// would break a bound.
 func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.Time) error {
 	defer touch(&t.UpdatedAt, After(t.UpdatedAt, now), t.AgentTestRow, *t.AgentTestRow)
 	set(&t.Name, in.Name)

@@ -10,7 +10,7 @@ import (
 // maxBulk bounds the tests that one mutation creates, moves, copies or deletes.
 const maxBulk = 100
 
-// Path is where the faults of a test are.
+// Path returns the path of the faults of the i-th test.
 func (in CreateAgentTestsInput) Path(i int) string {
 	kind := "simulation"
 	if in.Tests[i].Classification != nil {
@@ -54,7 +54,7 @@ func (in CreateAgentTestsInput) NewTests(now time.Time) ([]*AgentTestRow, error)
 	return tests, faults.Err()
 }
 
-// CheckTestIDs returns the ids of tests, each once, or BAD_INPUT when they are none or too many.
+// CheckTestIDs returns the distinct ids of tests, or BAD_INPUT when there are none or too many.
 func CheckTestIDs(ids []string) ([]string, error) {
 	var faults Fields
 	if len(ids) == 0 {
@@ -64,8 +64,8 @@ func CheckTestIDs(ids []string) ([]string, error) {
 	return Unique(ids), faults.Err()
 }
 
-// Copy returns a copy of the test where the input wants it. mocked are the sub-agents that it mocks, and own those of
-// the agent that the input names: mocks become those of the latter with the same technical names.
+// Copy returns a copy of the test for the target in the input. mocked are the sub-agents that the test mocks, and own
+// those of the target agent. Mocks move to the target's sub-agents with the same technical names.
 func (t *AgentTestRow) Copy(in CopyAgentTestsInput, mocked, own []*SubAgent, now time.Time) *AgentTestRow {
 	test := *t
 	test.ID, test.CreatedAt, test.UpdatedAt = NewID("test"), now, now

@@ -17,14 +17,14 @@ const (
 	maxWeight         = 100
 )
 
-// TestCheck is what the program decides of a simulation.
+// TestCheck is an expectation about a simulation that the program checks without a judge.
 type TestCheck struct {
 	Expect TestExpectation `json:"expect"`
-	// Weight is what it counts for; nil if it is required.
+	// Weight is the weight of the check in the score. Nil if the check is required.
 	Weight *int32 `json:"weight,omitempty"`
 }
 
-// TestExpectation is what a check expects. One of its fields is given.
+// TestExpectation is what a check expects. Exactly one of its fields is set.
 type TestExpectation struct {
 	Called         *CalledExpectation      `json:"called,omitempty"`
 	NeverCalled    *NeverCalledExpectation `json:"neverCalled,omitempty"`
@@ -39,25 +39,26 @@ type TestExpectation struct {
 	Extracts       *ExtractsExpectation    `json:"extracts,omitempty"`
 }
 
-// CalledExpectation expects Min to Max calls that match, the first of them before any call of Before.
+// CalledExpectation expects Min to Max matching calls. The first of them must precede every call of the target named
+// by Before.
 type CalledExpectation struct {
 	NeverCalledExpectation
-	// Succeeded is true if calls that failed do not count.
+	// Succeeded excludes failed calls.
 	Succeeded bool    `json:"succeeded,omitempty"`
 	Min       int32   `json:"min"`
 	Max       *int32  `json:"max,omitempty"`
 	Before    *string `json:"before,omitempty"`
 }
 
-// NeverCalledExpectation matches calls that have the name and the kind and for which all conditions hold. A nil name or
-// kind matches any.
+// NeverCalledExpectation matches calls that have the name and the kind and satisfy all conditions. A nil name or kind
+// matches any.
 type NeverCalledExpectation struct {
 	TechnicalName *string         `json:"technicalName,omitempty"`
 	Kind          *ToolCallKind   `json:"kind,omitempty"`
 	Where         []MockCondition `json:"where"`
 }
 
-// SaidExpectation matches messages of the role in the turn, which have the text or match the expression.
+// SaidExpectation matches messages of the role in the turn that contain the text or match the expression.
 type SaidExpectation struct {
 	Text    *string     `json:"text,omitempty"`
 	Matches *string     `json:"matches,omitempty"`
@@ -72,7 +73,7 @@ type ResultExpectation struct {
 	Schema        JSONObject `json:"schema"`
 }
 
-// ExtractsExpectation is about a value that is extracted from the conversation: it is the text, or matches the
+// ExtractsExpectation is about a value that is extracted from the conversation: it equals the text, or matches the
 // expression.
 type ExtractsExpectation struct {
 	Name    string  `json:"name"`
@@ -93,7 +94,8 @@ type CheckResult struct {
 // Expected says what was expected, with placeholders filled.
 func (r *CheckResult) Expected() string { return cmp.Or(r.Filled, r.Check.Description()) }
 
-// checks records the faults that checks alone show. Whether the agent has what they name is for those who know it.
+// checks records the faults of the checks themselves. The caller checks whether the agent has the tools that they
+// name.
 func (f *Fields) checks(path string, checks []TestCheck) {
 	if !f.list(path, len(checks), maxChecks) {
 		return
@@ -112,7 +114,7 @@ func (f *Fields) checks(path string, checks []TestCheck) {
 		f.Add(path, "must have at most %d times resultJson, not %d", maxCheckSchemas, schemas)
 	}
 	if expressions > maxExpressions || schemas > maxCheckSchemas {
-		return // to look at each of them takes as long as there are many
+		return // checking each would take too long
 	}
 	for i, c := range checks {
 		f.expectation(fmt.Sprintf("%s.%d.expect", path, i), c.Expect)
@@ -120,7 +122,7 @@ func (f *Fields) checks(path string, checks []TestCheck) {
 	}
 }
 
-// weights records the faults of the weights of so many criteria.
+// weights records the faults of the weights of the given number of criteria.
 func (f *Fields) weights(weights []*int32, criteria int) {
 	if !f.list("criteriaWeights", len(weights), maxCriteria) {
 		return
@@ -134,7 +136,7 @@ func (f *Fields) weights(weights []*int32, criteria int) {
 	}
 }
 
-// expressions counts the regular expressions that would be compiled: a list that is too long is refused as such.
+// expressions counts the regular expressions to compile, so that a list with too many is refused first.
 func (e *TestExpectation) expressions() (n int) {
 	for _, said := range []*SaidExpectation{e.Says, e.NeverSays} {
 		if said != nil && said.Matches != nil {
@@ -156,7 +158,7 @@ func (e *TestExpectation) expressions() (n int) {
 	return n
 }
 
-// conditions are those on the arguments of calls.
+// conditions returns the conditions on the arguments of calls.
 func (e *TestExpectation) conditions() []MockCondition {
 	switch {
 	case e.Called != nil:
@@ -167,7 +169,7 @@ func (e *TestExpectation) conditions() []MockCondition {
 	return nil
 }
 
-// given counts the fields that are given.
+// given counts the fields that are set.
 func (e *TestExpectation) given() (n int) {
 	for _, isGiven := range []bool{
 		e.Called != nil, e.NeverCalled != nil, e.Says != nil, e.NeverSays != nil, e.EndedBy != nil, e.Tag != nil,
@@ -244,7 +246,7 @@ func (f *Fields) extracts(path string, e *ExtractsExpectation) {
 	f.either(path, "equals", e.Equals, e.Matches)
 }
 
-// either records the faults of a text, under its name, and of an expression, of which exactly one must be given.
+// either records the faults of a text and of an expression. Exactly one of them must be set.
 func (f *Fields) either(path, name string, text, matches *string) {
 	if (text == nil) == (matches == nil) {
 		f.Add(path, "must give exactly one of %s and matches", name)
@@ -272,7 +274,7 @@ func (f *Fields) resultSchema(path string, schema JSONObject) {
 	}
 }
 
-// expression records a fault when a text is no regular expression of bounded cost. Nil is none.
+// expression records a fault when a text is not a regular expression of bounded cost. Nil is no fault.
 func (f *Fields) expression(path string, text *string) {
 	if text == nil {
 		return
@@ -285,7 +287,7 @@ func (f *Fields) expression(path string, text *string) {
 	}
 }
 
-// Texts are the texts whose placeholders are filled.
+// Texts returns the texts that may contain placeholders.
 func (e *TestExpectation) Texts() []string {
 	given := []*string{e.Tag}
 	for _, said := range []*SaidExpectation{e.Says, e.NeverSays} {

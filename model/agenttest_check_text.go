@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Description says in words what is expected.
+// Description describes the expectation in words.
 func (c *TestCheck) Description() string { return c.Expect.String() }
 
-// String says in words what is expected.
+// String describes the expectation in words.
 func (e *TestExpectation) String() string {
 	switch {
 	case e.Called != nil:
@@ -41,7 +41,7 @@ func (e *TestExpectation) String() string {
 	return "the agent's last message is JSON that fits the schema"
 }
 
-// String says in words what is to be called.
+// String describes the expected calls in words.
 func (c *CalledExpectation) String() string {
 	text := "calls " + c.NeverCalledExpectation.String()
 	if c.Succeeded {
@@ -61,7 +61,7 @@ func (c *CalledExpectation) String() string {
 	return text
 }
 
-// String says in words which calls are meant.
+// String describes the matching calls in words.
 func (c *NeverCalledExpectation) String() string {
 	var text string
 	switch {
@@ -79,7 +79,7 @@ func (c *NeverCalledExpectation) String() string {
 	return text
 }
 
-// String says in words when the condition holds.
+// String describes the condition in words.
 func (c MockCondition) String() string {
 	var all []string
 	if c.Present != nil {

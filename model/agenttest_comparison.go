@@ -2,7 +2,7 @@ package model
 
 import "slices"
 
-// maxBases bounds the executions that one is compared with.
+// maxBases bounds the executions that one execution is compared with.
 const maxBases = 5
 
 // CheckBases returns BAD_INPUT when an execution would be compared with too many others.
@@ -14,23 +14,23 @@ func CheckBases(ids []string) error {
 
 // AgentTestComparison compares an execution with one or several others.
 type AgentTestComparison struct {
-	// Bases are those that the head is compared with. Base is the first of them.
+	// Bases are the executions that the head is compared with. Base is the first of them.
 	Bases []*AgentTestExecution
 	Base  *AgentTestExecution
 	Head  *AgentTestExecution
-	// Tests are those of the head in its order, then those of the base alone.
+	// Tests are the tests of the head in its order, followed by those that only the base has.
 	Tests        []*AgentTestComparisonTest
 	NewlyFailing int32
 	NewlyPassing int32
 	Flaky        int32
-	// BaseCounts and HeadCounts are of the tests that were judged in both.
+	// BaseCounts and HeadCounts count the tests that were judged in both.
 	BaseCounts       *AgentTestRunCounts
 	HeadCounts       *AgentTestRunCounts
 	PValue           *float64
 	StratifiedPValue *float64
 	Correction       AgentTestCorrection
 	Conclusion       AgentTestConclusion
-	// DecidingRepeats is nil where nothing is undecided, or too much.
+	// DecidingRepeats is nil if nothing is undecided, or too much.
 	DecidingRepeats *int32
 }
 
@@ -38,7 +38,7 @@ type AgentTestComparison struct {
 type AgentTestComparisonTest struct {
 	Owned
 
-	// TestID and TestName are those that the test had; ExistingID is nil when it was deleted.
+	// TestID and TestName are those at the time of the run. ExistingID is nil when the test was deleted.
 	TestID     string
 	ExistingID *string
 	TestName   string
@@ -56,11 +56,12 @@ type AgentTestComparisonTest struct {
 	// AdjustedPValue is corrected for the number of tests.
 	AdjustedPValue *float64
 	Conclusion     AgentTestConclusion
-	// DecidingRepeats is nil where nothing is undecided, or too much.
+	// DecidingRepeats is nil if nothing is undecided, or too much.
 	DecidingRepeats *int32
 }
 
-// CompareExecutions compares an execution with others by their tests. Runs of a test in several bases are one sample.
+// CompareExecutions compares an execution with others by their tests. Runs of a test in several bases form one
+// sample.
 func CompareExecutions(
 	bases []*AgentTestExecution, head *AgentTestExecution, inBases, inHead []*AgentTestExecutionTest,
 	correction AgentTestCorrection,
@@ -150,7 +151,7 @@ func (c *AgentTestRunCounts) add(more *AgentTestRunCounts) {
 	c.Skipped += more.Skipped
 }
 
-// changeOf says how a test stands in the head against the base; nil is where it does not stand.
+// changeOf returns how a test changed between base and head. A nil argument means that the test did not run there.
 func changeOf(base, head *AgentTestRunCounts) AgentTestChange {
 	switch {
 	case base == nil:
@@ -177,7 +178,7 @@ func (t *AgentTestComparisonTest) isJudged() bool {
 	return t.Base != nil && t.Head != nil && t.Base.Judged() > 0 && t.Head.Judged() > 0
 }
 
-// conclude says what the runs of the tests show that were judged on both sides: of each, and of all.
+// conclude sets the conclusions for each test and for all, from the runs that were judged on both sides.
 func (c *AgentTestComparison) conclude() {
 	var judged []*AgentTestComparisonTest
 	var spreads, turned []spread
@@ -212,7 +213,8 @@ func (c *AgentTestComparison) conclude() {
 	}
 }
 
-// conclusionOf is what the chances of a fall and a rise decide. Each has half of what chance is allowed.
+// conclusionOf returns the conclusion from the probabilities of a fall and a rise. Each gets half of the significance
+// level.
 func conclusionOf(fall, rise float64, isDecidable bool) AgentTestConclusion {
 	switch {
 	case fall <= significantSide*rounding:

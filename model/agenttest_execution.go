@@ -11,53 +11,53 @@ import (
 // Bounds of an execution.
 const (
 	maxRepeats = 20
-	// MaxRuns bounds the runs of an execution: each test and each row, as often as it is repeated. So it bounds its tests,
-	// too.
+	// MaxRuns bounds the runs of an execution: every repetition of each test and each row. It therefore bounds the
+	// tests as well.
 	MaxRuns = 4_000
-	// MaxRunsValues bounds the values of the rows of its runs, in bytes.
+	// MaxRunsValues bounds the values in the rows of its runs, in bytes.
 	MaxRunsValues = 20_000_000
-	// MaxTestsBytes bounds what its tests hold, in bytes: they are in memory together when it starts.
+	// MaxTestsBytes bounds the size of its tests, in bytes. All of them are in memory when it starts.
 	MaxTestsBytes  = 20_000_000
 	maxConcurrency = 50
 )
 
-// AgentTestExecution is the runs that were created together for a list of tests.
+// AgentTestExecution is a set of runs that were created together for a list of tests.
 type AgentTestExecution struct {
 	bun.BaseModel `bun:"table:agent_test_executions,alias:agent_test_execution"`
 	Owned
 
 	ID string `bun:",pk"`
-	// AgentID is nil when the tests are of several agents, or of one that was deleted.
+	// AgentID is nil when the tests belong to several agents, or to a deleted one.
 	AgentID     *string
 	Repeats     int32
 	Concurrency int32
 	VirtualTime bool
-	// Votes is how often the judge is asked about a criterion.
+	// Votes is how often the judge evaluates each criterion.
 	Votes     int32
 	State     AgentTestExecutionStatus `bun:"status"`
 	RetryOfID *string
-	// ScheduleID is the schedule that started it, which may have been deleted, and ScheduledFor the time that it did so
-	// for.
+	// ScheduleID is the schedule that started it, which may be deleted by now. ScheduledFor is the time for which it
+	// was scheduled.
 	ScheduleID   *string
 	ScheduledFor *time.Time
-	// RejudgeOfID is the execution whose conversations are judged again, by JudgeModel; nil if it holds its own.
+	// RejudgeOfID is the execution whose conversations JudgeModel judges again. Nil if the execution holds its own.
 	RejudgeOfID *string
 	JudgeModel  *string
-	// APIKeyID started it; nil when that was not recorded.
+	// APIKeyID is the key that started it, or nil if that was not recorded.
 	APIKeyID *string
-	// StopRepeating is nil if each test is run as often as Repeats says.
+	// StopRepeating is nil if each test runs exactly Repeats times.
 	StopRepeating *StopRepeating `bun:"type:json"`
-	// DraftPrompt is tried in place of the agent's prompt, if IsDraft.
+	// DraftPrompt is tried instead of the agent's prompt, if IsDraft.
 	IsDraft     bool `bun:",nullzero"`
 	DraftPrompt *string
-	// LeftOutTests are those that a retry would repeat, had they not been deleted.
+	// LeftOutTests are deleted tests that a retry would otherwise have repeated.
 	LeftOutTests []LeftOutTest `bun:"type:jsonb,nullzero"`
-	// RunCount is how many runs it was created with; nil when that was not recorded.
+	// RunCount is the number of runs at creation, or nil if that was not recorded.
 	RunCount *int32
-	// Unfinished is how many of its runs are not final.
+	// Unfinished is the number of runs that are not final.
 	Unfinished int32
-	// NextPosition is that of the run which is handed to the queue when another one ends, so that no
-	// more than Concurrency of them are there at once.
+	// NextPosition is the position of the run to enqueue when another run ends, so that at most Concurrency runs are
+	// active.
 	NextPosition int32
 	// Version grows with every change of the execution or of a run of it.
 	Version    int32
@@ -66,7 +66,7 @@ type AgentTestExecution struct {
 	FinishedAt *time.Time
 }
 
-// LeftOutTest is a test that was deleted, or a row that a test no longer has, as the runs that it had know it.
+// LeftOutTest is a deleted test, or a row that a test no longer has, as its earlier runs describe it.
 type LeftOutTest struct {
 	TestID   string `json:"testId"`
 	TestName string `json:"testName"`
@@ -74,25 +74,25 @@ type LeftOutTest struct {
 	RowName *string `json:"rowName,omitempty"`
 }
 
-// LeaveOut notes that the test of a run was deleted, so that the run is not repeated.
+// LeaveOut records that the test of a run was deleted, so that the run is not repeated.
 func (e *AgentTestExecution) LeaveOut(run *AgentTestRun) {
 	if gone := (LeftOutTest{TestID: run.TestedID, TestName: run.TestName}); !slices.Contains(e.LeftOutTests, gone) {
 		e.LeftOutTests = append(e.LeftOutTests, gone)
 	}
 }
 
-// IsOfRecord reports whether its runs say something of the tests as they are: neither of a prompt that is only tried
-// nor of conversations that were held before.
+// IsOfRecord reports whether its runs count in the history of the tests: it uses neither a draft prompt nor earlier
+// conversations.
 func (e *AgentTestExecution) IsOfRecord() bool { return !e.IsDraft && e.RejudgeOfID == nil }
 
-// Cursor is its place in a list of executions.
+// Cursor is its position in a list of executions.
 func (e *AgentTestExecution) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} }
 
-// IsFinished reports whether no run of it will change any more. One that was cancelled is not before
-// the runs that were under way have ended.
+// IsFinished reports whether all of its runs are final. A cancelled execution is finished only after its running runs
+// have ended.
 func (e *AgentTestExecution) IsFinished() bool { return e.FinishedAt != nil }
 
-// Status is its state. One that was cancelled is being cancelled until all of its runs have ended.
+// Status is its state. A cancelled execution is Cancelling until all of its runs have ended.
 func (e *AgentTestExecution) Status() AgentTestExecutionStatus {
 	if e.State == AgentTestExecutionStatusCancelled && !e.IsFinished() {
 		return AgentTestExecutionStatusCancelling
@@ -117,7 +117,7 @@ func (in StartAgentTestExecutionInput) Validate() error {
 	return faults.Err()
 }
 
-// execution records the faults of what is to be run.
+// execution records the faults of the input.
 func (f *Fields) execution(in StartAgentTestExecutionInput) {
 	given := 0
 	if in.TestIds != nil {
@@ -152,7 +152,7 @@ func (in StartAgentTestExecutionInput) NewExecution() *AgentTestExecution {
 	}
 }
 
-// votes is how often the judge is asked, once unless it is said.
+// votes returns the number of votes of the judge, by default 1.
 func votes(given *int32) int32 {
 	if given == nil {
 		return 1
@@ -166,7 +166,7 @@ func (f *Fields) votes(given *int32) {
 	}
 }
 
-// AgentTestRunCounts is how many runs are in each state.
+// AgentTestRunCounts is the number of runs in each state.
 type AgentTestRunCounts struct {
 	Total     int32
 	Queued    int32
@@ -178,13 +178,13 @@ type AgentTestRunCounts struct {
 	Skipped   int32
 }
 
-// TestTally is how many runs of one test in one execution are in each state; of a test with rows, of one of these.
+// TestTally is the number of runs of one test, or of one of its rows, in each state of an execution.
 type TestTally struct {
-	// TestedID and TestName are those that the test had; TestID is nil when it was deleted.
+	// TestedID and TestName are those at the time of the run. TestID is nil when the test was deleted.
 	TestedID string
 	TestID   *string
 	TestName string
-	// RowKey is that of the row, empty without rows.
+	// RowKey is the key of the row, empty without rows.
 	RowKey string
 	AgentTestRunCounts
 }
@@ -193,21 +193,21 @@ type TestTally struct {
 type AgentTestExecutionTest struct {
 	Owned
 
-	// TestID and TestName are those that the test had; ExistingID is nil when it was deleted.
+	// TestID and TestName are those at the time of the run. ExistingID is nil when the test was deleted.
 	TestID     string
 	ExistingID *string
 	TestName   string
-	// The row, as it was; RowKey is empty and the others are nil without rows.
+	// The row at the time of the run. Without rows, RowKey is empty and the others are nil.
 	RowKey    string
 	RowNumber *int32
 	RowName   *string
-	// FolderID is that of the test now.
+	// FolderID is the test's current folder.
 	FolderID *string
 	// Runs are its runs, by attempt.
 	Runs []*AgentTestRun
 }
 
-// Counts are how many of its runs are in each state.
+// Counts returns the number of its runs in each state.
 func (t *AgentTestExecutionTest) Counts() *AgentTestRunCounts {
 	counts := &AgentTestRunCounts{Total: int32(len(t.Runs))}
 	for _, run := range t.Runs {
@@ -216,7 +216,7 @@ func (t *AgentTestExecutionTest) Counts() *AgentTestRunCounts {
 	return counts
 }
 
-// Add counts a run in a state; the total stays.
+// Add counts a run in a state. The total does not change.
 func (c *AgentTestRunCounts) Add(status AgentTestRunStatus) {
 	switch status {
 	case AgentTestRunStatusQueued:
@@ -236,10 +236,11 @@ func (c *AgentTestRunCounts) Add(status AgentTestRunStatus) {
 	}
 }
 
-// PassHatK returns, for each k up to the most judged runs of a test, the chance that k runs of a test all pass, and how
-// many tests have so many judged runs. For one test it is C(passed, k) / C(judged, k), which is unbiased. For several
-// it is their mean as long as all of them have k judged runs; beyond that it falls from k-1 by as much as the mean of
-// those that have, so it never grows because a test drops out. Each is rounded once.
+// PassHatK returns the chance that k runs of a test all pass, for each k up to the most judged runs of a test. It
+// also returns how many tests have at least k judged runs. For one test the chance is C(passed, k) / C(judged, k),
+// which is unbiased. For several tests it is the mean, as long as all of them have k judged runs. Beyond that it
+// falls from k-1 by as much as the mean of the remaining tests, so it never grows because a test drops out. Each
+// value is rounded once.
 func PassHatK(tallies []TestTally) (chances []float64, tests []int32) {
 	chances, tests = []float64{}, []int32{}
 	all := big.NewRat(1, 1)
@@ -264,13 +265,13 @@ func PassHatK(tallies []TestTally) (chances []float64, tests []int32) {
 	}
 }
 
-// allPass is the chance that k of the judged runs, drawn without putting back, all passed.
+// allPass returns the probability that k of the judged runs, drawn without replacement, all passed.
 func (c *AgentTestRunCounts) allPass(k int32) *big.Rat {
 	passed, judged := new(big.Int), new(big.Int)
 	return new(big.Rat).SetFrac(passed.Binomial(int64(c.Passed), int64(k)), judged.Binomial(int64(c.Judged()), int64(k)))
 }
 
-// Verdict says what runs that have all ended came to.
+// Verdict returns the overall result of runs that have all ended.
 func (c *AgentTestRunCounts) Verdict() AgentTestVerdict {
 	switch {
 	case c.Failed > 0:
@@ -283,13 +284,13 @@ func (c *AgentTestRunCounts) Verdict() AgentTestVerdict {
 	return AgentTestVerdictInconclusive
 }
 
-// Judged is how many runs passed or failed.
+// Judged returns how many runs passed or failed.
 func (c *AgentTestRunCounts) Judged() int32 { return c.Passed + c.Failed }
 
-// IsFlaky reports whether runs both passed and failed, which says something where they are of one test.
+// IsFlaky reports whether some runs passed and others failed. It is meaningful for runs of one test.
 func (c *AgentTestRunCounts) IsFlaky() bool { return c.Passed > 0 && c.Failed > 0 }
 
-// PassRate is the share of the judged runs that passed; nil when none was judged.
+// PassRate returns the share of the judged runs that passed, or nil when none was judged.
 func (c *AgentTestRunCounts) PassRate() *float64 {
 	judged := c.Judged()
 	if judged == 0 {
@@ -299,11 +300,10 @@ func (c *AgentTestRunCounts) PassRate() *float64 {
 	return &rate
 }
 
-// PassRateInterval is where the pass rate may truly be, at 95 %; nil when no run was judged.
+// PassRateInterval returns the 95 % confidence interval of the pass rate, or nil when no run was judged.
 func (c *AgentTestRunCounts) PassRateInterval() *RateInterval { return wilson(c.Passed, c.Judged()) }
 
-// FlakyTestIds are the ids of the tests whose runs both passed and failed, those of all their tallies on their own, in
-// the order of the tallies.
+// FlakyTestIds returns the ids of the tests of which some runs passed and others failed, in the order of the tallies.
 func FlakyTestIds(tallies []TestTally) []string {
 	ids := []string{}
 	for i := range tallies {
@@ -314,7 +314,7 @@ func FlakyTestIds(tallies []TestTally) []string {
 	return Unique(ids)
 }
 
-// sample is what runs must have in common to be of one sample: a test and, if it has rows, the row.
+// sample identifies the runs of one sample: a test and, if it has rows, the row.
 type sample struct{ testID, rowKey string }
 
 func (t *AgentTestExecutionTest) sample() sample { return sample{t.TestID, t.RowKey} }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ChatRecording is a simulated chat with all that is on record of it, and its agent as it is now.
+// ChatRecording is a simulated chat with everything recorded about it, and the current agent.
 type ChatRecording struct {
 	Chat      *SimulationChat
 	Messages  []*SimulationChatMessage
@@ -19,8 +19,9 @@ type ChatRecording struct {
 	SubAgents []*SubAgent
 }
 
-// NewTestFromSimulationChat returns the simulation test that goes on from a message of the chat, and warnings
-// of what it does not repeat; BAD_INPUT with every bound that it breaks, UNPROCESSABLE where the chat breaks one.
+// NewTestFromSimulationChat returns a simulation test that continues from a message of the chat, and warnings about
+// the parts that it does not repeat. It returns BAD_INPUT with every bound that the input breaks, and UNPROCESSABLE
+// where the chat breaks one.
 func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecording,
 	now time.Time) (*SimulationTest, []string, error) {
 	last, err := r.lastMessage(in.UpToSequence)
@@ -48,8 +49,8 @@ func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecor
 	return test, warnings, faultsOfChat(err)
 }
 
-// lastMessage returns the sequence of the last message that a test starts from; UNPROCESSABLE when the chat does
-// not have it or has too many, BAD_INPUT when no test could start from it.
+// lastMessage returns the sequence of the last message that a test starts from. It returns UNPROCESSABLE when the
+// chat does not have it or has too many messages, and BAD_INPUT when no test could start from it.
 func (r *ChatRecording) lastMessage(upTo *int32) (int32, error) {
 	var faults Fields
 	last := r.Chat.LastSequence
@@ -69,7 +70,7 @@ func (r *ChatRecording) lastMessage(upTo *int32) (int32, error) {
 	return 0, faults.As(Unprocessable)
 }
 
-// messages returns the chat's messages up to the sequence as those that a test starts from.
+// messages returns the chat's messages up to the sequence, as starting messages of a test.
 func (r *ChatRecording) messages(upTo int32, warn func(string, ...any)) []*TestMessage {
 	messages := []*TestMessage{}
 	for _, m := range r.Messages {
@@ -95,7 +96,8 @@ func (r *ChatRecording) messages(upTo int32, warn func(string, ...any)) []*TestM
 	return messages
 }
 
-// checkVariables warns where the chat's data bag, which is kept as it is, does not fit the agent's fields.
+// checkVariables warns where the chat's data bag does not fit the agent's fields. The data bag is kept without
+// changes.
 func (r *ChatRecording) checkVariables(variables map[string]string, warn func(string, ...any)) {
 	for _, field := range r.Agent.Fields {
 		if field.IsMandatory && !field.IsSystem && strings.TrimSpace(variables[field.Name]) == "" {
@@ -110,7 +112,8 @@ func (r *ChatRecording) checkVariables(variables map[string]string, warn func(st
 	}
 }
 
-// faultsOfChat says of faults that the caller has no field for that they are the chat's. UNPROCESSABLE when all are.
+// faultsOfChat attributes faults without an input field to the chat. It returns UNPROCESSABLE when all faults are the
+// chat's.
 func faultsOfChat(err error) error {
 	var fault *Error
 	if !errors.As(err, &fault) {

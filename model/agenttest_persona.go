@@ -10,14 +10,14 @@ const (
 	maxPatience  = 10
 	maxLanguage  = 50
 	maxKnowledge = 5_000
-	// maxSights bounds a list in which each may stand several times.
+	// maxSights bounds a list that may contain values several times.
 	maxSights = 10
 )
 
-// ContactPersona is what a simulated contact is like. A nil field leaves it to the scenario.
+// ContactPersona describes a simulated contact. A nil field leaves the trait to the scenario.
 type ContactPersona struct {
 	Mood *ContactMood `json:"mood,omitempty"`
-	// Patience is how many answers in a row that do not help it bears.
+	// Patience is how many unhelpful answers in a row the contact tolerates.
 	Patience  *int32  `json:"patience,omitempty"`
 	Language  *string `json:"language,omitempty"`
 	Knowledge *string `json:"knowledge,omitempty"`
@@ -65,7 +65,7 @@ func (f *Fields) spoken(path string, messages []*string) {
 	}
 }
 
-// SaysIn returns what the contact says word for word in its turn, counted from 0; nil where its model speaks.
+// SaysIn returns the fixed text of the contact's turn, counted from 0, or nil if the model writes it.
 func (t *AgentTestRow) SaysIn(turn int) *string {
 	if turn >= len(t.ContactSays) {
 		return nil
@@ -73,5 +73,5 @@ func (t *AgentTestRow) SaysIn(turn int) *string {
 	return t.ContactSays[turn]
 }
 
-// Sees reports whether the judge of the test is given something beside the conversation.
+// Sees reports whether the judge of the test sees something in addition to the conversation.
 func (t *AgentTestRow) Sees(sight JudgeSight) bool { return slices.Contains(t.JudgeSees, sight) }

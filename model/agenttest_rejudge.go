@@ -10,8 +10,8 @@ import (
 // MaxRejudgements bounds how often the conversations of an execution are judged again.
 const MaxRejudgements = 20
 
-// HeldConversation is what is known of the conversation of a run beside what was said and called. Whoever judges it
-// again decides by it.
+// HeldConversation is the data about a run's conversation other than its messages and calls, which a judge of the
+// conversation needs.
 type HeldConversation struct {
 	// EndedBy is "agent", "contact", or "limit" if the turns were used up.
 	EndedBy string `json:"endedBy"`

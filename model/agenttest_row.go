@@ -60,7 +60,7 @@ func (f *Fields) rows(path string, given []TestRow) []TestRow {
 	return rows
 }
 
-// Complete returns the row as it is kept: without values that are null, and with its key.
+// Complete returns the row in its stored form: with its key, and without values that are null.
 func (r TestRow) Complete() TestRow {
 	r.Values = r.Values.withoutNulls()
 	r.Key = r.key()

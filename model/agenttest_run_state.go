@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The transitions of a run. Each method is called on the run as it is stored, with its execution, both of them locked,
-// and returns the run as it goes on; nil when it stays as it is. What it returns may be the same run, changed.
+// The transitions of a run. Each method is called on the stored run with its execution, both of them locked. It
+// returns the next state of the run, or nil to change nothing. The result may be the same run, changed.
 
 // Claimed is the run taken up by a worker at its attempt, of which the queue has no two that are the same. An attempt
 // behind a running one means that the worker before was lost: the run goes on with the new one, but is given up as an
@@ -108,7 +108,7 @@ func (e *AgentTestExecution) Count(run *AgentTestRun, at time.Time) (next int32,
 	return next, e.Unfinished > 0 && !isCancelled
 }
 
-// Skip makes it part of the execution that so many runs that waited are not needed.
+// Skip records in the execution that the given number of queued runs is not needed.
 func (e *AgentTestExecution) Skip(runs int32, at time.Time) {
 	e.Version++
 	e.end(runs, at)

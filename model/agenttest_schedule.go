@@ -15,7 +15,7 @@ const (
 	MaxSchedules = 50
 	// ScheduleGap is the least time between two executions that a schedule starts.
 	ScheduleGap = 5 * time.Minute
-	// PromptPause is for how long a prompt has to stay as it is before a schedule runs the tests of its agent.
+	// PromptPause is how long a prompt must be unchanged before a schedule runs the tests of its agent.
 	PromptPause = time.Minute
 
 	// timesChecked is how many times of a cron text are looked at for the gap.

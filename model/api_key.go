@@ -48,7 +48,7 @@ func NewAPIKey(signer Signer, companyID string, in CreateAPIKeyInput, now time.T
 	faults.scopes(in.Scopes)
 	expiresAt := in.ExpiresAt
 	if expiresAt != nil {
-		// As exact as it is stored.
+		// In the precision of the database.
 		expiresAt = new(expiresAt.UTC().Truncate(time.Microsecond))
 		if !expiresAt.After(now) {
 			faults.Add("expiresAt", "must lie in the future")

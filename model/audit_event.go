@@ -17,10 +17,11 @@ type AuditEvent struct {
 	Action AuditAction
 	// TargetID is the id of what it was done to.
 	TargetID string
-	// APIKeyID is the key that did it, or whose access token did; nil for who has the database.
+	// APIKeyID is the key of the request, or of its access token. It is nil for operators with access to the
+	// database.
 	APIKeyID      *string
 	IsAccessToken bool
-	// Address is where the request came from; nil for who has the database.
+	// Address is the address of the client. It is nil for operators with access to the database.
 	Address   *string
 	CreatedAt time.Time
 }

@@ -28,8 +28,8 @@ func WithBudget(ctx context.Context, b Budget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }
 
-// WithAtMost returns a context whose reads may spend so many bytes, and spend them of the budget of ctx as well.
-// Beyond them, the error is ErrAtMost.
+// WithAtMost returns a context whose reads may spend at most the given number of bytes, and also spend them from the
+// budget of ctx. Beyond that, Spend returns ErrAtMost.
 func WithAtMost(ctx context.Context, bytes int64) context.Context {
 	b := &part{of: BudgetOf(ctx)}
 	b.left.Store(bytes)
@@ -60,7 +60,8 @@ func (p *part) Ask() error {
 
 type bufferKey struct{}
 
-// WithBuffer returns a context in which answers may be appended to the buffer. Whoever sends them owns the buffer.
+// WithBuffer returns a context in which responses may be appended to the buffer. The sender of the response owns the
+// buffer.
 func WithBuffer(ctx context.Context, buffer *[]byte) context.Context {
 	return context.WithValue(ctx, bufferKey{}, buffer)
 }

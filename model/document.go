@@ -41,7 +41,7 @@ type Document struct {
 	EmbeddingModel *string
 	// IndexingID names the indexing that counts: it changes whenever the document is to be indexed again.
 	IndexingID string
-	// Claim is the attempt of the worker that indexes it, from 1; 0 when none has begun.
+	// Claim is the attempt of the worker that indexes it, from 1. It is 0 when no attempt has started.
 	Claim int32
 	// Waits counts the attempts of this indexing that ended because it could not be done yet, or that never began.
 	Waits     int32

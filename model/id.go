@@ -14,7 +14,7 @@ var crockford = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPaddi
 // MaxIDLength bounds every id: those that were imported are kept as they are.
 const MaxIDLength = 64
 
-// importedID is what an id from elsewhere may be: what stands in a path, a header and a cursor as it is.
+// importedID matches ids from elsewhere: they must not need escaping in a path, a header or a cursor.
 var importedID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,63}$`)
 
 // IsID reports whether a text may be the id of something that is imported: 1 to MaxIDLength letters, digits and . _ ~ :

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Bounds of a secret that was made elsewhere. Only its hash is kept, so nothing but its own length and variety stands
-// between the hash and whoever would guess it: a random text of hexadecimal digits has 96 bits at the least length.
+// Bounds of an imported secret. Only its hash is stored, so the secret's length and variety alone protect it against
+// guessing. A random text of hexadecimal digits with the minimum length has 96 bits.
 const (
 	leastImportedSecret  = 24
 	mostImportedSecret   = maxSecretLength

@@ -20,7 +20,7 @@ type Imported interface {
 // CheckImported checks the bounds of an agent.
 func (a *Agent) CheckImported() error { return a.Validate() }
 
-// CheckImported checks the bounds of a tool, but for the values of its headers, which are encrypted.
+// CheckImported checks the bounds of a tool, without the values of its headers, which are encrypted.
 func (t *Tool) CheckImported() error {
 	copied := *t
 	if err := copied.Update(UpdateToolInput{}, time.Time{}, nil); err != nil || t.Endpoint == nil {
@@ -163,7 +163,8 @@ func (i *CampaignItem) CheckImported() error {
 	return faults.Err()
 }
 
-// importedBag records the faults of a data bag that is stored as it is: null, which input may have, has no place in it.
+// importedBag records the faults of a data bag that is stored without changes. Null, which input may contain, is not
+// allowed.
 func (f *Fields) importedBag(path string, bag JSONObject) {
 	f.dataBag(path, bag)
 	if _, err := variables(bag); err != nil {

@@ -163,7 +163,7 @@ func (r *mockRecorder) repeatable(calls []*ToolCall) []recordedCall {
 	return recorded
 }
 
-// outcome returns what came of a call; false, and a warning, when no mock can say it.
+// outcome returns the result of a call. It returns false and warns when no mock can express it.
 func (r *mockRecorder) outcome(call *ToolCall) (outcome, bool) {
 	if call.Error != nil {
 		failure := RecordedFailure(*call.Error)

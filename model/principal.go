@@ -61,7 +61,7 @@ func (p Principal) Credential() CredentialRef {
 	return CredentialRef{p.Key(), hex.EncodeToString(p.TokenHash)}
 }
 
-// Viewer is what a credential is told of itself.
+// Viewer is the information that a credential can read about itself.
 type Viewer struct {
 	KeyID         string
 	Scopes        []APIKeyScope
@@ -69,7 +69,7 @@ type Viewer struct {
 	IsAccessToken bool
 }
 
-// Viewer is what the principal is told of its credential.
+// Viewer returns the information that the principal can read about its credential.
 func (p Principal) Viewer() *Viewer {
 	v := &Viewer{KeyID: p.KeyID, Scopes: p.Scopes, IsAccessToken: p.IsToken()}
 	if !p.ExpiresAt.IsZero() {

@@ -19,8 +19,8 @@ const (
 	RetentionCampaignItems RetentionKind = "CampaignItems"
 	// RetentionTombstones are notes of deleted agents and campaigns: usage then names them Unknown instead of Deleted.
 	RetentionTombstones RetentionKind = "Tombstones"
-	// RetentionLedger are entries of usage, from their time. In place of older ones there is one for each UTC day,
-	// channel, agent and campaign, and none can be recorded: sums of whole days stay as they are.
+	// RetentionLedger is the retention of usage entries, by their time. Older entries are replaced by one for each
+	// UTC day, channel, agent and campaign. No older entries can be recorded, and sums of whole days do not change.
 	RetentionLedger RetentionKind = "Ledger"
 )
 

@@ -23,7 +23,7 @@ type MatchedTerm struct {
 	Credit float64
 }
 
-// MostBelowThreshold bounds the chunks that are told though they score too low.
+// MostBelowThreshold bounds the reported chunks whose score is too low.
 const MostBelowThreshold = 100
 
 // ValidateQuestion returns BAD_INPUT for a question that cannot be asked, or too many chunks below the threshold.

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Signer signs the secrets of API keys and access tokens, so that only who has its key can make one that is worth a
-// look into the database. The zero value has no key, and signs nothing.
+// Signer signs the secrets of API keys and access tokens, so that forged ones can be rejected without a database
+// lookup. The zero value has no key, and signs nothing.
 type Signer struct{ key []byte }
 
 // signerInfo tells the signer's key apart from others that are derived from the same one.
@@ -87,9 +87,8 @@ func (s Signer) signature(body string) string {
 	return crockford.EncodeToString(mac.Sum(nil)[:signatureLength*5/8])
 }
 
-// Doubts reports whether the text has the form of a secret but not the Signer's signature: whoever knows the form may
-// have invented it. It may also have been made without a key, or with another one. A Signer without a key doubts
-// nothing.
+// Doubts reports whether the text has the form of a secret but not the Signer's signature. It may be forged, or it
+// was made without a key or with another one. A Signer without a key doubts nothing.
 func (s Signer) Doubts(text string) bool {
 	if s.key == nil {
 		return false
@@ -102,7 +101,7 @@ func (s Signer) Doubts(text string) bool {
 	return false
 }
 
-// parseSecret reads a secret of the kind as newSecret makes it, but for its signature.
+// parseSecret parses a secret that newSecret made, without its signature.
 func parseSecret(kind, secret string) (companyID, body string, ok bool) {
 	if len(secret) > maxSecretLength || len(secret) < checksumLength || !strings.HasPrefix(secret, kind+"_") {
 		return "", "", false

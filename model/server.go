@@ -1,6 +1,6 @@
 package model
 
-// Server is what clients are told of the program.
+// Server is the public information about the program.
 type Server struct {
 	Version   string
 	Model     string

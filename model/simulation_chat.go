@@ -28,7 +28,7 @@ type SimulationChat struct {
 	DataBag     JSONObject           `bun:"type:json"`
 	ToolMocking ToolMocking          `bun:"type:jsonb"`
 	Warnings    []string             `bun:"type:jsonb"`
-	// DraftPrompt is tried in place of the agent's prompt, if IsDraft.
+	// DraftPrompt is tried instead of the agent's prompt, if IsDraft.
 	IsDraft     bool `bun:",nullzero"`
 	DraftPrompt *string
 	// LastSequence is the number of the last message; 0 when there is none.

@@ -69,20 +69,22 @@ func fisher(passedA, failedA, passedB, failedB int32) float64 {
 	return p
 }
 
-// spread is the distribution of how many runs of the head pass, given how many runs each side has and how many of all
-// passed, if the sides do not differ. Of one test it is hypergeometric; of a suite it is the sum of its tests', so that
-// each test is compared with itself only. That is the exact form of Cochran, Mantel and Haenszel's test.
+// spread is the distribution of the number of passed runs of the head if the sides do not differ, given the number of
+// runs of each side and of all passed runs. For one test it is hypergeometric. For a suite it is the sum of its
+// tests' distributions, so that each test is compared only with itself. That is the exact form of Cochran, Mantel and
+// Haenszel's test.
 type spread struct {
-	// lowest is the least number that is possible, and seen the one that came.
+	// lowest is the smallest possible number, and seen the observed one.
 	lowest, seen int
-	// chances are those of lowest, of lowest+1 and so on.
+	// chances are the probabilities of lowest, lowest+1 and so on.
 	chances []float64
-	// falls and rises are the chances of at most and of at least as many.
+	// falls and rises are the probabilities of at most and of at least each number.
 	falls, rises []float64
-	// least is the smallest chance at an end. Where all runs came out alike nothing else was possible, and it is what
-	// so many runs could have shown, had they not.
+	// least is the smallest probability at an end of the distribution. If all runs had the same result, no other
+	// number was possible. least is then the probability that this number of runs could have shown with mixed
+	// results.
 	least float64
-	// of is what it follows from: the runs of base and head, and how many of all passed. It is that of one test.
+	// of identifies the distribution of one test: the runs of base and head, and all passed runs.
 	of [3]int
 }
 
@@ -232,7 +234,8 @@ func (c AgentTestCorrection) corrected(tests []spread) []float64 {
 	return result
 }
 
-// decidable reports for each test whether so many runs could have shown a fall, among so many tests.
+// decidable reports for each test whether its number of runs could show a fall that is significant among all of the
+// tests.
 func decidable(tests []spread) []bool {
 	kinds, kindOf := kindsOf(tests)
 	can := make(map[*alike]bool, len(kinds))

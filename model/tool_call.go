@@ -33,8 +33,8 @@ type ToolCall struct {
 	StartedAt    time.Time
 	DurationMs   int32
 	Error        *string
-	// IsOutcomeUnknown says that the call was begun for real and has not ended: it will, or its turn or its process ended
-	// before it and nobody will ever know.
+	// IsOutcomeUnknown is set if the real call has started and not ended. It may still end, or its turn or its
+	// process ended first and its outcome will never be known.
 	IsOutcomeUnknown bool `bun:",nullzero" json:",omitempty"`
 	// IsTurnKept is false when the turn failed after the call.
 	IsTurnKept bool
@@ -49,7 +49,7 @@ func (c *ToolCall) Begin() {
 // Failed reports whether the call came to nothing, or its outcome is unknown.
 func (c *ToolCall) Failed() bool { return c.Error != nil }
 
-// MayHaveHappened reports whether the call was begun for real and its outcome is unknown.
+// MayHaveHappened reports whether the call was started for real and its outcome is unknown.
 func (c *ToolCall) MayHaveHappened() bool {
 	return c.IsOutcomeUnknown || c.Error != nil && *c.Error == outcomeUnknown
 }

@@ -143,8 +143,8 @@ func (in RecordUsageInput) Rows() ([]*UsageEntry, int, error) {
 	return rows, repeated, faults.Err()
 }
 
-// KeptFrom returns UNPROCESSABLE when entries are of before the ledger begins: nobody knows any more which of them it
-// had.
+// KeptFrom returns UNPROCESSABLE when entries are older than the start of the ledger, which no longer shows which of
+// them it had.
 func (in RecordUsageInput) KeptFrom(begin time.Time) error {
 	var faults Fields
 	for i, entry := range in.Entries {

@@ -43,7 +43,7 @@ var messageTypes = map[WebhookEvent]string{
 	WebhookEventDocumentFailed:          "document.failed",
 }
 
-// Webhook is an address that is told what happens.
+// Webhook is an address that receives messages about events.
 type Webhook struct {
 	bun.BaseModel `bun:"table:webhooks,alias:webhook"`
 	Owned
@@ -138,7 +138,7 @@ type WebhookDelivery struct {
 	WebhookID string
 	Type      string
 	Payload   JSONObject `bun:"type:json"`
-	// Occasion is what the webhook is told of once; nil where nobody else could tell it.
+	// Occasion identifies a message that is sent once. It is nil where no other process could send the same message.
 	Occasion *string
 	Status   WebhookDeliveryStatus
 	Attempts []WebhookAttempt `bun:"type:json"`
@@ -169,8 +169,8 @@ type (
 	WebhookDeliveryEdge = Edge[*WebhookDelivery]
 )
 
-// NewDeliveries returns the same message for several webhooks: what happened, and when. An occasion is told to each of
-// them once; nil for none.
+// NewDeliveries returns the same message, with event and time, for several webhooks. A message with an occasion is
+// sent once to each of them. The occasion may be nil.
 func NewDeliveries(webhookIDs []string, event WebhookEvent, occasion *string, data any,
 	now time.Time) ([]*WebhookDelivery, error) {
 	deliveries := make([]*WebhookDelivery, len(webhookIDs))
@@ -204,7 +204,7 @@ func newDelivery(webhookID, messageType string, data any, now time.Time) (*Webho
 	}, err
 }
 
-// Again makes a delivery Pending anew.
+// Again makes a delivery Pending again.
 func (d *WebhookDelivery) Again(now time.Time) {
 	d.Status, d.Failures, d.NextAttemptAt = WebhookDeliveryStatusPending, 0, &now
 }

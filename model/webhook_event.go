@@ -2,8 +2,8 @@ package model
 
 import "fmt"
 
-// What webhooks are told of. The names are part of what receivers rely on. No text of a conversation is among them, and
-// no data of contacts.
+// Data of webhook messages. Receivers rely on the names. It contains no text of a conversation, and no data of
+// contacts.
 type (
 	// ExecutionEnded is the end of an execution of agent tests.
 	ExecutionEnded struct {
@@ -90,8 +90,8 @@ type (
 // mostFailedTests bounds the failed tests that the end of an execution names.
 const mostFailedTests = 20
 
-// Ended is what webhooks are told of a finished execution. Its tallies are those of all its tests; agentName is nil
-// without an agent.
+// Ended returns the message about a finished execution. tallies are those of all its tests. agentName is nil without
+// an agent.
 func (e *AgentTestExecution) Ended(agentName *string, tallies []TestTally) ExecutionEnded {
 	counts, failed := AgentTestRunCounts{}, FailedTests(tallies)
 	for i := range tallies {
@@ -106,7 +106,7 @@ func (e *AgentTestExecution) Ended(agentName *string, tallies []TestTally) Execu
 	}
 }
 
-// Failure is what webhooks are told of a schedule that has just failed.
+// Failure returns the message about a schedule that has just failed.
 func (s *AgentTestSchedule) Failure() ScheduleFailed {
 	failure := ScheduleFailed{
 		ScheduleID: s.ID, Name: s.Name, AgentID: s.AgentID, Error: *s.LastError, IsEnabled: s.IsEnabled,
@@ -129,7 +129,7 @@ func FailedTests(tallies []TestTally) []ToldTest {
 	return Unique(failed)
 }
 
-// Warned is what webhooks are told of a subscription with a Warning.
+// Warned returns the message about a subscription with a Warning.
 func (s *CompanySubscription) Warned() BudgetWarned {
 	return BudgetWarned{
 		Period: MonthName(s.PeriodStart), CreditsUsed: s.CreditsUsed, Budget: *s.Budget,
@@ -137,13 +137,13 @@ func (s *CompanySubscription) Warned() BudgetWarned {
 	}
 }
 
-// Indexed is what webhooks are told of a document that is Ready or Failed.
+// Indexed returns the message about a document that is Ready or Failed.
 func (d *Document) Indexed() DocumentIndexed {
 	return DocumentIndexed{DocumentID: d.ID, DatasetID: d.DatasetID, Name: d.Name, ChunkCount: d.ChunkCount,
 		Error: d.Error}
 }
 
-// Occasion names what is told once: a month, a budget, and whether it is used up.
+// Occasion identifies a message that is sent once: by month, budget, and whether the budget is used up.
 func (w BudgetWarned) Occasion() string {
 	return fmt.Sprintf("budget %s %s %t", w.Period, w.Budget, w.IsExhausted)
 }

@@ -40,7 +40,7 @@ func TestPagesOfArguments(t *testing.T) {
 	}
 }
 
-// Filters are those of resolvers, but for those whose best index depends on the values.
+// Plans use the same filters as resolvers, except those whose best index depends on the values.
 func TestFiltersOfArguments(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The rows of a batch are loaded by one read, whoever asks first, and no time passes.
+// One read loads all rows of a batch without a delay, whichever row is loaded first.
 func TestLoadersReadABatchAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

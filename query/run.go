@@ -96,8 +96,8 @@ func (a *response) write(dst []byte, start int, ends []int) []byte {
 	return append(dst, '}')
 }
 
-// run answers the operation for the company, but for the rest of its fields, which rest answers; it is asked when all
-// others are answered. errUnplanned leaves the whole operation to the generated executor.
+// run answers the operation for the company. After its own fields, it calls rest for the fields that the generated
+// executor answers. It returns errUnplanned to leave the whole operation to the generated executor.
 func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any,
 	rest func() []byte) (data []byte, err error) {
 	a, err := p.read(ctx, tenant, variables)

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/schema"
 )
 
-// shards are as few as there can be: a test makes all tables anew.
+// shards is the lowest possible number, because each test creates all tables.
 const shards = 2
 
 // nodes are the addresses of a Citus cluster, its coordinator first, that DBTEST_NODES names, parted by commas: the

@@ -1,5 +1,5 @@
-// Package fair shares places, such as connections of a pool, between parties: nobody who asks for many keeps those who
-// ask for few waiting for all of them.
+// Package fair shares a limited number of places, such as connections of a pool, between parties. A party with many
+// requests never makes a party with few requests wait for all of them.
 package fair
 
 import (

@@ -1,4 +1,4 @@
-// Package group implements group commit: whoever arrives during a commit of the same key shares the next one.
+// Package group implements group commit: values that arrive during a commit of the same key share the next commit.
 package group
 
 import (

@@ -316,7 +316,7 @@ func (c *cluster) postmaster() (pid int, ready bool) {
 
 var (
 	complaint = regexp.MustCompile(`(?m)^.*?(?:FATAL|PANIC|ERROR|error): +(.+)$`)
-	// refusal is what the server says to those who connect too early.
+	// refusal matches the server's error for connections that come too early.
 	refusal = regexp.MustCompile(`^the database system is `)
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program may be killed after initdb and before its database is made, or while it makes it anew.
+// A program may be killed between initdb and the creation of its database, or while it creates the database again.
 func TestMissingDatabaseIsMade(t *testing.T) {
 	t.Parallel()
 	o := Options{Dir: reachable(t)}

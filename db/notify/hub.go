@@ -1,6 +1,6 @@
-// Package notify wakes the replicas that share a database. A signal says that something changed, never what: whoever is
-// woken reads the rows, and also does so on a slow timer, because a signal may be lost. Text that is being generated
-// travels the same way and may be lost too.
+// Package notify wakes the replicas that share a database. A signal says that something changed, but not what: the
+// receiver reads the rows. It also reads them on a slow timer, because a signal may be lost. Text that is being
+// generated travels the same way and may be lost as well.
 package notify
 
 import (
@@ -98,7 +98,7 @@ type Subscription struct {
 	alert  func(isMissed bool)
 	mu     sync.Mutex
 	pieces []Piece
-	// begun is a turn whose text has not arrived whole.
+	// This turn's text has not arrived completely.
 	begun model.TurnStarted
 }
 
@@ -213,7 +213,7 @@ func (h *Hub) wakeAll() {
 	}
 }
 
-// deliver hands a signal to those who subscribe to its key.
+// deliver passes a signal to the subscribers of its key.
 func (h *Hub) deliver(sig signal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -23,7 +23,7 @@ const (
 	natsWait    = 500 * time.Millisecond
 )
 
-// NATS is how to reach the servers that carry signals in place of Postgres.
+// NATS is the address of the servers that carry signals instead of Postgres, with the credentials.
 type NATS struct {
 	// URL has the addresses, separated by commas: nats://, tls://, ws:// or wss://, with a user and a password or a token
 	// if need be.

@@ -42,7 +42,7 @@ type signal struct {
 	Finished *model.ToolCallFinished `json:"finished,omitempty"`
 	Failed   *model.TurnFailed       `json:"failed,omitempty"`
 	Begun    *model.TurnStarted      `json:"begun,omitempty"`
-	// HasMore says that the text of Begun goes on in the next signal.
+	// HasMore is set if the text of this turn continues in the next signal.
 	HasMore bool `json:"hasMore,omitempty"`
 	// isDelivered says that its own hub has had it.
 	isDelivered bool

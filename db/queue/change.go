@@ -23,7 +23,7 @@ type Change struct {
 	// IsPatient lets new jobs wait until another job of the company ends, or about a second when none is running. In
 	// return the change locks nothing, unless it also ends jobs.
 	IsPatient bool
-	// End lists jobs whose work this transaction completes. A job with a later attempt stays as it is.
+	// End lists jobs whose work this transaction completes. A job with a later attempt does not change.
 	End []*Delivery
 }
 

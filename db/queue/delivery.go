@@ -10,8 +10,8 @@ type Delivery struct {
 	// Attempt counts the deliveries of the job from 1. It is unique within the job, and a later attempt voids all
 	// earlier ones.
 	Attempt int32
-	// Preclaimed is what the transaction that assigned the job already prepared for its worker, or nil. The queue only
-	// carries it: whoever sets it is the one who reads it, so a type parameter through the whole package would buy
+	// Preclaimed is the value that the transaction that assigned the job prepared for its worker, or nil. The queue
+	// only passes it on. The same code sets and reads it, so a type parameter for the whole package would gain
 	// nothing.
 	Preclaimed any
 

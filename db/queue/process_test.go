@@ -26,8 +26,8 @@ const (
 	workersOfProcess = jobsUnderWay + 1
 )
 
-// workerProcess begins each job with a row in the table begun, waits until the gate is open, and ends the job with a
-// row in done.
+// workerProcess writes a row when a job starts, waits until the gate is open, and writes a row to done when the job
+// ends.
 func workerProcess(url string) int {
 	ctx := context.Background()
 	err := func() error {

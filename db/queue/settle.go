@@ -30,7 +30,7 @@ func (w *worker) settle(ctx context.Context, o *outcome) {
 		w.queue.log.Error("what came of a job could not be written down", "company", o.CompanyID, "job", o.ID, "error", err)
 		select {
 		case <-w.working.Done():
-			o.next = nil // whoever finds the job lost finds that one lost, too
+			o.next = nil // the worker that finds the job lost also finds that one lost
 			return
 		case <-time.After(backoff):
 		}

@@ -141,13 +141,13 @@ func stepsOf(tables []string, references []catalogReference) (steps []Distributi
 // MostShards bounds the shards of a table.
 const MostShards = 1024
 
-// distributionLock tells the lock of whoever distributes tables from other advisory locks.
+// distributionLock is the key of the advisory lock for distributing tables.
 const distributionLock = 0x73686172
 
-// Distribute has a Citus cluster hold the tables by their Distribution, with so many shards of each, and says what it
-// does. What is distributed already stays as it is, so it can be interrupted and called again, as after each migration
-// that makes a table. Row-level security and its roles do not reach shards: it is taken off each table, and the program
-// alone holds companies apart.
+// Distribute makes a Citus cluster hold the tables by their Distribution, with the given number of shards each, and
+// reports its steps to say. It skips tables that are distributed already, so it can be repeated after an
+// interruption, or after a migration that makes a table. Row-level security and its roles do not work for shards.
+// Distribute turns it off for each table, and the program alone separates the companies.
 func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string)) error {
 	if shards < 1 || shards > MostShards {
 		return fmt.Errorf("--shards must be between 1 and %d, not %d", MostShards, shards)

@@ -142,9 +142,9 @@ func (m *Migrator) Schema(ctx context.Context) (State, error) {
 	return schema, nil
 }
 
-// Up applies every migration that is missing, has vectors kept as the server can best do it, and companies held apart
-// by row-level security, if the user may create its roles. It leaves a schema that is newer than the program as it is,
-// and refuses one that the program cannot use.
+// Up applies all missing migrations. It stores vectors in the best way that the server supports, and turns on
+// row-level security if the user may create its roles. It does not change a schema that is newer than the program,
+// and returns an error if the program cannot use it.
 func (m *Migrator) Up(ctx context.Context) error {
 	schema, err := m.Schema(ctx)
 	if err != nil {

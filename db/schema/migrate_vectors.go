@@ -28,8 +28,8 @@ var makeVectors = []string{
 	"ALTER TABLE chunk_vectors ALTER COLUMN embedding SET STORAGE MAIN",
 }
 
-// vectorTable is the migration that gives vectors their table. It is no file, since the table is also made anew when
-// it was lost.
+// vectorTable is the migration that creates the table for vectors. It is not a file, because it also creates the
+// table again when it was lost.
 func vectorTable() *goose.Migration {
 	m := goose.NewGoMigration(11,
 		&goose.GoFunc{RunTx: run(append(makeVectors,
@@ -111,8 +111,8 @@ func refused(err error) bool {
 // vectorLock is the advisory lock under which vectors are moved.
 const vectorLock = 0x76656374
 
-// moveVectors has the vectors kept by pgvector as soon as the server has it and the role may create it, and else
-// leaves them as arrays. Vectors that are lost are made anew by indexing their documents again. Others wait meanwhile.
+// moveVectors stores vectors by pgvector if the server has it and the role may create it, and otherwise leaves them
+// as arrays. Documents whose vectors are lost are indexed again. Other writers wait meanwhile.
 func (m *Migrator) moveVectors(ctx context.Context) error {
 	return pgx.BeginFunc(ctx, m.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", vectorLock); err != nil {

@@ -46,7 +46,8 @@ const (
 type lockRule struct {
 	form        *regexp.Regexp
 	lock, waits string
-	// work is how long it takes with a table of so many rows and bytes; nil for a moment.
+	// work estimates the duration for a table with the given numbers of rows and bytes. Nil if it takes only a
+	// moment.
 	work func(rows, bytes int64) time.Duration
 }
 

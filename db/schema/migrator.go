@@ -13,7 +13,7 @@ type Migrator struct {
 	pool  *pgxpool.Pool
 	db    *sql.DB
 	goose *goose.Provider
-	// Progress is told how far a migration of large tables has got. It may be nil.
+	// Progress is called with the progress of migrating large tables. It may be nil.
 	Progress func(string)
 }
 

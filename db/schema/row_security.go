@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// roleLock tells the lock of whoever secures rows from other advisory locks.
+// roleLock is the key of the advisory lock for turning on row-level security.
 const roleLock = 0x726f7773
 
 // As a scalar subquery the setting is read once for a statement. Compared with the company that the statement names, it
@@ -38,9 +38,9 @@ var views = []struct{ table, columns string }{
 // dropViews removes the views that searches read, so that the tables behind them can be changed.
 const dropViews = "DROP SCHEMA IF EXISTS company CASCADE"
 
-// secureRows has the database hold companies apart, by row-level security on every table that has a company: what a
-// statement forgets to ask for, it does not see. It changes only what is missing. Without the right to create the roles
-// everything stays as it is, but for the views, and so it does where tables are sharded.
+// secureRows turns on row-level security for every table with a company, so that a statement without the condition
+// sees no rows of other companies. It changes only what is missing. Without the right to create the roles, and where
+// tables are sharded, it changes nothing except the views.
 func (m *Migrator) secureRows(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {
@@ -81,8 +81,8 @@ func (m *Migrator) secureRows(ctx context.Context) error {
 	return nil
 }
 
-// makeView makes the view of a table anew, if it does not have the table's columns, and reports whether there is such a
-// table. The view has its rights at once: replicas are searching meanwhile.
+// makeView replaces the view of a table if the view lacks columns of the table, and reports whether the table exists.
+// It grants the view's rights in the same transaction, because replicas are searching meanwhile.
 func makeView(ctx context.Context, conn *pgx.Conn, table, columns, within string) (isThere bool, err error) {
 	var isComplete bool
 	err = conn.QueryRow(ctx,

@@ -69,7 +69,7 @@ func Decode(text []byte, number func(json.Number) (any, error)) (any, error) {
 	return value, nil
 }
 
-// AsSpelled leaves a number as it is spelled.
+// AsSpelled keeps the spelling of a number.
 func AsSpelled(number json.Number) (any, error) { return number, nil }
 
 type decoder struct {

@@ -92,7 +92,7 @@ func (e *AgentTestExecution) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} 
 // have ended.
 func (e *AgentTestExecution) IsFinished() bool { return e.FinishedAt != nil }
 
-// Status is its state. A cancelled execution is Cancelling until all of its runs have ended.
+// Status returns the state. A cancelled execution is Cancelling until all of its runs have ended.
 func (e *AgentTestExecution) Status() AgentTestExecutionStatus {
 	if e.State == AgentTestExecutionStatusCancelled && !e.IsFinished() {
 		return AgentTestExecutionStatusCancelling

@@ -7,34 +7,34 @@ import (
 	"strings"
 )
 
-// MaxRejudgements bounds how often the conversations of an execution are judged again.
+// MaxRejudgements bounds how often the conversations of an execution can be judged again.
 const MaxRejudgements = 20
 
 // HeldConversation is the data about a run's conversation other than its messages and calls, which a judge of the
 // conversation needs.
 type HeldConversation struct {
-	// EndedBy is "agent", "contact", or "limit" if the turns were used up.
+	// EndedBy is "agent", "contact", or "limit" if the turn limit was reached.
 	EndedBy string `json:"endedBy"`
-	// IsMeasured is true if TookMs and SpentMicro are known.
+	// IsMeasured is set if TookMs and SpentMicro are known.
 	IsMeasured bool `json:"isMeasured,omitempty"`
-	// TookMs is how long the agent took for its answers, and SpentMicro what agent and contact cost, in millionths of a
-	// credit.
+	// TookMs is the total time of the agent's answers in milliseconds. SpentMicro is the cost of agent and contact,
+	// in millionths of a credit.
 	TookMs     float64 `json:"tookMs,omitempty"`
 	SpentMicro int64   `json:"spentMicro,omitempty"`
-	// Tag is what the agent's classifier said, if it was asked; empty for no tag.
+	// Tag is the result of the agent's classifier, if it ran. Empty for no tag.
 	Tag *string `json:"tag,omitempty"`
 }
 
-// JudgeAgreement is how often verdicts on the same conversations are the same.
+// JudgeAgreement counts how often two verdicts on the same conversations agree.
 type JudgeAgreement struct {
-	// Runs passed or failed both times, and SameRuns of them came to the same.
+	// Runs is how many runs passed or failed both times, and SameRuns how many had the same result.
 	Runs, SameRuns int32
-	// Criteria were decided both times, and SameCriteria of them came to the same.
+	// Criteria is how many criteria were decided both times, and SameCriteria how many had the same result.
 	Criteria, SameCriteria int32
 }
 
-// Choose completes the input with the first of the models that can judge, if it asks for none. BAD_INPUT when it asks
-// for another.
+// Choose sets the first of the models that can judge, if the input names none. It returns BAD_INPUT when the input
+// names another model.
 func (in *RejudgeAgentTestExecutionInput) Choose(models []string) error {
 	if in.Model == nil {
 		in.Model = &models[0]
@@ -69,7 +69,7 @@ func (in *RejudgeAgentTestExecutionInput) Validate() error {
 	return faults.Err()
 }
 
-// NewExecution returns the execution that judges the conversations of another one again, before it is created.
+// NewExecution returns an execution, not yet created, that judges the conversations of another one again.
 func (in *RejudgeAgentTestExecutionInput) NewExecution(of *AgentTestExecution) *AgentTestExecution {
 	return &AgentTestExecution{
 		Repeats: of.Repeats, Concurrency: in.Concurrency, Votes: votes(in.Votes), RejudgeOfID: &of.ID, JudgeModel: in.Model,
@@ -77,7 +77,7 @@ func (in *RejudgeAgentTestExecutionInput) NewExecution(of *AgentTestExecution) *
 	}
 }
 
-// JudgedAs returns the test as it was with what the present one is judged by.
+// JudgedAs returns the earlier test with the criteria of the current one.
 func (t *AgentTestRow) JudgedAs(present *AgentTestRow) *AgentTestRow {
 	judged := *t
 	judged.Criteria, judged.CriteriaWeights, judged.Checks = present.Criteria, present.CriteriaWeights, present.Checks
@@ -85,8 +85,8 @@ func (t *AgentTestRow) JudgedAs(present *AgentTestRow) *AgentTestRow {
 	return &judged
 }
 
-// Judged returns a test of which the input says otherwise by what it is judged: the test itself where it says nothing.
-// BAD_INPUT names what breaks a bound.
+// Judged returns the test with the criteria that the input overrides, or the test itself if there are none. It
+// returns BAD_INPUT with each bound that they break.
 func (in *RejudgeAgentTestExecutionInput) Judged(test *AgentTestRow) (*AgentTestRow, error) {
 	at := slices.IndexFunc(in.Tests, func(t *RejudgedTestInput) bool { return t.TestID == test.ID })
 	if at < 0 {
@@ -106,8 +106,8 @@ func (in *RejudgeAgentTestExecutionInput) Judged(test *AgentTestRow) (*AgentTest
 	return &judged, err
 }
 
-// Compare notes how many criteria of the run were decided by another one too, which held its conversation, and how many
-// of them came to the same.
+// Compare records how many criteria of the run were also decided in the run that held its conversation, and how many
+// results agree.
 func (r *AgentTestRun) Compare(held *AgentTestRun) {
 	before := map[string]*CriterionResult{}
 	for i := range held.CriteriaResults {

@@ -17,12 +17,12 @@ const (
 	maxRowsSize   = 500_000
 )
 
-// TestRow is values for the placeholders of a test, which is run with each of its rows.
+// TestRow is a set of values for the placeholders of a test. The test runs once with each of its rows.
 type TestRow struct {
-	// Name is what it is called; nil means its number.
+	// Name is the name of the row. If it is nil, the row is called by its number.
 	Name   *string    `json:"name,omitempty"`
 	Values JSONObject `json:"values"`
-	// Key tells it from the others, also in executions before and after: by its name, or else by its values.
+	// Key identifies the row across executions: by its name, or else by its values.
 	Key string `json:"key,omitempty"`
 }
 
@@ -74,7 +74,7 @@ func (in ImportAgentTestRowsInput) Validate() error {
 	return faults.Err()
 }
 
-// key returns what tells the row from others: neither the spelling nor the order of its values.
+// key returns the key of the row. It does not depend on the spelling or the order of the values.
 func (r TestRow) key() string {
 	if r.Name != nil {
 		return "=" + *r.Name
@@ -92,8 +92,8 @@ func (r TestRow) key() string {
 	return "#" + hex.EncodeToString(digest[:16])
 }
 
-// TagsExpected are the tags that a classification test expects: of one with rows, the texts in the column that its
-// placeholder names. What else fills it, and where it is only a part, is not known before the test is run.
+// TagsExpected returns the tags that a classification test expects. For a test with rows, they are the texts in the
+// column that its placeholder names. Other placeholders are unknown before the test runs.
 func (t *AgentTestRow) TagsExpected() []string {
 	column, isPlaceholder := strings.CutPrefix(t.TagExpected, "{")
 	column, isWhole := strings.CutSuffix(column, "}")
@@ -116,7 +116,7 @@ func (t *AgentTestRow) TagsExpected() []string {
 	return Unique(tags)
 }
 
-// RowLabel is what people call the row: its name, or else its number.
+// RowLabel returns the row's name, or else its number.
 func RowLabel(name *string, number *int32) *string {
 	if name != nil || number == nil {
 		return name

@@ -8,10 +8,10 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// MaxLost is how many workers may die with a run before it is given up.
+// MaxLost is how many workers may be lost during a run before the run is given up.
 const MaxLost = 3
 
-// AgentTestRun is one attempt of one test inside an execution. Final states are final.
+// AgentTestRun is one attempt of one test in an execution. A final state never changes.
 type AgentTestRun struct {
 	bun.BaseModel `bun:"table:agent_test_runs,alias:agent_test_run"`
 	Owned
@@ -20,30 +20,30 @@ type AgentTestRun struct {
 	ExecutionID string
 	// TestID is nil when the test was deleted.
 	TestID *string
-	// TestedID and TestName are those that the test had.
+	// TestedID and TestName are those at the time of the run.
 	TestedID string
 	TestName string
 	// Position orders the runs of an execution.
 	Position int32
-	// RowKey is that of the test's row that it runs, empty without rows. The others are the row as it was, nil without
-	// rows.
+	// RowKey is the key of the test's row, empty without rows. The other fields are the row at the time of the run,
+	// nil without rows.
 	RowKey    string
 	RowNumber *int32
 	RowName   *string
 	RowValues *JSONObject `bun:"type:json"`
-	// Attempt counts the runs of the same test and row in the execution from 1.
+	// Attempt numbers the runs of the same test and row in the execution, from 1.
 	Attempt int32
-	// RejudgeOfID is the run whose conversation is judged again; nil if it holds its own.
+	// RejudgeOfID is the run whose conversation is judged again. Nil if the run holds its own.
 	RejudgeOfID *string
 	Status      AgentTestRunStatus
-	// Snapshot is the test, without its rows, and the agent as they were when the run was created. The execution keeps
-	// them for all of its runs, so it is there only where it was asked for.
+	// Snapshot is the test, without its rows, and the agent when the run was created. The execution stores them for
+	// all of its runs, so the field is set only if the caller asked for it.
 	Snapshot      RunSnapshot `bun:"type:json"`
 	PromptVersion int32
-	// IsDraft says that the agent of the snapshot has the draft prompt of the execution.
+	// IsDraft is set if the agent in the snapshot has the draft prompt of the execution.
 	IsDraft bool `bun:",nullzero"`
-	// Claim fences the work on the run: it grows each time a worker takes it up, and only the worker
-	// with the current claim may write its result; 0 before the first. Lost counts workers that died with it.
+	// Claim fences the work on the run. It grows each time a worker claims the run, and only the worker with the
+	// current claim may write the result. It is 0 before the first claim. Lost counts the workers that were lost.
 	Claim int32
 	Lost  int32
 
@@ -51,7 +51,7 @@ type AgentTestRun struct {
 	ToolCalls []*ToolCall   `bun:"type:json"`
 	TurnCount int32
 	EndReason *string
-	// Held is nil until the conversation is over, and in runs of versions that did not keep it.
+	// Held is nil until the conversation is over, and in runs of older versions.
 	Held         *HeldConversation `bun:"type:json"`
 	CheckResults []CheckResult     `bun:"type:json,nullzero"`
 	// Score is nil without weights.
@@ -59,56 +59,57 @@ type AgentTestRun struct {
 	CriteriaResults      []CriterionResult     `bun:"type:json"`
 	ClassificationResult *ClassificationResult `bun:"type:json"`
 	Error                *RunError             `bun:"type:json"`
-	// Extracted are the values that the agent wants to know, by name; nil if none were extracted. ExtractionError is why
-	// they could not be.
+	// Extracted are the extracted values of the agent, by name. Nil if none were extracted; ExtractionError is then
+	// the reason.
 	Extracted       *JSONObject `bun:"type:json"`
 	ExtractionError *string
-	// Compared criteria were decided before too, on the same conversation, and Agreed of them came to the same.
+	// Compared is how many criteria were also decided earlier on the same conversation, and Agreed how many results
+	// are the same.
 	Compared *int32
 	Agreed   *int32
-	// Version is that of the execution at the last change.
+	// Version is the execution's version at the last change.
 	Version    int32
 	CreatedAt  time.Time
 	StartedAt  *time.Time
 	FinishedAt *time.Time
 	DurationMs *int32
 
-	// Spent is the run's cost, recorded when the run finishes; nil for nothing.
+	// Spent is the run's cost, which is recorded when the run finishes. Nil if there is none.
 	Spent *UsageEntry `bun:"-"`
 }
 
-// RunSnapshot is what a run runs: the test and the agent's own definition as they were. Tools and
-// sub-agents are used as they are when it runs.
+// RunSnapshot is the test and the agent's own definition when the run was created. The run uses the current tools and
+// sub-agents.
 type RunSnapshot struct {
 	Test  *AgentTestRow `json:"test"`
 	Agent *Agent        `json:"agent"`
 	// VirtualTime records simulated delays without waiting for them.
 	VirtualTime bool `json:"virtualTime"`
-	// Votes is how often the judge is asked about a criterion; 0 means once.
+	// Votes is how often the judge evaluates each criterion. 0 means once.
 	Votes int32 `json:"votes,omitempty"`
-	// JudgeModel is the judge; empty for the one that judges unless another is asked for.
+	// JudgeModel is the judge. Empty for the default judge.
 	JudgeModel string `json:"judgeModel,omitempty"`
 }
 
 // CriterionResult is the verdict on one criterion.
 type CriterionResult struct {
 	Criterion string `json:"criterion"`
-	// Filled is the criterion with its placeholders filled; empty if it has none.
+	// Filled is the criterion with its placeholders filled. Empty if it has none.
 	Filled string `json:"expected,omitempty"`
-	// Weight is what it counts for; nil if it is required.
+	// Weight is the weight of the criterion in the score. Nil if the criterion is required.
 	Weight    *int32     `json:"weight,omitempty"`
 	Passed    bool       `json:"passed"`
 	Rationale string     `json:"rationale"`
 	Evidence  []Evidence `json:"evidence"`
 	// DoesNotApply is true if the criterion is neither met nor missed.
 	DoesNotApply bool `json:"doesNotApply,omitempty"`
-	// ByProgram is true if rules decided, and not the judge.
+	// ByProgram is true if rules decided instead of the judge.
 	ByProgram bool `json:"byProgram,omitempty"`
-	// Agreement is the share of the judge's votes that say so; nil without votes.
+	// Agreement is the share of the judge's votes for the result. Nil without votes.
 	Agreement *float64 `json:"agreement,omitempty"`
 }
 
-// Weigh sets the score of the results, and reports whether the run has failed, whatever has no verdict yet.
+// Weigh sets the score of the results. It reports whether the run has already failed, whatever the missing verdicts.
 func (r *AgentTestRun) Weigh() bool {
 	isMissed, held, decided, left := false, int32(0), int32(0), r.Snapshot.Test.weight()
 	add := func(weight *int32, passed bool) {
@@ -137,7 +138,7 @@ func (r *AgentTestRun) Weigh() bool {
 	return isMissed || most != nil && *most < r.Snapshot.Test.passAt()
 }
 
-// share returns the quotient, nil of nothing.
+// share returns the quotient, or nil if the divisor is 0.
 func share(part, whole int32) *float64 {
 	if whole == 0 {
 		return nil
@@ -166,13 +167,13 @@ func (t *AgentTestRow) weight() (sum int32) {
 	return sum
 }
 
-// HasIdleWeights reports whether weights count for nothing: without a score below 1 to reach, all that has a weight
-// must hold.
+// HasIdleWeights reports whether weights have no effect. Without a score below 1 to reach, all weighted criteria must
+// hold.
 func (t *AgentTestRow) HasIdleWeights() bool {
 	return t.weight() > 0 && (t.PassAt == nil || *t.PassAt >= 1)
 }
 
-// Expected is the criterion as it was judged.
+// Expected returns the criterion as it was judged.
 func (r *CriterionResult) Expected() string { return cmp.Or(r.Filled, r.Criterion) }
 
 // Applies reports whether the criterion is met or missed.
@@ -186,28 +187,28 @@ func (r *CriterionResult) DecidedBy() CriterionDecider {
 	return CriterionDeciderModel
 }
 
-// Evidence is a quote that stands word for word in a message of the run.
+// Evidence is a verbatim quote from a message of the run.
 type Evidence struct {
 	MessageIndex int32  `json:"messageIndex"`
 	Quote        string `json:"quote"`
-	// ToolCallID is the call of the message in which the quote stands; nil for the message itself.
+	// ToolCallID is the call of the message that contains the quote. Nil for the message itself.
 	ToolCallID *string `json:"toolCallId,omitempty"`
-	// Speaker is whose message it is; nil in verdicts of versions that did not keep it.
+	// Speaker is the author of the message. Nil in verdicts of older versions.
 	Speaker *MessageRole `json:"speaker,omitempty"`
-	// Kind is where the quote stands; nil in verdicts of versions that did not keep it.
+	// Kind is the part that contains the quote. Nil in verdicts of older versions.
 	Kind *EvidenceKind `json:"kind,omitempty"`
 }
 
-// AgentTestRunFilter narrows a list of runs. Empty fields narrow nothing.
+// AgentTestRunFilter narrows a list of runs. Empty fields add no condition.
 type AgentTestRunFilter struct {
 	ExecutionID *string
-	// TestID may be that of a test which was deleted since, AgentID is that of tests which were not.
+	// TestID may be the id of a deleted test. AgentID only finds tests that still exist.
 	TestID, AgentID *string
 	Status          *AgentTestRunStatus
 	Statuses        []AgentTestRunStatus
 }
 
-// HasState reports whether runs in the state pass.
+// HasState reports whether the filter includes runs in the state.
 func (f AgentTestRunFilter) HasState(status AgentTestRunStatus) bool {
 	return (f.Status == nil || *f.Status == status) && (f.Statuses == nil || slices.Contains(f.Statuses, status))
 }
@@ -220,7 +221,7 @@ func (f AgentTestRunFilter) Validate() error {
 	return faults.Err()
 }
 
-// Cursor is its place in a list of runs.
+// Cursor is its position in a list of runs.
 func (r *AgentTestRun) Cursor() Cursor { return Cursor{r.CreatedAt, r.ID} }
 
 // IsFinal reports whether the status never changes again.

@@ -9,10 +9,10 @@ import (
 // The transitions of a run. Each method is called on the stored run with its execution, both of them locked. It
 // returns the next state of the run, or nil to change nothing. The result may be the same run, changed.
 
-// Claimed is the run taken up by a worker at its attempt, of which the queue has no two that are the same. An attempt
-// behind a running one means that the worker before was lost: the run goes on with the new one, but is given up as an
-// Error of the infrastructure after MaxLost of them, and ends when its execution was cancelled. Final runs, and those
-// with this or a later attempt, stay as they are.
+// Claimed is the run after a worker claims it at its attempt. The queue never repeats an attempt. A later attempt
+// than that of a running run means that the previous worker was lost. The run continues with the new worker. It ends
+// as an Error of the infrastructure after MaxLost lost workers, and is cancelled with its execution. Final runs, and
+// those with this or a later attempt, do not change.
 func (r *AgentTestRun) Claimed(execution *AgentTestExecution, attempt int32, at time.Time) *AgentTestRun {
 	if r.Status.IsFinal() || r.Claim >= attempt {
 		return nil
@@ -33,7 +33,7 @@ func (r *AgentTestRun) Claimed(execution *AgentTestExecution, attempt int32, at 
 	return r
 }
 
-// Finished is the outcome of the run, if the worker whose outcome it is still has the claim.
+// Finished is the run with its outcome, if the worker still has the claim.
 func (r *AgentTestRun) Finished(outcome *AgentTestRun) *AgentTestRun {
 	if !r.isClaimedBy(outcome.Claim) {
 		return nil
@@ -41,8 +41,8 @@ func (r *AgentTestRun) Finished(outcome *AgentTestRun) *AgentTestRun {
 	return outcome
 }
 
-// Released is the run given back by the worker with the claim, without what led nowhere; or the end of it, when its
-// execution was cancelled. It counts as no lost worker.
+// Released is the run after the worker with the claim gives it back, without the partial results. If the execution
+// was cancelled, the run ends. It does not count as a lost worker.
 func (r *AgentTestRun) Released(execution *AgentTestExecution, claim int32) *AgentTestRun {
 	if !r.isClaimedBy(claim) {
 		return nil
@@ -59,7 +59,7 @@ func (r *AgentTestRun) Released(execution *AgentTestExecution, claim int32) *Age
 	return released
 }
 
-// Abandoned is the end of a run that nobody works on any more and nobody will.
+// Abandoned is the end of a run that no worker has or will get.
 func (r *AgentTestRun) Abandoned(execution *AgentTestExecution) *AgentTestRun {
 	switch {
 	case r.Status.IsFinal():
@@ -80,9 +80,9 @@ func (r *AgentTestRun) isClaimedBy(claim int32) bool {
 	return r.Status == AgentTestRunStatusRunning && r.Claim == claim
 }
 
-// Count makes a transition of a run of the execution part of it: its version, its own state and how many runs are left;
-// and completes the run's version and times. It returns the position of the run that follows a run that has ended, if
-// one may.
+// Count adds a transition of a run to the execution: its version, its state and the number of unfinished runs. It
+// also sets the run's version and times. If a run has ended, it returns the position of the next run to enqueue, if
+// there is one.
 func (e *AgentTestExecution) Count(run *AgentTestRun, at time.Time) (next int32, follows bool) {
 	e.Version++
 	run.Version = e.Version
@@ -98,7 +98,7 @@ func (e *AgentTestExecution) Count(run *AgentTestRun, at time.Time) (next int32,
 	}
 	run.FinishedAt = &at
 	if run.StartedAt != nil {
-		// The clock of another replica, whose run it was first, may be ahead.
+		// The clock of the replica that first had the run may be ahead.
 		ms := int32(max(0, at.Sub(*run.StartedAt).Milliseconds()))
 		run.DurationMs = &ms
 	}

@@ -3,7 +3,7 @@ package model
 import (
 	"strings"
 	"time"
-	_ "time/tzdata" // the names of time zones, wherever the program runs
+	_ "time/tzdata" // the names of time zones, on every system
 
 	"github.com/robfig/cron/v3"
 	"github.com/uptrace/bun"
@@ -11,25 +11,26 @@ import (
 
 // Bounds of schedules.
 const (
-	// MaxSchedules is how many schedules of tests a company may have.
+	// MaxSchedules bounds the test schedules of a company.
 	MaxSchedules = 50
-	// ScheduleGap is the least time between two executions that a schedule starts.
+	// ScheduleGap is the minimum time between two executions of a schedule.
 	ScheduleGap = 5 * time.Minute
 	// PromptPause is how long a prompt must be unchanged before a schedule runs the tests of its agent.
 	PromptPause = time.Minute
 
-	// timesChecked is how many times of a cron text are looked at for the gap.
+	// timesChecked is how many times of a cron expression are checked for the gap.
 	timesChecked = 1_000
 )
 
-// AgentTestSchedule starts executions of tests at times, and after changes of a prompt.
+// AgentTestSchedule starts executions of tests at fixed times, and after changes of a prompt.
 type AgentTestSchedule struct {
 	bun.BaseModel `bun:"table:agent_test_schedules,alias:agent_test_schedule"`
 	Owned
 
 	ID   string `bun:",pk"`
 	Name string
-	// AgentID is that of all tests; nil when they are of several. They are those of FolderID or TestIds, if one is given.
+	// AgentID is the agent of all tests. Nil when the tests have several agents. The tests are those of FolderID or
+	// TestIds, if one is set.
 	AgentID     *string
 	FolderID    *string
 	TestIds     []string `bun:"type:jsonb,nullzero"`
@@ -37,23 +38,23 @@ type AgentTestSchedule struct {
 	Concurrency int32
 	VirtualTime bool
 	Votes       int32
-	// StopRepeating is nil if each test is run as often as Repeats says.
+	// StopRepeating is nil if each test runs exactly Repeats times.
 	StopRepeating *StopRepeating `bun:"type:json"`
-	// Cron is nil for no times.
+	// Cron is nil for a schedule without fixed times.
 	Cron              *string
 	TimeZone          string
 	AfterPromptChange bool
 	IsEnabled         bool
 	DisabledReason    *string
 	BaselineID        *string
-	// CronAt is the next time of Cron, and NextRunAt when it is due: then, or after a change of the prompt.
+	// CronAt is the next time of Cron. NextRunAt is when the schedule is due: then, or after a change of the prompt.
 	CronAt    *time.Time
 	NextRunAt *time.Time
 	LastRunAt *time.Time
-	// LastExecutionID is that of an execution that may have been deleted.
+	// LastExecutionID is an execution that may be deleted by now.
 	LastExecutionID *string
-	// LastError is why it could not start an execution when it last should have; nil if it did. LastFailedAt is when it
-	// last could not.
+	// LastError is why it could not start the last execution that was due. Nil if it could. LastFailedAt is the time
+	// of the last failure.
 	LastError    *string
 	LastFailedAt *time.Time
 	CreatedAt    time.Time
@@ -71,7 +72,7 @@ type (
 )
 
 // NewAgentTestSchedule returns the schedule that the input describes, or BAD_INPUT with every bound that it breaks.
-// What it runs is the caller's to look up.
+// The caller looks up its tests.
 func NewAgentTestSchedule(in CreateAgentTestScheduleInput, now time.Time) (*AgentTestSchedule, error) {
 	s := &AgentTestSchedule{ID: NewID("schedule"), CreatedAt: now}
 	return s, s.Update(UpdateAgentTestScheduleInput{
@@ -83,8 +84,8 @@ func NewAgentTestSchedule(in CreateAgentTestScheduleInput, now time.Time) (*Agen
 	}, now)
 }
 
-// Update applies everything that the input gives and returns BAD_INPUT with every fault when the schedule would break a
-// bound.
+// Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the schedule would break
+// a bound.
 func (s *AgentTestSchedule) Update(in UpdateAgentTestScheduleInput, now time.Time) error {
 	before := *s
 	defer touch(&s.UpdatedAt, After(s.UpdatedAt, now), s, before)
@@ -136,18 +137,18 @@ func (s *AgentTestSchedule) Update(in UpdateAgentTestScheduleInput, now time.Tim
 	return nil
 }
 
-// hasTimesOf reports whether it starts executions when the other one does. Then what is due stays due.
+// hasTimesOf reports whether both schedules have the same times. If so, a due execution stays due.
 func (s *AgentTestSchedule) hasTimesOf(other *AgentTestSchedule) bool {
 	return other.IsEnabled && s.AfterPromptChange == other.AfterPromptChange && s.TimeZone == other.TimeZone &&
 		(s.Cron == nil) == (other.Cron == nil) && (s.Cron == nil || *s.Cron == *other.Cron)
 }
 
-// Retargets reports whether the input says what to run.
+// Retargets reports whether the input changes which tests run.
 func (in UpdateAgentTestScheduleInput) Retargets() bool {
 	return in.TestIds != nil || in.FolderID != nil || in.AgentID != nil
 }
 
-// Execution is what the schedule starts.
+// Execution returns the execution that the schedule starts.
 func (s *AgentTestSchedule) Execution() StartAgentTestExecutionInput {
 	in := StartAgentTestExecutionInput{
 		TestIds: s.TestIds, FolderID: s.FolderID, Repeats: s.Repeats, StopRepeating: s.StopRepeating,
@@ -162,10 +163,10 @@ func (s *AgentTestSchedule) Execution() StartAgentTestExecutionInput {
 
 var cronFields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 
-// times are the times of Cron in its time zone. The error says what is wrong with which of the two.
+// times returns the times of Cron in its time zone. The error says which of the two is invalid.
 func (s *AgentTestSchedule) times(faults *Fields) cron.Schedule {
 	zone, err := time.LoadLocation(s.TimeZone)
-	// The empty name and Local would mean something else on each server.
+	// The empty name and Local would have another meaning on each server.
 	if err != nil || s.TimeZone == "" || s.TimeZone == "Local" {
 		faults.Add("timeZone", "must be the name of a time zone, such as Europe/Berlin")
 		return nil
@@ -186,7 +187,7 @@ func (s *AgentTestSchedule) times(faults *Fields) cron.Schedule {
 	return parsed
 }
 
-// nextTime returns the first time of Cron after now; nil when it has none.
+// nextTime returns the first time of Cron after now, or nil when there is none.
 func (s *AgentTestSchedule) nextTime(faults *Fields, now time.Time) *time.Time {
 	times := s.times(faults)
 	if times == nil {
@@ -212,31 +213,31 @@ func (s *AgentTestSchedule) nextTime(faults *Fields, now time.Time) *time.Time {
 	return new(next.UTC())
 }
 
-// IsDue reports whether it is to start an execution.
+// IsDue reports whether the schedule must start an execution now.
 func (s *AgentTestSchedule) IsDue(now time.Time) bool {
 	return s.NextRunAt != nil && !s.NextRunAt.After(now) && (s.LastRunAt == nil || now.Sub(*s.LastRunAt) >= ScheduleGap)
 }
 
-// Started notes that it started the execution. What was due meanwhile is done with it.
+// Started records that the schedule started the execution, which covers everything that became due meanwhile.
 func (s *AgentTestSchedule) Started(executionID string, now time.Time) {
 	s.LastRunAt, s.LastExecutionID, s.LastError = &now, &executionID, nil
 	s.goOn(now)
 }
 
-// Failed notes why it could not start an execution that was due.
+// Failed records why a due execution could not start.
 func (s *AgentTestSchedule) Failed(err error, now time.Time) {
 	s.LastError, s.LastFailedAt = new(err.Error()), &now
 	s.goOn(now)
 }
 
-// goOn waits for the next time.
+// goOn sets the next time.
 func (s *AgentTestSchedule) goOn(now time.Time) {
 	var faults Fields // it had none when it was made
 	s.CronAt = s.nextTime(&faults, now)
 	s.NextRunAt = s.CronAt
 }
 
-// Disable has it start nothing more, because what it runs is gone.
+// Disable disables the schedule, because its tests are gone.
 func (s *AgentTestSchedule) Disable(reason string, now time.Time) {
 	s.IsEnabled, s.DisabledReason, s.CronAt, s.NextRunAt, s.UpdatedAt = false, &reason, nil, nil, After(s.UpdatedAt, now)
 }

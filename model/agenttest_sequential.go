@@ -2,14 +2,14 @@ package model
 
 import "math"
 
-// StopRepeating says when a test of an execution is repeated no more. Without rates, it is as soon as a run failed.
-// With both of them, it is as soon as Wald's sequential probability ratio test decides between them.
+// StopRepeating is when an execution stops repeating a test. Without rates, it stops when a run fails. With both
+// rates, it stops when Wald's sequential probability ratio test decides between them.
 type StopRepeating struct {
 	Good *float64 `json:"good,omitempty"`
 	Bad  *float64 `json:"bad,omitempty"`
 }
 
-// minRate and maxRate bound the rates: one outcome must not decide whatever came before.
+// minRate and maxRate bound the rates, so that one outcome cannot outweigh all earlier ones.
 const minRate, maxRate = 0.001, 0.999
 
 func (f *Fields) stopRepeating(s *StopRepeating) {
@@ -27,9 +27,9 @@ func (f *Fields) stopRepeating(s *StopRepeating) {
 	}
 }
 
-// IsDecided reports whether the judged runs of a test have decided. The likelihood of a bad test against a good one
-// exceeds 1/0.05 at any time in at most 5 % of the tests that are good, however many runs are looked at and however
-// often (Ville's inequality); and the other way round. So it does in those that are better than good, or worse than
+// IsDecided reports whether the judged runs of a test decide. For at most 5 % of good tests, the likelihood ratio of
+// bad to good ever exceeds 1/0.05, however many runs there are and however often it is checked (Ville's inequality).
+// The same holds in reverse, and for tests that are better than good or worse than bad.
 // bad.
 func (s *StopRepeating) IsDecided(passed, failed int32) bool {
 	if s.Good == nil || s.Bad == nil {
@@ -38,7 +38,7 @@ func (s *StopRepeating) IsDecided(passed, failed int32) bool {
 	return math.Abs(s.evidence(passed, failed)) >= math.Log(1/significant)
 }
 
-// evidence is the logarithm of how much likelier the runs are if the test is bad than if it is good.
+// evidence is the log-likelihood ratio of a bad test to a good one, given the runs.
 func (s *StopRepeating) evidence(passed, failed int32) float64 {
 	return float64(passed)*math.Log(*s.Bad / *s.Good) + float64(failed)*math.Log((1-*s.Bad)/(1-*s.Good))
 }

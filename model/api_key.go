@@ -10,7 +10,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// MaxAPIKeys is how many API keys a company may have that are neither revoked nor expired.
+// MaxAPIKeys bounds the valid API keys of a company: neither revoked nor expired.
 const MaxAPIKeys = 100
 
 // APIKey is a credential of a company. The secret itself is never stored.
@@ -40,8 +40,8 @@ func (k *APIKey) Usable(at time.Time) bool {
 
 const keyKind = "ag"
 
-// NewAPIKey makes a key of the company and returns it with its secret, or BAD_INPUT with every bound
-// that the input breaks. Signer.newSecret says what a secret looks like, which begins with "ag_".
+// NewAPIKey makes a key of the company and returns it with its secret, or BAD_INPUT with every bound that the input
+// breaks. The secret begins with "ag_"; see Signer.newSecret for its format.
 func NewAPIKey(signer Signer, companyID string, in CreateAPIKeyInput, now time.Time) (*APIKey, string, error) {
 	var faults Fields
 	faults.name("name", in.Name, 100)
@@ -61,7 +61,7 @@ func NewAPIKey(signer Signer, companyID string, in CreateAPIKeyInput, now time.T
 	}, secret, faults.Err()
 }
 
-// scopes checks those that a credential is to have.
+// scopes validates the scopes of a new credential.
 func (f *Fields) scopes(scopes []APIKeyScope) {
 	if len(scopes) == 0 {
 		f.Add("scopes", "must hold at least one scope")
@@ -85,8 +85,8 @@ func scopeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// ParseAPIKey reads which company a secret names and the prefix of its key; false when it is not a
-// secret of ours.
+// ParseAPIKey returns the company of a secret and the prefix of its key, or false when the text is not one of our
+// secrets.
 func ParseAPIKey(secret string) (companyID, prefix string, ok bool) {
 	companyID, body, ok := parseSecret(keyKind, secret)
 	if !ok {
@@ -95,12 +95,12 @@ func ParseAPIKey(secret string) (companyID, prefix string, ok bool) {
 	return companyID, prefixOf(body), true
 }
 
-// Matches reports, in constant time, whether the secret is the key's.
+// Matches reports, in constant time, whether the secret belongs to the key.
 func (k *APIKey) Matches(secret string) bool {
 	return subtle.ConstantTimeCompare(k.Hash, HashOfSecret(secret)) == 1
 }
 
-// Principal is whom the key stands for. One with the scope chat has the chats that it starts itself.
+// Principal returns the principal of the key. With the scope chat, it is the holder of the chats that it starts.
 func (k *APIKey) Principal() Principal {
 	p := Principal{CompanyID: k.CompanyID, KeyID: k.ID, Scopes: k.Scopes}
 	if isChat(k.Scopes) {

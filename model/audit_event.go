@@ -8,14 +8,14 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// AuditEvent says who did what. It is never changed.
+// AuditEvent records who did what. It never changes.
 type AuditEvent struct {
 	bun.BaseModel `bun:"table:audit_events,alias:audit_event"`
 	Owned
 
 	ID     string `bun:",pk"`
 	Action AuditAction
-	// TargetID is the id of what it was done to.
+	// TargetID is the id of the row that the action changed.
 	TargetID string
 	// APIKeyID is the key of the request, or of its access token. It is nil for operators with access to the
 	// database.
@@ -29,7 +29,7 @@ type AuditEvent struct {
 // Cursor is its place in a list.
 func (e *AuditEvent) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} }
 
-// MarshalJSON writes the event as exports and webhooks have it: with the names and values of the schema.
+// MarshalJSON encodes the event for exports and webhooks, with the names and values of the schema.
 func (e *AuditEvent) MarshalJSON() ([]byte, error) {
 	var at bytes.Buffer
 	MarshalDateTime(e.CreatedAt).MarshalGQL(&at)

@@ -7,23 +7,24 @@ import (
 	"sync/atomic"
 )
 
-// ErrTooLarge means that an answer exceeds its budget.
+// ErrTooLarge is returned when a response exceeds its budget.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// ErrAtMost is the ErrTooLarge of WithAtMost's own bound.
+// ErrAtMost is the ErrTooLarge of the bound of WithAtMost.
 var ErrAtMost = fmt.Errorf("beyond its own bound, %w", ErrTooLarge)
 
-// Budget bounds the bytes read and written for one answer, and the work that it makes. It is safe for concurrent use.
+// Budget bounds the bytes that one response reads and writes, and its work. It is safe for concurrent use.
 type Budget interface {
-	// Spend takes bytes, or gives them back when negative. It returns ErrTooLarge when too few are left.
+	// Spend takes bytes, or returns them if negative. It returns ErrTooLarge when too few are left.
 	Spend(bytes int) error
-	// Ask counts a question to the database, before it is asked. It returns ErrTooLarge when nothing more is to be done.
+	// Ask counts a database statement before it is sent. It returns ErrTooLarge when the response must do no further
+	// work.
 	Ask() error
 }
 
 type budgetKey struct{}
 
-// WithBudget returns a context whose answers spend the budget.
+// WithBudget returns a context whose responses spend the budget.
 func WithBudget(ctx context.Context, b Budget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }
@@ -66,13 +67,13 @@ func WithBuffer(ctx context.Context, buffer *[]byte) context.Context {
 	return context.WithValue(ctx, bufferKey{}, buffer)
 }
 
-// BufferOf returns the buffer of the context; nil when there is none.
+// BufferOf returns the buffer of the context, or nil.
 func BufferOf(ctx context.Context) *[]byte {
 	buffer, _ := ctx.Value(bufferKey{}).(*[]byte)
 	return buffer
 }
 
-// BudgetOf returns the budget of the context; nil when there is none.
+// BudgetOf returns the budget of the context, or nil.
 func BudgetOf(ctx context.Context) Budget {
 	b, _ := ctx.Value(budgetKey{}).(Budget)
 	return b

@@ -18,7 +18,7 @@ const (
 	maxOwnFields  = 100
 )
 
-// Campaign is contacts, its items, that an agent calls or writes to.
+// Campaign is a list of contacts, its items, that an agent calls or writes to.
 type Campaign struct {
 	bun.BaseModel `bun:"table:campaigns,alias:campaign"`
 	Owned
@@ -30,11 +30,11 @@ type Campaign struct {
 	MaxAttempts       int32
 	RetryDelayMinutes int32
 	DefaultRegion     *string
-	// OwnFields are what items have beside the agent's fields.
+	// OwnFields are fields of items in addition to the agent's fields.
 	OwnFields []CampaignField `bun:"type:jsonb"`
-	// ItemVersion is that of the item which changed last.
+	// ItemVersion is the version of the last changed item.
 	ItemVersion int32 `bun:"version"`
-	// Revision grows with every change that is none of an item's: of the campaign itself, and when an item is deleted.
+	// Revision grows with every other change: of the campaign itself, and when an item is deleted.
 	Revision  int32 `bun:",nullzero"`
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -42,8 +42,7 @@ type Campaign struct {
 	counts func() (*CampaignItemCounts, error)
 }
 
-// ShareCounts has all who are given this campaign share its counts, which count returns; the first one that asks calls
-// it.
+// ShareCounts makes all users of this campaign share its counts. The first caller of SharedCounts runs count.
 func (c *Campaign) ShareCounts(count func() (*CampaignItemCounts, error)) {
 	c.counts = sync.OnceValues(count)
 }
@@ -60,7 +59,7 @@ func (c *Campaign) SharedCounts() (counts *CampaignItemCounts, isShared bool, er
 // Cursor is its place in a list of campaigns.
 func (c *Campaign) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
-// Version grows with every change of the campaign or of an item of it.
+// Version grows with every change of the campaign or its items.
 func (c *Campaign) Version() int32 { return c.ItemVersion + c.Revision }
 
 // MissingCampaign is Missing for a campaign that other things are looked up in: it names the argument,
@@ -88,8 +87,8 @@ func NewCampaign(in CreateCampaignInput, now time.Time) (*Campaign, error) {
 	}, now)
 }
 
-// Update applies everything that the input gives. It returns BAD_INPUT with every fault when the campaign
-// would break a bound, and CONFLICT when it cannot be changed, or not to this state.
+// Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the campaign would break
+// a bound, and CONFLICT when it is archived or cannot move to the state.
 func (c *Campaign) Update(in UpdateCampaignInput, now time.Time) error {
 	defer touch(&c.UpdatedAt, After(c.UpdatedAt, now), c, *c)
 	set(&c.Name, in.Name)
@@ -115,7 +114,7 @@ func (c *Campaign) Update(in UpdateCampaignInput, now time.Time) error {
 	return c.become(in.Status)
 }
 
-// Frozen returns CONFLICT for an archived campaign, of which nothing changes any more.
+// Frozen returns CONFLICT for an archived campaign, which no longer changes.
 func (c *Campaign) Frozen() error {
 	if c.Status == CampaignStatusArchived {
 		return Errorf(Conflict, "campaign %q is archived", c.ID)

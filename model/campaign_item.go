@@ -37,15 +37,14 @@ type CampaignItem struct {
 	DataBag       JSONObject `bun:"type:json"`
 	RunningStatus CampaignItemStatus
 	AttemptCount  int32
-	// IsPickedUp says of a call under way that the contact has answered.
+	// IsPickedUp is set if the contact has answered the current call.
 	IsPickedUp bool
 	IsArchived bool
 	Result     *CampaignItemResult `bun:"type:json"`
 	Error      *string
-	// DueAt is from when a dialer may claim it: its creation, its next attempt, or the end of the claim
-	// that it is under.
+	// DueAt is the time from which a dialer may claim it: its creation, its next attempt, or the end of its claim.
 	DueAt time.Time
-	// ClaimID names the claim under which it was handed out last, until that attempt is over.
+	// ClaimID is the claim of its current attempt, until that is over.
 	ClaimID *string
 	// EventCount is the number of its last event.
 	EventCount int32
@@ -57,7 +56,7 @@ type CampaignItem struct {
 	NextTryDate  *time.Time
 }
 
-// CampaignItemEvent is something that happened to an item. Events of one item are numbered from 1.
+// CampaignItemEvent is an event of an item. Events of one item are numbered from 1.
 type CampaignItemEvent struct {
 	bun.BaseModel `bun:"table:campaign_item_events,alias:campaign_item_event"`
 	Owned
@@ -69,13 +68,13 @@ type CampaignItemEvent struct {
 	Description string
 }
 
-// ID tells the event from all others, of other items too.
+// ID identifies the event across all items.
 func (e *CampaignItemEvent) ID() string { return e.ItemID + "." + strconv.Itoa(int(e.Number)) }
 
 // Cursor is its place in a list of items.
 func (i *CampaignItem) Cursor() Cursor { return Cursor{i.CreatedAt, i.ID} }
 
-// ClaimedUntil is until when a dialer holds it; nil when none does.
+// ClaimedUntil is the end of the dialer's claim, or nil without a claim.
 func (i *CampaignItem) ClaimedUntil() *time.Time {
 	if i.RunningStatus != CampaignItemStatusPending || i.ClaimID == nil || !i.DueAt.After(time.Now()) {
 		return nil

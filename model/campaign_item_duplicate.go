@@ -2,9 +2,9 @@ package model
 
 import "fmt"
 
-// WithoutDuplicates returns the new items that are added, and those whose number another one has: an open item of the
-// campaign, whose id openItems has by its number, or one before it. CONFLICT names them all when the input refuses
-// them.
+// WithoutDuplicates returns the new items to add, and those whose number is taken: by an open item of the campaign,
+// whose id openItems has by its number, or by an earlier new item. It returns CONFLICT with all of them when the
+// input refuses duplicates.
 func (in AddCampaignItemsInput) WithoutDuplicates(
 	items []*CampaignItem, openItems map[string]string,
 ) ([]*CampaignItem, []*CampaignItemDuplicate, error) {

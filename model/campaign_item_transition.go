@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// itemTransition is a transition of the state machine of items: what a dialer may report, and what then becomes of
-// the item.
+// itemTransition is a transition in the state machine of items: a report of a dialer, and its effect on the item.
 type itemTransition struct {
 	from, to CampaignItemStatus
 	// label names the move in the errors of other moves.
 	label string
-	// fits says whether the report means this move.
+	// fits reports whether the report describes this move.
 	fits func(i *CampaignItem, c *Campaign, answered *bool) bool
-	// apply changes the item, which is in to by then, and returns what happened.
+	// apply changes the item, which already has the state to, and returns its events.
 	apply func(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened
 }
 
@@ -40,8 +39,8 @@ var itemTransitions = []itemTransition{
 
 func always(*CampaignItem, *Campaign, *bool) bool { return true }
 
-// hasAttempts reports whether the item may be called. The campaign may have fewer attempts than when the item had
-// its last one.
+// hasAttempts reports whether the item may be called again. The campaign's limit may have been lowered since its last
+// attempt.
 func (i *CampaignItem) hasAttempts(c *Campaign) bool { return i.AttemptCount < c.MaxAttempts }
 
 func mayCall(i *CampaignItem, c *Campaign, answered *bool) bool {

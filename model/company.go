@@ -28,10 +28,10 @@ func (*Company) IsNode() {}
 // Cursor is its place in a list of companies.
 func (c *Company) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
-// Owned says whose a row is. Every row of a company has it, and only the db package reads and writes it.
+// Owned contains the company of a row. Every row of a company embeds it, and only the db package uses it.
 type Owned struct {
 	CompanyID string `bun:",pk" json:"-"`
-	// ParentID is set where rows were read for several parents at once: whose row this is.
+	// ParentID is the parent of the row if rows were read for several parents at once.
 	ParentID string `bun:",scanonly" json:"-"`
 
 	batch *Batch
@@ -54,8 +54,7 @@ type Row interface {
 	Batch() *Batch
 }
 
-// Batch is the rows of one type that one statement read, so that what hangs on one of them can be
-// read for all of them at once.
+// Batch is the rows of one type that one statement read, so that their dependent rows can be read together.
 type Batch struct{ Rows []any }
 
 // JoinBatch adds the row to the batch.
@@ -64,5 +63,5 @@ func (o *Owned) JoinBatch(b *Batch, row any) {
 	b.Rows = append(b.Rows, row)
 }
 
-// Batch returns the rows that were read together with this one; nil when it was read alone.
+// Batch returns the batch of the row, or nil when the row was read alone.
 func (o *Owned) Batch() *Batch { return o.batch }

@@ -1,6 +1,7 @@
-// Package live lets many follow what one reads. A Log holds the latest events of a topic, read once for everybody. A
-// Follower takes them one at a time, at its own pace, and reads for itself what the Log no longer holds. A Feed lets a
-// transport decide when to take an event, and what is rendered from it is rendered once for all who want the same.
+// Package live lets many followers share one reader. A Log holds the latest events of a topic, which are read once
+// for all followers. A Follower takes them one at a time, at its own pace, and reads events that the Log no longer
+// holds by itself. A Feed lets a transport decide when to take an event. Followers that need the same rendering of an
+// event share it.
 package live
 
 import (
@@ -20,40 +21,40 @@ type Kept[E any] struct {
 	Size  int
 }
 
-// Event is one thing that happened, the same for all who follow it.
+// Event is one event, the same for all followers.
 type Event struct {
 	value any
 	at    Position
-	// isKept says that it can be read again. Other events have the position of the kept one before them.
+	// isKept is set if the value can be read again. Other events have the position of the previous kept one.
 	isKept bool
-	// size is what it was charged to the budget, which is nil for an event that a follower read for itself.
+	// size is the charge to the budget. The budget is nil for an event that a follower read by itself.
 	size   int
 	budget *Budget
 
 	mu      sync.Mutex
 	answers map[string]*answer
-	// answered is what its answers were charged to the budget.
+	// answered is the charge of its answers to the budget.
 	answered    int
 	isForgotten bool
 }
 
 // answer is an event rendered for a group of followers.
 type answer struct {
-	// made is closed when text is ready; nil when the answer suits nobody else.
+	// made is closed when text is ready. It is nil when no other follower can use the answer.
 	made chan struct{}
 	text []byte
 	at   time.Time
 }
 
 const (
-	// mostAnswers bounds the answers kept of one event.
+	// mostAnswers bounds the cached answers of one event.
 	mostAnswers = 16
-	// freshness bounds the age of a shared answer: it may contain more than the event, as it was at that time.
+	// freshness bounds the age of a shared answer, which may show a later state than the event's.
 	freshness = time.Second
 )
 
-// Answer returns what render makes of the event. Members of a group that ask at about the same time share one answer,
-// if render says that it suits all. It is nil when ctx ends first.
+// Answer returns the text that render makes of the event. Members of a group that call it at about the same time
+// share one text, if render reports that it can be shared. Answer returns nil when ctx ends first.
 func (e *Event) Answer(ctx context.Context, group string, render func() (text []byte, isShared bool)) []byte {
 	a, isMine := e.answerOf(group)
 	switch {
@@ -79,7 +80,7 @@ func (e *Event) Answer(ctx context.Context, group string, render func() (text []
 	return a.text
 }
 
-// answerOf returns the group's answer, and whether the caller must make it; nil when none can be shared.
+// answerOf returns the group's answer, and whether the caller must make it. It returns nil when none can be shared.
 func (e *Event) answerOf(group string) (a *answer, isMine bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -118,12 +119,12 @@ func (e *Event) answer(group string, a *answer, render func() ([]byte, bool)) []
 	case e.budget.take(len(text)):
 		e.answered += len(text)
 	default:
-		delete(e.answers, group) // who waits has it all the same
+		delete(e.answers, group) // waiting followers get it nevertheless
 	}
 	return text
 }
 
-// forget drops the event's answers once nobody waits for them.
+// forget drops the event's answers when no follower waits for them.
 func (e *Event) forget() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

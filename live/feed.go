@@ -2,8 +2,8 @@ package live
 
 import "context"
 
-// Feed connects a transport to what a resolver below it follows. The transport decides when to take an event, and only
-// then does the resolver's channel get it. So in between nothing waits and nothing is rendered.
+// Feed connects a transport to the channel of a resolver. The resolver's channel gets an event only when the
+// transport takes one, so nothing waits and nothing is rendered in between.
 type Feed struct {
 	source source
 	give   func(*Event)
@@ -23,11 +23,11 @@ func WithFeed(ctx context.Context, feed *Feed) context.Context {
 	return context.WithValue(ctx, feedKey{}, feed)
 }
 
-// IsOpen reports whether a Channel goes through the feed.
+// IsOpen reports whether a Channel uses the feed.
 func (f *Feed) IsOpen() bool { return f.source != nil }
 
-// OnWake sets what to call when there may be an event after Next returned none. Call it before Next. wake must not
-// block.
+// OnWake sets the function to call when there may be an event after Next returned none. Call OnWake before Next. wake
+// must not block.
 func (f *Feed) OnWake(wake func()) { f.source.onWake(wake) }
 
 // Next is Follower.Next.

@@ -23,7 +23,7 @@ type Follower[E any] struct {
 	close func()
 	// at is the position reached so far.
 	at Position
-	// page holds what it read for itself: everything up to the position upTo.
+	// page holds the values that it read by itself, up to the position upTo.
 	page    []Kept[E]
 	upTo    Position
 	hasLast bool
@@ -33,7 +33,7 @@ type Follower[E any] struct {
 	isClosed  bool
 }
 
-// Follow returns a follower of what comes after the position. Close ends it and then calls closed.
+// Follow returns a follower of the events after the position. Close ends it and then calls closed.
 func (l *Log[E]) Follow(at Position, closed func()) *Follower[E] {
 	f := &Follower[E]{log: l, at: at, close: sync.OnceFunc(closed), wake: func() {}}
 	l.mu.Lock()
@@ -64,7 +64,7 @@ func (f *Follower[E]) leave() {
 	l.rest()
 }
 
-// rest drops what everybody has taken.
+// rest drops the events that all followers have taken.
 func (l *Log[E]) rest() {
 	if l.waiting == len(l.followers) {
 		l.drop(len(l.events))
@@ -100,7 +100,7 @@ func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 			f.page, f.upTo = values, upTo
 			continue
 		case f.log.hasEnded():
-			return nil, io.EOF // and what it was about is gone
+			return nil, io.EOF // its topic is gone
 		default:
 			retry = min(max(2*retry, firstRetry), lastRetry)
 		}
@@ -124,7 +124,7 @@ func (f *Follower[E]) take() (event *Event, known Position, isBehind bool, err e
 	for f.next = max(f.next, l.first); f.next < l.first+uint64(len(l.events)); {
 		e := l.events[f.next-l.first]
 		f.next++
-		// Skip what it has read for itself, and what was said before that.
+		// Skip events that it has read by itself, and those said before them.
 		if e.at < f.at || e.at == f.at && e.isKept {
 			continue
 		}
@@ -146,7 +146,7 @@ func (f *Follower[E]) take() (event *Event, known Position, isBehind bool, err e
 	return nil, 0, false, nil
 }
 
-// holds reports whether it keeps events in memory that nobody else does.
+// holds reports whether it keeps events in memory for itself alone.
 func (f *Follower[E]) holds() bool { return len(f.page) > 0 }
 
 // onWake sets what to call when there may be something to take. Call it before taking anything.

@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// Read reads the values after a position in order, as many as fit in memory, and returns the position up to which there
-// are no others. That lies beyond after, unless something that must exist is not visible yet: the log has been at
-// known. io.EOF says that the topic is gone.
+// Read reads the values after a position in order, as many as fit in memory. It returns the position up to which it
+// has read everything. That position is beyond after, unless a value that must exist is not visible yet, because the
+// log has been at known. io.EOF means that the topic is gone.
 type Read[E any] func(ctx context.Context, after, known Position) (values []Kept[E], upTo Position, err error)
 
 const (
 	// mostEvents and mostBytes bound what one Log holds for slow followers.
 	mostEvents = 1_024
 	mostBytes  = 1 << 20
-	// leastSize is the least that an event counts, in bytes.
+	// leastSize is the minimum charge for an event, in bytes.
 	leastSize = 256
 )
 
@@ -34,7 +34,7 @@ type Log[E any] struct {
 	// waiting counts the followers that have taken everything.
 	waiting int
 	isEnded bool
-	// last follows all other events; nil for none.
+	// last is the event after all others, or nil.
 	last *Event
 }
 
@@ -43,7 +43,7 @@ func NewLog[E any](budget *Budget, read Read[E]) *Log[E] {
 	return &Log[E]{budget: budget, read: read, followers: map[*Follower[E]]struct{}{}}
 }
 
-// Begin empties the log and moves it to a position. Followers behind it read for themselves.
+// Begin empties the log and moves it to a position. Followers behind it read by themselves.
 func (l *Log[E]) Begin(at Position) {
 	l.change(func() {
 		l.drop(len(l.events))
@@ -58,7 +58,7 @@ func (l *Log[E]) End() Position {
 	return l.end
 }
 
-// IsFollowed reports whether anybody follows.
+// IsFollowed reports whether there are followers.
 func (l *Log[E]) IsFollowed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,14 +77,14 @@ func (l *Log[E]) Add(values ...Kept[E]) {
 	})
 }
 
-// Skip says that nothing else will come up to the position.
+// Skip records that no other value follows up to the position.
 func (l *Log[E]) Skip(to Position) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.end = max(l.end, to)
 }
 
-// Say adds a value that nobody can read again: a follower that falls behind misses it.
+// Say adds a value that cannot be read again: a follower that falls behind misses it.
 func (l *Log[E]) Say(value E, size int) {
 	l.change(func() { l.add(&Event{value: value, at: l.end, size: size}) })
 }
@@ -130,7 +130,7 @@ func (l *Log[E]) add(e *Event) {
 		return
 	}
 	if e.size += leastSize; !l.budget.take(e.size) {
-		// Everybody reads for themselves, a page at a time.
+		// All followers read by themselves, a page at a time.
 		l.drop(len(l.events))
 		l.base = l.end
 		return

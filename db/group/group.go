@@ -42,7 +42,7 @@ func (g *Group[K, M]) Do(ctx context.Context, key K, member M) error {
 	return <-w.err
 }
 
-// commit commits until nobody waits.
+// commit commits until no member waits.
 func (g *Group[K, M]) commit(ctx context.Context, key K) {
 	for {
 		taken := g.take(key)
@@ -60,7 +60,7 @@ func (g *Group[K, M]) commit(ctx context.Context, key K) {
 	}
 }
 
-// take returns the members of the next commit. When nobody waits it returns none and closes the key.
+// take returns the members of the next commit. If no member waits, it closes the key and returns none.
 func (g *Group[K, M]) take(key K) []waiting[M] {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Tx is a transaction that says when it has been committed.
+// Tx is a transaction with commit callbacks.
 type Tx interface {
 	pgx.Tx
 	// OnCommit calls f after the commit, and never without one.
 	OnCommit(f func())
 }
 
-// Change is what a transaction does to the jobs of one company.
+// Change describes the changes of a transaction to the jobs of one company.
 type Change struct {
 	CompanyID string
 	// Enqueue lists jobs to add. They join the queue when the transaction commits. A job that is already queued is not

@@ -29,7 +29,7 @@ type Delivery struct {
 	isEnded bool
 }
 
-// goOn has the worker do the job afterwards, on the same River job.
+// goOn makes the worker do the job next, on the same River job.
 func (d *Delivery) goOn(w waitingJob) {
 	d.next = &Delivery{
 		Job: Job{CompanyID: d.CompanyID, Kind: w.Kind, ID: w.ID}, Attempt: w.Attempt, failures: w.Failures,

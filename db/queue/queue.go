@@ -46,7 +46,7 @@ func (l *Later) Error() string { return l.Err.Error() }
 
 func (l *Later) Unwrap() error { return l.Err }
 
-// errInterrupted ends the contexts of jobs that go to other workers.
+// errInterrupted is the cause for which contexts of jobs end that go to other workers.
 var errInterrupted = errors.New("this worker has stopped")
 
 const (
@@ -59,7 +59,7 @@ const (
 
 	// timeout bounds an attempt.
 	timeout = 30 * time.Minute
-	// maxChain bounds how long a worker may go from one job of a company to the next.
+	// maxChain bounds how long a worker may continue with further jobs of a company.
 	maxChain = 10 * time.Minute
 	// rescueGrace is how long Work may overrun the last attempt of a chain before its job counts as lost.
 	rescueGrace = time.Minute
@@ -100,7 +100,7 @@ type Queue struct {
 	mu      sync.Mutex
 	workers *workers
 
-	// outcomes groups what one company's jobs came to, and writes it in shared transactions.
+	// outcomes groups the outcomes of one company's jobs, and writes them in shared transactions.
 	outcomes group.Group[string, *outcome]
 }
 
@@ -124,7 +124,7 @@ func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// quiet passes errors only: River logs much that concerns nobody.
+// quiet passes only errors, because River logs much that operators do not need.
 type quiet struct{ slog.Handler }
 
 func (quiet) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }

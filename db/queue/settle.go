@@ -13,7 +13,7 @@ const settleTimeout = 10 * time.Second
 
 type outcome struct {
 	*Delivery
-	// err is what Work returned. cause is why its context ended, nil if it did not.
+	// err is the result of Work. cause is why its context ended, or nil.
 	err, cause error
 }
 
@@ -54,7 +54,8 @@ func (a *attempts) change(batch *pgx.Batch, companyID, statement string, more ..
 	}
 }
 
-// What can happen to the jobs of attempts. An attempt no longer counts when its job is gone, was taken away, or has
+// Updates for the jobs of attempts. An attempt is void when its job is gone, was taken away, or has been tried again
+// since.
 // been tried again since.
 const (
 	endJobs = `DELETE FROM jobs USING unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id, river_job_id, attempt)
@@ -70,7 +71,7 @@ const (
 		"settled.river_job_id, settled.attempt)"
 )
 
-// settleTogether records the outcomes of attempts that still count, and admits the jobs that waited for their places.
+// settleTogether records the outcomes of valid attempts, and admits waiting jobs to the free places.
 func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes []*outcome) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// sweepInterval is how often every process with workers looks for leftovers, unless another one does.
+	// sweepInterval is how often every process with workers sweeps, unless another process does.
 	sweepInterval = time.Second
 	sweepTimeout  = 10 * time.Second
-	// sweepLock, beside the locks of companies, is held by the process that sweeps.
+	// sweepLock is the advisory lock of the sweeping process. It differs from the locks of companies.
 	sweepLock = companyLock + 1
-	// sweeperLost, as Postgres spells it, is how long the lock is left to a process that says nothing.
+	// sweeperLost, as Postgres spells it, is after which time a silent process loses the lock.
 	sweeperLost = "15s"
 )
 
@@ -41,9 +41,9 @@ func (q *Queue) sweepUntil(ctx context.Context) {
 	}
 }
 
-// sweep runs the caller's Look, and then, unless another process sweeps, hands the jobs of lost workers to others,
-// fills windows that nothing else filled, and runs the caller's Sweep. What one company, or one part, cannot do keeps
-// no other from it: on a database of several machines, one of them may be away.
+// sweep runs the caller's Look. Then, unless another process sweeps, it gives the jobs of lost workers to others,
+// fills windows with free places, and runs the caller's Sweep. A failure of one company or one step does not stop the
+// others: on a database with several machines, one of them may be down.
 func (q *Queue) sweep(ctx context.Context) error {
 	var looked error
 	if q.look != nil {
@@ -51,7 +51,7 @@ func (q *Queue) sweep(ctx context.Context) error {
 	}
 	return errors.Join(looked, pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		isOurs := false
-		// A process that stands still gives up the lock, too.
+		// A process that hangs gives up the lock, too.
 		err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1, 0) FROM "+
 			"set_config('idle_in_transaction_session_timeout', $2, true)",
 			sweepLock, sweeperLost).Scan(&isOurs)
@@ -86,8 +86,8 @@ func (q *Queue) sweepUnfilled(ctx context.Context) error {
 }
 
 // lost returns, by company, the River jobs that will never finish: their worker is lost, or River gave them up. The
-// order of the reads matters: what is read first cannot be younger than what is read later. Companies of which nothing
-// can be read are left out, with an error.
+// order of the reads matters, because earlier results must not be newer than later ones. Companies that cannot be
+// read are left out, with an error.
 func (q *Queue) lost(ctx context.Context) (map[string][]int64, error) {
 	admitted, unread := across[struct {
 		CompanyID  string
@@ -165,8 +165,8 @@ func rowsInto(rows *int64) func(pgconn.CommandTag) error {
 	}
 }
 
-// unfilled returns the companies with waiting jobs and room in their window. Those of which nothing can be read are
-// left out, with an error.
+// unfilled returns the companies with waiting jobs and room in their window. Companies that cannot be read are left
+// out, with an error.
 func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 	companies, err := across[struct{ ID string }](ctx, q, "id", `SELECT id FROM companies
 		WHERE EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NULL AND ready_at <= $1)
@@ -179,9 +179,9 @@ func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// across returns what a query selects of all companies. If that fails, as it does when one of several machines is away,
-// each company is asked by itself, in any order, until ctx ends: what could be read comes with the errors. The query
-// ends with its conditions, and the column has the company.
+// across runs a query over all companies. If that fails, for example because one of several machines is down, it
+// queries each company, in any order, until ctx ends. It returns the rows that could be read, with the errors. The
+// query ends with its conditions, and column is its company column.
 func across[R any](ctx context.Context, q *Queue, column, query string, args ...any) ([]R, error) {
 	found, err := collect[R](ctx, q, query, args...)
 	if err == nil {

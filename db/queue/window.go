@@ -33,9 +33,9 @@ type waitingJob struct {
 	Attempt, Failures int32
 }
 
-// admit locks the company's queue until the transaction ends, makes the changes, if any, and fills the window with the
-// jobs that have waited longest: the River jobs of those that have ended carry the first ones. Each statement is about
-// one company's jobs alone, or about River's, so a database that shards by company asks one machine only.
+// admit locks the company's queue until the transaction ends, makes the changes, if any, and fills the window with
+// the longest-waiting jobs. The River jobs of ended jobs carry the first of them. Each statement concerns only the
+// jobs of one company, or only River's, so a database that is sharded by company uses one machine for it.
 func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, ended []*Delivery,
 	changes func(*pgx.Batch)) error {
 	batch := &pgx.Batch{}
@@ -62,8 +62,7 @@ func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, ended []
 	return nil
 }
 
-// carry hands jobs of the company to the River jobs that are free, and those that are left to new ones, which takes
-// much longer.
+// carry assigns jobs of the company to free River jobs, and the remaining jobs to new ones, which takes much longer.
 func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, waiting []waitingJob, free []*Delivery) error {
 	ids, riverIDs := make([]string, len(waiting)), make([]int64, len(waiting))
 	var carriers []river.InsertManyParams
@@ -93,8 +92,8 @@ func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, waiting 
 	return err
 }
 
-// free returns, once the batch is done, the deliveries that have ended and whose River jobs may carry the company's
-// next ones: none as soon as anybody waits for a worker.
+// free returns the ended deliveries whose River jobs may carry the company's next jobs, after the batch is done. It
+// returns none if another job waits for a worker.
 func (q *Queue) free(batch *pgx.Batch, companyID string, ended []*Delivery) *[]*Delivery {
 	free := &[]*Delivery{}
 	going, riverIDs := map[int64]*Delivery{}, []int64{}
@@ -106,7 +105,7 @@ func (q *Queue) free(batch *pgx.Batch, companyID string, ended []*Delivery) *[]*
 	if len(going) == 0 {
 		return free
 	}
-	// A River job that already carries something got it from an earlier try whose commit nobody heard of; that attempt
+	// A River job that already carries a job got it from an earlier try whose commit was not confirmed. That attempt
 	// is lost.
 	batch.Queue(`UPDATE jobs SET attempt = attempt + 1 WHERE company_id = $1 AND river_job_id = ANY($2::bigint[])
 		RETURNING river_job_id, id, kind, attempt, failures`, companyID, riverIDs).Query(func(rows pgx.Rows) error {
@@ -118,7 +117,7 @@ func (q *Queue) free(batch *pgx.Batch, companyID string, ended []*Delivery) *[]*
 		})
 		return err
 	})
-	// River stores the database's times, so the database's clock tells how long somebody has waited.
+	// River stores the database's times, so the database's clock measures how long a job has waited.
 	batch.Queue(`SELECT id FROM river_job WHERE id = ANY($1::bigint[]) AND state = 'running'
 		AND NOT EXISTS (SELECT 1 FROM river_job WHERE state = 'available' AND queue = $2
 			AND scheduled_at < statement_timestamp() - $3::interval)

@@ -19,8 +19,8 @@ type worker struct {
 	working, stopping context.Context
 }
 
-// Work does a job, settles it, and goes on to other jobs of the company while it may. Its error is for River's record
-// only.
+// Work does a job, records its outcome, and continues with other jobs of the company while it may. River only records
+// its error.
 func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
 	c := carried.Args
 	next := &Delivery{
@@ -47,7 +47,7 @@ func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
 	return nil
 }
 
-// attempt returns the outcome of a delivery, and why its context ended, nil if it did not.
+// attempt returns the outcome of a delivery, and the cause for which its context ended, or nil.
 func (w *worker) attempt(ctx context.Context, d *Delivery) (err, cause error) {
 	cancellable, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -58,7 +58,7 @@ func (w *worker) attempt(ctx context.Context, d *Delivery) (err, cause error) {
 	return err, context.Cause(bounded)
 }
 
-// cause says why River ended the context of a job.
+// cause returns the reason why River ended the context of a job.
 func (w *worker) cause(ctx context.Context) error {
 	if w.working.Err() != nil {
 		return errInterrupted

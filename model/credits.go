@@ -31,7 +31,7 @@ func ParseCredits(text string) (Credits, error) {
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
 		return 0, notCredits(text)
 	}
-	// Where the point is, counted from the left, after the exponent and the move to micro-credits.
+	// The position of the decimal point from the left, after applying the exponent and converting to micro-credits.
 	point := len(whole) + exponent + decimals
 	if point < 0 {
 		digits, point = strings.Repeat("0", -point)+digits, 0
@@ -50,7 +50,7 @@ func ParseCredits(text string) (Credits, error) {
 	return Credits(micro), nil
 }
 
-// longestNumber and largestExponent bound the numbers that are parsed at all; amounts have bounds of their own.
+// longestNumber and largestExponent bound the numbers that are parsed. Amounts have further bounds.
 const (
 	longestNumber   = 64
 	largestExponent = 32
@@ -103,7 +103,7 @@ func (c Credits) MarshalJSON() ([]byte, error) { return []byte(c.String()), nil 
 // MarshalGQL writes a number.
 func (c Credits) MarshalGQL(w io.Writer) { _, _ = io.WriteString(w, c.String()) }
 
-// UnmarshalGQL reads a number as it was spelled, or a text that is one.
+// UnmarshalGQL parses a number in its original spelling, or a text with a number.
 func (c *Credits) UnmarshalGQL(v any) (err error) {
 	switch number := v.(type) {
 	case string:
@@ -118,7 +118,7 @@ func (c *Credits) UnmarshalGQL(v any) (err error) {
 	return err
 }
 
-// UnmarshalText reads what ParseCredits does.
+// UnmarshalText parses a text by ParseCredits.
 func (c *Credits) UnmarshalText(text []byte) (err error) {
 	*c, err = ParseCredits(string(text))
 	return err

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Cursor is a place in a list that is ordered newest first: by time of creation, then by id.
+// Cursor is a position in a list that is ordered newest first: by time of creation, then by id.
 type Cursor struct {
 	CreatedAt time.Time
 	ID        string
@@ -18,7 +18,7 @@ func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(c.CreatedAt.UTC().Format(time.RFC3339Nano) + " " + c.ID))
 }
 
-// ParseCursor reads what String wrote, and refuses everything else.
+// ParseCursor parses the result of String, and refuses any other text.
 func ParseCursor(s string) (Cursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil {
@@ -38,8 +38,8 @@ func ParseCursor(s string) (Cursor, error) {
 	return cursor, nil
 }
 
-// OrderedCursor is a place in a list of agents that is not ordered by their time of creation: the value of what they
-// are ordered by, as a text, then the id.
+// OrderedCursor is a position in a list of agents with another order: the value that the list is ordered by, as a
+// text, then the id.
 type OrderedCursor struct {
 	Order   AgentOrder
 	Key, ID string
@@ -47,11 +47,11 @@ type OrderedCursor struct {
 
 // String is the opaque form that clients get.
 func (c OrderedCursor) String() string {
-	// No name or id has this character.
+	// Names and ids never contain this character.
 	return base64.RawURLEncoding.EncodeToString([]byte(string(c.Order) + "\x00" + c.Key + "\x00" + c.ID))
 }
 
-// ParseOrderedCursor reads what String wrote of a cursor of the order, and refuses everything else.
+// ParseOrderedCursor parses the result of String for a cursor of the order, and refuses any other text.
 func ParseOrderedCursor(s string, order AgentOrder) (OrderedCursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil {

@@ -40,7 +40,7 @@ func variables(bag JSONObject) (map[string]string, error) {
 	return texts, nil
 }
 
-// dataBag records the faults of texts for an agent's fields, and returns the texts. What is null is as good as absent.
+// dataBag records the faults of texts for an agent's fields, and returns the texts. Null counts as missing.
 func (f *Fields) dataBag(path string, bag JSONObject) map[string]string {
 	texts := map[string]string{}
 	for name, value := range f.members(path, bag) {
@@ -55,8 +55,8 @@ func (f *Fields) dataBag(path string, bag JSONObject) map[string]string {
 	return texts
 }
 
-// values records the faults of an object that maps names to any values: texts, numbers, truth values, and lists and
-// objects of them, which count by their JSON. What is null is as good as absent.
+// values records the faults of an object that maps names to texts, numbers, booleans, lists or objects. Lists and
+// objects count with the length of their JSON. Null counts as missing.
 func (f *Fields) values(path string, object JSONObject) {
 	for name, value := range f.members(path, object) {
 		at := path + "." + name
@@ -80,8 +80,7 @@ func (f *Fields) values(path string, object JSONObject) {
 	}
 }
 
-// members returns the members of an object that are not null, and records the faults of their names and of their
-// number.
+// members returns the members of an object that are not null. It records the faults of their names and their number.
 func (f *Fields) members(path string, object JSONObject) map[string]json.RawMessage {
 	given := map[string]json.RawMessage{}
 	if err := json.Unmarshal(object.text(), &given); err != nil {
@@ -101,7 +100,7 @@ func (f *Fields) members(path string, object JSONObject) map[string]json.RawMess
 	return given
 }
 
-// faultOfValue says what of a value no conversation can use, or nothing.
+// faultOfValue returns why no conversation can use a value, or "" if it can.
 func faultOfValue(value any, depth int) string {
 	switch v := value.(type) {
 	case string:
@@ -149,7 +148,7 @@ func (o JSONObject) withoutNulls() JSONObject {
 	return kept
 }
 
-// NumberInRange reports whether a number can be compared exactly, stored, and read by clients, most of which read
+// NumberInRange reports whether a number can be compared exactly, stored, and read by clients. Most clients use
 // 64-bit floating point.
 func NumberInRange(number json.Number) bool {
 	if _, exponent, found := strings.Cut(strings.ToLower(number.String()), "e"); found {

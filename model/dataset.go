@@ -9,7 +9,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Dataset is a collection of documents that knowledge base chats draw from.
+// Dataset is a collection of documents that knowledge base chats use.
 type Dataset struct {
 	bun.BaseModel `bun:"table:datasets,alias:dataset"`
 	Owned
@@ -22,11 +22,11 @@ type Dataset struct {
 	// Language is one of Languages, or AnyLanguage.
 	Language  string
 	CreatedAt time.Time
-	// UpdatedAt is nil until the dataset is changed. Its documents do not count.
+	// UpdatedAt is nil until the dataset is changed. Changes of its documents do not count.
 	UpdatedAt *time.Time
 }
 
-// DatasetCounts are how many documents a dataset has, and chunks they have together.
+// DatasetCounts is the number of a dataset's documents, and of all their chunks.
 type DatasetCounts struct{ Documents, Chunks int32 }
 
 // ParserConfig says how documents are parsed.
@@ -37,18 +37,18 @@ type ParserConfig struct {
 	TaskPageSize    int32  `json:"taskPageSize"`
 }
 
-// ChunkMethods are the ways to cut documents into chunks; the first is the default.
+// ChunkMethods are the ways to split documents into chunks. The first is the default.
 var ChunkMethods = []string{
 	"naive", "book", "email", "laws", "manual", "one", "paper", "picture", "presentation", "qa", "table", "tag",
 }
 
-// Cursor is its place in a list of datasets.
+// Cursor is its position in a list of datasets.
 func (d *Dataset) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
 
 var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t")
 
-// NewDataset returns the dataset that the input describes, with defaults for what it leaves open,
-// or BAD_INPUT with every bound that it breaks.
+// NewDataset returns the dataset that the input describes, with defaults for missing fields, or BAD_INPUT with every
+// bound that it breaks.
 func NewDataset(in CreateDatasetInput, now time.Time) (*Dataset, error) {
 	d := &Dataset{
 		ID: NewID("dataset"), ChunkMethod: ChunkMethods[0], Language: AnyLanguage, CreatedAt: now,
@@ -60,7 +60,7 @@ func NewDataset(in CreateDatasetInput, now time.Time) (*Dataset, error) {
 	})
 }
 
-// ChangedAt is when the dataset was changed last, or made.
+// ChangedAt is the time of the last change or, without one, of the creation.
 func (d *Dataset) ChangedAt() time.Time { return *cmp.Or(d.UpdatedAt, &d.CreatedAt) }
 
 // Update merges what the input gives, key by key, and returns BAD_INPUT with every fault when the
@@ -95,7 +95,7 @@ func (d *Dataset) Update(in UpdateDatasetInput) error {
 	return faults.Err()
 }
 
-// Indexes reports whether the dataset makes the same chunks of documents, with the same terms, as the other one does.
+// Indexes reports whether both datasets make the same chunks of documents, with the same terms.
 func (d *Dataset) Indexes(as *Dataset) bool {
 	return d.ChunkMethod == as.ChunkMethod && d.ParserConfig == as.ParserConfig && d.Language == as.Language
 }

@@ -1,5 +1,5 @@
-// Package model holds the types: each struct is a row of Postgres and an object of GraphQL at once,
-// with the bounds that it must keep. It knows neither of them.
+// Package model holds the types. Each struct is both a row in Postgres and an object in GraphQL, with its bounds. The
+// package depends on neither.
 package model
 
 //go:generate sh -c "cd .. && go tool gqlgen generate"

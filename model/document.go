@@ -10,10 +10,10 @@ import (
 // MaxText bounds a document given as text, in characters.
 const MaxText = 1_000_000
 
-// MaxDocuments is how many documents one dataset may have.
+// MaxDocuments bounds the documents of one dataset.
 const MaxDocuments = 10_000
 
-// MaxIndexAttempts is how often the indexing of a document may begin without coming to an end, or to a wait.
+// MaxIndexAttempts bounds the attempts to index a document that neither end nor wait.
 const MaxIndexAttempts = 4
 
 // Document is a text or file of a dataset.
@@ -35,15 +35,15 @@ type Document struct {
 	Warning *string
 	// ChunkCount is how many chunks are stored.
 	ChunkCount int32
-	// Languages are those by whose rules the words of its chunks were stemmed; nil for UnknownLanguages.
+	// Languages are the languages by which its words were stemmed. Nil for UnknownLanguages.
 	Languages []string `bun:",array,nullzero"`
-	// EmbeddingModel made the vectors of its chunks; nil when they have none.
+	// EmbeddingModel is the model of its chunks' vectors. Nil when they have none.
 	EmbeddingModel *string
-	// IndexingID names the indexing that counts: it changes whenever the document is to be indexed again.
+	// IndexingID is the current indexing. It changes whenever the document must be indexed again.
 	IndexingID string
 	// Claim is the attempt of the worker that indexes it, from 1. It is 0 when no attempt has started.
 	Claim int32
-	// Waits counts the attempts of this indexing that ended because it could not be done yet, or that never began.
+	// Waits counts the attempts of this indexing that were postponed or never started.
 	Waits     int32
 	CreatedAt time.Time
 	IndexedAt *time.Time
@@ -62,8 +62,8 @@ func (f *DocumentFilter) Validate() error {
 	return faults.Err()
 }
 
-// Chunk is a piece of a document. All chunks of a document have the same CreatedAt, and ids in the order
-// of their positions.
+// Chunk is a piece of a document. All chunks of a document have the same CreatedAt, and their ids are in the order of
+// their positions.
 type Chunk struct {
 	bun.BaseModel `bun:"table:chunks,alias:chunk"`
 	Owned
@@ -75,26 +75,27 @@ type Chunk struct {
 	Position int32
 	Content  string
 	Tokens   int32
-	// Words are those of the content, each once: search finds it by their terms. They are written, never read.
+	// Words are the distinct words of the content, whose terms are searched. They are written, never read.
 	Words []Word `bun:"-"`
-	// Embedding is the vector of the document's EmbeddingModel; empty when it has none. It is kept beside the chunk.
+	// Embedding is the vector of the document's EmbeddingModel. Empty when it has none. It is stored in another
+	// table.
 	Embedding []float32 `bun:"-"`
 	CreatedAt time.Time
 }
 
 // Word is a word of a text.
 type Word struct {
-	// Folded is what is compared: lower case, without accents.
+	// Folded is the form for comparison: lower case, without accents.
 	Folded string
-	// Written has the accents, which stemming goes by; empty if there are none.
+	// Written is the form with accents, which stemming needs. Empty if there are none.
 	Written string
 }
 
 // Cursor is its place in a list of chunks.
 func (c *Chunk) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
-// NewDocument returns the document that the input describes, which waits to be indexed, or BAD_INPUT with
-// every bound that the input breaks. The content type is the caller's to set.
+// NewDocument returns the document that the input describes, not indexed yet, or BAD_INPUT with every bound that the
+// input breaks. The caller sets the content type.
 func NewDocument(in AddDocumentInput, now time.Time) (*Document, error) {
 	d := &Document{
 		ID: NewID("document"), DatasetID: in.DatasetID, Status: DocumentStatusPending, IndexingID: NewID("indexing"),

@@ -9,20 +9,21 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// leastNational is how many digits a number has that is found without its country code or the prefix of national calls.
+// leastNational is the minimum number of digits of a number that is found without its country code or national
+// prefix.
 const leastNational = 7
 
-// EraseContactInput names a contact, whose traces are to be erased, by the phone number.
+// EraseContactInput names the contact to erase by the phone number.
 type EraseContactInput struct {
 	// PhoneNumber is in E.164 form.
 	PhoneNumber string
-	// IsDryRun counts what would be erased, and erases nothing.
+	// IsDryRun counts the traces without erasing them.
 	IsDryRun bool
 }
 
-// Number returns the number in E.164 form, and a regular expression that finds it in texts, in all spellings that are
-// parsed as this number: with its country code or as in its country, whatever separates the digits. BAD_INPUT when it
-// is no phone number with its country code.
+// Number returns the number in E.164 form, and a regular expression that finds it in texts. It matches all spellings
+// that parse as this number: international or national, with any separators. It returns BAD_INPUT for a text that is
+// no phone number with a country code.
 func (in EraseContactInput) Number() (number, pattern string, err error) {
 	var faults Fields
 	if number = faults.phoneNumber("phoneNumber", in.PhoneNumber, nil); len(faults) > 0 {
@@ -90,19 +91,19 @@ var noDigits = regexp.MustCompile(`[^0-9]+`)
 
 func digitsOf(text string) string { return noDigits.ReplaceAllString(text, "") }
 
-// Erasure is how much of a contact was erased.
+// Erasure is the result of erasing a contact.
 type Erasure struct {
 	Items int64 `json:"campaignItems"`
-	// OtherItems are the items of other contacts in whose data the number was replaced.
+	// OtherItems is the number of other contacts' items in which the number was replaced.
 	OtherItems int64 `json:"otherCampaignItems"`
 	Chats      int64 `json:"simulationChats"`
-	// Runs are those in whose texts the number was replaced.
+	// Runs is the number of runs in which the number was replaced.
 	Runs int64 `json:"agentTestRuns"`
-	// Left are the tables that still have the number, which nothing but their owner may change.
+	// Left are the tables that still contain the number. Only their owner may change them.
 	Left []ErasureLeft `json:"left"`
 }
 
-// ErasureLeft is how many rows of a table still have an erased number.
+// ErasureLeft is the number of rows of a table that still contain an erased number.
 type ErasureLeft struct {
 	Table string `json:"table"`
 	Rows  int64  `json:"rows"`

@@ -16,19 +16,19 @@ const (
 	Unauthenticated Code = "UNAUTHENTICATED"
 	// Forbidden: the credential is good and lacks the scope.
 	Forbidden Code = "FORBIDDEN"
-	// NotFound: what the request addresses does not exist for this company.
+	// NotFound: the requested row does not exist in this company.
 	NotFound Code = "NOT_FOUND"
-	// BadInput: the request alone shows that it is wrong.
+	// BadInput: the request is invalid in itself.
 	BadInput Code = "BAD_INPUT"
-	// Unprocessable: well formed, but in conflict with what is stored.
+	// Unprocessable: the request is well formed, but conflicts with stored data.
 	Unprocessable Code = "UNPROCESSABLE"
-	// Conflict: a right request at the wrong moment.
+	// Conflict: the request is valid, but not in the current state.
 	Conflict Code = "CONFLICT"
 	// LimitExceeded: larger, deeper or longer than the gateway accepts.
 	LimitExceeded Code = "LIMIT_EXCEEDED"
 	// RateLimited: too many requests in the current window.
 	RateLimited Code = "RATE_LIMITED"
-	// BudgetExceeded: the company has used up what it wants to spend in the period.
+	// BudgetExceeded: the company has used up its budget for the period.
 	BudgetExceeded Code = "BUDGET_EXCEEDED"
 	// UpstreamFailed: a language model or a tool behind the gateway failed.
 	UpstreamFailed Code = "UPSTREAM_FAILED"
@@ -43,14 +43,14 @@ const (
 type Error struct {
 	Code    Code
 	Message string
-	// Fields holds, by path in the caller's input ("llmSettings.topP"), what is wrong there.
+	// Fields maps paths in the caller's input ("llmSettings.topP") to faults.
 	Fields Fields
 }
 
 // Fields lists faults by the path of the field at fault.
 type Fields map[string][]string
 
-// Error returns the message, and what it does not tell of the fields.
+// Error returns the message, with the faults of fields that it does not mention.
 func (e *Error) Error() string {
 	var parts []string
 	for _, path := range slices.Sorted(maps.Keys(e.Fields)) {
@@ -92,11 +92,11 @@ func (f *Fields) AddAll(path string, below Fields) {
 	}
 }
 
-// mostCauses is how many fields the message of an error tells the faults of.
+// mostCauses bounds the fields whose faults are in the message of an error.
 const mostCauses = 10
 
-// Err returns nil when there is no fault, and else a BAD_INPUT error that carries them all. The message tells those of
-// the first ten fields.
+// Err returns nil when there is no fault, and otherwise a BAD_INPUT error with all of them. The message has the
+// faults of the first ten fields.
 func (f Fields) Err() error {
 	return f.As(BadInput)
 }

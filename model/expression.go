@@ -74,7 +74,7 @@ func (e *Expression) Find(ctx context.Context, text string) (match string, found
 	return text[at[0]:at[1]], true, nil
 }
 
-// interruptible reads a text, which ends early if the context does.
+// interruptible reads a text until its end, or until the context ends.
 type interruptible struct {
 	ctx  context.Context
 	text string

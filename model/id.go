@@ -11,14 +11,14 @@ import (
 // crockford is the TypeID alphabet: no i, l, o, u.
 var crockford = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// MaxIDLength bounds every id: those that were imported are kept as they are.
+// MaxIDLength bounds every id, including imported ones.
 const MaxIDLength = 64
 
 // importedID matches ids from elsewhere: they must not need escaping in a path, a header or a cursor.
 var importedID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,63}$`)
 
-// IsID reports whether a text may be the id of something that is imported: 1 to MaxIDLength letters, digits and . _ ~ :
-// @ - of ASCII, the first one a letter or a digit.
+// IsID reports whether a text may be the id of an imported row: 1 to MaxIDLength ASCII letters, digits and . _ ~ : @
+// -, starting with a letter or a digit.
 func IsID(text string) bool { return importedID.MatchString(text) }
 
 // NewID returns a fresh id in TypeID form: the prefix and a UUIDv7 in 26 characters, so that ids

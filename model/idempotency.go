@@ -13,27 +13,27 @@ type IdempotentRequest struct {
 
 	// ID is a SHA-256 of the client's name for the request.
 	ID []byte `bun:",pk"`
-	// Fingerprint is a SHA-256 of what must be the same when the request is repeated.
+	// Fingerprint is a SHA-256 hash of everything that must be the same in a repeated request.
 	Fingerprint []byte
-	// ClaimID names who carries the request out, or did.
+	// ClaimID is the claim of the process that carries the request out, or did.
 	ClaimID string
-	// Until is when the row expires: a lease while the request is under way, then the life of its answer.
+	// Until is when the row expires: the lease of a request in progress, or the lifetime of its response.
 	Until time.Time
 	// IsOver is computed by reads: Until has passed.
 	IsOver bool `bun:",scanonly"`
 	// CarriedOutAt is when the mutation was committed, if its response was to be kept by a later statement.
 	CarriedOutAt *time.Time
-	// IsLost is computed by reads: CarriedOutAt is so long ago that nobody will keep the response any more.
+	// IsLost is computed by reads: CarriedOutAt is so long ago that the response will not be stored any more.
 	IsLost bool `bun:",scanonly"`
 	KeptResponse
 }
 
-// KeptResponse is the answer to a request, kept for repeats.
+// KeptResponse is the stored response of a request, for repeats.
 type KeptResponse struct {
-	// Status is the HTTP status; 0 while there is no answer.
+	// Status is the HTTP status, or 0 without a response.
 	Status int `bun:",nullzero"`
-	// Headers are the answer's own headers.
+	// Headers are the response's own headers.
 	Headers map[string]string `bun:",nullzero"`
-	// Body is nil when the request was carried out and its answer must not, or cannot, be kept.
+	// Body is nil when the request was carried out and its response must not or cannot be stored.
 	Body []byte
 }

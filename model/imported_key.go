@@ -14,7 +14,7 @@ const (
 	importedPrefixLength = 4
 )
 
-// ImportAPIKeyInput describes a key that exists already.
+// ImportAPIKeyInput describes an existing key.
 type ImportAPIKeyInput struct {
 	Name      string
 	Scopes    []APIKeyScope
@@ -23,8 +23,8 @@ type ImportAPIKeyInput struct {
 	Secret string
 }
 
-// ImportAPIKey returns a key of the company for a secret that exists already: one of another server, or one of this
-// program that names the company. IsForeign says which. BAD_INPUT has every bound that the input breaks.
+// ImportAPIKey returns a key of the company for an existing secret: one of another server, or one of this program
+// that names the company. IsForeign distinguishes them. It returns BAD_INPUT with every bound that the input breaks.
 func ImportAPIKey(companyID string, in ImportAPIKeyInput, now time.Time) (key *APIKey, isForeign bool, err error) {
 	var faults Fields
 	key, _, err = NewAPIKey(Signer{}, companyID, CreateAPIKeyInput{Name: in.Name, Scopes: in.Scopes,
@@ -55,7 +55,7 @@ func hasOwnForm(text string) bool {
 	return strings.HasPrefix(text, keyKind+"_") || strings.HasPrefix(text, tokenKind+"_")
 }
 
-// IsForeignSecret reports whether the text may be the secret of a key that was made elsewhere. It costs nothing to ask.
+// IsForeignSecret reports whether the text may be an imported secret, without a lookup.
 func IsForeignSecret(text string) bool {
 	if len(text) < leastImportedSecret || len(text) > mostImportedSecret || hasOwnForm(text) {
 		return false

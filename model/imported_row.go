@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Imported is a row that was made elsewhere and knows bounds beyond those that the database keeps.
+// Imported is an imported row with bounds that the database does not check.
 type Imported interface {
 	// CheckImported returns BAD_INPUT with every bound that the row breaks.
 	CheckImported() error

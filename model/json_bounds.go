@@ -7,8 +7,8 @@ const (
 	maxRequestDepth = 64
 	// maxKeys bounds the members of one object, and the elements of one list.
 	maxKeys = 10_000
-	// maxContainers bounds the objects and lists of a request, each of which takes about a thousand bytes until it is
-	// read, and maxValues what they hold together, of which each takes half of that.
+	// maxContainers bounds the objects and lists of a request, each of which takes about a thousand bytes when
+	// decoded. maxValues bounds their members, each of which takes about half of that.
 	maxContainers = 10_000
 	maxValues     = 50_000
 )
@@ -20,9 +20,9 @@ var (
 	errJSONLarge = errors.New("objects and lists have more than 50,000 members and elements together")
 )
 
-// CheckJSON returns an error if objects of a JSON text have too many members, if they are nested too deeply, or if they
-// are too many. Decoding them would take many times the memory of the text, and walking through the result a stack as
-// deep. Its errors are sentences. Invalid JSON is left to the decoder.
+// CheckJSON returns an error if a JSON text is nested too deeply, or has too many objects, or objects with too many
+// members. Decoding such a text would take many times its memory, and walking the result a deep stack. The errors are
+// sentences. The decoder reports invalid JSON.
 func CheckJSON(text []byte) error {
 	var members [maxRequestDepth]int
 	depth, containers, values := 0, 0, 0

@@ -49,10 +49,10 @@ const defaultKnowledgePrompt = "Answer from the knowledge below. When it does no
 // Cursor is its place in a list of chats.
 func (c *KnowledgeBaseChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
-// ChangedAt is when the chat was changed last, or made.
+// ChangedAt is the time of the last change or, without one, of the creation.
 func (c *KnowledgeBaseChat) ChangedAt() time.Time { return *cmp.Or(c.UpdatedAt, &c.CreatedAt) }
 
-// The settings of a knowledge base chat that nobody has set.
+// The default settings of a knowledge base chat.
 var (
 	DefaultLlmSettings    = LlmSettings{Temperature: 0.1, TopP: 0.3, PresencePenalty: 0.4, FrequencyPenalty: 0.7}
 	DefaultPromptSettings = PromptSettings{
@@ -60,8 +60,8 @@ var (
 	}
 )
 
-// NewKnowledgeBaseChat returns the chat that the input describes, with defaults for what it leaves
-// open. Its datasets are connected by the db package. The rerank models are those that are configured.
+// NewKnowledgeBaseChat returns the chat that the input describes, with defaults for missing fields. The db package
+// connects its datasets. rerankModels are the configured models.
 func NewKnowledgeBaseChat(in CreateKnowledgeBaseChatInput, now time.Time,
 	rerankModels ...string) (*KnowledgeBaseChat, error) {
 	c := &KnowledgeBaseChat{
@@ -126,7 +126,7 @@ func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSet
 	if forgets {
 		faults.Add("promptSettings.prompt", "must contain {knowledge} when a dataset is connected")
 	}
-	// A model that is configured no more does not stand in the way of other changes.
+	// A model that is no longer configured does not block other changes.
 	if prompt != nil && prompt.RerankModel != nil {
 		faults.rerankModel("promptSettings", c.PromptSettings.RerankModel, rerankModels)
 	}
@@ -160,8 +160,8 @@ func (s *PromptSettings) merge(faults *Fields, path string, in *PromptSettingsIn
 	set(&s.ShowQuote, in.ShowQuote)
 }
 
-// Trying returns the chat with other prompt settings, which are not saved; the chat itself for nil. BAD_INPUT when they
-// break a bound, UNPROCESSABLE when they name a rerank model that is not configured.
+// Trying returns the chat with other prompt settings, without saving them. Without settings it returns the chat. It
+// returns BAD_INPUT when they break a bound, and UNPROCESSABLE when they name a rerank model that is not configured.
 func (c *KnowledgeBaseChat) Trying(settings *PromptSettingsInput, rerankModels ...string) (*KnowledgeBaseChat, error) {
 	if settings == nil {
 		return c, nil
@@ -178,7 +178,7 @@ func (c *KnowledgeBaseChat) Trying(settings *PromptSettingsInput, rerankModels .
 	return &tried, faults.As(Unprocessable)
 }
 
-// Validate returns BAD_INPUT when no chat is named.
+// Validate returns BAD_INPUT when the input names no chat.
 func (in ConnectKnowledgeBaseChatInput) Validate() error {
 	var faults Fields
 	faults.text("chatId", in.ChatID, 1, 64)

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// MaxLabelledQuestions bounds those of a dataset.
+	// MaxLabelledQuestions bounds the questions of a dataset.
 	MaxLabelledQuestions = 500
-	// MaxEvaluated bounds those that are asked at once.
+	// MaxEvaluated bounds the questions of one evaluation.
 	MaxEvaluated = 30
-	// EvaluatedRanks is how many chunks count as found.
+	// EvaluatedRanks is how many of the first chunks count as found.
 	EvaluatedRanks = 6
-	// maxDrafted bounds those that a model writes at once.
+	// maxDrafted bounds the questions that a model drafts at once.
 	maxDrafted = 20
 	// maxQuestion bounds a question, in characters.
 	maxQuestion = 2_000
@@ -26,7 +26,7 @@ const (
 	maxLabelled = 100
 )
 
-// LabelledQuestion is a question whose answer in a dataset is known.
+// LabelledQuestion is a question with the known place of its answer in a dataset.
 type LabelledQuestion struct {
 	bun.BaseModel `bun:"table:labelled_questions,alias:labelled_question"`
 	Owned
@@ -76,7 +76,7 @@ func (in DraftLabelledQuestionsInput) Validate() error {
 	return faults.Err()
 }
 
-// CheckQuestion returns what keeps a text from being a labelled question, nil for nothing.
+// CheckQuestion returns why a text cannot be a labelled question, or nil.
 func CheckQuestion(text string) error {
 	var faults Fields
 	if faults.text("question", text, 1, maxQuestion); len(faults) > 0 {
@@ -94,23 +94,23 @@ func (q *LabelledQuestion) IsAnsweredBy(c *RetrievedChunk) bool {
 	return strings.Contains(content, passage) || strings.Contains(passage, content)
 }
 
-// inOneLine parts the words of a text by single spaces.
+// inOneLine joins the words of a text by single spaces.
 func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// RetrievalEvaluation is how well some labelled questions were answered.
+// RetrievalEvaluation is the result of evaluating retrieval with labelled questions.
 type RetrievalEvaluation struct {
 	TotalCount, AskedCount, FirstHitCount, HitCount int32
-	// ReciprocalRankSum is that of the hits.
+	// ReciprocalRankSum is the sum of the hits' reciprocal ranks.
 	ReciprocalRankSum float64
 	Questions         []*EvaluatedQuestion
 	// EndCursor is nil after the last question.
 	EndCursor *string
 }
 
-// EvaluatedQuestion is a labelled question and what was found for it.
+// EvaluatedQuestion is a labelled question with its retrieval results.
 type EvaluatedQuestion struct {
 	LabelledQuestion *LabelledQuestion
-	// Rank is that of the first right chunk, from 1, or nil.
+	// Rank is the rank of the first right chunk, from 1, or nil.
 	Rank *int32
 	// Reason is why the first chunk is not a right one.
 	Reason *string

@@ -13,8 +13,8 @@ import (
 
 type mockRecorder struct {
 	recording *ChatRecording
-	// upTo is the last message that the test starts from. The calls that answer it are the first that the
-	// test can make.
+	// upTo is the last message that the test starts from. The calls that answer it are the first calls that the test
+	// can make.
 	upTo      int32
 	variables map[string]string
 	warn      func(string, ...any)
@@ -23,14 +23,14 @@ type mockRecorder struct {
 // recordedCall is a call that a mock can repeat.
 type recordedCall struct {
 	arguments map[string]any
-	// key is the arguments as text, the same for the same ones.
+	// key is a canonical text of the arguments.
 	key     string
 	outcome outcome
-	// number counts the calls of the target that the test can make from 0; -1 for those before.
+	// number numbers the calls of the target that the test can make, from 0. It is -1 for earlier calls.
 	number int32
 }
 
-// outcome is what a call came to: a failure, or else a result as a template.
+// outcome is the outcome of a call: a failure, or a result as a template.
 type outcome struct {
 	template string
 	failed   bool
@@ -55,8 +55,8 @@ func (o outcome) rule(when []MockCondition, callIndex *int32) MockRule {
 	return rule
 }
 
-// mocking repeats the chat's own mocking, mocks all other targets with the outcomes on record, and denies whatever is
-// left.
+// mocking returns the chat's own mocking. It mocks all other targets with the recorded outcomes, and denies all
+// further calls.
 func (r *mockRecorder) mocking() *ToolMocking {
 	mocking := r.connected()
 	var order []string
@@ -66,7 +66,7 @@ func (r *mockRecorder) mocking() *ToolMocking {
 		switch {
 		case call.Mocked || !call.IsTurnKept || call.MessageSequence > r.recording.Chat.LastSequence:
 		case call.Kind == ToolCallKindTool && call.Error != nil && mocking.Denies(): // the test denies it as well
-		case call.DelegationID != nil: // a part of what the sub-agent answered
+		case call.DelegationID != nil: // a part of the sub-agent's answer
 		case call.Kind == ToolCallKindRetrieval:
 			searched = true
 		case call.Kind == ToolCallKindCallTransfer:
@@ -100,7 +100,8 @@ func (r *mockRecorder) connected() *ToolMocking {
 	return &mocking
 }
 
-// isConnected reports whether a tool or sub-agent is connected to the agent, and warns of what is lost when it is not.
+// isConnected reports whether a tool or sub-agent is connected to the agent, and warns about the missing mocks when
+// it is not.
 func (r *mockRecorder) isConnected(kind ToolCallKind, id, name, lost string) bool {
 	typeName := "tool"
 	found := slices.ContainsFunc(r.recording.Tools, func(t *Tool) bool { return t.ID == id })
@@ -139,7 +140,7 @@ func (m *ToolMocking) mocks(kind ToolCallKind, id string) bool {
 	return m.MockAllTools || slices.ContainsFunc(m.MockedTools, func(t MockedTool) bool { return t.ToolID == id })
 }
 
-// repeatable returns the calls of a target that a mock can repeat, in their order, and warns of the others.
+// repeatable returns the calls of a target that a mock can repeat, in order, and warns about the others.
 func (r *mockRecorder) repeatable(calls []*ToolCall) []recordedCall {
 	var recorded []recordedCall
 	number := int32(0)
@@ -199,8 +200,7 @@ var (
 	failedJSON   = regexp.MustCompile(`^the (?:tool|sub-agent) answered with malformed JSON`)
 )
 
-// RecordedFailure returns the mock failure that repeats the failure of a call, of which the record holds the
-// text; nil when there is none.
+// RecordedFailure returns the mock failure that repeats the recorded failure of a call, or nil when there is none.
 func RecordedFailure(text string) *MockFailure {
 	switch status := failedStatus.FindStringSubmatch(text); {
 	case status != nil:

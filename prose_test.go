@@ -25,8 +25,7 @@ var habits = []struct{ phrase, advice string }{
 	{`but for`, "except"},
 	{`not any more`, "no longer"},
 	{`begun`, "started"},
-	{`stays as it is`, "is left unchanged"},
-	{`as it is`, "unchanged"},
+	{`(?:leaves?|left|stays?|keeps?|kept|takes?|taken) (?:\w+ )?as it is`, "unchanged"},
 	{`let go of`, "release"},
 	{`anew`, "again"},
 	{`what is (?:more|left)`, "the rest"},
@@ -35,7 +34,7 @@ var habits = []struct{ phrase, advice string }{
 	{`of before`, "earlier, or older"},
 	{`(?:are|is|was|were) told`, "say who learns what"},
 	{`those who`, "name them"},
-	{`who has`, "name them"},
+	{`(?:for|of|to) who has`, "name them"},
 	{`so many`, "say how many, or leave it out"},
 	{`nobody knows`, "say what is unknown"},
 }
@@ -46,6 +45,9 @@ var generated = regexp.MustCompile(`^(graph/|model/models_gen\.go|gateway/rest/d
 
 // spoken are packages whose string literals are phrases that people may use in conversations and documents.
 var spoken = regexp.MustCompile(`^(engine/(llm|rules|read|knowledge|content|evaluation)|lab|cmd/agentgraph/(demo|apply))/`)
+
+// stored are texts that rows hold and the program compares.
+var stored = regexp.MustCompile(`^"the call was begun, and what came of it is not known"$`)
 
 // passage is a text that people read, and the line where it begins.
 type passage struct {
@@ -76,6 +78,7 @@ func TestProse(t *testing.T) {
 		passages, err := passagesOf(path)
 		read += len(passages)
 		for _, p := range passages {
+			p.text = codeSpan.ReplaceAllString(p.text, "x")
 			for i, phrase := range phrases {
 				if found := phrase.FindStringIndex(p.text); found != nil {
 					t.Errorf("%s:%d: %q: %s", path, p.line+strings.Count(p.text[:found[0]], "\n"), p.text[found[0]:found[1]],
@@ -114,6 +117,9 @@ func ofGo(path string, source []byte) (all []passage, err error) {
 		return nil, err
 	}
 	for _, group := range file.Comments {
+		if strings.HasPrefix(group.Text(), "Output:") {
+			continue
+		}
 		for _, paragraph := range strings.Split(group.Text(), "\n\n") {
 			all = append(all, passage{line: files.Position(group.Pos()).Line, text: paragraph})
 		}
@@ -122,7 +128,8 @@ func ofGo(path string, source []byte) (all []passage, err error) {
 		return all, nil
 	}
 	ast.Inspect(file, func(node ast.Node) bool {
-		if literal, ok := node.(*ast.BasicLit); ok && literal.Kind == token.STRING && strings.Contains(literal.Value, " ") {
+		literal, ok := node.(*ast.BasicLit)
+		if ok && literal.Kind == token.STRING && strings.Contains(literal.Value, " ") && !stored.MatchString(literal.Value) {
 			all = append(all, passage{line: files.Position(literal.Pos()).Line, text: literal.Value, isLabel: true})
 		}
 		return true
@@ -131,7 +138,7 @@ func ofGo(path string, source []byte) (all []passage, err error) {
 }
 
 var (
-	codeBlock   = regexp.MustCompile("(?ms)^ *```.*?^ *```$|<!--.*?-->")
+	codeBlock   = regexp.MustCompile("(?ms)^ *```.*?^ *```$|<!--.*?-->|^    [^\n]*$")
 	codeSpan    = regexp.MustCompile("`[^`\n]*`|\\]\\([^)]*\\)")
 	lineBreaks  = regexp.MustCompile(`[^\n]`)
 	description = regexp.MustCompile(`(?s)"""(.*?)"""|"((?:[^"\\\n]|\\.)+)"`)
@@ -183,7 +190,7 @@ func longSentences(p passage) (all []string) {
 	if p.isLabel {
 		return nil
 	}
-	for _, cell := range strings.Split(codeSpan.ReplaceAllString(p.text, "x"), "|") {
+	for _, cell := range strings.Split(p.text, "|") {
 		for _, sentence := range sentenceEnd.Split(cell, -1) {
 			if words := word.FindAllString(sentence, -1); len(words) > mostWords {
 				all = append(all, fmt.Sprint(strings.Join(words[:8], " "), " …"))

@@ -61,17 +61,17 @@ type Options struct {
 	Settings gateway.Settings
 	// Console serves the web console. Nil means none.
 	Console *console.Handler
-	// Version is what clients are told of the program's version.
+	// Version is the program's version that clients see.
 	Version string
 	// Workers is how many jobs Serve works on at once; 0 for none.
 	Workers int
-	// DrainDelay is how long Serve takes requests when it has begun to end and says so at /readyz.
+	// DrainDelay is how long Serve still takes requests after /readyz has reported that it stops.
 	DrainDelay time.Duration
 	// Plan answers queries by plans where possible. Without it a resolver answers each field.
 	Plan bool
 	// TrustedDocuments are files with the only documents that clients of GraphQL may use. Nil lets them send their own.
 	TrustedDocuments fs.FS
-	// AuditWebhook is told of audit events by processes with workers. Without a URL nobody is.
+	// AuditWebhook receives audit events from processes with workers. Without a URL none are sent.
 	AuditWebhook db.AuditWebhook
 	// Observer watches the program. It may be nil.
 	Observer *observe.Observer
@@ -169,7 +169,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 	}}, nil
 }
 
-// Schema returns the schema as one file, as it is served at gateway.SDLPath.
+// Schema returns the schema as one file, which the server sends at gateway.SDLPath.
 func Schema() string { return gateway.SDL(graph.NewExecutableSchema(graph.Config{}).Schema()) }
 
 // ledgerOf reads the usage of the caller's company.

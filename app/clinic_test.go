@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// clinic is a company whose front desk books, looks things up, delegates to an expert (who has the tool dig) and
-// transfers calls. Its model follows a script.
+// clinic is a company with a front desk that books, searches, transfers calls and delegates to an expert, which has
+// the tool dig. Its model follows a script.
 type clinic struct {
 	*served
 	model, address                  string

@@ -27,9 +27,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkHostile prints what each hostile shape costs the program in processor time and in memory above what it has
-// warm, by the transport that takes most, and how long a neighbour waits while fifty of the dearest, or of what is just
-// too light to take turns, are made at once in a process of 1 GB. HOSTILE is a regular expression for the names of
+// BenchmarkHostile prints the processor time and the additional memory of each hostile shape, by the transport that
+// takes most. It also prints how long a neighbor waits in a process of 1 GB, while fifty of the most expensive requests
+// run at once, or fifty that are just too cheap to take turns. HOSTILE is a regular expression for the names of
 // those to measure.
 func BenchmarkHostile(b *testing.B) {
 	p := startHostile(b)

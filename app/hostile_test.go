@@ -76,8 +76,8 @@ func newEstate(t testing.TB, store *db.Store, address string, items, large, test
 	return e
 }
 
-// passages adds a document to one of the datasets, with so many passages that have words of the question, and questions
-// that it answers.
+// passages adds a document to one of the datasets. It has the given number of passages with words of the question, and
+// questions that it answers.
 func passages(t testing.TB, tenant *db.Tenant, count int) {
 	t.Helper()
 	ctx := t.Context()
@@ -119,7 +119,7 @@ type shape struct {
 	statements int
 }
 
-// aliases selects a field many times, each time with its number in place of #.
+// aliases selects a field many times, and replaces # by the number of each.
 func aliases(n int, field string) string {
 	var all strings.Builder
 	for i := range n {
@@ -128,7 +128,7 @@ func aliases(n int, field string) string {
 	return "{" + all.String() + " }"
 }
 
-// beside selects so many lists of a hundred items, each with a field 99 times, and something else.
+// beside selects the given number of lists of a hundred items, each with a field 99 times, and another field.
 func beside(other string, lists int, field string) string {
 	return strings.Replace(aliases(lists, `campaignItems(campaignId: "CAMPAIGN", first: 100) { nodes { ...Many } }`), "{",
 		"{ "+other, 1) +

@@ -22,7 +22,7 @@ func (s shape) fits(by string) bool {
 	return by != "GET" || len(s.query) < 20_000 && s.variables == nil && !strings.HasPrefix(s.query, "mutation")
 }
 
-// outcome is what came of a request.
+// outcome is the response to a request.
 type outcome struct {
 	status, bytes int
 	code          string

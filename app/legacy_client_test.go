@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// problemDetails is what a REST client is told of a failure.
+// problemDetails is the body that a REST client gets for a failure.
 type problemDetails struct {
 	Detail, Instance string
 	Errors           map[string][]string
@@ -226,7 +226,7 @@ func TestChangesBasedOnWhatOthersChanged(t *testing.T) {
 	require.Equal(t, 404, status)
 }
 
-// Two clients that read the same and change it at the same time: one of them is told.
+// When two clients change what both have read, one of the changes is refused.
 func TestOfTwoChangesAtOnceOneIsRefused(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

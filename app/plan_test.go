@@ -109,7 +109,7 @@ func inOrder(t testing.TB, answer string) string {
 	for i, fault := range parts.Errors {
 		errors[i] = string(fault)
 		if moreErrors.MatchString(errors[i]) {
-			// Which of many are told is random too.
+			// Which of many errors are reported is random too.
 			return fmt.Sprintln(errors[i], string(parts.Data))
 		}
 	}

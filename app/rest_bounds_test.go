@@ -177,7 +177,7 @@ func edges(at spot) []edge {
 	return all
 }
 
-// lengths are values of so many characters or entries.
+// lengths are values at and beyond bounds of characters or entries.
 func lengths(below string, least uint64, most *uint64, of func(n int) any) []edge {
 	if most == nil {
 		return nil

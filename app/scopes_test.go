@@ -154,7 +154,7 @@ func partsOf(v victim) (parts map[model.APIKeyScope][]string, routes map[string]
 		}
 }
 
-// Of an item that changes, those who follow it with fewer scopes do not get what the others get.
+// Followers with fewer scopes get fewer fields of an item that changes.
 func TestFollowersGetWhatTheirScopesGive(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

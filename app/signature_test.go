@@ -36,9 +36,9 @@ func invented(kind, companyID string, i int, signature string) string {
 	return text + fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text)))
 }
 
-// TestStrangersCostFewStatements shows thousands of credentials that nobody ever made: those that have our form are
-// looked up so often and no more, and meanwhile whoever has a credential that the gateway signed, or has used an older
-// one, is let in.
+// TestStrangersCostFewStatements sends thousands of credentials that do not exist. Those in our form are looked up a
+// bounded number of times. Meanwhile clients with a signed credential, or with an older one that was used before, are
+// admitted.
 func TestStrangersCostFewStatements(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -364,7 +364,7 @@ func TestBudget(t *testing.T) {
 		g.query(t, key, `mutation ($id: ID!) { startAgentTestExecution(input: {testIds: [$id]}) { execution { id } } }`,
 			map[string]any{"id": test.CreateSimulationTest.AgentTest.ID}).codes())
 
-	// Conversations that have begun go on, and other companies are not affected.
+	// Conversations in progress continue, and other companies are not affected.
 	var chat struct {
 		StartSimulationChat struct{ SimulationChat struct{ ID string } }
 	}

@@ -9,7 +9,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// message is what a webhook is told.
+// message is the body of a request to a webhook.
 type message struct {
 	Type      string          `json:"type"`
 	Timestamp time.Time       `json:"timestamp"`

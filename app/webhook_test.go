@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// docs/webhooks.md shows the receiver as it is here.
+// docs/webhooks.md shows exactly this receiver.
 func TestTheDocumentedReceiverIsTheTestedOne(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("webhook_receiver_test.go")

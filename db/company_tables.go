@@ -147,10 +147,10 @@ var archivedTables = []archivedTable{
 // notArchived maps every other table of companies to the reason why archives leave it out.
 var notArchived = map[string]string{
 	"document_contents":   "the files of the archive are made of it",
-	"dataset_terms":       "counted anew from the chunks",
-	"stored_bytes":        "added up anew from the documents",
-	"usage_days":          "added up anew from the ledger",
-	"usage_months":        "added up anew from the ledger",
+	"dataset_terms":       "counted again from the chunks",
+	"stored_bytes":        "added up again from the documents",
+	"usage_days":          "added up again from the ledger",
+	"usage_months":        "added up again from the ledger",
 	"api_keys":            "credentials of this server",
 	"imported_key_hashes": "credentials of this server",
 	"access_tokens":       "credentials of this server",

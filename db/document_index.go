@@ -98,7 +98,7 @@ func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt i
 	claim = claim.Set("waits = waits + ? - claim - 1", attempt).
 		Set("status = coalesce("+isLost+", ?)", model.MaxIndexAttempts, model.DocumentStatusFailed,
 			model.DocumentStatusIndexing).
-		Set("error = "+isLost, model.MaxIndexAttempts, fmt.Sprintf("its indexing was begun %d times and never came to an end",
+		Set("error = "+isLost, model.MaxIndexAttempts, fmt.Sprintf("its indexing was started %d times and never finished",
 			model.MaxIndexAttempts))
 	claimed := []*model.Document{}
 	if err := claim.Returning("*").Scan(ctx, &claimed); err != nil || len(claimed) == 0 {

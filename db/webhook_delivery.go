@@ -137,7 +137,7 @@ func (o *postOffice) send(ctx context.Context, t *Tenant, webhookID string) {
 			}
 		}()
 		if err := o.deliver(pg.WithParty(ctx, t.CompanyID()), t, webhookID); err != nil && ctx.Err() == nil {
-			o.log.WarnContext(ctx, "what came of messages to a webhook could not be written down", "company", t.CompanyID(),
+			o.log.WarnContext(ctx, "the outcome of messages to a webhook could not be saved", "company", t.CompanyID(),
 				"webhook", webhookID, "error", err)
 		}
 	})

@@ -71,7 +71,7 @@ func (b *backlog) leave() {
 	b.admit()
 }
 
-// admit lets as many of those who wait go on as there is room for. The caller holds mu.
+// admit lets waiting requests continue while there is room. The caller holds mu.
 func (b *backlog) admit() {
 	for len(b.waiting) > 0 && b.hasRoom() {
 		b.making++

@@ -40,8 +40,8 @@ func (d *digest) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// formDigest hashes a form without its boundary, which clients generate anew for each attempt, and without anything
-// behind its end.
+// formDigest hashes a form without its boundary, which clients generate again for each attempt, and without
+// anything behind its end.
 type formDigest struct {
 	hash      hash.Hash
 	delimiter []byte

@@ -33,7 +33,7 @@ func TestCredentialsInDoubtAreLookedUpSoOften(t *testing.T) {
 		return f.doubt(t.Context(), remote, func() bool {
 			lookedUp++
 			if isRefused {
-				f.count(remote) // as whoever admits does
+				f.count(remote) // as admitting does
 			}
 			return isRefused
 		})

@@ -10,8 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// An operation takes turns with others from this cost, but for what each mutation has, a thousandth of what one may
-// cost; a query also from so many fields of its root, each of which may be a question to the database of its own.
+// An operation of heavyCost or more takes turns with others: that is a thousandth of the largest cost. The cost that each
+// mutation has does not count. A query with heavyFields fields of its root takes turns too, since each may be a
+// statement of its own.
 const (
 	heavyCost   = 1_000
 	heavyFields = 50

@@ -49,7 +49,7 @@ func TestSlashBehindThePath(t *testing.T) {
 		status)
 }
 
-// Whoever reports an error can say which line of the log it belongs to.
+// Each error has the trace id of its line in the log.
 func TestEveryErrorHasATrace(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -52,8 +52,8 @@ type RequestClaim interface {
 
 type keyedKey struct{}
 
-// keyed is the ResponseWriter of a request with an Idempotency-Key. Until a mutation has begun, the response goes
-// straight to the client. After that it is buffered here until it has been kept.
+// keyed is the ResponseWriter of a request with an Idempotency-Key. Until a mutation starts, the response goes
+// straight to the client. From then on it is buffered here until it is saved.
 type keyed struct {
 	http.ResponseWriter
 	id   []byte

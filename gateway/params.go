@@ -41,7 +41,7 @@ func (f *fault) write(ctx context.Context, w http.ResponseWriter, a accept) {
 type request struct {
 	*graphql.RawParams
 	variables json.RawMessage
-	// documentID names the document in place of the query; it may be "".
+	// documentID names the document instead of the query; it may be "".
 	documentID string
 }
 

@@ -29,8 +29,8 @@ const hashPrefix = "sha256:"
 // bytesPerText is what a persisted query takes in addition to its text.
 const bytesPerText = 250
 
-// newPersisted returns a cache of the valid queries that clients sent with their SHA-256. All companies share it: a
-// hash stands for one text, whoever sent it. It is nil, which keeps nothing, for 0 bytes.
+// newPersisted returns a cache of the valid queries that clients sent with their SHA-256. All companies share it,
+// since a hash stands for one text. It is nil, which keeps nothing, for 0 bytes.
 func newPersisted(maxBytes int) *cache.Cache[string, string] {
 	if maxBytes <= 0 {
 		return nil
@@ -38,7 +38,7 @@ func newPersisted(maxBytes int) *cache.Cache[string, string] {
 	return cache.New(maxBytes, func(_, text string) int { return bytesPerText + len(text) })
 }
 
-// documentIDs are the names that a request gives its document in place of, or beside, its text.
+// documentIDs are the names that a request gives its document, instead of its text or in addition to it.
 type documentIDs struct {
 	// id is the request's documentId, or "".
 	id string

@@ -69,7 +69,7 @@ func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) erro
 		l.perMinute, l.things, wait)
 }
 
-// tell sets the RateLimit headers unless h is nil, and returns what is left.
+// tell sets the RateLimit headers unless h is nil, and returns the remaining requests.
 func (l *rateLimit) tell(h http.Header, bucket *rate.Limiter, at time.Time) float64 {
 	left := max(bucket.TokensAt(at), 0)
 	if h != nil {

@@ -40,13 +40,13 @@ const (
 	timesWritten = 4
 )
 
-// workPerQuestion is the work of a question to the database, with all that it takes to make a statement and to read
-// what it finds: as much as that of so many values, each of which takes the executor a microsecond or two.
+// workPerQuestion is the work of a statement, with making it and reading its rows, in values. The executor takes a
+// microsecond or two for each value.
 const workPerQuestion = 125
 
-// All responses together may hold as much as mostLarge of the largest ones, from when they are begun until they are
-// written. Beyond that, none but a mutation's grows above 1/largeShare of the limit. Most responses are far smaller,
-// and go on. What mutations read for themselves counts with them.
+// All responses together may hold as much as mostLarge of the largest ones, from their start until they are written.
+// Beyond that, only responses of mutations grow above 1/largeShare of the limit. Most responses are far smaller and
+// continue. Rows that a mutation reads for itself count with its response.
 const (
 	mostLarge  = 4
 	largeShare = 8
@@ -63,7 +63,7 @@ const noteShift = 20
 // workShift makes the executor let others run after each 2^8 values, for the same reason: a few hundred microseconds.
 const workShift = 8
 
-// busyMessage is what clients are told when there is no memory for a large response.
+// busyMessage is the message of the error when there is no memory for a large response.
 const busyMessage = "too many large responses are being made or wait to be read; try again, or ask for less at a time"
 
 type sizeKey struct{}
@@ -88,7 +88,7 @@ type size struct {
 }
 
 // InterceptResponse starts the count at zero. If the response becomes too large, it gets one error for all that is
-// missing. Its bytes count until whoever writes it says so.
+// missing. Its bytes count until its writer has written it.
 func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	of := graphql.GetOperationContext(ctx)
 	operation := of.Operation // nil when it was refused
@@ -167,7 +167,7 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 	objects, bytes := weigh(value)
 	each := size.ofObject(field.Field.Selections)
 	bytes += bytesPerValue + len(field.Field.Alias) + objects*each.typenameBytes
-	// The fields of a list's objects are counted here: a list that does not fit is not begun.
+	// The fields of a list's objects are counted here: a list that does not fit is not started.
 	work := objects * each.fields
 	if field.Parent == nil || field.Parent.Field.Field == nil {
 		work++
@@ -300,7 +300,7 @@ func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {
 	return each
 }
 
-// written returns what a text of so many bytes counts.
+// written returns how much a text of the given length counts.
 func written(bytes int) int {
 	if bytes > largeText {
 		bytes *= timesWritten

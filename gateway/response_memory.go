@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// responseMemory counts the bytes of responses from the moment when they are begun until a client has taken them. The
+// responseMemory counts the bytes of responses from their start until a client has taken them. The
 // budget has a soft and a hard bound, and one key reaches the hard bound before all keys together do. Above the soft
 // bound no response may become large; above the hard bound none may become larger than smallResponse.
 type responseMemory struct {
@@ -106,7 +106,7 @@ func (o *outgoing) add(bytes int64) {
 	o.memory.held.Add(bytes)
 }
 
-// hasRoom reports whether so many bytes may be added before only small responses may be made.
+// hasRoom reports whether the bytes still fit below the soft bound, above which responses stay small.
 func (o *outgoing) hasRoom(bytes int64) bool {
 	m := o.memory
 	return o.key.held.Load()+bytes <= m.budget/4*keyShare && m.held.Load()+bytes <= m.budget/4*hardBound
@@ -149,7 +149,7 @@ func (o *outgoing) isHopeless(document string) bool {
 	return bytes > 0 && !o.hasRoom(bytes)
 }
 
-// made notes that a response of so many bytes, which are counted already, is to be written. When too much waits, the
+// made records a response that is about to be written. Its bytes are counted already. When too much waits, the
 // client that has let its response wait longest is dropped.
 func (o *outgoing) made(bytes int64) {
 	o.unwritten.Add(bytes)

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// SDLPath is where the schema is served as one file, to whoever may introspect it.
+// SDLPath is where the schema is served as one file, to clients that may introspect it.
 const SDLPath = "/schema.graphql"
 
 // oneOf defines a directive that is built in since 2025. Tools from before know it by its definition, and others take

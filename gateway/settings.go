@@ -28,7 +28,7 @@ type Settings struct {
 	// CachedBytes bounds the cache of parsed documents.
 	CachedBytes int
 	// PersistedBytes bounds the memory of queries that clients name by their SHA-256 after they sent them once. 0 keeps
-	// none, and clients are told so.
+	// none, and reports that to clients.
 	PersistedBytes int
 	// Trusted are the only documents that clients of GraphQL may use. Nil lets them send their own.
 	Trusted *TrustedDocuments
@@ -59,7 +59,7 @@ type Settings struct {
 	// CORSOrigins are the origins, such as https://console.example.com, whose pages may call the gateway and open
 	// sockets. "*" stands for every origin, and in https://*.example.com for any subdomain.
 	CORSOrigins []string
-	// Connections bounds the open connections. Whoever listens applies it.
+	// Connections bounds the open connections. The listener applies it.
 	Connections Connections
 	// RateLimit bounds the requests of one key in a minute, including operations on sockets, and ModelRateLimit the
 	// fields marked @modelDriven that it asks for. 0 means no limit. Each Server counts for itself.

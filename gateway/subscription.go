@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// execution is an operation that has begun.
+// execution is an operation that has started.
 type execution struct {
 	*Server
 	exec      graphql.GraphExecutor

@@ -11,7 +11,7 @@ type traffic struct {
 	// closing ends when draining begins; open streams watch it.
 	closing context.Context
 	begin   context.CancelFunc
-	// retiring is set when the process has begun to end and still takes requests.
+	// retiring is set while the process is stopping and still takes requests.
 	retiring atomic.Bool
 
 	mu       sync.Mutex

@@ -197,7 +197,7 @@ func (s *socket) handle(text []byte) *closure {
 	return nil
 }
 
-// heard counts a sign of so many bytes, and reports whether the client may go on.
+// heard counts a ping or pong of the given length, and reports whether the client may continue.
 func (s *socket) heard(bytes int) bool { return s.signs.Add(int64(1+bytes>>10)) <= mostSigns }
 
 // heardFrame counts a frame of the protocol below, and closes the socket at the first that is too many.

@@ -290,31 +290,32 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
-	{Name: "../schema/access_token.graphqls", Input: `"What an access token is to be."
+	{Name: "../schema/access_token.graphqls", Input: `"A new access token."
 input CreateAccessTokenInput {
-  "What it may do; at least one, and no more than the API key may. Of a page that anybody can open: ` + "`" + `chat` + "`" + `."
+  "The scopes of the token: at least one, and only scopes that the API key has. For a page that anybody can open, use ` + "`" + `chat` + "`" + `."
   scopes: [ApiKeyScope!]!
-  "For how many seconds it is good, 60 to 86,400; no longer than the API key."
+  "How many seconds the token is valid, 60 to 86,400. It never outlives the API key."
   ttlSeconds: Int! = 900
   """
-  The pages that it is good for: 1 to 20 origins as browsers send them, such as ` + "`" + `https://www.example.com` + "`" + `; ` + "`" + `http` + "`" + ` for
-  ` + "`" + `localhost` + "`" + ` and loopback addresses alone. A request with another ` + "`" + `Origin` + "`" + ` header, or none, gets ` + "`" + `FORBIDDEN` + "`" + `. Absent:
-  requests from anywhere.
+  The pages that may use the token: 1 to 20 origins as browsers send them, such as ` + "`" + `https://www.example.com` + "`" + `. Only
+  ` + "`" + `localhost` + "`" + ` and loopback addresses may use ` + "`" + `http` + "`" + `. A request with another ` + "`" + `Origin` + "`" + ` header, or none, gets ` + "`" + `FORBIDDEN` + "`" + `.
+  If absent, requests may come from anywhere.
   """
   origins: [String!]
   """
-  The agents that chats may be held with, 1 to 100 of the company: to the token no others exist. For the scope ` + "`" + `chat` + "`" + `
-  alone. Absent: any agent.
+  The agents that the token may chat with, 1 to 100 of the company. It cannot see any other agent. Only for the scope
+  ` + "`" + `chat` + "`" + `. If absent, the token may chat with every agent.
   """
   agentIds: [ID!]
   """
-  Whoever uses it, as your server knows them, 1 to 200 characters: tokens that one API key makes for the same visitor share
-  their chats, so that a new token goes on with those of the last one. For the scope ` + "`" + `chat` + "`" + ` alone. Absent: the token has chats of its own.
+  Your server's name for the visitor who uses the token, 1 to 200 characters. Tokens that one API key makes for the same
+  visitor share their chats, so a new token can continue the chats of the last one. Only for the scope ` + "`" + `chat` + "`" + `. If absent,
+  the token has chats of its own.
   """
   visitor: String
   """
-  The one subscription that it is good for, and for nothing else. Only such a token may stand in an address, as the
-  parameter ` + "`" + `access_token` + "`" + ` of a stream that an ` + "`" + `EventSource` + "`" + ` opens: it sends no headers, and addresses end up in logs.
+  Restricts the token to this one subscription. Only such a token may be part of an address, as the parameter
+  ` + "`" + `access_token` + "`" + ` of a stream that an ` + "`" + `EventSource` + "`" + ` opens. An ` + "`" + `EventSource` + "`" + ` sends no headers, and addresses end up in logs.
   """
   subscription: SubscriptionField
 }
@@ -341,33 +342,33 @@ enum SubscriptionField {
 type CreateAccessTokenPayload {
   "The token, for the header ` + "`" + `Authorization: Bearer …` + "`" + `, or ` + "`" + `authorization` + "`" + ` in a socket's ` + "`" + `connection_init` + "`" + `. It is never shown again."
   token: String! @openTo(scope: chat)
-  "From when it is refused. It is refused sooner when its API key is revoked."
+  "When the token expires. It ends sooner when its API key is revoked."
   expiresAt: DateTime! @openTo(scope: chat)
 }
 
-"The token that is not to be good any more."
+"The access token to revoke."
 input RevokeAccessTokenInput {
-  "The token itself, of the API key that asks. Absent: the token that asks."
+  "The token, made by the API key that sends the request. If absent, the token that sends the request."
   token: String
 }
 
-"What became of the token."
+"The result of the revocation."
 type RevokeAccessTokenPayload {
-  "Whether it was good until now: false for one that has expired, was revoked, or is not one of the key."
+  "Whether the token was valid until now. False if it had expired or was revoked, or if another key made it."
   isRevoked: Boolean! @openTo(scope: chat)
 }
 
 extend type Mutation {
   """
-  Makes a short-lived token for a client that cannot keep a secret, such as a page in a browser. It stands for the API
-  key that makes it, whose rate limits it shares. ` + "`" + `FORBIDDEN` + "`" + ` for a scope that the key does not have; an access token
-  cannot make another.
+  Makes a short-lived token for a client that cannot keep a secret, such as a page in a browser. It acts for the
+  API key that makes it and shares the key's rate limits. Returns ` + "`" + `FORBIDDEN` + "`" + ` for a scope that the key does not have. An
+  access token cannot make another.
   """
   createAccessToken("The token." input: CreateAccessTokenInput!): CreateAccessTokenPayload
     @requires(scope: browse, keyOnly: true) @openTo(scope: chat)
   """
-  Ends an access token before its time, as when somebody signs out: it is refused from now on, and its sockets and streams
-  end. A token ends itself; an API key ends those that it has made.
+  Revokes an access token before it expires, for example when a user signs out. The server refuses the token from now on
+  and closes its sockets and streams. A token can revoke itself; an API key can revoke the tokens that it made.
   """
   revokeAccessToken("The token." input: RevokeAccessTokenInput!): RevokeAccessTokenPayload
     @requires(scope: browse) @openTo(scope: chat)
@@ -385,7 +386,7 @@ enum Channel {
   WhatsApp
 }
 
-"Who begins."
+"Who starts the conversation."
 enum Direction {
   "The agent answers contacts who reach it."
   Inbound
@@ -409,11 +410,11 @@ type Agent implements Node {
   name: String! @openTo(scope: chat)
   "The channel on which it talks."
   channel: Channel!
-  "Who begins."
+  "Who starts the conversation."
   direction: Direction!
   "ISO 639-1 language code, with an optional region: ` + "`" + `en` + "`" + `, ` + "`" + `fr-CA` + "`" + `."
   language: String! @openTo(scope: chat)
-  "Labels for organisation only; unrelated to classification tags."
+  "Labels for organization only; unrelated to classification tags."
   tags: [String!]!
   "When it was created."
   createdAt: DateTime!
@@ -423,17 +424,17 @@ type Agent implements Node {
   prompt: String! @requires(scope: prompts)
   "The number of the current prompt, counted from 1."
   promptVersion: Int!
-  "Every prompt it ever had, newest first."
+  "All prompts that the agent has had, newest first."
   promptVersions(
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): PromptVersionConnection! @requires(scope: prompts)
   "First sentence when the agent initiates; placeholders like ` + "`" + `{firstName}` + "`" + ` are replaced by field values."
@@ -492,15 +493,15 @@ type AgentConnection {
   edges: [AgentEdge!]!
   "The agents."
   nodes: [Agent!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "An agent in a list."
 type AgentEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The agent."
   node: Agent!
@@ -518,7 +519,7 @@ input AgentFilter {
   nameContains: String
 }
 
-"By what agents are listed."
+"The order of a list of agents."
 enum AgentOrder {
   "Newest first."
   CreatedAt
@@ -564,7 +565,7 @@ input CreateAgentInput {
   name: String!
   "The channel on which it talks."
   channel: Channel!
-  "Who begins."
+  "Who starts the conversation."
   direction: Direction!
   "ISO 639-1 language code, with an optional region: ` + "`" + `en` + "`" + `, ` + "`" + `fr-CA` + "`" + `."
   language: String!
@@ -592,7 +593,7 @@ type CreateAgentPayload {
   agent: Agent!
 }
 
-"What to change of an agent. What is absent or null stays; an empty text clears a welcome message; lists are replaced whole. Bounds as in ` + "`" + `CreateAgentInput` + "`" + `."
+"Changes to an agent. Fields that are absent or null keep their values; an empty text clears a welcome message; a list replaces the whole old one. The bounds are those of ` + "`" + `CreateAgentInput` + "`" + `."
 input UpdateAgentInput {
   "The agent."
   agentId: ID!
@@ -620,9 +621,9 @@ input UpdateAgentInput {
   extractedValues: [ExtractedValueInput!]
   "Whether the agent may transfer the call to a human. Only an agent on the Phone does."
   isCallTransferEnabled: Boolean
-  "The version of the prompt that this is based on. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The version of the prompt that this change is based on. If it is no longer the current one, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedVersion: Int
-  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the agent was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the agent was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
 }
 
@@ -638,7 +639,7 @@ input DeleteAgentInput {
   agentId: ID!
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteAgentPayload {
   "The id of the deleted agent."
   deletedId: ID!
@@ -650,9 +651,9 @@ input UpdateAgentPromptInput {
   agentId: ID!
   "1 to 50,000 characters."
   prompt: String! @bounds(minLength: 1, maxLength: 50000)
-  "The prompt's version that this is to replace. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The prompt's version that this change replaces. If it is no longer the current one, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedVersion: Int
-  "The agent's ` + "`" + `updatedAt` + "`" + ` that this is based on. If the agent was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The agent's ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the agent was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
 }
 
@@ -671,15 +672,15 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
     "Which agents."
     filter: AgentFilter
-    "In which order. A cursor is one of the order that it was read in, and of no other."
+    "The order of the list. A cursor is valid only for the order in which it was read."
     orderBy: AgentOrder! = CreatedAt
   ): AgentConnection! @requires(scope: browse)
 }
@@ -688,14 +689,14 @@ extend type Mutation {
   "Creates an agent; its prompt becomes version 1."
   createAgent("The agent." input: CreateAgentInput!): CreateAgentPayload @requires(scope: write)
   "Changes an agent."
-  updateAgent("What to change." input: UpdateAgentInput!): UpdateAgentPayload @requires(scope: write)
+  updateAgent("The changes." input: UpdateAgentInput!): UpdateAgentPayload @requires(scope: write)
   "Deletes an agent with its prompt versions, its simulated chats, its campaigns with their items, and every edge from and to it."
   deleteAgent("The agent." input: DeleteAgentInput!): DeleteAgentPayload @requires(scope: write)
   "Replaces the prompt of an agent. A prompt that differs from the current one becomes a new version."
   updateAgentPrompt("The prompt." input: UpdateAgentPromptInput!): UpdateAgentPromptPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest.graphqls", Input: `"What a test looks at."
+	{Name: "../schema/agenttest.graphqls", Input: `"What a test checks."
 enum AgentTestKind {
   "A simulated contact talks to the agent, and each criterion is judged."
   Simulation
@@ -707,7 +708,7 @@ enum AgentTestKind {
 interface AgentTest implements Node {
   "The id."
   id: ID!
-  "What it looks at."
+  "What the test checks."
   kind: AgentTestKind!
   "The agent under test."
   agent: Agent!
@@ -717,9 +718,9 @@ interface AgentTest implements Node {
   folder: AgentTestFolder
   "The id of the folder; null at the root."
   folderId: ID
-  "The name. No other test in its folder, or at the root, has it; older ones may share theirs."
+  "The name. It is unique in its folder, or at the root; older tests may share a name."
   name: String!
-  "The most recent run that is no draft."
+  "The most recent run that is not a draft."
   lastRun: AgentTestRun
   "The id of the most recent run."
   lastRunId: ID
@@ -727,19 +728,19 @@ interface AgentTest implements Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
-  "Runs of it, or of one of its rows, both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
+  "Whether runs of the test, or of one of its rows, both passed and failed in its newest finished execution. Drafts, errors and cancelled runs do not count."
   isFlaky: Boolean! @cost(weight: 30000, isShared: true)
-  "Since when it fails: null when its newest judged run passed, or none was judged. Of a test with rows, the row that fails for longest. Errors and cancelled runs do not count."
+  "Since when the test fails; null if its newest judged run passed, or no run was judged. For a test with rows: the row that has failed for longest. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
-  "Its last runs at a glance, newest first, but for those that judge earlier conversations again."
+  "Summaries of its last runs, newest first. Runs that judge earlier conversations again are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   """
-  Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
-  that is gone. A run of it would be an Error of the agent. And what is likely a mistake: placeholders of its texts without a
-  value, which stay as they are. Empty if there is nothing.
+  Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
+  run would end as an Error of the agent. Likely mistakes are listed too: placeholders without a value, which are not
+  replaced. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
-  "The rows that it is run with, each on its own; empty when it has none."
+  "The rows of the test. Each row runs separately. Empty if there are none."
   rows: [TestRow!]! @cost(weight: 5000) @listSize(assumedSize: 20)
   "When it was created."
   createdAt: DateTime!
@@ -751,11 +752,11 @@ interface AgentTest implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestRunConnection!
 }
@@ -774,9 +775,9 @@ type SimulationTest implements AgentTest & Node {
   folder: AgentTestFolder
   "The id of the folder; null at the root."
   folderId: ID
-  "The name. No other test in its folder, or at the root, has it; older ones may share theirs."
+  "The name. It is unique in its folder, or at the root; older tests may share a name."
   name: String!
-  "The most recent run that is no draft."
+  "The most recent run that is not a draft."
   lastRun: AgentTestRun
   "The id of the most recent run."
   lastRunId: ID
@@ -784,19 +785,19 @@ type SimulationTest implements AgentTest & Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
-  "Runs of it, or of one of its rows, both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
+  "Whether runs of the test, or of one of its rows, both passed and failed in its newest finished execution. Drafts, errors and cancelled runs do not count."
   isFlaky: Boolean! @cost(weight: 30000, isShared: true)
-  "Since when it fails: null when its newest judged run passed, or none was judged. Of a test with rows, the row that fails for longest. Errors and cancelled runs do not count."
+  "Since when the test fails; null if its newest judged run passed, or no run was judged. For a test with rows: the row that has failed for longest. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
-  "Its last runs at a glance, newest first, but for those that judge earlier conversations again."
+  "Summaries of its last runs, newest first. Runs that judge earlier conversations again are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   """
-  Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
-  that is gone. A run of it would be an Error of the agent. And what is likely a mistake: placeholders of its texts without a
-  value, which stay as they are. Empty if there is nothing.
+  Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
+  run would end as an Error of the agent. Likely mistakes are listed too: placeholders without a value, which are not
+  replaced. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
-  "The rows that it is run with, each on its own; empty when it has none."
+  "The rows of the test. Each row runs separately. Empty if there are none."
   rows: [TestRow!]! @cost(weight: 5000) @listSize(assumedSize: 20)
   "When it was created."
   createdAt: DateTime!
@@ -808,30 +809,30 @@ type SimulationTest implements AgentTest & Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestRunConnection!
   "Persona and intent of the simulated contact."
   scenario: String!
-  "Success criteria in plain text, each judged on its own."
+  "Success criteria in plain text. Each is judged separately."
   criteria: [String!]!
-  "What the criteria at the same places count for in ` + "`" + `AgentTestRun.score` + "`" + `; those with null, or without an entry, are required."
+  "The weights of the criteria in ` + "`" + `AgentTestRun.score` + "`" + `, by position. A criterion with null, or without an entry, is required."
   criteriaWeights: [Int]!
-  "What the program decides."
+  "Checks that the program decides without a language model, except checks of tags."
   checks: [TestCheck!]! @listSize(assumedSize: 3)
-  "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, beside all that is required; null is 1."
+  "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, besides all required criteria and checks; null means 1."
   passAt: Float
-  "What the judge is given beside the conversation, and what the agent knows of the contact."
+  "What the judge sees besides the conversation and the agent's data on the contact."
   judgeSees: [JudgeSight!]!
-  "What the contact is like; null when the scenario alone says so."
+  "The character of the contact; null if only the scenario describes it."
   persona: ContactPersona @requires(scope: contacts)
-  "What the contact says word for word in its turns of a run, in their order; null where its model speaks, as in all turns after these."
+  "The exact words of the contact in its turns, in order. Null, or a missing entry, lets its model speak."
   contactSays: [String]! @requires(scope: contacts)
-  "Exchanges between contact and agent at most."
+  "The most exchanges between contact and agent."
   maxTurns: Int!
   "Messages that the conversation starts from; empty when it starts from scratch."
   conversationMessages: [TestMessage!]! @requires(scope: contacts)
@@ -839,32 +840,32 @@ type SimulationTest implements AgentTest & Node {
   variables: JSONObject! @requires(scope: contacts)
   "What is mocked."
   toolMocking: ToolMocking! @requires(scope: contacts)
-  "What would happen to each thing that can be called in a run of it, as in ` + "`" + `SimulationChat.coverage` + "`" + `."
+  "What each possible call would do in a run of the test, as in ` + "`" + `SimulationChat.coverage` + "`" + `."
   coverage: [CallCoverage!]! @cost(weight: 1000)
 }
 
-"What the judge can be given beside the conversation."
+"What the judge can see besides the conversation."
 enum JudgeSight {
-  "The agent's instructions, placeholders filled, as it had them in the run: what a policy is judged by."
+  "The agent's instructions in the run, with placeholders filled. A policy is judged by them."
   Prompt
-  "The passages that the agent's searches found, whole and each once. Without it the judge sees the beginning of what each search returned."
+  "The full passages that the agent's searches found, each once. Otherwise the judge sees the beginning of each search result."
   Documents
   "The date of the conversation, in UTC."
   Date
 }
 
-"What a simulated contact is like, whatever it wants."
+"The character of a simulated contact, apart from its intent."
 type ContactPersona {
   "Its mood."
   mood: ContactMood
   """
-  After how many answers in a row that do not help it the contact ends the conversation. What helps is its model's to say; the program
-  ends the conversation when the agent has repeated its answer so often.
+  How many unhelpful answers in a row the contact accepts before it ends the conversation. Its model decides what helps.
+  The program ends the conversation when the agent has repeated its answer that many times.
   """
   patience: Int
-  "The language that it writes, as one would name it: ` + "`" + `French` + "`" + `, ` + "`" + `pt-BR` + "`" + `."
+  "The language that the contact writes: ` + "`" + `French` + "`" + `, ` + "`" + `pt-BR` + "`" + `."
   language: String
-  "What it knows, and tells when it is asked."
+  "What the contact knows and tells when asked."
   knowledge: String
 }
 
@@ -876,11 +877,11 @@ enum ContactMood {
   Hurried
   "Worried."
   Anxious
-  "At a loss, and easily mistaken."
+  "Confused, and makes mistakes easily."
   Confused
   "Angry about something that happened before."
   Angry
-  "Full of doubt about what it is told."
+  "Doubtful about what the agent says."
   Sceptical
 }
 
@@ -898,9 +899,9 @@ type ClassificationTest implements AgentTest & Node {
   folder: AgentTestFolder
   "The id of the folder; null at the root."
   folderId: ID
-  "The name. No other test in its folder, or at the root, has it; older ones may share theirs."
+  "The name. It is unique in its folder, or at the root; older tests may share a name."
   name: String!
-  "The most recent run that is no draft."
+  "The most recent run that is not a draft."
   lastRun: AgentTestRun
   "The id of the most recent run."
   lastRunId: ID
@@ -908,19 +909,19 @@ type ClassificationTest implements AgentTest & Node {
   lastRunStatus: AgentTestRunStatus
   "When the most recent run last changed its state."
   lastRunAt: DateTime
-  "Runs of it, or of one of its rows, both passed and failed in the newest finished execution that it stands in and that is no draft. Errors and cancelled runs do not count."
+  "Whether runs of the test, or of one of its rows, both passed and failed in its newest finished execution. Drafts, errors and cancelled runs do not count."
   isFlaky: Boolean! @cost(weight: 30000, isShared: true)
-  "Since when it fails: null when its newest judged run passed, or none was judged. Of a test with rows, the row that fails for longest. Errors and cancelled runs do not count."
+  "Since when the test fails; null if its newest judged run passed, or no run was judged. For a test with rows: the row that has failed for longest. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
-  "Its last runs at a glance, newest first, but for those that judge earlier conversations again."
+  "Summaries of its last runs, newest first. Runs that judge earlier conversations again are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   """
-  Why it cannot be carried out with its agent as that is now: a mandatory field without a value, a tag, a tool or a sub-agent
-  that is gone. A run of it would be an Error of the agent. And what is likely a mistake: placeholders of its texts without a
-  value, which stay as they are. Empty if there is nothing.
+  Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
+  run would end as an Error of the agent. Likely mistakes are listed too: placeholders without a value, which are not
+  replaced. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
-  "The rows that it is run with, each on its own; empty when it has none."
+  "The rows of the test. Each row runs separately. Empty if there are none."
   rows: [TestRow!]! @cost(weight: 5000) @listSize(assumedSize: 20)
   "When it was created."
   createdAt: DateTime!
@@ -932,11 +933,11 @@ type ClassificationTest implements AgentTest & Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestRunConnection!
   "The conversation to classify."
@@ -947,9 +948,9 @@ type ClassificationTest implements AgentTest & Node {
 
 "Since when a test fails."
 type AgentTestFailure {
-  "The number of the prompt that it failed with first."
+  "The version of the prompt in the first failed run."
   promptVersion: Int!
-  "The first run that failed since one passed."
+  "The first failed run after the last one that passed."
   run: AgentTestRunSummary!
   "The last run that passed before it; null when none did."
   lastPassed: AgentTestRunSummary
@@ -963,19 +964,19 @@ type TestMessage {
   text: String!
   "When it was written, where that is known."
   timestamp: DateTime
-  "The calls that the agent made for this answer, of a message that a simulation starts from; null for none."
+  "The calls that the agent made for this answer, in a message that a simulation starts from; null if there are none."
   toolCalls: [TestMessageCall!] @listSize(assumedSize: 2)
 }
 
-"A call that the agent made before a simulation starts, as its language model is told of it. Checks and the judge do not count it; rules of mocks that count calls do."
+"A call before the simulation starts, as the agent's language model sees it. Mock rules count it; checks and the judge do not."
 type TestMessageCall {
-  "The name by which the language model calls it. One that the agent does not have is not told."
+  "The name by which the language model calls it. The model does not see calls of names that the agent does not have."
   technicalName: String!
   "The arguments."
   arguments: JSONObject!
-  "What came of it; null when it failed."
+  "The result; null if the call failed."
   result: String
-  "Why it failed."
+  "Why the call failed; null if it succeeded."
   error: String
 }
 
@@ -993,15 +994,15 @@ type AgentTestConnection {
   edges: [AgentTestEdge!]!
   "The tests."
   nodes: [AgentTest!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A test in a list."
 type AgentTestEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The test."
   node: AgentTest!
@@ -1059,36 +1060,36 @@ input CreateSimulationTestInput {
   name: String! @bounds(minLength: 1, maxLength: 255)
   "Persona and intent of the simulated contact, 1 to 10,000 characters."
   scenario: String! @bounds(minLength: 1, maxLength: 10000)
-  "At most 30 success criteria of 1 to 2,000 characters, each judged on its own; at least 1 where there are no checks."
+  "At most 30 success criteria of 1 to 2,000 characters. Each is judged separately. At least 1 if there are no checks."
   criteria: [String!]! = [] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
-  "What the criteria at the same places count for, each 1 to 100; those with null, or without an entry, are required."
+  "The weights of the criteria by position, each 1 to 100. A criterion with null, or without an entry, is required."
   criteriaWeights: [Int]! = [] @bounds(maxItems: 30)
-  "What the program decides, at most 50."
+  "At most 50 checks that the program decides."
   checks: [TestCheckInput!]! = [] @bounds(maxItems: 50)
   "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, 0 to 1; 1 when absent."
   passAt: Float @bounds(min: 0, max: 1)
-  "What the judge is given beside the conversation; nothing unless it is said here. Duplicates are dropped."
+  "What the judge sees besides the conversation. By default nothing. Duplicates are dropped."
   judgeSees: [JudgeSight!]! = [] @bounds(maxItems: 10)
-  "What the contact is like."
+  "The character of the contact."
   persona: ContactPersonaInput
-  "What the contact says word for word in its turns, each 1 to 10,000 characters, in at most 30; null where its model speaks."
+  "The exact words of the contact in at most 30 turns, each 1 to 10,000 characters; null lets its model speak."
   contactSays: [String]! = [] @bounds(maxItems: 30, minLength: 1, maxLength: 10000)
-  "Exchanges at most, 1 to 30."
+  "The most exchanges, 1 to 30."
   maxTurns: Int! = 10 @bounds(min: 1, max: 30)
-  "Messages to start from, at most 200. After a message of the agent the contact answers, after one of the contact the agent."
+  "Messages to start from, at most 200. The contact speaks next after a message of the agent, and the agent after a message of the contact."
   conversationContext: [TestMessageInput!]! = [] @bounds(maxItems: 200)
   """
   Values of the agent's fields by name, at most 200: texts, numbers, truth values, and lists and objects of them, each of at
-  most 10,000 characters. Placeholders reach into objects by dots. What is null is as good as absent.
+  most 10,000 characters. Placeholders reach into objects by dots. Null means absent.
   """
   variables: JSONObject @bounds(maxItems: 200)
   "What to mock. Every target must be connected to the agent."
   toolMocking: ToolMockingInput
-  "Rows to run it with, at most 500: a run for each row and repeat."
+  "At most 500 rows. The test runs once for each row and repeat."
   rows: [TestRowInput!]! = [] @bounds(maxItems: 500)
   "A folder of the same agent; null for the root."
   folderId: ID
-  "Allow a name that another test of the folder, or at the root, has. REST clients, some of which create the same test again and again, always may."
+  "Allow a name that another test of the folder, or at the root, has. REST clients always may, because some of them create the same test repeatedly."
   mayRepeatName: Boolean! = false
 }
 
@@ -1108,11 +1109,11 @@ input CreateClassificationTestInput {
   conversationContext: ConversationContextInput!
   "The expected tag, one of the agent's classification tags; with rows it may be a placeholder."
   tagExpected: String! @bounds(minLength: 1, maxLength: 100)
-  "Rows to run it with, at most 500: a run for each row and repeat."
+  "At most 500 rows. The test runs once for each row and repeat."
   rows: [TestRowInput!]! = [] @bounds(maxItems: 500)
   "A folder of the same agent; null for the root."
   folderId: ID
-  "Allow a name that another test of the folder, or at the root, has. REST clients, some of which create the same test again and again, always may."
+  "Allow a name that another test of the folder, or at the root, has. REST clients always may, because some of them create the same test repeatedly."
   mayRepeatName: Boolean! = false
 }
 
@@ -1122,7 +1123,7 @@ type CreateClassificationTestPayload {
   agentTest: ClassificationTest!
 }
 
-"What to change of a simulation test. What is absent or null stays; an empty ` + "`" + `folderId` + "`" + ` moves it to the root. Bounds as in ` + "`" + `CreateSimulationTestInput` + "`" + `."
+"Changes to a simulation test. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves it to the root. The bounds are those of ` + "`" + `CreateSimulationTestInput` + "`" + `."
 input UpdateSimulationTestInput {
   "The test."
   testId: ID!
@@ -1140,11 +1141,11 @@ input UpdateSimulationTestInput {
   checks: [TestCheckInput!] @bounds(maxItems: 50)
   "The new score that a run needs to pass."
   passAt: Float @bounds(min: 0, max: 1)
-  "What the judge is given from now on; empty for nothing beside the conversation."
+  "What the judge sees from now on; empty for the conversation alone."
   judgeSees: [JudgeSight!] @bounds(maxItems: 10)
-  "The new persona; one without fields takes it away."
+  "The new persona; one without fields removes it."
   persona: ContactPersonaInput
-  "What the contact says word for word from now on; empty for nothing."
+  "The exact words of the contact from now on; empty for none."
   contactSays: [String] @bounds(maxItems: 30, minLength: 1, maxLength: 10000)
   "The new bound on exchanges."
   maxTurns: Int @bounds(min: 1, max: 30)
@@ -1158,7 +1159,7 @@ input UpdateSimulationTestInput {
   rows: [TestRowInput!] @bounds(maxItems: 500)
   "The new folder; empty for the root."
   folderId: ID
-  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the test was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
 }
 
@@ -1168,7 +1169,7 @@ type UpdateSimulationTestPayload {
   agentTest: SimulationTest!
 }
 
-"What to change of a classification test. What is absent or null stays; an empty ` + "`" + `folderId` + "`" + ` moves it to the root. Bounds as in ` + "`" + `CreateClassificationTestInput` + "`" + `."
+"Changes to a classification test. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves it to the root. The bounds are those of ` + "`" + `CreateClassificationTestInput` + "`" + `."
 input UpdateClassificationTestInput {
   "The test."
   testId: ID!
@@ -1184,7 +1185,7 @@ input UpdateClassificationTestInput {
   rows: [TestRowInput!] @bounds(maxItems: 500)
   "The new folder; empty for the root."
   folderId: ID
-  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the test was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
 }
 
@@ -1194,7 +1195,7 @@ type UpdateClassificationTestPayload {
   agentTest: ClassificationTest!
 }
 
-"What to change of a test of either kind. What is absent or null stays; an empty ` + "`" + `folderId` + "`" + ` moves it to the root. What belongs to the other kind must be absent. Bounds as where it is created."
+"Changes to a test of either kind. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves it to the root. Fields of the other kind must be absent. The bounds are those of the input that creates the test."
 input UpdateAgentTestInput {
   "The test."
   testId: ID!
@@ -1214,11 +1215,11 @@ input UpdateAgentTestInput {
   checks: [TestCheckInput!] @bounds(maxItems: 50)
   "Of a simulation test: the new score that a run needs to pass."
   passAt: Float @bounds(min: 0, max: 1)
-  "Of a simulation test: what the judge is given from now on."
+  "Of a simulation test: what the judge sees from now on."
   judgeSees: [JudgeSight!] @bounds(maxItems: 10)
-  "Of a simulation test: the new persona; one without fields takes it away."
+  "Of a simulation test: the new persona; one without fields removes it."
   persona: ContactPersonaInput
-  "Of a simulation test: what the contact says word for word from now on."
+  "Of a simulation test: the exact words of the contact from now on."
   contactSays: [String] @bounds(maxItems: 30, minLength: 1, maxLength: 10000)
   "Of a simulation test: the new bound on exchanges."
   maxTurns: Int @bounds(min: 1, max: 30)
@@ -1234,7 +1235,7 @@ input UpdateAgentTestInput {
   tagExpected: String @bounds(minLength: 1, maxLength: 100)
   "The new rows; an empty list for none."
   rows: [TestRowInput!] @bounds(maxItems: 500)
-  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the test was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the test was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
 }
 
@@ -1250,7 +1251,7 @@ input DeleteAgentTestInput {
   testId: ID!
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteAgentTestPayload {
   "The id of the deleted test."
   deletedId: ID!
@@ -1271,19 +1272,19 @@ extend type Agent {
   tests(
     "Only of this kind."
     kind: AgentTestKind
-    "Only in this folder, which is not the empty text; of all folders and the root when absent or null."
+    "Only tests in this folder; not empty. If absent or null, tests of all folders and the root."
     folderId: ID
-    "Only those at the root, which are in no folder; not together with ` + "`" + `folderId` + "`" + `."
+    "Only tests that are in no folder. Cannot be combined with ` + "`" + `folderId` + "`" + `."
     atRoot: Boolean! = false
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
     "Which tests."
     filter: AgentTestFilter
@@ -1297,9 +1298,9 @@ extend type Query {
   agentTests(
     "Only of this agent."
     agentId: ID
-    "Only in this folder, which is not the empty text; of all folders and the root when absent or null."
+    "Only tests in this folder; not empty. If absent or null, tests of all folders and the root."
     folderId: ID
-    "Only those at the root, which are in no folder; not together with ` + "`" + `folderId` + "`" + `."
+    "Only tests that are in no folder. Cannot be combined with ` + "`" + `folderId` + "`" + `."
     atRoot: Boolean! = false
     "Only of this kind."
     kind: AgentTestKind
@@ -1307,11 +1308,11 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
     "Which tests."
     filter: AgentTestFilter
@@ -1323,12 +1324,12 @@ extend type Mutation {
   createSimulationTest("The test." input: CreateSimulationTestInput!): CreateSimulationTestPayload @requires(scope: write)
   "Creates a classification test."
   createClassificationTest("The test." input: CreateClassificationTestInput!): CreateClassificationTestPayload @requires(scope: write)
-  "Changes a simulation test. Runs that were made keep it as it was."
-  updateSimulationTest("What to change." input: UpdateSimulationTestInput!): UpdateSimulationTestPayload @requires(scope: write)
-  "Changes a classification test. Runs that were made keep it as it was."
-  updateClassificationTest("What to change." input: UpdateClassificationTestInput!): UpdateClassificationTestPayload @requires(scope: write)
-  "Changes a test of either kind, for clients that do not tell them apart. Runs that were made keep it as it was."
-  updateAgentTest("What to change." input: UpdateAgentTestInput!): UpdateAgentTestPayload @requires(scope: write)
+  "Changes a simulation test. Earlier runs keep the test as it was."
+  updateSimulationTest("The changes." input: UpdateSimulationTestInput!): UpdateSimulationTestPayload @requires(scope: write)
+  "Changes a classification test. Earlier runs keep the test as it was."
+  updateClassificationTest("The changes." input: UpdateClassificationTestInput!): UpdateClassificationTestPayload @requires(scope: write)
+  "Changes a test of either kind, for clients that do not distinguish the kinds. Earlier runs keep the test as it was."
+  updateAgentTest("The changes." input: UpdateAgentTestInput!): UpdateAgentTestPayload @requires(scope: write)
   "Deletes a test. Its runs stay as evidence."
   deleteAgentTest("The test." input: DeleteAgentTestInput!): DeleteAgentTestPayload @requires(scope: write)
 }
@@ -1371,9 +1372,9 @@ type MoveAgentTestsPayload {
 input CopyAgentTestsInput {
   "1 to 100 tests."
   testIds: [ID!]! @bounds(minItems: 1, maxItems: 100)
-  "The agent that gets the copies; when absent each stays with its own."
+  "The agent that gets the copies. If absent, each copy belongs to the agent of its test."
   agentId: ID
-  "A folder of that agent; empty for the root. When absent, copies for the same agent stay in their folders, and others come to the root."
+  "A folder of that agent; empty for the root. If absent, copies for the same agent stay in their folders, and copies for another agent go to the root."
   folderId: ID
 }
 
@@ -1389,33 +1390,33 @@ input DeleteAgentTestsInput {
   testIds: [ID!]! @bounds(minItems: 1, maxItems: 100)
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteAgentTestsPayload {
   "The ids of the deleted tests, in the order of the input."
   deletedIds: [ID!]!
 }
 
 extend type Mutation {
-  "Creates tests: all of them or none. Faults name the test by its place, such as ` + "`" + `tests.3.simulation.name` + "`" + `."
+  "Creates tests: all of them or none. Errors name the test by its position, such as ` + "`" + `tests.3.simulation.name` + "`" + `."
   createAgentTests("The tests." input: CreateAgentTestsInput!): CreateAgentTestsPayload @requires(scope: write)
-  "Moves tests to a folder, or to the root: all of them or none. ` + "`" + `UNPROCESSABLE` + "`" + ` names those whose names are taken there, or that are of another agent."
-  moveAgentTests("Which, and where to." input: MoveAgentTestsInput!): MoveAgentTestsPayload @requires(scope: write)
+  "Moves tests to a folder, or to the root: all of them or none. ` + "`" + `UNPROCESSABLE` + "`" + ` lists the tests whose names are taken there, and the tests of other agents."
+  moveAgentTests("The tests and their destination." input: MoveAgentTestsInput!): MoveAgentTestsPayload @requires(scope: write)
   """
-  Copies tests, without their runs: all of them or none. A copy whose name is taken gets a number behind it. For another agent, mocks of
-  sub-agents become those of its sub-agents with the same technical names; ` + "`" + `UNPROCESSABLE` + "`" + ` names what it does not have.
+  Copies tests, without their runs: all of them or none. If a name is taken, the copy's name ends in a number. For another agent, mocks of
+  sub-agents move to its sub-agents with the same technical names; ` + "`" + `UNPROCESSABLE` + "`" + ` lists what that agent lacks.
   """
-  copyAgentTests("Which, and where to." input: CopyAgentTestsInput!): CopyAgentTestsPayload @requires(scope: write)
+  copyAgentTests("The tests and their destination." input: CopyAgentTestsInput!): CopyAgentTestsPayload @requires(scope: write)
   "Deletes tests: all of them or none. Their runs stay as evidence."
   deleteAgentTests("The tests." input: DeleteAgentTestsInput!): DeleteAgentTestsPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest_check.graphqls", Input: `"What the program decides of a simulation, with any model and at no cost."
+	{Name: "../schema/agenttest_check.graphqls", Input: `"A check of a simulation. The program decides it, with any model and at no cost."
 type TestCheck {
   "What is expected, in words."
   description: String!
   "What is expected."
   expect: TestExpectation!
-  "What it counts for in ` + "`" + `AgentTestRun.score` + "`" + `; null if it is required: then a run fails for which it does not hold."
+  "Its weight in ` + "`" + `AgentTestRun.score` + "`" + `; null if it is required. A run fails when a required check does not hold."
   weight: Int
 }
 
@@ -1433,11 +1434,11 @@ type TestExpectation {
   endedBy: ConversationEnder
   "The tag that the agent's classifier gives to the conversation. The only one that asks a language model."
   tag: String
-  "Exchanges at most."
+  "The most exchanges."
   turnsAtMost: Int
-  "Seconds that the agent takes at most for all its answers together, its calls and delays of mocks included."
+  "The most seconds that the agent takes for all its answers, including its calls and the delays of mocks."
   durationAtMost: Float
-  "Credits that the conversation costs at most: the agent and the simulated contact, not the judge."
+  "The most credits that the conversation costs: the agent and the simulated contact, not the judge."
   creditsAtMost: Float
   "JSON that fits a schema."
   resultJson: ResultExpectation
@@ -1446,41 +1447,41 @@ type TestExpectation {
 }
 
 """
-Calls of the agent, or of one that it delegates to. Those match that have the name and the kind, as far as they are given, and for
-which every condition holds.
+Calls of the agent, or of an agent that it delegates to. A call matches if it has the given name and the given kind, and
+every condition holds.
 """
 type CalledExpectation {
   "The name by which the language model calls it."
   technicalName: String
   "What is called."
   kind: ToolCallKind
-  "Conditions on the arguments; none always hold."
+  "Conditions on the arguments. An empty list always holds."
   where: [MockCondition!]! @listSize(assumedSize: 2)
   "Whether only calls that succeeded count. When false, those that failed count too."
   succeeded: Boolean!
-  "So many calls match at least."
+  "The fewest calls that match."
   min: Int!
-  "So many calls match at most."
+  "The most calls that match; null for no limit."
   max: Int
-  "The first call that matches begins before any call with this technical name."
+  "The first matching call starts before any call with this technical name."
   before: String
 }
 
-"Calls that are not made, not even in vain. See ` + "`" + `CalledExpectation` + "`" + `."
+"Calls that are not made; failed calls count too. See ` + "`" + `CalledExpectation` + "`" + `."
 type NeverCalledExpectation {
   "The name by which the language model calls it."
   technicalName: String
   "What is called."
   kind: ToolCallKind
-  "Conditions on the arguments; none always hold."
+  "Conditions on the arguments. An empty list always holds."
   where: [MockCondition!]! @listSize(assumedSize: 2)
 }
 
 "What is said in the run. Messages that the test starts from do not count."
 type SaidExpectation {
-  "Words that stand in one message, as whole words. Case, white space, the shapes of quotation marks and Markdown do not count."
+  "Whole words that one message contains. Case, white space, the shapes of quotation marks and Markdown are ignored."
   text: String
-  "A regular expression (RE2) that one message matches somewhere."
+  "A regular expression (RE2) that matches a part of one message."
   matches: String
   "Who says it."
   role: MessageRole!
@@ -1490,11 +1491,11 @@ type SaidExpectation {
   turn: Int
 }
 
-"JSON that the agent gives or gets."
+"JSON that the agent sends or receives."
 type ResultExpectation {
   """
-  Of a call with this technical name: the result of at least one of them fits. When null, the agent's last message is the JSON,
-  which may stand in a code block.
+  At least one call with this technical name has a result that fits. If null, the agent's last message is the JSON, which
+  may be in a code block.
   """
   technicalName: String
   "The JSON Schema."
@@ -1505,9 +1506,9 @@ type ResultExpectation {
 type ExtractsExpectation {
   "The name of the value."
   name: String!
-  "What it is. Case, white space and the shapes of quotation marks do not count."
+  "The expected value. Case, white space and the shapes of quotation marks are ignored."
   equals: String
-  "A regular expression (RE2) that it matches somewhere."
+  "A regular expression (RE2) that matches a part of the value."
   matches: String
 }
 
@@ -1517,21 +1518,21 @@ enum ConversationEnder {
   Agent
   "The simulated contact."
   Contact
-  "Nobody: the test's turns were used up."
+  "Neither: the test reached its limit of exchanges."
   Limit
 }
 
 "Whether a check holds."
 type CheckResult {
-  "The check, as it stands in the test."
+  "The check, as written in the test."
   check: TestCheck!
   "What was expected, in words, with placeholders filled."
   expected: String! @requires(scope: contacts)
   "Whether it holds."
   passed: Boolean!
-  "What was found, in words. Of calls it says how many failed."
+  "What was observed, in words. For calls it says how many failed."
   observed: String! @requires(scope: contacts)
-  "Where, at most 10 places. A call is quoted by its name and its arguments."
+  "At most 10 quotes that show it. A call is quoted by its name and its arguments."
   evidence: [Evidence!]! @listSize(assumedSize: 2)
 }
 
@@ -1601,7 +1602,7 @@ input NeverCalledExpectationInput @strict {
 input SaidExpectationInput @strict {
   "1 to 2,000 characters."
   text: String @bounds(minLength: 1, maxLength: 2000)
-  "At most 1,000 characters and, what it repeats counted, 1,000 instructions. The checks of a test have at most 20 regular expressions."
+  "At most 1,000 characters, and 1,000 instructions with repetitions expanded. The checks of a test have at most 20 regular expressions."
   matches: String @bounds(minLength: 1, maxLength: 1000)
   "Who says it."
   role: MessageRole! = assistant
@@ -1615,7 +1616,7 @@ input ExtractsExpectationInput @strict {
   name: String! @bounds(minLength: 1, maxLength: 100)
   "1 to 2,000 characters."
   equals: String @bounds(minLength: 1, maxLength: 2000)
-  "Bounds as of ` + "`" + `SaidExpectationInput.matches` + "`" + `."
+  "The bounds are those of ` + "`" + `SaidExpectationInput.matches` + "`" + `."
   matches: String @bounds(minLength: 1, maxLength: 1000)
 }
 
@@ -1627,7 +1628,7 @@ input ResultExpectationInput @strict {
   schema: JSONObject!
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest_comparison.graphqls", Input: `"How a test stands in the head of a comparison against its base. A test passes in an execution when all of its judged runs passed, as in the verdict of an execution, and fails when at least one failed: a flaky one fails."
+	{Name: "../schema/agenttest_comparison.graphqls", Input: `"How a test changed from the base of a comparison to its head. A test passes in an execution if all of its judged runs passed, and fails if at least one failed. So a flaky test fails."
 enum AgentTestChange {
   "It passed in the base and fails in the head."
   NewlyFailing
@@ -1637,43 +1638,43 @@ enum AgentTestChange {
   StillFailing
   "It passes in both."
   StillPassing
-  "It stands in the head alone."
+  "It is only in the head."
   Added
-  "It stands in the base alone."
+  "It is only in the base."
   Removed
   "In the base or in the head none of its runs was judged."
   Undecided
 }
 
-"How many tests are taken into account. Each lets 2.5 % of the comparisons in which nothing changed call some test worse, and as many call some test better."
+"The correction for the number of tests. If nothing changed, 2.5 % of comparisons still call some test worse, and 2.5 % call some test better."
 enum AgentTestCorrection {
-  "Holm's step-down procedure, which looks at the chance of naming any test by mistake, whatever became of the others."
+  "Holm's step-down procedure. It bounds the chance of naming any test by mistake, whatever the results of the others."
   Holm
-  "Benjamini and Hochberg's step-up procedure, which looks at the share of the named tests that are named by mistake. It notices more where several tests changed."
+  "Benjamini and Hochberg's step-up procedure. It bounds the share of the named tests that are named by mistake. It notices more when several tests changed."
   BenjaminiHochberg
 }
 
-"What the samples of a comparison show. Chance alone has 2.5 % for a fall and as much for a rise, all tests taken together, and the same again for the whole: when nothing changed, it is 5 % at most that anything is called worse."
+"What the samples of a comparison show. By chance alone, some test falls in 2.5 % of comparisons and rises in 2.5 %; so does the whole. If nothing changed, at most 5 % of comparisons call anything worse."
 enum AgentTestConclusion {
   "The pass rate fell, and chance does not explain it: the ` + "`" + `adjustedPValue` + "`" + ` of a test, or the ` + "`" + `stratifiedPValue` + "`" + ` of the whole, is at most 0.05."
   Regressed
   "The pass rate rose, and chance does not explain it."
   Improved
-  "The samples could have shown a difference, and show none."
+  "The samples are large enough to show a difference, and show none."
   NoDifference
-  "The samples are too small: a side has no judged run, or as many runs of which as many passed could not have been spread over the sides so that chance does not explain it. Where all runs passed, or all failed, it is the numbers of runs alone that must allow it."
+  "The samples are too small: a side has no judged run, or no split of the same passes and failures over both sides could rule out chance. If all runs passed, or all failed, only the numbers of runs decide this."
   CannotDecide
 }
 
-"An execution beside one or several others, as they are now; runs that have not ended are not judged yet."
+"An execution compared with one or more others, as they are now. Unfinished runs are not judged yet."
 type AgentTestComparison {
-  "The execution that is compared with, usually the earlier one; the first where there are several."
+  "The execution to compare with, usually the earlier one; the first if there are several."
   base: AgentTestExecution!
-  "All executions that are compared with: ` + "`" + `base` + "`" + ` and those of ` + "`" + `moreBaseIds` + "`" + `. Runs of a test in several of them are one sample."
+  "All executions to compare with: ` + "`" + `base` + "`" + ` and the executions of ` + "`" + `moreBaseIds` + "`" + `. The runs of a test in all of them are one sample."
   bases: [AgentTestExecution!]! @listSize(assumedSize: 5)
-  "The execution that is looked at."
+  "The execution that is judged by the comparison."
   head: AgentTestExecution!
-  "Each test, or row of one, that stands in either: those of the head in its order, then those of the base alone."
+  "Each test, or row of a test, on either side: first those of the head in its order, then those that are only in the base."
   tests: [AgentTestComparisonTest!]! @listSize(assumedSize: 200)
   "How many tests are newly failing."
   newlyFailing: Int!
@@ -1681,43 +1682,43 @@ type AgentTestComparison {
   newlyPassing: Int!
   "How many tests are flaky in the base or in the head."
   flaky: Int!
-  "The runs of the base of those tests that were judged in both: what ` + "`" + `pValue` + "`" + ` and ` + "`" + `conclusion` + "`" + ` look at."
+  "The runs of the base, for tests judged on both sides. ` + "`" + `pValue` + "`" + ` and ` + "`" + `conclusion` + "`" + ` use them."
   baseCounts: AgentTestRunCounts!
-  "The runs of the head of those tests that were judged in both."
+  "The runs of the head, for tests judged on both sides."
   headCounts: AgentTestRunCounts!
-  "Fisher's exact test, two-sided, on the judged runs of all tests that were judged in both, as if they were of one test; null when there are none. Nothing is concluded from it."
+  "Fisher's exact test, two-sided, on the judged runs of all tests judged on both sides, as if they were one test. Null if there are none. No conclusion uses it."
   pValue: Float
-  "Cochran, Mantel and Haenszel's test in its exact form: each test is compared with itself only, and what all of them show is put together. Twice the smaller side; null when no test was judged in both."
+  "Cochran, Mantel and Haenszel's test in its exact form: it compares each test only with itself and combines the results. The value is twice the smaller tail; null if no test was judged on both sides."
   stratifiedPValue: Float
-  "How the tests' values are corrected for their number."
+  "The correction for the number of tests."
   correction: AgentTestCorrection!
-  "What the judged runs of these tests show together, by ` + "`" + `stratifiedPValue` + "`" + `. It says nothing of a single test, and a test says nothing of it."
+  "What the judged runs of these tests show together, by ` + "`" + `stratifiedPValue` + "`" + `. It says nothing about a single test, nor does a single test say anything about it."
   conclusion: AgentTestConclusion!
-  "How many judged runs of each of these tests on each side would show the difference of the whole that was seen, in four of five cases. Null when nothing was seen, when it is decided, and when more than 20 are needed."
+  "How many judged runs of each test on each side would show the observed overall difference in four of five cases. Null if there is no difference, if the conclusion is decided, or if more than 20 are needed."
   decidingRepeats: Int
 }
 
-"A test on both sides of a comparison, or a row of one: rows are told apart by their names, or else by their values."
+"A test, or a row of a test, on both sides of a comparison. Rows are matched by their names, or by their values if they have no name."
 type AgentTestComparisonTest {
   "The id that the test had when it was run; it may have been deleted since."
   testId: ID!
   "The test as it is now; null when it was deleted."
   test: AgentTest
-  "The name as it was in the head, or in the base when the test does not stand in the head."
+  "The name in the head, or in the base if the test is not in the head."
   testName: String!
-  "The number of the row, counted from 1, as it was where the name is from; null without rows."
+  "The number of the row, from 1, on the side that the name is from; null without rows."
   rowNumber: Int
   "The name of the row; null when it had none."
   rowName: String
-  "Its runs in the base; null when it does not stand there."
+  "Its runs in the base; null if it is not in the base."
   base: AgentTestRunCounts
-  "Its runs in the head; null when it does not stand there."
+  "Its runs in the head; null if it is not in the head."
   head: AgentTestRunCounts
-  "Each of its runs in the base at a glance, by attempt; of several bases, one after the other."
+  "Summaries of its runs in the base, by attempt. With several bases, one base after the other."
   baseRuns: [AgentTestRunSummary!]!
-  "Each of its runs in the head at a glance, by attempt."
+  "Summaries of its runs in the head, by attempt."
   headRuns: [AgentTestRunSummary!]!
-  "How it stands in the head against the base: what was seen, however few the runs are."
+  "How the test changed from base to head: the observation, however few the runs are."
   change: AgentTestChange!
   "Runs of it both passed and failed in the base."
   isFlakyInBase: Boolean!
@@ -1725,20 +1726,20 @@ type AgentTestComparisonTest {
   isFlakyInHead: Boolean!
   "Fisher's exact test, two-sided, on its judged runs; null when a side has none. It is not corrected for the number of tests."
   pValue: Float
-  "The chance that a fall, or a rise, as large as that of this test is found among all tests that were judged on both sides if nothing changed, corrected as ` + "`" + `correction` + "`" + ` says. Twice the smaller side; null when a side has no judged run."
+  "The chance of a change as large as this test's among all tests judged on both sides, if nothing changed. ` + "`" + `correction` + "`" + ` names the correction. The value is twice the smaller tail; null if a side has no judged run."
   adjustedPValue: Float
   "What its judged runs show, by ` + "`" + `adjustedPValue` + "`" + `. Fewer than four on a side rarely decide."
   conclusion: AgentTestConclusion!
-  "How many judged runs on each side would show the difference that was seen, in four of five cases, if no other test were compared. Null when nothing was seen, when it is decided, and when more than 100 are needed."
+  "How many judged runs on each side would show the observed difference in four of five cases, if no other test were compared. Null if there is no difference, if the conclusion is decided, or if more than 100 are needed."
   decidingRepeats: Int
 }
 
 extend type Query {
-  "Compares an execution with one or several others, test by test and as a whole, by what has been judged so far. The tests are told apart by their ids."
+  "Compares an execution with one or more others, test by test and as a whole, by the runs judged so far. Tests are matched by their ids."
   compareAgentTestExecutions(
     "The execution to compare with, usually the earlier one."
     baseId: ID!
-    "The execution to look at."
+    "The execution that is judged by the comparison."
     headId: ID!
     "More executions to compare with, at most 4; duplicates are dropped."
     moreBaseIds: [ID!]! = []
@@ -1747,21 +1748,21 @@ extend type Query {
   ): AgentTestComparison @requires(scope: browse) @cost(weight: 100000)
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest_execution.graphqls", Input: `"Where an execution stands."
+	{Name: "../schema/agenttest_execution.graphqls", Input: `"The state of an execution."
 enum AgentTestExecutionStatus {
-  "No run has begun."
+  "No run has started."
   Queued
-  "Some runs have begun, and not all have ended."
+  "Some runs have started, and not all have ended."
   Running
   "All runs have ended."
   Completed
-  "It is being cancelled: some runs are still under way, and end soon."
+  "It is being cancelled: some runs are still in progress, and end soon."
   Cancelling
   "It was cancelled, and all of its runs have ended."
   Cancelled
 }
 
-"What an execution came to."
+"The result of an execution."
 enum AgentTestVerdict {
   "Every run passed."
   Passed
@@ -1769,46 +1770,46 @@ enum AgentTestVerdict {
   Failed
   "No run failed, and at least one could not be judged."
   Error
-  "No run failed or erred, and not all of them passed: some were cancelled."
+  "No run failed or had an error, but some were cancelled."
   Inconclusive
 }
 
 """
-The runs that were created together for a list of tests, each repeated up to twenty times; of a test with rows, each row is. At most
-4,000 runs. For statistics, each row of a test is a test of its own.
+The runs that were created together for a list of tests, at most 4,000. Each test, or each row of a test with rows, is
+repeated up to twenty times. Statistics count each row as a separate test.
 """
 type AgentTestExecution implements Node {
   "The id."
   id: ID!
-  "The agent, when all tests are of one that still exists."
+  "The agent, if all tests belong to one agent that still exists."
   agent: Agent
   "The id of that agent."
   agentId: ID
-  "Where it stands."
+  "The state."
   status: AgentTestExecutionStatus!
-  "What it came to; null while it is not finished."
+  "The result; null until the execution is finished."
   verdict: AgentTestVerdict
-  "How often each test is run; in a retry, the most often that one is."
+  "How often each test runs. In a retry, the highest number for any test."
   repeats: Int!
   "How often the judge is asked about each criterion that the program does not decide."
   votes: Int!
-  "When a test is repeated no more; null when each is run as often as ` + "`" + `repeats` + "`" + ` says."
+  "When to stop repeating a test early; null if each test runs ` + "`" + `repeats` + "`" + ` times."
   stopRepeating: StopRepeating
-  "How many runs are in each state. They are counted after ` + "`" + `status` + "`" + ` was read, so while runs go on they may be newer than it."
+  "How many runs are in each state. They are counted after ` + "`" + `status` + "`" + ` is read, so they may be newer than ` + "`" + `status` + "`" + ` while runs are in progress."
   counts: AgentTestRunCounts! @cost(weight: 1000, isShared: true)
   "The share of the judged runs that passed, 0 to 1; null when none was judged. Errors and cancelled runs do not count."
   passRate: Float
-  "Where the pass rate of these tests may truly be, with a confidence of 95 %; null when no run was judged."
+  "The 95 % confidence interval of the pass rate; null if no run was judged."
   passRateInterval: RateInterval
-  "The chance that k runs of a test all pass, averaged over the tests: at k-1, the mean of C(passed, k) / C(judged, k). From the k on that some test has too few judged runs for, it falls by as much as the mean of the others does, so it never grows with k."
+  "The chance that k runs of a test all pass, averaged over the tests: at k-1, the mean of C(passed, k) / C(judged, k). If a test has too few judged runs for k, the value falls by as much as the mean of the other tests. So it never grows with k."
   passHatK: [Float!]!
-  "How many tests each value of ` + "`" + `passHatK` + "`" + ` stands for: those with at least k judged runs."
+  "How many tests each value of ` + "`" + `passHatK` + "`" + ` covers: tests with at least k judged runs."
   passHatKTests: [Int!]!
-  "The ids of the tests that are flaky in it: runs of them, or of one of their rows, both passed and failed. Errors and cancelled runs do not count."
+  "The ids of its flaky tests: runs of the test, or of one of its rows, both passed and failed. Errors and cancelled runs do not count."
   flakyTestIds: [ID!]!
-  "The numbers of the prompts that its runs had, each once, lowest first."
+  "The prompt versions of its runs, each once, lowest first."
   promptVersions: [Int!]! @cost(weight: 5000)
-  "Its tests, or the rows of those that have rows, with all their runs at a glance, in the order in which they were first run: at most 4,000 runs, at most 20 of each."
+  "Its tests, or the rows of tests with rows, with summaries of all their runs, in the order of their first runs. At most 4,000 runs, at most 20 of each test or row."
   tests: [AgentTestExecutionTest!]! @cost(weight: 20000, isShared: true) @listSize(assumedSize: 200)
   "Its runs, newest first."
   runs(
@@ -1822,52 +1823,52 @@ type AgentTestExecution implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestRunConnection!
-  "It tries a prompt that is not saved: it changes no test's last run, nor whether the test is flaky."
+  "Whether it tries an unsaved prompt. A draft changes neither a test's last run nor whether the test is flaky."
   isDraft: Boolean!
   "The prompt that it tries; null for the agent's own."
   draftPrompt: String @requires(scope: prompts)
-  "The execution of which this is a retry."
+  "The execution that this one retries; null if it is not a retry."
   retryOfId: ID
-  "The execution whose conversations it judges again; null when it held its own."
+  "The execution whose conversations this one judges again; null if it has its own conversations."
   rejudgeOf: AgentTestExecution
   "The id of that execution."
   rejudgeOfId: ID
   "Executions that judged its conversations again, newest first: at most 20."
   rejudgements: [AgentTestExecution!]! @listSize(assumedSize: 20)
-  "How far its verdicts are those that the same conversations had before; null when it held its own."
+  "How often its verdicts agree with the earlier ones on the same conversations; null if it has its own conversations."
   agreement: JudgeAgreement @cost(weight: 1000, isShared: true)
-  "The language model that judges; null where that was not recorded, as of executions that held their conversations."
+  "The language model that judges; null if it was not recorded, as for executions with their own conversations."
   judgeModel: String
-  "The API key that started it, or whose access token did; null where that was not recorded."
+  "The API key that started it, directly or by an access token; null if it was not recorded."
   apiKeyId: ID
   "The name of that key, for people."
   startedBy: String
-  "The tests and rows that this retry would repeat, and leaves out because they were deleted before it. Empty when there are none."
+  "The tests and rows that this retry leaves out because they were deleted. Empty if there are none."
   leftOutTests: [LeftOutTest!]!
   "When it was created."
   createdAt: DateTime!
-  "When its first run began."
+  "When its first run started."
   startedAt: DateTime
   "When its last run ended."
   finishedAt: DateTime
 }
 
-"When a test of an execution is repeated no more, as its runs have decided: those that are left are Skipped. Without rates, as soon as a run failed."
+"When to stop repeating a test because its runs have decided. The remaining runs are Skipped. Without rates, one failed run decides."
 type StopRepeating {
-  "The pass rate of a test that is good."
+  "The pass rate of a good test."
   good: Float
-  "The pass rate of a test that is bad."
+  "The pass rate of a bad test."
   bad: Float
 }
 
-"A test in an execution, or a row of one."
+"A test in an execution, or a row of a test."
 type AgentTestExecutionTest {
   "The id that the test had when it was run; it may have been deleted since."
   testId: ID!
@@ -1875,7 +1876,7 @@ type AgentTestExecutionTest {
   test: AgentTest
   "The name as it was."
   testName: String!
-  "The number of the row, counted from 1, as it was; null without rows."
+  "The number that the row had, from 1; null without rows."
   rowNumber: Int
   "The name of the row; null when it had none."
   rowName: String
@@ -1891,21 +1892,21 @@ type AgentTestExecutionTest {
 type JudgeAgreement {
   "How many runs passed or failed both times."
   runs: Int!
-  "How many of these came to the same."
+  "How many of these had the same result."
   sameRuns: Int!
-  "How many criteria were decided both times, in the same words. Checks are not among them."
+  "How many criteria with the same wording were decided both times. Checks do not count."
   criteria: Int!
-  "How many of these came to the same: holds, does not hold, or does not apply."
+  "How many of these had the same result: holds, does not hold, or does not apply."
   sameCriteria: Int!
 }
 
-"A deleted test, or a row that it no longer has, that a retry does not repeat."
+"A deleted test or row that a retry does not repeat."
 type LeftOutTest {
   "The id that it had."
   testId: ID!
   "The name that it had when it was run."
   testName: String!
-  "The row that is gone, by its name or number; null when the whole test is."
+  "The name or number of the deleted row; null if the whole test was deleted."
   rowName: String
 }
 
@@ -1915,7 +1916,7 @@ type AgentTestRunCounts {
   total: Int!
   "Waiting."
   queued: Int!
-  "Under way."
+  "In progress."
   running: Int!
   "Passed."
   passed: Int!
@@ -1925,17 +1926,17 @@ type AgentTestRunCounts {
   error: Int!
   "Cancelled."
   cancelled: Int!
-  "Not needed, because the runs before them had decided."
+  "Skipped, because earlier runs had decided."
   skipped: Int!
   "Passed or failed."
   judged: Int!
   "The share of the judged runs that passed, 0 to 1; null when none was judged."
   passRate: Float
-  "Where that share may truly be, with a confidence of 95 %; null when none was judged."
+  "The 95 % confidence interval of that share; null if none was judged."
   passRateInterval: RateInterval
 }
 
-"Where a rate may truly be, given how many were counted: Wilson's score interval."
+"A confidence interval of a rate: Wilson's score interval."
 type RateInterval {
   "The lower end, 0 to 1."
   low: Float!
@@ -1949,9 +1950,9 @@ type AgentTestExecutionConnection {
   edges: [AgentTestExecutionEdge!]!
   "The executions."
   nodes: [AgentTestExecution!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
@@ -1959,7 +1960,7 @@ type AgentTestExecutionConnection {
 input AgentTestExecutionFilter {
   "Only in one of these states."
   statuses: [AgentTestExecutionStatus!]
-  "Only finished ones that came to one of these verdicts."
+  "Only finished executions with one of these verdicts."
   verdicts: [AgentTestVerdict!]
   "Only drafts, which try a prompt that is not saved, or only executions that are not drafts."
   isDraft: Boolean
@@ -1967,16 +1968,17 @@ input AgentTestExecutionFilter {
 
 "An execution in a list."
 type AgentTestExecutionEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The execution."
   node: AgentTestExecution!
 }
 
 """
-When to repeat a test no more. Without rates: as soon as a run failed, since a test passes only when all of its judged runs do. With both of them: as soon as
-Wald's sequential test decides between them. Of tests that pass as often as ` + "`" + `good` + "`" + ` says, or oftener, it takes at most 5 % for bad ones, and at
-most 5 % of those that pass as seldom as ` + "`" + `bad` + "`" + ` for good ones, however many runs are looked at. Errors decide nothing.
+When to stop repeating a test. Without rates, one failed run decides, because a test passes only if all of its judged
+runs pass. With both rates, Wald's sequential test decides between them. It is wrong about at most 5 % of the tests with a
+pass rate of at least ` + "`" + `good` + "`" + `, and about at most 5 % of those with a pass rate of at most ` + "`" + `bad` + "`" + `. The number of runs does not
+change that. Errors decide nothing.
 """
 input StopRepeatingInput {
   "The pass rate of a good test, over ` + "`" + `bad` + "`" + ` and at most 0.999."
@@ -1985,7 +1987,7 @@ input StopRepeatingInput {
   bad: Float @bounds(min: 0.001, max: 1)
 }
 
-"What to run: tests, all tests of a folder, or all tests of an agent; exactly one of them."
+"What to run: exactly one of a list of tests, all tests of a folder, or all tests of an agent."
 input StartAgentTestExecutionInput {
   "Tests, 1 to 4,000; duplicates are dropped."
   testIds: [ID!] @bounds(minItems: 1, maxItems: 4000)
@@ -1993,11 +1995,11 @@ input StartAgentTestExecutionInput {
   folderId: ID
   "All tests of this agent."
   agentId: ID
-  "How often each test, and each row of one, is run, 1 to 20. ` + "`" + `UNPROCESSABLE` + "`" + ` when that makes more than 4,000 runs, or the tests hold more than some 20,000,000 bytes."
+  "How often each test, or each row of a test, runs, 1 to 20. ` + "`" + `UNPROCESSABLE` + "`" + ` if that makes more than 4,000 runs, or if the tests hold more than about 20,000,000 bytes."
   repeats: Int! = 1 @bounds(min: 1, max: 20)
-  "When to repeat a test less often. Runs that are under way when it is decided are still judged, so a low ` + "`" + `concurrency` + "`" + ` saves more."
+  "When to repeat a test less often. Runs in progress at that time are still judged, so a low ` + "`" + `concurrency` + "`" + ` saves more."
   stopRepeating: StopRepeatingInput
-  "How many of its runs may be under way at once, 1 to 50."
+  "How many of its runs may be in progress at once, 1 to 50."
   concurrency: Int! = 5 @bounds(min: 1, max: 50)
   "Record simulated delays of mocks without waiting for them."
   virtualTime: Boolean! = false
@@ -2007,8 +2009,8 @@ input StartAgentTestExecutionInput {
   """
   votes: Int = 1
   """
-  A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the execution alone, which is a draft then.
-  All tests must be of one agent, else ` + "`" + `UNPROCESSABLE` + "`" + `.
+  A prompt to try instead of the agent's, 1 to 50,000 characters. It is saved only with the execution, which is then a
+  draft. ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent.
   """
   prompt: String
 }
@@ -2033,9 +2035,9 @@ type CancelAgentTestExecutionPayload {
 
 "Which runs a retry repeats."
 enum AgentTestRetry {
-  "Those that did not pass: failed, error and cancelled ones."
+  "Runs that did not pass: failed, error and cancelled ones."
   NotPassed
-  "Those that could not be judged."
+  "Runs that could not be judged."
   Errors
   "All of them."
   All
@@ -2051,7 +2053,7 @@ input RetryAgentTestExecutionInput {
 
 "The new execution."
 type RetryAgentTestExecutionPayload {
-  "The new execution; the old one stays as it is."
+  "The new execution. The old one does not change."
   execution: AgentTestExecution!
 }
 
@@ -2062,28 +2064,28 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
     "Which executions."
     filter: AgentTestExecutionFilter
   ): AgentTestExecutionConnection!
 }
 
-"By which criteria, checks and weights conversations are judged again."
+"The criteria, checks and weights by which conversations are judged again."
 enum RejudgedCriteria {
-  "Those that the tests had when the conversations were held."
+  "The criteria of the tests at the time of the conversations."
   AsRun
-  "Those that the tests have now. Tests that were deleted are left out."
+  "The current criteria of the tests. Deleted tests are left out."
   Present
 }
 
-"By what the conversations of a test are judged again. What is absent or null is as ` + "`" + `RejudgeAgentTestExecutionInput.criteria` + "`" + ` says. Bounds as in ` + "`" + `CreateSimulationTestInput` + "`" + `."
+"How to judge the conversations of a test again. For fields that are absent or null, ` + "`" + `RejudgeAgentTestExecutionInput.criteria` + "`" + ` decides. The bounds are those of ` + "`" + `CreateSimulationTestInput` + "`" + `."
 input RejudgedTestInput {
-  "The test, which must stand in the execution."
+  "The test, which must be in the execution."
   testId: ID!
   "Other criteria. Without ` + "`" + `criteriaWeights` + "`" + ` all of them are required."
   criteria: [String!] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
@@ -2093,49 +2095,49 @@ input RejudgedTestInput {
   checks: [TestCheckInput!] @bounds(maxItems: 50)
   "Another score that a run needs to pass."
   passAt: Float @bounds(min: 0, max: 1)
-  "What the judge is given beside the conversation."
+  "What the judge sees besides the conversation."
   judgeSees: [JudgeSight!] @bounds(maxItems: 10)
 }
 
 "The execution to judge again, and how."
 input RejudgeAgentTestExecutionInput {
-  "The execution, which held its conversations itself and is finished."
+  "The execution, which must be finished and have its own conversations."
   executionId: ID!
   "The judge, one of ` + "`" + `Server.judgeModels` + "`" + `; the first of them when absent."
   model: String @bounds(minLength: 1, maxLength: 200)
   "How often it is asked about each criterion that the program does not decide: 1, 3 or 5."
   votes: Int = 1
-  "By which criteria."
+  "The criteria to use."
   criteria: RejudgedCriteria! = AsRun
-  "Tests that are judged otherwise, each once."
+  "Tests with other criteria, each at most once."
   tests: [RejudgedTestInput!]! = [] @bounds(maxItems: 4000)
-  "How many of its runs may be under way at once, 1 to 50."
+  "How many of its runs may be in progress at once, 1 to 50."
   concurrency: Int! = 5 @bounds(min: 1, max: 50)
 }
 
 "The new execution."
 type RejudgeAgentTestExecutionPayload {
-  "The new execution, with a run for each conversation; the old one stays as it is."
+  "The new execution, with a run for each conversation. The old one does not change."
   execution: AgentTestExecution!
 }
 
-"What would happen to calls in the runs of tests."
+"The effects of the calls in the runs of tests."
 type AgentTestExecutionCoverage {
   "How many of the tests are simulations. Classifications call nothing."
   simulations: Int!
-  "Each possible call, those that would be real first, then those that are denied."
+  "Each possible call: first real calls, then denied ones."
   calls: [AgentTestCallCoverage!]! @listSize(assumedSize: 100)
 }
 
-"What would happen to a call in the runs of some tests."
+"The effect of a call in the runs of some tests."
 type AgentTestCallCoverage {
-  "The call and what would happen to it."
+  "The call and its effect."
   call: CallCoverage!
   "The agent of the tests."
   agentId: ID!
-  "The ids of the tests in whose runs it would, in their order."
+  "The ids of the tests whose runs can make the call, in order."
   testIds: [ID!]! @listSize(assumedSize: 100)
-  "The names of these tests, at the same places."
+  "The names of these tests, in the same order."
   testNames: [String!]! @listSize(assumedSize: 100)
 }
 
@@ -2145,7 +2147,7 @@ input DeleteAgentTestExecutionInput {
   executionId: ID!
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteAgentTestExecutionPayload {
   "The id of the deleted execution."
   deletedId: ID!
@@ -2162,11 +2164,11 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
     "Which executions."
     filter: AgentTestExecutionFilter
@@ -2174,40 +2176,41 @@ extend type Query {
 }
 
 extend type Query {
-  "What would be mocked, denied or real if these tests were run. Nothing is run."
+  "Which calls would be mocked, denied or real in runs of these tests. Nothing is run."
   agentTestExecutionCoverage("What to run." input: StartAgentTestExecutionInput!): AgentTestExecutionCoverage! @requires(scope: browse) @cost(weight: 2000)
 }
 
 extend type Mutation {
-  "Runs tests: all runs are created and queued, or none. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` when the company's budget is used up."
+  "Runs tests: all runs are created and queued, or none. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up."
   startAgentTestExecution("What to run." input: StartAgentTestExecutionInput!): StartAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
   "Cancels an execution: queued runs end at once, running ones within two seconds. ` + "`" + `CONFLICT` + "`" + ` when it is finished."
   cancelAgentTestExecution("The execution." input: CancelAgentTestExecutionInput!): CancelAgentTestExecutionPayload @requires(scope: simulate)
   """
-  Runs tests of a finished execution again, as they are now, as a new execution. Those that were deleted meanwhile are
-  left out, and the new execution names them; ` + "`" + `UNPROCESSABLE` + "`" + ` when no other is left. Of a draft, the same prompt is tried. ` + "`" + `CONFLICT` + "`" + ` when the execution is not
-  finished, ` + "`" + `BUDGET_EXCEEDED` + "`" + ` as for the first.
+  Runs tests of a finished execution again, as they are now, as a new execution. Tests deleted since then are left out,
+  and the new execution names them; ` + "`" + `UNPROCESSABLE` + "`" + ` if no test remains. A retry of a draft tries the same prompt.
+  ` + "`" + `CONFLICT` + "`" + ` if the execution is not finished, ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
   """
   retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
   """
-  Judges the conversations of a finished execution again, with another judge or by other criteria, as a new execution beside the
-  old one, which stays as it is. Nothing is said or called anew: its runs take over the conversations of all simulations that
-  came to their end, and checks are decided again. It changes no test's last run, nor whether the test is flaky. It takes model, votes and
-  concurrency as any execution does; an execution is judged again at most 20 times. ` + "`" + `CONFLICT` + "`" + ` when the execution is not finished, ` + "`" + `UNPROCESSABLE` + "`" + ` when it is itself
-  such a one or no conversation is left, ` + "`" + `BUDGET_EXCEEDED` + "`" + ` as for the first.
+  Judges the conversations of a finished execution again, with another judge or by other criteria. The result is a new
+  execution; the old one does not change. No agent speaks or calls again: the new runs reuse the conversations of all
+  simulations that ended normally, and checks are decided again. Neither a test's last run nor its flakiness changes. An
+  execution can be judged again at most 20 times. ` + "`" + `CONFLICT` + "`" + ` if the execution is not finished. ` + "`" + `UNPROCESSABLE` + "`" + ` if it
+  judged other conversations itself, or if no conversation remains. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
   """
   rejudgeAgentTestExecution("The execution, and how to judge it." input: RejudgeAgentTestExecutionInput!): RejudgeAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
   """
-  Deletes a finished execution with its runs, and with the executions that judged its conversations again, for good. Tests whose last run was one of them have the one before as their
-  last; usage stays on record. ` + "`" + `CONFLICT` + "`" + ` when it, or one of those, is not finished.
+  Permanently deletes a finished execution, its runs, and the executions that judged its conversations again. If a test's
+  last run is deleted, the run before it becomes the last. Usage stays on record. ` + "`" + `CONFLICT` + "`" + ` if any of these executions is
+  not finished.
   """
   deleteAgentTestExecution("The execution." input: DeleteAgentTestExecutionInput!): DeleteAgentTestExecutionPayload @requires(scope: write)
 }
 
 extend type Subscription {
-  "The execution each time its state changes; the first value is the state now. Completes when it is finished."
+  "Sends the execution as it is now, and again each time its state changes. Completes when it is finished."
   agentTestExecutionUpdated("The execution." executionId: ID!): AgentTestExecution! @requires(scope: browse)
-  "Each run of an execution as it is now, and then each time its state changes. Completes when the execution is finished."
+  "Sends each run of an execution as it is now, and again each time its state changes. Completes when the execution is finished."
   agentTestRunUpdated("The execution." executionId: ID!): AgentTestRun! @requires(scope: browse)
 }
 `, BuiltIn: false},
@@ -2219,7 +2222,7 @@ type AgentTestFolder implements Node {
   agent: Agent!
   "The agent's id."
   agentId: ID!
-  "The name, unique for the agent whatever its case."
+  "The name, unique for the agent, ignoring case."
   name: String!
   "The color, ` + "`" + `#RRGGBB` + "`" + `."
   color: String!
@@ -2231,11 +2234,11 @@ type AgentTestFolder implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestConnection!
   "When it was created."
@@ -2250,15 +2253,15 @@ type AgentTestFolderConnection {
   edges: [AgentTestFolderEdge!]!
   "The folders."
   nodes: [AgentTestFolder!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A folder in a list."
 type AgentTestFolderEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The folder."
   node: AgentTestFolder!
@@ -2268,7 +2271,7 @@ type AgentTestFolderEdge {
 input CreateAgentTestFolderInput {
   "The agent."
   agentId: ID!
-  "1 to 100 characters, unique for the agent whatever its case."
+  "1 to 100 characters, unique for the agent, ignoring case."
   name: String! @bounds(minLength: 1, maxLength: 100)
   "` + "`" + `#RRGGBB` + "`" + `."
   color: String! = "#6B7280"
@@ -2282,7 +2285,7 @@ type CreateAgentTestFolderPayload {
   folder: AgentTestFolder!
 }
 
-"What to change of a folder. What is absent or null stays. Bounds as in ` + "`" + `CreateAgentTestFolderInput` + "`" + `."
+"Changes to a folder. Fields that are absent or null keep their values. The bounds are those of ` + "`" + `CreateAgentTestFolderInput` + "`" + `."
 input UpdateAgentTestFolderInput {
   "The folder."
   folderId: ID!
@@ -2292,7 +2295,7 @@ input UpdateAgentTestFolderInput {
   color: String
   "The new description."
   body: String @bounds(maxLength: 20000)
-  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the folder was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the folder was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
 }
 
@@ -2308,7 +2311,7 @@ input DeleteAgentTestFolderInput {
   folderId: ID!
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteAgentTestFolderPayload {
   "The id of the deleted folder."
   deletedId: ID!
@@ -2330,11 +2333,11 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestFolderConnection! @requires(scope: browse)
 }
@@ -2343,26 +2346,26 @@ extend type Mutation {
   "Creates a folder; an agent has at most 200."
   createAgentTestFolder("The folder." input: CreateAgentTestFolderInput!): CreateAgentTestFolderPayload @requires(scope: write)
   "Changes a folder."
-  updateAgentTestFolder("What to change." input: UpdateAgentTestFolderInput!): UpdateAgentTestFolderPayload @requires(scope: write)
+  updateAgentTestFolder("The changes." input: UpdateAgentTestFolderInput!): UpdateAgentTestFolderPayload @requires(scope: write)
   "Deletes a folder; its tests move to the root."
   deleteAgentTestFolder("The folder." input: DeleteAgentTestFolderInput!): DeleteAgentTestFolderPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest_from_chat.graphqls", Input: `"A simulated chat to make a simulation test from, and what the chat does not tell. Bounds as in ` + "`" + `CreateSimulationTestInput` + "`" + `."
+	{Name: "../schema/agenttest_from_chat.graphqls", Input: `"A simulated chat to make a simulation test from, and the parts of the test that the chat does not contain. The bounds are those of ` + "`" + `CreateSimulationTestInput` + "`" + `."
 input CreateTestFromSimulationChatInput {
-  "The chat; the test is of its agent."
+  "The chat. The test belongs to its agent."
   simulationChatId: ID!
-  "The sequence of the last message that the test starts from, 0 to 200; all messages when absent, 0 starts from scratch. ` + "`" + `UNPROCESSABLE` + "`" + ` beyond the chat's last message, and when absent for a chat of more than 200."
+  "The sequence of the last message that the test starts from, 0 to 200. If absent, the test starts from all messages; 0 starts from scratch. ` + "`" + `UNPROCESSABLE` + "`" + ` if it is beyond the chat's last message, or absent for a chat of more than 200."
   upToSequence: Int
-  "The name; when absent it names the time of the chat."
+  "The name. By default it contains the time of the chat."
   name: String
-  "Persona and intent of the simulated contact, who goes on from the last message. A chat does not tell them."
+  "Persona and intent of the simulated contact, who continues from the last message. A chat does not contain them."
   scenario: String!
-  "Success criteria in plain text, each judged on its own; at least 1 where there are no checks. A chat does not tell them."
+  "Success criteria in plain text, each judged separately. At least 1 if there are no checks. A chat does not contain them."
   criteria: [String!]! = []
-  "What the program decides."
+  "Checks that the program decides without a language model, except checks of tags."
   checks: [TestCheckInput!]! = []
-  "Exchanges at most, after the messages that the test starts from."
+  "The most exchanges after the messages that the test starts from."
   maxTurns: Int! = 10
   "A folder of the same agent; null for the root."
   folderId: ID
@@ -2372,27 +2375,27 @@ input CreateTestFromSimulationChatInput {
 type CreateTestFromSimulationChatPayload {
   "The test."
   agentTest: SimulationTest!
-  "What of the chat the test does not repeat, and why: calls of what is no longer connected to the agent, failures and results that no mock can hand back."
+  "The parts of the chat that the test does not repeat, and why: calls of targets no longer connected to the agent, and failures and results that no mock can return."
   warnings: [String!]!
 }
 
 extend type Mutation {
   """
-  Creates a simulation test that goes on from a message of a simulated chat. Its messages, the welcome included, become
-  those that the test starts from, and its data bag the variables. What the chat mocked stays mocked. What tools,
-  sub-agents and the transfer answered the chat's agent for real, also after ` + "`" + `upToSequence` + "`" + `, is recorded in mocks: a
-  call with the same arguments gets the same answer or failure, and any other call of a target the answer that it gave last.
-  What is left is denied (` + "`" + `ToolMocking.sideEffects` + "`" + `), so that nothing of the test happens for real.
+  Creates a simulation test that continues from a message of a simulated chat. The test starts from the chat's messages,
+  including the welcome message, and the chat's data bag becomes the variables. The chat's mocks stay. Real answers of
+  tools, sub-agents and the transfer become mocks, including those after ` + "`" + `upToSequence` + "`" + `. A call with the same arguments
+  gets the same answer or failure; any other call of a target gets the target's last answer. All other calls are denied
+  (` + "`" + `ToolMocking.sideEffects` + "`" + `), so the test has no real effects.
   """
   createTestFromSimulationChat("The chat." input: CreateTestFromSimulationChatInput!): CreateTestFromSimulationChatPayload @requires(scope: write)
 }
 `, BuiltIn: false},
 	{Name: "../schema/agenttest_row.graphqls", Input: `"""
-A row of a test: values for the placeholders in its scenario, criteria, checks, mocks and messages, and in the agent's prompt. They go
-before the test's variables. In mocks, arguments of the call go before both.
+A row of a test: values for the placeholders in its scenario, criteria, checks, mocks and messages, and in the agent's prompt. They
+override the test's variables. In mocks, the arguments of the call override both.
 """
 type TestRow {
-  "What it is called; null for its number."
+  "The name; null if the row has only a number."
   name: String
   "Name to value."
   values: JSONObject! @requires(scope: contacts)
@@ -2401,12 +2404,12 @@ type TestRow {
 "See ` + "`" + `TestRow` + "`" + `."
 input TestRowInput @strict {
   """
-  1 to 100 characters, unique in the test. Results are compared by it from one execution to the next; rows without a name are compared
-  by their values.
+  1 to 100 characters, unique in the test. Comparisons of executions match rows by name, or by their values if they
+  have no name.
   """
   name: String @bounds(minLength: 1, maxLength: 100)
   """
-  Name to value, 1 to 50, with the bounds of ` + "`" + `variables` + "`" + `. Rows without a name must differ in them. All rows of a test have at most
+  Name to value, 1 to 50, with the bounds of ` + "`" + `variables` + "`" + `. Rows without a name must have different values. All rows of a test have at most
   500,000 bytes of JSON.
   """
   values: JSONObject! @bounds(minItems: 1, maxItems: 50)
@@ -2417,8 +2420,8 @@ input ImportAgentTestRowsInput {
   "The test."
   testId: ID!
   """
-  A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX, ODS or JSON lines: its first row names the columns, and the column ` + "`" + `row` + "`" + `, if
-  it has one, the rows.
+  A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX, ODS or JSON lines: its first row names the columns. The column ` + "`" + `row` + "`" + `, if there is
+  one, names the rows.
   """
   documentId: ID!
   "Only these columns, at most 50; all of them when absent."
@@ -2433,8 +2436,8 @@ type ImportAgentTestRowsPayload {
 
 extend type Mutation {
   """
-  Gives a test the rows of a document in place of those that it has. They are read now, as texts: what becomes of the document later changes
-  nothing. ` + "`" + `UNPROCESSABLE` + "`" + ` when the document is no such table.
+  Replaces the rows of a test by the rows of a document. They are read once, as texts; later changes of the document have
+  no effect. ` + "`" + `UNPROCESSABLE` + "`" + ` if the document is not such a table.
   """
   importAgentTestRows("The test and the document." input: ImportAgentTestRowsInput!): ImportAgentTestRowsPayload @requires(scope: write)
 }
@@ -2488,7 +2491,7 @@ type AgentTestRun implements Node {
   rowName: String
   "The values of the row; null without rows."
   rowValues: JSONObject @requires(scope: contacts)
-  "Where it stands."
+  "The state."
   status: AgentTestRunStatus!
   "The conversation, starting messages included."
   messages: [TestMessage!]! @requires(scope: contacts) @listSize(assumedSize: 20)
@@ -2524,7 +2527,7 @@ type AgentTestRun implements Node {
   """
   What the agent's model was given as instructions: the prompt that the run was created with, placeholders filled, and what is
   added to it; of a classification, what the classifier was given. What a knowledge base chat adds is not told: ` + "`" + `toolCalls` + "`" + `
-  has what was found. Null until the run has begun.
+  has what was found. Null until the run has started.
   """
   instructions: String @cost(weight: 1000) @requires(scope: write)
   "How long it took."
@@ -2549,7 +2552,7 @@ type AgentTestRunSummary {
   rowNumber: Int
   "The name of the row; null when it had none."
   rowName: String
-  "Where it stands."
+  "The state."
   status: AgentTestRunStatus!
   "The number of the prompt that it ran with."
   promptVersion: Int!
@@ -2563,7 +2566,7 @@ type AgentTestRunSummary {
 
 "The verdict on one criterion."
 type CriterionResult {
-  "The criterion, as it stands in the test."
+  "The criterion, as written in the test."
   criterion: String!
   "The criterion with its placeholders filled, as it was judged."
   expected: String! @requires(scope: contacts)
@@ -2601,7 +2604,7 @@ type Evidence {
   toolCallId: ID
   "Whose message it is; the agent's for a call. Null in verdicts of versions that did not keep it."
   speaker: MessageRole
-  "Where it stands. Null in verdicts of versions that did not keep it."
+  "Where in the run the quote is. Null in verdicts of versions that did not save it."
   kind: EvidenceKind
 }
 
@@ -2653,15 +2656,15 @@ type AgentTestRunConnection {
   edges: [AgentTestRunEdge!]!
   "The runs."
   nodes: [AgentTestRun!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly. Narrowed by an argument they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. When an argument narrows the list, the server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A run in a list."
 type AgentTestRunEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The run."
   node: AgentTestRun!
@@ -2686,11 +2689,11 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestRunConnection! @requires(scope: browse)
 }
@@ -2716,7 +2719,7 @@ type AgentTestSchedule implements Node {
   testIds: [ID!]
   "How often each test is run."
   repeats: Int!
-  "When a test is repeated no more; null when each is run as often as ` + "`" + `repeats` + "`" + ` says."
+  "When to stop repeating a test early; null if each test runs ` + "`" + `repeats` + "`" + ` times."
   stopRepeating: StopRepeating
   "How many runs are under way at once."
   concurrency: Int!
@@ -2760,21 +2763,21 @@ type AgentTestScheduleConnection {
   edges: [AgentTestScheduleEdge!]!
   "The schedules."
   nodes: [AgentTestSchedule!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages."
+  "The number of entries on all pages."
   totalCount: Int! @cost(weight: 1000, isShared: true)
 }
 
 "A schedule in a list."
 type AgentTestScheduleEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The schedule."
   node: AgentTestSchedule!
 }
 
-"A new schedule. What to run, and how, is given as to ` + "`" + `startAgentTestExecution` + "`" + `, but for a prompt to try: tests, all tests of a folder, or all tests of an agent; exactly one of them."
+"A new schedule. Give exactly one of: tests, a folder for all its tests, or an agent for all its tests. The fields are those of ` + "`" + `startAgentTestExecution` + "`" + `, except the prompt to try."
 input CreateAgentTestScheduleInput {
   "1 to 100 characters."
   name: String!
@@ -2788,7 +2791,7 @@ input CreateAgentTestScheduleInput {
   repeats: Int! = 1
   "When to repeat a test less often."
   stopRepeating: StopRepeatingInput
-  "How many runs may be under way at once, 1 to 50."
+  "How many runs may be in progress at once, 1 to 50."
   concurrency: Int! = 5
   "Record simulated delays of mocks without waiting for them."
   virtualTime: Boolean! = false
@@ -2815,7 +2818,7 @@ type CreateAgentTestSchedulePayload {
   schedule: AgentTestSchedule!
 }
 
-"Changes of a schedule; what is absent stays."
+"Changes of a schedule. Absent fields keep their values."
 input UpdateAgentTestScheduleInput {
   "The schedule."
   scheduleId: ID!
@@ -2863,7 +2866,7 @@ input DeleteAgentTestScheduleInput {
   scheduleId: ID!
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteAgentTestSchedulePayload {
   "The id of the deleted schedule. Executions that it started stay."
   deletedId: ID!
@@ -2887,11 +2890,11 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestScheduleConnection! @requires(scope: browse)
 }
@@ -3058,11 +3061,11 @@ type AuditEvent {
   action: AuditAction!
   "The id of what it was done to."
   targetId: ID!
-  "The API key that did it, or whose access token did; null for who has the database."
+  "The API key that made the change, itself or by an access token; null for changes on the database."
   apiKeyId: ID
   "Whether it was an access token of the key."
   isAccessToken: Boolean!
-  "The address that the request came from, a proxy's where there is one; null for who has the database."
+  "The address that the request came from, or its proxy's; null for changes on the database."
   address: String
   "When it was done."
   createdAt: DateTime!
@@ -3074,15 +3077,15 @@ type AuditEventConnection {
   edges: [AuditEventEdge!]!
   "The events."
   nodes: [AuditEvent!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "An audit event in a list."
 type AuditEventEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The event."
   node: AuditEvent!
@@ -3105,11 +3108,11 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
     "Which ones."
     filter: AuditEventFilter
@@ -3126,7 +3129,7 @@ enum CampaignStatus {
   Paused
   "Somebody declared it finished; no item is handed out."
   Completed
-  "It is kept as it is: nothing of it changes any more."
+  "The campaign is kept and can no longer change."
   Archived
 }
 
@@ -3138,7 +3141,7 @@ type Campaign implements Node {
   name: String!
   "The agent."
   agent: Agent!
-  "Where it stands."
+  "The state."
   status: CampaignStatus!
   "The keys of its items' data bags: the agent's fields as they are now, then the campaign's own."
   fields: [CampaignField!]!
@@ -3164,11 +3167,11 @@ type Campaign implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): CampaignItemConnection!
   "When it was created."
@@ -3211,15 +3214,15 @@ type CampaignConnection {
   edges: [CampaignEdge!]!
   "The campaigns."
   nodes: [Campaign!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A campaign in a list."
 type CampaignEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The campaign."
   node: Campaign!
@@ -3255,7 +3258,7 @@ type CreateCampaignPayload {
   campaign: Campaign!
 }
 
-"What to change of a campaign. What is absent or null stays; an empty text clears the region. Bounds as in ` + "`" + `CreateCampaignInput` + "`" + `."
+"Changes to a campaign. Fields that are absent or null keep their values; an empty text clears the region. The bounds are those of ` + "`" + `CreateCampaignInput` + "`" + `."
 input UpdateCampaignInput {
   "The campaign."
   campaignId: ID!
@@ -3263,13 +3266,13 @@ input UpdateCampaignInput {
   name: String
   "The new state. ` + "`" + `CONFLICT` + "`" + ` when it does not lead there, and for ` + "`" + `Archived` + "`" + ` while items are being called or evaluated; ` + "`" + `UNPROCESSABLE` + "`" + ` for ` + "`" + `Running` + "`" + ` when the agent is an inbound one."
   status: CampaignStatus
-  "The new number of attempts; those under way are not interrupted. A ` + "`" + `Pending` + "`" + ` item that has had as many stays as it is and is not called any more, until it is reset or the number is raised."
+  "The new number of attempts. Attempts in progress are not interrupted. A ` + "`" + `Pending` + "`" + ` item that has reached the number is not called again until it is reset or the number is raised."
   maxAttempts: Int
   "The new delay, for attempts that end from now on."
   retryDelayMinutes: Int
   "The new region, for items that are added from now on."
   defaultRegion: String
-  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the campaign was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the campaign was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime @beyondV1
 }
 
@@ -3306,11 +3309,11 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): CampaignConnection!
 }
@@ -3321,7 +3324,7 @@ input DeleteCampaignInput {
   campaignId: ID!
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteCampaignPayload {
   "The id of the deleted campaign."
   deletedId: ID!
@@ -3336,11 +3339,11 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
     "Which campaigns."
     filter: CampaignFilter
@@ -3351,7 +3354,7 @@ extend type Mutation {
   "Creates a campaign of an agent."
   createCampaign("The campaign." input: CreateCampaignInput!): CreateCampaignPayload @requires(scope: write)
   "Changes a campaign. ` + "`" + `CONFLICT` + "`" + ` when it is archived."
-  updateCampaign("What to change." input: UpdateCampaignInput!): UpdateCampaignPayload @requires(scope: write)
+  updateCampaign("The changes." input: UpdateCampaignInput!): UpdateCampaignPayload @requires(scope: write)
   "Adds a field of its own to a campaign. Items that it has already stay as they are."
   addCampaignField("The field." input: AddCampaignFieldInput!): AddCampaignFieldPayload @requires(scope: write)
   """
@@ -3411,15 +3414,15 @@ type CampaignItem implements Node {
   lastCallDate: DateTime
   "When its next attempt is due; null unless it is ` + "`" + `Pending` + "`" + ` after an unanswered one."
   nextTryDate: DateTime
-  "Where it stands."
+  "The state."
   runningStatus: CampaignItemStatus!
-  "How many attempts have begun since it was added or reset."
+  "How many attempts have started since the item was added or reset."
   attemptCount: Int!
   "The number in E.164 form (` + "`" + `+12025550143` + "`" + `); empty for a Web campaign's item without one."
   phoneNumber: String! @requires(scope: contacts)
   "Field name to value."
   dataBag: JSONObject! @requires(scope: contacts)
-  "What came of it; null unless it is ` + "`" + `Processed` + "`" + `."
+  "The outcome; null unless the item is ` + "`" + `Processed` + "`" + `."
   result: CampaignItemResult
   "Why it is in ` + "`" + `Error` + "`" + `; null in every other state."
   error: String @requires(scope: contacts)
@@ -3445,7 +3448,7 @@ type CampaignItemEvent {
   description: String! @requires(scope: contacts)
 }
 
-"What came of an item."
+"The outcome of an item."
 type CampaignItemResult {
   "The tag that the conversation got."
   tag: CampaignItemTag
@@ -3495,15 +3498,15 @@ type CampaignItemConnection {
   edges: [CampaignItemEdge!]!
   "The items."
   nodes: [CampaignItem!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "An item in a list."
 type CampaignItemEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The item."
   node: CampaignItem!
@@ -3577,13 +3580,13 @@ input AdvanceCampaignItemInput {
   "Where it goes."
   to: CampaignItemStatus!
   """
-  Whether the contact answered, for moves of an item in ` + "`" + `Calling` + "`" + `; what is left out follows from ` + "`" + `to` + "`" + `. ` + "`" + `Calling` + "`" + `
+  Whether the contact answered, for moves of an item in ` + "`" + `Calling` + "`" + `; without it, the answer follows from ` + "`" + `to` + "`" + `. ` + "`" + `Calling` + "`" + `
   with true reports an answer while the call goes on. ` + "`" + `Pending` + "`" + ` with false reports a call that nobody answered:
   the item is tried again after the campaign's delay, or ` + "`" + `Processed` + "`" + ` with the system tag when its attempts are
   used up.
   """
   answered: Boolean
-  "What came of it, for the move from ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Processed` + "`" + `."
+  "The outcome, for the move from ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Processed` + "`" + `."
   result: CampaignItemResultInput
   "Why, at most 1,000 characters: shown in the event of an attempt that ends, and for the move to ` + "`" + `Error` + "`" + ` as the item's ` + "`" + `error` + "`" + `. Of phone numbers in it the last four digits are kept."
   reason: String
@@ -3591,7 +3594,7 @@ input AdvanceCampaignItemInput {
   claimId: ID
 }
 
-"What came of an item."
+"The outcome of an item."
 input CampaignItemResultInput {
   "The tag."
   tag: CampaignItemTagInput
@@ -3645,7 +3648,7 @@ input ResetCampaignItemInput {
   campaignId: ID!
   "The item."
   itemId: ID!
-  "The item's ` + "`" + `version` + "`" + ` that this is based on. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The item's ` + "`" + `version` + "`" + ` that this change is based on. If it is no longer the current one, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedVersion: Int
 }
 
@@ -3663,7 +3666,7 @@ input DeleteCampaignItemInput {
   itemId: ID!
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteCampaignItemPayload {
   "The id of the deleted item."
   deletedId: ID!
@@ -3736,19 +3739,19 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): CampaignItemConnection @requires(scope: browse)
 }
 
 extend type Mutation {
   """
-  Adds contacts to a campaign, all of them or none, but for those whose number is in the campaign already (` + "`" + `onDuplicate` + "`" + `). Faults are
-  named by their place in the list: ` + "`" + `items.3.phoneNumber` + "`" + `.
+  Adds contacts to a campaign, all of them or none. ` + "`" + `onDuplicate` + "`" + ` decides about numbers that are in the campaign already. Faults are
+  named by their position in the list: ` + "`" + `items.3.phoneNumber` + "`" + `.
   """
   addCampaignItems("The contacts." input: AddCampaignItemsInput!): AddCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.items"])
   """
@@ -3924,11 +3927,11 @@ type Dataset implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): KnowledgeBaseChatConnection!
 }
@@ -3951,15 +3954,15 @@ type DatasetConnection {
   edges: [DatasetEdge!]!
   "The datasets."
   nodes: [Dataset!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A dataset in a list."
 type DatasetEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The dataset."
   node: Dataset!
@@ -3998,8 +4001,8 @@ type CreateDatasetPayload {
 }
 
 """
-What to change of a dataset. What is absent or null stays; ` + "`" + `parserConfig` + "`" + ` merges key by key. Bounds as in
-` + "`" + `CreateDatasetInput` + "`" + `. When documents are to be cut otherwise, or the language is another one, all of them are indexed again.
+Changes to a dataset. Fields that are absent or null keep their values; ` + "`" + `parserConfig` + "`" + ` merges key by key. The bounds are those of
+` + "`" + `CreateDatasetInput` + "`" + `. When the chunking or the language changes, all documents are indexed again.
 """
 input UpdateDatasetInput {
   "The dataset."
@@ -4014,7 +4017,7 @@ input UpdateDatasetInput {
   parserConfig: ParserConfigInput
   "The new language. See ` + "`" + `Dataset.language` + "`" + `."
   language: String
-  "The ` + "`" + `updatedAt` + "`" + ` that this is based on, or ` + "`" + `createdAt` + "`" + ` while there is none. If the dataset was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The ` + "`" + `updatedAt` + "`" + ` that this change is based on, or ` + "`" + `createdAt` + "`" + ` while there is none. If the dataset was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
 }
 
@@ -4030,7 +4033,7 @@ input DeleteDatasetInput {
   datasetId: ID!
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteDatasetPayload {
   "The id of the deleted dataset."
   deletedId: ID!
@@ -4057,13 +4060,13 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Narrows the list."
+    "Conditions that narrow the list."
     filter: NameFilter
   ): DatasetConnection! @requires(scope: browse)
 }
@@ -4072,7 +4075,7 @@ extend type Mutation {
   "Creates a dataset."
   createDataset("The dataset." input: CreateDatasetInput!): CreateDatasetPayload @requires(scope: write)
   "Changes a dataset."
-  updateDataset("What to change." input: UpdateDatasetInput!): UpdateDatasetPayload @requires(scope: write)
+  updateDataset("The changes." input: UpdateDatasetInput!): UpdateDatasetPayload @requires(scope: write)
   "Deletes a dataset with its documents and disconnects it from every knowledge base chat."
   deleteDataset("The dataset." input: DeleteDatasetInput!): DeleteDatasetPayload @requires(scope: write)
   "Indexes all documents of a dataset again, those that failed included."
@@ -4126,11 +4129,11 @@ type Document implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): ChunkConnection!
   "When it was added."
@@ -4171,15 +4174,15 @@ type DocumentConnection {
   edges: [DocumentEdge!]!
   "The documents."
   nodes: [Document!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A document in a list."
 type DocumentEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The document."
   node: Document!
@@ -4191,15 +4194,15 @@ type ChunkConnection {
   edges: [ChunkEdge!]!
   "The chunks."
   nodes: [Chunk!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A chunk in a list."
 type ChunkEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The chunk."
   node: Chunk!
@@ -4251,7 +4254,7 @@ type ReindexDocumentPayload {
   document: Document!
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteDocumentPayload {
   "The id of the deleted document."
   deletedId: ID!
@@ -4264,11 +4267,11 @@ extend type Dataset {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): DocumentConnection!
   "How many documents it has."
@@ -4293,11 +4296,11 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
     "Which documents."
     filter: DocumentFilter
@@ -4354,9 +4357,9 @@ type KnowledgeBaseChat implements Node {
   retrieve(
     "The question, 1 to 10,000 characters."
     question: String!
-    "Settings to try for this question; what is absent is as the chat has it. Nothing of it is saved. Bounds as in ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
+    "Settings to try for this question; what is absent is as the chat has it. Nothing of it is saved. The bounds are those of ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
     settings: PromptSettingsInput
-    "How many of the best chunks below ` + "`" + `similarityThreshold` + "`" + ` are told as well, 0 to 100. Chunks that hold no word of the question may be left out."
+    "How many of the best chunks below ` + "`" + `similarityThreshold` + "`" + ` are returned as well, 0 to 100. Chunks without a word of the question may be missing."
     belowThreshold: Int! = 0
   ): [RetrievedChunk!]! @cost(weight: 100000)
   "The agents that it is connected to."
@@ -4365,11 +4368,11 @@ type KnowledgeBaseChat implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentConnection!
 }
@@ -4454,15 +4457,15 @@ type KnowledgeBaseChatConnection {
   edges: [KnowledgeBaseChatEdge!]!
   "The chats."
   nodes: [KnowledgeBaseChat!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A knowledge base chat in a list."
 type KnowledgeBaseChatEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The chat."
   node: KnowledgeBaseChat!
@@ -4518,7 +4521,7 @@ type CreateKnowledgeBaseChatPayload {
   knowledgeBaseChat: KnowledgeBaseChat!
 }
 
-"What to change of a chat. What is absent or null stays; settings merge key by key; ` + "`" + `datasetIds` + "`" + ` replaces the set, ` + "`" + `[]` + "`" + ` disconnects all."
+"Changes to a knowledge base chat. Fields that are absent or null keep their values; settings merge key by key; ` + "`" + `datasetIds` + "`" + ` replaces the set, ` + "`" + `[]` + "`" + ` disconnects all."
 input UpdateKnowledgeBaseChatInput {
   "The chat."
   chatId: ID!
@@ -4530,7 +4533,7 @@ input UpdateKnowledgeBaseChatInput {
   llmSettings: LlmSettingsInput
   "How knowledge is found and used."
   promptSettings: PromptSettingsInput
-  "The ` + "`" + `updatedAt` + "`" + ` that this is based on, or ` + "`" + `createdAt` + "`" + ` while there is none. If the chat was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The ` + "`" + `updatedAt` + "`" + ` that this change is based on, or ` + "`" + `createdAt` + "`" + ` while there is none. If the chat was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
 }
 
@@ -4546,7 +4549,7 @@ input DeleteKnowledgeBaseChatInput {
   chatId: ID!
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteKnowledgeBaseChatPayload {
   "The id of the deleted chat."
   deletedId: ID!
@@ -4558,7 +4561,7 @@ input ConnectKnowledgeBaseChatInput {
   agentId: ID!
   "The chat."
   chatId: ID!
-  "The agent's ` + "`" + `updatedAt` + "`" + ` that this is based on. If the agent was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The agent's ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the agent was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
 }
 
@@ -4589,13 +4592,13 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Narrows the list."
+    "Conditions that narrow the list."
     filter: NameFilter
   ): KnowledgeBaseChatConnection! @requires(scope: browse)
 }
@@ -4604,10 +4607,10 @@ extend type Mutation {
   "Creates a knowledge base chat."
   createKnowledgeBaseChat("The chat." input: CreateKnowledgeBaseChatInput!): CreateKnowledgeBaseChatPayload @requires(scope: write)
   "Changes a knowledge base chat."
-  updateKnowledgeBaseChat("What to change." input: UpdateKnowledgeBaseChatInput!): UpdateKnowledgeBaseChatPayload @requires(scope: write)
+  updateKnowledgeBaseChat("The changes." input: UpdateKnowledgeBaseChatInput!): UpdateKnowledgeBaseChatPayload @requires(scope: write)
   "Deletes a knowledge base chat and disconnects it from every agent; its datasets stay."
   deleteKnowledgeBaseChat("The chat." input: DeleteKnowledgeBaseChatInput!): DeleteKnowledgeBaseChatPayload @requires(scope: write)
-  "Connects a knowledge base chat to an agent in place of the one it had. Connecting it again changes nothing."
+  "Connects a knowledge base chat to an agent, and replaces the one it had. Connecting it again changes nothing."
   connectKnowledgeBaseChat("The chat." input: ConnectKnowledgeBaseChatInput!): ConnectKnowledgeBaseChatPayload @requires(scope: write)
   "Disconnects the knowledge base chat of an agent. Without one nothing changes."
   disconnectKnowledgeBaseChat("The agent." input: DisconnectKnowledgeBaseChatInput!): DisconnectKnowledgeBaseChatPayload @requires(scope: write)
@@ -4694,7 +4697,7 @@ input DeleteLabelledQuestionsInput {
   ids: [ID!]! @bounds(maxItems: 100)
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteLabelledQuestionsPayload {
   "The ids of the deleted questions."
   deletedIds: [ID!]!
@@ -4745,7 +4748,7 @@ extend type Query {
     knowledgeBaseChatId: ID!
     "Only the questions of this dataset."
     datasetId: ID
-    "Settings to try; what is absent is as the chat has it. Nothing of it is saved. Bounds as in ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
+    "Settings to try; what is absent is as the chat has it. Nothing of it is saved. The bounds are those of ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
     settings: PromptSettingsInput
     "How many questions are asked, 1 to 30."
     first: Int! = 30
@@ -4784,7 +4787,7 @@ type CompanySubscription {
   creditsIncluded: Credits!
   "What was used in the period."
   creditsUsed: Credits!
-  "What is left of those included, never below 0."
+  "The included credits that remain, never below 0."
   creditsRemaining: Credits!
   "The used credits at which no more simulations and test executions are started; null for no budget."
   budget: Credits
@@ -4831,15 +4834,15 @@ type PromptVersionConnection {
   edges: [PromptVersionEdge!]!
   "The versions."
   nodes: [PromptVersion!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A prompt version in a list."
 type PromptVersionEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The version."
   node: PromptVersion!
@@ -4851,7 +4854,7 @@ input RestoreAgentPromptInput {
   agentId: ID!
   "The number of the version."
   version: Int!
-  "The prompt's version that this is to replace. If it is not the current one any more, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The prompt's version that this change replaces. If it is no longer the current one, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedVersion: Int
 }
 
@@ -4952,7 +4955,7 @@ interface Node {
   id: ID!
 }
 
-"Where a page stands in its list."
+"The position of a page in its list."
 type PageInfo {
   "Whether there is something after this page."
   hasNextPage: Boolean!
@@ -5035,7 +5038,7 @@ type SimulationChat implements Node {
   id: ID! @openTo(scope: chat)
   "The agent."
   agent: Agent! @openTo(scope: chat)
-  "Where it stands."
+  "The state."
   status: SimulationChatStatus! @openTo(scope: chat)
   "The values of the agent's fields, as they were given and filled."
   dataBag: JSONObject! @requires(scope: contacts)
@@ -5056,7 +5059,7 @@ type SimulationChat implements Node {
   warnings: [String!]!
   """
   What the agent's model is given as instructions for the next message: the prompt, placeholders filled, and what is added to
-  it. What a knowledge base chat adds is not told, for it differs with each message; ` + "`" + `toolCalls` + "`" + ` has what was found. Prompts are
+  it. The chunks of a knowledge base chat are not included, since they differ with each message; see ` + "`" + `toolCalls` + "`" + `. Prompts are
   not kept with the messages: it is the agent's prompt as it is now, or the draft.
   """
   instructions: String @cost(weight: 1000) @requires(scope: write)
@@ -5119,15 +5122,15 @@ type SimulationChatConnection {
   edges: [SimulationChatEdge!]!
   "The chats."
   nodes: [SimulationChat!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A simulated chat in a list."
 type SimulationChatEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The chat."
   node: SimulationChat!
@@ -5173,7 +5176,7 @@ type TurnFailed {
   turnId: ID! @openTo(scope: chat)
   "The number that the contact's message would have had."
   messageSequence: Int! @openTo(scope: chat)
-  "Why, as whoever sent the message is told."
+  "The reason, as the sender of the message sees it."
   reason: String! @openTo(scope: chat)
 }
 
@@ -5205,10 +5208,10 @@ input StartSimulationChatInput {
   dataBag: JSONObject @bounds(maxItems: 200)
   "What to mock."
   toolMocking: ToolMockingInput
-  "A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the chat alone; sub-agents have their own. Not with the scope ` + "`" + `chat` + "`" + `."
+  "A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat keeps it; sub-agents have their own. Not with the scope ` + "`" + `chat` + "`" + `."
   prompt: String
   """
-  Messages that the chat begins with, in place of a welcome message: at most 100, of 256 KiB of text together. Contact and
+  Messages that the chat starts with, instead of a welcome message: at most 100, of 256 KiB of text together. Contact and
   agent take turns, and the last one is the agent's. They are not charged. Not with the scope ` + "`" + `chat` + "`" + `.
   """
   messages: [TestMessageInput!]
@@ -5255,13 +5258,13 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Narrows the list."
+    "Conditions that narrow the list."
     filter: SimulationChatFilter
   ): SimulationChatConnection!
 }
@@ -5272,7 +5275,7 @@ input DeleteSimulationChatInput {
   simulationChatId: ID!
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteSimulationChatPayload {
   "The id of the deleted chat."
   deletedId: ID!
@@ -5289,13 +5292,13 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Narrows the list."
+    "Conditions that narrow the list."
     filter: SimulationChatFilter
   ): SimulationChatConnection! @requires(scope: browse)
 }
@@ -5373,7 +5376,7 @@ type AddSubAgentPayload {
   agent: Agent!
 }
 
-"What to change of an edge. What is absent or null stays. Bounds as in ` + "`" + `AddSubAgentInput` + "`" + `."
+"Changes to an edge. Fields that are absent or null keep their values. The bounds are those of ` + "`" + `AddSubAgentInput` + "`" + `."
 input UpdateSubAgentInput {
   "The id of the edge."
   subAgentId: ID!
@@ -5399,7 +5402,7 @@ input RemoveSubAgentInput {
   subAgentId: ID!
 }
 
-"What is gone."
+"The result of the deletion."
 type RemoveSubAgentPayload {
   "The id of the removed edge."
   deletedId: ID!
@@ -5416,11 +5419,11 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentConnection!
 }
@@ -5429,7 +5432,7 @@ extend type Mutation {
   "Lets an agent delegate to another; at most 128 sub-agents."
   addSubAgent("The edge." input: AddSubAgentInput!): AddSubAgentPayload @requires(scope: write)
   "Changes an edge of the agent graph. It keeps its id, so what mocks it goes on to."
-  updateSubAgent("What to change." input: UpdateSubAgentInput!): UpdateSubAgentPayload @requires(scope: write)
+  updateSubAgent("The changes." input: UpdateSubAgentInput!): UpdateSubAgentPayload @requires(scope: write)
   "Removes an edge of the agent graph; the agents stay."
   removeSubAgent("The edge." input: RemoveSubAgentInput!): RemoveSubAgentPayload @requires(scope: write)
 }
@@ -5458,11 +5461,11 @@ type Tool implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentConnection!
 }
@@ -5499,15 +5502,15 @@ type ToolConnection {
   edges: [ToolEdge!]!
   "The tools."
   nodes: [Tool!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly: they are counted one by one, which takes longer the more they are."
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
   totalCount: Int! @cost(weight: 2000, isShared: true)
 }
 
 "A tool in a list."
 type ToolEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The tool."
   node: Tool!
@@ -5548,7 +5551,7 @@ type CreateToolPayload {
   tool: Tool!
 }
 
-"What to change of a tool. What is absent or null stays. Bounds as in ` + "`" + `CreateToolInput` + "`" + `."
+"Changes to a tool. Fields that are absent or null keep their values. The bounds are those of ` + "`" + `CreateToolInput` + "`" + `."
 input UpdateToolInput {
   "The tool."
   toolId: ID!
@@ -5564,7 +5567,7 @@ input UpdateToolInput {
   endpoint: ToolEndpointInput
   "Takes its endpoint away; not together with ` + "`" + `endpoint` + "`" + `."
   removeEndpoint: Boolean! = false @beyondV1
-  "The ` + "`" + `updatedAt` + "`" + ` that this is based on. If the tool was changed since, the answer is ` + "`" + `CONFLICT` + "`" + `, and nothing changes."
+  "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the tool was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime @beyondV1
 }
 
@@ -5580,7 +5583,7 @@ input DeleteToolInput {
   toolId: ID!
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteToolPayload {
   "The id of the deleted tool."
   deletedId: ID!
@@ -5628,13 +5631,13 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Narrows the list."
+    "Conditions that narrow the list."
     filter: NameFilter
   ): ToolConnection! @requires(scope: browse)
 }
@@ -5643,7 +5646,7 @@ extend type Mutation {
   "Creates a tool."
   createTool("The tool." input: CreateToolInput!): CreateToolPayload @requires(scope: write)
   "Changes a tool."
-  updateTool("What to change." input: UpdateToolInput!): UpdateToolPayload @requires(scope: write)
+  updateTool("The changes." input: UpdateToolInput!): UpdateToolPayload @requires(scope: write)
   "Deletes a tool and disconnects it from every agent."
   deleteTool("The tool." input: DeleteToolInput!): DeleteToolPayload @requires(scope: write)
   "Connects a tool to an agent, behind those it has; at most 128. Connecting it again changes nothing."
@@ -5695,8 +5698,8 @@ type ToolCall {
   "How long it took, a simulated delay included."
   durationMs: Int!
   """
-  Why it failed, as the agent was told; null when it did not. What is not mocked is on record before it is done: while
-  it is under way, and for good when its process ends meanwhile, this says that the outcome is not known.
+  Why the call failed, as the agent saw it; null if it did not fail. A call that is not mocked is recorded before it is made.
+  While it is in progress, and forever if its process ends meanwhile, the error says that the outcome is not known.
   """
   error: String
   """
@@ -5760,7 +5763,7 @@ enum CallEffect {
   Denied
   """
   It cannot happen: the tool has no endpoint, no telephony provider is configured, or the delegation would go in a
-  circle or too deep. The agent is told so.
+  circle or too deep. The agent sees this as the error of the call.
   """
   Unavailable
 }
@@ -5903,7 +5906,7 @@ input MockedSubAgentInput @strict {
 
 "How one mocked target answers some of its calls. It matches when every condition holds and the call has the index."
 type MockRule {
-  "Conditions on the arguments; none always hold."
+  "Conditions on the arguments. An empty list always holds."
   when: [MockCondition!]! @listSize(assumedSize: 2)
   "Only the call with this number among the calls of the target in the chat, counted from 0; null for any."
   callIndex: Int
@@ -5936,7 +5939,7 @@ type MockFailure {
   kind: MockFailureKind!
   "The status of ` + "`" + `HttpError` + "`" + `, 400 to 599."
   status: Int
-  "What an ` + "`" + `HttpError` + "`" + ` answers beside its status; the agent is told it."
+  "The body of an ` + "`" + `HttpError` + "`" + `, which the agent sees with its status."
   body: String
 }
 
@@ -6019,7 +6022,7 @@ input RecordUsageInput {
   entries: [UsageEntryInput!]!
 }
 
-"What came of the entries."
+"The result of recording entries."
 type RecordUsagePayload {
   "How many were recorded."
   recorded: Int!
@@ -6051,7 +6054,7 @@ extend type Query {
   viewer: Viewer! @requires(scope: browse) @openTo(scope: chat)
 }
 `, BuiltIn: false},
-	{Name: "../schema/webhook.graphqls", Input: `"What a webhook can be told of. In brackets is the ` + "`" + `type` + "`" + ` of its messages."
+	{Name: "../schema/webhook.graphqls", Input: `"An event that a webhook can receive. The ` + "`" + `type` + "`" + ` of its messages is in brackets."
 enum WebhookEvent {
   "An execution of agent tests has ended, or all its runs were cancelled (` + "`" + `agent_test_execution.ended` + "`" + `)."
   AgentTestExecutionEnded
@@ -6068,7 +6071,7 @@ enum WebhookEvent {
 }
 
 """
-An address of yours that is told what happens, by signed requests as [Standard Webhooks](https://www.standardwebhooks.com)
+An address of yours that receives events as signed requests, as [Standard Webhooks](https://www.standardwebhooks.com)
 describes them. A company has at most 20.
 """
 type Webhook {
@@ -6078,7 +6081,7 @@ type Webhook {
   url: String!
   "What it is for."
   description: String!
-  "What it is told of."
+  "The events that it receives."
   events: [WebhookEvent!]!
   "Whether it gets messages. What happens meanwhile is lost to it; what waits is delivered when it is enabled again."
   isEnabled: Boolean!
@@ -6088,7 +6091,7 @@ type Webhook {
   failingSince: DateTime
   "Until when messages are also signed with the secret before the current one; null when that is not valid any more."
   previousSecretUntil: DateTime
-  "What it was told, newest first. Kept are the last 1,000 messages, for 30 days."
+  "The messages to it, newest first. The last 1,000 are kept, for 30 days."
   deliveries(
     "Only in this state."
     status: WebhookDeliveryStatus
@@ -6096,11 +6099,11 @@ type Webhook {
     first: Int
     "Continue after this cursor."
     after: String
-    "Skip so many, at most 10,000, for page-numbered clients; not together with ` + "`" + `after` + "`" + `, which leads to all pages and is as fast on the last as on the first: what is skipped is read."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
-    "Page size from the end of the list, or from before ` + "`" + `before` + "`" + `, 1 to 100; in the order of the list. Not together with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` and ` + "`" + `offset` + "`" + `."
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
-    "Go back from this cursor; together with ` + "`" + `last` + "`" + `."
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): WebhookDeliveryConnection!
   "When it was created."
@@ -6127,7 +6130,7 @@ type WebhookDelivery {
   type: String!
   "The message as it is sent: ` + "`" + `type` + "`" + `, ` + "`" + `timestamp` + "`" + ` and ` + "`" + `data` + "`" + `."
   payload: JSONObject!
-  "Where it stands."
+  "The state."
   status: WebhookDeliveryStatus!
   "The last 20 attempts, oldest first."
   attempts: [WebhookAttempt!]!
@@ -6155,15 +6158,15 @@ type WebhookDeliveryConnection {
   edges: [WebhookDeliveryEdge!]!
   "The deliveries."
   nodes: [WebhookDelivery!]!
-  "Where the page stands."
+  "The position of the page in its list."
   pageInfo: PageInfo!
-  "How many there are on all pages, exactly."
+  "The exact number of entries on all pages."
   totalCount: Int! @cost(weight: 1000, isShared: true)
 }
 
 "A delivery in a list."
 type WebhookDeliveryEdge {
-  "Its place in the list."
+  "The cursor of this entry."
   cursor: String!
   "The delivery."
   node: WebhookDelivery!
@@ -6175,7 +6178,7 @@ input CreateWebhookInput {
   url: String!
   "What it is for, at most 500 characters."
   description: String! = ""
-  "What it is told of, at least one."
+  "The events that it receives, at least one."
   events: [WebhookEvent!]!
 }
 
@@ -6187,7 +6190,7 @@ type CreateWebhookPayload {
   secret: String!
 }
 
-"Changes of a webhook; what is absent stays."
+"Changes of a webhook. Absent fields keep their values."
 input UpdateWebhookInput {
   "The webhook."
   webhookId: ID!
@@ -6195,7 +6198,7 @@ input UpdateWebhookInput {
   url: String
   "What it is for."
   description: String
-  "What it is told of."
+  "The events that it receives."
   events: [WebhookEvent!]
   "Whether it gets messages. To enable it again forgets that it failed."
   isEnabled: Boolean
@@ -6213,7 +6216,7 @@ input DeleteWebhookInput {
   webhookId: ID!
 }
 
-"What is gone."
+"The result of the deletion."
 type DeleteWebhookPayload {
   "The id of the deleted webhook."
   deletedId: ID!
@@ -6276,7 +6279,7 @@ extend type Mutation {
   changed without losing any; a secret that was older still is not valid any more. An access token cannot.
   """
   rotateWebhookSecret("The webhook." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload @requires(scope: admin, keyOnly: true)
-  "Sends a webhook a ` + "`" + `webhook.ping` + "`" + `, whatever it is told of; ` + "`" + `UNPROCESSABLE` + "`" + ` when it is disabled."
+  "Sends a webhook a ` + "`" + `webhook.ping` + "`" + `, whatever its events are; ` + "`" + `UNPROCESSABLE` + "`" + ` when it is disabled."
   sendTestWebhook("The webhook." input: SendTestWebhookInput!): SendTestWebhookPayload @requires(scope: admin)
   "Delivers a message once more, under the same id; ` + "`" + `UNPROCESSABLE` + "`" + ` when its webhook is disabled."
   redeliverWebhook("The message." input: RedeliverWebhookInput!): RedeliverWebhookPayload @requires(scope: admin)

@@ -82,7 +82,7 @@ func (r *mockRecorder) mocking() *ToolMocking {
 		r.record(mocking, id, byTarget[id])
 	}
 	if searched {
-		r.warn("the knowledge base cannot be mocked: runs of the test search it as it is then")
+		r.warn("the knowledge base cannot be mocked: runs of the test search its content at that time")
 	}
 	mocking.SideEffects = SideEffectsDeny
 	return mocking

@@ -118,12 +118,12 @@ type AdvanceCampaignItemInput struct {
 	ItemID string `json:"itemId"`
 	// Where it goes.
 	To CampaignItemStatus `json:"to"`
-	// Whether the contact answered, for moves of an item in `Calling`; what is left out follows from `to`. `Calling`
+	// Whether the contact answered, for moves of an item in `Calling`; without it, the answer follows from `to`. `Calling`
 	// with true reports an answer while the call goes on. `Pending` with false reports a call that nobody answered:
 	// the item is tried again after the campaign's delay, or `Processed` with the system tag when its attempts are
 	// used up.
 	Answered *bool `json:"answered,omitempty"`
-	// What came of it, for the move from `ProcessingResult` to `Processed`.
+	// The outcome, for the move from `ProcessingResult` to `Processed`.
 	Result *CampaignItemResultInput `json:"result,omitempty"`
 	// Why, at most 1,000 characters: shown in the event of an attempt that ends, and for the move to `Error` as the item's `error`. Of phone numbers in it the last four digits are kept.
 	Reason *string `json:"reason,omitempty"`
@@ -149,23 +149,23 @@ type AgentFilter struct {
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
-// What would happen to a call in the runs of some tests.
+// The effect of a call in the runs of some tests.
 type AgentTestCallCoverage struct {
-	// The call and what would happen to it.
+	// The call and its effect.
 	Call *CallCoverage `json:"call"`
 	// The agent of the tests.
 	AgentID string `json:"agentId"`
-	// The ids of the tests in whose runs it would, in their order.
+	// The ids of the tests whose runs can make the call, in order.
 	TestIds []string `json:"testIds"`
-	// The names of these tests, at the same places.
+	// The names of these tests, in the same order.
 	TestNames []string `json:"testNames"`
 }
 
-// What would happen to calls in the runs of tests.
+// The effects of the calls in the runs of tests.
 type AgentTestExecutionCoverage struct {
 	// How many of the tests are simulations. Classifications call nothing.
 	Simulations int32 `json:"simulations"`
-	// Each possible call, those that would be real first, then those that are denied.
+	// Each possible call: first real calls, then denied ones.
 	Calls []*AgentTestCallCoverage `json:"calls"`
 }
 
@@ -173,7 +173,7 @@ type AgentTestExecutionCoverage struct {
 type AgentTestExecutionFilter struct {
 	// Only in one of these states.
 	Statuses []AgentTestExecutionStatus `json:"statuses,omitempty"`
-	// Only finished ones that came to one of these verdicts.
+	// Only finished executions with one of these verdicts.
 	Verdicts []AgentTestVerdict `json:"verdicts,omitempty"`
 	// Only drafts, which try a prompt that is not saved, or only executions that are not drafts.
 	IsDraft *bool `json:"isDraft,omitempty"`
@@ -325,7 +325,7 @@ type CampaignItemMessageInput struct {
 	Intent *string `json:"intent,omitempty"`
 }
 
-// What came of an item.
+// The outcome of an item.
 type CampaignItemResult struct {
 	// The tag that the conversation got.
 	Tag *CampaignItemTag `json:"tag,omitempty"`
@@ -339,7 +339,7 @@ type CampaignItemResult struct {
 	Metadata JSONObject `json:"metadata"`
 }
 
-// What came of an item.
+// The outcome of an item.
 type CampaignItemResultInput struct {
 	// The tag.
 	Tag *CampaignItemTagInput `json:"tag,omitempty"`
@@ -429,7 +429,7 @@ type ConnectKnowledgeBaseChatInput struct {
 	AgentID string `json:"agentId"`
 	// The chat.
 	ChatID string `json:"chatId"`
-	// The agent's `updatedAt` that this is based on. If the agent was changed since, the answer is `CONFLICT`, and nothing changes.
+	// The agent's `updatedAt` that this change is based on. If the agent was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
@@ -457,9 +457,9 @@ type ConnectToolPayload struct {
 type CopyAgentTestsInput struct {
 	// 1 to 100 tests.
 	TestIds []string `json:"testIds"`
-	// The agent that gets the copies; when absent each stays with its own.
+	// The agent that gets the copies. If absent, each copy belongs to the agent of its test.
 	AgentID *string `json:"agentId,omitempty"`
-	// A folder of that agent; empty for the root. When absent, copies for the same agent stay in their folders, and others come to the root.
+	// A folder of that agent; empty for the root. If absent, copies for the same agent stay in their folders, and copies for another agent go to the root.
 	FolderID *string `json:"folderId,omitempty"`
 }
 
@@ -469,24 +469,25 @@ type CopyAgentTestsPayload struct {
 	AgentTests []AgentTest `json:"agentTests"`
 }
 
-// What an access token is to be.
+// A new access token.
 type CreateAccessTokenInput struct {
-	// What it may do; at least one, and no more than the API key may. Of a page that anybody can open: `chat`.
+	// The scopes of the token: at least one, and only scopes that the API key has. For a page that anybody can open, use `chat`.
 	Scopes []APIKeyScope `json:"scopes"`
-	// For how many seconds it is good, 60 to 86,400; no longer than the API key.
+	// How many seconds the token is valid, 60 to 86,400. It never outlives the API key.
 	TTLSeconds int32 `json:"ttlSeconds"`
-	// The pages that it is good for: 1 to 20 origins as browsers send them, such as `https://www.example.com`; `http` for
-	// `localhost` and loopback addresses alone. A request with another `Origin` header, or none, gets `FORBIDDEN`. Absent:
-	// requests from anywhere.
+	// The pages that may use the token: 1 to 20 origins as browsers send them, such as `https://www.example.com`. Only
+	// `localhost` and loopback addresses may use `http`. A request with another `Origin` header, or none, gets `FORBIDDEN`.
+	// If absent, requests may come from anywhere.
 	Origins []string `json:"origins,omitempty"`
-	// The agents that chats may be held with, 1 to 100 of the company: to the token no others exist. For the scope `chat`
-	// alone. Absent: any agent.
+	// The agents that the token may chat with, 1 to 100 of the company. It cannot see any other agent. Only for the scope
+	// `chat`. If absent, the token may chat with every agent.
 	AgentIds []string `json:"agentIds,omitempty"`
-	// Whoever uses it, as your server knows them, 1 to 200 characters: tokens that one API key makes for the same visitor share
-	// their chats, so that a new token goes on with those of the last one. For the scope `chat` alone. Absent: the token has chats of its own.
+	// Your server's name for the visitor who uses the token, 1 to 200 characters. Tokens that one API key makes for the same
+	// visitor share their chats, so a new token can continue the chats of the last one. Only for the scope `chat`. If absent,
+	// the token has chats of its own.
 	Visitor *string `json:"visitor,omitempty"`
-	// The one subscription that it is good for, and for nothing else. Only such a token may stand in an address, as the
-	// parameter `access_token` of a stream that an `EventSource` opens: it sends no headers, and addresses end up in logs.
+	// Restricts the token to this one subscription. Only such a token may be part of an address, as the parameter
+	// `access_token` of a stream that an `EventSource` opens. An `EventSource` sends no headers, and addresses end up in logs.
 	Subscription *SubscriptionField `json:"subscription,omitempty"`
 }
 
@@ -494,7 +495,7 @@ type CreateAccessTokenInput struct {
 type CreateAccessTokenPayload struct {
 	// The token, for the header `Authorization: Bearer …`, or `authorization` in a socket's `connection_init`. It is never shown again.
 	Token string `json:"token"`
-	// From when it is refused. It is refused sooner when its API key is revoked.
+	// When the token expires. It ends sooner when its API key is revoked.
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
@@ -504,7 +505,7 @@ type CreateAgentInput struct {
 	Name string `json:"name"`
 	// The channel on which it talks.
 	Channel Channel `json:"channel"`
-	// Who begins.
+	// Who starts the conversation.
 	Direction Direction `json:"direction"`
 	// ISO 639-1 language code, with an optional region: `en`, `fr-CA`.
 	Language string `json:"language"`
@@ -536,7 +537,7 @@ type CreateAgentPayload struct {
 type CreateAgentTestFolderInput struct {
 	// The agent.
 	AgentID string `json:"agentId"`
-	// 1 to 100 characters, unique for the agent whatever its case.
+	// 1 to 100 characters, unique for the agent, ignoring case.
 	Name string `json:"name"`
 	// `#RRGGBB`.
 	Color string `json:"color"`
@@ -558,7 +559,7 @@ type CreateAgentTestInput struct {
 	Classification *CreateClassificationTestInput `json:"classification,omitempty"`
 }
 
-// A new schedule. What to run, and how, is given as to `startAgentTestExecution`, but for a prompt to try: tests, all tests of a folder, or all tests of an agent; exactly one of them.
+// A new schedule. Give exactly one of: tests, a folder for all its tests, or an agent for all its tests. The fields are those of `startAgentTestExecution`, except the prompt to try.
 type CreateAgentTestScheduleInput struct {
 	// 1 to 100 characters.
 	Name string `json:"name"`
@@ -572,7 +573,7 @@ type CreateAgentTestScheduleInput struct {
 	Repeats int32 `json:"repeats"`
 	// When to repeat a test less often.
 	StopRepeating *StopRepeating `json:"stopRepeating,omitempty"`
-	// How many runs may be under way at once, 1 to 50.
+	// How many runs may be in progress at once, 1 to 50.
 	Concurrency int32 `json:"concurrency"`
 	// Record simulated delays of mocks without waiting for them.
 	VirtualTime bool `json:"virtualTime"`
@@ -657,11 +658,11 @@ type CreateClassificationTestInput struct {
 	ConversationContext *ConversationContext `json:"conversationContext"`
 	// The expected tag, one of the agent's classification tags; with rows it may be a placeholder.
 	TagExpected string `json:"tagExpected"`
-	// Rows to run it with, at most 500: a run for each row and repeat.
+	// At most 500 rows. The test runs once for each row and repeat.
 	Rows []*TestRow `json:"rows"`
 	// A folder of the same agent; null for the root.
 	FolderID *string `json:"folderId,omitempty"`
-	// Allow a name that another test of the folder, or at the root, has. REST clients, some of which create the same test again and again, always may.
+	// Allow a name that another test of the folder, or at the root, has. REST clients always may, because some of them create the same test repeatedly.
 	MayRepeatName bool `json:"mayRepeatName"`
 }
 
@@ -717,34 +718,34 @@ type CreateSimulationTestInput struct {
 	Name string `json:"name"`
 	// Persona and intent of the simulated contact, 1 to 10,000 characters.
 	Scenario string `json:"scenario"`
-	// At most 30 success criteria of 1 to 2,000 characters, each judged on its own; at least 1 where there are no checks.
+	// At most 30 success criteria of 1 to 2,000 characters. Each is judged separately. At least 1 if there are no checks.
 	Criteria []string `json:"criteria"`
-	// What the criteria at the same places count for, each 1 to 100; those with null, or without an entry, are required.
+	// The weights of the criteria by position, each 1 to 100. A criterion with null, or without an entry, is required.
 	CriteriaWeights []*int32 `json:"criteriaWeights"`
-	// What the program decides, at most 50.
+	// At most 50 checks that the program decides.
 	Checks []*TestCheck `json:"checks"`
 	// The `AgentTestRun.score` that a run needs to pass, 0 to 1; 1 when absent.
 	PassAt *float64 `json:"passAt,omitempty"`
-	// What the judge is given beside the conversation; nothing unless it is said here. Duplicates are dropped.
+	// What the judge sees besides the conversation. By default nothing. Duplicates are dropped.
 	JudgeSees []JudgeSight `json:"judgeSees"`
-	// What the contact is like.
+	// The character of the contact.
 	Persona *ContactPersona `json:"persona,omitempty"`
-	// What the contact says word for word in its turns, each 1 to 10,000 characters, in at most 30; null where its model speaks.
+	// The exact words of the contact in at most 30 turns, each 1 to 10,000 characters; null lets its model speak.
 	ContactSays []*string `json:"contactSays"`
-	// Exchanges at most, 1 to 30.
+	// The most exchanges, 1 to 30.
 	MaxTurns int32 `json:"maxTurns"`
-	// Messages to start from, at most 200. After a message of the agent the contact answers, after one of the contact the agent.
+	// Messages to start from, at most 200. The contact speaks next after a message of the agent, and the agent after a message of the contact.
 	ConversationContext []*TestMessage `json:"conversationContext"`
 	// Values of the agent's fields by name, at most 200: texts, numbers, truth values, and lists and objects of them, each of at
-	// most 10,000 characters. Placeholders reach into objects by dots. What is null is as good as absent.
+	// most 10,000 characters. Placeholders reach into objects by dots. Null means absent.
 	Variables JSONObject `json:"variables,omitempty"`
 	// What to mock. Every target must be connected to the agent.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
-	// Rows to run it with, at most 500: a run for each row and repeat.
+	// At most 500 rows. The test runs once for each row and repeat.
 	Rows []*TestRow `json:"rows"`
 	// A folder of the same agent; null for the root.
 	FolderID *string `json:"folderId,omitempty"`
-	// Allow a name that another test of the folder, or at the root, has. REST clients, some of which create the same test again and again, always may.
+	// Allow a name that another test of the folder, or at the root, has. REST clients always may, because some of them create the same test repeatedly.
 	MayRepeatName bool `json:"mayRepeatName"`
 }
 
@@ -754,21 +755,21 @@ type CreateSimulationTestPayload struct {
 	AgentTest *SimulationTest `json:"agentTest"`
 }
 
-// A simulated chat to make a simulation test from, and what the chat does not tell. Bounds as in `CreateSimulationTestInput`.
+// A simulated chat to make a simulation test from, and the parts of the test that the chat does not contain. The bounds are those of `CreateSimulationTestInput`.
 type CreateTestFromSimulationChatInput struct {
-	// The chat; the test is of its agent.
+	// The chat. The test belongs to its agent.
 	SimulationChatID string `json:"simulationChatId"`
-	// The sequence of the last message that the test starts from, 0 to 200; all messages when absent, 0 starts from scratch. `UNPROCESSABLE` beyond the chat's last message, and when absent for a chat of more than 200.
+	// The sequence of the last message that the test starts from, 0 to 200. If absent, the test starts from all messages; 0 starts from scratch. `UNPROCESSABLE` if it is beyond the chat's last message, or absent for a chat of more than 200.
 	UpToSequence *int32 `json:"upToSequence,omitempty"`
-	// The name; when absent it names the time of the chat.
+	// The name. By default it contains the time of the chat.
 	Name *string `json:"name,omitempty"`
-	// Persona and intent of the simulated contact, who goes on from the last message. A chat does not tell them.
+	// Persona and intent of the simulated contact, who continues from the last message. A chat does not contain them.
 	Scenario string `json:"scenario"`
-	// Success criteria in plain text, each judged on its own; at least 1 where there are no checks. A chat does not tell them.
+	// Success criteria in plain text, each judged separately. At least 1 if there are no checks. A chat does not contain them.
 	Criteria []string `json:"criteria"`
-	// What the program decides.
+	// Checks that the program decides without a language model, except checks of tags.
 	Checks []*TestCheck `json:"checks"`
-	// Exchanges at most, after the messages that the test starts from.
+	// The most exchanges after the messages that the test starts from.
 	MaxTurns int32 `json:"maxTurns"`
 	// A folder of the same agent; null for the root.
 	FolderID *string `json:"folderId,omitempty"`
@@ -778,7 +779,7 @@ type CreateTestFromSimulationChatInput struct {
 type CreateTestFromSimulationChatPayload struct {
 	// The test.
 	AgentTest *SimulationTest `json:"agentTest"`
-	// What of the chat the test does not repeat, and why: calls of what is no longer connected to the agent, failures and results that no mock can hand back.
+	// The parts of the chat that the test does not repeat, and why: calls of targets no longer connected to the agent, and failures and results that no mock can return.
 	Warnings []string `json:"warnings"`
 }
 
@@ -809,7 +810,7 @@ type CreateWebhookInput struct {
 	URL string `json:"url"`
 	// What it is for, at most 500 characters.
 	Description string `json:"description"`
-	// What it is told of, at least one.
+	// The events that it receives, at least one.
 	Events []WebhookEvent `json:"events"`
 }
 
@@ -827,7 +828,7 @@ type DeleteAgentInput struct {
 	AgentID string `json:"agentId"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteAgentPayload struct {
 	// The id of the deleted agent.
 	DeletedID string `json:"deletedId"`
@@ -839,7 +840,7 @@ type DeleteAgentTestExecutionInput struct {
 	ExecutionID string `json:"executionId"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteAgentTestExecutionPayload struct {
 	// The id of the deleted execution.
 	DeletedID string `json:"deletedId"`
@@ -851,7 +852,7 @@ type DeleteAgentTestFolderInput struct {
 	FolderID string `json:"folderId"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteAgentTestFolderPayload struct {
 	// The id of the deleted folder.
 	DeletedID string `json:"deletedId"`
@@ -863,7 +864,7 @@ type DeleteAgentTestInput struct {
 	TestID string `json:"testId"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteAgentTestPayload struct {
 	// The id of the deleted test.
 	DeletedID string `json:"deletedId"`
@@ -875,7 +876,7 @@ type DeleteAgentTestScheduleInput struct {
 	ScheduleID string `json:"scheduleId"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteAgentTestSchedulePayload struct {
 	// The id of the deleted schedule. Executions that it started stay.
 	DeletedID string `json:"deletedId"`
@@ -887,7 +888,7 @@ type DeleteAgentTestsInput struct {
 	TestIds []string `json:"testIds"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteAgentTestsPayload struct {
 	// The ids of the deleted tests, in the order of the input.
 	DeletedIds []string `json:"deletedIds"`
@@ -907,13 +908,13 @@ type DeleteCampaignItemInput struct {
 	ItemID string `json:"itemId"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteCampaignItemPayload struct {
 	// The id of the deleted item.
 	DeletedID string `json:"deletedId"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteCampaignPayload struct {
 	// The id of the deleted campaign.
 	DeletedID string `json:"deletedId"`
@@ -925,7 +926,7 @@ type DeleteDatasetInput struct {
 	DatasetID string `json:"datasetId"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteDatasetPayload struct {
 	// The id of the deleted dataset.
 	DeletedID string `json:"deletedId"`
@@ -939,7 +940,7 @@ type DeleteDocumentInput struct {
 	DatasetID *string `json:"datasetId,omitempty"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteDocumentPayload struct {
 	// The id of the deleted document.
 	DeletedID string `json:"deletedId"`
@@ -951,7 +952,7 @@ type DeleteKnowledgeBaseChatInput struct {
 	ChatID string `json:"chatId"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteKnowledgeBaseChatPayload struct {
 	// The id of the deleted chat.
 	DeletedID string `json:"deletedId"`
@@ -965,7 +966,7 @@ type DeleteLabelledQuestionsInput struct {
 	Ids []string `json:"ids"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteLabelledQuestionsPayload struct {
 	// The ids of the deleted questions.
 	DeletedIds []string `json:"deletedIds"`
@@ -977,7 +978,7 @@ type DeleteSimulationChatInput struct {
 	SimulationChatID string `json:"simulationChatId"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteSimulationChatPayload struct {
 	// The id of the deleted chat.
 	DeletedID string `json:"deletedId"`
@@ -989,7 +990,7 @@ type DeleteToolInput struct {
 	ToolID string `json:"toolId"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteToolPayload struct {
 	// The id of the deleted tool.
 	DeletedID string `json:"deletedId"`
@@ -1001,7 +1002,7 @@ type DeleteWebhookInput struct {
 	WebhookID string `json:"webhookId"`
 }
 
-// What is gone.
+// The result of the deletion.
 type DeleteWebhookPayload struct {
 	// The id of the deleted webhook.
 	DeletedID string `json:"deletedId"`
@@ -1083,8 +1084,8 @@ type EndSimulationChatPayload struct {
 type ImportAgentTestRowsInput struct {
 	// The test.
 	TestID string `json:"testId"`
-	// A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX, ODS or JSON lines: its first row names the columns, and the column `row`, if
-	// it has one, the rows.
+	// A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX, ODS or JSON lines: its first row names the columns. The column `row`, if there is
+	// one, names the rows.
 	DocumentID string `json:"documentId"`
 	// Only these columns, at most 50; all of them when absent.
 	Columns []string `json:"columns"`
@@ -1201,7 +1202,7 @@ type RecordUsageInput struct {
 	Entries []*UsageEntryInput `json:"entries"`
 }
 
-// What came of the entries.
+// The result of recording entries.
 type RecordUsagePayload struct {
 	// How many were recorded.
 	Recorded int32 `json:"recorded"`
@@ -1247,29 +1248,29 @@ type ReindexDocumentPayload struct {
 
 // The execution to judge again, and how.
 type RejudgeAgentTestExecutionInput struct {
-	// The execution, which held its conversations itself and is finished.
+	// The execution, which must be finished and have its own conversations.
 	ExecutionID string `json:"executionId"`
 	// The judge, one of `Server.judgeModels`; the first of them when absent.
 	Model *string `json:"model,omitempty"`
 	// How often it is asked about each criterion that the program does not decide: 1, 3 or 5.
 	Votes *int32 `json:"votes,omitempty"`
-	// By which criteria.
+	// The criteria to use.
 	Criteria RejudgedCriteria `json:"criteria"`
-	// Tests that are judged otherwise, each once.
+	// Tests with other criteria, each at most once.
 	Tests []*RejudgedTestInput `json:"tests"`
-	// How many of its runs may be under way at once, 1 to 50.
+	// How many of its runs may be in progress at once, 1 to 50.
 	Concurrency int32 `json:"concurrency"`
 }
 
 // The new execution.
 type RejudgeAgentTestExecutionPayload struct {
-	// The new execution, with a run for each conversation; the old one stays as it is.
+	// The new execution, with a run for each conversation. The old one does not change.
 	Execution *AgentTestExecution `json:"execution"`
 }
 
-// By what the conversations of a test are judged again. What is absent or null is as `RejudgeAgentTestExecutionInput.criteria` says. Bounds as in `CreateSimulationTestInput`.
+// How to judge the conversations of a test again. For fields that are absent or null, `RejudgeAgentTestExecutionInput.criteria` decides. The bounds are those of `CreateSimulationTestInput`.
 type RejudgedTestInput struct {
-	// The test, which must stand in the execution.
+	// The test, which must be in the execution.
 	TestID string `json:"testId"`
 	// Other criteria. Without `criteriaWeights` all of them are required.
 	Criteria []string `json:"criteria,omitempty"`
@@ -1279,7 +1280,7 @@ type RejudgedTestInput struct {
 	Checks []*TestCheck `json:"checks,omitempty"`
 	// Another score that a run needs to pass.
 	PassAt *float64 `json:"passAt,omitempty"`
-	// What the judge is given beside the conversation.
+	// What the judge sees besides the conversation.
 	JudgeSees []JudgeSight `json:"judgeSees,omitempty"`
 }
 
@@ -1289,7 +1290,7 @@ type RemoveSubAgentInput struct {
 	SubAgentID string `json:"subAgentId"`
 }
 
-// What is gone.
+// The result of the deletion.
 type RemoveSubAgentPayload struct {
 	// The id of the removed edge.
 	DeletedID string `json:"deletedId"`
@@ -1319,7 +1320,7 @@ type ResetCampaignItemInput struct {
 	CampaignID string `json:"campaignId"`
 	// The item.
 	ItemID string `json:"itemId"`
-	// The item's `version` that this is based on. If it is not the current one any more, the answer is `CONFLICT`, and nothing changes.
+	// The item's `version` that this change is based on. If it is no longer the current one, the server returns `CONFLICT` and changes nothing.
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
 }
 
@@ -1335,7 +1336,7 @@ type RestoreAgentPromptInput struct {
 	AgentID string `json:"agentId"`
 	// The number of the version.
 	Version int32 `json:"version"`
-	// The prompt's version that this is to replace. If it is not the current one any more, the answer is `CONFLICT`, and nothing changes.
+	// The prompt's version that this change replaces. If it is no longer the current one, the server returns `CONFLICT` and changes nothing.
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
 }
 
@@ -1355,19 +1356,19 @@ type RetryAgentTestExecutionInput struct {
 
 // The new execution.
 type RetryAgentTestExecutionPayload struct {
-	// The new execution; the old one stays as it is.
+	// The new execution. The old one does not change.
 	Execution *AgentTestExecution `json:"execution"`
 }
 
-// The token that is not to be good any more.
+// The access token to revoke.
 type RevokeAccessTokenInput struct {
-	// The token itself, of the API key that asks. Absent: the token that asks.
+	// The token, made by the API key that sends the request. If absent, the token that sends the request.
 	Token *string `json:"token,omitempty"`
 }
 
-// What became of the token.
+// The result of the revocation.
 type RevokeAccessTokenPayload struct {
-	// Whether it was good until now: false for one that has expired, was revoked, or is not one of the key.
+	// Whether the token was valid until now. False if it had expired or was revoked, or if another key made it.
 	IsRevoked bool `json:"isRevoked"`
 }
 
@@ -1439,7 +1440,7 @@ type SimulationChatFilter struct {
 	Statuses []SimulationChatStatus `json:"statuses,omitempty"`
 }
 
-// What to run: tests, all tests of a folder, or all tests of an agent; exactly one of them.
+// What to run: exactly one of a list of tests, all tests of a folder, or all tests of an agent.
 type StartAgentTestExecutionInput struct {
 	// Tests, 1 to 4,000; duplicates are dropped.
 	TestIds []string `json:"testIds,omitempty"`
@@ -1447,19 +1448,19 @@ type StartAgentTestExecutionInput struct {
 	FolderID *string `json:"folderId,omitempty"`
 	// All tests of this agent.
 	AgentID *string `json:"agentId,omitempty"`
-	// How often each test, and each row of one, is run, 1 to 20. `UNPROCESSABLE` when that makes more than 4,000 runs, or the tests hold more than some 20,000,000 bytes.
+	// How often each test, or each row of a test, runs, 1 to 20. `UNPROCESSABLE` if that makes more than 4,000 runs, or if the tests hold more than about 20,000,000 bytes.
 	Repeats int32 `json:"repeats"`
-	// When to repeat a test less often. Runs that are under way when it is decided are still judged, so a low `concurrency` saves more.
+	// When to repeat a test less often. Runs in progress at that time are still judged, so a low `concurrency` saves more.
 	StopRepeating *StopRepeating `json:"stopRepeating,omitempty"`
-	// How many of its runs may be under way at once, 1 to 50.
+	// How many of its runs may be in progress at once, 1 to 50.
 	Concurrency int32 `json:"concurrency"`
 	// Record simulated delays of mocks without waiting for them.
 	VirtualTime bool `json:"virtualTime"`
 	// How often the judge is asked about each criterion that the program does not decide: 1, 3 or 5. Two thirds of the votes decide;
 	// without such a majority the run is an error of the judge. Each vote costs its tokens.
 	Votes *int32 `json:"votes,omitempty"`
-	// A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the execution alone, which is a draft then.
-	// All tests must be of one agent, else `UNPROCESSABLE`.
+	// A prompt to try instead of the agent's, 1 to 50,000 characters. It is saved only with the execution, which is then a
+	// draft. `UNPROCESSABLE` unless all tests belong to one agent.
 	Prompt *string `json:"prompt,omitempty"`
 }
 
@@ -1477,9 +1478,9 @@ type StartSimulationChatInput struct {
 	DataBag JSONObject `json:"dataBag,omitempty"`
 	// What to mock.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
-	// A prompt to try in place of the agent's, 1 to 50,000 characters. It is kept with the chat alone; sub-agents have their own. Not with the scope `chat`.
+	// A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat keeps it; sub-agents have their own. Not with the scope `chat`.
 	Prompt *string `json:"prompt,omitempty"`
-	// Messages that the chat begins with, in place of a welcome message: at most 100, of 256 KiB of text together. Contact and
+	// Messages that the chat starts with, instead of a welcome message: at most 100, of 256 KiB of text together. Contact and
 	// agent take turns, and the last one is the agent's. They are not charged. Not with the scope `chat`.
 	Messages []*TestMessage `json:"messages,omitempty"`
 }
@@ -1557,7 +1558,7 @@ type TurnFailed struct {
 	TurnID string `json:"turnId"`
 	// The number that the contact's message would have had.
 	MessageSequence int32 `json:"messageSequence"`
-	// Why, as whoever sent the message is told.
+	// The reason, as the sender of the message sees it.
 	Reason string `json:"reason"`
 }
 
@@ -1576,7 +1577,7 @@ type TurnStarted struct {
 
 func (TurnStarted) IsSimulationChatEvent() {}
 
-// What to change of an agent. What is absent or null stays; an empty text clears a welcome message; lists are replaced whole. Bounds as in `CreateAgentInput`.
+// Changes to an agent. Fields that are absent or null keep their values; an empty text clears a welcome message; a list replaces the whole old one. The bounds are those of `CreateAgentInput`.
 type UpdateAgentInput struct {
 	// The agent.
 	AgentID string `json:"agentId"`
@@ -1604,9 +1605,9 @@ type UpdateAgentInput struct {
 	ExtractedValues []*ExtractedValue `json:"extractedValues,omitempty"`
 	// Whether the agent may transfer the call to a human. Only an agent on the Phone does.
 	IsCallTransferEnabled *bool `json:"isCallTransferEnabled,omitempty"`
-	// The version of the prompt that this is based on. If it is not the current one any more, the answer is `CONFLICT`, and nothing changes.
+	// The version of the prompt that this change is based on. If it is no longer the current one, the server returns `CONFLICT` and changes nothing.
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
-	// The `updatedAt` that this is based on. If the agent was changed since, the answer is `CONFLICT`, and nothing changes.
+	// The `updatedAt` that this change is based on. If the agent was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
@@ -1622,9 +1623,9 @@ type UpdateAgentPromptInput struct {
 	AgentID string `json:"agentId"`
 	// 1 to 50,000 characters.
 	Prompt string `json:"prompt"`
-	// The prompt's version that this is to replace. If it is not the current one any more, the answer is `CONFLICT`, and nothing changes.
+	// The prompt's version that this change replaces. If it is no longer the current one, the server returns `CONFLICT` and changes nothing.
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
-	// The agent's `updatedAt` that this is based on. If the agent was changed since, the answer is `CONFLICT`, and nothing changes.
+	// The agent's `updatedAt` that this change is based on. If the agent was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
@@ -1634,7 +1635,7 @@ type UpdateAgentPromptPayload struct {
 	Agent *Agent `json:"agent"`
 }
 
-// What to change of a folder. What is absent or null stays. Bounds as in `CreateAgentTestFolderInput`.
+// Changes to a folder. Fields that are absent or null keep their values. The bounds are those of `CreateAgentTestFolderInput`.
 type UpdateAgentTestFolderInput struct {
 	// The folder.
 	FolderID string `json:"folderId"`
@@ -1644,7 +1645,7 @@ type UpdateAgentTestFolderInput struct {
 	Color *string `json:"color,omitempty"`
 	// The new description.
 	Body *string `json:"body,omitempty"`
-	// The `updatedAt` that this is based on. If the folder was changed since, the answer is `CONFLICT`, and nothing changes.
+	// The `updatedAt` that this change is based on. If the folder was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
@@ -1654,7 +1655,7 @@ type UpdateAgentTestFolderPayload struct {
 	Folder *AgentTestFolder `json:"folder"`
 }
 
-// What to change of a test of either kind. What is absent or null stays; an empty `folderId` moves it to the root. What belongs to the other kind must be absent. Bounds as where it is created.
+// Changes to a test of either kind. Fields that are absent or null keep their values; an empty `folderId` moves it to the root. Fields of the other kind must be absent. The bounds are those of the input that creates the test.
 type UpdateAgentTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
@@ -1674,11 +1675,11 @@ type UpdateAgentTestInput struct {
 	Checks []*TestCheck `json:"checks,omitempty"`
 	// Of a simulation test: the new score that a run needs to pass.
 	PassAt *float64 `json:"passAt,omitempty"`
-	// Of a simulation test: what the judge is given from now on.
+	// Of a simulation test: what the judge sees from now on.
 	JudgeSees []JudgeSight `json:"judgeSees,omitempty"`
-	// Of a simulation test: the new persona; one without fields takes it away.
+	// Of a simulation test: the new persona; one without fields removes it.
 	Persona *ContactPersona `json:"persona,omitempty"`
-	// Of a simulation test: what the contact says word for word from now on.
+	// Of a simulation test: the exact words of the contact from now on.
 	ContactSays []*string `json:"contactSays,omitempty"`
 	// Of a simulation test: the new bound on exchanges.
 	MaxTurns *int32 `json:"maxTurns,omitempty"`
@@ -1694,7 +1695,7 @@ type UpdateAgentTestInput struct {
 	TagExpected *string `json:"tagExpected,omitempty"`
 	// The new rows; an empty list for none.
 	Rows []*TestRow `json:"rows,omitempty"`
-	// The `updatedAt` that this is based on. If the test was changed since, the answer is `CONFLICT`, and nothing changes.
+	// The `updatedAt` that this change is based on. If the test was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
@@ -1704,7 +1705,7 @@ type UpdateAgentTestPayload struct {
 	AgentTest AgentTest `json:"agentTest"`
 }
 
-// Changes of a schedule; what is absent stays.
+// Changes of a schedule. Absent fields keep their values.
 type UpdateAgentTestScheduleInput struct {
 	// The schedule.
 	ScheduleID string `json:"scheduleId"`
@@ -1746,7 +1747,7 @@ type UpdateAgentTestSchedulePayload struct {
 	Schedule *AgentTestSchedule `json:"schedule"`
 }
 
-// What to change of a campaign. What is absent or null stays; an empty text clears the region. Bounds as in `CreateCampaignInput`.
+// Changes to a campaign. Fields that are absent or null keep their values; an empty text clears the region. The bounds are those of `CreateCampaignInput`.
 type UpdateCampaignInput struct {
 	// The campaign.
 	CampaignID string `json:"campaignId"`
@@ -1754,13 +1755,13 @@ type UpdateCampaignInput struct {
 	Name *string `json:"name,omitempty"`
 	// The new state. `CONFLICT` when it does not lead there, and for `Archived` while items are being called or evaluated; `UNPROCESSABLE` for `Running` when the agent is an inbound one.
 	Status *CampaignStatus `json:"status,omitempty"`
-	// The new number of attempts; those under way are not interrupted. A `Pending` item that has had as many stays as it is and is not called any more, until it is reset or the number is raised.
+	// The new number of attempts. Attempts in progress are not interrupted. A `Pending` item that has reached the number is not called again until it is reset or the number is raised.
 	MaxAttempts *int32 `json:"maxAttempts,omitempty"`
 	// The new delay, for attempts that end from now on.
 	RetryDelayMinutes *int32 `json:"retryDelayMinutes,omitempty"`
 	// The new region, for items that are added from now on.
 	DefaultRegion *string `json:"defaultRegion,omitempty"`
-	// The `updatedAt` that this is based on. If the campaign was changed since, the answer is `CONFLICT`, and nothing changes.
+	// The `updatedAt` that this change is based on. If the campaign was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
@@ -1770,7 +1771,7 @@ type UpdateCampaignPayload struct {
 	Campaign *Campaign `json:"campaign"`
 }
 
-// What to change of a classification test. What is absent or null stays; an empty `folderId` moves it to the root. Bounds as in `CreateClassificationTestInput`.
+// Changes to a classification test. Fields that are absent or null keep their values; an empty `folderId` moves it to the root. The bounds are those of `CreateClassificationTestInput`.
 type UpdateClassificationTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
@@ -1786,7 +1787,7 @@ type UpdateClassificationTestInput struct {
 	Rows []*TestRow `json:"rows,omitempty"`
 	// The new folder; empty for the root.
 	FolderID *string `json:"folderId,omitempty"`
-	// The `updatedAt` that this is based on. If the test was changed since, the answer is `CONFLICT`, and nothing changes.
+	// The `updatedAt` that this change is based on. If the test was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
@@ -1796,8 +1797,8 @@ type UpdateClassificationTestPayload struct {
 	AgentTest *ClassificationTest `json:"agentTest"`
 }
 
-// What to change of a dataset. What is absent or null stays; `parserConfig` merges key by key. Bounds as in
-// `CreateDatasetInput`. When documents are to be cut otherwise, or the language is another one, all of them are indexed again.
+// Changes to a dataset. Fields that are absent or null keep their values; `parserConfig` merges key by key. The bounds are those of
+// `CreateDatasetInput`. When the chunking or the language changes, all documents are indexed again.
 type UpdateDatasetInput struct {
 	// The dataset.
 	DatasetID string `json:"datasetId"`
@@ -1811,7 +1812,7 @@ type UpdateDatasetInput struct {
 	ParserConfig *ParserConfigInput `json:"parserConfig,omitempty"`
 	// The new language. See `Dataset.language`.
 	Language *string `json:"language,omitempty"`
-	// The `updatedAt` that this is based on, or `createdAt` while there is none. If the dataset was changed since, the answer is `CONFLICT`, and nothing changes.
+	// The `updatedAt` that this change is based on, or `createdAt` while there is none. If the dataset was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
@@ -1821,7 +1822,7 @@ type UpdateDatasetPayload struct {
 	Dataset *Dataset `json:"dataset"`
 }
 
-// What to change of a chat. What is absent or null stays; settings merge key by key; `datasetIds` replaces the set, `[]` disconnects all.
+// Changes to a knowledge base chat. Fields that are absent or null keep their values; settings merge key by key; `datasetIds` replaces the set, `[]` disconnects all.
 type UpdateKnowledgeBaseChatInput struct {
 	// The chat.
 	ChatID string `json:"chatId"`
@@ -1833,7 +1834,7 @@ type UpdateKnowledgeBaseChatInput struct {
 	LlmSettings *LlmSettingsInput `json:"llmSettings,omitempty"`
 	// How knowledge is found and used.
 	PromptSettings *PromptSettingsInput `json:"promptSettings,omitempty"`
-	// The `updatedAt` that this is based on, or `createdAt` while there is none. If the chat was changed since, the answer is `CONFLICT`, and nothing changes.
+	// The `updatedAt` that this change is based on, or `createdAt` while there is none. If the chat was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
@@ -1843,7 +1844,7 @@ type UpdateKnowledgeBaseChatPayload struct {
 	KnowledgeBaseChat *KnowledgeBaseChat `json:"knowledgeBaseChat"`
 }
 
-// What to change of a simulation test. What is absent or null stays; an empty `folderId` moves it to the root. Bounds as in `CreateSimulationTestInput`.
+// Changes to a simulation test. Fields that are absent or null keep their values; an empty `folderId` moves it to the root. The bounds are those of `CreateSimulationTestInput`.
 type UpdateSimulationTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
@@ -1861,11 +1862,11 @@ type UpdateSimulationTestInput struct {
 	Checks []*TestCheck `json:"checks,omitempty"`
 	// The new score that a run needs to pass.
 	PassAt *float64 `json:"passAt,omitempty"`
-	// What the judge is given from now on; empty for nothing beside the conversation.
+	// What the judge sees from now on; empty for the conversation alone.
 	JudgeSees []JudgeSight `json:"judgeSees,omitempty"`
-	// The new persona; one without fields takes it away.
+	// The new persona; one without fields removes it.
 	Persona *ContactPersona `json:"persona,omitempty"`
-	// What the contact says word for word from now on; empty for nothing.
+	// The exact words of the contact from now on; empty for none.
 	ContactSays []*string `json:"contactSays,omitempty"`
 	// The new bound on exchanges.
 	MaxTurns *int32 `json:"maxTurns,omitempty"`
@@ -1879,7 +1880,7 @@ type UpdateSimulationTestInput struct {
 	Rows []*TestRow `json:"rows,omitempty"`
 	// The new folder; empty for the root.
 	FolderID *string `json:"folderId,omitempty"`
-	// The `updatedAt` that this is based on. If the test was changed since, the answer is `CONFLICT`, and nothing changes.
+	// The `updatedAt` that this change is based on. If the test was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
@@ -1889,7 +1890,7 @@ type UpdateSimulationTestPayload struct {
 	AgentTest *SimulationTest `json:"agentTest"`
 }
 
-// What to change of an edge. What is absent or null stays. Bounds as in `AddSubAgentInput`.
+// Changes to an edge. Fields that are absent or null keep their values. The bounds are those of `AddSubAgentInput`.
 type UpdateSubAgentInput struct {
 	// The id of the edge.
 	SubAgentID string `json:"subAgentId"`
@@ -1909,7 +1910,7 @@ type UpdateSubAgentPayload struct {
 	Agent *Agent `json:"agent"`
 }
 
-// What to change of a tool. What is absent or null stays. Bounds as in `CreateToolInput`.
+// Changes to a tool. Fields that are absent or null keep their values. The bounds are those of `CreateToolInput`.
 type UpdateToolInput struct {
 	// The tool.
 	ToolID string `json:"toolId"`
@@ -1925,7 +1926,7 @@ type UpdateToolInput struct {
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
 	// Takes its endpoint away; not together with `endpoint`.
 	RemoveEndpoint bool `json:"removeEndpoint"`
-	// The `updatedAt` that this is based on. If the tool was changed since, the answer is `CONFLICT`, and nothing changes.
+	// The `updatedAt` that this change is based on. If the tool was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
@@ -1935,7 +1936,7 @@ type UpdateToolPayload struct {
 	Tool *Tool `json:"tool"`
 }
 
-// Changes of a webhook; what is absent stays.
+// Changes of a webhook. Absent fields keep their values.
 type UpdateWebhookInput struct {
 	// The webhook.
 	WebhookID string `json:"webhookId"`
@@ -1943,7 +1944,7 @@ type UpdateWebhookInput struct {
 	URL *string `json:"url,omitempty"`
 	// What it is for.
 	Description *string `json:"description,omitempty"`
-	// What it is told of.
+	// The events that it receives.
 	Events []WebhookEvent `json:"events,omitempty"`
 	// Whether it gets messages. To enable it again forgets that it failed.
 	IsEnabled *bool `json:"isEnabled,omitempty"`
@@ -1972,7 +1973,7 @@ type UsageEntryInput struct {
 	At time.Time `json:"at"`
 }
 
-// By what agents are listed.
+// The order of a list of agents.
 type AgentOrder string
 
 const (
@@ -2033,7 +2034,7 @@ func (e AgentOrder) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How a test stands in the head of a comparison against its base. A test passes in an execution when all of its judged runs passed, as in the verdict of an execution, and fails when at least one failed: a flaky one fails.
+// How a test changed from the base of a comparison to its head. A test passes in an execution if all of its judged runs passed, and fails if at least one failed. So a flaky test fails.
 type AgentTestChange string
 
 const (
@@ -2045,9 +2046,9 @@ const (
 	AgentTestChangeStillFailing AgentTestChange = "StillFailing"
 	// It passes in both.
 	AgentTestChangeStillPassing AgentTestChange = "StillPassing"
-	// It stands in the head alone.
+	// It is only in the head.
 	AgentTestChangeAdded AgentTestChange = "Added"
-	// It stands in the base alone.
+	// It is only in the base.
 	AgentTestChangeRemoved AgentTestChange = "Removed"
 	// In the base or in the head none of its runs was judged.
 	AgentTestChangeUndecided AgentTestChange = "Undecided"
@@ -2106,7 +2107,7 @@ func (e AgentTestChange) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What the samples of a comparison show. Chance alone has 2.5 % for a fall and as much for a rise, all tests taken together, and the same again for the whole: when nothing changed, it is 5 % at most that anything is called worse.
+// What the samples of a comparison show. By chance alone, some test falls in 2.5 % of comparisons and rises in 2.5 %; so does the whole. If nothing changed, at most 5 % of comparisons call anything worse.
 type AgentTestConclusion string
 
 const (
@@ -2114,9 +2115,9 @@ const (
 	AgentTestConclusionRegressed AgentTestConclusion = "Regressed"
 	// The pass rate rose, and chance does not explain it.
 	AgentTestConclusionImproved AgentTestConclusion = "Improved"
-	// The samples could have shown a difference, and show none.
+	// The samples are large enough to show a difference, and show none.
 	AgentTestConclusionNoDifference AgentTestConclusion = "NoDifference"
-	// The samples are too small: a side has no judged run, or as many runs of which as many passed could not have been spread over the sides so that chance does not explain it. Where all runs passed, or all failed, it is the numbers of runs alone that must allow it.
+	// The samples are too small: a side has no judged run, or no split of the same passes and failures over both sides could rule out chance. If all runs passed, or all failed, only the numbers of runs decide this.
 	AgentTestConclusionCannotDecide AgentTestConclusion = "CannotDecide"
 )
 
@@ -2170,13 +2171,13 @@ func (e AgentTestConclusion) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How many tests are taken into account. Each lets 2.5 % of the comparisons in which nothing changed call some test worse, and as many call some test better.
+// The correction for the number of tests. If nothing changed, 2.5 % of comparisons still call some test worse, and 2.5 % call some test better.
 type AgentTestCorrection string
 
 const (
-	// Holm's step-down procedure, which looks at the chance of naming any test by mistake, whatever became of the others.
+	// Holm's step-down procedure. It bounds the chance of naming any test by mistake, whatever the results of the others.
 	AgentTestCorrectionHolm AgentTestCorrection = "Holm"
-	// Benjamini and Hochberg's step-up procedure, which looks at the share of the named tests that are named by mistake. It notices more where several tests changed.
+	// Benjamini and Hochberg's step-up procedure. It bounds the share of the named tests that are named by mistake. It notices more when several tests changed.
 	AgentTestCorrectionBenjaminiHochberg AgentTestCorrection = "BenjaminiHochberg"
 )
 
@@ -2228,17 +2229,17 @@ func (e AgentTestCorrection) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Where an execution stands.
+// The state of an execution.
 type AgentTestExecutionStatus string
 
 const (
-	// No run has begun.
+	// No run has started.
 	AgentTestExecutionStatusQueued AgentTestExecutionStatus = "Queued"
-	// Some runs have begun, and not all have ended.
+	// Some runs have started, and not all have ended.
 	AgentTestExecutionStatusRunning AgentTestExecutionStatus = "Running"
 	// All runs have ended.
 	AgentTestExecutionStatusCompleted AgentTestExecutionStatus = "Completed"
-	// It is being cancelled: some runs are still under way, and end soon.
+	// It is being cancelled: some runs are still in progress, and end soon.
 	AgentTestExecutionStatusCancelling AgentTestExecutionStatus = "Cancelling"
 	// It was cancelled, and all of its runs have ended.
 	AgentTestExecutionStatusCancelled AgentTestExecutionStatus = "Cancelled"
@@ -2295,7 +2296,7 @@ func (e AgentTestExecutionStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What a test looks at.
+// What a test checks.
 type AgentTestKind string
 
 const (
@@ -2357,9 +2358,9 @@ func (e AgentTestKind) MarshalJSON() ([]byte, error) {
 type AgentTestRetry string
 
 const (
-	// Those that did not pass: failed, error and cancelled ones.
+	// Runs that did not pass: failed, error and cancelled ones.
 	AgentTestRetryNotPassed AgentTestRetry = "NotPassed"
-	// Those that could not be judged.
+	// Runs that could not be judged.
 	AgentTestRetryErrors AgentTestRetry = "Errors"
 	// All of them.
 	AgentTestRetryAll AgentTestRetry = "All"
@@ -2488,7 +2489,7 @@ func (e AgentTestRunStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What an execution came to.
+// The result of an execution.
 type AgentTestVerdict string
 
 const (
@@ -2498,7 +2499,7 @@ const (
 	AgentTestVerdictFailed AgentTestVerdict = "Failed"
 	// No run failed, and at least one could not be judged.
 	AgentTestVerdictError AgentTestVerdict = "Error"
-	// No run failed or erred, and not all of them passed: some were cancelled.
+	// No run failed or had an error, but some were cancelled.
 	AgentTestVerdictInconclusive AgentTestVerdict = "Inconclusive"
 )
 
@@ -2780,7 +2781,7 @@ const (
 	// It is refused, because side effects are denied.
 	CallEffectDenied CallEffect = "Denied"
 	// It cannot happen: the tool has no endpoint, no telephony provider is configured, or the delegation would go in a
-	// circle or too deep. The agent is told so.
+	// circle or too deep. The agent sees this as the error of the call.
 	CallEffectUnavailable CallEffect = "Unavailable"
 )
 
@@ -3035,7 +3036,7 @@ const (
 	CampaignStatusPaused CampaignStatus = "Paused"
 	// Somebody declared it finished; no item is handed out.
 	CampaignStatusCompleted CampaignStatus = "Completed"
-	// It is kept as it is: nothing of it changes any more.
+	// The campaign is kept and can no longer change.
 	CampaignStatusArchived CampaignStatus = "Archived"
 )
 
@@ -3222,11 +3223,11 @@ const (
 	ContactMoodHurried ContactMood = "Hurried"
 	// Worried.
 	ContactMoodAnxious ContactMood = "Anxious"
-	// At a loss, and easily mistaken.
+	// Confused, and makes mistakes easily.
 	ContactMoodConfused ContactMood = "Confused"
 	// Angry about something that happened before.
 	ContactMoodAngry ContactMood = "Angry"
-	// Full of doubt about what it is told.
+	// Doubtful about what the agent says.
 	ContactMoodSceptical ContactMood = "Sceptical"
 )
 
@@ -3290,7 +3291,7 @@ const (
 	ConversationEnderAgent ConversationEnder = "Agent"
 	// The simulated contact.
 	ConversationEnderContact ConversationEnder = "Contact"
-	// Nobody: the test's turns were used up.
+	// Neither: the test reached its limit of exchanges.
 	ConversationEnderLimit ConversationEnder = "Limit"
 )
 
@@ -3401,7 +3402,7 @@ func (e CriterionDecider) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Who begins.
+// Who starts the conversation.
 type Direction string
 
 const (
@@ -3709,13 +3710,13 @@ func (e HTTPMethod) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What the judge can be given beside the conversation.
+// What the judge can see besides the conversation.
 type JudgeSight string
 
 const (
-	// The agent's instructions, placeholders filled, as it had them in the run: what a policy is judged by.
+	// The agent's instructions in the run, with placeholders filled. A policy is judged by them.
 	JudgeSightPrompt JudgeSight = "Prompt"
-	// The passages that the agent's searches found, whole and each once. Without it the judge sees the beginning of what each search returned.
+	// The full passages that the agent's searches found, each once. Otherwise the judge sees the beginning of each search result.
 	JudgeSightDocuments JudgeSight = "Documents"
 	// The date of the conversation, in UTC.
 	JudgeSightDate JudgeSight = "Date"
@@ -4014,13 +4015,13 @@ func (e OnDuplicate) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// By which criteria, checks and weights conversations are judged again.
+// The criteria, checks and weights by which conversations are judged again.
 type RejudgedCriteria string
 
 const (
-	// Those that the tests had when the conversations were held.
+	// The criteria of the tests at the time of the conversations.
 	RejudgedCriteriaAsRun RejudgedCriteria = "AsRun"
-	// Those that the tests have now. Tests that were deleted are left out.
+	// The current criteria of the tests. Deleted tests are left out.
 	RejudgedCriteriaPresent RejudgedCriteria = "Present"
 )
 
@@ -4453,7 +4454,7 @@ func (e WebhookDeliveryStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What a webhook can be told of. In brackets is the `type` of its messages.
+// An event that a webhook can receive. The `type` of its messages is in brackets.
 type WebhookEvent string
 
 const (

@@ -94,7 +94,7 @@ func (o *Observer) Extensions() []graphql.HandlerExtension {
 }
 
 // operationSpan is an extension that gives each query and mutation a span. A subscription gets none, as its span would
-// last as long as it is open.
+// last until it is closed.
 type operationSpan struct{ *traces }
 
 func (operationSpan) ExtensionName() string                   { return "OperationSpan" }

@@ -19,8 +19,7 @@ type Resolver struct {
 	server    model.Server
 }
 
-// New returns the resolvers of a store, and of an engine and an evaluator on it, in a server of which clients are told
-// this.
+// New returns the resolvers of a store, and of an engine and an evaluator on it. Clients see the given server.
 func New(store *db.Store, e *engine.Engine, v *evaluation.Evaluator, server model.Server) *Resolver {
 	return &Resolver{store: store, engine: e, evaluator: v, server: server}
 }

@@ -111,7 +111,7 @@ func (s *Server) Reset(ctx context.Context) error {
 		return errors.New("another program uses the data directory: stop it first")
 	}
 	if err := s.cluster.execute(ctx, "DROP DATABASE "+database+" WITH (FORCE)", "CREATE DATABASE "+database); err != nil {
-		return fmt.Errorf("make the database in %s anew: %w", s.cluster.dir, err)
+		return fmt.Errorf("recreate the database in %s: %w", s.cluster.dir, err)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (w *worker) settle(ctx context.Context, o *outcome) {
 		if err == nil {
 			return
 		}
-		w.queue.log.Error("what came of a job could not be written down", "company", o.CompanyID, "job", o.ID, "error", err)
+		w.queue.log.Error("the outcome of a job could not be saved", "company", o.CompanyID, "job", o.ID, "error", err)
 		select {
 		case <-w.working.Done():
 			o.next = nil // the worker that finds the job lost also finds that one lost

@@ -127,7 +127,7 @@ func (m *Migrator) moveVectors(ctx context.Context) error {
 				makeVectors...)
 			for _, statement := range again {
 				if _, err := tx.Exec(ctx, statement); err != nil {
-					return fmt.Errorf("make the table of vectors anew: %w", err)
+					return fmt.Errorf("recreate the table of vectors: %w", err)
 				}
 			}
 		}

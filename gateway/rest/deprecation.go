@@ -16,7 +16,7 @@ type deprecation struct {
 	since, sunset string
 }
 
-// leastNotice is how many months before the sunset clients are told.
+// leastNotice is how many months before the sunset the announcement must be made.
 const leastNotice = 6
 
 // deprecate fills the headers of the notice. The schema says by @deprecated what is deprecated, and the table since

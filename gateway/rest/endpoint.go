@@ -183,7 +183,7 @@ func (t *Transport) Knows(path string) bool {
 // version may stand before a path, although v1's paths have none.
 const version = "v1"
 
-// pathOf returns a path as the table has it, but for the slash at its beginning: clients that join a base URL and a
+// pathOf returns a path as the table has it, except for the slash at its beginning: clients that join a base URL and a
 // path put several slashes or the version first.
 func pathOf(path string) string {
 	path = strings.TrimLeft(path, "/")

@@ -27,7 +27,7 @@ type AuditLog func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*mod
 // export is a path whose response is as long as what it tells of, and is written as that is read.
 type export struct {
 	path string
-	// name, description and rowType, a type of the schema that has the fields of a row, are for those who read about it.
+	// name, description and rowType, a type of the schema that has the fields of a row, document it.
 	name, description, rowType string
 	// scope is what the credential needs.
 	scope model.APIKeyScope
@@ -103,7 +103,7 @@ func (t *Transport) exportAt(path string) *export {
 }
 
 // export streams what there is between two bounds, as JSON or CSV. It returns a problem if it fails before the
-// response has begun. After that a failure breaks the connection, so that nobody takes a part for the whole.
+// response has started. After that a failure breaks the connection, so that no client takes a part for the whole.
 func (t *Transport) export(w http.ResponseWriter, r *http.Request, e *export) *problem {
 	if !exportQuery.serves(r.Method) {
 		w.Header().Set("Allow", "GET, HEAD")

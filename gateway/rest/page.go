@@ -63,7 +63,7 @@ func (p pageParameter) read(values url.Values, faults *model.Fields) int64 {
 func (p page) first() int64  { return p.size }
 func (p page) offset() int64 { return min((p.number-1)*p.size, math.MaxInt32) }
 
-// close returns the end of the page's list, in place of its closing brace.
+// close returns the end of the page's list, which replaces its closing brace.
 func (p page) close() []byte {
 	return fmt.Appendf(nil, `,"pageNumber":%d,"pageSize":%d}`, p.number, p.size)
 }

@@ -87,5 +87,5 @@ func (t *Transport) expect(r *http.Request, exec graphql.GraphExecutor, e *endpo
 // changedSince is the problem of a change that is based on something else.
 func changedSince() *problem {
 	return problemf(http.StatusPreconditionFailed, model.Conflict,
-		"it was changed since the ETag in If-Match was read: read it again, and make the change anew")
+		"it was changed since the ETag in If-Match was read: read it again, and repeat the change")
 }

@@ -217,7 +217,7 @@ func (t *Transport) readPage(given url.Values, variables map[string]any) (page, 
 }
 
 // execute runs the operation and returns the bytes of its result. It returns a problem for any error, since v1 has no
-// partial responses, and for a null result. Faults of members that the caller spelled differently are told by that
+// partial responses, and for a null result. Faults of members that the caller spelled differently are reported by that
 // name.
 func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *endpoint, spelled map[string]string,
 	params *graphql.RawParams) ([]byte, *problem) {

@@ -18,7 +18,7 @@ all of this and more, over the same resolvers.
 - Paths, names of properties in bodies and names of parameters are matched ignoring case. Ids are not.
 - Unknown parameters of the query string are refused. Unknown properties of a body are ignored, unless its description
   allows no others.
-- In a body null stands for what is absent, but for the folder of a test that is changed, where it stands for the root.
+- In a body null means absent. The only exception is the folder of a changed test, where null means the root.
 - Numbers in texts, values of enums in any case, and date-times without seconds or offset (UTC) are taken, as v1's server did.
 - Every failure is problem details (RFC 9457) with a ` + "`code`" + `, the ` + "`traceId`" + ` of the log and, for faulty input, ` + "`errors`" + ` by the
   name of the property. Requests that are not valid HTTP are the exception: their response is plain text.`

@@ -184,7 +184,7 @@ func typeOf(ref *openapi3.SchemaRef) template.HTML {
 	return template.HTML(text) //nolint:gosec // words and names of components
 }
 
-// Bounds returns the bounds and the default of a value in words, but for what its description says in the same words.
+// Bounds returns the bounds and the default of a value in words. It leaves out what the description already says.
 func Bounds(ref *openapi3.SchemaRef) string {
 	if ref.Value == nil {
 		return ""

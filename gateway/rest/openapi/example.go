@@ -10,7 +10,7 @@ import (
 )
 
 // recorded is what a test of the whole program sent and was answered, with ids and times made stable. It writes the
-// file anew with AGENTGRAPH_RECORD=1.
+// file again with AGENTGRAPH_RECORD=1.
 //
 //go:embed examples.json
 var recorded []byte

@@ -2442,24 +2442,24 @@ extend type Mutation {
   importAgentTestRows("The test and the document." input: ImportAgentTestRowsInput!): ImportAgentTestRowsPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest_run.graphqls", Input: `"Where a run stands. The last five are final."
+	{Name: "../schema/agenttest_run.graphqls", Input: `"The state of a run. The last five are final."
 enum AgentTestRunStatus {
-  "It waits."
+  "It is waiting."
   Queued
-  "It is under way."
+  "It is in progress."
   Running
-  "Every required check and criterion holds, and the others weigh enough; or the tag is the expected one."
+  "Every required check and criterion holds, and the score is high enough; or the tag is the expected one."
   Passed
   """
-  A required check or criterion is false, or the others that hold cannot weigh enough; or the tag is another one. A criterion may
-  have no verdict, for the reason in ` + "`" + `error` + "`" + `.
+  A required check or criterion does not hold, or the score cannot be high enough; or the tag is not the expected one. A
+  criterion may have no verdict; then ` + "`" + `error` + "`" + ` has the reason.
   """
   Failed
-  "Something could not do its part, so there is no verdict."
+  "Something failed, so there is no verdict."
   Error
   "It was cancelled."
   Cancelled
-  "It was not needed: the runs of the test before it had decided, as ` + "`" + `AgentTestExecution.stopRepeating` + "`" + ` says."
+  "It was not needed: earlier runs of the test had decided, by ` + "`" + `AgentTestExecution.stopRepeating` + "`" + `."
   Skipped
 }
 
@@ -2477,15 +2477,15 @@ type AgentTestRun implements Node {
   execution: AgentTestExecution!
   "The id of the execution."
   executionId: ID!
-  "Which attempt of the test, or of its row, in the execution, counted from 1."
+  "The number of the attempt of the test, or of its row, in the execution, from 1."
   attempt: Int!
-  "The run whose conversation it judges again; null when it held its own."
+  "The run whose conversation this one judges again; null if it has its own conversation."
   rejudgeOf: AgentTestRun
   "The id of that run."
   rejudgeOfId: ID
   "Runs that judged its conversation again, newest first: at most 20."
   rejudgements: [AgentTestRun!]! @listSize(assumedSize: 20)
-  "The number of the test's row that it was run with, counted from 1, as it was; null without rows."
+  "The number that the test's row had in this run, from 1; null without rows."
   rowNumber: Int
   "The name of the row; null when it had none."
   rowName: String
@@ -2499,35 +2499,35 @@ type AgentTestRun implements Node {
   toolCalls: [ToolCall!]! @requires(scope: contacts)
   "How many exchanges there were."
   turnCount: Int!
-  "Why the conversation ended; null while it has not, and when the simulation went wrong."
+  "Why the conversation ended; null before it ends, or if the simulation failed."
   endReason: String @requires(scope: contacts)
-  "What the agent's ` + "`" + `extractedValues` + "`" + ` came to, by their names: a text, or null for what the conversation does not tell. Null until they are extracted, which begins when the conversation ends, and when the agent has no such values."
+  "The agent's ` + "`" + `extractedValues` + "`" + ` by name: a text, or null if the conversation does not contain the value. Null until the values are extracted after the conversation, or if the agent defines none."
   extracted: JSONObject @requires(scope: contacts)
-  "Why they could not be extracted; null when they were."
+  "Why the extraction failed; null if it did not."
   extractionError: String
   "Whether each check holds, for a simulation."
   checkResults: [CheckResult!]!
   """
-  The weights of the checks and criteria that hold, as a share of the weights of all that were decided; null when the test has
-  no weights, or none was decided.
+  The total weight of the checks and criteria that hold, as a share of the total weight of all that were decided. Null if
+  the test has no weights, or none was decided.
   """
   score: Float
   "The verdict on each criterion, for a simulation."
   criteriaResults: [CriterionResult!]!
   "The verdict, for a classification."
   classificationResult: ClassificationResult
-  "Why it, or a criterion of one that failed by another, could not be judged."
+  "Why the run could not be judged. A failed run may have an error too, for a criterion without a verdict."
   error: RunError
-  "The number of the prompt that it ran with; of a draft, the number that the agent's own prompt had."
+  "The prompt version of the run. For a draft, the version of the agent's own prompt."
   promptVersion: Int!
-  "It tried a prompt that is not saved."
+  "Whether it tried an unsaved prompt."
   isDraft: Boolean!
   "The prompt that it tried; null for the agent's own."
   draftPrompt: String @requires(scope: prompts)
   """
-  What the agent's model was given as instructions: the prompt that the run was created with, placeholders filled, and what is
-  added to it; of a classification, what the classifier was given. What a knowledge base chat adds is not told: ` + "`" + `toolCalls` + "`" + `
-  has what was found. Null until the run has started.
+  The instructions of the agent's model: the prompt at the creation of the run, with placeholders filled, and the text that
+  is added to it. For a classification, the instructions of the classifier. The text of a knowledge base chat is not
+  included: ` + "`" + `toolCalls` + "`" + ` has the chunks that were found. Null until the run has started.
   """
   instructions: String @cost(weight: 1000) @requires(scope: write)
   "How long it took."
@@ -2540,23 +2540,23 @@ type AgentTestRun implements Node {
   finishedAt: DateTime
 }
 
-"What there is to see of a run at a glance."
+"A summary of a run."
 type AgentTestRunSummary {
   "The id of the run."
   id: ID!
   "The id of the execution."
   executionId: ID!
-  "Which attempt of the test, or of its row, in the execution, counted from 1."
+  "The number of the attempt of the test, or of its row, in the execution, from 1."
   attempt: Int!
-  "The number of the test's row that it was run with, counted from 1; null without rows."
+  "The number of the test's row in this run, from 1; null without rows."
   rowNumber: Int
   "The name of the row; null when it had none."
   rowName: String
   "The state."
   status: AgentTestRunStatus!
-  "The number of the prompt that it ran with."
+  "The prompt version of the run."
   promptVersion: Int!
-  "Whether a prompt was tried that is not saved."
+  "Whether the run tried an unsaved prompt."
   isDraft: Boolean!
   "How long it took."
   durationMs: Int
@@ -2570,19 +2570,19 @@ type CriterionResult {
   criterion: String!
   "The criterion with its placeholders filled, as it was judged."
   expected: String! @requires(scope: contacts)
-  "What it counts for in ` + "`" + `AgentTestRun.score` + "`" + `; null if it is required."
+  "Its weight in ` + "`" + `AgentTestRun.score` + "`" + `; null if it is required."
   weight: Int
-  "Whether it holds; also true of one that does not apply, because nothing is against it."
+  "Whether the criterion holds. Also true for a criterion that does not apply."
   passed: Boolean!
-  "False when the judge says that its condition never came about, as of “if asked for a price, …”. It counts as neither."
+  "False if the judge says that the criterion's condition never occurred, as in “if asked for a price, …”. Then it counts neither for nor against the run."
   applies: Boolean!
   "Why."
   rationale: String! @requires(scope: contacts)
-  "Quotes that show it, each checked to stand in the message that it cites."
+  "Quotes that show it. Each was found in the message that it cites."
   evidence: [Evidence!]! @listSize(assumedSize: 2)
   "Who decided it."
   decidedBy: CriterionDecider!
-  "The share of the judge's votes that say so, at least two thirds; null when the program decided it, and when the judge was asked once."
+  "The share of the judge's votes for this verdict, at least two thirds. Null if the program decided, or if the judge was asked once."
   agreement: Float
 }
 
@@ -2596,25 +2596,25 @@ enum CriterionDecider {
 
 "A quote from a run."
 type Evidence {
-  "Which message of the run, counted from 0."
+  "The number of the message in the run, from 0."
   messageIndex: Int!
-  "What stands there, word for word."
+  "The exact quote."
   quote: String! @requires(scope: contacts)
-  "The call that it stands in, one of ` + "`" + `AgentTestRun.toolCalls` + "`" + `; null when it stands in the message itself."
+  "The call that contains the quote, one of ` + "`" + `AgentTestRun.toolCalls` + "`" + `; null if the message itself contains it."
   toolCallId: ID
-  "Whose message it is; the agent's for a call. Null in verdicts of versions that did not keep it."
+  "The author of the message; the agent for a call. Null in verdicts of versions that did not save it."
   speaker: MessageRole
   "Where in the run the quote is. Null in verdicts of versions that did not save it."
   kind: EvidenceKind
 }
 
-"Where a quote of a run stands."
+"The source of a quote."
 enum EvidenceKind {
-  "In the text of a message: somebody said it."
+  "The text of a message."
   Said
-  "In a call: its name or its arguments."
+  "The name or the arguments of a call."
   Called
-  "In what came back from a call: its result, its error, or what a search found. Nobody said it for that."
+  "The answer to a call: its result, its error, or what a search found. It does not show that anybody said the quote."
   Result
 }
 
@@ -2632,21 +2632,21 @@ type ClassificationResult {
 
 "Why a run, or a part of it, could not be judged."
 type RunError {
-  "Whose part was not done."
+  "Which participant failed."
   cause: RunErrorCause!
   "What happened."
   message: String!
 }
 
-"Whose part was not done."
+"Which participant failed."
 enum RunErrorCause {
-  "The agent: its language model, which classifies too, or what it is made of, such as a sub-agent that was deleted."
+  "The agent: its language model, which also classifies, or its configuration, such as a deleted sub-agent."
   Agent
   "The simulated contact."
   Simulator
   "The judge."
   Judge
-  "The gateway or what it runs on."
+  "The gateway or its infrastructure."
   Infrastructure
 }
 
@@ -2699,57 +2699,58 @@ extend type Query {
 }
 `, BuiltIn: false},
 	{Name: "../schema/agenttest_schedule.graphqls", Input: `"""
-Runs tests again and again: at times, after changes of the agent's prompt, or both. A company has at most 50. Executions cost
-as those that somebody starts, and a schedule starts none while its last one is under way, nor within five minutes of it.
+Runs tests at fixed times, after changes of the agent's prompt, or both. A company has at most 50 schedules. Scheduled
+executions cost as much as others. A schedule starts no execution while its last one is in progress, nor within five
+minutes of its start.
 """
 type AgentTestSchedule implements Node {
   "The id."
   id: ID!
   "The name."
   name: String!
-  "The agent of its tests; null when they are of several, or it was deleted."
+  "The agent of its tests; null if they belong to several agents, or the agent was deleted."
   agent: Agent
   "The id of that agent."
   agentId: ID
-  "The folder whose tests are run, those that are in it then; null when other tests are, or it was deleted."
+  "The folder whose tests run: those that it contains at that time. Null if the schedule runs other tests, or the folder was deleted."
   folder: AgentTestFolder
   "The id of that folder."
   folderId: ID
-  "The tests that are run; null when those of the folder are, or all of the agent."
+  "The tests that run; null if all tests of the folder or the agent run."
   testIds: [ID!]
   "How often each test is run."
   repeats: Int!
   "When to stop repeating a test early; null if each test runs ` + "`" + `repeats` + "`" + ` times."
   stopRepeating: StopRepeating
-  "How many runs are under way at once."
+  "How many runs may be in progress at once."
   concurrency: Int!
   "Whether simulated delays of mocks are recorded without waiting for them."
   virtualTime: Boolean!
   "How often the judge is asked about each criterion that the program does not decide."
   votes: Int!
-  "The times, as cron has them: minute, hour, day of the month, month, day of the week. Null for none."
+  "The cron expression: minute, hour, day of the month, month, day of the week. Null for no fixed times."
   cron: String
   "The time zone of ` + "`" + `cron` + "`" + `, such as ` + "`" + `Europe/Berlin` + "`" + `."
   timeZone: String!
-  "Whether they are run a minute after the prompt of the agent was last changed."
+  "Whether the tests run one minute after the last change of the agent's prompt."
   afterPromptChange: Boolean!
-  "Whether it starts anything."
+  "Whether the schedule starts executions."
   isEnabled: Boolean!
-  "Why it was disabled by itself: what it runs was deleted. Null otherwise."
+  "Why the server disabled the schedule: its tests, folder or agent were deleted. Null otherwise."
   disabledReason: String
-  "An execution to compare with. Nothing is decided by it; ` + "`" + `compareAgentTestExecutions` + "`" + ` compares."
+  "An execution to compare with. It decides nothing; ` + "`" + `compareAgentTestExecutions` + "`" + ` does the comparison."
   baseline: AgentTestExecution
   "The id of that execution."
   baselineId: ID
-  "When it starts the next execution, if nothing is in the way. Times that passed while no process could work count once."
+  "When the next execution starts, if nothing prevents it. Times missed while no process was running count once."
   nextRunAt: DateTime
   "When it started the last execution."
   lastRunAt: DateTime
   "The last execution; null when there is none, or it was deleted."
   lastExecution: AgentTestExecution
-  "Why it could not start one when it last should have; null when it did."
+  "Why the last start failed; null if it succeeded."
   lastError: String
-  "When it last could not start one."
+  "When a start last failed."
   lastFailedAt: DateTime
   "When it was created."
   createdAt: DateTime!
@@ -2777,11 +2778,11 @@ type AgentTestScheduleEdge {
   node: AgentTestSchedule!
 }
 
-"A new schedule. Give exactly one of: tests, a folder for all its tests, or an agent for all its tests. The fields are those of ` + "`" + `startAgentTestExecution` + "`" + `, except the prompt to try."
+"A new schedule. It runs exactly one of a list of tests, all tests of a folder, or all tests of an agent. The options are those of ` + "`" + `startAgentTestExecution` + "`" + `, except a prompt to try."
 input CreateAgentTestScheduleInput {
   "1 to 100 characters."
   name: String!
-  "Tests, 1 to 4,000; duplicates are dropped. Those that are deleted are left out later."
+  "Tests, 1 to 4,000; duplicates are dropped. Tests that are deleted later are left out."
   testIds: [ID!]
   "All tests of this folder."
   folderId: ID
@@ -2798,15 +2799,15 @@ input CreateAgentTestScheduleInput {
   "How often the judge is asked about each criterion that the program does not decide: 1, 3 or 5."
   votes: Int! = 1
   """
-  When, as cron has it, in five fields: minute, hour, day of the month, month, day of the week. ` + "`" + `0 3 * * 1-5` + "`" + ` is three o'clock on
-  workdays. At least five minutes apart. Without it, ` + "`" + `afterPromptChange` + "`" + ` must be true.
+  A cron expression with five fields: minute, hour, day of the month, month, day of the week. ` + "`" + `0 3 * * 1-5` + "`" + ` is three
+  o'clock on workdays. Times must be at least five minutes apart. Without it, ` + "`" + `afterPromptChange` + "`" + ` must be true.
   """
   cron: String
   "The time zone of ` + "`" + `cron` + "`" + `, by its name in the IANA database."
   timeZone: String! = "UTC"
-  "A minute after the last change of the agent's prompt. All tests must be of one agent, else ` + "`" + `UNPROCESSABLE` + "`" + `."
+  "Whether the tests run one minute after the last change of the agent's prompt. ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent."
   afterPromptChange: Boolean! = false
-  "Whether it starts anything."
+  "Whether the schedule starts executions."
   isEnabled: Boolean! = true
   "A finished execution to compare with."
   baselineId: ID
@@ -2834,21 +2835,21 @@ input UpdateAgentTestScheduleInput {
   repeats: Int
   "When to repeat a test less often."
   stopRepeating: StopRepeatingInput
-  "Repeats each test as often as ` + "`" + `repeats` + "`" + ` says again; not together with ` + "`" + `stopRepeating` + "`" + `."
+  "Removes the early stop, so each test runs ` + "`" + `repeats` + "`" + ` times. Cannot be combined with ` + "`" + `stopRepeating` + "`" + `."
   removeStopRepeating: Boolean! = false
   "1 to 50."
   concurrency: Int
-  "Whether simulated delays are not waited for."
+  "Whether simulated delays of mocks are recorded without waiting for them."
   virtualTime: Boolean
   "1, 3 or 5."
   votes: Int
-  "When; an empty text for never."
+  "The cron expression; an empty text removes it."
   cron: String
   "The time zone of ` + "`" + `cron` + "`" + `."
   timeZone: String
-  "Whether they are run after changes of the prompt."
+  "Whether the tests run after changes of the prompt."
   afterPromptChange: Boolean
-  "Whether it starts anything. To enable it again forgets why it was disabled; what it runs must exist."
+  "Whether the schedule starts executions. Enabling it again clears ` + "`" + `disabledReason` + "`" + `; its tests, folder or agent must exist."
   isEnabled: Boolean
   "A finished execution to compare with; an empty id for none."
   baselineId: ID
@@ -2873,7 +2874,7 @@ type DeleteAgentTestSchedulePayload {
 }
 
 extend type AgentTestExecution {
-  "The schedule that started it; null when somebody did, or it was deleted."
+  "The schedule that started it; null if a client started it, or the schedule was deleted."
   schedule: AgentTestSchedule
   "The id of that schedule."
   scheduleId: ID
@@ -2900,9 +2901,9 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Makes a schedule of tests; ` + "`" + `UNPROCESSABLE` + "`" + ` when the company has 50, or the tests are too many for an execution."
+  "Creates a schedule of tests. ` + "`" + `UNPROCESSABLE` + "`" + ` if the company has 50, or if an execution cannot hold that many tests."
   createAgentTestSchedule("The schedule." input: CreateAgentTestScheduleInput!): CreateAgentTestSchedulePayload @requires(scope: simulate)
-  "Changes a schedule. ` + "`" + `UNPROCESSABLE` + "`" + ` when it is enabled, and the tests are too many for an execution."
+  "Changes a schedule. ` + "`" + `UNPROCESSABLE` + "`" + ` if it is enabled and an execution cannot hold that many tests."
   updateAgentTestSchedule("The changes." input: UpdateAgentTestScheduleInput!): UpdateAgentTestSchedulePayload @requires(scope: simulate)
   "Deletes a schedule."
   deleteAgentTestSchedule("The schedule." input: DeleteAgentTestScheduleInput!): DeleteAgentTestSchedulePayload @requires(scope: simulate)
@@ -2910,49 +2911,50 @@ extend type Mutation {
 `, BuiltIn: false},
 	{Name: "../schema/api_key.graphqls", Input: `"What a credential may do."
 enum ApiKeyScope {
-  "Read everything of the company, except its keys: holds ` + "`" + `browse` + "`" + `, ` + "`" + `prompts` + "`" + `, ` + "`" + `contacts` + "`" + ` and ` + "`" + `consumption` + "`" + `."
+  "Read everything of the company except its keys. Includes ` + "`" + `browse` + "`" + `, ` + "`" + `prompts` + "`" + `, ` + "`" + `contacts` + "`" + ` and ` + "`" + `consumption` + "`" + `."
   read
-  "Read what no other scope is needed for: agents, tools, tests, documents, what state something is in."
+  "Read everything that needs no other scope: agents, tools, tests, documents, states."
   browse
-  "Read prompts, of agents and of knowledge base chats. Holds ` + "`" + `browse` + "`" + `."
+  "Read the prompts of agents and knowledge base chats. Includes ` + "`" + `browse` + "`" + `."
   prompts
   """
-  Read what contacts are and say: numbers and data of campaign items, conversations and what was extracted from them,
-  messages, data and calls of chats, of tests that may be made of chats, and of their runs. Holds ` + "`" + `browse` + "`" + `.
+  Read data about contacts: numbers and data of campaign items; conversations and the values extracted from them;
+  messages, data and calls of chats, tests and runs. Includes ` + "`" + `browse` + "`" + `.
   """
   contacts
-  "Read consumption and the plan. Holds ` + "`" + `browse` + "`" + `."
+  "Read consumption and the plan. Includes ` + "`" + `browse` + "`" + `."
   consumption
-  "Change agents, tools, chats and datasets. Holds ` + "`" + `read` + "`" + `."
+  "Change agents, tools, chats and datasets. Includes ` + "`" + `read` + "`" + `."
   write
-  "Hold simulated chats. Holds ` + "`" + `read` + "`" + `."
+  "Run simulated chats and tests. Includes ` + "`" + `read` + "`" + `."
   simulate
   """
-  Start simulated chats, send messages in them, and read and follow those that the credential itself has started, for
-  pages in browsers. Nothing else can be selected but what the schema marks ` + "`" + `@openTo(scope: chat)` + "`" + `. It stands alone.
+  For pages in browsers: start simulated chats, send messages, and read and follow the chats that the credential itself
+  started. It can select only the fields that the schema marks ` + "`" + `@openTo(scope: chat)` + "`" + `. It cannot be combined with other
+  scopes.
   """
   chat
   "Everything, keys included."
   admin
 }
 
-"A key for the ` + "`" + `X-Api-Key` + "`" + ` header. Its secret is shown once, when it is made; only a hash of it is kept."
+"A key for the ` + "`" + `X-Api-Key` + "`" + ` header. Its secret is shown once, when the key is created; the server stores only a hash."
 type ApiKey {
   "The id."
   id: ID!
   "What the key is for."
   name: String!
-  "The beginning of the secret, to tell keys apart."
+  "The first characters of the secret, to distinguish keys."
   prefix: String!
   "What the key may do."
   scopes: [ApiKeyScope!]!
-  "When it was made."
+  "When it was created."
   createdAt: DateTime!
   "When it was last used, to the minute; null when never."
   lastUsedAt: DateTime
-  "From when it is refused; null means never."
+  "When it expires; null means never."
   expiresAt: DateTime
-  "Since when it is revoked; null when it is good."
+  "When it was revoked; null if it was not."
   revokedAt: DateTime
 }
 
@@ -2960,9 +2962,9 @@ type ApiKey {
 input CreateApiKeyInput {
   "What the key is for, 1 to 100 characters."
   name: String!
-  "What it may do; at least one. ` + "`" + `chat` + "`" + ` stands alone."
+  "The scopes of the key, at least one. ` + "`" + `chat` + "`" + ` cannot be combined with others."
   scopes: [ApiKeyScope!]!
-  "From when it is refused; absent means never. Must lie in the future."
+  "When it expires; absent means never. Must be in the future."
   expiresAt: DateTime
 }
 
@@ -2987,13 +2989,13 @@ type RevokeApiKeyPayload {
 }
 
 extend type Mutation {
-  "Makes an API key; a company has at most 100 that can be used. An access token cannot: what it makes would outlive it."
+  "Creates an API key. A company has at most 100 usable keys. Access tokens cannot create keys, because the key would outlive the token."
   createApiKey("The key." input: CreateApiKeyInput!): CreateApiKeyPayload @requires(scope: admin, keyOnly: true)
   "Revokes an API key at once and for good. Revoking it again changes nothing."
   revokeApiKey("The key." input: RevokeApiKeyInput!): RevokeApiKeyPayload @requires(scope: admin)
 }
 `, BuiltIn: false},
-	{Name: "../schema/audit_event.graphqls", Input: `"What somebody did that a company may have to account for."
+	{Name: "../schema/audit_event.graphqls", Input: `"An action that the audit log records."
 enum AuditAction {
   "Made an API key."
   CreateApiKey
@@ -3053,7 +3055,7 @@ enum AuditAction {
   DeleteAgentTestSchedule
 }
 
-"Who did what, when and from where. It is written together with what was done, and never changed."
+"Who did what, when and from where. The event is written in the same transaction as the action and never changes."
 type AuditEvent {
   "The id."
   id: ID!
@@ -3061,11 +3063,11 @@ type AuditEvent {
   action: AuditAction!
   "The id of what it was done to."
   targetId: ID!
-  "The API key that made the change, itself or by an access token; null for changes on the database."
+  "The API key that did it, directly or by an access token; null for an operator at the command line."
   apiKeyId: ID
   "Whether it was an access token of the key."
   isAccessToken: Boolean!
-  "The address that the request came from, or its proxy's; null for changes on the database."
+  "The address of the client, or of the proxy in front of the server; null for an operator at the command line."
   address: String
   "When it was done."
   createdAt: DateTime!
@@ -3091,7 +3093,7 @@ type AuditEventEdge {
   node: AuditEvent!
 }
 
-"Which audit events; all that is given must hold."
+"Which audit events to list. Every given condition must hold."
 input AuditEventFilter {
   "Only this."
   action: AuditAction
@@ -3102,7 +3104,7 @@ input AuditEventFilter {
 }
 
 extend type Query {
-  "What was done that the company may have to account for, newest first."
+  "The audit log of the company, newest first."
   auditEvents(
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -3119,17 +3121,17 @@ extend type Query {
   ): AuditEventConnection @requires(scope: admin)
 }
 `, BuiltIn: false},
-	{Name: "../schema/campaign.graphqls", Input: `"Where a campaign stands. ` + "`" + `Draft` + "`" + ` leads to ` + "`" + `Running` + "`" + `; ` + "`" + `Running` + "`" + ` to ` + "`" + `Paused` + "`" + ` and ` + "`" + `Completed` + "`" + `; both lead back to ` + "`" + `Running` + "`" + `. Each of them leads to ` + "`" + `Archived` + "`" + `, which is final."
+	{Name: "../schema/campaign.graphqls", Input: `"The state of a campaign. ` + "`" + `Draft` + "`" + ` leads to ` + "`" + `Running` + "`" + `; ` + "`" + `Running` + "`" + ` leads to ` + "`" + `Paused` + "`" + ` and ` + "`" + `Completed` + "`" + `, and both lead back to ` + "`" + `Running` + "`" + `. Each of them leads to ` + "`" + `Archived` + "`" + `, which is final."
 enum CampaignStatus {
   "It is being prepared."
   Draft
   "Its items are handed to dialers."
   Running
-  "No item is handed out; calls under way go on."
+  "No item is handed out; calls in progress continue."
   Paused
   "Somebody declared it finished; no item is handed out."
   Completed
-  "The campaign is kept and can no longer change."
+  "It is read-only: nothing in it changes."
   Archived
 }
 
@@ -3149,9 +3151,9 @@ type Campaign implements Node {
   maxAttempts: Int!
   "How long after an unanswered attempt the next one is due."
   retryDelayMinutes: Int!
-  "The region (ISO 3166, two letters) of phone numbers that are written without a country code; null when there must be one."
+  "The region (ISO 3166, two letters) of phone numbers without a country code; null if numbers must have one."
   defaultRegion: String
-  "The ` + "`" + `version` + "`" + ` of the item that changed last; 0 when none ever did. Pass it as ` + "`" + `afterVersion` + "`" + ` of ` + "`" + `campaignItemUpdated` + "`" + ` to hear only of what changes from then on."
+  "The ` + "`" + `version` + "`" + ` of the item that changed last; 0 if no item has changed. Pass it as ` + "`" + `afterVersion` + "`" + ` to ` + "`" + `campaignItemUpdated` + "`" + ` to receive only later changes."
   itemVersion: Int!
   "How many of its items are in each state, archived ones left out."
   counts: CampaignItemCounts! @cost(weight: 2000, isShared: true)
@@ -3176,7 +3178,7 @@ type Campaign implements Node {
   ): CampaignItemConnection!
   "When it was created."
   createdAt: DateTime!
-  "When it was last changed; its items have times of their own."
+  "When it was last changed. Changes of its items do not count."
   updatedAt: DateTime!
 }
 
@@ -3238,7 +3240,7 @@ input CampaignFilter {
   nameContains: String
 }
 
-"A new campaign. It begins as a draft."
+"A new campaign. It starts as a draft."
 input CreateCampaignInput {
   "The agent that talks."
   agentId: ID!
@@ -3264,9 +3266,9 @@ input UpdateCampaignInput {
   campaignId: ID!
   "The new name."
   name: String
-  "The new state. ` + "`" + `CONFLICT` + "`" + ` when it does not lead there, and for ` + "`" + `Archived` + "`" + ` while items are being called or evaluated; ` + "`" + `UNPROCESSABLE` + "`" + ` for ` + "`" + `Running` + "`" + ` when the agent is an inbound one."
+  "The new state. ` + "`" + `CONFLICT` + "`" + ` if the current state does not lead there, or for ` + "`" + `Archived` + "`" + ` while items are being called or evaluated. ` + "`" + `UNPROCESSABLE` + "`" + ` for ` + "`" + `Running` + "`" + ` if the agent is inbound."
   status: CampaignStatus
-  "The new number of attempts. Attempts in progress are not interrupted. A ` + "`" + `Pending` + "`" + ` item that has reached the number is not called again until it is reset or the number is raised."
+  "The new number of attempts; attempts in progress are not interrupted. A ` + "`" + `Pending` + "`" + ` item that has used all its attempts stays ` + "`" + `Pending` + "`" + ` and is not called until it is reset or the number is raised."
   maxAttempts: Int
   "The new delay, for attempts that end from now on."
   retryDelayMinutes: Int
@@ -3355,30 +3357,31 @@ extend type Mutation {
   createCampaign("The campaign." input: CreateCampaignInput!): CreateCampaignPayload @requires(scope: write)
   "Changes a campaign. ` + "`" + `CONFLICT` + "`" + ` when it is archived."
   updateCampaign("The changes." input: UpdateCampaignInput!): UpdateCampaignPayload @requires(scope: write)
-  "Adds a field of its own to a campaign. Items that it has already stay as they are."
+  "Adds a field to a campaign. Existing items do not change."
   addCampaignField("The field." input: AddCampaignFieldInput!): AddCampaignFieldPayload @requires(scope: write)
   """
-  Deletes an archived campaign with its items, for good; usage stays on record as that of a deleted one. ` + "`" + `CONFLICT` + "`" + ` when
-  it is not archived. However many items there are, they are gone for everybody at once; their rows are removed afterwards.
+  Permanently deletes an archived campaign with its items. Its usage stays on record, marked as deleted. ` + "`" + `CONFLICT` + "`" + ` if it
+  is not archived. All items disappear at once, however many they are; the server removes their rows afterwards.
   """
   deleteCampaign("The campaign." input: DeleteCampaignInput!): DeleteCampaignPayload @requires(scope: write)
 }
 
 extend type Subscription {
   """
-  A campaign as it is now, and then as it is after changes of it or of its items, at most once a second: of changes that
-  follow each other more quickly the last one. Claims are not announced. Completes when the campaign is archived or gone.
+  Sends a campaign as it is now, and again after changes of the campaign or its items, at most once a second. Faster
+  changes are combined, and the last one is sent. Claims are not announced. Completes when the campaign is archived or
+  deleted.
   """
   campaignUpdated("The campaign." campaignId: ID!): Campaign! @requires(scope: browse)
 }
 `, BuiltIn: false},
-	{Name: "../schema/campaign_item.graphqls", Input: `"Where an item stands."
+	{Name: "../schema/campaign_item.graphqls", Input: `"The state of an item."
 enum CampaignItemStatus {
-  "It waits for its next attempt."
+  "It is waiting for its next attempt."
   Pending
   "The contact is being called or written to."
   Calling
-  "It is finished, and has its result."
+  "It is finished and has a result."
   Processed
   "The conversation is over and is being evaluated."
   ProcessingResult
@@ -3388,9 +3391,9 @@ enum CampaignItemStatus {
 
 "What happened to an item."
 enum CampaignItemEventType {
-  "An attempt began."
+  "An attempt started."
   LaunchCall
-  "It was set back to the beginning."
+  "It was reset."
   ResetCall
   "An attempt ended."
   EndCall
@@ -3410,27 +3413,27 @@ type CampaignItem implements Node {
   createdAt: DateTime!
   "When it became ` + "`" + `Processed` + "`" + `; null in every other state."
   processedAt: DateTime
-  "When its last attempt began."
+  "When its last attempt started."
   lastCallDate: DateTime
-  "When its next attempt is due; null unless it is ` + "`" + `Pending` + "`" + ` after an unanswered one."
+  "When its next attempt is due; null unless it is ` + "`" + `Pending` + "`" + ` after an unanswered attempt."
   nextTryDate: DateTime
   "The state."
   runningStatus: CampaignItemStatus!
-  "How many attempts have started since the item was added or reset."
+  "How many attempts have started since it was added or reset."
   attemptCount: Int!
   "The number in E.164 form (` + "`" + `+12025550143` + "`" + `); empty for a Web campaign's item without one."
   phoneNumber: String! @requires(scope: contacts)
   "Field name to value."
   dataBag: JSONObject! @requires(scope: contacts)
-  "The outcome; null unless the item is ` + "`" + `Processed` + "`" + `."
+  "The result; null unless it is ` + "`" + `Processed` + "`" + `."
   result: CampaignItemResult
   "Why it is in ` + "`" + `Error` + "`" + `; null in every other state."
   error: String @requires(scope: contacts)
-  "Archived items are kept as they are and never called."
+  "Whether it is archived. Archived items do not change and are never called."
   isArchived: Boolean!
-  "Until when a dialer holds it by a claim; null when none does."
+  "When the dialer's claim on it expires; null if it is not claimed."
   claimedUntil: DateTime
-  "Grows with every change, across all items of the campaign: of two changes the later one has the higher number."
+  "A number that grows with every change of any item in the campaign: the later of two changes has the higher number."
   version: Int!
   "What happened to it, in order."
   eventList: [CampaignItemEvent!]!
@@ -3438,43 +3441,43 @@ type CampaignItem implements Node {
 
 "Something that happened to an item."
 type CampaignItemEvent {
-  "The item's id and the number of the event in it, so that caches know what they have seen. ` + "`" + `node` + "`" + ` does not find it."
+  "The item's id and the number of the event, so that clients can cache it. ` + "`" + `node` + "`" + ` does not find it."
   id: ID!
-  "What."
+  "What happened."
   type: CampaignItemEventType!
-  "When."
+  "When it happened."
   date: DateTime!
-  "In plain text. Of phone numbers the last four digits are shown."
+  "A description in plain text. Phone numbers show only the last four digits."
   description: String! @requires(scope: contacts)
 }
 
-"The outcome of an item."
+"The result of an item."
 type CampaignItemResult {
-  "The tag that the conversation got."
+  "The tag of the conversation."
   tag: CampaignItemTag
   "The conversation; null when there was none."
   conversation: CampaignItemConversation @requires(scope: contacts)
   "A summary of the conversation."
   summary: String @requires(scope: contacts)
-  "The tag is one of the platform (no answer, for example) rather than one defined for the agent."
+  "Whether the platform defines the tag (no answer, for example) rather than the agent."
   isSystem: Boolean!
-  "Extracted value name to value."
+  "The extracted values by name."
   metadata: JSONObject! @requires(scope: contacts)
 }
 
 "The tag of a result."
 type CampaignItemTag {
-  "The id: equal for tags of one name."
+  "The id. Tags with the same name have the same id."
   id: ID!
   "The name of a classification tag."
   name: String!
-  "A color to show it in, ` + "`" + `#RRGGBB` + "`" + `."
+  "The color for display, ` + "`" + `#RRGGBB` + "`" + `."
   color: String!
 }
 
 "The conversation of a result."
 type CampaignItemConversation {
-  "The id that the dialer has for it."
+  "The dialer's id of the conversation."
   id: ID!
   "Its messages, in order."
   messages: [CampaignItemMessage!]! @listSize(assumedSize: 20)
@@ -3514,19 +3517,19 @@ type CampaignItemEdge {
 
 "Which items to list. Every given condition must hold."
 input CampaignItemFilter {
-  "Only with numbers that begin like this, in E.164 form: ` + "`" + `+1202` + "`" + `. It needs the scope ` + "`" + `contacts` + "`" + `, as the number does."
+  "Only with numbers that begin with this, in E.164 form: ` + "`" + `+1202` + "`" + `. Like the number itself, it needs the scope ` + "`" + `contacts` + "`" + `."
   phoneNumberPrefix: String
   "Only with a result whose tag has exactly this name."
   tag: String
 }
 
-"What is done with a contact whose number another one has: an open item of the campaign, or a contact before it in the list."
+"How to handle a contact whose number is taken by an open item of the campaign or by an earlier contact in the list."
 enum OnDuplicate {
-  "It is left out and reported in ` + "`" + `duplicates` + "`" + `. The others are added."
+  "The contact is left out and reported in ` + "`" + `duplicates` + "`" + `. The others are added."
   SKIP
   "Nothing is added, and the error names each such contact."
   REFUSE
-  "It is added and reported in ` + "`" + `duplicates` + "`" + `. Its number is called twice."
+  "The contact is added and reported in ` + "`" + `duplicates` + "`" + `. Its number is called twice."
   KEEP
 }
 
@@ -3537,7 +3540,7 @@ input AddCampaignItemsInput {
   "The contacts, 1 to 1,000."
   items: [CampaignItemInput!]! @bounds(minItems: 1, maxItems: 1000)
   """
-  What is done with a number that is in the campaign already. Numbers are compared in E.164 form. An item is open until it is
+  How to handle a number that is already in the campaign. Numbers are compared in E.164 form. An item is open until it is
   ` + "`" + `Processed` + "`" + `, in ` + "`" + `Error` + "`" + ` or archived.
   """
   onDuplicate: OnDuplicate! = SKIP
@@ -3547,7 +3550,7 @@ input AddCampaignItemsInput {
 input CampaignItemInput {
   "A valid number, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. It may be left out for a Web agent only."
   phoneNumber: String! = ""
-  "Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent. Those of mandatory fields must be there, unless the platform fills them."
+  "Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Null means absent. Mandatory fields need a value unless the platform fills them."
   dataBag: JSONObject @bounds(maxItems: 200)
 }
 
@@ -3555,11 +3558,11 @@ input CampaignItemInput {
 type AddCampaignItemsPayload {
   "The items, in the order of the input."
   items: [CampaignItem!]!
-  "The contacts whose numbers others have, in the order of the input."
+  "The contacts whose numbers are taken, in the order of the input."
   duplicates: [CampaignItemDuplicate!]! @listSize(assumedSize: 20)
 }
 
-"A contact whose number another one has."
+"A contact whose number is taken."
 type CampaignItemDuplicate {
   "The contact's place in the list of the input, from 0."
   index: Int!
@@ -3567,34 +3570,34 @@ type CampaignItemDuplicate {
   phoneNumber: String! @requires(scope: contacts)
   "The place of the first contact with the number in the list; null when an open item has the number."
   firstIndex: Int
-  "The open item of the campaign with the number; null when it stands in the list only."
+  "The open item of the campaign with the number; null if only the list has the number twice."
   itemId: ID
 }
 
-"What a dialer reports of an item."
+"A dialer's report about an item."
 input AdvanceCampaignItemInput {
   "The campaign."
   campaignId: ID!
   "The item."
   itemId: ID!
-  "Where it goes."
+  "The new state."
   to: CampaignItemStatus!
   """
-  Whether the contact answered, for moves of an item in ` + "`" + `Calling` + "`" + `; without it, the answer follows from ` + "`" + `to` + "`" + `. ` + "`" + `Calling` + "`" + `
+  Whether the contact answered, for moves of an item in ` + "`" + `Calling` + "`" + `. If absent, it follows from ` + "`" + `to` + "`" + `. ` + "`" + `Calling` + "`" + `
   with true reports an answer while the call goes on. ` + "`" + `Pending` + "`" + ` with false reports a call that nobody answered:
   the item is tried again after the campaign's delay, or ` + "`" + `Processed` + "`" + ` with the system tag when its attempts are
   used up.
   """
   answered: Boolean
-  "The outcome, for the move from ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Processed` + "`" + `."
+  "The result, for the move from ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Processed` + "`" + `."
   result: CampaignItemResultInput
-  "Why, at most 1,000 characters: shown in the event of an attempt that ends, and for the move to ` + "`" + `Error` + "`" + ` as the item's ` + "`" + `error` + "`" + `. Of phone numbers in it the last four digits are kept."
+  "The reason, at most 1,000 characters. It is shown in the event of an attempt that ends, and becomes the item's ` + "`" + `error` + "`" + ` for the move to ` + "`" + `Error` + "`" + `. Only the last four digits of phone numbers in it are saved."
   reason: String
-  "The claim under which the item was handed out. When it is given and the item is not under it any more: ` + "`" + `CONFLICT` + "`" + `."
+  "The claim under which the item was handed out. ` + "`" + `CONFLICT` + "`" + ` if the claim no longer holds the item."
   claimId: ID
 }
 
-"The outcome of an item."
+"The result of an item."
 input CampaignItemResultInput {
   "The tag."
   tag: CampaignItemTagInput
@@ -3608,11 +3611,11 @@ input CampaignItemResultInput {
 
 "The tag of a result."
 input CampaignItemTagInput {
-  "1 to 64 characters; by default one that follows from the name."
+  "1 to 64 characters. By default derived from the name."
   id: ID
   "1 to 100 characters: the name of a classification tag."
   name: String!
-  "` + "`" + `#RRGGBB` + "`" + `; by default one that follows from the name."
+  "` + "`" + `#RRGGBB` + "`" + `. By default derived from the name."
   color: String
 }
 
@@ -3642,7 +3645,7 @@ type AdvanceCampaignItemPayload {
   item: CampaignItem!
 }
 
-"The item to set back."
+"The item to reset."
 input ResetCampaignItemInput {
   "The campaign."
   campaignId: ID!
@@ -3672,13 +3675,13 @@ type DeleteCampaignItemPayload {
   deletedId: ID!
 }
 
-"Items to archive, or to take back from there."
+"Items to archive or unarchive."
 input ArchiveCampaignItemsInput {
   "The campaign."
   campaignId: ID!
   "The items, 1 to 1,000; duplicates are dropped."
   itemIds: [ID!]!
-  "False takes them back."
+  "False unarchives the items."
   isArchived: Boolean! = true
 }
 
@@ -3702,7 +3705,7 @@ input ClaimCampaignItemsInput {
 type ClaimCampaignItemsPayload {
   "The claim; null when nothing was due."
   claimId: ID
-  "The items. They stay ` + "`" + `Pending` + "`" + ` until their calls begin, and nobody else is given them while the claim holds."
+  "The items. They stay ` + "`" + `Pending` + "`" + ` until their calls start. No other dialer gets them while the claim holds."
   items: [CampaignItem!]!
 }
 
@@ -3718,7 +3721,7 @@ input RenewCampaignClaimInput {
 
 "What the claim holds."
 type RenewCampaignClaimPayload {
-  "The items under the claim that still wait for their calls; none when all have been called or were given to others."
+  "The items under the claim that are still waiting for their calls; empty if all were called or handed out again."
   items: [CampaignItem!]! @listSize(assumedSize: 100)
 }
 
@@ -3750,25 +3753,25 @@ extend type Query {
 
 extend type Mutation {
   """
-  Adds contacts to a campaign, all of them or none. ` + "`" + `onDuplicate` + "`" + ` decides about numbers that are in the campaign already. Faults are
-  named by their position in the list: ` + "`" + `items.3.phoneNumber` + "`" + `.
+  Adds contacts to a campaign, all of them or none. ` + "`" + `onDuplicate` + "`" + ` decides about numbers that are already in the campaign. Errors
+  name the position in the list: ` + "`" + `items.3.phoneNumber` + "`" + `.
   """
   addCampaignItems("The contacts." input: AddCampaignItemsInput!): AddCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.items"])
   """
   Moves an item as a dialer reports it: ` + "`" + `Pending` + "`" + ` to ` + "`" + `Calling` + "`" + `, from there to ` + "`" + `ProcessingResult` + "`" + ` when the contact
   answered, and to ` + "`" + `Processed` + "`" + ` with its result; back to ` + "`" + `Pending` + "`" + ` when nobody answered; to ` + "`" + `Error` + "`" + ` from ` + "`" + `Calling` + "`" + `
-  and ` + "`" + `ProcessingResult` + "`" + ` after a technical failure. Any other move is ` + "`" + `CONFLICT` + "`" + ` and names those that are possible.
+  and ` + "`" + `ProcessingResult` + "`" + ` after a technical failure. Any other move returns ` + "`" + `CONFLICT` + "`" + `, which lists the possible moves.
   """
   advanceCampaignItem("The report." input: AdvanceCampaignItemInput!): AdvanceCampaignItemPayload @requires(scope: write)
-  "Sets an item in any state back to ` + "`" + `Pending` + "`" + `, due at once, with all its attempts before it and no result; its events stay."
+  "Resets an item in any state to ` + "`" + `Pending` + "`" + `, due at once, with no attempts and no result. Its events stay."
   resetCampaignItem("The item." input: ResetCampaignItemInput!): ResetCampaignItemPayload @requires(scope: write)
   "Deletes an item with its events. ` + "`" + `CONFLICT` + "`" + ` while it is being called."
   deleteCampaignItem("The item." input: DeleteCampaignItemInput!): DeleteCampaignItemPayload @requires(scope: write)
   "Archives items, all of them or none. ` + "`" + `CONFLICT` + "`" + ` while one is being called or evaluated."
   archiveCampaignItems("The items." input: ArchiveCampaignItemsInput!): ArchiveCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.itemIds"])
   """
-  Hands items that are due to a dialer, those that have waited longest first: no two dialers get the same one. A
-  claim that is not renewed lapses, and its items are handed out again. Only a running campaign hands out items.
+  Hands out due items to a dialer, the longest waiting first. Two dialers never get the same item. A claim that is not
+  renewed expires, and its items are handed out again. Only a running campaign hands out items.
   """
   claimCampaignItems("How many." input: ClaimCampaignItemsInput!): ClaimCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.limit"])
   "Prolongs a claim."
@@ -3777,9 +3780,9 @@ extend type Mutation {
 
 extend type Subscription {
   """
-  Each item of a campaign as it is now, in the order of their last changes, and then each time it changes; of
-  changes that follow each other quickly the last one. A client that comes back passes the highest ` + "`" + `version` + "`" + ` that
-  it has seen, and misses nothing. Claims and deletions are not announced. Completes when the campaign is archived or gone.
+  Sends each item of a campaign as it is now, in the order of their last changes, and again each time it changes. Quick
+  changes are combined, and the last one is sent. A client that reconnects passes the highest ` + "`" + `version` + "`" + ` that it has seen
+  and misses nothing. Claims and deletions are not announced. Completes when the campaign is archived or deleted.
   """
   campaignItemUpdated(
     "The campaign."
@@ -5063,7 +5066,7 @@ type SimulationChat implements Node {
   not kept with the messages: it is the agent's prompt as it is now, or the draft.
   """
   instructions: String @cost(weight: 1000) @requires(scope: write)
-  "It tries a prompt that is not saved."
+  "Whether it tries an unsaved prompt."
   isDraft: Boolean!
   "The prompt that it tries; null for the agent's own."
   draftPrompt: String @requires(scope: prompts)
@@ -5071,9 +5074,9 @@ type SimulationChat implements Node {
   createdAt: DateTime! @openTo(scope: chat)
   "When it ended."
   endedAt: DateTime @openTo(scope: chat)
-  "What the agent's ` + "`" + `extractedValues` + "`" + ` came to, by their names: a text, or null for what the conversation does not tell. Null until they are extracted, which begins when the conversation ends, and when the agent has no such values."
+  "The agent's ` + "`" + `extractedValues` + "`" + ` by name: a text, or null if the conversation does not contain the value. Null until the values are extracted after the conversation, or if the agent defines none."
   extracted: JSONObject @requires(scope: contacts)
-  "Why they could not be extracted; null when they were."
+  "Why the extraction failed; null if it did not."
   extractionError: String
 }
 
@@ -5204,7 +5207,7 @@ input SimulationChatFilter {
 input StartSimulationChatInput {
   "The agent, of the same company."
   agentId: ID!
-  "Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent."
+  "Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. Null means absent."
   dataBag: JSONObject @bounds(maxItems: 200)
   "What to mock."
   toolMocking: ToolMockingInput
@@ -6043,7 +6046,7 @@ type Viewer {
   keyName: String!
   "What the credential may do; a scope that holds others stands for them too."
   scopes: [ApiKeyScope!]! @openTo(scope: chat)
-  "From when it is refused; null means never."
+  "When it expires; null means never."
   expiresAt: DateTime @openTo(scope: chat)
   "Whether it is an access token, not the API key itself."
   isAccessToken: Boolean! @openTo(scope: chat)

@@ -43,7 +43,7 @@ type AddCampaignItemsInput struct {
 	CampaignID string `json:"campaignId"`
 	// The contacts, 1 to 1,000.
 	Items []*CampaignItemInput `json:"items"`
-	// What is done with a number that is in the campaign already. Numbers are compared in E.164 form. An item is open until it is
+	// How to handle a number that is already in the campaign. Numbers are compared in E.164 form. An item is open until it is
 	// `Processed`, in `Error` or archived.
 	OnDuplicate OnDuplicate `json:"onDuplicate"`
 }
@@ -52,7 +52,7 @@ type AddCampaignItemsInput struct {
 type AddCampaignItemsPayload struct {
 	// The items, in the order of the input.
 	Items []*CampaignItem `json:"items"`
-	// The contacts whose numbers others have, in the order of the input.
+	// The contacts whose numbers are taken, in the order of the input.
 	Duplicates []*CampaignItemDuplicate `json:"duplicates"`
 }
 
@@ -110,24 +110,24 @@ type AddSubAgentPayload struct {
 	Agent *Agent `json:"agent"`
 }
 
-// What a dialer reports of an item.
+// A dialer's report about an item.
 type AdvanceCampaignItemInput struct {
 	// The campaign.
 	CampaignID string `json:"campaignId"`
 	// The item.
 	ItemID string `json:"itemId"`
-	// Where it goes.
+	// The new state.
 	To CampaignItemStatus `json:"to"`
-	// Whether the contact answered, for moves of an item in `Calling`; without it, the answer follows from `to`. `Calling`
+	// Whether the contact answered, for moves of an item in `Calling`. If absent, it follows from `to`. `Calling`
 	// with true reports an answer while the call goes on. `Pending` with false reports a call that nobody answered:
 	// the item is tried again after the campaign's delay, or `Processed` with the system tag when its attempts are
 	// used up.
 	Answered *bool `json:"answered,omitempty"`
-	// The outcome, for the move from `ProcessingResult` to `Processed`.
+	// The result, for the move from `ProcessingResult` to `Processed`.
 	Result *CampaignItemResultInput `json:"result,omitempty"`
-	// Why, at most 1,000 characters: shown in the event of an attempt that ends, and for the move to `Error` as the item's `error`. Of phone numbers in it the last four digits are kept.
+	// The reason, at most 1,000 characters. It is shown in the event of an attempt that ends, and becomes the item's `error` for the move to `Error`. Only the last four digits of phone numbers in it are saved.
 	Reason *string `json:"reason,omitempty"`
-	// The claim under which the item was handed out. When it is given and the item is not under it any more: `CONFLICT`.
+	// The claim under which the item was handed out. `CONFLICT` if the claim no longer holds the item.
 	ClaimID *string `json:"claimId,omitempty"`
 }
 
@@ -179,13 +179,13 @@ type AgentTestExecutionFilter struct {
 	IsDraft *bool `json:"isDraft,omitempty"`
 }
 
-// Items to archive, or to take back from there.
+// Items to archive or unarchive.
 type ArchiveCampaignItemsInput struct {
 	// The campaign.
 	CampaignID string `json:"campaignId"`
 	// The items, 1 to 1,000; duplicates are dropped.
 	ItemIds []string `json:"itemIds"`
-	// False takes them back.
+	// False unarchives the items.
 	IsArchived bool `json:"isArchived"`
 }
 
@@ -195,7 +195,7 @@ type ArchiveCampaignItemsPayload struct {
 	Items []*CampaignItem `json:"items"`
 }
 
-// Which audit events; all that is given must hold.
+// Which audit events to list. Every given condition must hold.
 type AuditEventFilter struct {
 	// Only this.
 	Action *AuditAction `json:"action,omitempty"`
@@ -243,7 +243,7 @@ type CampaignFilter struct {
 
 // The conversation of a result.
 type CampaignItemConversation struct {
-	// The id that the dialer has for it.
+	// The dialer's id of the conversation.
 	ID string `json:"id"`
 	// Its messages, in order.
 	Messages []*CampaignItemMessage `json:"messages"`
@@ -273,7 +273,7 @@ type CampaignItemCounts struct {
 	Error int32 `json:"error"`
 }
 
-// A contact whose number another one has.
+// A contact whose number is taken.
 type CampaignItemDuplicate struct {
 	// The contact's place in the list of the input, from 0.
 	Index int32 `json:"index"`
@@ -281,13 +281,13 @@ type CampaignItemDuplicate struct {
 	PhoneNumber string `json:"phoneNumber"`
 	// The place of the first contact with the number in the list; null when an open item has the number.
 	FirstIndex *int32 `json:"firstIndex,omitempty"`
-	// The open item of the campaign with the number; null when it stands in the list only.
+	// The open item of the campaign with the number; null if only the list has the number twice.
 	ItemID *string `json:"itemId,omitempty"`
 }
 
 // Which items to list. Every given condition must hold.
 type CampaignItemFilter struct {
-	// Only with numbers that begin like this, in E.164 form: `+1202`. It needs the scope `contacts`, as the number does.
+	// Only with numbers that begin with this, in E.164 form: `+1202`. Like the number itself, it needs the scope `contacts`.
 	PhoneNumberPrefix *string `json:"phoneNumberPrefix,omitempty"`
 	// Only with a result whose tag has exactly this name.
 	Tag *string `json:"tag,omitempty"`
@@ -297,7 +297,7 @@ type CampaignItemFilter struct {
 type CampaignItemInput struct {
 	// A valid number, with `+` and the country code unless the campaign has a default region. It may be left out for a Web agent only.
 	PhoneNumber string `json:"phoneNumber"`
-	// Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent. Those of mandatory fields must be there, unless the platform fills them.
+	// Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Null means absent. Mandatory fields need a value unless the platform fills them.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 }
 
@@ -325,21 +325,21 @@ type CampaignItemMessageInput struct {
 	Intent *string `json:"intent,omitempty"`
 }
 
-// The outcome of an item.
+// The result of an item.
 type CampaignItemResult struct {
-	// The tag that the conversation got.
+	// The tag of the conversation.
 	Tag *CampaignItemTag `json:"tag,omitempty"`
 	// The conversation; null when there was none.
 	Conversation *CampaignItemConversation `json:"conversation,omitempty"`
 	// A summary of the conversation.
 	Summary *string `json:"summary,omitempty"`
-	// The tag is one of the platform (no answer, for example) rather than one defined for the agent.
+	// Whether the platform defines the tag (no answer, for example) rather than the agent.
 	IsSystem bool `json:"isSystem"`
-	// Extracted value name to value.
+	// The extracted values by name.
 	Metadata JSONObject `json:"metadata"`
 }
 
-// The outcome of an item.
+// The result of an item.
 type CampaignItemResultInput struct {
 	// The tag.
 	Tag *CampaignItemTagInput `json:"tag,omitempty"`
@@ -353,21 +353,21 @@ type CampaignItemResultInput struct {
 
 // The tag of a result.
 type CampaignItemTag struct {
-	// The id: equal for tags of one name.
+	// The id. Tags with the same name have the same id.
 	ID string `json:"id"`
 	// The name of a classification tag.
 	Name string `json:"name"`
-	// A color to show it in, `#RRGGBB`.
+	// The color for display, `#RRGGBB`.
 	Color string `json:"color"`
 }
 
 // The tag of a result.
 type CampaignItemTagInput struct {
-	// 1 to 64 characters; by default one that follows from the name.
+	// 1 to 64 characters. By default derived from the name.
 	ID *string `json:"id,omitempty"`
 	// 1 to 100 characters: the name of a classification tag.
 	Name string `json:"name"`
-	// `#RRGGBB`; by default one that follows from the name.
+	// `#RRGGBB`. By default derived from the name.
 	Color *string `json:"color,omitempty"`
 }
 
@@ -407,7 +407,7 @@ type ClaimCampaignItemsInput struct {
 type ClaimCampaignItemsPayload struct {
 	// The claim; null when nothing was due.
 	ClaimID *string `json:"claimId,omitempty"`
-	// The items. They stay `Pending` until their calls begin, and nobody else is given them while the claim holds.
+	// The items. They stay `Pending` until their calls start. No other dialer gets them while the claim holds.
 	Items []*CampaignItem `json:"items"`
 }
 
@@ -559,11 +559,11 @@ type CreateAgentTestInput struct {
 	Classification *CreateClassificationTestInput `json:"classification,omitempty"`
 }
 
-// A new schedule. Give exactly one of: tests, a folder for all its tests, or an agent for all its tests. The fields are those of `startAgentTestExecution`, except the prompt to try.
+// A new schedule. It runs exactly one of a list of tests, all tests of a folder, or all tests of an agent. The options are those of `startAgentTestExecution`, except a prompt to try.
 type CreateAgentTestScheduleInput struct {
 	// 1 to 100 characters.
 	Name string `json:"name"`
-	// Tests, 1 to 4,000; duplicates are dropped. Those that are deleted are left out later.
+	// Tests, 1 to 4,000; duplicates are dropped. Tests that are deleted later are left out.
 	TestIds []string `json:"testIds,omitempty"`
 	// All tests of this folder.
 	FolderID *string `json:"folderId,omitempty"`
@@ -579,14 +579,14 @@ type CreateAgentTestScheduleInput struct {
 	VirtualTime bool `json:"virtualTime"`
 	// How often the judge is asked about each criterion that the program does not decide: 1, 3 or 5.
 	Votes int32 `json:"votes"`
-	// When, as cron has it, in five fields: minute, hour, day of the month, month, day of the week. `0 3 * * 1-5` is three o'clock on
-	// workdays. At least five minutes apart. Without it, `afterPromptChange` must be true.
+	// A cron expression with five fields: minute, hour, day of the month, month, day of the week. `0 3 * * 1-5` is three
+	// o'clock on workdays. Times must be at least five minutes apart. Without it, `afterPromptChange` must be true.
 	Cron *string `json:"cron,omitempty"`
 	// The time zone of `cron`, by its name in the IANA database.
 	TimeZone string `json:"timeZone"`
-	// A minute after the last change of the agent's prompt. All tests must be of one agent, else `UNPROCESSABLE`.
+	// Whether the tests run one minute after the last change of the agent's prompt. `UNPROCESSABLE` unless all tests belong to one agent.
 	AfterPromptChange bool `json:"afterPromptChange"`
-	// Whether it starts anything.
+	// Whether the schedule starts executions.
 	IsEnabled bool `json:"isEnabled"`
 	// A finished execution to compare with.
 	BaselineID *string `json:"baselineId,omitempty"`
@@ -614,9 +614,9 @@ type CreateAgentTestsPayload struct {
 type CreateAPIKeyInput struct {
 	// What the key is for, 1 to 100 characters.
 	Name string `json:"name"`
-	// What it may do; at least one. `chat` stands alone.
+	// The scopes of the key, at least one. `chat` cannot be combined with others.
 	Scopes []APIKeyScope `json:"scopes"`
-	// From when it is refused; absent means never. Must lie in the future.
+	// When it expires; absent means never. Must be in the future.
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 }
 
@@ -628,7 +628,7 @@ type CreateAPIKeyPayload struct {
 	Secret string `json:"secret"`
 }
 
-// A new campaign. It begins as a draft.
+// A new campaign. It starts as a draft.
 type CreateCampaignInput struct {
 	// The agent that talks.
 	AgentID string `json:"agentId"`
@@ -1310,11 +1310,11 @@ type RenewCampaignClaimInput struct {
 
 // What the claim holds.
 type RenewCampaignClaimPayload struct {
-	// The items under the claim that still wait for their calls; none when all have been called or were given to others.
+	// The items under the claim that are still waiting for their calls; empty if all were called or handed out again.
 	Items []*CampaignItem `json:"items"`
 }
 
-// The item to set back.
+// The item to reset.
 type ResetCampaignItemInput struct {
 	// The campaign.
 	CampaignID string `json:"campaignId"`
@@ -1400,7 +1400,7 @@ type RotateWebhookSecretPayload struct {
 
 // Why a run, or a part of it, could not be judged.
 type RunError struct {
-	// Whose part was not done.
+	// Which participant failed.
 	Cause RunErrorCause `json:"cause"`
 	// What happened.
 	Message string `json:"message"`
@@ -1474,7 +1474,7 @@ type StartAgentTestExecutionPayload struct {
 type StartSimulationChatInput struct {
 	// The agent, of the same company.
 	AgentID string `json:"agentId"`
-	// Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. What is null is as good as absent.
+	// Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. Null means absent.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 	// What to mock.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
@@ -1721,21 +1721,21 @@ type UpdateAgentTestScheduleInput struct {
 	Repeats *int32 `json:"repeats,omitempty"`
 	// When to repeat a test less often.
 	StopRepeating *StopRepeating `json:"stopRepeating,omitempty"`
-	// Repeats each test as often as `repeats` says again; not together with `stopRepeating`.
+	// Removes the early stop, so each test runs `repeats` times. Cannot be combined with `stopRepeating`.
 	RemoveStopRepeating bool `json:"removeStopRepeating"`
 	// 1 to 50.
 	Concurrency *int32 `json:"concurrency,omitempty"`
-	// Whether simulated delays are not waited for.
+	// Whether simulated delays of mocks are recorded without waiting for them.
 	VirtualTime *bool `json:"virtualTime,omitempty"`
 	// 1, 3 or 5.
 	Votes *int32 `json:"votes,omitempty"`
-	// When; an empty text for never.
+	// The cron expression; an empty text removes it.
 	Cron *string `json:"cron,omitempty"`
 	// The time zone of `cron`.
 	TimeZone *string `json:"timeZone,omitempty"`
-	// Whether they are run after changes of the prompt.
+	// Whether the tests run after changes of the prompt.
 	AfterPromptChange *bool `json:"afterPromptChange,omitempty"`
-	// Whether it starts anything. To enable it again forgets why it was disabled; what it runs must exist.
+	// Whether the schedule starts executions. Enabling it again clears `disabledReason`; its tests, folder or agent must exist.
 	IsEnabled *bool `json:"isEnabled,omitempty"`
 	// A finished execution to compare with; an empty id for none.
 	BaselineID *string `json:"baselineId,omitempty"`
@@ -1753,9 +1753,9 @@ type UpdateCampaignInput struct {
 	CampaignID string `json:"campaignId"`
 	// The new name.
 	Name *string `json:"name,omitempty"`
-	// The new state. `CONFLICT` when it does not lead there, and for `Archived` while items are being called or evaluated; `UNPROCESSABLE` for `Running` when the agent is an inbound one.
+	// The new state. `CONFLICT` if the current state does not lead there, or for `Archived` while items are being called or evaluated. `UNPROCESSABLE` for `Running` if the agent is inbound.
 	Status *CampaignStatus `json:"status,omitempty"`
-	// The new number of attempts. Attempts in progress are not interrupted. A `Pending` item that has reached the number is not called again until it is reset or the number is raised.
+	// The new number of attempts; attempts in progress are not interrupted. A `Pending` item that has used all its attempts stays `Pending` and is not called until it is reset or the number is raised.
 	MaxAttempts *int32 `json:"maxAttempts,omitempty"`
 	// The new delay, for attempts that end from now on.
 	RetryDelayMinutes *int32 `json:"retryDelayMinutes,omitempty"`
@@ -2415,24 +2415,24 @@ func (e AgentTestRetry) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Where a run stands. The last five are final.
+// The state of a run. The last five are final.
 type AgentTestRunStatus string
 
 const (
-	// It waits.
+	// It is waiting.
 	AgentTestRunStatusQueued AgentTestRunStatus = "Queued"
-	// It is under way.
+	// It is in progress.
 	AgentTestRunStatusRunning AgentTestRunStatus = "Running"
-	// Every required check and criterion holds, and the others weigh enough; or the tag is the expected one.
+	// Every required check and criterion holds, and the score is high enough; or the tag is the expected one.
 	AgentTestRunStatusPassed AgentTestRunStatus = "Passed"
-	// A required check or criterion is false, or the others that hold cannot weigh enough; or the tag is another one. A criterion may
-	// have no verdict, for the reason in `error`.
+	// A required check or criterion does not hold, or the score cannot be high enough; or the tag is not the expected one. A
+	// criterion may have no verdict; then `error` has the reason.
 	AgentTestRunStatusFailed AgentTestRunStatus = "Failed"
-	// Something could not do its part, so there is no verdict.
+	// Something failed, so there is no verdict.
 	AgentTestRunStatusError AgentTestRunStatus = "Error"
 	// It was cancelled.
 	AgentTestRunStatusCancelled AgentTestRunStatus = "Cancelled"
-	// It was not needed: the runs of the test before it had decided, as `AgentTestExecution.stopRepeating` says.
+	// It was not needed: earlier runs of the test had decided, by `AgentTestExecution.stopRepeating`.
 	AgentTestRunStatusSkipped AgentTestRunStatus = "Skipped"
 )
 
@@ -2557,23 +2557,24 @@ func (e AgentTestVerdict) MarshalJSON() ([]byte, error) {
 type APIKeyScope string
 
 const (
-	// Read everything of the company, except its keys: holds `browse`, `prompts`, `contacts` and `consumption`.
+	// Read everything of the company except its keys. Includes `browse`, `prompts`, `contacts` and `consumption`.
 	APIKeyScopeRead APIKeyScope = "read"
-	// Read what no other scope is needed for: agents, tools, tests, documents, what state something is in.
+	// Read everything that needs no other scope: agents, tools, tests, documents, states.
 	APIKeyScopeBrowse APIKeyScope = "browse"
-	// Read prompts, of agents and of knowledge base chats. Holds `browse`.
+	// Read the prompts of agents and knowledge base chats. Includes `browse`.
 	APIKeyScopePrompts APIKeyScope = "prompts"
-	// Read what contacts are and say: numbers and data of campaign items, conversations and what was extracted from them,
-	// messages, data and calls of chats, of tests that may be made of chats, and of their runs. Holds `browse`.
+	// Read data about contacts: numbers and data of campaign items; conversations and the values extracted from them;
+	// messages, data and calls of chats, tests and runs. Includes `browse`.
 	APIKeyScopeContacts APIKeyScope = "contacts"
-	// Read consumption and the plan. Holds `browse`.
+	// Read consumption and the plan. Includes `browse`.
 	APIKeyScopeConsumption APIKeyScope = "consumption"
-	// Change agents, tools, chats and datasets. Holds `read`.
+	// Change agents, tools, chats and datasets. Includes `read`.
 	APIKeyScopeWrite APIKeyScope = "write"
-	// Hold simulated chats. Holds `read`.
+	// Run simulated chats and tests. Includes `read`.
 	APIKeyScopeSimulate APIKeyScope = "simulate"
-	// Start simulated chats, send messages in them, and read and follow those that the credential itself has started, for
-	// pages in browsers. Nothing else can be selected but what the schema marks `@openTo(scope: chat)`. It stands alone.
+	// For pages in browsers: start simulated chats, send messages, and read and follow the chats that the credential itself
+	// started. It can select only the fields that the schema marks `@openTo(scope: chat)`. It cannot be combined with other
+	// scopes.
 	APIKeyScopeChat APIKeyScope = "chat"
 	// Everything, keys included.
 	APIKeyScopeAdmin APIKeyScope = "admin"
@@ -2634,7 +2635,7 @@ func (e APIKeyScope) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What somebody did that a company may have to account for.
+// An action that the audit log records.
 type AuditAction string
 
 const (
@@ -2897,9 +2898,9 @@ func (e CallTransferFailure) MarshalJSON() ([]byte, error) {
 type CampaignItemEventType string
 
 const (
-	// An attempt began.
+	// An attempt started.
 	CampaignItemEventTypeLaunchCall CampaignItemEventType = "LaunchCall"
-	// It was set back to the beginning.
+	// It was reset.
 	CampaignItemEventTypeResetCall CampaignItemEventType = "ResetCall"
 	// An attempt ended.
 	CampaignItemEventTypeEndCall CampaignItemEventType = "EndCall"
@@ -2957,15 +2958,15 @@ func (e CampaignItemEventType) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Where an item stands.
+// The state of an item.
 type CampaignItemStatus string
 
 const (
-	// It waits for its next attempt.
+	// It is waiting for its next attempt.
 	CampaignItemStatusPending CampaignItemStatus = "Pending"
 	// The contact is being called or written to.
 	CampaignItemStatusCalling CampaignItemStatus = "Calling"
-	// It is finished, and has its result.
+	// It is finished and has a result.
 	CampaignItemStatusProcessed CampaignItemStatus = "Processed"
 	// The conversation is over and is being evaluated.
 	CampaignItemStatusProcessingResult CampaignItemStatus = "ProcessingResult"
@@ -3024,7 +3025,7 @@ func (e CampaignItemStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Where a campaign stands. `Draft` leads to `Running`; `Running` to `Paused` and `Completed`; both lead back to `Running`. Each of them leads to `Archived`, which is final.
+// The state of a campaign. `Draft` leads to `Running`; `Running` leads to `Paused` and `Completed`, and both lead back to `Running`. Each of them leads to `Archived`, which is final.
 type CampaignStatus string
 
 const (
@@ -3032,11 +3033,11 @@ const (
 	CampaignStatusDraft CampaignStatus = "Draft"
 	// Its items are handed to dialers.
 	CampaignStatusRunning CampaignStatus = "Running"
-	// No item is handed out; calls under way go on.
+	// No item is handed out; calls in progress continue.
 	CampaignStatusPaused CampaignStatus = "Paused"
 	// Somebody declared it finished; no item is handed out.
 	CampaignStatusCompleted CampaignStatus = "Completed"
-	// The campaign is kept and can no longer change.
+	// It is read-only: nothing in it changes.
 	CampaignStatusArchived CampaignStatus = "Archived"
 )
 
@@ -3524,15 +3525,15 @@ func (e DocumentStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Where a quote of a run stands.
+// The source of a quote.
 type EvidenceKind string
 
 const (
-	// In the text of a message: somebody said it.
+	// The text of a message.
 	EvidenceKindSaid EvidenceKind = "Said"
-	// In a call: its name or its arguments.
+	// The name or the arguments of a call.
 	EvidenceKindCalled EvidenceKind = "Called"
-	// In what came back from a call: its result, its error, or what a search found. Nobody said it for that.
+	// The answer to a call: its result, its error, or what a search found. It does not show that anybody said the quote.
 	EvidenceKindResult EvidenceKind = "Result"
 )
 
@@ -3954,15 +3955,15 @@ func (e NameStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What is done with a contact whose number another one has: an open item of the campaign, or a contact before it in the list.
+// How to handle a contact whose number is taken by an open item of the campaign or by an earlier contact in the list.
 type OnDuplicate string
 
 const (
-	// It is left out and reported in `duplicates`. The others are added.
+	// The contact is left out and reported in `duplicates`. The others are added.
 	OnDuplicateSkip OnDuplicate = "SKIP"
 	// Nothing is added, and the error names each such contact.
 	OnDuplicateRefuse OnDuplicate = "REFUSE"
-	// It is added and reported in `duplicates`. Its number is called twice.
+	// The contact is added and reported in `duplicates`. Its number is called twice.
 	OnDuplicateKeep OnDuplicate = "KEEP"
 )
 
@@ -4073,17 +4074,17 @@ func (e RejudgedCriteria) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Whose part was not done.
+// Which participant failed.
 type RunErrorCause string
 
 const (
-	// The agent: its language model, which classifies too, or what it is made of, such as a sub-agent that was deleted.
+	// The agent: its language model, which also classifies, or its configuration, such as a deleted sub-agent.
 	RunErrorCauseAgent RunErrorCause = "Agent"
 	// The simulated contact.
 	RunErrorCauseSimulator RunErrorCause = "Simulator"
 	// The judge.
 	RunErrorCauseJudge RunErrorCause = "Judge"
-	// The gateway or what it runs on.
+	// The gateway or its infrastructure.
 	RunErrorCauseInfrastructure RunErrorCause = "Infrastructure"
 )
 

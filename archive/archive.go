@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Format and Version say what an archive is. The version grows when readers of before would misread it.
+// Format and Version say what an archive is. The version grows when older readers would misread it.
 const (
 	Format  = "agentgraph-company"
 	Version = 1

@@ -15,11 +15,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// partSize is how many bytes of rows an entry has at least, but for the last one of a table: a tar says before each
+// partSize is the least number of bytes of rows in an entry, except the last entry of a table. A tar says before each
 // entry how long it is, so an entry is made in memory.
 const partSize = 1 << 20
 
-// ExportOptions say what is exported and what is told.
+// ExportOptions say what to export and where to report.
 type ExportOptions struct {
 	// Secrets keeps the headers of tools, as they are kept: only a server with the same secret key can use them.
 	Secrets bool
@@ -29,7 +29,7 @@ type ExportOptions struct {
 	Progress func(done, all int64)
 }
 
-// Export writes the company as it is at one moment. Others go on writing meanwhile.
+// Export writes one snapshot of the company. Others may continue writing.
 func Export(ctx context.Context, store *db.Store, companyID string, to io.Writer, o ExportOptions) (*Manifest, error) {
 	var manifest *Manifest
 	return manifest, store.Snapshot(ctx, companyID, func(ctx context.Context, snapshot *db.Snapshot) error {

@@ -19,13 +19,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A batch of rows is inserted at once. It has at most so many rows, and not many more bytes.
+// These bound a batch of rows, which one statement inserts. It may exceed the bytes by one row.
 const (
 	batchRows  = 500
 	batchBytes = 2 << 20
 )
 
-// ImportOptions say how an archive is imported and what is told.
+// ImportOptions say how to import an archive and where to report.
 type ImportOptions struct {
 	// IsRehearsal checks everything and keeps nothing.
 	IsRehearsal bool

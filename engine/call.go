@@ -38,7 +38,7 @@ type call struct {
 	wrong error
 
 	record model.ToolCall
-	// answer is what the model is told about the call.
+	// answer is the result of the call that the model sees.
 	answer   string
 	failed   bool
 	isReal   bool
@@ -48,7 +48,7 @@ type call struct {
 	delay time.Duration
 }
 
-// toldOf is how the model is told of a failure.
+// toldOf is the model's view of a failure.
 func toldOf(failure string) string { return "The call failed: " + failure + "." }
 
 type callError string
@@ -57,7 +57,7 @@ func (r callError) Error() string { return string(r) }
 
 const denied callError = "side effects are denied in this simulation, so nothing was done"
 
-// messageForModel returns what the model is told of an error. Texts not meant for others are left out.
+// messageForModel returns the model's view of an error. It leaves out internal texts.
 func messageForModel(err error) string {
 	var refused callError
 	var known *model.Error

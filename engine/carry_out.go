@@ -217,8 +217,8 @@ func (c *conversation) beginReal(ctx context.Context, call *call) error {
 	return nil
 }
 
-// end ends the conversation if a call asks for it. If another call of the same answer failed, the agent is told so
-// first.
+// end ends the conversation if a call asks for it. If another call of the same answer failed, the agent sees
+// that first.
 func (c *conversation) end(calls []*call) {
 	failed := slices.ContainsFunc(calls, func(call *call) bool { return call.failed })
 	if reason := c.transfer.done(); reason != nil {

@@ -66,7 +66,7 @@ func (s *chatTurn) fail(ctx context.Context, err error) {
 	reason := messageForModel(err)
 	switch {
 	case errors.Is(err, context.Canceled):
-		reason = "whoever sent the message did not wait for the answer"
+		reason = "the client disconnected before the agent answered"
 	case errors.Is(err, context.DeadlineExceeded):
 		reason = "the answer took too long"
 	}

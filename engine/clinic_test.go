@@ -54,7 +54,7 @@ func do(namesAndArguments ...string) (llm.Answer, error) {
 	return answer, nil
 }
 
-// results returns what the model is told after the contact's last message.
+// results returns the results that the model sees after the contact's last message.
 func results(req llm.Request) []string {
 	var results []string
 	for _, m := range req.Messages {

@@ -40,7 +40,7 @@ type limits struct {
 	reply time.Duration
 }
 
-// effects are everything that a turn does outside of itself. The model is told of a failure only if it is a
+// effects are everything that a turn does outside of itself. The model sees a failure only if it is a
 // *model.Error or an *endpoint.Error.
 type effects struct {
 	now func() time.Time

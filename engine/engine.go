@@ -28,7 +28,7 @@ type Options struct {
 	// Tested speaks for the agents in tests. Nil means the model of their chats.
 	Tested llm.Model
 	// Rephraser turns the contact's message and earlier ones into a self-contained question. If it is nil, fails, or
-	// takes longer than 5 seconds, the knowledge base is asked the message as it is.
+	// takes longer than 5 seconds, the knowledge base is searched for the original message.
 	Rephraser llm.Model
 	// ReplyTimeout bounds one answer of the language model. Zero means a minute.
 	ReplyTimeout time.Duration

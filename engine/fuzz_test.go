@@ -75,7 +75,7 @@ func FuzzArguments(f *testing.F) {
 		if !strings.Contains(written, `\u0000`) {
 			require.Equal(t, want, digits(string(text)))
 		}
-		// Clients read what is left as 64-bit floating point.
+		// Clients read the remaining numbers as 64-bit floating point.
 		require.NoError(t, json.Unmarshal(text, new(any)))
 		var compact bytes.Buffer
 		require.NoError(t, json.Compact(&compact, text))

@@ -6,7 +6,7 @@ import (
 )
 
 // history returns the messages of a chat, with the calls that its agent made before each answer. Which calls were
-// concurrent is not recorded, so each is told with its result, in the order in which they began.
+// concurrent is not recorded, so each appears with its result, in the order in which they began.
 func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) []llm.Message {
 	made := map[int32][]*model.ToolCall{}
 	for _, call := range calls {
@@ -33,7 +33,7 @@ func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) [
 	return told
 }
 
-// remembered reports whether the model is told of a call again: one of the chat's own agent in a turn that was kept, or
+// remembered reports whether the model sees a call again: one of the chat's own agent in a turn that was kept, or
 // one that had, or may have had, a real effect. The latter must not be repeated just because it had no answer. A call
 // whose target does not exist is left out, because a provider may refuse its name.
 func remembered(call *model.ToolCall) bool {
@@ -48,7 +48,7 @@ func resultOf(call *model.ToolCall) string {
 	case call.Error == nil:
 		return *call.Result
 	case call.MayHaveHappened():
-		return "The call was begun, and it is not known whether it succeeded. Do not repeat it unless that does no harm."
+		return "The call was started, and it is not known whether it succeeded. Do not repeat it unless that does no harm."
 	}
 	return toldOf(*call.Error)
 }

@@ -62,7 +62,7 @@ func TestHistory(t *testing.T) {
 		{Role: llm.RoleAssistant, Text: "Looked"},
 		{Role: llm.RoleUser, Text: "Well?"},
 		call("9", "book", `{}`), result("9", "booked"),
-		call("10", "ask", `{}`), result("10", "The call was begun, and it is not known whether it succeeded. Do not repeat "+
+		call("10", "ask", `{}`), result("10", "The call was started, and it is not known whether it succeeded. Do not repeat "+
 			"it unless that does no harm."),
 	}, got), "what is not mocked is remembered even when its turn failed")
 	requireAnswered(t, llm.Request{Messages: got})

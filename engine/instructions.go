@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Instructions are what a model is given as instructions, but for what a knowledge base chat adds. Text is nil if it
-// is given none. Err says why they cannot be made.
+// Instructions are a model's instructions without the chunks of a knowledge base chat. Text is nil if there are
+// none. Err says why they cannot be made.
 type Instructions struct {
 	Text *string
 	Err  error

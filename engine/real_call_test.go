@@ -184,7 +184,7 @@ func TestProcessThatDiesDuringATransfer(t *testing.T) {
 
 	after, messages, err := send(t.Context(), e, c.tenant, chat.ID, "A human, please")
 	require.NoError(t, err)
-	require.Equal(t, "The call was begun, and it is not known whether it succeeded. Do not repeat it unless that does "+
+	require.Equal(t, "The call was started, and it is not known whether it succeeded. Do not repeat it unless that does "+
 		"no harm. | "+
 		"The call failed: an earlier transfer may have happened, so it is not repeated.", messages[1].Text)
 	require.Equal(t, model.SimulationChatStatusOpen, after.Status())
@@ -292,6 +292,6 @@ func TestTurnThatFailsIsAnnouncedAndLogged(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.IsType(t, model.TurnStarted{}, next(events))
 	left := next(events).(model.TurnFailed)
-	require.Equal(t, "whoever sent the message did not wait for the answer", left.Reason)
+	require.Equal(t, "the client disconnected before the agent answered", left.Reason)
 	require.NotEqual(t, failed.TurnID, left.TurnID)
 }

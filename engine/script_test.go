@@ -114,7 +114,7 @@ type scene struct {
 	// effected are the real calls in order of time, and waited the waits.
 	effected []string
 	waited   []time.Duration
-	// begun are the names of the real calls that began.
+	// These are the names of the real calls that began.
 	begun []string
 }
 
@@ -273,7 +273,7 @@ func requireAnswered(t *testing.T, req llm.Request) {
 	}
 }
 
-// told returns the results of calls that the agent Main was told before its answer of that number.
+// told returns the results of calls that the agent Main saw before its answer of that number.
 func (s *scene) told(number int) []string {
 	var told []string
 	for _, m := range s.script.asked["Main"][number].Messages {

@@ -192,7 +192,7 @@ func TestTransferBySubAgent(t *testing.T) {
 	require.Len(t, got.causes, 1)
 }
 
-// The contact is told what really happened, even if the sender of the message is gone.
+// The contact hears what really happened, even if the sender of the message is gone.
 func TestTransferOfAContactWhoseClientLeft(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

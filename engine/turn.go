@@ -205,7 +205,7 @@ func (t *turn) fault(format string, args ...any) error {
 	return model.Errorf(model.UpstreamFailed, "the language model "+format, args...)
 }
 
-// upstream returns what clients are told of the model's failure. It wraps the cause for the log.
+// upstream returns the model's failure as clients see it. It wraps the cause for the log.
 func (t *turn) upstream(ctx, limited context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -219,7 +219,7 @@ func (t *turn) upstream(ctx, limited context.Context, err error) error {
 	return errors.Join(t.fault("failed"), err)
 }
 
-// upstreamError is what a client is told of the model's failure. It wraps the failure, which has the same text.
+// upstreamError is the model's failure as clients see it. It wraps the failure, which has the same text.
 type upstreamError struct{ told, failure error }
 
 func (e upstreamError) Error() string   { return e.told.Error() }

@@ -55,7 +55,7 @@ func TestReplicasThatAreKilledLoseNoRun(t *testing.T) {
 	t.Logf("workers were lost %d times with one of %d runs", lost(), runs)
 }
 
-// A replica that is told to stop gives its runs back. That does not count as a loss, however often it happens.
+// A replica that stops gives its runs back. That does not count as a loss, however often it happens.
 func TestReplicasThatEndGiveTheirRunsBack(t *testing.T) {
 	t.Parallel()
 	const runs = 20

@@ -100,7 +100,7 @@ func TestImporterForTheKillTest(t *testing.T) {
 		streams{in: os.Stdin, out: os.Stdout, log: os.Stderr}))
 }
 
-// An import that is killed leaves nothing that anybody could see or use, and is begun again.
+// A killed import leaves nothing that anybody could see or use, and starts again.
 func TestAKilledImportIsBegunAgain(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.URL(t), dbtest.URL(t)

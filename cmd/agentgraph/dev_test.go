@@ -114,7 +114,7 @@ func TestDevKeepsItsDataAndItsKey(t *testing.T) {
 	require.Equal(t, "kept", kept.Tools.Nodes[0].TechnicalName)
 	require.Zero(t, stop())
 
-	// A lost key file is made anew, for the same company.
+	// A lost key file is written again, for the same company.
 	require.NoError(t, os.Remove(filepath.Join(dir, "demo-key")))
 	third, stop := startDev(t, "--data-directory", dir)
 	defer stop()

@@ -87,7 +87,7 @@ func run(ctx context.Context, args []string, std streams) int {
 // exitCode logs the error, if there is one, and returns the exit code for it.
 func exitCode(ctx context.Context, err error, log io.Writer) int {
 	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		// Nil, or the program was told to stop, and did.
+		// Nil, or the program was interrupted and stopped.
 		return client.ExitDone
 	}
 	code := client.ExitFailed

@@ -41,7 +41,7 @@ func blocksOf(t *testing.T, path string) []block {
 	return blocks
 }
 
-// typing is a shell into which somebody types what a document says, with the ids that they are told.
+// typing is a shell that runs the blocks of a document, with the ids of earlier responses.
 type typing struct {
 	dir    string
 	stdin  io.Writer

@@ -15,8 +15,8 @@ const MaxRendered = 1 << 20
 // Placeholder never matches the braces of JSON, whose names are in quotation marks.
 var Placeholder = lazyregexp.New(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 
-// Render fills the placeholders of a text, but not those within values. A placeholder without a value stays as it is,
-// and its name is returned, each name once, in order. The error is UNPROCESSABLE if the result is too long.
+// Render fills the placeholders of a text, but not those within values. A placeholder without a value is left
+// unchanged, and its name is returned, each name once, in order. The error is UNPROCESSABLE if the result is too long.
 func Render(text string, values Values) (string, []string, error) {
 	filled, unknown := Fill(text, values.Text)
 	if len(filled) > MaxRendered {

@@ -144,7 +144,7 @@ func TestAHostMayBeAllowedByName(t *testing.T) {
 	}
 }
 
-// Whoever saves an address is told at once what no name server changes.
+// Saving an address fails at once if no name server could make it valid.
 func TestRefusesWhatNoNameLeadsTo(t *testing.T) {
 	t.Parallel()
 	caller, err := New(Options{Allow: []string{"10.1.0.0/16", "crm.internal"}})

@@ -16,7 +16,7 @@ import (
 // maxDiscarded is how much of an answer is read only so that its connection can be used again.
 const maxDiscarded = 64 << 10
 
-// Message is what a webhook is told, as Standard Webhooks has it.
+// Message is a message to a webhook, as Standard Webhooks has it.
 type Message struct {
 	ID   string
 	Body []byte

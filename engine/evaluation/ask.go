@@ -48,8 +48,8 @@ func (u unusable) Error() string { return string(u) }
 
 func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
 
-// askFor asks a model for an answer that read accepts. If read rejects it, the model is told why and gets a second
-// chance. The error is a *rules.Fault, or ctx's once it has ended.
+// askFor asks a model for an answer that read accepts. If read rejects it, the model sees the reason and gets a
+// second chance. The error is a *rules.Fault, or ctx's once it has ended.
 func askFor[T any](ctx context.Context, p part, req llm.Request, read func(llm.Answer) (T, error)) (T, error) {
 	var none T
 	for again := false; ; again = true {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// checksTimeout bounds the work on the checks of a run, but for what a language model is asked.
+// checksTimeout bounds the work on the checks of a run, without the calls of language models.
 const checksTimeout = 5 * time.Second
 
 // decideChecks decides checks, in their order. If some cannot be decided, the error is the *rules.Fault of the first,

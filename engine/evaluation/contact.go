@@ -44,7 +44,7 @@ type contactMessage struct {
 }
 
 // contactSays returns what the simulated contact of a test does next. The contact sees the messages, but not the
-// agent's calls, and is told the variables, which fill the placeholders of its scenario and of what it knows. The
+// agent's calls, and knows the variables, which fill the placeholders of its scenario and of what it knows. The
 // error is a *rules.Fault, or ctx's once it has ended.
 func contactSays(ctx context.Context, p part, test *model.AgentTestRow, messages []model.TestMessage,
 	variables content.Values) (contactMessage, error) {
@@ -59,7 +59,7 @@ func contactSays(ctx context.Context, p part, test *model.AgentTestRow, messages
 	})
 }
 
-// partOf is what the contact of a test is told of the person that it plays, with the placeholders filled.
+// partOf is the description of the person that the contact of a test plays, with the placeholders filled.
 func partOf(test *model.AgentTestRow, variables content.Values) string {
 	return likeness(test.Persona, variables) + scenarioMark + variables.Filled(test.Scenario)
 }

@@ -54,7 +54,7 @@ func TestContactAnswers(t *testing.T) {
 	for name, test := range map[string]struct {
 		lines []line
 		want  contactMessage
-		// wrong is what the model is told about its first answer.
+		// wrong is the fault of its first answer that the model sees.
 		wrong string
 		// fault is why there is no answer.
 		fault string

@@ -179,7 +179,7 @@ func chatAsRun(messages, calls []model.Row) *model.AgentTestRun {
 	return held
 }
 
-// failureOf is what clients are told of a failure; nil for none.
+// failureOf is the text of a failure for clients; nil for none.
 func failureOf(err error) *string {
 	var fault *rules.Fault
 	switch {

@@ -10,7 +10,7 @@ import (
 )
 
 // InstructionsOfRuns returns what the models were given in each run, by its id: the agent's in a simulation, the
-// classifier's in a classification. They are made of what the run keeps, in one statement. Runs that have not begun
+// classifier's in a classification. They are made of what the run keeps, in one statement. Runs that have not started
 // have none, and neither have those in which the agent lacked the value of a mandatory field.
 func (v *Evaluator) InstructionsOfRuns(ctx context.Context, t *db.Tenant,
 	ids []string) (map[string]engine.Instructions, error) {

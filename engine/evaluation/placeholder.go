@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxTold and maxToldValue bound what contact and judge are told of the variables, in bytes.
+	// maxTold and maxToldValue bound the variables in the instructions of contact and judge, in bytes.
 	maxTold      = 10_000
 	maxToldValue = 500
 )
@@ -74,7 +74,7 @@ func unfilledIn(b content.Values, test *model.AgentTestRow) []string {
 	return warnings
 }
 
-// toldOfValues returns what contact and judge are told of the values: as much of them as fits, in the order of their
+// toldOfValues returns the values for the instructions of contact and judge: as many as fit, in the order of their
 // names.
 func toldOfValues(b content.Values) map[string]string {
 	told, size := map[string]string{}, 0

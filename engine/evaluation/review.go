@@ -79,7 +79,7 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int,
 func (m transcriptMessage) isOfContact() bool { return m.Speaker == rules.Contact && !m.IsGiven }
 
 // readReview returns what went wrong with a simulation, in words that follow "it"; empty for nothing. Who says that
-// something did must quote the contact, but for an early end, which everybody sees.
+// something did must quote the contact, except for an early end, which everybody sees.
 func readReview(text string, t transcript, mayLeave bool) (string, error) {
 	var said struct {
 		Evidence  *[]givenEvidence `json:"evidence"`

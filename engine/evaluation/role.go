@@ -12,7 +12,7 @@ import (
 )
 
 // The rules below know what no person in the contact's place writes, in English, French, German, Spanish, Italian and
-// Portuguese. They only say what is certain: whoever they refuse is asked again, and ends the run the second time.
+// Portuguese. They refuse only what is certain: a refused contact is asked again, and a second refusal ends the run.
 // All but speakerLabel and direction are about folded texts.
 var (
 	// speakerLabel begins a line of a script with several speakers.
@@ -131,7 +131,7 @@ func offRole(text, scenario string, messages []model.TestMessage) error {
 }
 
 // recites reports whether a message has many words of the scenario in a row, with somebody addressed among them.
-// Facts are told in the scenario's words by everybody.
+// Every contact may state facts in the scenario's words.
 func recites(said, scenario string) bool {
 	words := strings.Fields(said)
 	if len(words) < recital {
@@ -158,7 +158,7 @@ func isEcho(said string, messages []model.TestMessage) bool {
 }
 
 // isLoop reports whether the contact's last two messages were the same, and the agent's answers to them were not:
-// whoever is asked the same again answers the same.
+// the same question gets the same answer.
 func isLoop(said string, messages []model.TestMessage) bool {
 	n := len(messages)
 	if n < 4 || len(strings.Fields(said)) < loop {
@@ -168,7 +168,7 @@ func isLoop(said string, messages []model.TestMessage) bool {
 	return isAgain(n-2) && isAgain(n-4) && !isSame(messages[n-1].Text, messages[n-3].Text)
 }
 
-// isSame reports whether two texts are the same but for how they are written.
+// isSame reports whether two texts are the same except for their spelling.
 func isSame(one, other string) bool {
 	return read.NewQuote(one, false).Text == read.NewQuote(other, false).Text
 }

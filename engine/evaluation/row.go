@@ -10,8 +10,8 @@ import (
 )
 
 // fillRow puts the row of a run, if it has one, into the test of its snapshot: its values go before the variables,
-// and fill the placeholders of messages, tags and mocks, which nothing fills in other tests. What is filled later
-// stays as it is.
+// and fill the placeholders of messages, tags and mocks, which nothing fills in other tests. Other placeholders
+// are filled later.
 func fillRow(run *model.AgentTestRun) error {
 	if run.RowValues == nil {
 		return nil

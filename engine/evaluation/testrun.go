@@ -29,7 +29,7 @@ type tester struct {
 	// Checker decide the checks of tests.
 	checker *rules.Checker
 	// skipped returns how long nobody waited for simulated delays, nil for never. spent returns what a conversation
-	// of so many turns has cost, nil for nothing.
+	// of these turns has cost, nil for nothing.
 	skipped func() time.Duration
 	spent   func(turns int32) model.Credits
 	// took is how long the agent took for its answers of the run.
@@ -303,7 +303,7 @@ func (t *tester) delayed() time.Duration {
 }
 
 // faultOfAgent returns why the agent did not answer. If neither its model nor its definition is at fault, the gateway
-// is, and nobody is told the details.
+// is, and its details stay in the log.
 func faultOfAgent(err error) *rules.Fault {
 	if known, ok := errors.AsType[*model.Error](err); ok {
 		switch known.Code {

@@ -55,7 +55,7 @@ type transcriptMessage struct {
 // isOwn is true of what the agent wrote and called in the run.
 func (m transcriptMessage) isOwn() bool { return m.Speaker == rules.Agent && !m.IsGiven }
 
-// role returns who speaks, as clients are told.
+// role returns the speaker, as clients see it.
 func (m transcriptMessage) role() *model.MessageRole {
 	if m.Speaker == rules.Agent {
 		return new(model.MessageRoleAssistant)
@@ -114,9 +114,9 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 	return t
 }
 
-// bounded returns the transcript as the judge is shown it. Of one with more than most bytes of JSON, texts are
-// shortened first; then messages in the middle are left out, because the beginning says what it is about and the end
-// what came of it.
+// bounded returns the transcript that the judge sees. Of one with more than most bytes of JSON, texts are
+// shortened first; then messages in the middle are left out, because the beginning has the topic and the end the
+// outcome.
 func (t transcript) bounded(most int) transcript {
 	// What the judge sees beside the messages has bounds of its own.
 	if len(content.Encode(t)) <= most+len(content.Encode(t.material)) {
@@ -166,7 +166,7 @@ func ends[T any](messages []T, most int, size func(T) int) (head, tail int) {
 	return head, tail
 }
 
-// shortenMiddle leaves out the middle of a text of more than most bytes. pieces are what is left of it, nil for all.
+// shortenMiddle leaves out the middle of a text of more than most bytes. pieces are the remaining parts, nil for all.
 func shortenMiddle(text string, most int) (short string, pieces []string) {
 	if len(text) <= most {
 		return text, nil

@@ -45,7 +45,7 @@ func (c *cutter) pairs(text Text) string {
 type pairing struct {
 	*cutter
 	found bool
-	// question and answer are the current pair. answered is set once the answer has begun.
+	// question and answer are the current pair. answered is set once the answer has started.
 	question, answer strings.Builder
 	asked, answered  bool
 	// header is the header of the current table.

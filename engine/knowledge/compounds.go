@@ -44,7 +44,7 @@ func partsOf(known []*vocabulary, terms []string) []string {
 	return nil
 }
 
-// takeApart puts the words of compounds in their place, but for those that the question has anyway.
+// takeApart replaces compounds by their words, except for words that the question has anyway.
 func takeApart(tokens []token, apart map[string][]string, words []db.Token) []token {
 	whole := slices.DeleteFunc(slices.Clone(tokens), func(t token) bool { return apart[t.Word] != nil })
 	for _, compound := range tokens {
@@ -64,7 +64,7 @@ func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(term string) bool { return slices.Contains(b, term) })
 }
 
-// split returns at most so many words that the letters are, or nil.
+// split returns the words that the letters consist of, at most most of them, or nil.
 func split(known []*vocabulary, letters []rune, most int, lookups *int) []string {
 	if knows(known, string(letters)) {
 		return []string{string(letters)}

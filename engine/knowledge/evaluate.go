@@ -11,7 +11,7 @@ import (
 const (
 	// lookedBelow is how many chunks below the threshold are looked at for the right one.
 	lookedBelow = 20
-	// shownFound is how many chunks of a question are told.
+	// shownFound is how many chunks of a question are shown.
 	shownFound = 3
 )
 

@@ -23,7 +23,7 @@ func (b *Base) Narrow(window int) *Base {
 	return narrow
 }
 
-// Glancing returns a copy for which every set is a large one. It looks at so many chunks that hold rare words.
+// Glancing returns a copy for which every set is a large one. It visits the given number of chunks with rare words.
 func (b *Base) Glancing(visits int) *Base {
 	glancing := b.Windowed()
 	glancing.limits.visits = visits
@@ -84,7 +84,7 @@ func (b *Base) ReadFile(ctx context.Context, companyID string) (leave func(), er
 	return func() { b.files.Leave(companyID) }, b.files.Enter(ctx, companyID)
 }
 
-// Recognise returns the writing in a picture or in so many pages of a scanned PDF.
+// Recognise returns the writing in a picture or in the given number of pages of a scanned PDF.
 func Recognise(ctx context.Context, o OCR, pages int, content []byte) (Text, error) {
 	r := newRecogniser(o)
 	r.pages = pages

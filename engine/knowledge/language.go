@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// sample is how much text a language is told by, in bytes, and samples how many of them a document gives at most.
+	// sample is how much text a language is recognized by, in bytes, and samples how many a document gives at most.
 	sample, samples = 1_000, 100
 	// leastSample is how much tells anything.
 	leastSample = 150

@@ -78,7 +78,7 @@ func (r rarest) weight(c db.LikelyChunk) int64 {
 	return c.Weight
 }
 
-// match returns which of so many tokens the chunk holds.
+// match returns which of the tokens the chunk holds.
 func (r rarest) match(c db.LikelyChunk, tokens int) db.ChunkMatch {
 	match := c.Match(tokens)
 	if c.Tokens == 0 {

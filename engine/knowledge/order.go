@@ -13,8 +13,8 @@ const (
 	// orderWindow is how many of the best chunks are put in order by how often they say the question's words, and their
 	// length.
 	orderWindow = 100
-	// longQuestion is how many tokens a question has at most whose chunks are told apart by which of its words they hold.
-	// Of a longer one long chunks hold some by chance.
+	// longQuestion is the largest number of tokens of a question that orders chunks by which of its words they hold. Long
+	// chunks hold some words of a longer question by chance.
 	longQuestion = 32
 	// maxFrequencies bounds the tokens, the weightiest, whose occurrences are counted.
 	maxFrequencies = 62

@@ -45,7 +45,7 @@ func TestReadWorkbookOfPandas(t *testing.T) {
 	}, readFile(t, "pandas.xlsx"))
 }
 
-// Both formats of LibreOffice read alike, but for what only one of them tells.
+// Both formats of LibreOffice read alike, except for what only one of them holds.
 func TestReadWorkbooksOfLibreOffice(t *testing.T) {
 	t.Parallel()
 	for name, moment := range map[string]string{"libreoffice.xlsx": "2026-03-01 14:30",

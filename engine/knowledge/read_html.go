@@ -76,7 +76,7 @@ type page struct {
 	pre   bool
 	// lists are the open ones, each with the number of its next entry, 0 for a list without numbers.
 	lists []int
-	// mark goes before the text of the entry that has begun.
+	// mark goes before the text of the current entry.
 	mark string
 	// skipped is the name of the tag whose content is left out. depth counts how often it is open.
 	skipped string
@@ -93,7 +93,7 @@ type table struct {
 	titles, allTitles int
 }
 
-// skip reports whether a tag belongs to what is left out.
+// skip reports whether a tag is left out.
 func (p *page) skip(tag html.Token) bool {
 	isTag := tag.Type == html.StartTagToken || tag.Type == html.EndTagToken
 	switch {

@@ -14,8 +14,8 @@ type Text struct {
 	// Warning says what was guessed or left out, if anything was.
 	Warning string
 	// size is the memory of the blocks, held that of text which is not a block yet, and names what the names of columns
-	// take when each row repeats them. size and held together stay within limit, and so does names, but for one block. A
-	// limit of 0 is no limit. All are in bytes.
+	// take when each row repeats them. size and held together stay within limit, and so does names, except for one block.
+	// A limit of 0 is no limit. All are in bytes.
 	size, held, names, limit int
 }
 

@@ -32,7 +32,7 @@ func (directions) Embed(_ context.Context, texts []string) ([][]float32, error) 
 	return vectors, nil
 }
 
-// text returns a word and a direction. Few directions exist, so many texts share theirs.
+// text returns a word and a direction. Since few directions exist, texts share theirs.
 func text(random *rand.Rand) string {
 	words := []string{"red", "green", "blue", "apple", "pear"}
 	numbers := make([]string, 5)

@@ -16,7 +16,7 @@ import (
 )
 
 // A misspelled word is compared with every word of the datasets in memory. An index would find similar words by the
-// parts that they share with it, but so many words share each part that Postgres would read thousands of rows for one
+// parts that they share with it. But thousands of words share each part, and Postgres would read all their rows for one
 // word.
 
 // vocabulary is the words of a dataset's chunks at one version.

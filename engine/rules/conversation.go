@@ -54,7 +54,7 @@ type Finding struct {
 // beforehand is the turn of messages that the test starts from.
 const beforehand = -1
 
-// NewConversation returns the conversation of a run, which begins with so many messages that the test starts from.
+// NewConversation returns the conversation of a run. Its first start messages are those that the test starts from.
 func NewConversation(run *model.AgentTestRun, start int, endedBy string) *Conversation {
 	// What was called for answers that the test starts from does not count.
 	held := &Conversation{messages: run.Messages, count: run.TurnCount, endedBy: endedBy}

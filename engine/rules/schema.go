@@ -22,7 +22,7 @@ const (
 	// much.
 	schemaBytes     = 1 << 20
 	expressionBytes = 256 << 10
-	// MaxFault bounds what a model is told about its arguments, in bytes.
+	// MaxFault bounds the text about faulty arguments that a model sees, in bytes.
 	MaxFault = 2_000
 )
 

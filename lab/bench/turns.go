@@ -33,7 +33,7 @@ type gateway struct {
 	chats []request // each starts one
 }
 
-// turns measures how many turns of chats this tree and the old revision answer, in turn, each begun anew for each
+// turns measures how many turns of chats this tree and the old revision answer. Both start again for each
 // round.
 func (b *bench) turns(ctx context.Context) (err error) {
 	if b.directory, err = os.MkdirTemp("", "agentgraph-bench-"); err != nil {

@@ -58,7 +58,7 @@ func (c *client) try(ctx context.Context, kind, name, document string, variables
 	o := c.books.begin(kind, name)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	// One key for one body: a dialer that gets an item anew calls it under another claim.
+	// One key for one body: a dialer that gets an item again calls it under another claim.
 	once := fmt.Sprintf("%s %x", kind, sha256.Sum256(fmt.Append(nil, variables)))
 	failures := 0
 	for {

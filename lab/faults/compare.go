@@ -58,7 +58,7 @@ const noteVerdicts = `CREATE TABLE verdicts (run_id text, status text);
 	CREATE TRIGGER verdict AFTER UPDATE ON agent_test_runs FOR EACH ROW
 		WHEN (NEW.status NOT IN ('Queued', 'Running')) EXECUTE FUNCTION note_verdict()`
 
-// settleTime is how long what is left may take once the faults are over.
+// settleTime bounds the remaining work once the faults are over.
 const settleTime = 2 * time.Minute
 
 // compare waits until nothing is under way any more and looks up each operation in Postgres.

@@ -78,7 +78,7 @@ func (f *follower) note(sequence int) {
 	f.last = max(f.last, sequence)
 }
 
-// audience follows all chats from when they are begun.
+// audience follows all chats from their start.
 type audience struct {
 	wait   sync.WaitGroup
 	cancel context.CancelFunc

@@ -66,8 +66,8 @@ func (w *company) failure(what string) error {
 	return errors.New(what)
 }
 
-// work begins operations, so many in a second, until ctx ends, and returns when all are done. They are begun whether
-// or not those before are done: whoever has to wait keeps nobody else from trying.
+// work starts perSecond operations a second until ctx ends, and returns when all are done. Operations start whether or
+// not earlier ones are done, so one that waits holds back no other.
 func (w *company) work(ctx context.Context, perSecond func() int) {
 	patient := context.WithoutCancel(ctx)
 	doing := []func(context.Context, int64){w.say, w.say, w.say, w.record, w.record, w.add, w.dial, w.upload, w.execute,

@@ -1,5 +1,5 @@
-// Command faults breaks what the program stands on while clients use it, and then compares what they were told with
-// what Postgres holds. docs/operations.md says what it found.
+// Command faults breaks the program's dependencies while clients use it. Then it compares the responses with the
+// database. docs/operations.md says what it found.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// errVerdict says that what clients were told is not what Postgres holds.
+// errVerdict is returned when Postgres does not hold what clients were promised.
 var errVerdict = errors.New("the books do not agree")
 
 func main() {

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// standard stands for the standard input or output in place of a file's name.
+// standard is the file name that means standard input or output.
 const standard = "-"
 
 // Export writes a company into an archive.
@@ -192,7 +192,7 @@ func tellPaused(log io.Writer, m *archive.Manifest) (err error) {
 	return err
 }
 
-// tellEvery is how often the progress is told.
+// tellEvery is how often the progress is printed.
 const tellEvery = 2 * time.Second
 
 // progress tells how far something is, on a line of its own now and then.

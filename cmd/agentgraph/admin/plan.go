@@ -33,7 +33,7 @@ func newPlanSet() *cobra.Command {
 	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
 		{Into: &c.Name, Name: "name", Required: true, Help: "The name of the plan."},
 		{Into: &c.Credits, Name: "credits", Required: true, Placeholder: "CREDITS", Help: "Credits per UTC month."},
-		{Into: c.setBudget, Name: "budget", Placeholder: "CREDITS", Help: "Once so many credits are used in a month, no " +
+		{Into: c.setBudget, Name: "budget", Placeholder: "CREDITS", Help: "When a month has used this many credits, no " +
 			"more simulations and test executions start. Default: no budget."},
 	})
 }

@@ -238,7 +238,7 @@ func (f *follower) follow(ctx context.Context) error {
 }
 
 // cancel cancels the execution and waits for the runs in progress to end. If the execution has finished in the
-// meantime, it stays as it is.
+// meantime, cancel changes nothing.
 func (f *follower) cancel(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, cancelTime)
 	defer stop()

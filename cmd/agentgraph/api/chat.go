@@ -88,7 +88,7 @@ type chatEvent struct {
 	DurationMs      int
 }
 
-// endTime bounds the end of a chat, after the program was told to stop.
+// endTime bounds the end of a chat after the program was interrupted.
 const endTime = 5 * time.Second
 
 // Run starts a chat and holds it: each line of standard input is a message. It ends with the input, or when the agent

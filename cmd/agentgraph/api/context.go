@@ -119,7 +119,7 @@ type contextUse struct {
 func newContextUse() *cobra.Command {
 	c := &contextUse{}
 	return cli.New(c, &cobra.Command{
-		Use: "use", Short: "Have commands ask this server unless they are told otherwise.",
+		Use: "use", Short: "Make this server the default for commands.",
 		Example: "agentgraph context use staging",
 	}, []cli.Argument{
 		{Into: &c.Name, Name: "name", Complete: client.CompleteContexts, Help: "The name."},

@@ -192,7 +192,7 @@ func (c *company) addSubAgents(t *thing) {
 	}
 }
 
-// withHeaderNames returns what the files say of a tool with the names of its headers in place of their values. Without
+// withHeaderNames returns a tool of the files with the names of its headers instead of their values. Without
 // any, those that the server has stay.
 func (t *thing) withHeaderNames(raw object) object {
 	value, _ := raw.get("endpoint")

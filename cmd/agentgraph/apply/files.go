@@ -259,7 +259,7 @@ func syntaxError(name string, err error) error {
 //go:embed agentgraph.schema.json
 var Schema []byte
 
-// rules are the schema, compiled, and as it is.
+// rules are the schema, compiled and as JSON.
 var rules = sync.OnceValues(func() (*jsonschema.Schema, map[string]any) {
 	decoded, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
 	if err != nil {

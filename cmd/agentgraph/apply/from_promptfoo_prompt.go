@@ -174,7 +174,7 @@ func isSimulatedUser(provider any) bool {
 	return o.text("id") == simulatedUser
 }
 
-// simulate carries over what a simulated user is told.
+// simulate carries over the instructions of a simulated user.
 func (t *promptfooTest) simulate(provider any) {
 	whole, _ := provider.(object)
 	config := whole.object("config")

@@ -40,7 +40,7 @@ func (p *promptfoo) collectCSV(file string) error {
 
 var numberedExpectation = regexp.MustCompile(`^__config:__expected(\d*):threshold$`)
 
-// testOfRow makes a test of a row, as promptfoo does: columns are variables, but for those that begin with two
+// testOfRow makes a test of a row, as promptfoo does: columns are variables, unless they begin with two
 // underscores.
 func (p *promptfoo) testOfRow(header, record []string, at place) (test object) {
 	var vars, options, metadata object

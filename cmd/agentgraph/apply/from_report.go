@@ -24,7 +24,7 @@ const (
 	notNeeded
 )
 
-// note says what became of a part of another tool's file.
+// note says how a part of another tool's file was imported.
 type note struct {
 	outcome outcome
 	at      place
@@ -36,7 +36,7 @@ func (n note) String() string {
 	return client.Printable(fmt.Sprintf("%s  %s: %s", n.at, n.of, n.text))
 }
 
-// report is what became of a file.
+// report is the outcome of importing a file.
 type report struct {
 	notes []note
 	known map[string]bool
@@ -148,7 +148,7 @@ func linesOf(name string, text []byte) *sourceLines {
 	}
 	parsed, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		return l // whoever decodes it says so
+		return l // decoding reports it
 	}
 	for _, document := range parsed.Docs {
 		l.walkYAML(document.Body, "", 0)

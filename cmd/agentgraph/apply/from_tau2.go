@@ -71,7 +71,7 @@ func (t *carried) beginning(start object) {
 	t.at.path = strings.TrimSuffix(t.at.path, "/initial_state")
 }
 
-// scenarioOfTask writes what the simulated user is told.
+// scenarioOfTask writes the instructions of the simulated user.
 func scenarioOfTask(user object) string {
 	var parts []string
 	add := func(title, text string) {

@@ -186,7 +186,7 @@ func (s shape) written(value any) any {
 	return value
 }
 
-// sent returns a normal value as requests have it: with ids, and with what clears in place of null.
+// sent returns a normal value as requests have it: with ids, and with the value that clears instead of null.
 func (s shape) sent(value any) any {
 	switch v := value.(type) {
 	case nil:

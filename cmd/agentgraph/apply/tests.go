@@ -26,7 +26,7 @@ type testFiles struct {
 	Strict bool
 	Prune  bool
 
-	// carried is what became of another tool's file.
+	// carried is the outcome of importing another tool's file.
 	carried *carriedTests
 }
 
@@ -110,14 +110,14 @@ func (c *testFiles) convert() ([]byte, error) {
 	return written{"tests", object{{"agentTests", list{append(group, member{"simulations", tests})}}}}.encode()
 }
 
-// tell writes what became of another tool's file.
+// tell writes how another tool's file was imported.
 func (c *testFiles) tell(to io.Writer) {
 	if c.carried != nil && len(c.carried.report.notes) > 0 {
 		c.carried.report.write(to)
 	}
 }
 
-// refuseLosses returns an error if the file was not carried over as it is and --strict is given.
+// refuseLosses returns an error if --strict is given and the import lost something.
 func (c *testFiles) refuseLosses() error {
 	if c.carried == nil || !c.Strict {
 		return nil

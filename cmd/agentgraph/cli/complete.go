@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Completer returns the values that may be meant by one that was begun. Those that do not begin like it are left out
+// Completer returns the values that complete a typed one. Values that do not begin with it are left out
 // later.
 type Completer func(cmd *cobra.Command, begun string) []string
 
@@ -61,7 +61,7 @@ func completeArguments(cmd *cobra.Command, arguments []Argument) {
 	}
 }
 
-// completed returns the words that begin like the one that was begun, whatever their case.
+// completed returns the words that begin with the typed one, whatever their case.
 func completed(cmd *cobra.Command, complete Completer, begun string) []string {
 	if _, err := resolve(cmd); err != nil {
 		return nil

@@ -14,10 +14,10 @@ import (
 
 // Flag declares a flag of a command.
 type Flag struct {
-	// Into is a pointer to what takes the value: a string, a bool, an int, int32 or int64, a time.Duration, a time.Time (a
-	// day in UTC), a []string or []float64 (split at commas, and the flag may stand several times), a map[string]string
-	// (NAME=VALUE, the flag again for several), or an encoding.TextUnmarshaler. A pointer to a *string, *int32 or *float64
-	// leaves that nil unless there is a value. A func(string) error takes the text itself.
+	// Into is a pointer to the variable that takes the value: a string, bool, int, int32, int64, time.Duration, time.Time
+	// (a day in UTC) or encoding.TextUnmarshaler. A []string or []float64 is split at commas, and the flag may be repeated.
+	// So may that of a map[string]string, as NAME=VALUE. A pointer to a *string, *int32 or *float64 leaves that nil unless
+	// there is a value. A func(string) error takes the text itself.
 	Into any
 	// Name is the long name, without dashes, and Short the letter, or "".
 	Name, Short string

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// usualWidth is how many characters a line of the help has where nobody knows, and mostWidth how many at most.
+	// usualWidth is the width of a line of the help in characters if the terminal's is unknown, and mostWidth the largest.
 	usualWidth, mostWidth = 80, 100
 	// between is how many characters are between two columns.
 	between = 4

@@ -67,8 +67,8 @@ func refuseRepetition(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// find returns the value of the flag that does not stand on the command line, and where it is from; nowhere is "". Of
-// the file of settings it is told what that has. An empty variable is a value, though the one that counts least.
+// find returns the value of a flag that is not on the command line, and its source; "" if there is none. setting is
+// the value in the file of settings. An empty variable is a value, with the lowest priority.
 func (v *value) find(setting string, isSetting bool) (text, source string, err error) {
 	text, isSet := "", false
 	if v.Env != "" {

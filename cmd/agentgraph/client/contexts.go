@@ -33,7 +33,7 @@ func (s Server) Validate() error {
 	}
 	if s.APIKey == "" {
 		return errors.New("--api-key or AGENTGRAPH_API_KEY must hold a key, or --context name a server that \"agentgraph " +
-			"context add\" was told of")
+			"context add\" has saved")
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func Width(out io.Writer) int {
 }
 
 // WriteFile writes a file whole or not at all, so nobody ever reads half of it. A path that is not a regular file, such
-// as a pipe, is written in place. A symbolic link is replaced, and what it names stays as it is.
+// as a pipe, is written in place. A symbolic link is replaced, and its target does not change.
 func WriteFile(path string, content []byte) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)

@@ -17,7 +17,7 @@ type campaign struct {
 	model.CreateCampaignInput
 	Fields []model.AddCampaignFieldInput `json:"fields"`
 	Status model.CampaignStatus          `json:"status"`
-	// The days since it was created, begun and ended. EndedDaysAgo is 0 if it still runs or never ran.
+	// The days since it was created, started and ended. EndedDaysAgo is 0 if it still runs or never ran.
 	CreatedDaysAgo int `json:"createdDaysAgo"`
 	BegunDaysAgo   int `json:"begunDaysAgo"`
 	EndedDaysAgo   int `json:"endedDaysAgo"`

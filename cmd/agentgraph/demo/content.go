@@ -19,7 +19,7 @@ import (
 var files embed.FS
 
 // company is the content of a folder. Its parts are the inputs that a client would send, except that nothing has an id
-// yet: keys of objects stand in place of ids. The key of a tool is its technical name.
+// yet: keys of objects stand for ids. The key of a tool is its technical name.
 type company struct {
 	Name               string                  `json:"name"`
 	Tools              []model.CreateToolInput `json:"tools"`

@@ -17,7 +17,7 @@ type dialer struct {
 	agent    *model.Agent
 	campaign *model.Campaign
 	random   *rand.Rand
-	// Everything happened between begun and ended, except for calls that began before.
+	// Everything happened between these times, except for calls that began before.
 	now, begun, ended time.Time
 
 	items []*model.CampaignItem

@@ -17,7 +17,7 @@ import (
 // devDatabase is the database that dev works on.
 type devDatabase struct {
 	address string
-	// name is what people are told.
+	// name is how messages call it.
 	name string
 	// stop is to be called when the program ends.
 	stop func() error

@@ -63,7 +63,7 @@ func isOrigin(text string) bool {
 }
 
 // costPerWork is the cost that an operation may have for each value that the executor may make for its response:
-// whoever allows more of the one allows more of the other.
+// an operator who raises one raises the other.
 const costPerWork = 20
 
 // settings returns the gateway's settings.

@@ -78,7 +78,7 @@ func (c *conversation) toldOf(t tool, made call) string {
 	return strings.ReplaceAll(fill(c.speak.told, read.Ended(inWords(made.result))), " \n", "\n")
 }
 
-// after appends a text to what was told. After a list, it starts a new line.
+// after appends a text to the reply. After a list, it starts a new line.
 func after(told, text string) reply {
 	if strings.Contains(told, "\n") {
 		return say(told + "\n" + text)

@@ -21,7 +21,7 @@ type toolset struct {
 	questions map[string][]*question
 }
 
-// brief is what an agent is told before a conversation: its instructions and its tools, as the rules read them. All
+// brief is an agent's instructions and tools, as the rules read them. All
 // turns share it, so it never changes. Parts that few rules need are read once, when one does.
 type brief struct {
 	*toolset

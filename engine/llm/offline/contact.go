@@ -64,7 +64,7 @@ var (
 
 // role is a scenario to play, and how far the play is.
 type role struct {
-	// script is said word for word. Without one, wishes are said, and facts are told when asked for.
+	// script is said word for word. Without one, wishes are said, and facts when asked for.
 	script, wishes, facts []string
 	// said are the contact's own messages, and heard is the last one of the other side.
 	said  []string

@@ -27,7 +27,7 @@ var (
 	// aside matches sentences about the contact. Only those with figures are for the contact.
 	aside = lazyregexp.New(
 		`(?i)\b(the|a) (caller|customer|visitor|contact|lead|passenger|person|user)(s|'s|’s)?\b|\b(la personne|le client|la cliente)\b`)
-	// hidden matches what no contact is told: a placeholder without a value, and the contact's own number.
+	// hidden matches texts that no contact hears: a placeholder without a value, and the contact's own number.
 	hidden = lazyregexp.New(`\{[A-Za-z_][\w.]*\}|\+\d{8,}|(?i:^today is )`)
 	// mannerHeading matches headings of sections about how the model works.
 	mannerHeading = lazyregexp.New(

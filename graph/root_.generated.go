@@ -846,9 +846,9 @@ type SimulationTest implements AgentTest & Node {
 
 "What the judge can see besides the conversation."
 enum JudgeSight {
-  "The agent's instructions in the run, with placeholders filled. A policy is judged by them."
+  "The agent's instructions in the run, with placeholders filled; above 40,000 bytes the middle is left out. A policy is judged by them."
   Prompt
-  "The full passages that the agent's searches found, each once. Otherwise the judge sees the beginning of each search result."
+  "The full passages that the agent's searches found, each once, 40,000 bytes at most. Otherwise the judge sees the beginning of each search result."
   Documents
   "The date of the conversation, in UTC."
   Date
@@ -2736,7 +2736,7 @@ type AgentTestSchedule implements Node {
   afterPromptChange: Boolean!
   "Whether the schedule starts executions."
   isEnabled: Boolean!
-  "Why the server disabled the schedule: its tests, folder or agent were deleted. Null otherwise."
+  "Why the server disabled the schedule: its tests, folder or agent were deleted, or it was imported from an archive. Null otherwise."
   disabledReason: String
   "An execution to compare with. It decides nothing; ` + "`" + `compareAgentTestExecutions` + "`" + ` does the comparison."
   baseline: AgentTestExecution

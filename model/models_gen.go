@@ -3715,9 +3715,9 @@ func (e HTTPMethod) MarshalJSON() ([]byte, error) {
 type JudgeSight string
 
 const (
-	// The agent's instructions in the run, with placeholders filled. A policy is judged by them.
+	// The agent's instructions in the run, with placeholders filled; above 40,000 bytes the middle is left out. A policy is judged by them.
 	JudgeSightPrompt JudgeSight = "Prompt"
-	// The full passages that the agent's searches found, each once. Otherwise the judge sees the beginning of each search result.
+	// The full passages that the agent's searches found, each once, 40,000 bytes at most. Otherwise the judge sees the beginning of each search result.
 	JudgeSightDocuments JudgeSight = "Documents"
 	// The date of the conversation, in UTC.
 	JudgeSightDate JudgeSight = "Date"

@@ -215,8 +215,8 @@ func tell(t *testing.T, s *story) {
 		"and kind."})
 }
 
-// runTests cancels an execution and retries it before there are workers, since the progress of workers would differ from
-// run to run. It returns an execution that they finished.
+// runTests cancels an execution and retries it before there are workers, since their progress would differ from run to
+// run. It returns an execution that they finished.
 func (s *story) runTests(t *testing.T, test string) string {
 	t.Helper()
 	body := object{"testIds": []any{test}, "repeats": 1, "concurrency": 2, "virtualTime": true}

@@ -52,7 +52,8 @@ func newBudgets(
 	log *slog.Logger, of func(context.Context, string) (*model.CompanySubscription, error),
 	tell func(context.Context, string, *model.CompanySubscription) error,
 ) *budgets {
-	return &budgets{log: cmp.Or(log, slog.Default()), of: of, tell: tell, awaited: map[string]bool{}, closing: make(chan struct{})}
+	return &budgets{log: cmp.Or(log, slog.Default()), of: of, tell: tell, awaited: map[string]bool{},
+		closing: make(chan struct{})}
 }
 
 // look schedules a check of the company's budget in the background.

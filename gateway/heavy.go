@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// An operation of heavyCost or more takes turns with others: that is a thousandth of the largest cost. The cost that each
+// An operation of heavyCost or more, a thousandth of the largest cost, takes turns with others. The cost that each
 // mutation has does not count. A query with heavyFields fields of its root takes turns too, since each may be a
 // statement of its own.
 const (

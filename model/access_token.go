@@ -72,7 +72,8 @@ func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput,
 	}
 	_, text := signer.newSecret(tokenKind, key.CompanyID)
 	token := &AccessToken{
-		Hash: HashOfSecret(text), APIKeyID: key.ID, APIKey: key, Scopes: Unique(in.Scopes), CreatedAt: now, ExpiresAt: expiresAt,
+		Hash: HashOfSecret(text), APIKeyID: key.ID, APIKey: key, Scopes: Unique(in.Scopes), CreatedAt: now,
+		ExpiresAt: expiresAt,
 	}
 	if in.Subscription != nil {
 		token.Subscription = *in.Subscription

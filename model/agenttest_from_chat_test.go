@@ -243,7 +243,7 @@ func TestWhichCallsAreMocked(t *testing.T) {
 	}, test.ToolMocking)
 	require.Equal(t, []string{
 		"the tool call_gone is no longer connected to the agent; its record is left out",
-		"the knowledge base cannot be mocked: runs of the test search it as it is then",
+		"the knowledge base cannot be mocked: runs of the test search its content at that time",
 	}, warnings)
 
 	// Mocks of the chat stay as they were, even those of wrong calls.

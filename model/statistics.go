@@ -277,8 +277,8 @@ func decidingRepeatsOfAll(tests []*AgentTestComparisonTest) *int32 {
 	return repeatsFor(difference, same, different, maxRepeats)
 }
 
-// repeatsFor returns the sample size that shows a difference. A pair of runs has the one variance if nothing changed, and
-// the other if it did. It includes the correction of Casagrande, Pike and Smith (1978) for exact tests, and is nil
+// repeatsFor returns the sample size that shows a difference. A pair of runs has the one variance if nothing changed,
+// and the other if it did. It includes the correction of Casagrande, Pike and Smith (1978) for exact tests, and is nil
 // beyond most.
 func repeatsFor(difference, same, different, most float64) *int32 {
 	difference = math.Abs(difference)

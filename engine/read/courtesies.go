@@ -73,7 +73,9 @@ func IsOptOut(said []string) bool {
 // WantsHuman reports whether the contact asks for a human.
 func WantsHuman(said []string) bool {
 	has := func(words map[string]bool) bool {
-		return slices.ContainsFunc(said, func(word string) bool { return words[word] || words[strings.TrimSuffix(word, "s")] })
+		return slices.ContainsFunc(said, func(word string) bool {
+			return words[word] || words[strings.TrimSuffix(word, "s")]
+		})
 	}
 	return has(reaching) && (has(humans) || has(anybody)) || has(humans) && len(said) <= maxHumanWords
 }

@@ -15,7 +15,7 @@ import (
 // Flag declares a flag of a command.
 type Flag struct {
 	// Into is a pointer to the variable that takes the value: a string, bool, int, int32, int64, time.Duration, time.Time
-	// (a day in UTC) or encoding.TextUnmarshaler. A []string or []float64 is split at commas, and the flag may be repeated.
+	// (a day in UTC) or encoding.TextUnmarshaler. A []string or []float64 is split at commas, and its flag may repeat.
 	// So may that of a map[string]string, as NAME=VALUE. A pointer to a *string, *int32 or *float64 leaves that nil unless
 	// there is a value. A func(string) error takes the text itself.
 	Into any

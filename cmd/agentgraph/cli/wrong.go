@@ -127,7 +127,8 @@ func didYouMean(word string, names []string) string {
 	const mostEdits = 2
 	var like []string
 	for _, name := range names {
-		if word != "" && name != word && (strings.HasPrefix(name, word) || levenshtein.ComputeDistance(name, word) <= mostEdits) {
+		isNear := strings.HasPrefix(name, word) || levenshtein.ComputeDistance(name, word) <= mostEdits
+		if word != "" && name != word && isNear {
 			like = append(like, name)
 		}
 	}

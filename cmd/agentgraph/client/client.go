@@ -116,11 +116,11 @@ func (c *Client) Execute(ctx context.Context, request Request) (data, whole json
 	if err != nil {
 		return nil, nil, err
 	}
-	response, text, err := c.exchange(ctx, body, http.Header{})
+	status, _, text, err := c.exchange(ctx, body, http.Header{})
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err = result(response.StatusCode, text)
+	data, err = result(status, text)
 	return data, text, err
 }
 
@@ -147,19 +147,19 @@ func ReadAll[T any](ctx context.Context, c *Client, document string, with Variab
 	return all, nil
 }
 
-// exchange sends a request and reads the whole response.
-func (c *Client) exchange(ctx context.Context, body []byte, header http.Header) (*http.Response, []byte, error) {
+// exchange sends a request, and returns the status, headers and body of the response.
+func (c *Client) exchange(ctx context.Context, body []byte, header http.Header) (int, http.Header, []byte, error) {
 	header.Set("Accept", "application/json")
 	response, err := c.send(ctx, body, header)
 	if err != nil {
-		return nil, nil, err
+		return 0, nil, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return nil, nil, c.unreachable(err)
+		return 0, nil, nil, c.unreachable(err)
 	}
-	return response, text, nil
+	return response.StatusCode, response.Header, text, nil
 }
 
 // Subscribe calls each with the data of every event. It returns nil when the server says that there are no more; any

@@ -28,7 +28,7 @@ func (c *Client) Mutate(ctx context.Context, key, document string, with Variable
 	if err != nil {
 		return err
 	}
-	response, text, err := c.exchange(ctx, body, http.Header{
+	status, answered, text, err := c.exchange(ctx, body, http.Header{
 		"Content-Type": {contentType}, "Idempotency-Key": {key},
 		// A form is refused without it, since other sites could send it.
 		"X-Requested-By": {"agentgraph"},
@@ -36,10 +36,10 @@ func (c *Client) Mutate(ctx context.Context, key, document string, with Variable
 	if err != nil {
 		return err
 	}
-	if response.StatusCode == http.StatusConflict && response.Header.Get("Retry-After") != "" {
-		return &refusal{response.StatusCode, model.Unavailable, "the request is still being carried out"}
+	if status == http.StatusConflict && answered.Get("Retry-After") != "" {
+		return &refusal{status, model.Unavailable, "the request is still being carried out"}
 	}
-	data, err := result(response.StatusCode, text)
+	data, err := result(status, text)
 	if err != nil {
 		return err
 	}

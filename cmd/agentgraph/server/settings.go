@@ -120,7 +120,7 @@ var (
 // declare returns all flags of the gateway, with the default rate limits. What has no flag gets its default.
 func (f *gatewayFlags) declare(rates rateLimits) cli.Flags {
 	f.Settings = gateway.DefaultSettings()
-	return slices.Concat(f.limits(rates), f.browsers(), f.SecretKeyFlag.Declare())
+	return slices.Concat(f.limits(rates), f.browsers(), f.Declare())
 }
 
 // limits returns the flags that bound requests, with the default rate limits.
@@ -244,7 +244,7 @@ type observeFlags struct {
 
 func (f *observeFlags) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &f.Options.Listen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
+		{Into: &f.Listen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
 			Help: "Address at which GET /metrics is served, for Prometheus. It asks for no key. " +
 				"Without one there are no metrics.",
 			Docs: "See [metrics](#metrics)."},

@@ -52,8 +52,8 @@ func (b *Base) EmbeddingModel() *string {
 // New returns a Base.
 func New(o Options) *Base {
 	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: cmp.Or(o.Log, slog.Default()), limits: defaultLimits,
-		vectors: newVectorCache(), vocabularies: newVocabularyCache(), outage: &outage{}, observe: o.Observe, files: fair.New(filesAtATime, filesOfOne),
-		pictures: newRecogniser(o.OCR)}
+		vectors: newVectorCache(), vocabularies: newVocabularyCache(), outage: &outage{}, observe: o.Observe,
+		files: fair.New(filesAtATime, filesOfOne), pictures: newRecogniser(o.OCR)}
 	if b.observe == nil {
 		b.observe = func(ctx context.Context) (context.Context, func(int, error)) { return ctx, func(int, error) {} }
 	}

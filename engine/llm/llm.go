@@ -31,8 +31,8 @@ type Model interface {
 	//
 	// The sequence ends either with a Chunk whose Finish is set, or with an error. An *Error says how the model failed,
 	// possibly after some chunks. An answer that a length limit or a content filter cuts is a failure, so a caller that
-	// sees Finish has a whole answer. If ctx ends first, the error is ctx.Err(). Leaving the range early abandons the answer
-	// and releases its resources.
+	// sees Finish has a whole answer. If ctx ends first, the error is ctx.Err(). Leaving the range early
+	// abandons the answer and releases its resources.
 	Chat(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
 

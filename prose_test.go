@@ -63,7 +63,8 @@ func TestProse(t *testing.T) {
 	t.Parallel()
 	var phrases []*regexp.Regexp
 	for _, habit := range habits {
-		phrases = append(phrases, regexp.MustCompile(`(?i)\b(?:`+habit.phrase+`)\b`))
+		phrase := strings.ReplaceAll(habit.phrase, " ", `\s+`) // a phrase may continue on the next line
+		phrases = append(phrases, regexp.MustCompile(`(?i)\b(?:`+phrase+`)\b`))
 	}
 	read := 0
 	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
@@ -97,7 +98,7 @@ func TestProse(t *testing.T) {
 // passagesOf returns the passages of a file.
 func passagesOf(path string) ([]passage, error) {
 	read := map[string]func(string, []byte) ([]passage, error){
-		".go": ofGo, ".md": ofMarkdown, ".graphqls": ofSchema, ".ts": ofLines, ".tsx": ofLines,
+		".go": ofGo, ".md": ofMarkdown, ".graphqls": ofSchema, ".ts": ofLines, ".tsx": ofLines, ".json": ofDescriptions,
 	}[filepath.Ext(path)]
 	if read == nil {
 		return nil, nil
@@ -183,6 +184,14 @@ func ofLines(_ string, source []byte) (all []passage, err error) {
 		all = append(all, passage{line: i + 1, text: line, isLabel: true})
 	}
 	return all, nil
+}
+
+// ofDescriptions returns the descriptions of a JSON Schema.
+func ofDescriptions(path string, source []byte) ([]passage, error) {
+	if !strings.HasSuffix(path, ".schema.json") {
+		return nil, nil
+	}
+	return ofLines(path, source)
 }
 
 // longSentences returns the first words of sentences with too many words. Each cell of a table's row stands for itself.

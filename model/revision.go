@@ -2,8 +2,8 @@ package model
 
 import "time"
 
-// Unchanged returns CONFLICT when something was last changed at another time than expected, as exact as clients are
-// told it. Nothing is expected by nil.
+// Unchanged returns CONFLICT if an object was last changed at another time than expected, in the precision that clients
+// see. It accepts every time if expected is nil.
 func Unchanged(typeName, id string, expected *time.Time, changed time.Time) error {
 	at := changed.UTC().Truncate(time.Millisecond)
 	if expected == nil || expected.Truncate(time.Millisecond).Equal(at) {

@@ -86,8 +86,8 @@ var (
 	tableReferred      = regexp.MustCompile(`(?i)\bREFERENCES (\w+)`)
 )
 
-// Plan returns what the migrations that are missing would lock, in their order. Statements that touch no table of
-// before, and what the program makes by itself, are left out.
+// Plan returns the locks of the missing migrations, in order. It leaves out statements that touch no existing table,
+// and everything that the program creates by itself.
 func (m *Migrator) Plan(ctx context.Context) ([]MigrationStep, error) {
 	all, err := m.Status(ctx)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package evaluation tests agents: contacts that a model plays talk with them, and rules and a judge decide what came
-// of it. It also reads conversations that are over: their tags and the values that agents want to know.
+// Package evaluation tests agents. A model plays contacts that talk with an agent, and rules and a judge decide
+// whether the conversation was good. The package also reads ended conversations: their tags, and the values that
+// agents define.
 package evaluation
 
 import (

@@ -40,9 +40,10 @@ type performance struct {
 	Conversation transcript `json:"conversation"`
 }
 
-// review asks the judge, once, whether the contact played its part in the conversation of a run, of whose messages so
-// many were given. The error is a *rules.Fault of the contact if it did not, and of the judge if that cannot say, or
-// ctx's once it has ended. A contact whose words are all the test's has nothing to answer for.
+// review asks the judge, once, whether the contact played its part in the conversation of a run. The test gave the first
+// messages, given in number. The error is a *rules.Fault of the contact if it did not play its part, a *rules.Fault of
+// the judge if the judge cannot say, or ctx's once it has ended. A contact that only says the test's words is not
+// reviewed.
 func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int, end ending,
 	values content.Values) error {
 	test := run.Snapshot.Test
@@ -78,8 +79,8 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int,
 // isOfContact is true of what the contact's model wrote in the run.
 func (m transcriptMessage) isOfContact() bool { return m.Speaker == rules.Contact && !m.IsGiven }
 
-// readReview returns what went wrong with a simulation, in words that follow "it"; empty for nothing. Who says that
-// something did must quote the contact, except for an early end, which everybody sees.
+// readReview returns what went wrong with a simulation, in words that follow "it"; empty for nothing. An answer
+// that finds a fault must quote the contact, unless the fault is an early end.
 func readReview(text string, t transcript, mayLeave bool) (string, error) {
 	var said struct {
 		Evidence  *[]givenEvidence `json:"evidence"`

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The rules below know what no person in the contact's place writes, in English, French, German, Spanish, Italian and
+// The rules below recognize texts that no real contact would write, in English, French, German, Spanish, Italian and
 // Portuguese. They refuse only what is certain: a refused contact is asked again, and a second refusal ends the run.
 // All but speakerLabel and direction are about folded texts.
 var (

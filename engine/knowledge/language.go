@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// sample is how much text a language is recognized by, in bytes, and samples how many a document gives at most.
+	// sample is the length in bytes of a text to recognize a language by, and samples the most of them in a document.
 	sample, samples = 1_000, 100
-	// leastSample is how much tells anything.
+	// leastSample is the least length of a text whose language can be recognized.
 	leastSample = 150
 	// leastShare is the share of a document that a language must have, and maxLanguages how many there may be.
 	leastShare, maxLanguages = 0.2, 3

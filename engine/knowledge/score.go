@@ -57,8 +57,8 @@ func tokensOf(words []db.Token, languages []string, chunks int) []token {
 // are.
 const maxUnknown = 32
 
-// weigh gives tokens their weights, and sorts them: the weightiest first. How rare a word is that no chunk holds is
-// unknown. It counts as rare as the others on average, so that it lowers a score by its letters alone.
+// weigh gives tokens their weights, and sorts them: the weightiest first. A word that no chunk holds counts as rare as
+// the others on average, so that only its letters lower a score.
 func weigh(tokens []token, chunks int) {
 	var letters, all float64
 	for i := range tokens {

@@ -54,7 +54,8 @@ type Finding struct {
 // beforehand is the turn of messages that the test starts from.
 const beforehand = -1
 
-// NewConversation returns the conversation of a run. Its first start messages are those that the test starts from.
+// NewConversation returns the conversation of a run. The first messages, start in number, are the
+// test's own.
 func NewConversation(run *model.AgentTestRun, start int, endedBy string) *Conversation {
 	// What was called for answers that the test starts from does not count.
 	held := &Conversation{messages: run.Messages, count: run.TurnCount, endedBy: endedBy}

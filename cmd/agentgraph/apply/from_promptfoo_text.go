@@ -25,9 +25,9 @@ type texts struct {
 	rows object
 }
 
-// fill returns a text with the values of its variables. literal writes what is no placeholder of a row; nil leaves it
-// as it is. missing are variables that nothing fills: they are empty, as in promptfoo. What cannot be evaluated is an
-// error.
+// fill returns a text with the values of its variables. literal writes the text around the placeholders of a row; nil
+// leaves it unchanged. missing are variables without a value, which are empty, as in promptfoo. An expression that
+// cannot be evaluated is an error.
 func (t texts) fill(template string, literal func(string) string) (filled string, missing []string, err error) {
 	if literal == nil {
 		literal = func(text string) string { return text }

@@ -33,7 +33,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
     return (
       <Dialog title="The new key" onClose={onClose}>
         <div className="stack">
-          <p>Copy it now: it is shown only once. Anyone who has this key has its scopes.</p>
+          <p>Copy this key now. It is shown only once, and anyone with it has its permissions.</p>
           <Secret secret={secret} onClose={onClose} />
         </div>
       </Dialog>

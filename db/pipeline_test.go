@@ -179,6 +179,19 @@ func TestSharedReadsThatAreGivenUp(t *testing.T) {
 		release := held(t, tenant)
 		ctx, cancel := context.WithCancel(t.Context())
 		given, slow := make(chan error, 1), make(chan error, 1)
+		waiting := 0
+		if isSent {
+			// This request is sent first and waits for a lock, so that the rows of the next one cannot arrive.
+			_, err := lock.Exec(t.Context(), "BEGIN; LOCK TABLE tools")
+			require.NoError(t, err)
+			go func() {
+				_, err := namesOf(context.WithoutCancel(t.Context()), other,
+					db.RawStatement("SELECT id FROM tools WHERE $1 <> '' AND $2 <> ''"))
+				slow <- err
+			}()
+			waiting++
+			awaitWaiting(t, store, waiting)
+		}
 		var received atomic.Int64
 		go func() {
 			given <- tenant.ReadShared(ctx, []pg.Read{{Statement: everyName, Keys: []string{"any"}, IsOne: true}},
@@ -187,17 +200,9 @@ func TestSharedReadsThatAreGivenUp(t *testing.T) {
 					return nil
 				})
 		}()
-		awaitWaiting(t, store, 1)
+		waiting++
+		awaitWaiting(t, store, waiting)
 		if isSent {
-			// It is sent behind a request that waits for a lock.
-			_, err := lock.Exec(t.Context(), "BEGIN; LOCK TABLE tools")
-			require.NoError(t, err)
-			go func() {
-				_, err := namesOf(context.WithoutCancel(t.Context()), other,
-					db.RawStatement("SELECT id FROM tools WHERE $1 <> '' AND $2 <> ''"))
-				slow <- err
-			}()
-			awaitWaiting(t, store, 2)
 			release()
 			awaitWaiting(t, store, 0)
 		}

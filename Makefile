@@ -71,7 +71,7 @@ e2e: postgres e2e-deps ## the protocols, by the clients that people use
 	$(GO) build -race -o bin/agentgraph-race ./cmd/agentgraph
 	cd lab/e2e && npm test --silent
 
-# See docs/performance.md. ARGS="-rounds 1 -servers raw" does less.
+# See docs/internals/performance.md. ARGS="-rounds 1 -servers raw" does less.
 bench: postgres bench-deps ## agentgraph beside other servers
 	@cd lab/bench && $(GO) build -o ../../bin/bench . && exec ../../bin/bench $(ARGS)
 
@@ -84,7 +84,7 @@ bench-compare: postgres ## this tree beside an earlier revision, OLD
 bench-turns: postgres ## turns of simulated chats, of this tree or beside an earlier revision, OLD
 	@cd lab/bench && $(GO) build -o ../../bin/bench . && exec ../../bin/bench -turns $(if $(OLD),-old "$(OLD)") $(ARGS)
 
-# HOSTILE is a regular expression for the names of the shapes to measure; see docs/performance.md.
+# HOSTILE is a regular expression for the names of the shapes to measure; see docs/internals/performance.md.
 bench-hostile: postgres ## what hostile requests cost, and what a neighbour of fifty of them waits
 	$(GO) test -run '^$$' -bench BenchmarkHostile -benchtime 1x ./app
 
@@ -115,7 +115,7 @@ generate: ## generate code and the descriptions of REST from the schema
 	$(GO) generate ./model ./...
 
 check-generated: generate ## check that generated code is up to date
-	@git diff --exit-code -- graph model resolvers gateway/rest/openapi.json gateway/rest/docs.html docs/rest.md docs/operations.md deploy/systemd || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
+	@git diff --exit-code -- graph model resolvers gateway/rest/openapi.json gateway/rest/docs.html docs/reference/rest.md docs/guides/operations.md deploy/systemd || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
 
 check-schema: e2e-deps ## check that no breaking change of the schema since the last release is without a note
 	@node lab/e2e/breaking.mjs
@@ -133,7 +133,7 @@ e2e-console: postgres console-deps build ## the console in a real browser
 screenshots: postgres console-deps build ## the README's pictures or, with OUT, every page in both themes and two widths
 	cd console && OUT="$(abspath $(OUT))" node --import tsx e2e/screenshots.ts
 
-worked-example: postgres ## docs/adding-a-type.md, carried out on a copy of the tree
+worked-example: postgres ## docs/internals/adding-a-type.md, carried out on a copy of the tree
 	scripts/worked-example.sh
 
 lint: $(GOLANGCI_LINT) ## golangci-lint

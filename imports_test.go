@@ -130,7 +130,7 @@ var (
 // enough.
 func TestTheDrawingOfThePackagesIsTrue(t *testing.T) {
 	t.Parallel()
-	document, err := os.ReadFile("docs/architecture.md")
+	document, err := os.ReadFile("docs/internals/architecture.md")
 	require.NoError(t, err)
 	found := drawing.FindSubmatch(document)
 	require.NotNil(t, found)

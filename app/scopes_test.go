@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// narrowScopes are the fields that need more than browse to be read, by the scope that they need. docs/operations.md
-// says so too.
+// narrowScopes maps fields that need more than browse to the scope that reads them. docs/guides/operations.md lists
+// them too.
 var narrowScopes = map[model.APIKeyScope][]string{
 	model.APIKeyScopePrompts: {"Agent.prompt", "Agent.promptVersions", "PromptVersion.prompt", "PromptSettings.prompt",
 		"SimulationChat.draftPrompt", "AgentTestExecution.draftPrompt", "AgentTestRun.draftPrompt"},

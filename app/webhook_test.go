@@ -18,14 +18,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// docs/webhooks.md shows exactly this receiver.
+// docs/guides/webhooks.md shows exactly this receiver.
 func TestTheDocumentedReceiverIsTheTestedOne(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("webhook_receiver_test.go")
 	require.NoError(t, err)
 	_, code, found := strings.Cut(string(source), "\n)\n\n")
 	require.True(t, found)
-	document, err := os.ReadFile("../docs/webhooks.md")
+	document, err := os.ReadFile("../docs/guides/webhooks.md")
 	require.NoError(t, err)
 	require.Contains(t, string(document), "```go\n"+code+"```\n")
 }

@@ -276,7 +276,7 @@ func TestBrokenArchivesLeaveNothing(t *testing.T) {
 // The guide lists all tables in the order in which an archive has them.
 func TestTheGuideListsAllTables(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../docs/moving-in.md")
+	guide, err := os.ReadFile("../docs/guides/move-from-v1.md")
 	require.NoError(t, err)
 	_, listed, _ := strings.Cut(string(guide), "may be left out:\n\n")
 	listed, _, _ = strings.Cut(listed, ".\n\n")

@@ -152,7 +152,7 @@ func TestPoolersThatCompaniesWouldMeetOnAreRefused(t *testing.T) {
 func TestAPoolerOfSessionsLetsConnectionsPass(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
-	page, err := os.ReadFile("../docs/scaling.md")
+	page, err := os.ReadFile("../docs/guides/scale-out.md")
 	require.NoError(t, err)
 	ignored := regexp.MustCompile(`(?m)^ignore_startup_parameters = .*$`).FindString(string(page))
 	require.NotEmpty(t, ignored)

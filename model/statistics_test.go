@@ -185,7 +185,7 @@ func TestAnUnchangedSuiteIsHardlyEverCalledWorse(t *testing.T) {
 	}
 }
 
-// TestOneTestThatFellIsFound holds the power that docs/testing.md tells of.
+// TestOneTestThatFellIsFound holds the power that docs/guides/testing.md tells of.
 func TestOneTestThatFellIsFound(t *testing.T) {
 	t.Parallel()
 	random, found := rand.New(rand.NewPCG(2, 2)), 0

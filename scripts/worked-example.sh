@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Carries out docs/adding-a-type.md on a copy of the tree: it writes blocks that name a file, applies diffs and runs
+# Carries out docs/internals/adding-a-type.md on a copy of the tree: it writes blocks that name a file, applies diffs and runs
 # blocks of shell. It fails if the page no longer fits the tree.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -48,5 +48,5 @@ while IFS= read -r line; do
 		;;
 	*) [ -z "$language" ] || block+=$line$'\n' ;;
 	esac
-done <docs/adding-a-type.md
+done <docs/internals/adding-a-type.md
 [ -z "$(gofmt -l app db model query resolvers)" ] || { echo "the page's code is not formatted"; exit 1; }

@@ -176,7 +176,7 @@ var fenced = regexp.MustCompile("(?s)\n```(\\w*)\n(.*?)```\n")
 
 func TestTheExampleOfTheDocument(t *testing.T) {
 	t.Setenv("OVEN_TOKEN", "Bearer token")
-	text, err := os.ReadFile("../../docs/agents-as-code.md")
+	text, err := os.ReadFile("../../docs/guides/agents-as-code.md")
 	require.NoError(t, err)
 	var examples, printed []string
 	for _, block := range fenced.FindAllStringSubmatch(string(text), -1) {

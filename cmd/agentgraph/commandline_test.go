@@ -163,10 +163,10 @@ func TestEveryCommandHasExamplesThatCanBeRun(t *testing.T) {
 
 func TestTheDocumentNamesEveryCommandAndExitCode(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/commands.md")
+	text, err := os.ReadFile("../../docs/reference/commands.md")
 	require.NoError(t, err)
 	for _, command := range newProgram().Commands() {
-		require.Contains(t, string(text), "`"+command.Name()+"`", "docs/commands.md has no %s", command.Name())
+		require.Contains(t, string(text), "`"+command.Name()+"`", "docs/reference/commands.md has no %s", command.Name())
 	}
 	codes := regexp.MustCompile(`(?m)^\| (\d) \| `).FindAllStringSubmatch(string(text), -1)
 	require.Len(t, codes, client.ExitDiffers+1)

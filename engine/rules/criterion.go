@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Decide returns the verdict on a criterion of a form in docs/offline-model.md, and nil for every other criterion: it
-// never guesses.
+// Decide returns the verdict on a criterion of a form in docs/reference/offline-model.md, and nil for every other
+// criterion: it never guesses.
 func Decide(c *Conversation, criterion string) *model.CriterionResult {
 	for _, f := range forms {
 		if parts := f.expression.FindStringSubmatch(strings.TrimSpace(criterion)); parts != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-//go:generate go run ./openapi/generate ../../schema openapi.json docs.html ../../docs/rest.md
+//go:generate go run ./openapi/generate ../../schema openapi.json docs.html ../../docs/reference/rest.md
 
 // OpenAPI describes the routes to programs, and Docs to people, as a page of HTML. Both are written by the package
 // openapi.

@@ -1,5 +1,5 @@
 // Command bench compares agentgraph with other ways to serve the same reads from the same database, or with an earlier
-// revision of itself. docs/performance.md says what it measures and how.
+// revision of itself. docs/internals/performance.md says what it measures and how.
 package main
 
 import (

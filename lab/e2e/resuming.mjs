@@ -1,6 +1,6 @@
 /**
  * Wraps a client of graphql-ws so that a subscription which reconnects goes on behind the last result that it has. The
- * client itself sends its first variables again, and the gateway would begin anew. docs/clients.md shows it.
+ * client itself sends its first variables again, and the gateway would begin anew. docs/guides/graphql-clients.md shows it.
  * @param {{variable: string, last: (data: object) => number | undefined}} options `variable` is the operation's variable
  *   for the number, and `last` reads the number of a result.
  */

@@ -1,5 +1,5 @@
 // Package apply keeps a company as files: "agentgraph apply" makes a server as they say, "diff" tells what that would
-// change, and "pull" writes them. It is a client of the API, and docs/agents-as-code.md describes the files.
+// change, and "pull" writes them. It is a client of the API, and docs/guides/agents-as-code.md describes the files.
 package apply
 
 import (

@@ -15,7 +15,7 @@ import (
 //go:generate go run ./generate
 
 // This file and settings_engine.go are the one table of the server's settings. The flags, their help, the table in
-// docs/operations.md and deploy/systemd/environment are made from it; see SettingGroups.
+// docs/guides/operations.md and deploy/systemd/environment are made from it; see SettingGroups.
 
 // SettingGroup is the settings of one subject.
 type SettingGroup struct {
@@ -56,12 +56,12 @@ func (f *serverFlags) Declare() cli.Flags {
 		{Into: &f.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL",
 			Placeholder: "URL", Secret: true,
 			Help: "Address of Postgres itself, if the other address is that of a pooler in transaction mode.",
-			Docs: "See [poolers](scaling.md#a-pooler)."},
+			Docs: "See [poolers](scale-out.md#a-pooler)."},
 		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations first."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
 			Help: "Connections to the database at most, and as many again for reads.",
 			Docs: "A quarter of those for reads serve " +
-				"[small reads of several requests](decisions/speed.md#small-reads-share-connections)."},
+				"[small reads of several requests](../internals/decisions/speed.md#small-reads-share-connections)."},
 		{Into: &f.DrainDelay, Name: "drain-delay", Env: "AGENTGRAPH_DRAIN_DELAY", Default: "5s",
 			Help: "How long serve still takes requests at its end while /readyz answers 503, so that balancers go elsewhere."},
 	}
@@ -208,7 +208,7 @@ func (f *busFlags) Declare() cli.Flags {
 		{Into: &f.URL, Name: "nats-url", Env: "AGENTGRAPH_NATS_URL", Placeholder: "URL", Secret: true,
 			Help: "NATS servers that carry signals and text between replicas instead of the database, separated by " +
 				"commas, such as nats://user:password@nats:4222.",
-			Docs: "See [another bus](scaling.md#another-bus)."},
+			Docs: "See [another bus](scale-out.md#another-bus)."},
 		{Into: &f.Credentials, Name: "nats-credentials", Env: "AGENTGRAPH_NATS_CREDENTIALS", Placeholder: "PATH",
 			Help: "File with the credentials for NATS, a JWT and its seed."},
 		{Into: &f.Subject, Name: "nats-subject", Env: "AGENTGRAPH_NATS_SUBJECT", Default: "agentgraph",

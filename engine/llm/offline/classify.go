@@ -17,7 +17,7 @@ const (
 )
 
 // Classifier returns the model that gives a conversation the tag whose name and definition share the most words with
-// it, by the scores in docs/offline-model.md. It gives none if nothing fits, or if two tags fit equally well.
+// it, by the scores in docs/reference/offline-model.md. It gives none if nothing fits, or if two tags fit equally well.
 func Classifier() llm.Model {
 	p := part{name: "classifier"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {

@@ -14,7 +14,7 @@ import (
 
 // Contact returns the model that plays the contact of a test's scenario. It says the scenario's script, word for word
 // and in order. Without a script, it states its wishes, sentence by sentence, and answers questions with the sentences
-// that share words with them. docs/offline-model.md has the rules.
+// that share words with them. docs/reference/offline-model.md has the rules.
 func Contact() llm.Model {
 	p := part{name: "contact"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {

@@ -1,7 +1,7 @@
 // Package offline is a [llm.Model] that needs no provider: a plain conversation by fixed rules. Newcomers meet it
 // before they have a key, and demonstrations and tests speak with it. It asks for what a tool needs as a receptionist
 // would, calls it, and tells the result. The same request always gets the same answer. What it can read in a text is
-// in [read]. docs/offline-model.md explains the rules to users.
+// in [read]. docs/reference/offline-model.md explains the rules to users.
 package offline
 
 import (

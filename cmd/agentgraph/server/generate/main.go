@@ -1,4 +1,4 @@
-// Command generate writes the table of settings into docs/operations.md, and deploy/systemd/environment.
+// Command generate writes the table of settings into docs/guides/operations.md, and deploy/systemd/environment.
 package main
 
 import (
@@ -18,7 +18,7 @@ const begin, end = "<!-- settings: made by make generate -->\n", "<!-- end of se
 
 func main() {
 	root := filepath.Join("..", "..", "..")
-	if err := writeDocs(filepath.Join(root, "docs", "operations.md")); err != nil {
+	if err := writeDocs(filepath.Join(root, "docs", "guides", "operations.md")); err != nil {
 		log.Fatal(err)
 	}
 	environment := filepath.Join(root, "deploy", "systemd", "environment")

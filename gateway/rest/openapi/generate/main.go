@@ -1,5 +1,5 @@
-// Command generate writes the OpenAPI document of REST, its page for people, and docs/rest.md. Its arguments are the
-// folder of the schema and the three files.
+// Command generate writes the OpenAPI document of REST, its page for people, and docs/reference/rest.md. Its arguments
+// are the folder of the schema and the three files.
 package main
 
 import (

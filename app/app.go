@@ -45,8 +45,8 @@ const stopTime = 5 * time.Second
 // How many heavy operations are carried out at once for each processor, and how many of them may be one company's. They
 // wait for the database about as long as they compute.
 const (
-	heavyPlaces = 4
-	heavyShare  = 3
+	heavySlots = 4
+	heavyShare = 3
 )
 
 // Options are the parts of an App.
@@ -136,7 +136,8 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		Authenticate: keys.Authenticate,
 		Doubts:       keys.Doubts,
 		Revocations:  o.Store,
-		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.KeptResponse, gateway.RequestClaim,
+		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.StoredResponse,
+			gateway.RequestClaim,
 			error) {
 			kept, claim, err := o.Store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
 			if claim == nil {
@@ -144,7 +145,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 			}
 			return kept, claim, err
 		},
-		Turns:   fair.New(heavyPlaces*runtime.GOMAXPROCS(0), heavyShare*runtime.GOMAXPROCS(0)),
+		Turns:   fair.New(heavySlots*runtime.GOMAXPROCS(0), heavyShare*runtime.GOMAXPROCS(0)),
 		Ready:   o.Store.Ping,
 		Remarks: o.Store.Remarks,
 		Log:     o.Log,

@@ -38,7 +38,7 @@ func BenchmarkHostile(b *testing.B) {
 	const times = 5
 	var dearest []measured
 	wanted := regexp.MustCompile(os.Getenv("HOSTILE"))
-	for _, s := range p.estate.shapes() {
+	for _, s := range p.hostileFixture.shapes() {
 		if !wanted.MatchString(s.name) {
 			continue
 		}
@@ -67,7 +67,7 @@ func BenchmarkHostile(b *testing.B) {
 	}
 	slices.SortFunc(dearest, func(a, b measured) int { return int(b.cpu - a.cpu) })
 	p.beside(b, "the dearest", dearest[:min(len(dearest), 10)])
-	for _, s := range p.estate.light() {
+	for _, s := range p.hostileFixture.light() {
 		p.beside(b, s.name, []measured{{shape: s, by: "POST"}})
 	}
 }
@@ -85,17 +85,17 @@ type measured struct {
 
 // hostileProcess is the program as a process of 1 GB.
 type hostileProcess struct {
-	estate        estate
-	address       string
-	neighbour     string
-	pid, postgres int
+	hostileFixture hostileFixture
+	address        string
+	neighbour      string
+	pid, postgres  int
 }
 
 func startHostile(b *testing.B) *hostileProcess {
 	b.Helper()
 	address := dbtest.URL(b)
 	store := dbtest.Open(b, address, dbtest.Options())
-	p := &hostileProcess{estate: newEstate(b, store, address, 200_000, 1_000_000, 200)}
+	p := &hostileProcess{hostileFixture: newHostileFixture(b, store, address, 200_000, 1_000_000, 200)}
 	company, err := store.CreateCompany(b.Context(), "Neighbour")
 	require.NoError(b, err)
 	_, p.neighbour, err = store.Tenant(company.ID).
@@ -142,11 +142,11 @@ func startHostile(b *testing.B) *hostileProcess {
 func (p *hostileProcess) measure(b *testing.B, s shape, by string, times int) measured {
 	b.Helper()
 	send := transports[by]
-	m := measured{shape: s, by: by, outcome: send(b, p.address, s, p.estate.key)}
+	m := measured{shape: s, by: by, outcome: send(b, p.address, s, p.hostileFixture.key)}
 	require.NoError(b, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0o600))
 	before, cpu, postgres := p.memory(b, "VmRSS:"), processorTime(b, p.pid), family(b, p.postgres)
 	for range times {
-		send(b, p.address, s, p.estate.key)
+		send(b, p.address, s, p.hostileFixture.key)
 	}
 	m.cpu = (processorTime(b, p.pid) - cpu) / time.Duration(times)
 	m.postgres = (family(b, p.postgres) - postgres) / time.Duration(times)
@@ -157,13 +157,13 @@ func (p *hostileProcess) measure(b *testing.B, s shape, by string, times int) me
 // unread follows a campaign of large items fifty times on one socket, from the beginning, and does not read.
 func (p *hostileProcess) unread(b *testing.B) {
 	b.Helper()
-	socket := opened(b, p.address, p.estate.key)
+	socket := opened(b, p.address, p.hostileFixture.key)
 	defer func() { _ = socket.CloseNow() }()
 	require.NoError(b, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0o600))
 	before, cpu := p.memory(b, "VmRSS:"), processorTime(b, p.pid)
 	for i := range 50 {
 		s := shape{query: fmt.Sprintf(`subscription { campaignItemUpdated(campaignId: %q, afterVersion: 0) { dataBag } }`,
-			p.estate.campaign)}
+			p.hostileFixture.campaign)}
 		require.NoError(b, socket.Write(b.Context(), websocket.MessageText,
 			fmt.Appendf(nil, `{"id":"%d","type":"subscribe","payload":%s}`, i, s.body(b))))
 	}
@@ -186,7 +186,7 @@ func (p *hostileProcess) beside(b *testing.B, name string, dearest []measured) {
 		hostile.Go(func() {
 			for n := i; ctx.Err() == nil; n++ {
 				d := dearest[n%len(dearest)]
-				o := transports[d.by](b, p.address, d.shape, p.estate.key)
+				o := transports[d.by](b, p.address, d.shape, p.hostileFixture.key)
 				mu.Lock()
 				codes[o.code]++
 				mu.Unlock()

@@ -19,13 +19,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// estate is a company that has stored as much as it may: what each row may hold at most, and more rows than a page has.
-type estate struct {
+// hostileFixture is a company that has stored as much as it may: what each row may hold at most, and more rows than a
+// page has.
+type hostileFixture struct {
 	key, agent, campaign, execution, knowledge, chat, test string
 }
 
-// newEstate makes one. The database is asked by itself for what the API would take long to write.
-func newEstate(t testing.TB, store *db.Store, address string, items, large, tests int) estate {
+// newHostileFixture writes directly to the database what would take long through the API.
+func newHostileFixture(t testing.TB, store *db.Store, address string, items, large, tests int) hostileFixture {
 	t.Helper()
 	ctx := t.Context()
 	company, err := store.CreateCompany(ctx, "Hostile")
@@ -34,7 +35,7 @@ func newEstate(t testing.TB, store *db.Store, address string, items, large, test
 	_, key, err := tenant.CreateAPIKey(ctx, model.CreateAPIKeyInput{Name: "hostile",
 		Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
 	require.NoError(t, err)
-	e := estate{key: key, agent: manyAgents(t, tenant, 20)}
+	e := hostileFixture{key: key, agent: manyAgents(t, tenant, 20)}
 	campaign, _ := runningCampaign(t, tenant, 25)
 	testIDs := dbtest.Tests(t, tenant, tests, 1)
 	e.campaign, e.test, e.execution = campaign.ID, testIDs[0], dbtest.Execute(t, tenant, testIDs, 1, 1).ID
@@ -135,7 +136,7 @@ func beside(other string, lists int, field string) string {
 		" fragment Many on CampaignItem " + aliases(99, field)
 }
 
-func (e estate) shapes() []shape {
+func (e hostileFixture) shapes() []shape {
 	ids := strings.NewReplacer("AGENT", e.agent, "CAMPAIGN", e.campaign, "EXECUTION", e.execution, "KNOWLEDGE",
 		e.knowledge, "CHAT", e.chat, "TEST", e.test)
 	all := []shape{
@@ -300,7 +301,7 @@ func (e estate) shapes() []shape {
 }
 
 // light are requests that cost a little less than those that take turns.
-func (e estate) light() []shape {
+func (e hostileFixture) light() []shape {
 	all := []shape{
 		{name: "light values by resolvers", query: strings.Replace(beside(`missing: tool(id: "tool_0") { id }`, 1, "id"),
 			"first: 100", "first: 9", 1)},
@@ -324,7 +325,7 @@ func TestHostile(t *testing.T) { //nolint:paralleltest // see above
 	settings.ResponseBytes = 4 << 20
 	// A response may be moved as it grows, and what is read for it is copied on the way, as are variables of a megabyte.
 	most := uint64(12 * settings.ResponseBytes)
-	e := newEstate(t, store, address, 300, 120_000, 25)
+	e := newHostileFixture(t, store, address, 300, 120_000, 25)
 	served := serveWith(t, store, settings)
 	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	for _, s := range e.shapes() {

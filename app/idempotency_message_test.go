@@ -18,7 +18,7 @@ import (
 // gatedModel waits until the test tells it to answer "Yes." or to fail.
 type gatedModel struct {
 	asked   atomic.Int32
-	begun   chan struct{}
+	started chan struct{}
 	answers chan error
 }
 
@@ -27,7 +27,7 @@ func (*gatedModel) Name() string { return "gated" }
 func (m *gatedModel) Chat(ctx context.Context, _ llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		m.asked.Add(1)
-		m.begun <- struct{}{}
+		m.started <- struct{}{}
 		select {
 		case <-ctx.Done():
 			yield(llm.Chunk{}, ctx.Err())
@@ -40,7 +40,7 @@ func (m *gatedModel) Chat(ctx context.Context, _ llm.Request) iter.Seq2[llm.Chun
 // startGated returns a gateway whose model waits, a key, and the body of a message to a chat.
 func startGated(t *testing.T) (g *gatewayUnderTest, m *gatedModel, key, message string) {
 	t.Helper()
-	m = &gatedModel{begun: make(chan struct{}, 10), answers: make(chan error, 10)}
+	m = &gatedModel{started: make(chan struct{}, 10), answers: make(chan error, 10)}
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
 	g = &gatewayUnderTest{url: serveEngine(t, store, engineOf(m), nil), store: store}
 	tenant, key := g.company(t, "Gated")
@@ -73,7 +73,7 @@ func TestARequestIsCarriedOutForAClientThatHasLeft(t *testing.T) {
 		_, err := g.tryPost(ctx, "/SimulationChat/send-message", key, message, onceOnly)
 		left <- err
 	}()
-	<-m.begun
+	<-m.started
 	running := g.post(t, "/SimulationChat/send-message", key, message, onceOnly)
 	require.Equal(t, http.StatusConflict, running.status)
 	require.Equal(t, "1", running.header.Get("Retry-After"))

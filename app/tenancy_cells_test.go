@@ -173,14 +173,14 @@ func TestEveryPlaceForAnIDRefusesThoseOfOthers(t *testing.T) {
 	store := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)})
 	g := &gatewayUnderTest{url: serveStore(t, store), store: store}
 	resolved := servePlanned(t, store, gateway.DefaultSettings(), false)
-	estates := []victim{newVictim(t, g, address), newVictim(t, g, address)}
-	directions := len(estates)
+	fixtures := []victim{newVictim(t, g, address), newVictim(t, g, address)}
+	directions := len(fixtures)
 	if raceDetector {
 		directions = 1 // the other one takes the same ways through the program
 	}
 	tried, places := 0, map[string]bool{}
 	for i := range directions {
-		own, foreign := estates[i], estates[1-i]
+		own, foreign := fixtures[i], fixtures[1-i]
 		_, key := g.keyOf(t, own.ids["company"], model.APIKeyScopeAdmin)
 		secrets := slices.Compact(slices.Sorted(maps.Values(foreign.ids)))
 		before := dump(t, address, foreign.ids["company"])

@@ -160,7 +160,7 @@ func TestDeleteAgentTakesItsEdgesAlong(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, conn := fresh(t)
-	own := newEstate(t, store, "OWN")
+	own := newFixture(t, store, "OWN")
 	other := newAgent(t, own.tenant)
 	_, _, err := own.tenant.AddSubAgent(ctx, model.AddSubAgentInput{
 		AgentID: other.ID, DelegateAgentID: own.ids["AgentID"], Name: "Back", TechnicalName: "back",

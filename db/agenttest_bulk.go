@@ -25,7 +25,7 @@ func (t *Tenant) CreateAgentTests(ctx context.Context, in model.CreateAgentTests
 // createTests inserts tests after checking that they fit their agents and have unique names. Faults of a test are
 // under its path. The number of statements does not depend on the number of tests.
 func (t tenantTx) createTests(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
-	if err := t.placeTests(ctx, tests, path); err != nil {
+	if err := t.findTestFolders(ctx, tests, path); err != nil {
 		return err
 	}
 	if err := t.checkNames(ctx, tests, func(i int) string { return path(i) + "name" }); err != nil {
@@ -34,9 +34,9 @@ func (t tenantTx) createTests(ctx context.Context, tests []*model.AgentTestRow, 
 	return pg.Insert(ctx, t.db, tests...)
 }
 
-// placeTests locks the agents and the folders of tests, and checks the tests' expectations and mocks against the
+// findTestFolders locks the agents and the folders of tests, and checks the tests' expectations and mocks against the
 // agents.
-func (t tenantTx) placeTests(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
+func (t tenantTx) findTestFolders(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
 	var agentIDs []string
 	for _, test := range tests {
 		agentIDs = append(agentIDs, test.AgentID)
@@ -210,7 +210,7 @@ func (t *Tenant) CopyAgentTests(ctx context.Context, in model.CopyAgentTestsInpu
 		for _, original := range originals {
 			copies = append(copies, original.Copy(in, mocked, own, now()))
 		}
-		if err := t.placeTests(ctx, copies, func(i int) string { return fmt.Sprintf("testIds.%d.", i) }); err != nil {
+		if err := t.findTestFolders(ctx, copies, func(i int) string { return fmt.Sprintf("testIds.%d.", i) }); err != nil {
 			return err
 		}
 		if err := t.number(ctx, copies); err != nil {

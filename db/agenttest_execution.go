@@ -238,7 +238,7 @@ func (t *Tenant) CancelAgentTestExecution(ctx context.Context,
 		if err := t.cancelQueued(ctx, execution); err != nil {
 			return err
 		}
-		return t.tellOfExecutions(ctx, []*model.AgentTestExecution{execution})
+		return t.enqueueExecutionEvents(ctx, []*model.AgentTestExecution{execution})
 	})
 	return execution, err
 }

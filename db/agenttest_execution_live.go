@@ -57,8 +57,8 @@ type executionReader struct {
 	runs       *live.Log[*model.AgentTestRun]
 }
 
-func newExecutionReader(id string) func(*Tenant, *live.Budget) reader {
-	return func(t *Tenant, budget *live.Budget) reader {
+func newExecutionReader(id string) func(*Tenant, *live.MemoryBudget) reader {
+	return func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &executionReader{tenant: t, id: id}
 		r.executions, r.runs = live.NewLog(budget, r.read), live.NewLog(budget, r.readRuns)
 		return r
@@ -74,7 +74,7 @@ func (r *executionReader) look(ctx context.Context, p *topic, isWoken bool) (out
 		return nothingYet, err
 	}
 	if at := live.Position(execution.Version); at > r.executions.End() {
-		r.executions.Add(live.Kept[*model.AgentTestExecution]{Value: execution, At: at, Size: sizeOfEvent})
+		r.executions.Add(live.Stored[*model.AgentTestExecution]{Value: execution, At: at, Size: sizeOfEvent})
 	}
 	if err := catchUp(ctx, r.runs, runsUpTo(execution.Version), r.readRuns); err != nil {
 		return nothingYet, err
@@ -92,7 +92,7 @@ func (r *executionReader) end() {
 }
 
 func (r *executionReader) read(ctx context.Context, after,
-	_ live.Position) ([]live.Kept[*model.AgentTestExecution], live.Position, error) {
+	_ live.Position) ([]live.Stored[*model.AgentTestExecution], live.Position, error) {
 	execution, err := r.tenant.AgentTestExecution(ctx, r.id)
 	if pg.IsMissing(err) {
 		return nil, after, io.EOF
@@ -101,7 +101,7 @@ func (r *executionReader) read(ctx context.Context, after,
 		return nil, after, err
 	}
 	at := live.Position(execution.Version)
-	return []live.Kept[*model.AgentTestExecution]{{Value: execution, At: at}}, at, nil
+	return []live.Stored[*model.AgentTestExecution]{{Value: execution, At: at}}, at, nil
 }
 
 // maxRuns bounds the runs that readRuns returns at once.
@@ -118,7 +118,7 @@ func runsUpTo(version int32) live.Position { return runAt(version, math.MaxInt32
 // readRuns reads runs that changed after the position, in the order of their last changes. Every change of a run
 // locks its execution, which numbers the changes. Therefore no earlier change can become visible later.
 func (r *executionReader) readRuns(ctx context.Context, after,
-	known live.Position) ([]live.Kept[*model.AgentTestRun], live.Position, error) {
+	known live.Position) ([]live.Stored[*model.AgentTestRun], live.Position, error) {
 	runs := []*model.AgentTestRun{}
 	err := pageOf(r.tenant, &runs, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.execution_id = ?", r.id).
@@ -128,7 +128,7 @@ func (r *executionReader) readRuns(ctx context.Context, after,
 	if err != nil {
 		return nil, after, err
 	}
-	kept, after := keep(runs, func(r *model.AgentTestRun) live.Position { return runAt(r.Version, r.Position) }, after,
+	kept, after := eventsOf(runs, func(r *model.AgentTestRun) live.Position { return runAt(r.Version, r.Position) }, after,
 		known)
 	return kept, after, nil
 }

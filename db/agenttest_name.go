@@ -15,10 +15,10 @@ import (
 // and older databases contain such tests.
 
 // placed is a name with its agent and folder.
-type placed struct{ agentID, folderID, name string }
+type testLocation struct{ agentID, folderID, name string }
 
-func placeOf(test *model.AgentTestRow) placed {
-	at := placed{agentID: test.AgentID, name: test.Name}
+func placeOf(test *model.AgentTestRow) testLocation {
+	at := testLocation{agentID: test.AgentID, name: test.Name}
 	if test.FolderID != nil {
 		at.folderID = *test.FolderID
 	}
@@ -44,7 +44,7 @@ func (t *Tenant) checkNames(ctx context.Context, tests []*model.AgentTestRow, at
 	return faults.As(model.Unprocessable)
 }
 
-func (t *Tenant) namesTaken(ctx context.Context, tests []*model.AgentTestRow) (map[placed]string, error) {
+func (t *Tenant) namesTaken(ctx context.Context, tests []*model.AgentTestRow) (map[testLocation]string, error) {
 	var ids, agents, names []string
 	for _, test := range tests {
 		ids, agents, names = append(ids, test.ID), append(agents, test.AgentID), append(names, test.Name)
@@ -54,7 +54,7 @@ func (t *Tenant) namesTaken(ctx context.Context, tests []*model.AgentTestRow) (m
 		Where("(agent_id, name) IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(agents),
 			pgdialect.Array(names)).
 		Where("id NOT IN (?)", bun.List(ids)).Scan(ctx)
-	taken := map[placed]string{}
+	taken := map[testLocation]string{}
 	for _, other := range others {
 		taken[placeOf(other)] = other.ID
 	}
@@ -70,7 +70,7 @@ func (t *Tenant) number(ctx context.Context, tests []*model.AgentTestRow) error 
 	}
 	var ids, agents, beginnings []string
 	var again []*model.AgentTestRow
-	taken := map[placed]bool{}
+	taken := map[testLocation]bool{}
 	for _, test := range tests {
 		ids = append(ids, test.ID)
 		if _, isTaken := same[placeOf(test)]; isTaken || taken[placeOf(test)] {

@@ -103,7 +103,7 @@ func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (run
 // one gets the run. A later attempt means that the previous worker was lost. After model.MaxLost lost workers the run
 // ends as an Error of the infrastructure.
 func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model.AgentTestRun, error) {
-	run, claimed := t.begun(id, attempt)
+	run, claimed := t.countStartedRuns(id, attempt)
 	if claimed {
 		return run, nil
 	}
@@ -121,7 +121,7 @@ func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model
 }
 
 // This is the run that was claimed for the caller when the previous run ended, if there is one.
-func (t *Tenant) begun(id string, attempt int32) (*model.AgentTestRun, bool) {
+func (t *Tenant) countStartedRuns(id string, attempt int32) (*model.AgentTestRun, bool) {
 	if t.delivery == nil {
 		return nil, false
 	}
@@ -171,7 +171,7 @@ func lostOr(run *model.AgentTestRun, err error) error {
 // endAbandonedRuns ends runs that were enqueued and left the queue without an outcome.
 func (s *Store) endAbandonedRuns(ctx context.Context) error {
 	// The transaction that makes a run due also enqueues it. Its job leaves the queue when the run ends.
-	runs, err := ofAll[placeOfRow](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
+	runs, err := ofAll[rowPosition](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
 			Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = "+
 				"?TableAlias.execution_id").

@@ -13,7 +13,7 @@ import (
 )
 
 // place is the position of a run in an execution.
-type place struct {
+type runPosition struct {
 	executionID string
 	position    int32
 }
@@ -64,7 +64,7 @@ func (t tenantTx) preclaim(ctx context.Context, b *transitionBatch, next []*queu
 }
 
 // runsAt returns the ids of the runs at the places.
-func (t *Tenant) runsAt(ctx context.Context, places []place) ([]string, error) {
+func (t *Tenant) runsAt(ctx context.Context, places []runPosition) ([]string, error) {
 	if len(places) == 0 {
 		return nil, nil
 	}

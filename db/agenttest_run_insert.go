@@ -12,7 +12,7 @@ import (
 // refuses it for tables with row-level security.
 func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) error {
 	batch := &pgx.Batch{}
-	if err := t.keepSnapshots(batch, runs); err != nil {
+	if err := t.saveSnapshots(batch, runs); err != nil {
 		return err
 	}
 	var ids, tested, names []string

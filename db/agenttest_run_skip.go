@@ -19,7 +19,7 @@ func (t tenantTx) skipDecided(ctx context.Context, b *transitionBatch, at time.T
 			continue
 		}
 		ended, follow := b.endedIn(execution), 0
-		b.next = slices.DeleteFunc(b.next, func(p place) bool {
+		b.next = slices.DeleteFunc(b.next, func(p runPosition) bool {
 			isOfIt := p.executionID == execution.ID
 			if isOfIt {
 				follow++
@@ -124,7 +124,7 @@ func (t *Tenant) nextNeeded(ctx context.Context, b *transitionBatch, execution *
 		}
 	}
 	for _, run := range runs {
-		b.next = append(b.next, place{execution.ID, run.Position})
+		b.next = append(b.next, runPosition{execution.ID, run.Position})
 		execution.NextPosition = run.Position + 1
 	}
 	return nil

@@ -67,8 +67,8 @@ func (t *Tenant) makeTransition(ctx context.Context, m *runTransition) error {
 // of one company that arrive while others are being written share the next transaction.
 func newRunTransitions() *group.Group[string, *runTransition] {
 	return &group.Group[string, *runTransition]{
-		Limit: transitionsPerCommit,
-		Apart: func(a, b *runTransition) bool { return a.runID == b.runID },
+		Limit:    transitionsPerCommit,
+		Conflict: func(a, b *runTransition) bool { return a.runID == b.runID },
 		Commit: func(ctx context.Context, _ string, transitions []*runTransition) error {
 			t := transitions[0].tenant
 			if err := t.commitTransitions(ctx, transitions); err != nil {
@@ -115,13 +115,13 @@ func (t *Tenant) commitTransitions(ctx context.Context, transitions []*runTransi
 		if err := t.writeTransitions(ctx, m, at); err != nil {
 			return err
 		}
-		if err := t.tellOfExecutions(ctx, m.executions); err != nil {
+		if err := t.enqueueExecutionEvents(ctx, m.executions); err != nil {
 			return err
 		}
 		for _, e := range m.executions {
 			t.wake(e.ID)
 		}
-		return t.spendOfRuns(ctx, m.changed)
+		return t.recordRunSpending(ctx, m.changed)
 	})
 }
 
@@ -133,7 +133,7 @@ type transitionBatch struct {
 	// changed are the runs that have a new state.
 	changed []*model.AgentTestRun
 	// next are the places of runs to enqueue after those that ended. ended are the jobs of the ended runs.
-	next  []place
+	next  []runPosition
 	ended []*queue.Delivery
 }
 
@@ -202,7 +202,7 @@ func (b *transitionBatch) count(run *model.AgentTestRun, at time.Time) {
 	execution := b.executionOf(run)
 	b.changed = append(b.changed, run)
 	if next, follows := execution.Count(run, at); follows {
-		b.next = append(b.next, place{execution.ID, next})
+		b.next = append(b.next, runPosition{execution.ID, next})
 	}
 }
 
@@ -228,12 +228,12 @@ func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at t
 	return t.db.Send(ctx, batch)
 }
 
-// spendOfRuns records the cost of the runs that have ended. Other transactions wait for the day's rows, so call it
-// last.
-func (t tenantTx) spendOfRuns(ctx context.Context, runs []*model.AgentTestRun) error {
+// recordRunSpending records the cost of the runs that have ended. Other transactions wait for the day's rows, so call
+// it last.
+func (t tenantTx) recordRunSpending(ctx context.Context, runs []*model.AgentTestRun) error {
 	spent := map[string]*model.UsageEntry{}
 	for _, run := range runs {
 		spent[fmt.Sprintf("%s:%d", run.ID, run.Claim)] = run.Spent
 	}
-	return t.spend(ctx, spent)
+	return t.recordSpending(ctx, spent)
 }

@@ -69,7 +69,7 @@ func (t *Tenant) startSchedule(ctx context.Context, due *model.AgentTestSchedule
 			return err
 		}
 		schedule.Started(execution.ID, now())
-		return t.keepStart(ctx, schedule)
+		return t.saveStart(ctx, schedule)
 	})
 	var known *model.Error
 	if errors.As(err, &known) &&
@@ -126,19 +126,20 @@ func (t tenantTx) failSchedule(ctx context.Context, due *model.AgentTestSchedule
 	if reason.Code == model.NotFound {
 		schedule.Disable(reason.Error(), now())
 	}
-	if err := t.keepStart(ctx, schedule); err != nil {
+	if err := t.saveStart(ctx, schedule); err != nil {
 		return err
 	}
 	told, err := t.listening(ctx, model.WebhookEventAgentTestScheduleFailed)
 	if err != nil {
 		return err
 	}
-	return t.tell(ctx, told[model.WebhookEventAgentTestScheduleFailed], model.WebhookEventAgentTestScheduleFailed, nil,
+	return t.enqueueEvent(ctx, told[model.WebhookEventAgentTestScheduleFailed], model.WebhookEventAgentTestScheduleFailed,
+		nil,
 		schedule.Failure())
 }
 
-// keepStart writes the result of the attempt to start the schedule.
-func (t *Tenant) keepStart(ctx context.Context, s *model.AgentTestSchedule) error {
+// saveStart writes the result of the attempt to start the schedule.
+func (t *Tenant) saveStart(ctx context.Context, s *model.AgentTestSchedule) error {
 	return exec(ctx, t.db.Update(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "last_run_at",
 		"last_execution_id", "last_error", "last_failed_at", "updated_at").
 		WherePK())

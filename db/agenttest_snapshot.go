@@ -50,8 +50,8 @@ func (t *Tenant) RunsWithSnapshots(ctx context.Context, ids []string,
 	return runs, q.Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx)
 }
 
-// keepSnapshots stores the tests and agents of an execution's runs, each once.
-func (t *Tenant) keepSnapshots(batch *pgx.Batch, runs []*model.AgentTestRun) error {
+// saveSnapshots stores the tests and agents of an execution's runs, each once.
+func (t *Tenant) saveSnapshots(batch *pgx.Batch, runs []*model.AgentTestRun) error {
 	var ids, definitions []string
 	var agents []*string
 	kept := map[string]bool{}

@@ -41,11 +41,11 @@ type auditEvents struct {
 }
 
 // sendAuditEvents delivers the audit events that are due, unless this process is already delivering.
-func (o *postOffice) sendAuditEvents(ctx context.Context) {
+func (o *webhookDispatcher) sendAuditEvents(ctx context.Context) {
 	if o.audit.URL == "" || !o.isAuditing.CompareAndSwap(false, true) {
 		return
 	}
-	o.couriers.Go(func() {
+	o.workers.Go(func() {
 		defer o.isAuditing.Store(false)
 		if err := o.store.DeliverAuditEvents(ctx, o.postAuditEvents); err != nil && ctx.Err() == nil {
 			o.log.WarnContext(ctx, "audit events could not be delivered; they will be, later", "error", err)
@@ -55,7 +55,7 @@ func (o *postOffice) sendAuditEvents(ctx context.Context) {
 
 // postAuditEvents sends events of one company in one message. The ids of the first and the last event form the
 // message's id.
-func (o *postOffice) postAuditEvents(ctx context.Context, companyID string, events []*model.AuditEvent) error {
+func (o *webhookDispatcher) postAuditEvents(ctx context.Context, companyID string, events []*model.AuditEvent) error {
 	body, err := json.Marshal(auditEvents{companyID, events})
 	if err != nil {
 		return err

@@ -59,13 +59,13 @@ func (t *Tenant) AuditLog(ctx context.Context, from, end time.Time) iter.Seq2[*m
 
 // forgetAuditEvents removes events that are past their retention, in batches.
 func (s *Store) forgetAuditEvents(ctx context.Context) error {
-	if s.auditKept == 0 {
+	if s.auditRetention == 0 {
 		return nil
 	}
-	before := now().Add(-s.auditKept)
+	before := now().Add(-s.auditRetention)
 	companies, err := s.companiesWith(ctx, "SELECT 1 FROM audit_events AS e WHERE e.company_id = ?TableAlias.id AND "+
 		"e.created_at < ?", before)
-	return errors.Join(err, s.inTurns(companies, func(t *Tenant) (bool, error) {
+	return errors.Join(err, s.roundRobin(companies, func(t *Tenant) (bool, error) {
 		oldest := t.db.Select((*model.AuditEvent)(nil)).Column("id").Where("created_at < ?", before).
 			Order("created_at", "id").Limit(eventsPerRead)
 		result, err := t.db.Delete((*model.AuditEvent)(nil)).Where("id IN (?)", oldest).Exec(ctx)

@@ -14,7 +14,7 @@ func TestChecksOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, conn := fresh(t)
-	newEstate(t, store, "OWN")
+	newFixture(t, store, "OWN")
 	text := func(n int) string { return "'" + strings.Repeat("é", n) + "'" }
 	list := func(n int) string { return "'[" + strings.TrimSuffix(strings.Repeat(`"a",`, n), ",") + "]'" }
 	set := func(column, path string) func(any) string {

@@ -187,7 +187,7 @@ func (t *Tenant) AddCampaignField(ctx context.Context,
 func (t tenantTx) revise(ctx context.Context, campaign *model.Campaign, counted itemsCounted, columns ...string) error {
 	campaign.Revision++
 	t.wake(campaign.ID)
-	return exec(ctx, counted.keep(t.db.Update(campaign).Column(append(columns, "revision")...).WherePK(), 1))
+	return exec(ctx, counted.saveCounters(t.db.Update(campaign).Column(append(columns, "revision")...).WherePK(), 1))
 }
 
 // deleteItems deletes some of the items of a locked campaign, and reports whether more may remain.

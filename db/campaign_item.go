@@ -264,7 +264,8 @@ func (t *Tenant) changeItems(
 		if err != nil {
 			return err
 		}
-		return exec(ctx, counted.keep(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", changes), changes).
+		return exec(ctx, counted.saveCounters(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", changes),
+			changes).
 			Where("id = ?", campaignID))
 	})
 }

@@ -49,11 +49,11 @@ func (c itemsCounted) add(n int, items ...*model.CampaignItem) itemsCounted {
 }
 
 // keep adds the counters to an update of a campaign that raises its version or revision by higher.
-func (c itemsCounted) keep(change *bun.UpdateQuery, higher int) *bun.UpdateQuery {
-	return keepCounters(change, higher, func(place int) any { return c[place] })
+func (c itemsCounted) saveCounters(change *bun.UpdateQuery, higher int) *bun.UpdateQuery {
+	return saveCounterRows(change, higher, func(place int) any { return c[place] })
 }
 
-func keepCounters(change *bun.UpdateQuery, higher int, by func(place int) any) *bun.UpdateQuery {
+func saveCounterRows(change *bun.UpdateQuery, higher int, by func(place int) any) *bun.UpdateQuery {
 	counters, values := make([]string, 2*len(countedStates)), make([]any, 2*len(countedStates))
 	for i := range counters {
 		counters[i], values[i] = fmt.Sprintf("coalesce(item_counts[%d], 0) + (?)", i+1), by(i+1)
@@ -85,7 +85,7 @@ func (t tenantTx) recountItems(ctx context.Context, campaignIDs ...string) error
 // recountCampaigns counts the items of campaigns whose counters are outdated, because an older program changed them.
 // It handles one campaign after the other.
 func (s *Store) recountCampaigns(ctx context.Context) error {
-	campaigns, err := ofAll[placeOfRow](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
+	campaigns, err := ofAll[rowPosition](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").
 			Where("NOT (" + areCounted + ")").Where("deleted_at IS NULL").
 			Apply(ofCompany("?TableAlias.company_id")).Limit(campaignsPerSweep)

@@ -37,7 +37,7 @@ func (t *Tenant) FollowCampaignItems(ctx context.Context, campaignID string,
 // locks its campaign, which numbers the changes, until the commit. Therefore no earlier change can become visible
 // later.
 func (r *campaignReader) readItems(ctx context.Context, after,
-	known live.Position) ([]live.Kept[*model.CampaignItem], live.Position, error) {
+	known live.Position) ([]live.Stored[*model.CampaignItem], live.Position, error) {
 	items := []*model.CampaignItem{}
 	err := pageOf(r.tenant, &items, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("?TableAlias.campaign_id = ?", r.id).Where("?TableAlias.version > ?", int32(after))
@@ -45,7 +45,8 @@ func (r *campaignReader) readItems(ctx context.Context, after,
 	if err != nil {
 		return nil, after, err
 	}
-	kept, after := keep(items, func(i *model.CampaignItem) live.Position { return live.Position(i.Version) }, after, known)
+	kept, after := eventsOf(items, func(i *model.CampaignItem) live.Position { return live.Position(i.Version) }, after,
+		known)
 	return kept, after, nil
 }
 

@@ -69,8 +69,8 @@ type itemTransition struct {
 // since the campaign numbers them. Those that arrive while others are being written share the next transaction.
 func newItemTransitions() *group.Group[string, *itemTransition] {
 	return &group.Group[string, *itemTransition]{
-		Limit: transitionsPerCommit,
-		Apart: func(a, b *itemTransition) bool { return a.item.ID == b.item.ID },
+		Limit:    transitionsPerCommit,
+		Conflict: func(a, b *itemTransition) bool { return a.item.ID == b.item.ID },
 		Commit: func(ctx context.Context, _ string, together []*itemTransition) error {
 			t := together[0].tenant
 			err := t.saveTransitions(ctx, together)
@@ -122,7 +122,7 @@ func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition
 				Where("?TableAlias.version > campaign.version")
 		}
 		changes := changesOf(together)
-		numbered := keepCounters(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(together)),
+		numbered := saveCounterRows(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(together)),
 			len(together), func(place int) any {
 				change, isChanged := changes[place]
 				if !isChanged {

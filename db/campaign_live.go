@@ -48,13 +48,13 @@ type campaignReader struct {
 	id        string
 	campaigns *live.Log[*model.Campaign]
 	items     *live.Log[*model.CampaignItem]
-	// toldAt is when followers last got an update. again checks for changes that came too soon after it.
-	toldAt time.Time
-	again  *time.Timer
+	// deliveredAt is when followers last got an update. again checks for changes that came too soon after it.
+	deliveredAt time.Time
+	again       *time.Timer
 }
 
-func newCampaignReader(id string) func(*Tenant, *live.Budget) reader {
-	return func(t *Tenant, budget *live.Budget) reader {
+func newCampaignReader(id string) func(*Tenant, *live.MemoryBudget) reader {
+	return func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &campaignReader{tenant: t, id: id}
 		r.campaigns, r.items = live.NewLog(budget, r.read), live.NewLog(budget, r.readItems)
 		return r
@@ -73,7 +73,7 @@ func (r *campaignReader) look(ctx context.Context, p *topic, isWoken bool) (outl
 		return nothingYet, err
 	}
 	isOver := campaign.Status == model.CampaignStatusArchived
-	r.tell(p, campaign, isOver)
+	r.deliver(p, campaign, isOver)
 	if err := catchUp(ctx, r.items, live.Position(campaign.ItemVersion), r.readItems); err != nil {
 		return nothingYet, err
 	}
@@ -85,7 +85,7 @@ func (r *campaignReader) look(ctx context.Context, p *topic, isWoken bool) (outl
 }
 
 // tell delivers a changed campaign to its followers: now, or after restOfCampaign.
-func (r *campaignReader) tell(p *topic, campaign *model.Campaign, isOver bool) {
+func (r *campaignReader) deliver(p *topic, campaign *model.Campaign, isOver bool) {
 	at := campaignAt(campaign)
 	if at <= r.campaigns.End() {
 		return
@@ -94,21 +94,21 @@ func (r *campaignReader) tell(p *topic, campaign *model.Campaign, isOver bool) {
 		r.campaigns.Begin(at)
 		return
 	}
-	if rest := time.Until(r.toldAt.Add(restOfCampaign)); rest > 0 && !isOver {
+	if rest := time.Until(r.deliveredAt.Add(restOfCampaign)); rest > 0 && !isOver {
 		if r.again == nil {
 			r.again = time.AfterFunc(rest, func() { p.wake(true) })
 		}
 		r.again.Reset(rest)
 		return
 	}
-	r.toldAt = time.Now()
+	r.deliveredAt = time.Now()
 	campaign.ShareCounts(r.count)
-	r.campaigns.Add(live.Kept[*model.Campaign]{Value: campaign, At: at, Size: sizeOf(campaign)})
+	r.campaigns.Add(live.Stored[*model.Campaign]{Value: campaign, At: at, Size: sizeOf(campaign)})
 }
 
 // count counts the items once for all followers of one change.
 func (r *campaignReader) count() (*model.CampaignItemCounts, error) {
-	ctx, cancel := context.WithTimeout(pg.WithParty(context.Background(), r.tenant.CompanyID()), countTimeout)
+	ctx, cancel := context.WithTimeout(pg.WithConnectionsOf(context.Background(), r.tenant.CompanyID()), countTimeout)
 	defer cancel()
 	counts, err := r.tenant.CountsOfCampaigns(ctx, []string{r.id})
 	return counts[r.id], err
@@ -119,7 +119,8 @@ func (r *campaignReader) end() {
 	r.items.Close()
 }
 
-func (r *campaignReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.Campaign], live.Position,
+func (r *campaignReader) read(ctx context.Context, after,
+	_ live.Position) ([]live.Stored[*model.Campaign], live.Position,
 	error) {
 	campaign, err := r.tenant.Campaign(ctx, r.id)
 	if pg.IsMissing(err) {
@@ -129,5 +130,5 @@ func (r *campaignReader) read(ctx context.Context, after, _ live.Position) ([]li
 		return nil, after, err
 	}
 	at := campaignAt(campaign)
-	return []live.Kept[*model.Campaign]{{Value: campaign, At: at}}, at, nil
+	return []live.Stored[*model.Campaign]{{Value: campaign, At: at}}, at, nil
 }

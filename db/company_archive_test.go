@@ -72,8 +72,8 @@ func TestACompanyGoesRoundThroughAnArchive(t *testing.T) {
 	dbtest.Direct(t)
 	for name, from := range dbtest.Stores(t, dbtest.Options()) {
 		t.Run(name, func(t *testing.T) {
-			own := newEstate(t, from, "OWN")
-			newEstate(t, from, "SECRET")
+			own := newFixture(t, from, "OWN")
+			newFixture(t, from, "SECRET")
 			_, err := own.tenant.CreateTool(t.Context(), model.CreateToolInput{
 				Name: "CRM", TechnicalName: "crm", Parameters: model.JSONObject("{\n \"type\": \"object\", \"properties\": " +
 					"{\"b\": {}, \"a\": {}}}"),
@@ -98,7 +98,7 @@ func TestACompanyGoesRoundThroughAnArchive(t *testing.T) {
 				whole := archived(t, rowsOf(t, connect(t, addressOf(t, from)))[own.tenant.CompanyID()], secrets)
 
 				conn := connect(t, addressOf(t, target))
-				other := newEstate(t, target, "OTHER")
+				other := newFixture(t, target, "OTHER")
 				before := rowsOf(t, conn)
 				_, err = archive.Import(t.Context(), target, bytes.NewReader(file.Bytes()),
 					archive.ImportOptions{IsRehearsal: true})

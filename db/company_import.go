@@ -341,7 +341,7 @@ func (i *CompanyImport) File(ctx context.Context, documentID string, size int64,
 	if int64(d.Size) != size {
 		return model.Errorf(model.BadInput, "the file has %d bytes, and the document's size is %d", size, d.Size)
 	}
-	err = i.tenant.keepContent(ctx, d, content)
+	err = i.tenant.saveContent(ctx, d, content)
 	if pg.SQLState(err) == "23505" {
 		return model.Errorf(model.BadInput, "the file is there twice")
 	}

@@ -24,7 +24,7 @@ type archivedTable struct {
 	as map[string]string
 	// kept is the condition for archived rows, which are not marked as deleted; ?0 is the company. Empty for all
 	// rows.
-	kept string
+	stored string
 	// absent returns the values of columns that a line leaves out.
 	absent func() map[string]any
 	// absentBy is absent where the values depend on the line.
@@ -49,7 +49,7 @@ var paused = map[string]any{"is_enabled": false, "disabled_reason": "it came fro
 	"next_run_at": nil}
 
 // isKept is the condition for rows that are not marked as deleted.
-const isKept = "deleted_at IS NULL"
+const isStored = "deleted_at IS NULL"
 
 // Conditions for rows whose parents are not marked as deleted.
 var (
@@ -76,34 +76,35 @@ var archivedTables = []archivedTable{
 	{name: "chunks", row: (*model.Chunk)(nil)},
 	{name: "labelled_questions", row: (*model.LabelledQuestion)(nil), absent: created},
 	{name: "chunk_vectors", as: map[string]string{"embedding": "embedding::real[]"}},
-	{name: "agents", row: (*model.Agent)(nil), without: []string{"deleted_at"}, kept: isKept,
+	{name: "agents", row: (*model.Agent)(nil), without: []string{"deleted_at"}, stored: isStored,
 		absent: func() map[string]any {
 			return with(changed(), map[string]any{
 				"language": "en", "tags": none, "fields": none, "classification_tags": none, "extracted_values": none,
 				"is_call_transfer_enabled": false, "prompt_version": 1,
 			})
 		}},
-	{name: "prompt_versions", row: (*model.PromptVersion)(nil), kept: ofUnmarkedAgent, without: []string{"api_key_id"},
+	{name: "prompt_versions", row: (*model.PromptVersion)(nil), stored: ofUnmarkedAgent, without: []string{"api_key_id"},
 		absent: created},
 	{name: "tools", row: (*model.Tool)(nil), as: map[string]string{"endpoint": withoutSecrets},
 		absent: func() map[string]any {
 			return with(changed(),
 				map[string]any{"description": "", "parameters": json.RawMessage(`{"type":"object","properties":{}}`)})
 		}},
-	{name: "agent_tools", row: (*agentTool)(nil), kept: ofUnmarkedAgent, absent: atFirst},
+	{name: "agent_tools", row: (*agentTool)(nil), stored: ofUnmarkedAgent, absent: atFirst},
 	{name: "sub_agents", row: (*model.SubAgent)(nil), absent: func() map[string]any {
 		return with(created(), map[string]any{"description": "", "position": 0})
 	}},
 	{name: "simulation_chats", row: (*model.SimulationChat)(nil), without: []string{"extraction_at"},
-		kept: ofUnmarkedAgent},
+		stored: ofUnmarkedAgent},
 	{name: "simulation_chat_messages", row: (*model.SimulationChatMessage)(nil),
-		kept: "chat_id IN (SELECT id FROM simulation_chats WHERE company_id = ?0 AND " + ofUnmarkedAgent + ")"},
-	{name: "tool_calls", row: (*model.ToolCall)(nil), kept: "chat_id IN (SELECT id FROM simulation_chats WHERE " +
+		stored: "chat_id IN (SELECT id FROM simulation_chats WHERE company_id = ?0 AND " + ofUnmarkedAgent + ")"},
+	{name: "tool_calls", row: (*model.ToolCall)(nil), stored: "chat_id IN (SELECT id FROM simulation_chats WHERE " +
 		"company_id = ?0 AND " + ofUnmarkedAgent + ")"},
-	{name: "agent_test_folders", row: (*model.AgentTestFolder)(nil), kept: ofUnmarkedAgent, absent: func() map[string]any {
-		return with(changed(), map[string]any{"color": "#6B7280", "body": ""})
-	}},
-	{name: "agent_tests", row: (*model.AgentTestRow)(nil), without: []string{"deleted_at"}, kept: isKept,
+	{name: "agent_test_folders", row: (*model.AgentTestFolder)(nil), stored: ofUnmarkedAgent,
+		absent: func() map[string]any {
+			return with(changed(), map[string]any{"color": "#6B7280", "body": ""})
+		}},
+	{name: "agent_tests", row: (*model.AgentTestRow)(nil), without: []string{"deleted_at"}, stored: isStored,
 		absent: func() map[string]any {
 			return with(changed(), map[string]any{"kind": model.AgentTestKindSimulation})
 		}, absentBy: absentOfTest},
@@ -113,20 +114,20 @@ var archivedTables = []archivedTable{
 				"repeats": 1, "concurrency": 5, "virtual_time": false, "votes": 1, "time_zone": "UTC", "after_prompt_change": false,
 			})
 		}},
-	{name: "agent_test_executions", row: (*model.AgentTestExecution)(nil), kept: isKept,
+	{name: "agent_test_executions", row: (*model.AgentTestExecution)(nil), stored: isStored,
 		without: []string{"api_key_id", "passed_runs", "failed_runs", "error_runs", "cancelled_runs", "skipped_runs",
 			"deleted_at"}},
-	{name: "agent_test_snapshots", kept: ofUnmarkedExecution, jsonBy: definitionBy},
-	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), kept: ofUnmarkedExecution,
+	{name: "agent_test_snapshots", stored: ofUnmarkedExecution, jsonBy: definitionBy},
+	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), stored: ofUnmarkedExecution,
 		as:     map[string]string{ofTest: strings.NewReplacer("?0", "agent_test_runs", "?1", ofTest).Replace(existingTest)},
 		absent: func() map[string]any { return map[string]any{"row_key": ""} }},
 	{name: "campaigns", row: (*model.Campaign)(nil), without: []string{"item_counts", "counted_at", "deleted_at"},
-		kept: isKept, absent: func() map[string]any {
+		stored: isStored, absent: func() map[string]any {
 			return with(changed(), map[string]any{
 				"own_fields": none, "version": 0, "max_attempts": 3, "retry_delay_minutes": 60, "status": model.CampaignStatusDraft,
 			})
 		}},
-	{name: "campaign_items", row: (*model.CampaignItem)(nil), kept: ofUnmarkedCampaign, absentBy: resultOfItem,
+	{name: "campaign_items", row: (*model.CampaignItem)(nil), stored: ofUnmarkedCampaign, absentBy: resultOfItem,
 		absent: func() map[string]any {
 			return with(created(), map[string]any{
 				"data_bag": map[string]any{}, "due_at": now(), "attempt_count": 0, "event_count": 0, "is_archived": false,
@@ -134,7 +135,7 @@ var archivedTables = []archivedTable{
 			})
 		}},
 	{name: "campaign_item_events", row: (*model.CampaignItemEvent)(nil),
-		kept: "item_id IN (SELECT id FROM campaign_items WHERE company_id = ?0 AND " + ofUnmarkedCampaign + ")"},
+		stored: "item_id IN (SELECT id FROM campaign_items WHERE company_id = ?0 AND " + ofUnmarkedCampaign + ")"},
 	{name: "usage_entries", row: (*model.UsageEntry)(nil),
 		absent: func() map[string]any { return map[string]any{"campaign_id": ""} }},
 	{name: "tombstones"},
@@ -201,7 +202,7 @@ func ArchivedTables() []string {
 
 func (t *Tenant) archived(table string) *bun.SelectQuery {
 	q := t.db.NewSelect().TableExpr("?", bun.Ident(table)).Where("company_id = ?", t.CompanyID())
-	switch kept := archivedTableOf(table).kept; {
+	switch kept := archivedTableOf(table).stored; {
 	case strings.Contains(kept, "?0"):
 		q = q.Where(kept, t.CompanyID())
 	case kept != "":

@@ -69,7 +69,7 @@ func TestNouns(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, _ := fresh(t)
-	own := newEstate(t, store, "OWN")
+	own := newFixture(t, store, "OWN")
 	company, err := own.tenant.Company(ctx)
 	require.NoError(t, err)
 	versions := versionsOf(t, own.tenant, own.ids["AgentID"])

@@ -32,18 +32,18 @@ const (
 // rows are marked at any time, and each statement reads the marks only once, whatever the number of rows that it
 // returns.
 var types = map[reflect.Type]pg.Type{
-	reflect.TypeFor[model.Agent]():          {Visible: "?TableAlias." + isKept},
+	reflect.TypeFor[model.Agent]():          {Visible: "?TableAlias." + isStored},
 	reflect.TypeFor[model.PromptVersion]():  {Visible: notOfMarked("?TableAlias.agent_id", "agents")},
 	reflect.TypeFor[model.SimulationChat](): {Visible: notOfMarked("?TableAlias.agent_id", "agents")},
-	reflect.TypeFor[model.Campaign]():       {Visible: "?TableAlias." + isKept},
+	reflect.TypeFor[model.Campaign]():       {Visible: "?TableAlias." + isStored},
 	reflect.TypeFor[model.CampaignItem](): {
 		Visible: notOfMarked("?TableAlias.campaign_id", "campaigns"), Count: countByCounters,
 	},
 	reflect.TypeFor[model.AgentTestRow](): {
-		Visible: "?TableAlias." + isKept, Always: "kind", // kind decides the type of the row
+		Visible: "?TableAlias." + isStored, Always: "kind", // kind decides the type of the row
 		Row: func(row any) model.Row { return row.(*model.AgentTestRow).Test().(model.Row) },
 	},
-	reflect.TypeFor[model.AgentTestExecution](): {Visible: "?TableAlias." + isKept},
+	reflect.TypeFor[model.AgentTestExecution](): {Visible: "?TableAlias." + isStored},
 	reflect.TypeFor[model.AgentTestRun](): {
 		Visible:     notOfMarked("?TableAlias.execution_id", "agent_test_executions"),
 		Expressions: map[string]string{ofTest: existingTest},
@@ -69,18 +69,18 @@ const existingTest = "(SELECT test.id FROM agent_tests AS test WHERE test.compan
 // removeMarked removes marked rows, one part of each company at a time.
 func (s *Store) removeMarked(ctx context.Context) error {
 	companies, err := s.companiesWithMarks(ctx)
-	return errors.Join(err, s.inTurns(companies, func(t *Tenant) (bool, error) { return t.removePart(ctx) }))
+	return errors.Join(err, s.roundRobin(companies, func(t *Tenant) (bool, error) { return t.removePart(ctx) }))
 }
 
 // inTurns calls part for the companies in turn, for removeTime at most. The next sweep continues.
-func (s *Store) inTurns(companies []string, part func(*Tenant) (hasMore bool, err error)) error {
-	_, err := inTurns(companies, removeTime, func(id string) (bool, error) { return part(s.Tenant(id)) })
+func (s *Store) roundRobin(companies []string, part func(*Tenant) (hasMore bool, err error)) error {
+	_, err := roundRobin(companies, removeTime, func(id string) (bool, error) { return part(s.Tenant(id)) })
 	return err
 }
 
 // inTurns calls part for each element in turn, as long as part reports more, and returns the elements that remain
 // when the time is over. An error of one element does not stop the others.
-func inTurns[T any](waiting []T, most time.Duration, part func(T) (hasMore bool, err error)) ([]T, error) {
+func roundRobin[T any](waiting []T, most time.Duration, part func(T) (hasMore bool, err error)) ([]T, error) {
 	var errs []error
 	for begun := time.Now(); len(waiting) > 0 && time.Since(begun) < most; {
 		next := waiting[0]

@@ -121,7 +121,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 		if err := pg.Insert(ctx, t.db, added); err != nil {
 			return err
 		}
-		if err := t.keepContent(ctx, added, content); err != nil {
+		if err := t.saveContent(ctx, added, content); err != nil {
 			return err
 		}
 		if err := t.addStored(ctx, int64(added.Size)); err != nil {
@@ -135,17 +135,17 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 // partSize bounds how much of a document is in memory while it is stored, in bytes.
 const partSize = 1 << 20
 
-// keepContent stores the file of a document, and sets the document's digest.
-func (t tenantTx) keepContent(ctx context.Context, of *model.Document, content io.Reader) error {
+// saveContent stores the file of a document, and sets the document's digest.
+func (t tenantTx) saveContent(ctx context.Context, of *model.Document, content io.Reader) error {
 	digest := sha256.New()
-	if err := t.keepParts(ctx, of.ID, io.TeeReader(content, digest)); err != nil {
+	if err := t.saveParts(ctx, of.ID, io.TeeReader(content, digest)); err != nil {
 		return err
 	}
 	of.Digest = new(hex.EncodeToString(digest.Sum(nil)))
 	return exec(ctx, t.db.Update(of).Column("digest").WherePK())
 }
 
-func (t tenantTx) keepParts(ctx context.Context, documentID string, content io.Reader) error {
+func (t tenantTx) saveParts(ctx context.Context, documentID string, content io.Reader) error {
 	part := make([]byte, partSize)
 	for i := 0; ; i++ {
 		n, err := io.ReadFull(content, part)

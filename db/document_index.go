@@ -106,7 +106,10 @@ func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt i
 	}
 	t.wake(claimed[0].DatasetID)
 	if claimed[0].Status == model.DocumentStatusFailed {
-		return nil, t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.tellOfDocument(ctx, claimed[0]) })
+		return nil, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+			return t.enqueueDocumentEvent(ctx,
+				claimed[0])
+		})
 	}
 	return claimed[0], nil
 }
@@ -122,7 +125,7 @@ func (t *Tenant) FailDocument(ctx context.Context, d *model.Document) error {
 		if err := t.settleDocument(ctx, d, "status", "error", "warning"); err != nil {
 			return err
 		}
-		return t.tellOfDocument(ctx, d)
+		return t.enqueueDocumentEvent(ctx, d)
 	})
 }
 
@@ -171,7 +174,7 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 		if err := t.replaceChunks(ctx, d, chunks); err != nil {
 			return err
 		}
-		return t.tellOfDocument(ctx, d)
+		return t.enqueueDocumentEvent(ctx, d)
 	})
 }
 

@@ -67,8 +67,8 @@ type knownDocument struct {
 	at  live.Position
 }
 
-func newDocumentReader(id string) func(*Tenant, *live.Budget) reader {
-	return func(t *Tenant, budget *live.Budget) reader {
+func newDocumentReader(id string) func(*Tenant, *live.MemoryBudget) reader {
+	return func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &documentReader{tenant: t, id: id}
 		r.documents = live.NewLog(budget, r.read)
 		return r
@@ -164,17 +164,18 @@ func (r *documentReader) changed(after live.Position) (ids []string, at map[stri
 }
 
 // read reads documents that changed after the position, in the order of their last changes.
-func (r *documentReader) read(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.Document], live.Position,
+func (r *documentReader) read(ctx context.Context, after,
+	_ live.Position) ([]live.Stored[*model.Document], live.Position,
 	error) {
 	ids, at, upTo := r.changed(after)
 	documents := []*model.Document{}
 	if err := r.tenant.db.Select(&documents).Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
 		return nil, after, err
 	}
-	kept := make([]live.Kept[*model.Document], len(documents))
+	kept := make([]live.Stored[*model.Document], len(documents))
 	for i, d := range documents {
-		kept[i] = live.Kept[*model.Document]{Value: d, At: at[d.ID]}
+		kept[i] = live.Stored[*model.Document]{Value: d, At: at[d.ID]}
 	}
-	slices.SortFunc(kept, func(a, b live.Kept[*model.Document]) int { return cmp.Compare(a.At, b.At) })
+	slices.SortFunc(kept, func(a, b live.Stored[*model.Document]) int { return cmp.Compare(a.At, b.At) })
 	return kept, upTo, nil
 }

@@ -116,20 +116,20 @@ func ninesFor(digits string) string { return strings.Repeat("9", len(digits)) }
 
 // The columns of a run with conversation data, as JSON and as text.
 var (
-	toldAsJSON = []string{
+	erasedAsJSON = []string{
 		"messages", "tool_calls", "snapshot", "criteria_results", "check_results", "classification_result", "error", "held",
 		"row_values", "extracted",
 	}
-	toldAsText = []string{"row_key", "row_name", "extraction_error"}
+	erasedAsText = []string{"row_key", "row_name", "extraction_error"}
 )
 
 // eraseFromRuns replaces the number by nines in the finished runs among the ids, and returns how many contained it.
 func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (int64, error) {
 	update := t.db.Update((*model.AgentTestRun)(nil))
-	for _, column := range toldAsJSON {
+	for _, column := range erasedAsJSON {
 		update = update.Set("?0 = regexp_replace(?0::text, ?1, ?2, 'g')::json", bun.Ident(column), e.pattern, e.nines)
 	}
-	for _, column := range toldAsText {
+	for _, column := range erasedAsText {
 		update = update.Set("?0 = regexp_replace(?0, ?1, ?2, 'g')", bun.Ident(column), e.pattern, e.nines)
 	}
 	// The snapshots of its execution change after all runs have.
@@ -137,7 +137,7 @@ func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (in
 		Where(`concat_ws(' ', ?1) ~ ?0 OR EXISTS (SELECT 1 FROM agent_test_snapshots AS kept
 			WHERE kept.company_id = ?TableAlias.company_id AND kept.execution_id = ?TableAlias.execution_id
 			AND kept.id = ?TableAlias.tested_id AND kept.definition::text ~ ?0)`,
-			e.pattern, bun.Safe(strings.Join(slices.Concat(toldAsJSON, toldAsText), ", "))).Exec(ctx)
+			e.pattern, bun.Safe(strings.Join(slices.Concat(erasedAsJSON, erasedAsText), ", "))).Exec(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -62,7 +62,8 @@ func (e erasure) eraseFromItemsOf(ctx context.Context, t tenantTx, campaignID st
 		return 0, err
 	}
 	t.wake(campaignID)
-	_, err = itemsCounted{}.keep(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(ids)), len(ids)).
+	_, err = itemsCounted{}.saveCounters(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(ids)),
+		len(ids)).
 		Where("id = ?", campaignID).Exec(ctx)
 	return int64(len(ids)), err
 }

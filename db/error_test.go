@@ -21,7 +21,7 @@ import (
 func TestNoTextIsAnInternalError(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
-	own := newEstate(t, store, "OWN")
+	own := newFixture(t, store, "OWN")
 	before := rowsOf(t, conn)
 	methods := reflect.TypeFor[*db.Tenant]()
 	for i := range methods.NumMethod() {
@@ -212,7 +212,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 func TestATransactionWhoseConnectionIsClosedIsUnavailable(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
-	own := newEstate(t, store, "OWN")
+	own := newFixture(t, store, "OWN")
 	err := own.tenant.Tx(t.Context(), func(ctx context.Context, tenant *db.Tenant) error {
 		_, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "+
 			"current_database() AND pid <> pg_backend_pid()")

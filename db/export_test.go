@@ -94,9 +94,10 @@ func StartScheduled(ctx context.Context, s *Store) error { return s.startSchedul
 
 // DeliverOnce delivers what is due to webhooks now.
 func DeliverOnce(ctx context.Context, s *Store, post Post) error {
-	o := &postOffice{store: s, post: post, log: slog.New(slog.DiscardHandler), underWay: map[string]map[string]bool{}}
-	defer o.couriers.Wait()
-	return o.sendCouriers(ctx)
+	o := &webhookDispatcher{store: s, post: post, log: slog.New(slog.DiscardHandler),
+		underWay: map[string]map[string]bool{}}
+	defer o.workers.Wait()
+	return o.startWorkers(ctx)
 }
 
 // ClaimMessage does what a courier does before it delivers: it takes the next message of a webhook, and tells its id.

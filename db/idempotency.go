@@ -16,8 +16,8 @@ import (
 const (
 	// requestLease is how long a request whose process has died blocks other requests with its id.
 	requestLease = 10 * time.Second
-	// answerKept is how long a repeated request gets the same response.
-	answerKept = 24 * time.Hour
+	// responseTTL is how long a repeated request gets the same response.
+	responseTTL = 24 * time.Hour
 )
 
 // untilAfter sets the expiry of a row by the database's clock.
@@ -36,7 +36,8 @@ type RequestClaim struct {
 // unless this process dies. It returns CONFLICT while another request with the id is in progress. It returns
 // UNPROCESSABLE when the earlier request has another fingerprint, or when its response was not stored. id and
 // fingerprint are SHA-256 hashes.
-func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*model.KeptResponse, *RequestClaim, error) {
+func (t *Tenant) ClaimRequest(ctx context.Context, id,
+	fingerprint []byte) (*model.StoredResponse, *RequestClaim, error) {
 	request := &model.IdempotentRequest{ID: id, Fingerprint: fingerprint, ClaimID: model.NewID("claim")}
 	request.OwnBy(t.CompanyID())
 	isNew, err := pg.Affects(t.db.NewInsert().Model(request).Value("until", untilAfter, requestLease.Microseconds()).
@@ -85,7 +86,7 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id, fingerprint []byte) (*mod
 			"response was too large "+
 			"to be kept or showed a secret, and cannot be repeated")
 	}
-	return &before.KeptResponse, nil, nil
+	return &before.StoredResponse, nil, nil
 }
 
 func errUnderWay() error {
@@ -96,7 +97,7 @@ func errUnderWay() error {
 // claimOf returns the claim of a request, and renews its lease until the claim ends.
 func (t *Tenant) claimOf(ctx context.Context, request *model.IdempotentRequest) *RequestClaim {
 	// This does not use the company's own connections: the lease would expire while they are all busy.
-	ctx, cancel := context.WithCancel(pg.WithParty(context.WithoutCancel(ctx), ""))
+	ctx, cancel := context.WithCancel(pg.WithConnectionsOf(context.WithoutCancel(ctx), ""))
 	stopped := make(chan struct{})
 	claim := &RequestClaim{tenant: t, request: request, stop: func() {
 		cancel()
@@ -138,7 +139,7 @@ func (c *RequestClaim) CarryOut(ctx context.Context, do func(ctx context.Context
 			return err
 		}
 		isHeld, err := pg.Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("carried_out_at = now()").
-			Set("until = "+untilAfter, answerKept.Microseconds()).ApplyQueryBuilder(c.isHeld).Exec(ctx))
+			Set("until = "+untilAfter, responseTTL.Microseconds()).ApplyQueryBuilder(c.isHeld).Exec(ctx))
 		if err == nil && !isHeld {
 			err = errUnderWay() // another process took it over
 		}
@@ -154,7 +155,7 @@ func TenantOf(ctx context.Context) *Tenant {
 
 // End ends the claim and stores the response. With nil, the next request with the id is carried out, unless this one
 // was. It returns an error when the claim was lost meanwhile.
-func (c *RequestClaim) End(ctx context.Context, answer *model.KeptResponse) error {
+func (c *RequestClaim) End(ctx context.Context, answer *model.StoredResponse) error {
 	c.stop()
 	t := c.tenant
 	var held bool
@@ -168,7 +169,7 @@ func (c *RequestClaim) End(ctx context.Context, answer *model.KeptResponse) erro
 	} else {
 		held, err = pg.Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("status = ?", answer.Status).
 			Set("headers = ?", answer.Headers).
-			Set("body = ?", answer.Body).Set("until = "+untilAfter, answerKept.Microseconds()).ApplyQueryBuilder(c.isHeld).
+			Set("body = ?", answer.Body).Set("until = "+untilAfter, responseTTL.Microseconds()).ApplyQueryBuilder(c.isHeld).
 			Exec(ctx))
 	}
 	if err == nil && !held {
@@ -180,7 +181,7 @@ func (c *RequestClaim) End(ctx context.Context, answer *model.KeptResponse) erro
 func (s *Store) forgetRequests(ctx context.Context) error {
 	companies, err := s.companiesWith(ctx, "SELECT 1 FROM idempotent_requests AS r WHERE r.company_id = ?TableAlias.id "+
 		"AND r.until < now()")
-	return errors.Join(err, s.inTurns(companies, func(t *Tenant) (bool, error) {
+	return errors.Join(err, s.roundRobin(companies, func(t *Tenant) (bool, error) {
 		oldest := t.db.Select((*model.IdempotentRequest)(nil)).Column("id").Where("until < now()").Order("until", "id").
 			Limit(rowsPerRemoval)
 		result, err := t.db.Delete((*model.IdempotentRequest)(nil)).Where("id IN (?)", oldest).Where("until < now()").

@@ -44,7 +44,7 @@ func TestARequestIsCarriedOutOnce(t *testing.T) {
 	store, _ := fresh(t)
 	tenant, _ := newCompany(t, store)
 	other, _ := newCompany(t, store)
-	for name, answer := range map[string]*model.KeptResponse{
+	for name, answer := range map[string]*model.StoredResponse{
 		"text": {Status: 200, Headers: map[string]string{"Content-Type": "application/json",
 			"Location": "/Dataset/1?a='b'"}, Body: []byte(`{"a":"\u0000 \\ ' ? é"}`)},
 		"no body":  {Status: 204, Headers: map[string]string{}, Body: []byte{}},
@@ -63,7 +63,7 @@ func TestARequestIsCarriedOutOnce(t *testing.T) {
 		}
 		refused(t, tenant, name, "another body", model.Unprocessable)
 		require.NoError(t, claimRequest(t, other, name, "another body").
-			End(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("other")}),
+			End(ctx, &model.StoredResponse{Status: 200, Headers: map[string]string{}, Body: []byte("other")}),
 			"another company has never heard of it")
 		kept, _, err := tenant.ClaimRequest(ctx, digestOf(name), digestOf("body"))
 		require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestAnAnswerWithoutItsBodyIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	require.NoError(t, claimRequest(t, tenant, "key", "body").
-		End(t.Context(), &model.KeptResponse{Status: 200, Headers: map[string]string{}}))
+		End(t.Context(), &model.StoredResponse{Status: 200, Headers: map[string]string{}}))
 	require.Contains(t, refused(t, tenant, "key", "body", model.Unprocessable), "carried out")
 }
 
@@ -109,7 +109,7 @@ func TestOneOfManyCarriesARequestOut(t *testing.T) {
 		for _, err := range errs {
 			fails(t, err, model.Conflict)
 		}
-		require.NoError(t, winner.End(t.Context(), &model.KeptResponse{Status: 200, Headers: map[string]string{},
+		require.NoError(t, winner.End(t.Context(), &model.StoredResponse{Status: 200, Headers: map[string]string{},
 			Body: []byte("x")}))
 		_, err := conn.Exec(t.Context(), "UPDATE idempotent_requests SET until = now() - interval '1 second'")
 		require.NoError(t, err)
@@ -125,10 +125,11 @@ func TestAClaimWhoseProcessHasDied(t *testing.T) {
 	_, err := conn.Exec(ctx, "UPDATE idempotent_requests SET until = now() - interval '1 second'")
 	require.NoError(t, err)
 	end := claimRequest(t, tenant, "key", "another body")
-	late := &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("late")}
+	late := &model.StoredResponse{Status: 200, Headers: map[string]string{}, Body: []byte("late")}
 	require.ErrorContains(t, dead.End(ctx, late), "lost")
 	refused(t, tenant, "key", "another body", model.Conflict)
-	require.NoError(t, end.End(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("right")}))
+	require.NoError(t, end.End(ctx, &model.StoredResponse{Status: 200, Headers: map[string]string{},
+		Body: []byte("right")}))
 	kept, _, err := tenant.ClaimRequest(ctx, digestOf("key"), digestOf("another body"))
 	require.NoError(t, err)
 	require.Equal(t, "right", string(kept.Body))
@@ -160,7 +161,7 @@ func TestAnswersAreKeptForADay(t *testing.T) {
 	ctx := t.Context()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
-	answer := &model.KeptResponse{Status: 200, Headers: map[string]string{}, Body: []byte("x")}
+	answer := &model.StoredResponse{Status: 200, Headers: map[string]string{}, Body: []byte("x")}
 	for _, key := range []string{"old", "new"} {
 		require.NoError(t, claimRequest(t, tenant, key, "body").End(ctx, answer))
 	}
@@ -199,7 +200,7 @@ func TestStatementsOfAClaim(t *testing.T) {
 		_, end, err := tenant.ClaimRequest(ctx, digestOf("key"), digestOf("body"))
 		require.NoError(t, err)
 		if end != nil {
-			require.NoError(t, end.End(ctx, &model.KeptResponse{Status: 200, Headers: map[string]string{},
+			require.NoError(t, end.End(ctx, &model.StoredResponse{Status: 200, Headers: map[string]string{},
 				Body: bytes.Repeat([]byte("x"), 1<<20)}))
 		}
 		require.EqualValues(t, 2, counted.n.Swap(0))

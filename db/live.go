@@ -27,7 +27,7 @@ const (
 // topics are the rows that this process follows, with one reader each, however many followers there are.
 type topics struct {
 	store  *Store
-	budget *live.Budget
+	budget *live.MemoryBudget
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
@@ -86,7 +86,8 @@ const (
 
 func newTopics(s *Store) *topics {
 	ctx, cancel := context.WithCancel(context.Background())
-	all := &topics{store: s, budget: live.NewBudget(heldBytes), ctx: ctx, cancel: cancel, open: map[topicKey]*topic{}}
+	all := &topics{store: s, budget: live.NewMemoryBudget(heldBytes), ctx: ctx, cancel: cancel,
+		open: map[topicKey]*topic{}}
 	all.sweep = time.AfterFunc(untilSweep(), all.look)
 	all.sweep.Stop()
 	return all
@@ -107,7 +108,7 @@ func (s *topics) close() {
 
 // followed returns the topic of the row with the id. newReader makes its reader if there is none. The caller must
 // release the topic. It listens for signals from here on, so that no change is lost before the next read.
-func (t *Tenant) followed(table *followedTable, id string, newReader func(*Tenant, *live.Budget) reader) *topic {
+func (t *Tenant) followed(table *followedTable, id string, newReader func(*Tenant, *live.MemoryBudget) reader) *topic {
 	s := t.store.topics
 	key := topicKey{table, t.signalOf(id)}
 	s.mu.Lock()
@@ -120,7 +121,7 @@ func (t *Tenant) followed(table *followedTable, id string, newReader func(*Tenan
 		s.sweep.Reset(untilSweep())
 	}
 	p := &topic{topics: s, key: key, reader: newReader(t.store.Tenant(t.CompanyID()), s.budget), users: 1}
-	p.ctx, p.cancel = context.WithCancel(pg.WithParty(s.ctx, t.CompanyID()))
+	p.ctx, p.cancel = context.WithCancel(pg.WithConnectionsOf(s.ctx, t.CompanyID()))
 	p.signals = t.store.hub.Watch(key.Key, p.alert)
 	s.open[key] = p
 	return p
@@ -277,11 +278,11 @@ func catchUp[V any](ctx context.Context, log *live.Log[V], known live.Position, 
 
 // keep makes events of rows that changed after the position, in the order of their changes, and returns the position
 // of the last one. Without rows, it returns the known position.
-func keep[R any](rows []R, at func(R) live.Position, after, known live.Position) ([]live.Kept[R], live.Position) {
-	kept := make([]live.Kept[R], len(rows))
+func eventsOf[R any](rows []R, at func(R) live.Position, after, known live.Position) ([]live.Stored[R], live.Position) {
+	kept := make([]live.Stored[R], len(rows))
 	for i, row := range rows {
 		after = at(row)
-		kept[i] = live.Kept[R]{Value: row, At: after}
+		kept[i] = live.Stored[R]{Value: row, At: after}
 	}
 	if len(rows) == 0 {
 		after = max(after, known)

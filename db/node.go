@@ -58,10 +58,10 @@ type node struct{ Type, ID string }
 var typesOf = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	const isOne = "?TableAlias.id = ANY (?)"
 	union := t.NewSelect().Model((*model.Company)(nil)).ColumnExpr("?::text AS type, id", CompanyType).
-		Where("id = ?", pg.Place(1)).Where(isOne, pg.Place(2))
+		Where("id = ?", pg.Param(1)).Where(isOne, pg.Param(2))
 	for _, r := range Nodes {
 		union = union.UnionAll(t.Select(r.Model).ColumnExpr("?::text AS type, ?TableAlias.id", r.Type).
-			Where(isOne, pg.Place(2)))
+			Where(isOne, pg.Param(2)))
 	}
 	return union.String(), []string{"type", "id"}
 })

@@ -24,9 +24,9 @@ func (t *Tenant) Subscription(ctx context.Context, at time.Time) (*model.Company
 // findPlan is the statement that finds the plan of a month, with its usage. Every new chat runs it.
 var findPlan = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	used := t.Select((*model.UsageMonth)(nil)).ColumnExpr("COALESCE(sum(micro_credits), 0)::bigint").
-		Where("month = ?::date", pg.Place(2))
+		Where("month = ?::date", pg.Param(2))
 	return t.Select((*model.Plan)(nil)).Column("name", "micro_credits_included", "micro_credits_budget").
-			ColumnExpr("(?) AS micro_credits_used", used).Where("month <= ?::date", pg.Place(2)).Order("month DESC").Limit(1).
+			ColumnExpr("(?) AS micro_credits_used", used).Where("month <= ?::date", pg.Param(2)).Order("month DESC").Limit(1).
 			String(),
 		[]string{"name", "micro_credits_included", "micro_credits_budget", "micro_credits_used"}
 })

@@ -43,10 +43,10 @@ func (s *Store) retentions(ctx context.Context) ([]*model.Retention, error) {
 	})
 }
 
-// forgetOld deletes expired data, one part of each retention at a time, and returns the retentions that remain when
+// deleteExpired deletes expired data, one part of each retention at a time, and returns the retentions that remain when
 // the time is over. An error of one company does not stop the others.
-func (s *Store) forgetOld(ctx context.Context, retentions []*model.Retention) (left []*model.Retention, err error) {
-	return inTurns(retentions, forgetTime, func(r *model.Retention) (bool, error) {
+func (s *Store) deleteExpired(ctx context.Context, retentions []*model.Retention) (left []*model.Retention, err error) {
+	return roundRobin(retentions, forgetTime, func(r *model.Retention) (bool, error) {
 		return s.Tenant(r.CompanyID).forgetPart(ctx, r)
 	})
 }

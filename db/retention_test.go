@@ -199,7 +199,7 @@ func TestAContactIsErased(t *testing.T) {
 func TestACompanyIsDeletedWithAllThatItOwns(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
-	own, other := newEstate(t, store, "OWN"), newEstate(t, store, "OTHER")
+	own, other := newFixture(t, store, "OWN"), newFixture(t, store, "OTHER")
 	ownID, otherID := own.tenant.CompanyID(), other.tenant.CompanyID()
 	before := rowsOf(t, conn)
 	require.NotEmpty(t, before[ownID])

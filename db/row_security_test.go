@@ -55,7 +55,7 @@ func TestTheDatabaseAloneHoldsCompaniesApart(t *testing.T) {
 	address := dbtest.URL(t)
 	store, conn := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32), Tracer: dbtest.Unchecked{}}),
 		connect(t, address)
-	own, other := newEstate(t, store, "OWN"), newEstate(t, store, "SECRET")
+	own, other := newFixture(t, store, "OWN"), newFixture(t, store, "SECRET")
 	mine, theirs, nobody := own.tenant, other.tenant, store.Tenant("")
 	company, err := mine.Company(t.Context())
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestTheDatabaseAloneHoldsCompaniesApart(t *testing.T) {
 		}
 	}
 	require.Subset(t, []string{"audit_deliveries", "company_imports", "idempotent_requests", "retentions", "tombstones"},
-		empty, "an estate has a row of every other table")
+		empty, "a fixture has a row of every other table")
 	require.Equal(t, before, rowsOf(t, conn))
 
 	for _, madeUp := range []string{"*", "\x00"} {
@@ -365,7 +365,7 @@ func TestOwnersThatAreNoSuperusers(t *testing.T) {
 			said := &warnings{}
 			store := dbtest.Open(t, address, db.Options{Tracer: dbtest.Unchecked{}, Log: said.log(),
 				SecretKey: make([]byte, 32)})
-			own, other := newEstate(t, store, "OWN"), newEstate(t, store, "SECRET")
+			own, other := newFixture(t, store, "OWN"), newFixture(t, store, "SECRET")
 			require.NotEmpty(t, own.ids)
 			companies, err := store.Companies(t.Context())
 			require.NoError(t, err)

@@ -70,7 +70,7 @@ var lastMessages = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		ColumnExpr("?TableAlias.sequence, ?TableAlias.role, ?TableAlias.text").
 		ColumnExpr("sum(octet_length(?TableAlias.text)) OVER (ORDER BY ?TableAlias.sequence DESC) - "+
 			"octet_length(?TableAlias.text) AS newer").
-		Where("?TableAlias.chat_id = ?", pg.Place(2)).OrderExpr("?TableAlias.sequence DESC").Limit(maxContextMessages)
+		Where("?TableAlias.chat_id = ?", pg.Param(2)).OrderExpr("?TableAlias.sequence DESC").Limit(maxContextMessages)
 	return t.NewSelect().Model((*model.SimulationChatMessage)(nil)).ModelTableExpr("(?) AS ?TableAlias", last).
 			Column("sequence", "role", "text").Where("newer < ?", maxContextBytes).OrderExpr("sequence").String(),
 		[]string{"sequence", "role", "text"}
@@ -85,10 +85,10 @@ var lastCalls = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		"coalesce(octet_length(?TableAlias.error), 0)"
 	last := t.Select((*model.ToolCall)(nil)).ColumnExpr("?TableColumns").
 		ColumnExpr("sum("+size+") OVER (ORDER BY "+newest+") - ("+size+") AS newer").
-		Where("?TableAlias.chat_id = ?", pg.Place(2)).
+		Where("?TableAlias.chat_id = ?", pg.Param(2)).
 		WhereGroup(" AND ", func(q *bun.SelectQuery) *bun.SelectQuery {
 			return q.Where("?TableAlias.message_sequence >= ? AND ?TableAlias.delegation_id IS NULL AND ?TableAlias.kind <> "+
-				"'Retrieval'", pg.Place(3)).
+				"'Retrieval'", pg.Param(3)).
 				WhereOr("?TableAlias.kind = 'CallTransfer' AND NOT ?TableAlias.mocked")
 		}).OrderExpr(newest).Limit(maxContextCalls)
 	columns := t.Chosen(reflect.TypeFor[model.ToolCall](), nil)
@@ -104,7 +104,7 @@ type mockedCalls struct {
 // countMocked is the statement that counts the calls of a chat by mocked target, in saved turns.
 var countMocked = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.Select((*model.ToolCall)(nil)).ColumnExpr("?TableAlias.target_id, count(*)::int AS calls").
-			Where("?TableAlias.chat_id = ?", pg.Place(2)).Where("?TableAlias.mocked AND ?TableAlias.is_turn_kept AND " +
+			Where("?TableAlias.chat_id = ?", pg.Param(2)).Where("?TableAlias.mocked AND ?TableAlias.is_turn_kept AND " +
 			"?TableAlias.delegation_id IS NULL").
 			Where("?TableAlias.target_id IS NOT NULL AND ?TableAlias.kind <> 'Retrieval'").GroupExpr("?TableAlias.target_id").
 			String(),

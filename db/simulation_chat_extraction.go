@@ -83,6 +83,6 @@ func (t *Tenant) KeepExtracted(ctx context.Context, chatID string, extracted *mo
 		if err != nil || n == 0 || extracted == nil {
 			return err
 		}
-		return t.spend(ctx, map[string]*model.UsageEntry{chatID + ":extracted": spent})
+		return t.recordSpending(ctx, map[string]*model.UsageEntry{chatID + ":extracted": spent})
 	})
 }

@@ -82,20 +82,21 @@ type chatReader struct {
 	// held are events that arrived before messages that precede them.
 	held []notify.Piece
 	// Calls whose end was not announced yet.
-	begun map[string]bool
+	started map[string]bool
 	// ended is the end of the chat, after it was read.
 	ended *model.ChatEnded
 }
 
-func newChatReader(id string) func(*Tenant, *live.Budget) reader {
-	return func(t *Tenant, budget *live.Budget) reader {
-		r := &chatReader{tenant: t, id: id, begun: map[string]bool{}}
+func newChatReader(id string) func(*Tenant, *live.MemoryBudget) reader {
+	return func(t *Tenant, budget *live.MemoryBudget) reader {
+		r := &chatReader{tenant: t, id: id, started: map[string]bool{}}
 		r.messages = live.NewLog(budget,
-			func(ctx context.Context, after, _ live.Position) ([]live.Kept[*model.SimulationChatMessage], live.Position, error) {
+			func(ctx context.Context, after, _ live.Position) ([]live.Stored[*model.SimulationChatMessage], live.Position,
+				error) {
 				return r.read(ctx, int32(after))
 			})
 		r.events = live.NewLog(budget,
-			func(ctx context.Context, after, _ live.Position) ([]live.Kept[model.SimulationChatEvent], live.Position, error) {
+			func(ctx context.Context, after, _ live.Position) ([]live.Stored[model.SimulationChatEvent], live.Position, error) {
 				messages, upTo, err := r.read(ctx, int32(after))
 				return written(messages), upTo, err
 			})
@@ -104,25 +105,25 @@ func newChatReader(id string) func(*Tenant, *live.Budget) reader {
 }
 
 // read reads the messages after the sequence, up to the first gap.
-func (r *chatReader) read(ctx context.Context, after int32) ([]live.Kept[*model.SimulationChatMessage], live.Position,
+func (r *chatReader) read(ctx context.Context, after int32) ([]live.Stored[*model.SimulationChatMessage], live.Position,
 	error) {
 	messages, err := r.tenant.MessagesAfter(ctx, r.id, after)
-	kept := make([]live.Kept[*model.SimulationChatMessage], 0, len(messages))
+	kept := make([]live.Stored[*model.SimulationChatMessage], 0, len(messages))
 	for _, m := range messages {
 		if m.Sequence != after+1 {
 			break
 		}
 		after = m.Sequence
 		size := sizeOfEvent + len(m.Text) + sizeOfEvent*len(m.Citations)
-		kept = append(kept, live.Kept[*model.SimulationChatMessage]{Value: m, At: live.Position(after), Size: size})
+		kept = append(kept, live.Stored[*model.SimulationChatMessage]{Value: m, At: live.Position(after), Size: size})
 	}
 	return kept, live.Position(after), err
 }
 
-func written(messages []live.Kept[*model.SimulationChatMessage]) []live.Kept[model.SimulationChatEvent] {
-	events := make([]live.Kept[model.SimulationChatEvent], len(messages))
+func written(messages []live.Stored[*model.SimulationChatMessage]) []live.Stored[model.SimulationChatEvent] {
+	events := make([]live.Stored[model.SimulationChatEvent], len(messages))
 	for i, m := range messages {
-		events[i] = live.Kept[model.SimulationChatEvent]{Value: model.MessageWritten{Message: m.Value}, At: m.At,
+		events[i] = live.Stored[model.SimulationChatEvent]{Value: model.MessageWritten{Message: m.Value}, At: m.At,
 			Size: m.Size}
 	}
 	return events
@@ -207,10 +208,10 @@ func (r *chatReader) say(event model.SimulationChatEvent) {
 		size += len(e.Text)
 	case model.ToolCallStarted:
 		size += len(e.Arguments)
-		r.begun[e.ID] = true
+		r.started[e.ID] = true
 	case model.ToolCallFinished:
 		size += sizeOfEvent
-		delete(r.begun, e.ID)
+		delete(r.started, e.ID)
 	}
 	r.events.Say(event, size)
 }
@@ -220,7 +221,7 @@ func (r *chatReader) say(event model.SimulationChatEvent) {
 func (r *chatReader) settle(ctx context.Context, p *topic) {
 	timer := time.NewTimer(settleTime)
 	defer timer.Stop()
-	for r.take(p); len(r.begun) > 0; r.take(p) {
+	for r.take(p); len(r.started) > 0; r.take(p) {
 		select {
 		case <-ctx.Done():
 			return

@@ -64,13 +64,13 @@ func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Durati
 // clocks of replicas may differ.
 var claimChat = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return chatAfter(t, t.Update((*model.SimulationChat)(nil)).
-		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", pg.Place(3)).
-		Set(untilLeaseEnds, pg.Place(4)).
-		Where("id = ?", pg.Place(2)).
+		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", pg.Param(3)).
+		Set(untilLeaseEnds, pg.Param(4)).
+		Where("id = ?", pg.Param(2)).
 		Where("status = ? OR status = ? AND reply_until < now()", model.SimulationChatStatusOpen,
 			model.SimulationChatStatusReplying).
-		Where("?0::text[] IS NULL OR agent_id = ANY (?0)", pg.Place(5)).Where("?0::bytea IS NULL OR holder = ?0",
-		pg.Place(6)))
+		Where("?0::text[] IS NULL OR agent_id = ANY (?0)", pg.Param(5)).Where("?0::bytea IS NULL OR holder = ?0",
+		pg.Param(6)))
 })
 
 // chatAfter returns the statement of a change that returns the changed chat.
@@ -84,23 +84,23 @@ func chatAfter(t *pg.Tables, change *bun.UpdateQuery) (string, []string) {
 
 const untilLeaseEnds = "reply_until = now() + ? * interval '1 microsecond'"
 
-// prolongTurn is the statement that renews the lease of a turn, if the turn still holds the chat.
-var prolongTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
-	return t.Update((*model.SimulationChat)(nil)).Set(untilLeaseEnds, pg.Place(4)).
-		Where("id = ?", pg.Place(2)).Where("reply_id = ?", pg.Place(3)).Returning("?TableAlias.id").String(), []string{"id"}
+// renewTurnLease is the statement that renews the lease of a turn, if the turn still holds the chat.
+var renewTurnLease = pg.NewQuery(func(t *pg.Tables) (string, []string) {
+	return t.Update((*model.SimulationChat)(nil)).Set(untilLeaseEnds, pg.Param(4)).
+		Where("id = ?", pg.Param(2)).Where("reply_id = ?", pg.Param(3)).Returning("?TableAlias.id").String(), []string{"id"}
 })
 
 // prolonging adds the renewal of the turn's lease to a batch. The result has a chat if the turn still holds it.
 func (u *Turn) prolonging(w *pg.Batch) *[]*model.SimulationChat {
 	chats := &[]*model.SimulationChat{}
-	w.Add(prolongTurn, chats, u.Chat.ID, u.ID, u.lease.Microseconds())
+	w.Add(renewTurnLease, chats, u.Chat.ID, u.ID, u.lease.Microseconds())
 	return chats
 }
 
 // holdTurn is the statement that locks the chat for its batch, if the turn still holds it.
 var holdTurn = pg.Required(func(t *pg.Tables) *bun.SelectQuery {
-	return t.Select((*model.SimulationChat)(nil)).Column("id").Where("id = ?", pg.Place(2)).
-		Where("reply_id = ?", pg.Place(3)).For("UPDATE")
+	return t.Select((*model.SimulationChat)(nil)).Column("id").Where("id = ?", pg.Param(2)).
+		Where("reply_id = ?", pg.Param(3)).For("UPDATE")
 })
 
 // holding adds the condition to a batch that the turn still holds the chat. Add it before the other statements.
@@ -178,10 +178,10 @@ func (u *Turn) Warn(warning string) {
 // agent is being deleted: the statement that holds the chat has checked that.
 var endTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.UpdateAll((*model.SimulationChat)(nil)).Set("reply_id = NULL").Set("reply_until = NULL").
-		Set("status = ?", pg.Place(4)).Set("last_sequence = ?", pg.Place(5)).
-		Set("warnings = coalesce(to_jsonb(?::text[]), warnings)", pg.Place(6)).
-		Set("ended_at = ?", pg.Place(7)).Set("extraction_at = ?", pg.Place(7)).Set("end_reason = ?", pg.Place(8)).
-		Where("id = ?", pg.Place(2)).Where("reply_id = ?", pg.Place(3)).String(), nil
+		Set("status = ?", pg.Param(4)).Set("last_sequence = ?", pg.Param(5)).
+		Set("warnings = coalesce(to_jsonb(?::text[]), warnings)", pg.Param(6)).
+		Set("ended_at = ?", pg.Param(7)).Set("extraction_at = ?", pg.Param(7)).Set("end_reason = ?", pg.Param(8)).
+		Where("id = ?", pg.Param(2)).Where("reply_id = ?", pg.Param(3)).String(), nil
 })
 
 // ended returns the chat after the turn, which added the given number of messages. No other request changes the chat

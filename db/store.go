@@ -63,7 +63,7 @@ type Store struct {
 	sealer seal.Sealer
 	signer model.Signer
 
-	budgets     *budgets
+	budgets     *budgetWarnings
 	revocations *revocations
 	transitions *group.Group[string, *runTransition]
 	// itemTransitions is keyed by company and campaign.
@@ -73,10 +73,10 @@ type Store struct {
 	queue       *queue.Queue
 	enqueueRuns func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
 
-	rerankModels []string
-	maxStored    int64
-	auditKept    time.Duration
-	vectors      schema.VectorType
+	rerankModels   []string
+	maxStored      int64
+	auditRetention time.Duration
+	vectors        schema.VectorType
 }
 
 // Open connects to the database at the address and verifies that it answers. Close closes it.
@@ -102,13 +102,14 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	store := &Store{
 		Tables: db.Tables, db: db, hub: notify.New(bus), sealer: sealer, signer: model.NewSigner(o.SecretKey),
 		transitions: newRunTransitions(), itemTransitions: newItemTransitions(), enqueueRuns: o.Enqueue,
-		rerankModels: o.RerankModels, maxStored: o.MaxStored, auditKept: o.AuditKept,
+		rerankModels: o.RerankModels, maxStored: o.MaxStored, auditRetention: o.AuditKept,
 	}
 	store.revocations = newRevocations(store.hub)
-	store.budgets = newBudgets(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription, error) {
+	store.budgets = newBudgetWarnings(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription,
+		error) {
 		return store.Tenant(companyID).Subscription(ctx, now())
 	}, func(ctx context.Context, companyID string, s *model.CompanySubscription) error {
-		return store.Tenant(companyID).tellOfBudget(ctx, s)
+		return store.Tenant(companyID).enqueueBudgetEvent(ctx, s)
 	})
 	store.topics = newTopics(store)
 	store.queue, err = queue.New(db.Sessions(), queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(),

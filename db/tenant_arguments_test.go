@@ -15,7 +15,7 @@ import (
 
 // arguments returns values for a parameter. If the parameter holds ids, the first value has the company's own, and each
 // further one has the other company's id in one place. known is false for an unknown type.
-func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
+func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 	switch of {
 	case reflect.TypeFor[string]():
 		for _, id := range other.ids {
@@ -47,7 +47,7 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	case reflect.TypeFor[*model.AgentTestKind](), reflect.TypeFor[*model.AgentTestRunStatus]():
 		return []any{reflect.Zero(of).Interface()}, true
 	case reflect.TypeFor[*model.AgentTestRun]():
-		run := func(of estate) *model.AgentTestRun {
+		run := func(of fixture) *model.AgentTestRun {
 			return &model.AgentTestRun{
 				ID: of.ids["RunID"], ExecutionID: of.ids["ExecutionID"], Claim: 1, Status: model.AgentTestRunStatusPassed,
 			}
@@ -65,7 +65,7 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	case reflect.TypeFor[model.ConsumptionRange]():
 		return []any{model.ConsumptionRange{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), End: time.Now()}}, true
 	case reflect.TypeFor[*model.Document]():
-		claimed := func(of estate) *model.Document {
+		claimed := func(of fixture) *model.Document {
 			return &model.Document{ID: of.ids["IndexedID"], DatasetID: of.ids["DatasetID"], IndexingID: of.ids["IndexingID"],
 				Claim: 1, Error: new("New")}
 		}
@@ -87,7 +87,7 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	case reflect.TypeFor[time.Time]():
 		return []any{time.Now()}, true
 	case reflect.TypeFor[*model.Campaign]():
-		campaign := func(of estate) *model.Campaign {
+		campaign := func(of fixture) *model.Campaign {
 			return &model.Campaign{ID: model.NewID("campaign"), AgentID: of.ids["AgentID"], Name: "New",
 				Status: model.CampaignStatusDraft, MaxAttempts: 1}
 		}
@@ -97,7 +97,7 @@ func arguments(of reflect.Type, own, other estate) (values []any, known bool) {
 	case reflect.TypeFor[[]time.Time]():
 		return []any{[]time.Time{time.Now()}}, true
 	case reflect.TypeFor[db.AgentTestHistory]():
-		folder := func(of estate) db.AgentTestHistory {
+		folder := func(of fixture) db.AgentTestHistory {
 			return db.AgentTestHistory{Folders: []*model.AgentTestFolder{{ID: model.NewID("folder"), AgentID: of.ids["AgentID"],
 				Name: "New", Color: "#112233"}}}
 		}
@@ -150,7 +150,7 @@ var oneTarget = []reflect.Type{
 }
 
 // inputs returns a valid input with the company's own ids, and for each of its ids one input with the other company's.
-func inputs(of reflect.Type, own, other estate) []any {
+func inputs(of reflect.Type, own, other fixture) []any {
 	valid := reflect.New(of).Elem()
 	texts := map[string]string{
 		"Name": "New", "TechnicalName": "a_new_name", "Prompt": "New {knowledge}", "Language": "en", "Channel": "Web",
@@ -227,8 +227,8 @@ func inputs(of reflect.Type, own, other estate) []any {
 	return all
 }
 
-// suiting returns the estate with ids of rows that the input can be applied to.
-func (e estate) suiting(input reflect.Type) estate {
+// suiting returns the fixture with ids of rows that the input can be applied to.
+func (e fixture) suiting(input reflect.Type) fixture {
 	e.ids = maps.Clone(e.ids)
 	switch input {
 	case reflect.TypeFor[model.UpdateClassificationTestInput]():

@@ -90,7 +90,7 @@ func TestNothingOfAnotherCompanyIsReachable(t *testing.T) {
 
 func nothingOfAnotherCompanyIsReachable(t *testing.T, address string) {
 	store, conn := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)}), connect(t, address)
-	own, other := newEstate(t, store, "OWN"), newEstate(t, store, "SECRET")
+	own, other := newFixture(t, store, "OWN"), newFixture(t, store, "SECRET")
 	before := rowsOf(t, conn)
 	require.Len(t, before, 2)
 	methods := reflect.TypeFor[*db.Tenant]()
@@ -122,7 +122,7 @@ func firstArgument(method reflect.Method) int {
 	return 1
 }
 
-func callsOf(t *testing.T, method reflect.Method, own, other estate) []call {
+func callsOf(t *testing.T, method reflect.Method, own, other fixture) []call {
 	t.Helper()
 	var plain []any
 	var variants []call
@@ -146,7 +146,7 @@ func callsOf(t *testing.T, method reflect.Method, own, other estate) []call {
 var errRolledBack = errors.New("rolled back")
 
 // probe makes the call inside a transaction that is rolled back.
-func probe(t *testing.T, name string, c call, own, other estate) {
+func probe(t *testing.T, name string, c call, own, other fixture) {
 	t.Helper()
 	err := own.tenant.Tx(t.Context(), func(ctx context.Context, tenant *db.Tenant) error {
 		method := reflect.ValueOf(tenant).MethodByName(name)
@@ -214,7 +214,7 @@ func requireHidden(t *testing.T, name string, err error) {
 func TestTheDatabaseRefusesReferencesBetweenCompanies(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
-	own, other := newEstate(t, store, "OWN"), newEstate(t, store, "SECRET")
+	own, other := newFixture(t, store, "OWN"), newFixture(t, store, "SECRET")
 	company, err := own.tenant.Company(t.Context())
 	require.NoError(t, err)
 	rows, _ := conn.Query(t.Context(), `SELECT c.conrelid::regclass::text, a.attname FROM pg_constraint c

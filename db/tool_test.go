@@ -239,12 +239,12 @@ func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 	ctx, store := count.in(t.Context()),
 		dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: count, SecretKey: make([]byte, 32)})
 	var agents, tools, chats, campaigns []string
-	own := newEstate(t, store, "OWN")
+	own := newFixture(t, store, "OWN")
 	for range 5 {
-		estate := newEstate(t, store, "OTHER")
-		campaigns = append(campaigns, estate.ids["CampaignID"])
-		agents, tools, chats = append(agents, estate.ids["AgentID"]), append(tools, estate.ids["ToolID"]),
-			append(chats, estate.ids["ChatID"])
+		fixture := newFixture(t, store, "OTHER")
+		campaigns = append(campaigns, fixture.ids["CampaignID"])
+		agents, tools, chats = append(agents, fixture.ids["AgentID"]), append(tools, fixture.ids["ToolID"]),
+			append(chats, fixture.ids["ChatID"])
 	}
 	tenant, page := own.tenant, model.PageArgs{First: 10}
 	campaigns = append(campaigns, own.ids["CampaignID"])

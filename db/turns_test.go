@@ -16,7 +16,7 @@ func TestOneResponseHasFewConnections(t *testing.T) {
 	t.Parallel()
 	// As many that both responses fit in, however many a slow machine has shared reads take.
 	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), db.Options{MaxConnections: 20}))
-	ctx := pg.WithTurns(t.Context())
+	ctx := pg.WithSlots(t.Context())
 	var readers []*pg.Reader
 	for range 3 {
 		reader, err := tenant.Reader(ctx)
@@ -30,7 +30,7 @@ func TestOneResponseHasFewConnections(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = tenant.Agents(impatient, model.PageArgs{First: 1}, nil)
 	require.Error(t, err, "by either way to read")
-	other, err := tenant.Reader(pg.WithTurns(t.Context()))
+	other, err := tenant.Reader(pg.WithSlots(t.Context()))
 	require.NoError(t, err, "another response has turns of its own")
 	other.Close()
 

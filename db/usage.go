@@ -183,13 +183,13 @@ func (t *Tenant) addSums(w *pg.Batch, entries []*model.UsageEntry) (afterwards f
 		ofMonths.add(month.Channel, month.AgentID, month.CampaignID, month.Credits, month.Month.Format(time.DateOnly),
 			strconv.FormatInt(month.Entries, 10))
 	}
-	budgets := []*budgetOf{}
+	budgets := []*budgetSpending{}
 	w.Add(addDays, nil, ofDays.values()...)
 	w.Add(addMonths, nil, ofMonths.values()...)
 	w.Add(findBudget, &budgets)
 	return func() {
 		if len(budgets) > 0 {
-			t.store.budgets.look(t.CompanyID())
+			t.store.budgets.scheduleCheck(t.CompanyID())
 		}
 	}
 }
@@ -230,11 +230,11 @@ func (t *Tenant) spending(w *pg.Batch, key string, cost *model.UsageEntry) (afte
 	return t.addSums(w, []*model.UsageEntry{entry})
 }
 
-type budgetOf struct{ CompanyID string }
+type budgetSpending struct{ CompanyID string }
 
 // findBudget is the statement that finds a company if it has a budget. It takes no keys.
 var findBudget = pg.NewQuery(func(t *pg.Tables) (string, []string) {
-	return t.NewSelect().TableExpr("plans").Column("company_id").Where("company_id = ?", pg.Place(1)).
+	return t.NewSelect().TableExpr("plans").Column("company_id").Where("company_id = ?", pg.Param(1)).
 		Where("micro_credits_budget IS NOT NULL").String(), []string{"company_id"}
 })
 
@@ -250,7 +250,7 @@ func entryOf(key string, cost *model.UsageEntry, at time.Time) *model.UsageEntry
 
 // spend records the costs of simulated conversations, by key, in the Tenant's transaction. Call it last, because
 // other transactions wait for the day's row. A cost of zero is not recorded.
-func (t tenantTx) spend(ctx context.Context, spent map[string]*model.UsageEntry) error {
+func (t tenantTx) recordSpending(ctx context.Context, spent map[string]*model.UsageEntry) error {
 	at, entries := now().Truncate(time.Millisecond), []*model.UsageEntry{}
 	for key, cost := range spent {
 		if entry := entryOf(key, cost, at); entry != nil {

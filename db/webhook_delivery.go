@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// courierEvery is how often a process looks for messages that are due.
-	courierEvery = time.Second
-	// couriers bounds the webhooks that a process delivers to at once, and couriersPerCompany those of one company.
-	// The receivers of one company may be slow, and must not delay the others.
-	couriers, couriersPerCompany = 256, 4
-	// courierTime bounds how long a worker delivers to one webhook before others have their turn.
-	courierTime = 30 * time.Second
+	// dispatchInterval is how often a process looks for messages that are due.
+	dispatchInterval = time.Second
+	// maxWebhookWorkers bounds the webhooks that a process delivers to at once, and maxWebhookWorkersPerCompany those of
+	// one company. The receivers of one company may be slow, and must not delay the others.
+	maxWebhookWorkers, maxWebhookWorkersPerCompany = 256, 4
+	// workerTime bounds how long a worker delivers to one webhook before others have their turn.
+	workerTime = 30 * time.Second
 	// messageLease is how long one process may deliver a message before another may. An attempt ends earlier.
 	messageLease = time.Minute
 	// postTimeout bounds one attempt.
@@ -46,7 +46,7 @@ type Parcel struct {
 // error unless the status is 2xx. Users who may see the webhook can read the error's text.
 type Post func(ctx context.Context, p Parcel) (status int, err error)
 
-type postOffice struct {
+type webhookDispatcher struct {
 	store *Store
 	post  Post
 	audit AuditWebhook
@@ -54,9 +54,9 @@ type postOffice struct {
 
 	mu sync.Mutex
 	// underWay are the webhooks that a worker is delivering to, by company.
-	underWay map[string]map[string]bool
-	number   int
-	couriers sync.WaitGroup
+	underWay    map[string]map[string]bool
+	workerCount int
+	workers     sync.WaitGroup
 	// isAuditing is set while audit events are delivered.
 	isAuditing atomic.Bool
 }
@@ -66,17 +66,17 @@ type postOffice struct {
 // again after a minute. A process delivers the messages of one webhook in sequence. Audit events go to the operator's
 // webhook.
 func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebhook, log *slog.Logger) {
-	o := &postOffice{store: s, post: post, audit: audit, log: log, underWay: map[string]map[string]bool{}}
-	defer o.couriers.Wait()
-	tick := time.NewTicker(courierEvery)
+	dispatcher := &webhookDispatcher{store: s, post: post, audit: audit, log: log, underWay: map[string]map[string]bool{}}
+	defer dispatcher.workers.Wait()
+	tick := time.NewTicker(dispatchInterval)
 	defer tick.Stop()
 	for isFailing := false; ; {
-		err := o.sendCouriers(ctx)
+		err := dispatcher.startWorkers(ctx)
 		if err != nil && ctx.Err() == nil && !isFailing {
 			log.WarnContext(ctx, "messages to webhooks cannot be looked for; they will be delivered later", "error", err)
 		}
 		isFailing = err != nil
-		o.sendAuditEvents(ctx)
+		dispatcher.sendAuditEvents(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -85,8 +85,8 @@ func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebho
 	}
 }
 
-// sendCouriers starts a worker for each webhook with due messages, within the limits.
-func (o *postOffice) sendCouriers(ctx context.Context) error {
+// startWorkers starts a worker for each webhook with due messages, within the limits.
+func (o *webhookDispatcher) startWorkers(ctx context.Context) error {
 	companies, err := o.store.companiesWith(ctx,
 		`SELECT 1 FROM webhooks AS w JOIN webhook_deliveries AS d ON d.company_id = w.company_id AND d.webhook_id = w.id
 		WHERE w.company_id = ?TableAlias.id AND w.is_enabled AND d.status = 'Pending' AND d.due_at <= ?`, now())
@@ -101,7 +101,7 @@ func (o *postOffice) sendCouriers(ctx context.Context) error {
 			continue
 		}
 		for _, id := range webhooks {
-			o.send(ctx, t, id)
+			o.startWorker(ctx, t, id)
 		}
 	}
 	return errors.Join(errs...)
@@ -114,11 +114,11 @@ func (t *Tenant) due() *bun.SelectQuery {
 }
 
 // send starts a worker that delivers the webhook's due messages, unless there is one already or there are too many.
-func (o *postOffice) send(ctx context.Context, t *Tenant, webhookID string) {
+func (o *webhookDispatcher) startWorker(ctx context.Context, t *Tenant, webhookID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	of := o.underWay[t.CompanyID()]
-	if of[webhookID] || len(of) >= couriersPerCompany || o.number >= couriers {
+	if of[webhookID] || len(of) >= maxWebhookWorkersPerCompany || o.workerCount >= maxWebhookWorkers {
 		return
 	}
 	if of == nil {
@@ -126,17 +126,17 @@ func (o *postOffice) send(ctx context.Context, t *Tenant, webhookID string) {
 		o.underWay[t.CompanyID()] = of
 	}
 	of[webhookID] = true
-	o.number++
-	o.couriers.Go(func() {
+	o.workerCount++
+	o.workers.Go(func() {
 		defer func() {
 			o.mu.Lock()
 			defer o.mu.Unlock()
-			o.number--
+			o.workerCount--
 			if delete(of, webhookID); len(of) == 0 {
 				delete(o.underWay, t.CompanyID())
 			}
 		}()
-		if err := o.deliver(pg.WithParty(ctx, t.CompanyID()), t, webhookID); err != nil && ctx.Err() == nil {
+		if err := o.deliver(pg.WithConnectionsOf(ctx, t.CompanyID()), t, webhookID); err != nil && ctx.Err() == nil {
 			o.log.WarnContext(ctx, "the outcome of messages to a webhook could not be saved", "company", t.CompanyID(),
 				"webhook", webhookID, "error", err)
 		}
@@ -144,8 +144,8 @@ func (o *postOffice) send(ctx context.Context, t *Tenant, webhookID string) {
 }
 
 // deliver delivers due messages, oldest first, and deletes excess messages.
-func (o *postOffice) deliver(ctx context.Context, t *Tenant, webhookID string) error {
-	for begun := time.Now(); time.Since(begun) < courierTime && ctx.Err() == nil; {
+func (o *webhookDispatcher) deliver(ctx context.Context, t *Tenant, webhookID string) error {
+	for begun := time.Now(); time.Since(begun) < workerTime && ctx.Err() == nil; {
 		to, message, err := t.nextMessage(ctx, webhookID)
 		if err != nil {
 			return err
@@ -261,12 +261,12 @@ func (t *Tenant) forgetDeliveries(ctx context.Context, webhookID string) error {
 	}
 	last := of().Column("created_at", "id").OrderExpr("created_at DESC, id DESC").Offset(model.MaxDeliveries).Limit(1)
 	return exec(ctx, t.db.Delete((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID).
-		Where("created_at < ? OR (created_at, id) <= (?)", model.DeliveriesKeptSince(now()), last))
+		Where("created_at < ? OR (created_at, id) <= (?)", model.DeliveriesStoredSince(now()), last))
 }
 
-// forgetOldDeliveries deletes expired messages of all webhooks, in parts.
-func (s *Store) forgetOldDeliveries(ctx context.Context) error {
-	before := model.DeliveriesKeptSince(now())
+// deleteExpiredDeliveries deletes expired messages of all webhooks, in parts.
+func (s *Store) deleteExpiredDeliveries(ctx context.Context) error {
+	before := model.DeliveriesStoredSince(now())
 	companies, err := s.companiesWith(ctx, "SELECT 1 FROM webhook_deliveries AS d WHERE d.company_id = ?TableAlias.id "+
 		"AND d.created_at < ?", before)
 	errs := []error{err}

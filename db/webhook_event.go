@@ -34,7 +34,7 @@ func (t tenantTx) listening(ctx context.Context, events ...model.WebhookEvent) (
 
 // tell writes the message of an event for each of the webhooks. A message with an occasion is written once per
 // webhook.
-func (t tenantTx) tell(ctx context.Context, webhookIDs []string, event model.WebhookEvent, occasion *string,
+func (t tenantTx) enqueueEvent(ctx context.Context, webhookIDs []string, event model.WebhookEvent, occasion *string,
 	data any) error {
 	if len(webhookIDs) == 0 {
 		return nil
@@ -50,9 +50,9 @@ func (t tenantTx) tell(ctx context.Context, webhookIDs []string, event model.Web
 		Returning("NULL"))
 }
 
-// tellOfExecutions writes messages about the finished ones of the executions. The transaction has already written the
-// final states of their runs.
-func (t tenantTx) tellOfExecutions(ctx context.Context, executions []*model.AgentTestExecution) error {
+// enqueueExecutionEvents writes messages about the finished ones of the executions. The transaction has already written
+// the final states of their runs.
+func (t tenantTx) enqueueExecutionEvents(ctx context.Context, executions []*model.AgentTestExecution) error {
 	finished := slices.DeleteFunc(slices.Clone(executions),
 		func(e *model.AgentTestExecution) bool { return !e.IsFinished() })
 	if len(finished) == 0 {
@@ -63,14 +63,15 @@ func (t tenantTx) tellOfExecutions(ctx context.Context, executions []*model.Agen
 		return err
 	}
 	for _, execution := range finished {
-		if err := t.tellOfExecution(ctx, told, execution); err != nil {
+		if err := t.enqueueExecutionEvent(ctx, told, execution); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t tenantTx) tellOfExecution(ctx context.Context, told listeners, execution *model.AgentTestExecution) error {
+func (t tenantTx) enqueueExecutionEvent(ctx context.Context, told listeners,
+	execution *model.AgentTestExecution) error {
 	tallies, err := t.TalliesOfExecutions(ctx, []string{execution.ID})
 	if err != nil {
 		return err
@@ -90,7 +91,7 @@ func (t tenantTx) tellOfExecution(ctx context.Context, told listeners, execution
 		if err := t.addSchedule(ctx, &ended, execution.ScheduleID); err != nil {
 			return err
 		}
-		if err := t.tell(ctx, webhookIDs, model.WebhookEventAgentTestExecutionEnded, nil, ended); err != nil {
+		if err := t.enqueueEvent(ctx, webhookIDs, model.WebhookEventAgentTestExecutionEnded, nil, ended); err != nil {
 			return err
 		}
 	}
@@ -98,12 +99,12 @@ func (t tenantTx) tellOfExecution(ctx context.Context, told listeners, execution
 	if len(webhookIDs) == 0 || execution.IsDraft || execution.RejudgeOfID != nil {
 		return nil
 	}
-	tests, err := t.turnedRed(ctx, execution, model.FailedTests(tallies[execution.ID]))
+	tests, err := t.newlyFailing(ctx, execution, model.FailedTests(tallies[execution.ID]))
 	if err != nil || len(tests) == 0 {
 		return err
 	}
-	return t.tell(ctx, webhookIDs, model.WebhookEventAgentTestsTurnedRed, nil,
-		model.TestsTurnedRed{ExecutionID: execution.ID, AgentID: execution.AgentID, AgentName: agentName, Tests: tests})
+	return t.enqueueEvent(ctx, webhookIDs, model.WebhookEventAgentTestsTurnedRed, nil,
+		model.TestsStartedFailing{ExecutionID: execution.ID, AgentID: execution.AgentID, AgentName: agentName, Tests: tests})
 }
 
 // addSchedule adds the schedule that started an execution, and the comparison with the schedule's baseline.
@@ -135,10 +136,10 @@ func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, i
 	return nil
 }
 
-// turnedRed returns the failed tests of the execution that passed before: none of their runs failed in the newest
+// newlyFailing returns the failed tests of the execution that passed before: none of their runs failed in the newest
 // earlier execution that judged them.
-func (t *Tenant) turnedRed(ctx context.Context, execution *model.AgentTestExecution,
-	failed []model.ToldTest) ([]model.ToldTest, error) {
+func (t *Tenant) newlyFailing(ctx context.Context, execution *model.AgentTestExecution,
+	failed []model.EventTest) ([]model.EventTest, error) {
 	if len(failed) == 0 {
 		return nil, nil
 	}
@@ -163,10 +164,10 @@ func (t *Tenant) turnedRed(ctx context.Context, execution *model.AgentTestExecut
 	for _, id := range passed {
 		hasPassed[id] = true
 	}
-	return slices.DeleteFunc(failed, func(test model.ToldTest) bool { return !hasPassed[test.ID] }), err
+	return slices.DeleteFunc(failed, func(test model.EventTest) bool { return !hasPassed[test.ID] }), err
 }
 
-func (t tenantTx) tellOfDocument(ctx context.Context, d *model.Document) error {
+func (t tenantTx) enqueueDocumentEvent(ctx context.Context, d *model.Document) error {
 	event := model.WebhookEventDocumentReady
 	if d.Status == model.DocumentStatusFailed {
 		event = model.WebhookEventDocumentFailed
@@ -175,11 +176,11 @@ func (t tenantTx) tellOfDocument(ctx context.Context, d *model.Document) error {
 	if err != nil {
 		return err
 	}
-	return t.tell(ctx, told[event], event, nil, d.Indexed())
+	return t.enqueueEvent(ctx, told[event], event, nil, d.Indexed())
 }
 
-// tellOfBudget writes one message when the month's budget is nearly used up, and one when it is used up.
-func (t *Tenant) tellOfBudget(ctx context.Context, s *model.CompanySubscription) error {
+// enqueueBudgetEvent writes one message when the month's budget is nearly used up, and one when it is used up.
+func (t *Tenant) enqueueBudgetEvent(ctx context.Context, s *model.CompanySubscription) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		told, err := t.listening(ctx, model.WebhookEventBudgetWarned)
 		if err != nil {
@@ -187,6 +188,6 @@ func (t *Tenant) tellOfBudget(ctx context.Context, s *model.CompanySubscription)
 		}
 		warned := s.Warned()
 		occasion := warned.Occasion()
-		return t.tell(ctx, told[model.WebhookEventBudgetWarned], model.WebhookEventBudgetWarned, &occasion, warned)
+		return t.enqueueEvent(ctx, told[model.WebhookEventBudgetWarned], model.WebhookEventBudgetWarned, &occasion, warned)
 	})
 }

@@ -59,7 +59,7 @@ func (s *Store) Work(ctx context.Context, size int, workers Workers) error {
 		}
 		t := s.Tenant(d.CompanyID)
 		t.delivery = d
-		return work(pg.WithParty(ctx, d.CompanyID), t, d.ID, d.Attempt)
+		return work(pg.WithConnectionsOf(ctx, d.CompanyID), t, d.ID, d.Attempt)
 	})
 }
 
@@ -113,11 +113,11 @@ func (s *Store) sweeper() func(context.Context) error {
 			var err error
 			old, err = s.retentions(ctx)
 			errs = append(errs, err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx), s.recountCampaigns(ctx),
-				s.forgetOldDeliveries(ctx))
+				s.deleteExpiredDeliveries(ctx))
 			forgotten = time.Now()
 		}
 		var err error
-		old, err = s.forgetOld(ctx, old)
+		old, err = s.deleteExpired(ctx, old)
 		errs = append(errs, s.removeMarked(ctx))
 		return errors.Join(append(errs, err)...)
 	}
@@ -146,7 +146,7 @@ func (s *Store) across(ctx context.Context, read func(ofCompany func(column stri
 }
 
 // placeOfRow identifies a row of any company.
-type placeOfRow struct{ CompanyID, ID string }
+type rowPosition struct{ CompanyID, ID string }
 
 // scanner is a query that selects rows.
 type scanner interface {

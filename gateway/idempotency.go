@@ -40,14 +40,14 @@ var finalCodes = []string{string(model.BadInput), string(model.NotFound), string
 // an earlier attempt. If there is none, the request is to be carried out now, by the claim. Errors for the client are
 // CONFLICT and UNPROCESSABLE.
 type ClaimRequest func(ctx context.Context, companyID string, id, fingerprint []byte) (
-	kept *model.KeptResponse, claim RequestClaim, err error)
+	kept *model.StoredResponse, claim RequestClaim, err error)
 
 // RequestClaim is the right to carry out a request. End must be called once.
 type RequestClaim interface {
 	// CarryOut runs do in one transaction, which also notes that the request was carried out.
 	CarryOut(ctx context.Context, do func(context.Context) error) error
 	// End ends the claim with the response to keep, or with nil to keep none.
-	End(ctx context.Context, kept *model.KeptResponse) error
+	End(ctx context.Context, kept *model.StoredResponse) error
 }
 
 type keyedKey struct{}
@@ -61,7 +61,7 @@ type keyed struct {
 	body *digest
 
 	// kept is the response to an earlier attempt; claim is that of a request that is carried out now.
-	kept  *model.KeptResponse
+	kept  *model.StoredResponse
 	claim RequestClaim
 	// isWhole: the request is one mutation, which is carried out in one transaction.
 	isWhole bool
@@ -114,7 +114,7 @@ func isKey(keys []string) bool {
 
 // settle ends the request's claim and then sends the response.
 func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
-	var kept *model.KeptResponse
+	var kept *model.StoredResponse
 	if answered {
 		kept = k.keepable()
 	}
@@ -131,12 +131,12 @@ func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
 }
 
 // keepable returns the response if retries are to get it, else nil.
-func (k *keyed) keepable() *model.KeptResponse {
+func (k *keyed) keepable() *model.StoredResponse {
 	if isSuccess := k.status >= 200 && k.status < 300; !k.isFinal || !isSuccess &&
 		!slices.Contains(keptStatuses, k.status) {
 		return nil
 	}
-	kept := &model.KeptResponse{Status: k.status, Headers: map[string]string{}}
+	kept := &model.StoredResponse{Status: k.status, Headers: map[string]string{}}
 	for _, name := range keptHeaders {
 		if value := k.Header().Get(name); value != "" {
 			kept.Headers[name] = value

@@ -20,12 +20,12 @@ import (
 type claims struct {
 	mu     sync.Mutex
 	ids    []string
-	answer map[string]*model.KeptResponse
+	answer map[string]*model.StoredResponse
 	err    error
 }
 
 func (c *claims) claim(_ context.Context, companyID string, id,
-	_ []byte) (*model.KeptResponse, gateway.RequestClaim, error) {
+	_ []byte) (*model.StoredResponse, gateway.RequestClaim, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := companyID + hex.EncodeToString(id)
@@ -46,7 +46,7 @@ func (requestClaim) CarryOut(ctx context.Context, do func(context.Context) error
 	return do(ctx)
 }
 
-func (r requestClaim) End(ctx context.Context, answer *model.KeptResponse) error {
+func (r requestClaim) End(ctx context.Context, answer *model.StoredResponse) error {
 	r.claims.mu.Lock()
 	defer r.claims.mu.Unlock()
 	if answer != nil {
@@ -58,7 +58,7 @@ func (r requestClaim) End(ctx context.Context, answer *model.KeptResponse) error
 // startOnce starts a gateway with idempotency.
 func startOnce(t *testing.T, change ...func(*gateway.Options)) (*front, *claims) {
 	t.Helper()
-	c := &claims{answer: map[string]*model.KeptResponse{}}
+	c := &claims{answer: map[string]*model.StoredResponse{}}
 	return start(t, append(change, func(o *gateway.Options) { o.Claim = c.claim })...), c
 }
 

@@ -14,8 +14,8 @@ import (
 // Position orders values that can be read again. A follower that fell behind reads on from its last one.
 type Position int64
 
-// Kept is a value that can be read again, the position after it, and its approximate size in bytes.
-type Kept[E any] struct {
+// Stored is a value that can be read again, the position after it, and its approximate size in bytes.
+type Stored[E any] struct {
 	Value E
 	At    Position
 	Size  int
@@ -25,15 +25,15 @@ type Kept[E any] struct {
 type Event struct {
 	value any
 	at    Position
-	// isKept is set if the value can be read again. Other events have the position of the previous kept one.
-	isKept bool
-	// size is the charge to the budget. The budget is nil for an event that a follower read by itself.
+	// isStored is set if the value can be read again. Other events have the position of the previous kept one.
+	isStored bool
+	// size is what the event takes of the budget. The budget is nil for an event that a follower read by itself.
 	size   int
-	budget *Budget
+	budget *MemoryBudget
 
 	mu      sync.Mutex
 	answers map[string]*answer
-	// answered is the charge of its answers to the budget.
+	// answered is what its answers take of the budget.
 	answered    int
 	isForgotten bool
 }
@@ -41,7 +41,7 @@ type Event struct {
 // answer is an event rendered for a group of followers.
 type answer struct {
 	// made is closed when text is ready. It is nil when no other follower can use the answer.
-	made chan struct{}
+	done chan struct{}
 	text []byte
 	at   time.Time
 }
@@ -65,10 +65,10 @@ func (e *Event) Answer(ctx context.Context, group string, render func() (text []
 		return e.answer(group, a, render)
 	}
 	select {
-	case <-a.made:
+	case <-a.done:
 	default:
 		select {
-		case <-a.made:
+		case <-a.done:
 		case <-ctx.Done():
 			return nil
 		}
@@ -100,13 +100,13 @@ func (e *Event) answerOf(group string) (a *answer, isMine bool) {
 		e.budget.give(len(a.text))
 		e.answered -= len(a.text)
 	}
-	a = &answer{made: make(chan struct{})}
+	a = &answer{done: make(chan struct{})}
 	e.answers[group] = a
 	return a, true
 }
 
 func (e *Event) answer(group string, a *answer, render func() ([]byte, bool)) []byte {
-	defer close(a.made)
+	defer close(a.done)
 	text, isShared := render()
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -133,17 +133,17 @@ func (e *Event) forget() {
 	e.answers, e.isForgotten = nil, true
 }
 
-// Budget bounds the bytes that Logs hold together. It is safe for concurrent use.
-type Budget struct {
+// MemoryBudget bounds the bytes that Logs hold together. It is safe for concurrent use.
+type MemoryBudget struct {
 	most int64
 	held atomic.Int64
 }
 
-// NewBudget returns a budget of the given number of bytes.
-func NewBudget(most int64) *Budget { return &Budget{most: most} }
+// NewMemoryBudget returns a budget of the given number of bytes.
+func NewMemoryBudget(most int64) *MemoryBudget { return &MemoryBudget{most: most} }
 
-// take charges the budget, or reports false and charges nothing when too little is left.
-func (b *Budget) take(bytes int) bool {
+// take takes bytes of the budget, or reports false and takes nothing when too little is left.
+func (b *MemoryBudget) take(bytes int) bool {
 	if b.held.Add(int64(bytes)) > b.most {
 		b.give(bytes)
 		return false
@@ -151,4 +151,4 @@ func (b *Budget) take(bytes int) bool {
 	return true
 }
 
-func (b *Budget) give(bytes int) { b.held.Add(-int64(bytes)) }
+func (b *MemoryBudget) give(bytes int) { b.held.Add(-int64(bytes)) }

@@ -24,7 +24,7 @@ type Follower[E any] struct {
 	// at is the position reached so far.
 	at Position
 	// page holds the values that it read by itself, up to the position upTo.
-	page    []Kept[E]
+	page    []Stored[E]
 	upTo    Position
 	hasLast bool
 	// The log's mutex guards the fields below. next is the number of the next event.
@@ -81,9 +81,9 @@ func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 	for ctx.Err() == nil {
 		if len(f.page) > 0 {
 			kept := f.page[0]
-			f.page[0] = Kept[E]{}
+			f.page[0] = Stored[E]{}
 			f.page, f.at = f.page[1:], kept.At
-			return &Event{value: kept.Value, at: kept.At, isKept: true}, nil
+			return &Event{value: kept.Value, at: kept.At, isStored: true}, nil
 		}
 		f.at = max(f.at, f.upTo)
 		event, known, isBehind, err := f.take()
@@ -125,7 +125,7 @@ func (f *Follower[E]) take() (event *Event, known Position, isBehind bool, err e
 		e := l.events[f.next-l.first]
 		f.next++
 		// Skip events that it has read by itself, and those said before them.
-		if e.at < f.at || e.at == f.at && e.isKept {
+		if e.at < f.at || e.at == f.at && e.isStored {
 			continue
 		}
 		f.at = e.at

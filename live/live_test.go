@@ -22,22 +22,22 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // shelf keeps numbers, each at its own position, and hands out a few at a time.
 type shelf struct {
 	mu     sync.Mutex
-	kept   []live.Kept[int]
+	kept   []live.Stored[int]
 	broken error
 	reads  int
 }
 
 const pageSize = 3
 
-func (s *shelf) put(n int) live.Kept[int] {
+func (s *shelf) put(n int) live.Stored[int] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept := live.Kept[int]{Value: n, At: live.Position(n), Size: 1}
+	kept := live.Stored[int]{Value: n, At: live.Position(n), Size: 1}
 	s.kept = append(s.kept, kept)
 	return kept
 }
 
-func (s *shelf) read(_ context.Context, after, known live.Position) ([]live.Kept[int], live.Position, error) {
+func (s *shelf) read(_ context.Context, after, known live.Position) ([]live.Stored[int], live.Position, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
@@ -45,7 +45,7 @@ func (s *shelf) read(_ context.Context, after, known live.Position) ([]live.Kept
 		s.broken = nil
 		return nil, after, err
 	}
-	behind := slices.IndexFunc(s.kept, func(k live.Kept[int]) bool { return k.At > after })
+	behind := slices.IndexFunc(s.kept, func(k live.Stored[int]) bool { return k.At > after })
 	if behind < 0 {
 		return nil, max(after, known), nil
 	}
@@ -75,7 +75,7 @@ func nothing() {}
 func TestFollowersGetEverythingOnceAndInOrder(t *testing.T) {
 	t.Parallel()
 	s := &shelf{broken: errors.New("the shelf is locked")}
-	log := live.NewLog(live.NewBudget(1<<20), s.read)
+	log := live.NewLog(live.NewMemoryBudget(1<<20), s.read)
 	log.Begin(0)
 	const count, each = 5_000, 20
 	got := make([][]int, each)
@@ -103,7 +103,7 @@ func TestFollowersGetEverythingOnceAndInOrder(t *testing.T) {
 func TestFollowersWhoKeepUpReadNothing(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
-	log := live.NewLog(live.NewBudget(1<<20), s.read)
+	log := live.NewLog(live.NewMemoryBudget(1<<20), s.read)
 	log.Begin(7)
 	values := make([]<-chan int, 10)
 	for i := range values {
@@ -122,11 +122,11 @@ func TestFollowersWhoKeepUpReadNothing(t *testing.T) {
 	}
 }
 
-// Said values only reach the current followers. Kept ones reach every follower, however far behind.
+// Said values only reach the current followers. Stored ones reach every follower, however far behind.
 func TestFollowersWhoFallBehind(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
-	log := live.NewLog(live.NewBudget(1<<30), s.read)
+	log := live.NewLog(live.NewMemoryBudget(1<<30), s.read)
 	log.Begin(0)
 	f := log.Follow(0, nothing)
 	feed, ctx := fed(t)
@@ -164,7 +164,7 @@ func fed(t *testing.T) (*live.Feed, context.Context) {
 func TestFollowersWithoutBudgetReadByThemselves(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
-	log := live.NewLog(live.NewBudget(0), s.read)
+	log := live.NewLog(live.NewMemoryBudget(0), s.read)
 	log.Begin(0)
 	values := live.Channel(t.Context(), log.Follow(0, nothing))
 	for n := range 50 {
@@ -177,7 +177,8 @@ func TestFollowersWithoutBudgetReadByThemselves(t *testing.T) {
 
 func TestFollowersOfWhatIsGone(t *testing.T) {
 	t.Parallel()
-	log := live.NewLog(live.NewBudget(0), func(_ context.Context, after, _ live.Position) ([]live.Kept[int], live.Position,
+	log := live.NewLog(live.NewMemoryBudget(0), func(_ context.Context, after, _ live.Position) ([]live.Stored[int],
+		live.Position,
 		error) {
 		return nil, after, nil // the rows are gone
 	})
@@ -189,7 +190,7 @@ func TestFollowersOfWhatIsGone(t *testing.T) {
 
 func TestFollowersLeave(t *testing.T) {
 	t.Parallel()
-	log := live.NewLog(live.NewBudget(1<<20), (&shelf{}).read)
+	log := live.NewLog(live.NewMemoryBudget(1<<20), (&shelf{}).read)
 	log.Begin(0)
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan struct{}, 2)
@@ -207,7 +208,7 @@ func TestFollowersLeave(t *testing.T) {
 func TestAnswersAreShared(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
-	log := live.NewLog(live.NewBudget(1<<20), s.read)
+	log := live.NewLog(live.NewMemoryBudget(1<<20), s.read)
 	log.Begin(0)
 	const followers = 30
 	var made [3]atomic.Int32
@@ -247,7 +248,7 @@ func TestBudgetIsGivenBack(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
 	const most = 400 // one event
-	log := live.NewLog(live.NewBudget(most), s.read)
+	log := live.NewLog(live.NewMemoryBudget(most), s.read)
 	log.Begin(0)
 	feed, ctx := fed(t)
 	values := live.Channel(ctx, log.Follow(0, nothing))

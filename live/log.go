@@ -8,13 +8,13 @@ import (
 // Read reads the values after a position in order, as many as fit in memory. It returns the position up to which it
 // has read everything. That position is beyond after, unless a value that must exist is not visible yet, because the
 // log has been at known. io.EOF means that the topic is gone.
-type Read[E any] func(ctx context.Context, after, known Position) (values []Kept[E], upTo Position, err error)
+type Read[E any] func(ctx context.Context, after, known Position) (values []Stored[E], upTo Position, err error)
 
 const (
 	// mostEvents and mostBytes bound what one Log holds for slow followers.
 	mostEvents = 1_024
 	mostBytes  = 1 << 20
-	// leastSize is the minimum charge for an event, in bytes.
+	// leastSize is what an event takes of the budget at least, in bytes.
 	leastSize = 256
 )
 
@@ -22,7 +22,7 @@ const (
 // Followers come, go and take as they like.
 type Log[E any] struct {
 	read   Read[E]
-	budget *Budget
+	budget *MemoryBudget
 
 	mu sync.Mutex
 	// events are those after the position base, numbered from first.
@@ -39,13 +39,13 @@ type Log[E any] struct {
 }
 
 // NewLog returns an empty Log. Begin sets its position.
-func NewLog[E any](budget *Budget, read Read[E]) *Log[E] {
+func NewLog[E any](budget *MemoryBudget, read Read[E]) *Log[E] {
 	return &Log[E]{budget: budget, read: read, followers: map[*Follower[E]]struct{}{}}
 }
 
 // Begin empties the log and moves it to a position. Followers behind it read by themselves.
 func (l *Log[E]) Begin(at Position) {
-	l.change(func() {
+	l.update(func() {
 		l.drop(len(l.events))
 		l.base, l.end = max(l.end, at), max(l.end, at)
 	})
@@ -66,13 +66,13 @@ func (l *Log[E]) IsFollowed() bool {
 }
 
 // Add adds values that can be read again.
-func (l *Log[E]) Add(values ...Kept[E]) {
+func (l *Log[E]) Add(values ...Stored[E]) {
 	if len(values) == 0 {
 		return
 	}
-	l.change(func() {
+	l.update(func() {
 		for _, v := range values {
-			l.add(&Event{value: v.Value, at: v.At, isKept: true, size: v.Size})
+			l.add(&Event{value: v.Value, at: v.At, isStored: true, size: v.Size})
 		}
 	})
 }
@@ -86,12 +86,12 @@ func (l *Log[E]) Skip(to Position) {
 
 // Say adds a value that cannot be read again: a follower that falls behind misses it.
 func (l *Log[E]) Say(value E, size int) {
-	l.change(func() { l.add(&Event{value: value, at: l.end, size: size}) })
+	l.update(func() { l.add(&Event{value: value, at: l.end, size: size}) })
 }
 
 // Close ends the log. Followers receive the remaining values, then the last value, if any, and then io.EOF.
 func (l *Log[E]) Close(last ...E) {
-	l.change(func() {
+	l.update(func() {
 		for _, value := range last {
 			l.last = &Event{value: value, at: l.end, budget: l.budget}
 		}
@@ -106,7 +106,7 @@ func (l *Log[E]) hasEnded() bool {
 }
 
 // change changes the log and then wakes the waiting followers.
-func (l *Log[E]) change(change func()) {
+func (l *Log[E]) update(change func()) {
 	l.mu.Lock()
 	change()
 	woken := make([]func(), 0, l.waiting)

@@ -191,7 +191,7 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 		t.Rows = faults.rows("rows", values(in.Rows))
 	}
 	t.check(&faults)
-	faults.sights("judgeSees", in.JudgeSees)
+	faults.judgeSights("judgeSees", in.JudgeSees)
 	return faults.Err()
 }
 

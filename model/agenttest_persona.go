@@ -47,7 +47,7 @@ func (f *Fields) persona(path string, p *ContactPersona) {
 	}
 }
 
-func (f *Fields) sights(path string, sights []JudgeSight) {
+func (f *Fields) judgeSights(path string, sights []JudgeSight) {
 	if f.list(path, len(sights), maxSights) &&
 		slices.ContainsFunc(sights, func(s JudgeSight) bool { return !s.IsValid() }) {
 		f.Add(path, "must be of %v", AllJudgeSight)

@@ -221,17 +221,17 @@ func (s *AgentTestSchedule) IsDue(now time.Time) bool {
 // Started records that the schedule started the execution, which covers everything that became due meanwhile.
 func (s *AgentTestSchedule) Started(executionID string, now time.Time) {
 	s.LastRunAt, s.LastExecutionID, s.LastError = &now, &executionID, nil
-	s.goOn(now)
+	s.scheduleNext(now)
 }
 
 // Failed records why a due execution could not start.
 func (s *AgentTestSchedule) Failed(err error, now time.Time) {
 	s.LastError, s.LastFailedAt = new(err.Error()), &now
-	s.goOn(now)
+	s.scheduleNext(now)
 }
 
-// goOn sets the next time.
-func (s *AgentTestSchedule) goOn(now time.Time) {
+// scheduleNext sets the next time.
+func (s *AgentTestSchedule) scheduleNext(now time.Time) {
 	var faults Fields // it had none when it was made
 	s.CronAt = s.nextTime(&faults, now)
 	s.NextRunAt = s.CronAt

@@ -25,11 +25,11 @@ type IdempotentRequest struct {
 	CarriedOutAt *time.Time
 	// IsLost is computed by reads: CarriedOutAt is so long ago that the response will not be stored any more.
 	IsLost bool `bun:",scanonly"`
-	KeptResponse
+	StoredResponse
 }
 
-// KeptResponse is the stored response of a request, for repeats.
-type KeptResponse struct {
+// StoredResponse is the stored response of a request, for repeats.
+type StoredResponse struct {
 	// Status is the HTTP status, or 0 without a response.
 	Status int `bun:",nullzero"`
 	// Headers are the response's own headers.

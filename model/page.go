@@ -73,7 +73,7 @@ func (a PageArgs) isByTime() bool { return a.OrderBy == "" || a.OrderBy == Agent
 
 // Place returns what a row of the page is compared with: the value of what the list is ordered by, and the id, of its
 // cursor, which is there and valid.
-func (a PageArgs) Place() (key any, id string) {
+func (a PageArgs) Position() (key any, id string) {
 	if a.isByTime() {
 		cursor, _ := ParseCursor(*a.Cursor())
 		return cursor.CreatedAt, cursor.ID

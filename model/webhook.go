@@ -21,7 +21,7 @@ const (
 	// SecretOverlap is how long the secret before the current one signs, too.
 	SecretOverlap = 24 * time.Hour
 
-	keptAttempts = 20
+	savedAttempts = 20
 	// maxFailing is how long a webhook may fail before it is disabled.
 	maxFailing = 5 * 24 * time.Hour
 )
@@ -212,8 +212,8 @@ func (d *WebhookDelivery) Again(now time.Time) {
 // Record notes an attempt at a delivery, and what it says of the webhook. A failure is followed by the next attempt, or
 // is the last one. spread, 0 to 1, keeps attempts of many messages apart.
 func (d *WebhookDelivery) Record(w *Webhook, a WebhookAttempt, spread float64, now time.Time) {
-	if d.Attempts = append(d.Attempts, a); len(d.Attempts) > keptAttempts {
-		d.Attempts = d.Attempts[len(d.Attempts)-keptAttempts:]
+	if d.Attempts = append(d.Attempts, a); len(d.Attempts) > savedAttempts {
+		d.Attempts = d.Attempts[len(d.Attempts)-savedAttempts:]
 	}
 	if a.Error == nil {
 		d.Status, d.NextAttemptAt, w.FailingSince = WebhookDeliveryStatusDelivered, nil, nil
@@ -242,5 +242,5 @@ func (w *Webhook) disable(reason string, now time.Time) {
 	w.IsEnabled, w.DisabledReason, w.UpdatedAt = false, &reason, After(w.UpdatedAt, now)
 }
 
-// DeliveriesKeptSince is from when on messages are kept.
-func DeliveriesKeptSince(now time.Time) time.Time { return now.AddDate(0, 0, -DeliveryDays) }
+// DeliveriesStoredSince is from when on messages are kept.
+func DeliveriesStoredSince(now time.Time) time.Time { return now.AddDate(0, 0, -DeliveryDays) }

@@ -17,7 +17,7 @@ type (
 		RejudgeOfID *string     `json:"rejudgeOfId"`
 		Counts      EndedCounts `json:"counts"`
 		PassRate    *float64    `json:"passRate"`
-		FailedTests []ToldTest  `json:"failedTests"`
+		FailedTests []EventTest `json:"failedTests"`
 		// Schedule is nil when somebody started it, and Comparison without a baseline.
 		Schedule   *EndedSchedule   `json:"schedule"`
 		Comparison *EndedComparison `json:"comparison"`
@@ -57,15 +57,15 @@ type (
 		Cancelled int32 `json:"cancelled"`
 		Skipped   int32 `json:"skipped"`
 	}
-	// TestsTurnedRed are tests that have failed in an execution, and had passed before.
-	TestsTurnedRed struct {
-		ExecutionID string     `json:"executionId"`
-		AgentID     *string    `json:"agentId"`
-		AgentName   *string    `json:"agentName"`
-		Tests       []ToldTest `json:"tests"`
+	// TestsStartedFailing are tests that have failed in an execution, and had passed before.
+	TestsStartedFailing struct {
+		ExecutionID string      `json:"executionId"`
+		AgentID     *string     `json:"agentId"`
+		AgentName   *string     `json:"agentName"`
+		Tests       []EventTest `json:"tests"`
 	}
-	// ToldTest is a test.
-	ToldTest struct {
+	// EventTest is a test.
+	EventTest struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	}
@@ -119,11 +119,11 @@ func (s *AgentTestSchedule) Failure() ScheduleFailed {
 }
 
 // FailedTests are the tests of which a run failed, each once whatever rows it has, in the order of the tallies.
-func FailedTests(tallies []TestTally) []ToldTest {
-	failed := []ToldTest{}
+func FailedTests(tallies []TestTally) []EventTest {
+	failed := []EventTest{}
 	for i := range tallies {
 		if tallies[i].Failed > 0 {
-			failed = append(failed, ToldTest{tallies[i].TestedID, tallies[i].TestName})
+			failed = append(failed, EventTest{tallies[i].TestedID, tallies[i].TestName})
 		}
 	}
 	return Unique(failed)

@@ -15,5 +15,5 @@ func TestFailedTestsAreToldOnceWhateverRowsTheyHave(t *testing.T) {
 		{TestedID: "b", TestName: "Fine", AgentTestRunCounts: AgentTestRunCounts{Total: 1, Passed: 1}},
 		{TestedID: "c", TestName: "Plain", AgentTestRunCounts: failed},
 	}
-	require.Equal(t, []ToldTest{{"a", "Table"}, {"c", "Plain"}}, FailedTests(tallies))
+	require.Equal(t, []EventTest{{"a", "Table"}, {"c", "Plain"}}, FailedTests(tallies))
 }

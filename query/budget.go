@@ -10,15 +10,15 @@ import (
 // the memory until the old copy is collected. The length of a longer response is measured before it is written.
 const mostGrown = 1 << 20
 
-// spend charges the bytes that were written beyond the charge, from time to time.
-func (a *response) spend(dst []byte) []byte {
+// reserveWritten reserves the bytes that were written beyond those reserved, from time to time.
+func (a *response) reserveWritten(dst []byte) []byte {
 	const step = 16 << 10
-	grown := a.measured + len(dst) - a.spent
+	grown := a.measured + len(dst) - a.covered
 	if grown <= step || a.budget == nil {
 		return dst
 	}
-	a.spent += grown
-	a.charged += grown
+	a.covered += grown
+	a.reserved += grown
 	if err := a.budget.Spend(grown); err != nil {
 		a.err = err
 		return a.leave(dst)
@@ -30,22 +30,22 @@ func (a *response) spend(dst []byte) []byte {
 	return dst
 }
 
-// giveBack returns the charge to the budget when the generated executor answers, because that charges again.
-func (a *response) giveBack(err error) {
+// releaseMemory releases the reserved bytes when the generated executor answers, because it reserves its own.
+func (a *response) releaseMemory(err error) {
 	if a.budget != nil && !errors.Is(err, model.ErrTooLarge) {
-		_ = a.budget.Spend(-a.charged)
+		_ = a.budget.Spend(-a.reserved)
 	}
 }
 
-// charge charges the bytes that were read, from time to time. They count twice: in memory until they are written, and
-// in the response.
-func (a *response) charge(bytes int) error {
+// reserveRead reserves the bytes that were read, from time to time. They count twice: in memory until they are written,
+// and in the response.
+func (a *response) reserveRead(bytes int) error {
 	const step = 16 << 10
-	a.spent += bytes
-	if a.unspent += 2 * bytes; a.unspent < step || a.budget == nil {
+	a.covered += bytes
+	if a.unreserved += 2 * bytes; a.unreserved < step || a.budget == nil {
 		return nil
 	}
-	bytes, a.unspent = a.unspent, 0
-	a.charged += bytes
+	bytes, a.unreserved = a.unreserved, 0
+	a.reserved += bytes
 	return a.budget.Spend(bytes)
 }

@@ -16,18 +16,18 @@ const (
 	mostVariants = 8
 
 	// A parsed document takes up to 50 bytes for each byte of its text, and a plan some 500 bytes for each value.
-	bytesPerPlanned = 1_000
-	bytesPerByte    = 50
-	bytesPerValue   = 500
+	bytesPerEntry = 1_000
+	bytesPerByte  = 50
+	bytesPerValue = 500
 )
 
 // plans caches plans by their operations. It compares operations by address, because documents are cached, too.
-type plans struct {
-	*cache.Cache[*ast.OperationDefinition, *planned]
+type planCache struct {
+	*cache.Cache[*ast.OperationDefinition, *cachedPlans]
 }
 
 // planned is the cache entry of an operation.
-type planned struct {
+type cachedPlans struct {
 	// conditions are the variables of @skip and @include.
 	conditions []string
 	// text is the length of the document.
@@ -35,18 +35,19 @@ type planned struct {
 
 	mu sync.Mutex
 	// variants are the operation's plans by the values of the conditions, nil for no plan.
-	variants map[uint64]*plan
+	variants map[uint64]*queryPlan
 }
 
-func newPlans() plans {
-	return plans{cache.New(mostBytes, func(_ *ast.OperationDefinition, known *planned) int { return known.size() })}
+func newPlanCache() planCache {
+	return planCache{cache.New(mostBytes,
+		func(_ *ast.OperationDefinition, known *cachedPlans) int { return known.size() })}
 }
 
 // size estimates the memory of an operation's document and plans.
-func (k *planned) size() int {
+func (k *cachedPlans) size() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	bytes := bytesPerPlanned + k.text*bytesPerByte
+	bytes := bytesPerEntry + k.text*bytesPerByte
 	for _, made := range k.variants {
 		if made != nil {
 			bytes += made.selected * bytesPerValue
@@ -56,9 +57,10 @@ func (k *planned) size() int {
 }
 
 // of returns the plan of the operation with its variables, or nil when there is none.
-func (p plans) of(operation *graphql.OperationContext, t *Table) *plan {
-	known, _ := p.Load(operation.Operation, func(*ast.OperationDefinition) (*planned, error) {
-		return &planned{conditions: conditionsOf(operation), text: len(operation.RawQuery), variants: map[uint64]*plan{}}, nil
+func (p planCache) of(operation *graphql.OperationContext, t *Table) *queryPlan {
+	known, _ := p.Load(operation.Operation, func(*ast.OperationDefinition) (*cachedPlans, error) {
+		return &cachedPlans{conditions: conditionsOf(operation), text: len(operation.RawQuery),
+			variants: map[uint64]*queryPlan{}}, nil
 	})
 	variant, countable := known.variant(operation.Variables)
 	known.mu.Lock()
@@ -79,7 +81,7 @@ func (p plans) of(operation *graphql.OperationContext, t *Table) *plan {
 
 // variant encodes the values of the conditions. It returns false when there are too many conditions, or one has no
 // value.
-func (k *planned) variant(variables map[string]any) (uint64, bool) {
+func (k *cachedPlans) variant(variables map[string]any) (uint64, bool) {
 	if len(k.conditions) > 64 {
 		return 0, false
 	}

@@ -15,7 +15,7 @@ func TestPlansDependOnConditions(t *testing.T) {
 		fragment f on Agent { tools @skip(if: $a) { id } tags @include(if: true) }`, nil)
 	require.Equal(t, []string{"a", "b"}, conditionsOf(of))
 
-	known := planned{conditions: []string{"a", "b"}}
+	known := cachedPlans{conditions: []string{"a", "b"}}
 	seen := map[uint64]bool{}
 	for _, a := range []bool{false, true} {
 		for _, b := range []bool{false, true} {
@@ -27,20 +27,20 @@ func TestPlansDependOnConditions(t *testing.T) {
 	require.Len(t, seen, 4)
 	_, countable := known.variant(map[string]any{"a": true})
 	require.False(t, countable, "b has no value")
-	_, countable = (&planned{conditions: make([]string, 65)}).variant(nil)
+	_, countable = (&cachedPlans{conditions: make([]string, 65)}).variant(nil)
 	require.False(t, countable)
 }
 
 func TestPlansAreCached(t *testing.T) {
 	t.Parallel()
-	table, cached := newTestTable(t), newPlans()
+	table, cached := newTestTable(t), newPlanCache()
 	conditions, fields := "", ""
 	for i := range mostVariants {
 		conditions += fmt.Sprintf(" $c%d: Boolean!", i)
 		fields += fmt.Sprintf(" f%d: id @include(if: $c%d)", i, i)
 	}
 	of := operationOf(t, table, "query ("+conditions+") { agents { nodes { name"+fields+" } } }", nil)
-	plan := func(set int) *plan {
+	plan := func(set int) *queryPlan {
 		of.Variables = map[string]any{}
 		for i := range mostVariants {
 			of.Variables[fmt.Sprintf("c%d", i)] = i == set

@@ -23,12 +23,12 @@ const (
 type compiler struct {
 	operation *graphql.OperationContext
 	table     *Table
-	plan      *plan
+	plan      *queryPlan
 }
 
 // compile returns the plan of an operation, or nil when none of its fields can be planned.
-func compile(operation *graphql.OperationContext, t *Table) *plan {
-	c := &compiler{operation: operation, table: t, plan: &plan{store: t.store}}
+func compile(operation *graphql.OperationContext, t *Table) *queryPlan {
+	c := &compiler{operation: operation, table: t, plan: &queryPlan{store: t.store}}
 	for i, field := range c.fields("Query", operation.Operation.SelectionSet) {
 		reads, needs := len(c.plan.reads), len(c.plan.needs)
 		write := c.root(field)
@@ -70,7 +70,7 @@ func (r *read) fix() {
 		slices.ContainsFunc(r.field.Arguments, func(a *ast.Argument) bool { return readsVariable(a.Value) }) {
 		return
 	}
-	var f found
+	var f lookup
 	if f.bind(r, nil) == nil {
 		r.fixed = &f.part
 	}
@@ -194,7 +194,7 @@ func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) w
 	return func(a *response, dst []byte, key int) []byte {
 		row := -1
 		if key >= 0 {
-			row = a.found[r.index].first(key)
+			row = a.lookups[r.index].first(key)
 		}
 		switch {
 		case row >= 0:
@@ -212,12 +212,12 @@ func list(read int, write writeRow) writeKey {
 		if key < 0 {
 			return append(dst, ']')
 		}
-		found := &a.found[read]
+		found := &a.lookups[read]
 		for row, n := found.first(key), 0; row >= 0 && !a.isLeft; row, n = found.next(row), n+1 {
 			if n > 0 {
 				dst = append(dst, ',')
 			}
-			dst = a.spend(write(a, dst, row))
+			dst = a.reserveWritten(write(a, dst, row))
 		}
 		return append(dst, ']')
 	}
@@ -234,7 +234,7 @@ func (c *compiler) value(write writeValue, r *read, column string) writeRow {
 	}
 	read, at := r.index, r.column(column)
 	return func(a *response, dst []byte, row int) []byte {
-		dst, ok := write(a, dst, a.found[read].rows.value(row, at))
+		dst, ok := write(a, dst, a.lookups[read].rows.value(row, at))
 		if !ok {
 			return a.leave(dst)
 		}
@@ -256,7 +256,7 @@ func (c *compiler) object(of string, r *read, set ast.SelectionSet) writeRow {
 	}
 	read, at := r.index, r.column("kind")
 	return func(a *response, dst []byte, row int) []byte {
-		write, known := writes[string(a.found[read].rows.value(row, at))]
+		write, known := writes[string(a.lookups[read].rows.value(row, at))]
 		if !known {
 			return a.leave(dst)
 		}
@@ -288,8 +288,8 @@ func object[W writer](c *compiler, of string, set ast.SelectionSet, write func(g
 	return func(a *response, dst []byte, of int) []byte {
 		dst = append(dst, '{')
 		for i := range outputs {
-			// Aliases may repeat a field without limit, so charge each value before continuing.
-			if dst = a.spend(outputs[i].write(a, append(dst, outputs[i].head...), of)); a.isLeft {
+			// Aliases may repeat a field without limit, so count each value before continuing.
+			if dst = a.reserveWritten(outputs[i].write(a, append(dst, outputs[i].head...), of)); a.isLeft {
 				return dst
 			}
 		}

@@ -61,7 +61,7 @@ func (c computation) of(r *read) writeRow {
 		at[i] = r.column(column)
 	}
 	return func(a *response, dst []byte, row int) []byte {
-		rows := &a.found[r.index].rows
+		rows := &a.lookups[r.index].rows
 		return c.write(dst, func(column int) []byte { return rows.value(row, at[column]) })
 	}
 }

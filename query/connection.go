@@ -47,7 +47,7 @@ func (c *compiler) counted(r *read) *read {
 func total(r *read) writeKey {
 	r.wantsTotal = true
 	return func(a *response, dst []byte, key int) []byte {
-		return strconv.AppendInt(dst, a.found[r.index].total(key), 10)
+		return strconv.AppendInt(dst, a.lookups[r.index].total(key), 10)
 	}
 }
 
@@ -55,13 +55,13 @@ func total(r *read) writeKey {
 func nodes(read int, write writeRow) writeKey {
 	return func(a *response, dst []byte, key int) []byte {
 		dst = append(dst, '[')
-		found := &a.found[read]
+		found := &a.lookups[read]
 		row := found.first(key)
 		for n := int32(0); row >= 0 && n < found.part.First && !a.isLeft; n++ {
 			if n > 0 {
 				dst = append(dst, ',')
 			}
-			dst = a.spend(write(a, dst, row))
+			dst = a.reserveWritten(write(a, dst, row))
 			row = found.next(row)
 		}
 		return append(dst, ']')
@@ -80,7 +80,7 @@ func (c *compiler) edge(of string, r *read, set ast.SelectionSet) writeRow {
 func cursor(r *read) writeRow {
 	read, created, id := r.index, r.column("created_at"), r.column("id")
 	return func(a *response, dst []byte, row int) []byte {
-		rows := &a.found[read].rows
+		rows := &a.lookups[read].rows
 		place := model.Cursor{CreatedAt: timeOf(rows.value(row, created)), ID: string(rows.value(row, id))}
 		return appendText(dst, place.String())
 	}
@@ -92,27 +92,27 @@ func (c *compiler) pageInfo(r *read, set ast.SelectionSet) writeKey {
 		case "hasNextPage":
 			r.wantsNext = true
 			return func(a *response, dst []byte, key int) []byte {
-				return strconv.AppendBool(dst, a.found[r.index].hasNext(key))
+				return strconv.AppendBool(dst, a.lookups[r.index].hasNext(key))
 			}
 		case "hasPreviousPage":
 			return func(a *response, dst []byte, _ int) []byte {
-				part := a.found[r.index].part
+				part := a.lookups[r.index].part
 				return strconv.AppendBool(dst, part.After != nil || part.Offset != nil && *part.Offset > 0)
 			}
 		case "startCursor":
-			return cursorOf(r, (*found).first)
+			return cursorOf(r, (*lookup).first)
 		case "endCursor":
-			return cursorOf(r, (*found).last)
+			return cursorOf(r, (*lookup).last)
 		}
 		return nil
 	})
 }
 
 // cursorOf writes the cursor of a row of the page, or null where there is no row.
-func cursorOf(r *read, row func(*found, int) int) writeKey {
+func cursorOf(r *read, row func(*lookup, int) int) writeKey {
 	write := cursor(r)
 	return func(a *response, dst []byte, key int) []byte {
-		if at := row(&a.found[r.index], key); at >= 0 {
+		if at := row(&a.lookups[r.index], key); at >= 0 {
 			return write(a, dst, at)
 		}
 		return append(dst, "null"...)

@@ -25,7 +25,7 @@ func (c *compiler) follow(rel *relation, from *read, field graphql.CollectedFiel
 		return nil
 	}
 	return func(a *response, dst []byte, row int) []byte {
-		return write(a, dst, a.found[child.index].keyOf(a, child, row))
+		return write(a, dst, a.lookups[child.index].keyOf(a, child, row))
 	}
 }
 
@@ -46,7 +46,7 @@ func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 	}
 	switch parent := child.parent; {
 	case parent.isOneRow():
-		child.key, child.isFound = c.keyIn(parent, parent.columns[child.from]), true
+		child.key, child.isLookup = c.keyIn(parent, parent.columns[child.from]), true
 	case from.host == nil && from.relation.shape == toOne && rel.column == "id":
 		child.shares = true
 	case isOfKinds(from):
@@ -57,7 +57,7 @@ func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 
 // isOneRow reports whether the read finds at most one row, by a key that is known without waiting.
 func (r *read) isOneRow() bool {
-	return r.relation.shape == toOne && (r.argument != "" || r.isFound)
+	return r.relation.shape == toOne && (r.argument != "" || r.isLookup)
 }
 
 // keyIn returns the key in a column of the read's only row.

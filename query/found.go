@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 )
 
-type found struct {
+type lookup struct {
 	rows rows
 	part pg.Part
 	// keys are the keys that the rows are read by.
@@ -26,17 +26,17 @@ type found struct {
 	totals        []int64
 }
 
-func (f *found) first(key int) int {
+func (f *lookup) first(key int) int {
 	if key >= len(f.heads) {
 		return -1
 	}
 	return int(f.heads[key])
 }
 
-func (f *found) next(row int) int { return int(f.others[row]) }
+func (f *lookup) next(row int) int { return int(f.others[row]) }
 
 // last returns the last row of a page.
-func (f *found) last(key int) int {
+func (f *lookup) last(key int) int {
 	if !f.hasNext(key) {
 		if key >= len(f.tails) {
 			return -1
@@ -51,14 +51,14 @@ func (f *found) last(key int) int {
 }
 
 // isNext reports whether a row is outside its page, and only shows that another page follows.
-func (f *found) isNext(row int) bool {
+func (f *lookup) isNext(row int) bool {
 	key := f.keyed[row]
 	return f.part.AndNext && f.hasNext(int(key)) && f.tails[key] == int32(row)
 }
 
-func (f *found) hasNext(key int) bool { return key < len(f.counts) && f.counts[key] > f.part.First }
+func (f *lookup) hasNext(key int) bool { return key < len(f.counts) && f.counts[key] > f.part.First }
 
-func (f *found) total(key int) int64 {
+func (f *lookup) total(key int) int64 {
 	if key < 0 || key >= len(f.totals) {
 		return 0
 	}
@@ -66,20 +66,20 @@ func (f *found) total(key int) int64 {
 }
 
 // keyOf returns the index of the key that a row of the parent leads to, -1 for none.
-func (f *found) keyOf(a *response, r *read, row int) int {
-	switch parent := &a.found[r.parent.index]; {
+func (f *lookup) keyOf(a *response, r *read, row int) int {
+	switch parent := &a.lookups[r.parent.index]; {
 	case r.shares:
 		return int(parent.keyed[row])
-	case r.isFound && parent.rows.value(row, r.from) == nil:
+	case r.isLookup && parent.rows.value(row, r.from) == nil:
 		return -1
-	case r.isFound:
+	case r.isLookup:
 		return 0
 	}
 	return int(f.ofParent[row])
 }
 
 // open allocates space for the rows of the keys.
-func (f *found) open(r *read) {
+func (f *lookup) open(r *read) {
 	keys := max(len(f.keys), 1)
 	for range keys {
 		f.heads, f.tails, f.counts = append(f.heads, -1), append(f.tails, -1), append(f.counts, 0)
@@ -101,7 +101,7 @@ func (f *found) open(r *read) {
 }
 
 // collect collects the distinct keys from the rows of the parent.
-func (f *found) collect(r *read, parent *found) {
+func (f *lookup) collect(r *read, parent *lookup) {
 	f.isKeyed = true
 	if f.places == nil {
 		f.places = map[string]int32{}
@@ -124,7 +124,7 @@ func (f *found) collect(r *read, parent *found) {
 	}
 }
 
-func (a *response) take(f *found, r *read, values [][]byte) error {
+func (a *response) take(f *lookup, r *read, values [][]byte) error {
 	key := int32(0)
 	switch {
 	case len(f.keys) <= 1: // there is no other
@@ -146,7 +146,7 @@ func (a *response) take(f *found, r *read, values [][]byte) error {
 	for _, v := range values {
 		bytes += len(v)
 	}
-	if err := a.charge(bytes); err != nil {
+	if err := a.reserveRead(bytes); err != nil {
 		return err
 	}
 	if err := f.rows.add(values); err != nil {
@@ -164,7 +164,7 @@ func (a *response) take(f *found, r *read, values [][]byte) error {
 }
 
 // bind parses the operation's arguments.
-func (f *found) bind(r *read, variables map[string]any) error {
+func (f *lookup) bind(r *read, variables map[string]any) error {
 	if r.field == nil {
 		return nil
 	}

@@ -22,16 +22,16 @@ func TestOnlyTheRowsOfAPageLeadToOthers(t *testing.T) {
 		"it is the last one":   {true, []string{"a", "b"}, []string{"a", "b"}},
 		"nobody asks":          {false, []string{"a", "b"}, []string{"a", "b"}},
 	} {
-		a := &response{found: make([]found, 2)}
-		parent := &a.found[0]
+		a := &response{lookups: make([]lookup, 2)}
+		parent := &a.lookups[0]
 		parent.rows.reset(1)
 		parent.part = pg.Part{PageArgs: model.PageArgs{First: 2}, AndNext: c.andNext}
 		parent.open(pages)
 		for _, id := range c.rows {
 			require.NoError(t, a.take(parent, pages, [][]byte{[]byte(id)}), name)
 		}
-		a.found[1].collect(children, parent)
-		require.Equal(t, c.want, a.found[1].keys, name)
-		require.Len(t, a.found[1].ofParent, len(c.rows), name)
+		a.lookups[1].collect(children, parent)
+		require.Equal(t, c.want, a.lookups[1].keys, name)
+		require.Len(t, a.lookups[1].ofParent, len(c.rows), name)
 	}
 }

@@ -75,7 +75,7 @@ func (c *compiler) joined(rel *relation, from *read, field graphql.CollectedFiel
 	}
 	read, id := from.index, target.column("id")
 	return func(a *response, dst []byte, row int) []byte {
-		rows := &a.found[read].rows
+		rows := &a.lookups[read].rows
 		switch {
 		case rows.value(row, id) != nil:
 			return write(a, dst, row)

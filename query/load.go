@@ -47,7 +47,7 @@ func (l Loading) begin(ctx context.Context) context.Context {
 	loaders := &loaders{table: l.Table, known: map[loaderKey]any{}}
 	loaders.ctx = pg.WithSharedCounts(context.WithValue(ctx, loadersKey{}, loaders))
 	if of := graphql.GetOperationContext(ctx).Operation; of != nil && of.Operation != ast.Mutation {
-		loaders.ctx = pg.WithTurns(loaders.ctx)
+		loaders.ctx = pg.WithSlots(loaders.ctx)
 	}
 	return loaders.ctx
 }

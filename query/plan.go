@@ -13,7 +13,7 @@ import (
 
 // plan is how to answer an operation: what to read, and how to write the response from it. It is immutable, so any
 // number of requests share it.
-type plan struct {
+type queryPlan struct {
 	store *db.Store
 	// reads are ordered: each comes after its parent.
 	reads []*read
@@ -36,7 +36,7 @@ type need struct {
 }
 
 // permits reports whether the caller may read every field. If not, the generated executor returns the error.
-func (p *plan) permits(principal model.Principal) bool {
+func (p *queryPlan) permits(principal model.Principal) bool {
 	for _, n := range p.needs {
 		if !principal.Can(n.scope) || n.keyOnly && principal.IsToken() {
 			return false
@@ -69,8 +69,8 @@ type read struct {
 	shares bool
 	// key is the expression for a single key. isFound is set if the statement looks the key up itself, in the single
 	// row of its parent, and is sent together with the parent's.
-	key     pg.Key
-	isFound bool
+	key      pg.Key
+	isLookup bool
 	// kinds are the kinds of the parent's rows that lead here, by the column kind. Nil for all of them.
 	kinds map[string]bool
 	kind  int

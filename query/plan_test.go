@@ -15,9 +15,9 @@ func TestPlansPermitWhoMayHaveAllFields(t *testing.T) {
 	reader := model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeRead}}
 	admin := model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}}
 	token := model.Principal{Scopes: admin.Scopes, TokenHash: []byte{1}}
-	read := &plan{needs: []need{{scope: model.APIKeyScopeRead}}}
-	both := &plan{needs: []need{{scope: model.APIKeyScopeRead}, {scope: model.APIKeyScopeAdmin}}}
-	keyOnly := &plan{needs: []need{{scope: model.APIKeyScopeRead, keyOnly: true}}}
+	read := &queryPlan{needs: []need{{scope: model.APIKeyScopeRead}}}
+	both := &queryPlan{needs: []need{{scope: model.APIKeyScopeRead}, {scope: model.APIKeyScopeAdmin}}}
+	keyOnly := &queryPlan{needs: []need{{scope: model.APIKeyScopeRead, keyOnly: true}}}
 	require.True(t, read.permits(reader))
 	require.False(t, read.permits(model.Principal{}))
 	require.False(t, both.permits(reader))

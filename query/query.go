@@ -21,12 +21,12 @@ type Schema struct {
 	graphql.ExecutableSchema
 
 	table *Table
-	plans plans
+	plans planCache
 }
 
 // Plan returns the schema with plans.
 func (t *Table) Plan(schema graphql.ExecutableSchema) *Schema {
-	return &Schema{ExecutableSchema: schema, table: t, plans: newPlans()}
+	return &Schema{ExecutableSchema: schema, table: t, plans: newPlanCache()}
 }
 
 // Exec returns the response handler for the operation of the context.
@@ -65,7 +65,7 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 
 // failed logs, once per plan, that Postgres rejected a plan. The client gets the same response from the generated
 // executor, only slower.
-func (s *Schema) failed(ctx context.Context, plan *plan, err error) {
+func (s *Schema) failed(ctx context.Context, plan *queryPlan, err error) {
 	var known *model.Error
 	if errors.As(err, &known) && known.Code == model.BadInput {
 		return // a text that Postgres cannot hold; the generated executor reports it

@@ -11,24 +11,24 @@ import (
 )
 
 type response struct {
-	plan *plan
+	plan *queryPlan
 	// reader reads on its own connection. Without it, tenant reads on shared connections.
 	reader    *pg.Reader
 	tenant    *db.Tenant
 	budget    model.Budget
 	variables map[string]any
-	found     []found
+	lookups   []lookup
 	// asked are the statements of one round trip, and under the reads that they belong to.
-	asked []pg.Read
-	under []sent
+	statements []pg.Read
+	under      []sent
 	// isLeft is set if the generated executor must answer.
 	isLeft bool
-	// unspent are bytes read that are not charged yet. spent is how much of the response is charged: as much as was
-	// read, and then the excess. err is the budget's error.
-	unspent, spent int
-	// charged is the total charge.
-	charged int
-	err     error
+	// unreserved are bytes read that are not reserved yet. covered is how much of the response has memory reserved: as
+	// much as was read, and then the excess.
+	unreserved, covered int
+	// reserved is the total of all reservations. err is the budget's error.
+	reserved int
+	err      error
 	// room is how long the response may become before it is copied. isMeasuring is set once the response outgrew it.
 	// From then on bytes are only counted, in measured, and dropped.
 	room, measured int
@@ -37,19 +37,19 @@ type response struct {
 
 var responses = sync.Pool{New: func() any { return &response{} }}
 
-// mostKept is how much memory of one read is kept for reuse, in bytes of values.
-const mostKept = 256 << 10
+// maxReused is how much memory of one read is kept for reuse, in bytes of values.
+const maxReused = 256 << 10
 
-func newResponse(p *plan, budget model.Budget, variables map[string]any) *response {
+func newResponse(p *queryPlan, budget model.Budget, variables map[string]any) *response {
 	a := responses.Get().(*response)
 	a.plan, a.budget, a.variables = p, budget, variables
-	a.isLeft, a.unspent, a.spent, a.charged, a.err = false, 0, 0, 0, nil
+	a.isLeft, a.unreserved, a.covered, a.reserved, a.err = false, 0, 0, 0, nil
 	a.room, a.measured, a.isMeasuring = 0, 0, false
-	for len(a.found) < len(p.reads) {
-		a.found = append(a.found, found{})
+	for len(a.lookups) < len(p.reads) {
+		a.lookups = append(a.lookups, lookup{})
 	}
 	for i, r := range p.reads {
-		f := &a.found[i]
+		f := &a.lookups[i]
 		f.rows.reset(len(r.columns))
 		f.part, f.keys, f.isKeyed, f.isSent, f.isRead = pg.Part{}, f.keys[:0], false, false, false
 		f.ofParent, f.heads, f.tails, f.counts = f.ofParent[:0], f.heads[:0], f.tails[:0], f.counts[:0]
@@ -60,16 +60,16 @@ func newResponse(p *plan, budget model.Budget, variables map[string]any) *respon
 
 func (a *response) release() {
 	for i := range a.plan.reads {
-		f := &a.found[i]
+		f := &a.lookups[i]
 		// They point into the values.
 		clear(f.keys)
 		clear(f.places)
 		f.rows.large = nil
-		if cap(f.rows.data) > mostKept || cap(f.rows.ends) > mostKept/8 {
-			*f = found{}
+		if cap(f.rows.data) > maxReused || cap(f.rows.ends) > maxReused/8 {
+			*f = lookup{}
 		}
 	}
-	clear(a.asked[:cap(a.asked)])
+	clear(a.statements[:cap(a.statements)])
 	a.plan, a.reader, a.tenant, a.budget, a.variables = nil, nil, nil, nil, nil
 	responses.Put(a)
 }
@@ -98,7 +98,7 @@ func (a *response) write(dst []byte, start int, ends []int) []byte {
 
 // run answers the operation for the company. After its own fields, it calls rest for the fields that the generated
 // executor answers. It returns errUnplanned to leave the whole operation to the generated executor.
-func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any,
+func (p *queryPlan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any,
 	rest func() []byte) (data []byte, err error) {
 	a, err := p.read(ctx, tenant, variables)
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 	}
 	defer func() {
 		if err != nil {
-			a.giveBack(err)
+			a.releaseMemory(err)
 		}
 		a.release()
 	}()
@@ -135,7 +135,7 @@ func (p *plan) run(ctx context.Context, tenant *db.Tenant, variables map[string]
 	return dst[start:], nil
 }
 
-func (p *plan) read(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
+func (p *queryPlan) read(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
 	if len(p.reads) == 0 {
 		return newResponse(p, model.BudgetOf(ctx), variables), nil
 	}
@@ -155,9 +155,9 @@ func (p *plan) read(ctx context.Context, tenant *db.Tenant, variables map[string
 	if err = a.bind(); err == nil {
 		err = a.read(ctx)
 	}
-	p.hasRead(a.spent)
+	p.hasRead(a.covered)
 	if err != nil {
-		a.giveBack(err)
+		a.releaseMemory(err)
 		a.release()
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (p *plan) read(ctx context.Context, tenant *db.Tenant, variables map[string
 }
 
 // merge inserts the generated executor's fields between the planned ones, which end at ends.
-func (p *plan) merge(planned []byte, ends []int, rest []byte) ([]byte, error) {
+func (p *queryPlan) merge(planned []byte, ends []int, rest []byte) ([]byte, error) {
 	var made reader
 	if !made.open(rest, '{') {
 		return rest, nil // null: a non-null field failed, so the whole response is null
@@ -189,7 +189,7 @@ func (p *plan) merge(planned []byte, ends []int, rest []byte) ([]byte, error) {
 func (a *response) size() int {
 	size := 256
 	for i := range a.plan.reads {
-		f := &a.found[i]
+		f := &a.lookups[i]
 		size += f.rows.size() + len(f.rows.ends)*8
 	}
 	return size
@@ -204,7 +204,7 @@ type sent struct {
 // bind parses the arguments of the operation.
 func (a *response) bind() error {
 	for i, r := range a.plan.reads {
-		if a.found[i].bind(r, a.variables) != nil {
+		if a.lookups[i].bind(r, a.variables) != nil {
 			return errUnplanned // the generated executor reports the error
 		}
 	}
@@ -214,9 +214,9 @@ func (a *response) bind() error {
 // read reads everything in as few round trips as possible.
 func (a *response) read(ctx context.Context) error {
 	for {
-		reads, under := a.asked[:0], a.under[:0]
+		reads, under := a.statements[:0], a.under[:0]
 		for i, r := range a.plan.reads {
-			f := &a.found[i]
+			f := &a.lookups[i]
 			if f.isSent || !a.keyed(r) {
 				continue
 			}
@@ -226,16 +226,16 @@ func (a *response) read(ctx context.Context) error {
 				continue
 			}
 			f.open(r)
-			reads, under = r.ask(a, reads, under)
+			reads, under = r.prepare(a, reads, under)
 		}
-		if a.asked, a.under = reads, under; len(reads) == 0 {
+		if a.statements, a.under = reads, under; len(reads) == 0 {
 			return nil
 		}
 		if err := a.send(ctx); err != nil {
 			return err
 		}
 		for _, s := range under {
-			f := &a.found[s.read]
+			f := &a.lookups[s.read]
 			if f.isRead = true; a.plan.reads[s.read].mustExist && len(f.keyed) == 0 {
 				return errUnplanned
 			}
@@ -247,7 +247,7 @@ func (a *response) read(ctx context.Context) error {
 func (a *response) send(ctx context.Context) error {
 	receive := func(n int, values [][]byte) error {
 		s := a.under[n]
-		f := &a.found[s.read]
+		f := &a.lookups[s.read]
 		if s.isTotal {
 			place := 0
 			if len(values) > 1 {
@@ -259,17 +259,17 @@ func (a *response) send(ctx context.Context) error {
 		return a.take(f, a.plan.reads[s.read], values)
 	}
 	if a.reader == nil {
-		return a.tenant.ReadShared(ctx, a.asked, receive)
+		return a.tenant.ReadShared(ctx, a.statements, receive)
 	}
-	return a.reader.Read(ctx, a.asked, receive)
+	return a.reader.Read(ctx, a.statements, receive)
 }
 
 // isOfCompany reports whether the read is a list of the company, which has no keys.
 func (r *read) isOfCompany() bool { return r.parent == nil && r.argument == "" }
 
 // ask adds the statements of a read whose keys are known.
-func (r *read) ask(a *response, reads []pg.Read, under []sent) ([]pg.Read, []sent) {
-	f := &a.found[r.index]
+func (r *read) prepare(a *response, reads []pg.Read, under []sent) ([]pg.Read, []sent) {
+	f := &a.lookups[r.index]
 	read, of := pg.Read{Keys: f.keys, IsOne: len(f.keys) == 1}, ofSeveral
 	if read.IsOne || r.isOfCompany() {
 		of = ofOne
@@ -297,12 +297,12 @@ func (r *read) ask(a *response, reads []pg.Read, under []sent) ([]pg.Read, []sen
 
 // keyed collects the keys of a read, and reports whether they are known yet.
 func (a *response) keyed(r *read) bool {
-	f := &a.found[r.index]
+	f := &a.lookups[r.index]
 	if f.isKeyed || r.parent == nil {
 		return true
 	}
-	parent := &a.found[r.parent.index]
-	if r.shares || r.isFound {
+	parent := &a.lookups[r.parent.index]
+	if r.shares || r.isLookup {
 		if !parent.isKeyed {
 			return false
 		}

@@ -28,10 +28,10 @@ func TestLongResponsesAreMeasured(t *testing.T) {
 	t.Parallel()
 	const pieces, length = 512, 64 << 10
 	piece, longest := bytes.Repeat([]byte("x"), length), 0
-	p := &plan{}
+	p := &queryPlan{}
 	for range pieces {
 		p.fields = append(p.fields, output[writeKey]{`"a":`, func(a *response, dst []byte, _ int) []byte {
-			dst = a.spend(append(dst, piece...))
+			dst = a.reserveWritten(append(dst, piece...))
 			longest = max(longest, cap(dst))
 			return dst
 		}})

@@ -22,10 +22,12 @@ const (
 )
 
 // isShared reports whether the plan reads on shared connections: it has few reads and recently read few bytes.
-func (p *plan) isShared() bool { return p.alone.Load() <= 0 && len(p.reads) <= pg.MostPipelinedReads }
+func (p *queryPlan) isShared() bool {
+	return p.alone.Load() <= 0 && len(p.reads) <= pg.MostPipelinedReads
+}
 
 // hasRead records how many bytes a run of the plan has read.
-func (p *plan) hasRead(bytes int) {
+func (p *queryPlan) hasRead(bytes int) {
 	switch {
 	case bytes > mostShared:
 		p.alone.Store(runsAlone)
@@ -36,7 +38,7 @@ func (p *plan) hasRead(bytes int) {
 
 // readShared reads everything on a shared connection. It returns nil if the response must be read on its own
 // connection.
-func (p *plan) readShared(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
+func (p *queryPlan) readShared(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
 	a := newResponse(p, model.BudgetOf(ctx), variables)
 	a.tenant = tenant
 	if err := a.bind(); err != nil {
@@ -54,12 +56,12 @@ func (p *plan) readShared(ctx context.Context, tenant *db.Tenant, variables map[
 		}
 	}
 	err := a.read(ctx)
-	p.hasRead(a.spent)
+	p.hasRead(a.covered)
 	if err == nil {
 		return a, nil
 	}
 	// It is not released, because the pipeline may still use its memory.
-	a.giveBack(err)
+	a.releaseMemory(err)
 	if errors.Is(err, pg.ErrUnshared) {
 		p.alone.Store(runsLate)
 		err = nil
@@ -73,7 +75,7 @@ func (a *response) rows() int {
 	const tooMany = mostRows + 1
 	rows, total := make([]int, len(a.plan.reads)), 0
 	for i, r := range a.plan.reads {
-		part := a.found[i].part
+		part := a.lookups[i].part
 		if r.relation.shape == toTotal || r.wantsTotal || len(part.Filter) > 0 || part.Offset != nil {
 			return tooMany
 		}

@@ -12,7 +12,7 @@ import (
 // A plan reads on shared connections unless it has read much lately, or has many reads.
 func TestPlansThatReadMuchAreNotShared(t *testing.T) {
 	t.Parallel()
-	p := &plan{}
+	p := &queryPlan{}
 	require.True(t, p.isShared())
 	p.hasRead(mostShared)
 	require.True(t, p.isShared())
@@ -33,12 +33,12 @@ func TestPlansEstimateTheirRows(t *testing.T) {
 	one, many, pages := &relation{shape: toOne}, &relation{shape: toMany}, &relation{shape: toPage}
 	agent := &read{relation: one}
 	estimate := func(part pg.Part, reads ...*read) int {
-		a := &response{plan: &plan{reads: reads}}
+		a := &response{plan: &queryPlan{reads: reads}}
 		for i, r := range reads {
 			r.index = i
-			a.found = append(a.found, found{})
+			a.lookups = append(a.lookups, lookup{})
 			if r.relation.shape == toPage {
-				a.found[i].part = part
+				a.lookups[i].part = part
 			}
 		}
 		return a.rows()

@@ -174,7 +174,7 @@ func (c *compiler) storedList(of *ast.Type, in reflect.Type, set ast.SelectionSe
 			if dst, ok = write(a, dst, list.value); !ok {
 				return dst, false
 			}
-			if dst = a.spend(dst); a.isLeft {
+			if dst = a.reserveWritten(dst); a.isLeft {
 				return dst, false
 			}
 		}
@@ -234,7 +234,7 @@ func (c *compiler) storedObject(of *ast.Type, in reflect.Type, set ast.Selection
 			if dst, ok = parts[i].write(a, dst, found[i]); !ok {
 				return dst, false
 			}
-			if dst = a.spend(dst); a.isLeft {
+			if dst = a.reserveWritten(dst); a.isLeft {
 				return dst, false
 			}
 		}

@@ -74,7 +74,7 @@ func TestStoredObjectsAreWritten(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
 	of := operationOf(t, table, `{ agent(id: "a") { fields { n: name isSystem __typename isMandatory } } }`, nil)
-	c := &compiler{operation: of, table: table, plan: &plan{}}
+	c := &compiler{operation: of, table: table, plan: &queryPlan{}}
 	field := of.Operation.SelectionSet[0].(*ast.Field).SelectionSet[0].(*ast.Field)
 	write := c.column(field.Definition.Type, reflect.TypeFor[[]model.AgentField](), field.SelectionSet)
 	for stored, want := range map[string]string{
@@ -95,7 +95,7 @@ func TestStoredObjectsAreWritten(t *testing.T) {
 func TestPlansMergeWithTheRest(t *testing.T) {
 	t.Parallel()
 	planned := func(*response, []byte, int) []byte { return nil }
-	p := &plan{fields: []output[writeKey]{{`"a":`, planned}, {`,"b":`, nil}, {`,"c":`, planned}, {`,"d":`, nil}}}
+	p := &queryPlan{fields: []output[writeKey]{{`"a":`, planned}, {`,"b":`, nil}, {`,"c":`, planned}, {`,"d":`, nil}}}
 	const text = `{"a":1,"c":[2]`
 	ends := []int{6, 6, 14, 14}
 	merged, err := p.merge([]byte(text+"}"), ends, []byte(`{"b":{"x":null},"d":"}"}`))

@@ -1,5 +1,5 @@
-// Package fair shares a limited number of places, such as connections of a pool, between parties. A party with many
-// requests never makes a party with few requests wait for all of them.
+// Package fair shares a limited number of slots, such as connections of a pool, between tenants. A tenant with many
+// requests never makes a tenant with few requests wait for all of them.
 package fair
 
 import (
@@ -8,40 +8,40 @@ import (
 	"sync"
 )
 
-// Gate admits a limited number of entrants at a time. One party has at most a share of the places, so that others
-// always find some. A place that becomes free goes to the waiting party with the fewest places and, among equals, to
+// Gate admits a limited number of waiters at a time. One tenant has at most a share of the slots, so that others
+// always find some. A slot that becomes free goes to the waiting tenant with the fewest slots and, among equals, to
 // the one that has waited longest.
 type Gate struct {
 	mu    sync.Mutex
 	free  int
 	share int
-	// held counts the places of each party. waiting has its entrants in order of arrival.
+	// held counts the slots of each tenant. waiting has its waiters in order of arrival.
 	held    map[string]int
-	waiting map[string][]*entrant
+	waiting map[string][]*waiter
 	arrived uint64
 }
 
-type entrant struct {
+type waiter struct {
 	arrival  uint64
 	admitted chan struct{}
 }
 
-// New returns a gate with the number of places, of which one party has at most the share. Both are at least 1.
-func New(places, share int) *Gate {
-	return &Gate{free: max(1, places), share: max(1, share), held: map[string]int{}, waiting: map[string][]*entrant{}}
+// New returns a gate with the number of slots, of which one tenant has at most the share. Both are at least 1.
+func New(slots, share int) *Gate {
+	return &Gate{free: max(1, slots), share: max(1, share), held: map[string]int{}, waiting: map[string][]*waiter{}}
 }
 
-// Enter waits for a place, which the party has to Leave, or returns the context's error.
-func (g *Gate) Enter(ctx context.Context, party string) error {
+// Enter waits for a slot, which the tenant has to Leave, or returns the context's error.
+func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	g.mu.Lock()
-	if g.free > 0 && g.held[party] < g.share {
-		g.take(party)
+	if g.free > 0 && g.held[tenant] < g.share {
+		g.take(tenant)
 		g.mu.Unlock()
 		return nil
 	}
 	g.arrived++
-	e := &entrant{g.arrived, make(chan struct{})}
-	g.waiting[party] = append(g.waiting[party], e)
+	e := &waiter{g.arrived, make(chan struct{})}
+	g.waiting[tenant] = append(g.waiting[tenant], e)
 	g.mu.Unlock()
 
 	select {
@@ -53,31 +53,31 @@ func (g *Gate) Enter(ctx context.Context, party string) error {
 	defer g.mu.Unlock()
 	select {
 	case <-e.admitted: // it was admitted meanwhile
-		g.give(party)
+		g.give(tenant)
 	default:
-		g.forget(party, e)
+		g.forget(tenant, e)
 	}
 	return ctx.Err()
 }
 
-// Leave gives back a place of the party.
-func (g *Gate) Leave(party string) {
+// Leave gives back a slot of the tenant.
+func (g *Gate) Leave(tenant string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.give(party)
+	g.give(tenant)
 }
 
-func (g *Gate) take(party string) {
+func (g *Gate) take(tenant string) {
 	g.free--
-	g.held[party]++
+	g.held[tenant]++
 }
 
-func (g *Gate) give(party string) {
+func (g *Gate) give(tenant string) {
 	g.free++
-	if g.held[party]--; g.held[party] == 0 {
-		delete(g.held, party)
+	if g.held[tenant]--; g.held[tenant] == 0 {
+		delete(g.held, tenant)
 	}
-	// Before this, no waiting party was allowed a free place, so this place admits one entrant at most.
+	// Before this, no waiting tenant was allowed a free slot, so this slot admits one waiter at most.
 	if next, ok := g.next(); ok {
 		e := g.waiting[next][0]
 		g.forget(next, e)
@@ -86,23 +86,23 @@ func (g *Gate) give(party string) {
 	}
 }
 
-// next returns the party that gets the next place.
+// next returns the tenant that gets the next slot.
 func (g *Gate) next() (next string, ok bool) {
-	for party, entrants := range g.waiting {
-		held := g.held[party]
+	for tenant, waiters := range g.waiting {
+		held := g.held[tenant]
 		if held >= g.share {
 			continue
 		}
-		if !ok || held < g.held[next] || held == g.held[next] && entrants[0].arrival < g.waiting[next][0].arrival {
-			next, ok = party, true
+		if !ok || held < g.held[next] || held == g.held[next] && waiters[0].arrival < g.waiting[next][0].arrival {
+			next, ok = tenant, true
 		}
 	}
 	return next, ok
 }
 
-func (g *Gate) forget(party string, e *entrant) {
-	rest := slices.DeleteFunc(g.waiting[party], func(other *entrant) bool { return other == e })
-	if g.waiting[party] = rest; len(rest) == 0 {
-		delete(g.waiting, party)
+func (g *Gate) forget(tenant string, e *waiter) {
+	rest := slices.DeleteFunc(g.waiting[tenant], func(other *waiter) bool { return other == e })
+	if g.waiting[tenant] = rest; len(rest) == 0 {
+		delete(g.waiting, tenant)
 	}
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/agentgraph/agentgraph/db/fair"
 )
 
-// enter makes the party wait for a place, and closes the returned channel once it has one.
-func enter(t *testing.T, g *fair.Gate, party string) <-chan struct{} {
+// enter makes the tenant wait for a slot, and closes the returned channel once it has one.
+func enter(t *testing.T, g *fair.Gate, tenant string) <-chan struct{} {
 	admitted := make(chan struct{})
 	go func() {
-		assert.NoError(t, g.Enter(t.Context(), party))
+		assert.NoError(t, g.Enter(t.Context(), tenant))
 		close(admitted)
 	}()
 	synctest.Wait()
@@ -43,7 +43,7 @@ func TestOnePartyHasAShare(t *testing.T) {
 			require.True(t, isAdmitted(enter(t, g, "many")))
 		}
 		fourth, fifth := enter(t, g, "many"), enter(t, g, "many")
-		require.False(t, isAdmitted(fourth), "although a place is free")
+		require.False(t, isAdmitted(fourth), "although a slot is free")
 		require.True(t, isAdmitted(enter(t, g, "few")), "which is for others")
 		g.Leave("few")
 		require.False(t, isAdmitted(fourth))
@@ -64,10 +64,10 @@ func TestAPlaceGoesToWhoeverHasFewest(t *testing.T) {
 		}
 		require.True(t, isAdmitted(enter(t, g, "b")))
 		waiting := map[string]<-chan struct{}{}
-		for _, party := range []string{"a", "b", "c", "d"} {
-			waiting[party] = enter(t, g, party)
+		for _, tenant := range []string{"a", "b", "c", "d"} {
+			waiting[tenant] = enter(t, g, tenant)
 		}
-		// a has three places and b has one. a came first and has waited longest.
+		// a has three slots and b has one. a came first and has waited longest.
 		for _, turn := range []struct{ leaves, next string }{{"a", "c"}, {"a", "d"}, {"b", "b"}, {"a", "a"}} {
 			require.False(t, isAdmitted(waiting[turn.next]))
 			g.Leave(turn.leaves)
@@ -91,50 +91,50 @@ func TestWhoeverLeavesTheQueueTakesNoPlace(t *testing.T) {
 		g.Leave("a")
 		require.True(t, isAdmitted(last))
 		g.Leave("c")
-		require.NoError(t, g.Enter(t.Context(), "a"), "all places are free again")
+		require.NoError(t, g.Enter(t.Context(), "a"), "all slots are free again")
 	})
 }
 
-// However parties come, wait and go, there are never more inside than there are places, nor more of one party than its
-// share, and no place is lost.
+// However tenants come, wait and go, there are never more inside than there are slots, nor more of one tenant than its
+// share, and no slot is lost.
 func TestPlacesAreNeitherLostNorDoubled(t *testing.T) {
 	t.Parallel()
-	const places, share, parties = 5, 3, 4
-	g := fair.New(places, share)
+	const slots, share, tenants = 5, 3, 4
+	g := fair.New(slots, share)
 	var mu sync.Mutex
 	inside := map[string]int{}
 	all := 0
-	count := func(party string, change int) {
+	count := func(tenant string, change int) {
 		mu.Lock()
 		defer mu.Unlock()
-		inside[party] += change
+		inside[tenant] += change
 		all += change
-		assert.LessOrEqual(t, inside[party], share)
-		assert.LessOrEqual(t, all, places)
+		assert.LessOrEqual(t, inside[tenant], share)
+		assert.LessOrEqual(t, all, slots)
 	}
 	var wait sync.WaitGroup
 	for i := range 40 {
 		wait.Go(func() {
-			party := fmt.Sprint(i % parties)
+			tenant := fmt.Sprint(i % tenants)
 			for n := range 500 {
 				ctx, cancel := context.WithCancel(t.Context())
 				if rand.IntN(3) == 0 {
 					go cancel()
 				}
-				if g.Enter(ctx, party) == nil {
-					count(party, 1)
+				if g.Enter(ctx, tenant) == nil {
+					count(tenant, 1)
 					if n%7 == 0 {
 						cancel()
 					}
-					count(party, -1)
-					g.Leave(party)
+					count(tenant, -1)
+					g.Leave(tenant)
 				}
 				cancel()
 			}
 		})
 	}
 	wait.Wait()
-	for i := range places {
+	for i := range slots {
 		require.NoError(t, g.Enter(t.Context(), fmt.Sprint(i)))
 	}
 }

@@ -13,8 +13,8 @@ type Group[K comparable, M any] struct {
 	Commit func(ctx context.Context, key K, members []M) error
 	// Limit bounds the members of one commit; 0 means no bound.
 	Limit int
-	// Apart reports whether two members must not share a commit; nil means never.
-	Apart func(a, b M) bool
+	// Conflict reports whether two members must not share a commit; nil means never.
+	Conflict func(a, b M) bool
 
 	mu sync.Mutex
 	// waiting has an entry for each key with a commit under way.
@@ -66,7 +66,7 @@ func (g *Group[K, M]) take(key K) []waiting[M] {
 	defer g.mu.Unlock()
 	var taken, left []waiting[M]
 	for _, w := range g.waiting[key] {
-		if g.Limit > 0 && len(taken) == g.Limit || g.isApart(taken, w.member) {
+		if g.Limit > 0 && len(taken) == g.Limit || g.conflicts(taken, w.member) {
 			left = append(left, w)
 		} else {
 			taken = append(taken, w)
@@ -78,7 +78,7 @@ func (g *Group[K, M]) take(key K) []waiting[M] {
 	return taken
 }
 
-func (g *Group[K, M]) isApart(taken []waiting[M], member M) bool {
-	return g.Apart != nil &&
-		slices.ContainsFunc(taken, func(w waiting[M]) bool { return g.Apart(w.member, member) })
+func (g *Group[K, M]) conflicts(taken []waiting[M], member M) bool {
+	return g.Conflict != nil &&
+		slices.ContainsFunc(taken, func(w waiting[M]) bool { return g.Conflict(w.member, member) })
 }

@@ -73,7 +73,7 @@ func TestLimitAndApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		gate := &gate{next: make(chan error)}
-		g := &group.Group[string, string]{Commit: gate.commit, Limit: 2, Apart: func(a, b string) bool { return a == b }}
+		g := &group.Group[string, string]{Commit: gate.commit, Limit: 2, Conflict: func(a, b string) bool { return a == b }}
 		for _, member := range []string{"first", "same", "same", "other", "last"} {
 			go func() { _ = g.Do(t.Context(), "key", member) }()
 			synctest.Wait()

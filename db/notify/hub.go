@@ -99,7 +99,7 @@ type Subscription struct {
 	mu     sync.Mutex
 	pieces []Piece
 	// This turn's text has not arrived completely.
-	begun model.TurnStarted
+	started model.TurnStarted
 }
 
 const (
@@ -157,12 +157,12 @@ func (s *Subscription) hold(p Piece, hasMore bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if turn, ok := p.Event.(model.TurnStarted); ok {
-		if turn.TurnID == s.begun.TurnID {
-			turn.Text = s.begun.Text + turn.Text
+		if turn.TurnID == s.started.TurnID {
+			turn.Text = s.started.Text + turn.Text
 		}
-		s.begun = model.TurnStarted{}
+		s.started = model.TurnStarted{}
 		if hasMore {
-			s.begun = turn
+			s.started = turn
 			return
 		}
 		p.Event = turn

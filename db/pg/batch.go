@@ -102,9 +102,9 @@ type columnsOfRow struct {
 }
 
 func (c columnsOfRow) SQL(t *Tables) (string, []string) {
-	q := t.Update(reflect.New(c.row).Interface()).Where("id = ?", Place(2))
+	q := t.Update(reflect.New(c.row).Interface()).Where("id = ?", Param(2))
 	for i, column := range strings.Fields(c.columns) {
-		q = q.Set("? = ?", bun.Ident(column), Place(3+i))
+		q = q.Set("? = ?", bun.Ident(column), Param(3+i))
 	}
 	return q.String(), nil
 }
@@ -172,15 +172,15 @@ func valueOf(field *schema.Field, row reflect.Value) (any, error) {
 // errUpgrading is returned for a transaction when a migration has changed the result type of its prepared statements.
 var errUpgrading = model.Errorf(model.Unavailable, "the database is being upgraded; try again")
 
-// errNotKept is returned when a required statement finds no row.
-var errNotKept = errors.New("not kept")
+// errNotSaved is returned when a required statement finds no row.
+var errNotSaved = errors.New("not kept")
 
 // Commit sends the statements in a transaction of their own and reports whether it was committed. It returns false,
 // without an error, when a required statement found no row. After a commit it calls the functions in afterwards. The
 // Scope must not be in a transaction.
 func (b *Batch) Commit(ctx context.Context, afterwards ...func()) (bool, error) {
 	err := b.Send(ctx)
-	if errors.Is(err, errNotKept) {
+	if errors.Is(err, errNotSaved) {
 		return false, nil
 	}
 	if err != nil {
@@ -228,7 +228,7 @@ func (b *Batch) Send(ctx context.Context) error {
 	case isStale(err):
 		return errUpgrading
 	case b.hasRequired && SQLState(err) == noSuchElement:
-		return errNotKept
+		return errNotSaved
 	}
 	return db.Translate(err)
 }
@@ -242,7 +242,7 @@ func (b *Batch) sendOnce(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	return conn.Raw(func(driver any) error { return b.sendOn(ctx, driver.(*chargedConn).Conn.Conn()) })
+	return conn.Raw(func(driver any) error { return b.sendOn(ctx, driver.(*reservingConn).Conn.Conn()) })
 }
 
 func (b *Batch) sendOn(ctx context.Context, conn *pgx.Conn) error {
@@ -251,8 +251,8 @@ func (b *Batch) sendOn(ctx context.Context, conn *pgx.Conn) error {
 			of.rows.Elem().SetLen(0) // left by an earlier attempt
 		}
 	}
-	// The results are a row or two, or keys that the caller passed. They are not charged: the budget would refuse
-	// them only after the changes were made.
+	// The results are a row or two, or keys that the caller passed. No memory is reserved for them: the budget would
+	// refuse them only after the changes were made.
 	reads, receive := b.scope.receiving(model.WithBudget(ctx, nil), b.of)
 	ctx, end := b.scope.db.trace(ctx, conn, reads)
 	err := b.scope.receive(ctx, conn.PgConn(), reads, receive)

@@ -63,7 +63,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 		Tables: &Tables{o.Types}, pools: pools, writers: gateOf(pools.writes, 0), statements: newStatementCache(),
 		tracer: o.Tracer, scopes: scopes, taken: o.Taken,
 	}
-	d.bun = bun.NewDB(openCharged(d), postgres)
+	d.bun = bun.NewDB(openReserving(d), postgres)
 	sharded, err := Distributed(ctx, pools.writes)
 	if err == nil {
 		err = scopes.look(ctx)

@@ -64,7 +64,7 @@ func (f Filter) Named(part *string) Filter {
 }
 
 // values renders the value of each condition by place, and returns nil for conditions without one.
-func (f Filter) values(place placing) []any {
+func (f Filter) values(place renderValue) []any {
 	values := make([]any, len(f))
 	for i, c := range f {
 		if c.Value != nil {

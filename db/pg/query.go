@@ -157,15 +157,16 @@ func (s Scope) receiving(ctx context.Context, of []Bound) ([]Read, Receive) {
 	}
 	budget := model.BudgetOf(ctx)
 	return reads, func(i int, values [][]byte) error {
-		if err := statements[i].charge(budget, values); err != nil {
+		if err := statements[i].reserve(budget, values); err != nil {
 			return err
 		}
 		return statements[i].scan(of[i].rows.Elem(), values)
 	}
 }
 
-// charge charges a row before it is decoded. Decoded JSON takes as much memory again, and most of the time.
-func (c *cachedStatement) charge(budget model.Budget, values [][]byte) error {
+// reserve reserves memory for a row before it is decoded. Decoded JSON takes as much memory again, and most of the
+// time.
+func (c *cachedStatement) reserve(budget model.Budget, values [][]byte) error {
 	if budget == nil {
 		return nil
 	}
@@ -175,7 +176,7 @@ func (c *cachedStatement) charge(budget model.Budget, values [][]byte) error {
 			decoded += weigh(len(value))
 		}
 	}
-	return charge(budget, values, decoded)
+	return reserve(budget, values, decoded)
 }
 
 func (c *cachedStatement) scan(rows reflect.Value, values [][]byte) error {

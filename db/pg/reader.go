@@ -27,7 +27,7 @@ func (r Reads) Reader(ctx context.Context) (*Reader, error) {
 }
 
 func (r *Reader) open(ctx context.Context) error {
-	giveBack, err := takeTurn(ctx)
+	giveBack, err := takeSlot(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (r *Reader) open(ctx context.Context) error {
 		return err
 	}
 	r.leave = func() { db.readers.Leave(companyID); giveBack() }
-	if err := mayAsk(ctx); err != nil {
+	if err := mayQuery(ctx); err != nil {
 		r.leave()
 		return err
 	}

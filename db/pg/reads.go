@@ -51,7 +51,7 @@ func (d *DB) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced co
 
 func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, receive Receive) (err error) {
 	// If the connection is bound to another company, the same round trip binds it to this one.
-	scope := s.db.scopes.change(conn, s.companyID)
+	scope := s.db.scopes.statementFor(conn, s.companyID)
 	isPooled := s.db.scopes.isPooled
 	isAlone := isPooled && conn.TxStatus() == 'I'
 	pipeline := conn.StartPipeline(ctx)

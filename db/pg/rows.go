@@ -40,7 +40,7 @@ type List struct {
 }
 
 // Order is the order of a list: by the expression By, then by id. Behind is the operator that selects the rows after
-// a cursor. Place is the expression for the cursor's key that By is compared with. Column is the column that By
+// a cursor. Param is the expression for the cursor's key that By is compared with. Column is the column that By
 // needs, empty for the time of creation.
 type Order struct {
 	Direction, Behind bun.Safe
@@ -158,7 +158,7 @@ func (t *Tables) listOf(l List, company, parent any, f Filter, values []any) *bu
 }
 
 // pageOf selects a page of a list, without its columns.
-func (t *Tables) pageOf(l List, company, parent any, p Part, place placing, joins []Join) *bun.SelectQuery {
+func (t *Tables) pageOf(l List, company, parent any, p Part, place renderValue, joins []Join) *bun.SelectQuery {
 	q := t.join(t.listOf(l, company, parent, p.Filter, p.Filter.values(place)), company, joins).Limit(p.rows())
 	o := l.orderOf(p.PageArgs)
 	order := o.By + " ?0, ?TableAlias.id ?0"
@@ -170,7 +170,7 @@ func (t *Tables) pageOf(l List, company, parent any, p Part, place placing, join
 	if p.Cursor() == nil {
 		return q
 	}
-	key, id := p.Place()
+	key, id := p.Position()
 	return q.Where("("+o.By+", ?TableAlias.id) ?0 ("+o.Place+", ?2)", o.Behind, place(key), place(id))
 }
 
@@ -182,7 +182,7 @@ func parentsOf(parents any) *bun.SelectQuery {
 // pagesOf selects a page of the list of each of several parents. Each row begins with the expression tells, which
 // identifies the parent. The rows of one parent are in order, because Postgres reads one parent after the other and
 // limits each. Sorting all rows again took as long as reading them.
-func (t *Tables) pagesOf(l List, company, parents any, tells string, columns []string, p Part, place placing,
+func (t *Tables) pagesOf(l List, company, parents any, tells string, columns []string, p Part, place renderValue,
 	joins []Join) *bun.SelectQuery {
 	inner := t.pageOf(l, company, parentID, p, place, joins)
 	outer := parentsOf(parents).ColumnExpr(tells)
@@ -197,7 +197,7 @@ func (t *Tables) pagesOf(l List, company, parents any, tells string, columns []s
 }
 
 // totalOf counts the rows of a list that pass the filter.
-func (t *Tables) totalOf(l List, company, parent any, f Filter, place placing) *bun.SelectQuery {
+func (t *Tables) totalOf(l List, company, parent any, f Filter, place renderValue) *bun.SelectQuery {
 	values := f.values(place)
 	rows := t.listOf(l, company, parent, f, values).ColumnExpr("count(*)::int")
 	if count := t.typeOf(l.Model).Count; count != nil {
@@ -207,7 +207,7 @@ func (t *Tables) totalOf(l List, company, parent any, f Filter, place placing) *
 }
 
 // totalsOf counts the rows of the list of each of several parents. The expression tells identifies the parent.
-func (t *Tables) totalsOf(l List, company, parents any, tells string, f Filter, place placing) *bun.SelectQuery {
+func (t *Tables) totalsOf(l List, company, parents any, tells string, f Filter, place renderValue) *bun.SelectQuery {
 	return parentsOf(parents).ColumnExpr(tells+", (?) AS total", t.totalOf(l, company, parentID, f, place))
 }
 
@@ -276,46 +276,46 @@ func (t *Tables) Found(r Rows, key Key, column string, joins ...Join) Key {
 
 // OneRow returns the statement that reads the columns of the rows of one key.
 func (t *Tables) OneRow(r Rows, key Key, columns []string, joins ...Join) Statement {
-	return statementOf(t.columned(t.rowsOf(r, Place(1), joins), r.Row(), columns, joins).
+	return statementOf(t.columned(t.rowsOf(r, Param(1), joins), r.Row(), columns, joins).
 		Where(r.Key+" = ?", bun.Safe(key)))
 }
 
 // ManyRows returns the statement that reads rows by a list of keys. Each row is its key, followed by the columns.
 // Rows that are read by their own ids have the key as their first column.
 func (t *Tables) ManyRows(r Rows, columns []string, joins ...Join) Statement {
-	return statementOf(t.rowsOfKeys(r, Place(1), Place(2), columns, joins))
+	return statementOf(t.rowsOfKeys(r, Param(1), Param(2), columns, joins))
 }
 
-// nextPlace returns the placeholders after those for the company and for the parents or keys.
-func (l List) nextPlace() placing {
+// nextParam returns the placeholders after those for the company and for the parents or keys.
+func (l List) nextParam() renderValue {
 	if l.Of == "" {
-		return placesFrom(2)
+		return paramsFrom(2)
 	}
-	return placesFrom(3)
+	return paramsFrom(3)
 }
 
 // Page returns the statement that reads the columns of a page, of a list of the company or of one parent.
 func (t *Tables) Page(l List, parent Key, columns []string, p Part, joins ...Join) Statement {
-	return statementOf(t.columned(t.pageOf(l, Place(1), bun.Safe(parent), p, l.nextPlace(), joins), l.Row(), columns,
+	return statementOf(t.columned(t.pageOf(l, Param(1), bun.Safe(parent), p, l.nextParam(), joins), l.Row(), columns,
 		joins))
 }
 
 // Pages returns the statement that reads a page of the list of each of several parents. Each row is the position of
 // the parent among the keys, from 1, followed by the columns.
 func (t *Tables) Pages(l List, columns []string, p Part, joins ...Join) Statement {
-	return statementOf(t.pagesOf(l, Place(1), Place(2), "parent.place", columns, p, l.nextPlace(), joins))
+	return statementOf(t.pagesOf(l, Param(1), Param(2), "parent.place", columns, p, l.nextParam(), joins))
 }
 
 // Total returns the statement that counts the rows that pass the filter, in a list of the company or of one parent.
 // Its row is the number.
 func (t *Tables) Total(l List, parent Key, f Filter) Statement {
-	return statementOf(t.totalOf(l, Place(1), bun.Safe(parent), f, l.nextPlace()))
+	return statementOf(t.totalOf(l, Param(1), bun.Safe(parent), f, l.nextParam()))
 }
 
 // Totals returns the statement that counts the rows of the list of each of several parents. Each row is the position
 // of the parent among the keys, from 1, and the number.
 func (t *Tables) Totals(l List, f Filter) Statement {
-	return statementOf(t.totalsOf(l, Place(1), Place(2), "parent.place", f, l.nextPlace()))
+	return statementOf(t.totalsOf(l, Param(1), Param(2), "parent.place", f, l.nextParam()))
 }
 
 func statementOf(q fmt.Stringer) Statement { return NewStatement(q.String()) }

@@ -213,7 +213,7 @@ type scopeStatement struct {
 }
 
 // change returns the statement that binds a connection to the company.
-func (c *scopes) change(conn *pgconn.PgConn, companyID string) scopeStatement {
+func (c *scopes) statementFor(conn *pgconn.PgConn, companyID string) scopeStatement {
 	s := scopeStatement{to: connScope{companyID, companyID != everyCompany && c.isOn.Load()}}
 	from, isKnown := conn.CustomData()[scopeKey].(connScope)
 	bindings := ofSession
@@ -255,7 +255,7 @@ var errUnbound = errors.New("a statement of a company needs a transaction behind
 
 // bind binds a connection to the company, unless it is bound to that company already.
 func (c *scopes) bind(ctx context.Context, conn *pgconn.PgConn, companyID string) error {
-	s := c.change(conn, companyID)
+	s := c.statementFor(conn, companyID)
 	if s.statement == (Statement{}) || conn.TxStatus() == 'E' {
 		return nil // the transaction has failed, and so will the statement
 	}
@@ -271,7 +271,7 @@ func (c *scopes) bind(ctx context.Context, conn *pgconn.PgConn, companyID string
 	return err
 }
 
-type chargedKey struct{}
+type reservingKey struct{}
 
 type asBoundKey struct{}
 
@@ -282,7 +282,7 @@ func AsBound(ctx context.Context) context.Context { return context.WithValue(ctx
 // prepare binds a connection that the pool hands out: to the company of the context, or to all companies if it names
 // none. Statements of bun bind their connections themselves.
 func (c *scopes) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
-	if ctx.Value(chargedKey{}) != nil || ctx.Value(asBoundKey{}) != nil {
+	if ctx.Value(reservingKey{}) != nil || ctx.Value(asBoundKey{}) != nil {
 		return true, nil
 	}
 	companyID := companyOf(ctx)

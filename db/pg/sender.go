@@ -65,7 +65,7 @@ func (s *sender) lacks(reads []Read) bool {
 
 // scopeSession binds the session to no company and to GatewayRole, in a transaction of its own.
 func (s *sender) scopeSession(scopes *scopes, conn *pgconn.PgConn) error {
-	scope := scopes.change(conn, "")
+	scope := scopes.statementFor(conn, "")
 	if scope.statement == (Statement{}) {
 		return nil
 	}
@@ -185,7 +185,7 @@ func (a *arguments) of(companyID string, read *Read) {
 		a.addValue(*read.Part.Offset)
 	}
 	if read.Part.Cursor() != nil {
-		key, id := read.Part.Place()
+		key, id := read.Part.Position()
 		a.addValue(key)
 		a.addValue(id)
 	}

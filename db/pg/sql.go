@@ -21,8 +21,8 @@ func Where(condition string, args ...any) Selection {
 	return func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where(condition, args...) }
 }
 
-// Place returns the placeholder for the nth value of a statement.
-func Place(n int) bun.Safe {
+// Param returns the placeholder for the nth value of a statement.
+func Param(n int) bun.Safe {
 	return bun.Safe("$" + strconv.Itoa(n))
 }
 
@@ -39,7 +39,7 @@ func Affects(result sql.Result, err error) (bool, error) {
 }
 
 // placing renders a value in a query, either as a literal or as a placeholder.
-type placing func(value any) any
+type renderValue func(value any) any
 
 // literal renders the value itself, and a slice as an array.
 func literal(value any) any {
@@ -49,9 +49,9 @@ func literal(value any) any {
 	return value
 }
 
-func placesFrom(n int) placing {
+func paramsFrom(n int) renderValue {
 	return func(any) any {
 		n++
-		return Place(n - 1)
+		return Param(n - 1)
 	}
 }

@@ -117,18 +117,18 @@ func visible[Q interface {
 // Select selects the company's rows that are not marked as deleted. The statement has placeholders, the first of
 // which is the company.
 func (t *Tables) Select(none any) *bun.SelectQuery {
-	return visible(t, unconnected.NewSelect().Model(none), none, Place(1))
+	return visible(t, unconnected.NewSelect().Model(none), none, Param(1))
 }
 
 // Update updates the company's rows that are not marked as deleted. The statement has placeholders, the first of
 // which is the company.
 func (t *Tables) Update(none any) *bun.UpdateQuery {
-	return visible(t, unconnected.NewUpdate().Model(none), none, Place(1))
+	return visible(t, unconnected.NewUpdate().Model(none), none, Param(1))
 }
 
 // UpdateAll is Update including rows that are marked as deleted.
 func (t *Tables) UpdateAll(none any) *bun.UpdateQuery {
-	return unconnected.NewUpdate().Model(none).Where(Own, Place(1))
+	return unconnected.NewUpdate().Model(none).Where(Own, Param(1))
 }
 
 // Chosen returns the columns of a row to read: the given ones and those that identify and order rows, or all columns

@@ -76,7 +76,7 @@ func (s Scope) OnCommit(f func()) {
 func (s Scope) PGX(ctx context.Context, fn func(*OpenTx) error) error {
 	// While Raw holds the connection, bun cannot roll back on it when a context ends.
 	return s.db.Translate(s.tx.conn.Raw(func(driver any) error {
-		conn := driver.(*chargedConn).Conn.Conn()
+		conn := driver.(*reservingConn).Conn.Conn()
 		if conn.PgConn().TxStatus() == 'I' {
 			return sql.ErrTxDone // rolled back meanwhile, because its context has ended
 		}

@@ -30,7 +30,7 @@ type Delivery struct {
 }
 
 // goOn makes the worker do the job next, on the same River job.
-func (d *Delivery) goOn(w waitingJob) {
+func (d *Delivery) continueWith(w waitingJob) {
 	d.next = &Delivery{
 		Job: Job{CompanyID: d.CompanyID, Kind: w.Kind, ID: w.ID}, Attempt: w.Attempt, failures: w.Failures,
 		riverID: d.riverID, worker: d.worker, since: d.since,

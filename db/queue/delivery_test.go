@@ -18,7 +18,7 @@ func TestWorkersGoOnFromJobToJob(t *testing.T) {
 	t.Parallel()
 	const size, jobs = 3, 30
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, size), newStage()
+	q, s := newQueue(t, pool, size), newEnvironment()
 	s.start(t, q, size)
 	all := jobsOf(newCompany(t, pool, "company_1"), jobs)
 	enqueue(t, pool, q, all...)
@@ -40,7 +40,7 @@ func TestWorkersGoOnFromJobToJob(t *testing.T) {
 func TestWorkersDoNotGoOnWhileAnotherCompanyWaits(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 2), newStage()
+	q, s := newQueue(t, pool, 2), newEnvironment()
 	s.start(t, q, 2)
 	large, small := newCompany(t, pool, "company_large"), newCompany(t, pool, "company_small")
 	enqueue(t, pool, q, jobsOf(large, 20)...)
@@ -60,7 +60,7 @@ func TestWorkersDoNotGoOnWhileAnotherCompanyWaits(t *testing.T) {
 func TestJobsThatFailLetTheirWorkersGoOn(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 1), newStage()
+	q, s := newQueue(t, pool, 1), newEnvironment()
 	s.start(t, q, 1)
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 2)
 	enqueue(t, pool, q, jobs...)
@@ -101,7 +101,7 @@ func end(t *testing.T, pool *pgxpool.Pool, q *queue.Queue, result error,
 func TestJobsThatEndInATransaction(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 2), newStage()
+	q, s := newQueue(t, pool, 2), newEnvironment()
 	s.start(t, q, 2)
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 3)
 	enqueue(t, pool, q, jobs...)
@@ -127,7 +127,7 @@ func TestJobsThatEndInATransaction(t *testing.T) {
 	require.Equal(t, "by the transaction", third.Preclaimed)
 	third.result <- nil
 	awaitCount(t, pool, 0, allJobs)
-	require.Empty(t, s.begun)
+	require.Empty(t, s.started)
 	require.Equal(t, 2, count(t, pool, riverJobs))
 }
 
@@ -136,7 +136,7 @@ func TestJobsThatEndInATransaction(t *testing.T) {
 func TestJobThatEndsInATransactionOfWhichNothingIsHeard(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 1), newStage()
+	q, s := newQueue(t, pool, 1), newEnvironment()
 	s.start(t, q, 1)
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 3)
 	enqueue(t, pool, q, jobs...)
@@ -160,7 +160,7 @@ func TestJobThatEndsInATransactionOfWhichNothingIsHeard(t *testing.T) {
 func TestLostWorkersDoNotGoOn(t *testing.T) {
 	t.Parallel()
 	url, pool := fresh(t)
-	q, s := newQueue(t, connect(t, url), 1), newStage()
+	q, s := newQueue(t, connect(t, url), 1), newEnvironment()
 	deaf := func(_ context.Context, d *queue.Delivery) error { return s.work(context.WithoutCancel(t.Context()), d) }
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 2)
 	enqueue(t, pool, q, jobs...)
@@ -188,7 +188,7 @@ func TestLostWorkersDoNotGoOn(t *testing.T) {
 func TestAttemptAfterWhichTheWorkerHadAnother(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 1), newStage()
+	q, s := newQueue(t, pool, 1), newEnvironment()
 	s.start(t, q, 1)
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 2)
 	enqueue(t, pool, q, jobs...)
@@ -213,7 +213,7 @@ func TestAttemptAfterWhichTheWorkerHadAnother(t *testing.T) {
 func TestFailuresOfJobsThatWorkersGoOnTo(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 1), newStage()
+	q, s := newQueue(t, pool, 1), newEnvironment()
 	s.start(t, q, 1)
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 1+queue.MaxFailures)
 	enqueue(t, pool, q, jobs...)
@@ -228,13 +228,13 @@ func TestFailuresOfJobsThatWorkersGoOnTo(t *testing.T) {
 	}
 	awaitCount(t, pool, 0, allJobs)
 	require.Equal(t, 1, count(t, pool, riverJobs))
-	require.Empty(t, s.begun)
+	require.Empty(t, s.started)
 }
 
 func TestStopInterruptsAJobThatAWorkerHasGoneOnTo(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 1), newStage()
+	q, s := newQueue(t, pool, 1), newEnvironment()
 	s.start(t, q, 1)
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 3)
 	enqueue(t, pool, q, jobs...)
@@ -244,7 +244,7 @@ func TestStopInterruptsAJobThatAWorkerHasGoneOnTo(t *testing.T) {
 	cancel()
 	require.NoError(t, q.Stop(ended))
 	require.Error(t, second.ended(t))
-	require.Empty(t, s.begun, "nobody goes on")
+	require.Empty(t, s.started, "nobody goes on")
 	require.Equal(t, 2, count(t, pool, "SELECT count(*) FROM jobs WHERE failures + losses = 0"))
 	s.start(t, q, 1)
 	for i, attempt := range []int32{2, 1} {

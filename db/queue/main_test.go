@@ -140,22 +140,22 @@ type attempt struct {
 }
 
 // stage hands each call of its work to the test, which decides the result.
-type stage struct {
-	begun chan *attempt
+type environment struct {
+	started chan *attempt
 	// working counts the calls under way. most is its maximum.
 	working, most atomic.Int64
 }
 
-func newStage() *stage { return &stage{begun: make(chan *attempt, 10_000)} }
+func newEnvironment() *environment { return &environment{started: make(chan *attempt, 10_000)} }
 
 // work returns when the test sends a result or ctx ends.
-func (s *stage) work(ctx context.Context, d *queue.Delivery) error {
+func (s *environment) work(ctx context.Context, d *queue.Delivery) error {
 	working := s.working.Add(1)
 	defer s.working.Add(-1)
 	for most := s.most.Load(); working > most && !s.most.CompareAndSwap(most, working); most = s.most.Load() {
 	}
 	a := &attempt{d, ctx, make(chan error, 1)}
-	s.begun <- a
+	s.started <- a
 	select {
 	case err := <-a.result:
 		return err
@@ -164,13 +164,13 @@ func (s *stage) work(ctx context.Context, d *queue.Delivery) error {
 	}
 }
 
-func (s *stage) start(t testing.TB, q *queue.Queue, size int) {
+func (s *environment) start(t testing.TB, q *queue.Queue, size int) {
 	t.Helper()
 	require.NoError(t, q.Start(t.Context(), size, s.work))
 }
 
 // next waits for the next call.
-func (s *stage) next(t testing.TB) *attempt { return dbtest.Receive(t, s.begun) }
+func (s *environment) next(t testing.TB) *attempt { return dbtest.Receive(t, s.started) }
 
 // ended waits until the context of the attempt ends, and returns why.
 func (a *attempt) ended(t testing.TB) error {

@@ -21,7 +21,7 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 	// A connection that stays in the pool has goroutines of its own.
 	require.NoError(t, pool.Ping(t.Context()))
 	before := goleak.IgnoreCurrent()
-	q, s := newQueue(t, pool, 2), newStage()
+	q, s := newQueue(t, pool, 2), newEnvironment()
 	s.start(t, q, 2)
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 1)...)
 	s.next(t).result <- nil
@@ -35,7 +35,7 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 func TestJobsAreWorkedInOrder(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 1), newStage()
+	q, s := newQueue(t, pool, 1), newEnvironment()
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 5)
 	enqueue(t, pool, q, jobs[:3]...)
 	enqueue(t, pool, q, jobs[1:]...) // jobs that are in the queue are not added again
@@ -55,7 +55,7 @@ func TestJobsAreWorkedInOrder(t *testing.T) {
 func TestRollbackTakesJobsBack(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 2), newStage()
+	q, s := newQueue(t, pool, 2), newEnvironment()
 	s.start(t, q, 2)
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 5)
 	changed := errors.New("changed my mind")
@@ -67,7 +67,7 @@ func TestRollbackTakesJobsBack(t *testing.T) {
 	require.Zero(t, count(t, pool, "SELECT count(*) FROM river_job"))
 	enqueue(t, pool, q, jobs[4])
 	require.Equal(t, jobs[4], s.next(t).Job)
-	require.Empty(t, s.begun)
+	require.Empty(t, s.started)
 }
 
 func TestJobsOfACompanyThatIsUnknown(t *testing.T) {
@@ -120,7 +120,7 @@ func TestFailingJobIsTriedAgain(t *testing.T) {
 func TestFailureIsForgottenWhenTheJobIsDone(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 2), newStage()
+	q, s := newQueue(t, pool, 2), newEnvironment()
 	s.start(t, q, 2)
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 1)...)
 	s.next(t).result <- errors.New("it does not work")
@@ -134,7 +134,7 @@ func TestFailureIsForgottenWhenTheJobIsDone(t *testing.T) {
 func TestJobThatCannotBeDoneYet(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 2), newStage()
+	q, s := newQueue(t, pool, 2), newEnvironment()
 	s.start(t, q, 2)
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 1)...)
 	const waiting = "SELECT count(*) FROM jobs WHERE river_job_id IS NULL AND failures = $1 AND ready_at > $2"
@@ -161,7 +161,7 @@ func TestWindowIsNeverExceeded(t *testing.T) {
 	t.Parallel()
 	const window, jobs = 3, 60
 	url, pool := fresh(t)
-	q, s := newQueue(t, pool, window), newStage()
+	q, s := newQueue(t, pool, window), newEnvironment()
 	other := newQueue(t, connect(t, url), window)
 	s.start(t, q, 5)
 	s.start(t, other, 5)
@@ -192,7 +192,7 @@ func TestWorkersOfAProcessAreBounded(t *testing.T) {
 	t.Parallel()
 	const size, jobs = 3, 30
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 50), newStage()
+	q, s := newQueue(t, pool, 50), newEnvironment()
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), jobs)...)
 	s.start(t, q, size)
 	held := []*attempt{s.next(t), s.next(t), s.next(t)}
@@ -238,7 +238,7 @@ func TestManyJobsOfOneCompanyDoNotStarveAnother(t *testing.T) {
 func TestJobsThatArePatient(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 5), newStage()
+	q, s := newQueue(t, pool, 5), newEnvironment()
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 3)
 	patiently := func(jobs ...queue.Job) {
 		require.NoError(t, inTx(t, pool,

@@ -70,7 +70,7 @@ func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, waiting 
 		ids[i] = w.ID
 		if i < len(free) {
 			riverIDs[i] = free[i].riverID
-			free[i].goOn(w)
+			free[i].continueWith(w)
 			continue
 		}
 		c := carrier{CompanyID: companyID, JobKind: w.Kind, JobID: w.ID, Attempt: w.Attempt, Failures: w.Failures}
@@ -112,7 +112,7 @@ func (q *Queue) free(batch *pgx.Batch, companyID string, ended []*Delivery) *[]*
 		var riverID int64
 		var w waitingJob
 		_, err := pgx.ForEachRow(rows, []any{&riverID, &w.ID, &w.Kind, &w.Attempt, &w.Failures}, func() error {
-			going[riverID].goOn(w)
+			going[riverID].continueWith(w)
 			return nil
 		})
 		return err

@@ -18,7 +18,7 @@ import (
 func TestStopWaitsForJobs(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	s, sweeping, stopping := newStage(), make(chan struct{}, 10), make(chan struct{}, 10)
+	s, sweeping, stopping := newEnvironment(), make(chan struct{}, 10), make(chan struct{}, 10)
 	q, err := queue.New(pool, queue.Options{Window: 10, Log: silent, Sweep: func(ctx context.Context) error {
 		sweeping <- struct{}{}
 		<-ctx.Done() // stopping ends the sweep first
@@ -40,7 +40,7 @@ func TestStopWaitsForJobs(t *testing.T) {
 	running[1].result <- nil
 	require.NoError(t, dbtest.Receive(t, stopped))
 	require.Equal(t, 3, count(t, pool, allJobs))
-	require.Empty(t, s.begun, "nothing is begun any more")
+	require.Empty(t, s.started, "nothing is begun any more")
 
 	require.NoError(t, q.Stop(t.Context()))
 	s.start(t, q, 2)
@@ -55,7 +55,7 @@ func TestStopWaitsForJobs(t *testing.T) {
 func TestStopInterruptsJobsThatTakeTooLong(t *testing.T) {
 	t.Parallel()
 	url, pool := fresh(t)
-	q, s := newQueue(t, pool, 10), newStage()
+	q, s := newQueue(t, pool, 10), newEnvironment()
 	other := newQueue(t, connect(t, url), 10)
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 3)
 	enqueue(t, pool, q, jobs...)
@@ -108,7 +108,7 @@ func kill(t *testing.T, pool *pgxpool.Pool, condition string) int {
 func TestLostLockInterruptsTheJobs(t *testing.T) {
 	t.Parallel()
 	url, pool := fresh(t)
-	q, s := newQueue(t, connect(t, url), 10), newStage()
+	q, s := newQueue(t, connect(t, url), 10), newEnvironment()
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 3)...)
 	s.start(t, q, 3)
 	running := []*attempt{s.next(t), s.next(t), s.next(t)}
@@ -189,7 +189,7 @@ func TestDatabaseThatLosesEveryConnection(t *testing.T) {
 func TestJobThatLosesEveryWorker(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 10), newStage()
+	q, s := newQueue(t, pool, 10), newEnvironment()
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 2)...)
 	_, err := pool.Exec(t.Context(), "UPDATE jobs SET losses = $1 WHERE id = 'job_10000'", queue.MaxLosses)
 	require.NoError(t, err)
@@ -207,7 +207,7 @@ func TestJobThatLosesEveryWorker(t *testing.T) {
 func TestJobsThatRiverHasForgotten(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 10), newStage()
+	q, s := newQueue(t, pool, 10), newEnvironment()
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 2)...)
 	_, err := pool.Exec(t.Context(), "DELETE FROM river_job WHERE args ->> 'jobId' = 'job_10000'")
 	require.NoError(t, err)
@@ -226,7 +226,7 @@ func TestJobsThatRiverHasForgotten(t *testing.T) {
 func TestWindowIsFilledSoonerOrLater(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 1), newStage()
+	q, s := newQueue(t, pool, 1), newEnvironment()
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 2)
 	enqueue(t, pool, q, jobs...)
 	_, err := pool.Exec(t.Context(), "DELETE FROM jobs WHERE id = $1", jobs[0].ID)
@@ -240,7 +240,7 @@ func TestWindowIsFilledSoonerOrLater(t *testing.T) {
 func TestJobsOfADeletedCompany(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
-	q, s := newQueue(t, pool, 10), newStage()
+	q, s := newQueue(t, pool, 10), newEnvironment()
 	gone, stays := newCompany(t, pool, "company_1"), newCompany(t, pool, "company_2")
 	s.start(t, q, 2)
 	enqueue(t, pool, q, jobsOf(gone, 1)...)
@@ -258,7 +258,7 @@ func TestQueueThatCannotBe(t *testing.T) {
 	_, pool := fresh(t)
 	_, err := queue.New(pool, queue.Options{Window: -1})
 	require.EqualError(t, err, "open queue: the window must be at least 1, not -1")
-	q, s := newQueue(t, pool, 0), newStage()
+	q, s := newQueue(t, pool, 0), newEnvironment()
 	require.EqualError(t, q.Start(t.Context(), 0, s.work), "start the queue's workers: there must be at least 1, not 0")
 	s.start(t, q, 1)
 	require.EqualError(t, q.Start(t.Context(), 1, s.work), "start the queue's workers: they have been started")
@@ -366,7 +366,7 @@ func TestWhatElseIsSwept(t *testing.T) {
 		return errors.New("it does not work")
 	}})
 	require.NoError(t, err)
-	require.NoError(t, q.Start(t.Context(), 1, newStage().work))
+	require.NoError(t, q.Start(t.Context(), 1, newEnvironment().work))
 	dbtest.Receive(t, swept)
 	dbtest.Receive(t, swept) // a failed sweep is not the last one
 	require.NoError(t, q.Stop(t.Context()))

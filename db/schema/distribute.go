@@ -17,7 +17,7 @@ type Distribution struct {
 	Reference []string `json:"reference"`
 	// Steps are the tables that are sharded by company, behind those that they refer to.
 	Steps []DistributionStep `json:"steps"`
-	// Local are the tables that stay where the program connects to: the queue's couriers, of which none has a company.
+	// Local are the tables that stay where the program connects to: the queue's tables, which have no company.
 	Local []string `json:"local"`
 }
 

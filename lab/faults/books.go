@@ -38,15 +38,15 @@ type scene struct {
 	name string
 	// skipped says why the fault could not be injected.
 	skipped string
-	begun   time.Time
+	started time.Time
 	ended   time.Time
 	// lastAck is when the last operation was acknowledged, and gap the longest time without any.
 	lastAck time.Time
 	gap     time.Duration
 }
 
-// books hold everything that was attempted. They are safe for concurrent use.
-type books struct {
+// ledger hold everything that was attempted. They are safe for concurrent use.
+type ledger struct {
 	mu         sync.Mutex
 	scenes     []*scene
 	operations []*operation
@@ -56,15 +56,15 @@ type books struct {
 	unreached atomic.Int64
 }
 
-func (b *books) beginScene(name string) *scene {
+func (b *ledger) beginScene(name string) *scene {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := &scene{name: name, begun: time.Now(), lastAck: time.Now()}
+	s := &scene{name: name, started: time.Now(), lastAck: time.Now()}
 	b.scenes = append(b.scenes, s)
 	return s
 }
 
-func (b *books) endScene(s *scene) {
+func (b *ledger) endScene(s *scene) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s.ended = time.Now()
@@ -72,7 +72,7 @@ func (b *books) endScene(s *scene) {
 }
 
 // begin notes an operation of the current scene.
-func (b *books) begin(kind, name string) *operation {
+func (b *ledger) begin(kind, name string) *operation {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o := &operation{kind: kind, name: name, scene: b.scenes[len(b.scenes)-1]}
@@ -80,7 +80,7 @@ func (b *books) begin(kind, name string) *operation {
 	return o
 }
 
-func (b *books) acknowledge(o *operation) {
+func (b *ledger) acknowledge(o *operation) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o.isAcked = true
@@ -89,7 +89,7 @@ func (b *books) acknowledge(o *operation) {
 	current.lastAck = time.Now()
 }
 
-func (b *books) doubt(o *operation) {
+func (b *ledger) doubt(o *operation) {
 	if o == nil {
 		return
 	}
@@ -98,7 +98,7 @@ func (b *books) doubt(o *operation) {
 	o.doubts++
 }
 
-func (b *books) refuse(o *operation, why string) {
+func (b *ledger) refuse(o *operation, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o.refused = why
@@ -106,7 +106,7 @@ func (b *books) refuse(o *operation, why string) {
 
 // find notes that an operation was carried out, as its refusal says. That is what follows an attempt in doubt whose
 // process died before it had kept the response. An operation without such an attempt is refused for no reason.
-func (b *books) find(o *operation, why string) {
+func (b *ledger) find(o *operation, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if o.doubts == 0 {
@@ -117,7 +117,7 @@ func (b *books) find(o *operation, why string) {
 }
 
 // current is the scene that is played.
-func (b *books) current() *scene {
+func (b *ledger) current() *scene {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.scenes[len(b.scenes)-1]
@@ -154,7 +154,7 @@ func (t *tally) row(w io.Writer, name, gap string) {
 const heading = "\tattempted\tacknowledged\tlost\tdoubled\tin doubt\tagain\t%s\t\n"
 
 // print writes a table of the faults and one of the kinds of operations.
-func (b *books) print(out io.Writer) {
+func (b *ledger) print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "fault"+heading, "s without one")
 	all := tally{}
@@ -209,7 +209,7 @@ func (b *books) print(out io.Writer) {
 }
 
 // verdict returns an error if something was lost or doubled, or if nothing was tried.
-func (b *books) verdict() error {
+func (b *ledger) verdict() error {
 	all := tally{}
 	for _, o := range b.operations {
 		all.add(o)

@@ -51,7 +51,7 @@ func TestOnlyADoubtExplainsWhatIsThereAlready(t *testing.T) {
 	require.Equal(t, found, result)
 	result, _ = judge([]byte(`{"errors":[{"message":"name is too long","extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
 	require.Equal(t, refused, result)
-	b, doubted, sure := &books{}, &operation{doubts: 1}, &operation{}
+	b, doubted, sure := &ledger{}, &operation{doubts: 1}, &operation{}
 	b.find(doubted, why)
 	b.find(sure, why)
 	require.True(t, doubted.isAcked)
@@ -63,7 +63,7 @@ func TestOnlyADoubtExplainsWhatIsThereAlready(t *testing.T) {
 func TestTheBooksAreComparedWithPostgres(t *testing.T) {
 	t.Parallel()
 	stage := dbtest.NewStage(t)
-	b := &books{}
+	b := &ledger{}
 	b.beginScene("none")
 	for _, name := range []string{"kept", "missing"} {
 		b.acknowledge(b.begin("usage", name))

@@ -18,7 +18,7 @@ import (
 
 // client sends operations to the replicas in turn, as a balancer would.
 type client struct {
-	books     *books
+	ledger    *ledger
 	key       string
 	addresses []string
 	// avoided are the addresses that nothing is sent to at present.
@@ -55,7 +55,7 @@ const (
 // try carries an operation out: it sends it until it is acknowledged and returns its data. One in ten is sent once more
 // after that, as by a client that did not get the response.
 func (c *client) try(ctx context.Context, kind, name, document string, variables map[string]any, into any) bool {
-	o := c.books.begin(kind, name)
+	o := c.ledger.begin(kind, name)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// One key for one body: a dialer that gets an item again calls it under another claim.
@@ -65,19 +65,19 @@ func (c *client) try(ctx context.Context, kind, name, document string, variables
 		result, why := c.send(ctx, o, once, document, variables, into)
 		switch result {
 		case acknowledged:
-			c.books.acknowledge(o)
+			c.ledger.acknowledge(o)
 			if c.turn.Load()%10 == 0 {
 				_, _ = c.send(ctx, o, once, document, variables, nil)
 			}
 			return true
 		case refused:
-			c.books.refuse(o, why)
+			c.ledger.refuse(o, why)
 			return false
 		case found:
-			c.books.find(o, why)
+			c.ledger.find(o, why)
 			return false
 		case doubtful:
-			c.books.doubt(o)
+			c.ledger.doubt(o)
 		case modelFailed:
 			if failures++; failures == modelPatience {
 				return false
@@ -89,8 +89,8 @@ func (c *client) try(ctx context.Context, kind, name, document string, variables
 	}
 }
 
-// send makes one attempt at an operation, or at something that is not in the books if o is nil. The text says why it is
-// refused.
+// send makes one attempt at an operation, or at something that is not in the ledger if o is nil. The text says why it
+// is refused.
 func (c *client) send(ctx context.Context, o *operation, once, document string, variables map[string]any,
 	into any) (outcome, string) {
 	body, err := json.Marshal(map[string]any{"query": document, "variables": variables})
@@ -113,7 +113,7 @@ func (c *client) send(ctx context.Context, o *operation, once, document string, 
 		&httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent.Add(1) }}))
 	response, err := c.http.Do(request)
 	for range sent.Load() - 1 {
-		c.books.doubt(o)
+		c.ledger.doubt(o)
 	}
 	if err != nil {
 		var dial *net.OpError
@@ -121,9 +121,9 @@ func (c *client) send(ctx context.Context, o *operation, once, document string, 
 			return doubtful, ""
 		}
 		if sent.Load() > 0 {
-			c.books.doubt(o)
+			c.ledger.doubt(o)
 		}
-		c.books.unreached.Add(1)
+		c.ledger.unreached.Add(1)
 		return again, "" // nobody got it this time
 	}
 	defer func() { _ = response.Body.Close() }()

@@ -62,7 +62,7 @@ const noteVerdicts = `CREATE TABLE verdicts (run_id text, status text);
 const settleTime = 2 * time.Minute
 
 // compare waits until nothing is under way any more and looks up each operation in Postgres.
-func (b *books) compare(ctx context.Context, address string) error {
+func (b *ledger) compare(ctx context.Context, address string) error {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (b *books) compare(ctx context.Context, address string) error {
 }
 
 // settle waits for what the program has to bring to an end by itself.
-func (b *books) settle(ctx context.Context, conn *pgx.Conn) error {
+func (b *ledger) settle(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	for _, s := range settled {
@@ -123,7 +123,7 @@ func (b *books) settle(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // addRuns notes each run of a test as acknowledged with its execution: it must have one verdict.
-func (b *books) addRuns(ctx context.Context, conn *pgx.Conn) error {
+func (b *ledger) addRuns(ctx context.Context, conn *pgx.Conn) error {
 	scenes := map[string]*scene{}
 	for _, o := range b.operations {
 		if o.kind == "execution" {

@@ -73,7 +73,7 @@ func (f *follower) note(sequence int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.seen[sequence]++; f.seen[sequence] == 1 {
-		f.scenes[sequence] = f.books.current()
+		f.scenes[sequence] = f.ledger.current()
 	}
 	f.last = max(f.last, sequence)
 }
@@ -104,7 +104,7 @@ func (w *company) watch(ctx context.Context) *audience {
 	return a
 }
 
-// leave lets each follower read what there is, and notes in the books what it saw.
+// leave lets each follower read what there is, and notes in the ledger what it saw.
 func (w *company) leave(ctx context.Context, a *audience, address string) error {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
@@ -125,7 +125,7 @@ func (w *company) leave(ctx context.Context, a *audience, address string) error 
 	a.wait.Wait()
 	for _, f := range w.followers {
 		for sequence := 1; f != nil && sequence <= written[f.id]; sequence++ {
-			o := w.books.begin("event", fmt.Sprintf("%s message %d", f.id, sequence))
+			o := w.ledger.begin("event", fmt.Sprintf("%s message %d", f.id, sequence))
 			o.isAcked, o.kept = true, f.seen[sequence]
 			if o.kept > 0 {
 				o.scene = f.scenes[sequence]

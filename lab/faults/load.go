@@ -53,12 +53,12 @@ func newCompany(ctx context.Context, c *client) (*company, error) {
 		map[string]any{"id": w.campaign}, nil) {
 		return nil, w.failure("a campaign could not be started")
 	}
-	w.books.operations = nil
+	w.ledger.operations = nil
 	return w, nil
 }
 
 func (w *company) failure(what string) error {
-	for _, o := range w.books.operations {
+	for _, o := range w.ledger.operations {
 		if o.refused != "" {
 			what += ": " + o.refused
 		}

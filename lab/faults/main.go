@@ -41,11 +41,11 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	acts, verdict, first := script(*isShort), (*books).verdict, *program
+	acts, verdict, first := script(*isShort), (*ledger).verdict, *program
 	if *old != "" {
-		acts, verdict, first = upgrade(*old, *program), (*books).verdictOfUpgrade, *old
+		acts, verdict, first = upgrade(*old, *program), (*ledger).verdictOfUpgrade, *old
 	}
-	s, err := newStage(ctx, first, *logs)
+	s, err := newEnvironment(ctx, first, *logs)
 	if err != nil {
 		return err
 	}

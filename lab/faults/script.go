@@ -18,7 +18,7 @@ type act struct {
 	name string
 	// load multiplies the usual number of operations; 0 means 1.
 	load int
-	do   func(context.Context, *stage) error
+	do   func(context.Context, *environment) error
 }
 
 // between is how long everything works again before the next blow.
@@ -36,27 +36,28 @@ func script(isShort bool) []act {
 	kills, restarts, crashes, cuts := times(20, 4), times(10, 2), times(5, 1), times(20, 5)
 	away, small, full, failing, deaf := lasting(15, 4), lasting(15, 5), lasting(6, 3), lasting(30, 10), lasting(15, 5)
 	return []act{
-		{name: "none", do: func(ctx context.Context, _ *stage) error { return rest(ctx, lasting(10, 5)) }},
-		{name: fmt.Sprintf("replica killed (-9) × %d", kills), load: 3, do: func(ctx context.Context, s *stage) error {
+		{name: "none", do: func(ctx context.Context, _ *environment) error { return rest(ctx, lasting(10, 5)) }},
+		{name: fmt.Sprintf("replica killed (-9) × %d", kills), load: 3, do: func(ctx context.Context, s *environment) error {
 			return repeat(ctx, kills, func(i int) error {
 				victim := s.replicas[i%len(s.replicas)]
 				victim.kill()
 				return victim.start(ctx)
 			})
 		}},
-		{name: fmt.Sprintf("Postgres restarted × %d", restarts), load: 3, do: func(ctx context.Context, s *stage) error {
-			return repeat(ctx, restarts, func(int) error { return s.restartDatabase(ctx, 0) })
-		}},
-		{name: fmt.Sprintf("Postgres crashed × %d", crashes), load: 3, do: func(ctx context.Context, s *stage) error {
+		{name: fmt.Sprintf("Postgres restarted × %d", restarts), load: 3,
+			do: func(ctx context.Context, s *environment) error {
+				return repeat(ctx, restarts, func(int) error { return s.restartDatabase(ctx, 0) })
+			}},
+		{name: fmt.Sprintf("Postgres crashed × %d", crashes), load: 3, do: func(ctx context.Context, s *environment) error {
 			return repeat(ctx, crashes, func(int) error { return s.crashDatabase(ctx) })
 		}},
 		{name: fmt.Sprintf("Postgres stopped for %s", away),
-			do: func(ctx context.Context, s *stage) error { return s.restartDatabase(ctx, away) }},
-		{name: fmt.Sprintf("connections cut × %d", cuts), load: 3, do: func(ctx context.Context, s *stage) error {
+			do: func(ctx context.Context, s *environment) error { return s.restartDatabase(ctx, away) }},
+		{name: fmt.Sprintf("connections cut × %d", cuts), load: 3, do: func(ctx context.Context, s *environment) error {
 			return repeat(ctx, cuts, func(int) error { return s.cut(ctx, "%") })
 		}},
 		{name: fmt.Sprintf("4 times the load on pools of 5, %s", small), load: 4,
-			do: func(ctx context.Context, s *stage) error {
+			do: func(ctx context.Context, s *environment) error {
 				for _, r := range s.replicas {
 					if err := r.restart(ctx, "--max-connections", "5"); err != nil {
 						return err
@@ -65,14 +66,14 @@ func script(isShort bool) []act {
 				return rest(ctx, small)
 			}},
 		{name: fmt.Sprintf("disk full for %s, 4 times the load", full), load: 4,
-			do: func(ctx context.Context, s *stage) error { return s.fillDisk(ctx, full) }},
+			do: func(ctx context.Context, s *environment) error { return s.fillDisk(ctx, full) }},
 		{name: fmt.Sprintf("model failing in %d ways, %s", len(ways), failing),
-			do: func(ctx context.Context, s *stage) error {
+			do: func(ctx context.Context, s *environment) error {
 				s.provider.isFaulty.Store(true)
 				defer s.provider.isFaulty.Store(false)
 				return rest(ctx, failing)
 			}},
-		{name: fmt.Sprintf("signals between replicas cut, %s", deaf), do: func(ctx context.Context, s *stage) error {
+		{name: fmt.Sprintf("signals between replicas cut, %s", deaf), do: func(ctx context.Context, s *environment) error {
 			for end := time.Now().Add(deaf); time.Now().Before(end) && rest(ctx, 50*time.Millisecond) == nil; {
 				if err := s.cut(ctx, "LISTEN%"); err != nil {
 					return err
@@ -89,13 +90,13 @@ type skipped struct{ error }
 // operationsPerSecond is the usual load.
 const operationsPerSecond = 15
 
-// play has clients work while the acts are played, and returns the books.
-func (s *stage) play(ctx context.Context, acts []act) (*books, error) {
+// play has clients work while the acts are played, and returns the ledger.
+func (s *environment) play(ctx context.Context, acts []act) (*ledger, error) {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	var load atomic.Int64
 	load.Store(1)
-	first := s.books.beginScene(acts[0].name)
+	first := s.ledger.beginScene(acts[0].name)
 	audience := s.company.watch(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -105,7 +106,7 @@ func (s *stage) play(ctx context.Context, acts []act) (*books, error) {
 	for i, a := range acts {
 		scene := first
 		if i > 0 {
-			scene = s.books.beginScene(a.name)
+			scene = s.ledger.beginScene(a.name)
 		}
 		load.Store(int64(max(1, a.load)))
 		var omitted skipped
@@ -125,15 +126,15 @@ func (s *stage) play(ctx context.Context, acts []act) (*books, error) {
 		if err := rest(ctx, between); err != nil {
 			return nil, err
 		}
-		s.books.endScene(scene)
-		fmt.Fprintf(os.Stderr, "%s: done after %s\n", a.name, time.Since(scene.begun).Round(time.Second))
+		s.ledger.endScene(scene)
+		fmt.Fprintf(os.Stderr, "%s: done after %s\n", a.name, time.Since(scene.started).Round(time.Second))
 	}
 	stop()
 	<-done
 	if err := s.company.leave(ctx, audience, s.database.URL()); err != nil {
 		return nil, err
 	}
-	return s.books, nil
+	return s.ledger, nil
 }
 
 // rest waits, or returns the error of a context that has ended.
@@ -155,7 +156,7 @@ func repeat(ctx context.Context, times int, do func(i int) error) error {
 	return nil
 }
 
-func (s *stage) restartDatabase(ctx context.Context, away time.Duration) error {
+func (s *environment) restartDatabase(ctx context.Context, away time.Duration) error {
 	_ = s.database.Stop() // one that has to be killed, since its disk is slow, recovers at its next start
 	if err := rest(ctx, away); err != nil {
 		return err
@@ -164,7 +165,7 @@ func (s *stage) restartDatabase(ctx context.Context, away time.Duration) error {
 }
 
 // crashDatabase kills a process of Postgres, which then ends all others and recovers.
-func (s *stage) crashDatabase(ctx context.Context) error {
+func (s *environment) crashDatabase(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, s.database.URL())
 	if err != nil {
 		return err
@@ -181,13 +182,13 @@ func (s *stage) crashDatabase(ctx context.Context) error {
 }
 
 // cut ends the program's connections to Postgres whose last statement is like the pattern.
-func (s *stage) cut(ctx context.Context, statement string) error {
+func (s *environment) cut(ctx context.Context, statement string) error {
 	return s.sql(ctx, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "+
 		"'agentgraph' AND query ILIKE '%s'", statement))
 }
 
 // fillDisk takes all space on Postgres's disk for a while. Postgres may end by that; then it is started again.
-func (s *stage) fillDisk(ctx context.Context, d time.Duration) error {
+func (s *environment) fillDisk(ctx context.Context, d time.Duration) error {
 	if !s.isOwnDisk {
 		return skipped{s.noDisk}
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // stage is a Postgres, two replicas of the program and their model, and clients that use them.
-type stage struct {
+type environment struct {
 	program   string
 	logs      string
 	directory string
@@ -29,13 +29,13 @@ type stage struct {
 	database  *local.Server
 	provider  *provider
 	replicas  []*replica
-	books     *books
+	ledger    *ledger
 	company   *company
 }
 
 // replica is a process of the program, on the same port each time it is started.
 type replica struct {
-	stage *stage
+	environment *environment
 	// program is what it runs.
 	program string
 	address string
@@ -46,11 +46,11 @@ type replica struct {
 // diskSize is the size of the disk that is filled, in bytes. It is in memory.
 const diskSize = 768 << 20
 
-func newStage(ctx context.Context, program, logs string) (_ *stage, err error) {
+func newEnvironment(ctx context.Context, program, logs string) (_ *environment, err error) {
 	if _, err := os.Stat(program); err != nil {
 		return nil, fmt.Errorf("there is no %s: build it with \"make build\"", program)
 	}
-	s := &stage{program: program, logs: logs, books: &books{}, provider: newProvider()}
+	s := &environment{program: program, logs: logs, ledger: &ledger{}, provider: newProvider()}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -78,13 +78,13 @@ func newStage(ctx context.Context, program, logs string) (_ *stage, err error) {
 	return s, nil
 }
 
-func (s *stage) startDatabase(ctx context.Context) (err error) {
+func (s *environment) startDatabase(ctx context.Context) (err error) {
 	s.database, err = local.Start(ctx, local.Options{Dir: filepath.Join(s.directory, "data"), Durable: true})
 	return err
 }
 
 // close ends and removes everything.
-func (s *stage) close() {
+func (s *environment) close() {
 	for _, r := range s.replicas {
 		r.kill()
 	}
@@ -102,7 +102,7 @@ func (s *stage) close() {
 }
 
 // prepare makes the schema and a company, and starts the replicas.
-func (s *stage) prepare(ctx context.Context) error {
+func (s *environment) prepare(ctx context.Context) error {
 	if _, err := s.command(ctx, "migrate", "up"); err != nil {
 		return err
 	}
@@ -124,14 +124,14 @@ func (s *stage) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	s.books.beginScene("preparing")
-	s.company, err = newCompany(ctx, &client{books: s.books, key: key, addresses: addresses})
-	s.books.scenes = nil
+	s.ledger.beginScene("preparing")
+	s.company, err = newCompany(ctx, &client{ledger: s.ledger, key: key, addresses: addresses})
+	s.ledger.scenes = nil
 	return err
 }
 
 // command runs a command of the program on the database and returns what it prints.
-func (s *stage) command(ctx context.Context, args ...string) (string, error) {
+func (s *environment) command(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, s.program, args...)
 	cmd.Env = []string{"DATABASE_URL=" + s.database.URL()}
 	out, err := cmd.Output()
@@ -143,7 +143,7 @@ func (s *stage) command(ctx context.Context, args ...string) (string, error) {
 }
 
 // sql runs statements on a connection of their own.
-func (s *stage) sql(ctx context.Context, statements string) error {
+func (s *environment) sql(ctx context.Context, statements string) error {
 	conn, err := pgx.Connect(ctx, s.database.URL())
 	if err != nil {
 		return err
@@ -152,12 +152,12 @@ func (s *stage) sql(ctx context.Context, statements string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-func (s *stage) newReplica(ctx context.Context, i int) (*replica, error) {
+func (s *environment) newReplica(ctx context.Context, i int) (*replica, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &replica{stage: s, program: s.program, address: listener.Addr().String(), log: io.Discard}
+	r := &replica{environment: s, program: s.program, address: listener.Addr().String(), log: io.Discard}
 	if err := listener.Close(); err != nil {
 		return nil, err
 	}
@@ -173,10 +173,10 @@ func (s *stage) newReplica(ctx context.Context, i int) (*replica, error) {
 func (r *replica) start(ctx context.Context, flags ...string) error {
 	r.cmd = exec.CommandContext(ctx, r.program, append([]string{
 		"serve", "--listen", r.address, "--workers", "5", "--log-level", "warn", "--drain-delay", "0s",
-		"--openai-base-url", r.stage.provider.URL + "/v1", "--openai-api-key", "any", "--model-timeout", "2s",
+		"--openai-base-url", r.environment.provider.URL + "/v1", "--openai-api-key", "any", "--model-timeout", "2s",
 		"--rate-limit", "0", "--company-rate-limit", "0", "--model-rate-limit", "0",
 	}, flags...)...)
-	r.cmd.Env = []string{"DATABASE_URL=" + r.stage.database.URL()}
+	r.cmd.Env = []string{"DATABASE_URL=" + r.environment.database.URL()}
 	r.cmd.Stderr = r.log
 	r.cmd.SysProcAttr = withParent()
 	if err := r.cmd.Start(); err != nil {

@@ -13,7 +13,7 @@ const leaving = 200 * time.Millisecond
 // upgrade returns the acts of an upgrade from the old program to the new one, back, and up again. No request fails.
 func upgrade(from, to string) []act {
 	replaced := func(name, program string) act {
-		return act{name: name, do: func(ctx context.Context, s *stage) error {
+		return act{name: name, do: func(ctx context.Context, s *environment) error {
 			for i, r := range s.replicas {
 				if err := s.replace(ctx, i, r, program); err != nil {
 					return err
@@ -23,8 +23,8 @@ func upgrade(from, to string) []act {
 		}}
 	}
 	return []act{
-		{name: "none", do: func(ctx context.Context, _ *stage) error { return rest(ctx, 3*time.Second) }},
-		{name: "the schema moves on", do: func(ctx context.Context, s *stage) error {
+		{name: "none", do: func(ctx context.Context, _ *environment) error { return rest(ctx, 3*time.Second) }},
+		{name: "the schema moves on", do: func(ctx context.Context, s *environment) error {
 			s.program = to
 			_, err := s.command(ctx, "migrate", "up")
 			return err
@@ -37,7 +37,7 @@ func upgrade(from, to string) []act {
 }
 
 // replace ends the replica, as soon as nobody is sent to it any more, and starts the program in its place.
-func (s *stage) replace(ctx context.Context, i int, r *replica, program string) error {
+func (s *environment) replace(ctx context.Context, i int, r *replica, program string) error {
 	if err := rest(ctx, between); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *stage) replace(ctx context.Context, i int, r *replica, program string) 
 }
 
 // verdictOfUpgrade returns an error if a request has failed, beside what a verdict says.
-func (b *books) verdictOfUpgrade() error {
+func (b *ledger) verdictOfUpgrade() error {
 	all := tally{}
 	for _, o := range b.operations {
 		all.add(o)

@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// estate is a company with one row of every type. Every text in it contains the mark.
-type estate struct {
+// fixture is a company with one row of every type. Every text in it contains the mark.
+type fixture struct {
 	tenant *db.Tenant
 	mark   string
 	// tokenHash is the hash of an access token.
@@ -21,7 +21,7 @@ type estate struct {
 	ids map[string]string
 }
 
-func newEstate(t *testing.T, store *db.Store, mark string) estate {
+func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 	t.Helper()
 	ctx := t.Context()
 	company, err := store.CreateCompany(ctx, mark)
@@ -121,7 +121,7 @@ func newEstate(t *testing.T, store *db.Store, mark string) estate {
 		IsEnabled: true, BaselineID: &execution.ID,
 	})
 	require.NoError(t, err)
-	return estate{tenant: tenant, mark: mark, tokenHash: token.Hash, ids: map[string]string{
+	return fixture{tenant: tenant, mark: mark, tokenHash: token.Hash, ids: map[string]string{
 		"CampaignID": campaign.ID, "ItemID": items[0].ID, "ItemIds": items[0].ID,
 		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID,
 		"ExecutionID":         retry.ID,

@@ -182,7 +182,7 @@ func TestQuestionsAreCountedBeforeTheyAreAsked(t *testing.T) {
 	} {
 		p := &purse{left: 1 << 20, questions: 2}
 		for _, ctx := range []context.Context{model.WithBudget(t.Context(), p),
-			pg.WithTurns(model.WithBudget(t.Context(), p))} {
+			pg.WithSlots(model.WithBudget(t.Context(), p))} {
 			require.NoError(t, read(ctx), name)
 		}
 		require.Equal(t, 2, p.asked, name)

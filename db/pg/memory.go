@@ -20,7 +20,7 @@ import (
 
 // Memory that a row and each of its values take in addition to their bytes. The bytes of a large value count
 // TimesRead times: when they arrive, in the row, and in the response, which is copied as it grows. The executor
-// charges them once more when it writes them.
+// reserves them once more when it writes them.
 const (
 	bytesPerRow   = 64
 	bytesPerValue = 24
@@ -28,7 +28,7 @@ const (
 	TimesRead     = 3
 )
 
-// weigh returns the charge for a value with the given number of bytes.
+// weigh returns the memory to reserve for a value with the given number of bytes.
 func weigh(bytes int) int {
 	if bytes > largeValue {
 		bytes *= TimesRead
@@ -36,14 +36,14 @@ func weigh(bytes int) int {
 	return bytesPerValue + bytes
 }
 
-// openCharged returns a database that charges each row that it reads to the model.Budget of the statement's context.
+// openReserving returns a database that reserves memory for each row, from the model.Budget of the statement's context.
 // When the budget is exhausted, reading stops with model.ErrTooLarge. This bounds the memory of a client's reads,
 // whatever the number of rows. Companies share the connections of the pool fairly. Each statement sees and changes
 // only rows of the company in its context.
-func openCharged(db *DB) *sql.DB {
-	charged := sql.OpenDB(chargedConnector{stdlib.GetPoolConnector(db.pools.writes), db})
-	charged.SetMaxIdleConns(0) // the pool keeps them
-	return charged
+func openReserving(db *DB) *sql.DB {
+	reserving := sql.OpenDB(reservingConnector{stdlib.GetPoolConnector(db.pools.writes), db})
+	reserving.SetMaxIdleConns(0) // the pool keeps them
+	return reserving
 }
 
 // gateOf returns a gate that shares the connections of a pool between companies, except the given number that is
@@ -53,66 +53,66 @@ func gateOf(pool *pgxpool.Pool, otherwise int) *fair.Gate {
 	return fair.New(connections, connections*3/4)
 }
 
-type chargedConnector struct {
+type reservingConnector struct {
 	driver.Connector
 	db *DB
 }
 
-func (c chargedConnector) Connect(ctx context.Context) (driver.Conn, error) {
-	giveBack, err := takeTurn(ctx)
+func (c reservingConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	release, err := takeSlot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	party := partyOf(ctx)
-	leave := func() { c.db.writers.Leave(party); giveBack() }
-	if err := c.db.writers.Enter(ctx, party); err != nil {
-		giveBack()
+	company := connectionsOf(ctx)
+	leave := func() { c.db.writers.Leave(company); release() }
+	if err := c.db.writers.Enter(ctx, company); err != nil {
+		release()
 		return nil, err
 	}
-	if err := mayAsk(ctx); err != nil {
+	if err := mayQuery(ctx); err != nil {
 		leave()
 		return nil, err
 	}
-	conn, err := c.Connector.Connect(context.WithValue(ctx, chargedKey{}, true))
+	conn, err := c.Connector.Connect(context.WithValue(ctx, reservingKey{}, true))
 	if err != nil {
 		leave()
 		return nil, c.db.Translate(err)
 	}
-	return &chargedConn{conn.(*stdlib.Conn), leave, c.db}, nil
+	return &reservingConn{conn.(*stdlib.Conn), leave, c.db}, nil
 }
 
-type partyKey struct{}
+type connectionsKey struct{}
 
-// WithParty returns a context whose statements count against the connections of the company, whatever the principal.
-// An empty companyID stands for the program itself.
-func WithParty(ctx context.Context, companyID string) context.Context {
-	return context.WithValue(ctx, partyKey{}, companyID)
+// WithConnectionsOf returns a context whose statements count against the connections of the company, whatever the
+// principal. An empty companyID stands for the program itself.
+func WithConnectionsOf(ctx context.Context, companyID string) context.Context {
+	return context.WithValue(ctx, connectionsKey{}, companyID)
 }
 
-// partyOf returns the company whose share of connections the statements of a context use, empty for the program
+// connectionsOf returns the company whose share of connections the statements of a context use, empty for the program
 // itself.
-func partyOf(ctx context.Context) string {
-	if party, isSet := ctx.Value(partyKey{}).(string); isSet {
-		return party
+func connectionsOf(ctx context.Context) string {
+	if company, isSet := ctx.Value(connectionsKey{}).(string); isSet {
+		return company
 	}
 	principal, _ := model.PrincipalOf(ctx)
 	return principal.CompanyID
 }
 
-// chargedConn is a connection in use by one company or, if the name is empty, by the program itself.
-type chargedConn struct {
+// reservingConn is a connection in use by one company or, if the name is empty, by the program itself.
+type reservingConn struct {
 	*stdlib.Conn
 	leave func()
 	db    *DB
 }
 
 // Close returns the connection to the pool.
-func (c *chargedConn) Close() error {
+func (c *reservingConn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
 }
 
-func (c *chargedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *reservingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	tx, err := c.bind(ctx)
 	if err != nil {
 		return nil, err
@@ -126,10 +126,11 @@ func (c *chargedConn) QueryContext(ctx context.Context, query string, args []dri
 		return nil, c.db.Translate(err)
 	}
 	leave := func() { _ = c.Conn.Conn().PgConn().Close(context.WithoutCancel(ctx)) }
-	return &chargedRows{rows.(*stdlib.Rows), c.db, budget, leave, tx}, nil
+	return &reservingRows{rows.(*stdlib.Rows), c.db, budget, leave, tx}, nil
 }
 
-func (c *chargedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+func (c *reservingConn) ExecContext(ctx context.Context, query string,
+	args []driver.NamedValue) (driver.Result, error) {
 	tx, err := c.bind(ctx)
 	if err != nil {
 		return nil, err
@@ -146,13 +147,13 @@ func (c *chargedConn) ExecContext(ctx context.Context, query string, args []driv
 }
 
 // PrepareContext returns an error, because a prepared statement would not be bound to a company when it runs.
-func (c *chargedConn) PrepareContext(context.Context, string) (driver.Stmt, error) {
+func (c *reservingConn) PrepareContext(context.Context, string) (driver.Stmt, error) {
 	return nil, errors.New("statements are not prepared here")
 }
 
 // bind binds the connection to the company of the context, or to all companies. Behind a pooler, a statement outside
 // a transaction gets one of its own, which bind returns.
-func (c *chargedConn) bind(ctx context.Context) (tx driver.Tx, err error) {
+func (c *reservingConn) bind(ctx context.Context) (tx driver.Tx, err error) {
 	conn := c.Conn.Conn().PgConn()
 	if c.db.scopes.isPooled && conn.TxStatus() == 'I' {
 		tx, err = c.BeginTx(ctx, driver.TxOptions{})
@@ -169,7 +170,7 @@ func (c *chargedConn) bind(ctx context.Context) (tx driver.Tx, err error) {
 var ofOneMoment = driver.TxOptions{Isolation: driver.IsolationLevel(sql.LevelRepeatableRead), ReadOnly: true}
 
 // BeginTx begins a transaction and binds the connection, in one round trip.
-func (c *chargedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+func (c *reservingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	begin := "begin"
 	switch opts {
 	case driver.TxOptions{}:
@@ -182,7 +183,7 @@ func (c *chargedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (drive
 	if conn.IsClosed() {
 		return nil, driver.ErrBadConn
 	}
-	scope := c.db.scopes.change(conn.PgConn(), to)
+	scope := c.db.scopes.statementFor(conn.PgConn(), to)
 	if scope.statement != (Statement{}) {
 		begin += "; " + strings.Replace(scope.statement.text, "$1", string(postgres.AppendString(nil, to)), 1)
 	}
@@ -191,17 +192,17 @@ func (c *chargedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (drive
 	if err != nil {
 		return nil, c.db.Translate(err)
 	}
-	return &chargedTx{ctx, c.db, tx}, nil
+	return &reservingTx{ctx, c.db, tx}, nil
 }
 
-// chargedTx is a transaction. If it is not committed, the company scope of its connection is unknown afterwards.
-type chargedTx struct {
+// reservingTx is a transaction. If it is not committed, the company scope of its connection is unknown afterwards.
+type reservingTx struct {
 	ctx context.Context
 	db  *DB
 	tx  pgx.Tx
 }
 
-func (t *chargedTx) Commit() error {
+func (t *reservingTx) Commit() error {
 	err := t.tx.Commit(t.ctx)
 	if err != nil {
 		unbind(t.tx.Conn().PgConn())
@@ -209,12 +210,12 @@ func (t *chargedTx) Commit() error {
 	return t.db.Translate(err)
 }
 
-func (t *chargedTx) Rollback() error {
+func (t *reservingTx) Rollback() error {
 	defer unbind(t.tx.Conn().PgConn())
 	return t.db.Translate(t.tx.Rollback(t.ctx))
 }
 
-type chargedRows struct {
+type reservingRows struct {
 	*stdlib.Rows
 	db *DB
 	// budget may be nil.
@@ -225,7 +226,7 @@ type chargedRows struct {
 	tx driver.Tx
 }
 
-func (r *chargedRows) Next(row []driver.Value) error {
+func (r *reservingRows) Next(row []driver.Value) error {
 	err := r.Rows.Next(row)
 	if errors.Is(err, io.EOF) {
 		// database/sql drops the error of Close after the last row.
@@ -253,10 +254,10 @@ func (r *chargedRows) Next(row []driver.Value) error {
 	return err
 }
 
-func (r *chargedRows) Close() error { return errors.Join(r.db.Translate(r.Rows.Close()), r.end()) }
+func (r *reservingRows) Close() error { return errors.Join(r.db.Translate(r.Rows.Close()), r.end()) }
 
 // end commits the statement's own transaction, at most once.
-func (r *chargedRows) end() error {
+func (r *reservingRows) end() error {
 	tx := r.tx
 	if r.tx = nil; tx == nil {
 		return nil
@@ -264,8 +265,8 @@ func (r *chargedRows) end() error {
 	return tx.Commit()
 }
 
-// charge charges a row that was read without database/sql, plus more bytes.
-func charge(budget model.Budget, row [][]byte, more int) error {
+// reserve reserves memory for a row that was read without database/sql, plus more bytes.
+func reserve(budget model.Budget, row [][]byte, more int) error {
 	if budget == nil {
 		return nil
 	}

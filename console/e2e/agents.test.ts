@@ -19,8 +19,8 @@ journeys("agents and chats", () => {
       await page.getByRole("button", { name: /^Card support, Phone/ }).focus();
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Card support" }).waitFor();
-      await page.getByRole("combobox", { name: "How much is drawn" }).selectOption({ label: "1 step around Card support" });
-      await page.getByRole("group", { name: "5 agents and who delegates to whom" }).waitFor();
+      await page.getByRole("combobox", { name: "Shown agents" }).selectOption({ label: "1 step around Card support" });
+      await page.getByRole("group", { name: "5 agents and their delegations" }).waitFor();
       await page.getByRole("link", { name: "Open" }).click();
       await page.getByRole("heading", { level: 1, name: "Card support" }).waitFor();
     }));
@@ -46,7 +46,7 @@ journeys("agents and chats", () => {
       await page.keyboard.press("?");
       await page.getByRole("dialog", { name: "Keys" }).waitFor();
       await watched.checkAccessible();
-      await page.getByRole("checkbox", { name: /Single letters are commands/ }).uncheck();
+      await page.getByRole("checkbox", { name: /Single-letter shortcuts/ }).uncheck();
       await page.keyboard.press("Escape");
       await page.keyboard.press("?");
       assert.equal(await page.getByRole("dialog").count(), 0, "single letters can be switched off");
@@ -152,10 +152,10 @@ journeys("agents and chats", () => {
       const theirs = "mutation($input: UpdateAgentInput!) { updateAgent(input: $input) { agent { id } } }";
       await gateway.ask(theirs, { input: { agentId: agent("Card support"), tags: ["theirs"] } });
       await page.getByRole("button", { name: "Save settings" }).click();
-      await page.getByText("Somebody changed this agent").waitFor();
+      await page.getByText("Somebody else changed this agent").waitFor();
       assert.equal(await page.getByLabel("Tags, separated by commas").inputValue(), "mine");
       await page.getByRole("link", { name: "#theirs" }).waitFor();
-      await page.getByRole("button", { name: "Save mine over theirs" }).click();
+      await page.getByRole("button", { name: "Overwrite with mine" }).click();
       await page.getByText("Saved.").waitFor();
       await page.getByRole("link", { name: "#mine" }).waitFor();
 
@@ -165,7 +165,7 @@ journeys("agents and chats", () => {
       await page.getByRole("alert").waitFor();
       await page.getByLabel("Language").fill("en");
       await page.getByRole("button", { name: "Save settings" }).click();
-      await page.getByText("Somebody changed this agent").waitFor();
+      await page.getByText("Somebody else changed this agent").waitFor();
       await page.getByRole("button", { name: "Take theirs" }).click();
       assert.equal(await page.getByLabel("Tags, separated by commas").inputValue(), "theirs");
     }));
@@ -173,7 +173,7 @@ journeys("agents and chats", () => {
   test("a chat is held, its source and calls are opened, and a test is made of it", () =>
     visit(`chats/new?agent=${agent("Product help")}`, async (page, watched) => {
       await page.getByLabel("productName").fill("Brook kettle");
-      await page.getByText("Nothing outside hears of this chat.").waitFor();
+      await page.getByText("Sandboxed: no real calls.").waitFor();
       await page.getByRole("button", { name: "Start chat" }).click();
       await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
       await page.getByText("● live").waitFor();
@@ -186,13 +186,13 @@ journeys("agents and chats", () => {
       assert.equal(await page.getByText("Can I use vinegar to descale the kettle?", { exact: true }).count(), 1, "said once");
       watched.check(2);
       await page.getByRole("button", { name: "This answers it" }).click();
-      await page.getByRole("button", { name: "Kept as the right answer" }).waitFor();
-      await page.getByText("What the model is given next").click();
+      await page.getByRole("button", { name: "Saved as the right answer" }).waitFor();
+      await page.getByText("Instructions for the next reply").click();
       await page.locator("pre", { hasText: "Brook kettle" }).last().waitFor();
-      await page.getByRole("button", { name: "Make a test of this" }).click();
-      await page.getByLabel("What the contact does then").fill('says: "Thank you, goodbye"');
+      await page.getByRole("button", { name: "Create test" }).click();
+      await page.getByLabel("Scenario from here").fill('says: "Thank you, goodbye"');
       await page.getByRole("button", { name: "Make the test" }).click();
-      await page.getByText("The test is made").waitFor();
+      await page.getByText("Test created").waitFor();
       await page.getByRole("link", { name: "To the tests" }).click();
       await page.getByRole("button", { name: "Can I use vinegar to descale the kettle?" }).waitFor();
     }));
@@ -201,15 +201,15 @@ journeys("agents and chats", () => {
     visit(`agents/${agent("Product help")}`, async (page, { checkAccessible }) => {
       await page.getByRole("textbox", { name: "Prompt" }).fill("You only ever talk of kettles.");
       await page.getByRole("link", { name: "Try without saving" }).click();
-      await page.getByText("It tries the prompt that you have not saved.").waitFor();
+      await page.getByText("This chat uses your unsaved draft of the prompt.").waitFor();
       await page.getByLabel("productName").fill("Brook kettle");
       // What is not mocked or denied is said before the chat begins.
       await page.getByRole("checkbox", { name: "All tools" }).uncheck();
       await page.getByRole("checkbox", { name: /^Deny/ }).uncheck();
-      await page.getByText("This happens for real:").waitFor();
+      await page.getByText("Real calls:").waitFor();
       await checkAccessible();
       await page.getByRole("checkbox", { name: /^Deny/ }).check();
-      await page.getByText("Nothing outside hears of this chat.").waitFor();
+      await page.getByText("Sandboxed: no real calls.").waitFor();
       await page.getByRole("button", { name: "Start chat" }).click();
       await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
       await page.getByText("Draft").waitFor();

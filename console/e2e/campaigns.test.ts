@@ -18,14 +18,14 @@ journeys("campaigns and consumption", () => {
       const line = (number: string) => [number, ...columns.slice(1).map((column) => `"a, ${column}"`)].join(",");
       const lines = [columns.join(","), ...Array.from({ length: 1_001 }, (_, i) => line(`+44207946${String(i).padStart(4, "0")}`)), line("12"), ",", line("+44 20 7946 0001")];
       await dialog.getByLabel(/A CSV file/).setInputFiles({ name: "contacts.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\n")) });
-      await dialog.getByRole("region", { name: "The first contacts" }).getByText("a, ").first().waitFor();
+      await dialog.getByRole("region", { name: "Preview" }).getByText("a, ").first().waitFor();
       await dialog.getByRole("button", { name: "Add 1,003 contacts" }).click();
       await dialog.getByText("1,000 contacts added.").waitFor();
       await dialog.getByText(/line 1003: phoneNumber must be a valid phone number/).waitFor();
       await watched.checkAccessible();
       await dialog.getByRole("button", { name: "Add the other 2 contacts" }).click();
       await dialog.getByText("1,001 contacts added.").waitFor();
-      await dialog.getByText("line 1005: the number of a contact who is still to be called").waitFor();
+      await dialog.getByText("line 1005: the number of a contact who is waiting for a call").waitFor();
       await dialog.getByRole("button", { name: "Done" }).click();
       await page.getByText("1,001 contacts", { exact: true }).waitFor();
     }));
@@ -125,7 +125,7 @@ journeys("campaigns and consumption", () => {
     await dialog.getByText("This contact changed meanwhile.").waitFor();
     await dialog.getByText("The provider answered 503.").first().waitFor();
     await checkAccessible();
-    await dialog.getByRole("button", { name: "Call again all the same" }).click();
+    await dialog.getByRole("button", { name: "Call again anyway" }).click();
     await dialog.getByText("Pending").waitFor();
     assert.equal(await dialog.getByRole("alert").count(), 0);
     check();

@@ -8,7 +8,7 @@ journeys("the explorer", () => {
     visit("agents", async (page, watched) => {
       await page.getByRole("link", { name: "API" }).click();
       await page.getByRole("heading", { name: "API explorer" }).waitFor();
-      await page.getByRole("button", { name: "Who delegates to whom" }).click();
+      await page.getByRole("button", { name: "Delegation between agents" }).click();
       await page.keyboard.press("Control+Enter");
       const answer = page.locator(".graphiql-response");
       await answer.getByText('"Clinic reception"').or(answer.getByText('"totalCount"')).first().waitFor();

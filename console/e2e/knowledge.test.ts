@@ -18,7 +18,7 @@ journeys("knowledge", () => {
     });
     const { knowledgeBaseChats } = await gateway.ask<{ knowledgeBaseChats: { nodes: { id: string; name: string }[] } }>("{ knowledgeBaseChats { nodes { id name } } }");
     await visit(`knowledge/chats/${knowledgeBaseChats.nodes.find((chat) => chat.name.includes("manuals"))?.id}`, async (page) => {
-      await page.getByLabel("What would a contact ask?").fill("Where is the crumb tray of the toster?");
+      await page.getByLabel("Question of a contact").fill("Where is the crumb tray of the toster?");
       await page.getByRole("button", { name: "Ask" }).click();
       await page.getByRole("link", { name: "toaster.md" }).first().waitFor();
       await page.getByText(/crumb \d\.\d\d/).first().waitFor();
@@ -61,7 +61,7 @@ journeys("knowledge", () => {
       await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.getByText("must have 1 to 255 characters").waitFor();
       await dialog.getByLabel("Name", { exact: true }).fill("Recipes of jam");
-      await dialog.getByLabel("Texts are cut at").fill("\\n\\n");
+      await dialog.getByLabel("Separators").fill("\\n\\n");
       await gateway.ask("mutation($input: UpdateDatasetInput!) { updateDataset(input: $input) { dataset { id } } }", {
         input: { datasetId, description: "Of jam and jelly." },
       });
@@ -69,7 +69,7 @@ journeys("knowledge", () => {
       await dialog.getByRole("alert").getByText("Of jam and jelly.").waitFor();
       await checkAccessible();
       assert.equal(await dialog.getByLabel("Name", { exact: true }).inputValue(), "Recipes of jam", "what was written stays");
-      await dialog.getByRole("button", { name: "Save mine over theirs" }).click();
+      await dialog.getByRole("button", { name: "Overwrite with mine" }).click();
       await page.getByRole("heading", { level: 1, name: "Recipes of jam" }).waitFor();
       await page.getByText("Of jam and jelly.").waitFor();
     });
@@ -86,26 +86,26 @@ journeys("knowledge", () => {
       const dialog = page.getByRole("dialog", { name: "Settings of the knowledge base chat" });
       await dialog.getByRole("checkbox", { name: /Recipes of jam/ }).check();
       await checkAccessible();
-      await dialog.getByLabel("What it answers when it finds nothing").fill("I know only of jam.");
+      await dialog.getByLabel("Answer without results").fill("I know only of jam.");
       await gateway.ask("mutation($input: UpdateKnowledgeBaseChatInput!) { updateKnowledgeBaseChat(input: $input) { knowledgeBaseChat { id } } }", {
         input: { chatId, promptSettings: { topN: 9 } },
       });
       await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.getByRole("alert").getByText("Chunks at most").waitFor();
-      await dialog.getByRole("button", { name: "Save mine over theirs" }).click();
+      await dialog.getByRole("button", { name: "Overwrite with mine" }).click();
       await page.getByRole("link", { name: /Recipes of jam/ }).waitFor();
       assert.equal(await page.getByLabel("Chunks at most").inputValue(), "9", "what others changed stays");
-      await page.getByLabel("What would a contact ask?").fill("How long does plum jam keep?");
+      await page.getByLabel("Question of a contact").fill("How long does plum jam keep?");
       await page.getByLabel("Score from").fill("0.4");
       await page.getByRole("button", { name: "Ask" }).click();
       await page.getByText("Tried, not saved: score from 0.4 for 0.2.").waitFor();
       await gateway.ask("mutation($input: UpdateKnowledgeBaseChatInput!) { updateKnowledgeBaseChat(input: $input) { knowledgeBaseChat { id } } }", {
         input: { chatId, promptSettings: { similarityThreshold: 0.3 } },
       });
-      await page.getByRole("button", { name: "Save these numbers" }).click();
+      await page.getByRole("button", { name: "Save these settings" }).click();
       await page.getByText("Tried, not saved: score from 0.4 for 0.3.").waitFor();
-      await page.getByRole("alert").getByText("Somebody changed this knowledge base chat meanwhile").waitFor();
-      await page.getByRole("button", { name: "Save these numbers" }).click();
+      await page.getByRole("alert").getByText("Somebody else changed this knowledge base chat meanwhile").waitFor();
+      await page.getByRole("button", { name: "Save these settings" }).click();
       await page.getByText("As conversations ask.", { exact: false }).waitFor();
       await page.getByText("connected with no agent").waitFor();
     });

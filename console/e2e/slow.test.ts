@@ -44,14 +44,14 @@ journeys("a slow gateway", () => {
       const before = await chats();
       const start = page.getByRole("button", { name: "Start chat" });
       await page.getByLabel("productName").fill("Brook kettle");
-      await page.getByText("Nothing outside hears of this chat.").waitFor();
+      await page.getByText("Sandboxed: no real calls.").waitFor();
       const release = await hold(page, "ChatForm");
       await page.getByRole("checkbox", { name: "All tools" }).uncheck();
       await page.getByRole("checkbox", { name: /^Deny/ }).uncheck();
-      await page.getByText("Nothing outside hears of this chat.").waitFor({ state: "detached" });
+      await page.getByText("Sandboxed: no real calls.").waitFor({ state: "detached" });
       await start.click();
       await release();
-      await page.getByText("This happens for real:").waitFor();
+      await page.getByText("Real calls:").waitFor();
       await start.and(page.locator(":enabled")).waitFor();
       assert.equal(await chats(), before, "the notice came first");
       await start.click();
@@ -118,14 +118,14 @@ journeys("a slow gateway", () => {
       const dialog = page.getByRole("dialog");
       const tests = page.locator("tr:has([data-cell]) th button:first-child");
       await tests.nth(0).click();
-      await dialog.getByLabel("What the contact does").fill("says: Hello");
+      await dialog.getByLabel("Scenario").fill("says: Hello");
       const release = await hold(page, "UpdateTest");
       await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.getByRole("button", { name: "Close" }).click();
       await tests.nth(1).click();
       await dialog.getByLabel("Name", { exact: true }).fill("Being written");
       await release();
-      await dialog.getByLabel("What the contact does").fill("says: Goodbye");
+      await dialog.getByLabel("Scenario").fill("says: Goodbye");
       assert.equal(await dialog.getByLabel("Name", { exact: true }).inputValue(), "Being written");
     }));
 
@@ -133,16 +133,16 @@ journeys("a slow gateway", () => {
     const { knowledgeBaseChats } = await gateway.ask<{ knowledgeBaseChats: { nodes: { id: string; name: string }[] } }>("{ knowledgeBaseChats { nodes { id name } } }");
     const manuals = knowledgeBaseChats.nodes.find((chat) => chat.name.includes("manuals"));
     await visit(`knowledge/chats/${manuals?.id}?q=${encodeURIComponent("Can I use vinegar to descale the kettle?")}`, async (page) => {
-      const found = page.getByRole("list", { name: /^What is found/ });
+      const found = page.getByRole("list", { name: /^Results, best/ });
       await found.getByRole("button", { name: "This answers it" }).first().click();
-      await found.getByRole("button", { name: "Kept as the right answer" }).waitFor();
+      await found.getByRole("button", { name: "Saved as the right answer" }).waitFor();
       const release = await hold(page, "Retrieve");
-      await page.getByLabel("What would a contact ask?").fill("How do I descale the kettle?");
+      await page.getByLabel("Question of a contact").fill("How do I descale the kettle?");
       await page.getByRole("button", { name: "Ask" }).click();
       await found.waitFor({ state: "detached" });
       await release();
       await found.getByRole("button", { name: "This answers it" }).first().waitFor();
-      assert.equal(await page.getByRole("button", { name: "Kept as the right answer" }).count(), 0);
+      assert.equal(await page.getByRole("button", { name: "Saved as the right answer" }).count(), 0);
     });
   });
 

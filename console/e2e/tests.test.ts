@@ -89,22 +89,22 @@ journeys("tests", () => {
     });
   });
 
-  test("two attempts of a test stand side by side, up to where they part", async () => {
+  test("two attempts of a test stand side by side, up to where they differ", async () => {
     const { agentTestExecutions } = await gateway.ask<{ agentTestExecutions: { nodes: { id: string }[] } }>(
       `{ agentTestExecutions(agentId: "${agent("Clinic reception")}") { nodes { id } } }`,
     );
     const [head, old] = agentTestExecutions.nodes.slice(-2).map((execution) => execution.id);
     await visit(`compare?base=${old}&head=${head}`, async (page, watched) => {
       await page.getByRole("row", { name: /Says where to park/ }).getByRole("link", { name: "Side by side" }).click();
-      await page.getByText("The same up to message 2, where they part.").waitFor();
+      await page.getByText("The same up to message 2, where they differ.").waitFor();
       await page.locator("#left-2 mark", { hasText: "behind the building" }).waitFor();
       await page.locator("#right-2").waitFor();
       await page.getByRole("row", { name: /says "behind the building".*Passed.*Failed/ }).waitFor();
       watched.check(3);
       await watched.checkAccessible();
       await page.getByRole("link", { name: "Attempt 1" }).last().click();
-      await page.getByRole("combobox", { name: "Side by side with" }).selectOption({ index: 1 });
-      await page.getByText("Both say the same.").waitFor();
+      await page.getByRole("combobox", { name: "Compare with" }).selectOption({ index: 1 });
+      await page.getByText("Both transcripts are equal.").waitFor();
     });
   });
 
@@ -124,9 +124,9 @@ journeys("tests", () => {
   test("a run tells what the model was given", async () => {
     const { agentTestRuns } = await gateway.ask<{ agentTestRuns: { nodes: { id: string }[] } }>(`{ agentTestRuns(status: Failed, first: 1) { nodes { id } } }`);
     await visit(`runs/${agentTestRuns.nodes[0]?.id}`, async (page, { check, checkAccessible }) => {
-      await page.getByText("What the model was given").waitFor();
+      await page.getByText("Instructions to the model").waitFor();
       check(3);
-      await page.getByText("What the model was given").click();
+      await page.getByText("Instructions to the model").click();
       await page.locator("details pre", { hasText: "You are" }).first().waitFor();
       await checkAccessible();
     });
@@ -155,8 +155,8 @@ journeys("tests", () => {
     const run = agentTestRuns.nodes.find((each) => each.testName.startsWith("Says where to park"));
     assert.ok(run);
     await visit(`runs/${run.id}`, async (page, { checkAccessible }) => {
-      await page.getByRole("link", { name: "Talk on from it" }).click();
-      await page.getByLabel("It begins with what was said up to").selectOption({ index: 1 });
+      await page.getByRole("link", { name: "Continue this chat" }).click();
+      await page.getByLabel("It starts with the messages up to").selectOption({ index: 1 });
       assert.notEqual(await page.getByLabel("clinicName").inputValue(), "", "what the test knows of the contact is filled in");
       await checkAccessible();
       await page.getByRole("button", { name: "Start chat" }).click();
@@ -172,8 +172,8 @@ journeys("tests", () => {
       await page.getByRole("button", { name: "New test" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByLabel("Name", { exact: true }).fill("Says hello");
-      await dialog.getByLabel("What the contact does").fill("says: Hello");
-      await dialog.getByLabel(/^What must hold/).fill('says "hello"');
+      await dialog.getByLabel("Scenario").fill("says: Hello");
+      await dialog.getByLabel(/^Criteria, one per line/).fill('says "hello"');
       await dialog.getByLabel("Folder").selectOption({ label: "Getting here" });
       await dialog.getByRole("button", { name: "Create test" }).click();
       await dialog.getByText(/field "clinicName" is mandatory/).waitFor();
@@ -183,10 +183,10 @@ journeys("tests", () => {
       const testId = new URL(page.url()).searchParams.get("edit");
       await gateway.ask("mutation($input: UpdateAgentTestInput!) { updateAgentTest(input: $input) { agentTest { id } } }", { input: { testId, maxTurns: 7 } });
       await dialog.getByRole("button", { name: "Save" }).click();
-      await dialog.getByRole("alert").getByText("Somebody changed this test").waitFor();
+      await dialog.getByRole("alert").getByText("Somebody else changed this test").waitFor();
       await dialog.getByRole("alert").getByText("7").waitFor();
       assert.equal(await dialog.getByLabel("clinicName (needed)").inputValue(), "Harbour Street", "what was written stays");
-      await dialog.getByRole("button", { name: "Save mine over theirs" }).click();
+      await dialog.getByRole("button", { name: "Overwrite with mine" }).click();
       await dialog.waitFor({ state: "detached" });
       const { agentTest } = await gateway.ask<{ agentTest: object }>(`{ agentTest(id: "${testId}") { folderId obstacles ... on SimulationTest { maxTurns } } }`);
       assert.deepEqual(agentTest, { folderId: null, obstacles: [], maxTurns: 7 });
@@ -203,7 +203,7 @@ journeys("tests", () => {
       await dialog.getByRole("alert").getByText("By car and by bus.").waitFor();
       await dialog.getByRole("button", { name: "Take theirs" }).click();
       assert.equal(await dialog.getByLabel("Name", { exact: true }).inputValue(), "Getting here");
-      assert.equal(await dialog.getByLabel("What its tests are about").inputValue(), "By car and by bus.");
+      assert.equal(await dialog.getByLabel("Description").inputValue(), "By car and by bus.");
     }));
 
   test("an agent's tests are run from its page, and a long execution is cancelled", () =>
@@ -231,14 +231,14 @@ journeys("tests", () => {
       await dialog.getByLabel("Name", { exact: true }).fill("Until decided");
       await dialog.getByLabel("Runs of each test").fill("20");
       await dialog.getByLabel("Repeat", { exact: true }).selectOption("decided");
-      await dialog.getByLabel("A good test passes").fill("0.4");
+      await dialog.getByLabel("Pass rate of a good test").fill("0.4");
       await dialog.getByRole("button", { name: "Create schedule" }).click();
-      await dialog.getByLabel("A good test passes").and(page.locator("[aria-invalid=true]")).waitFor();
-      await dialog.getByLabel("A good test passes").fill("0.95");
+      await dialog.getByLabel("Pass rate of a good test").and(page.locator("[aria-invalid=true]")).waitFor();
+      await dialog.getByLabel("Pass rate of a good test").fill("0.95");
       await dialog.getByRole("button", { name: "Create schedule" }).click();
       await page.getByText("× 20 at most, until decided between 0.95 and 0.5").waitFor();
       await page.getByRole("button", { name: "Edit Until decided" }).click();
-      assert.equal(await dialog.getByLabel("A good test passes").inputValue(), "0.95");
+      assert.equal(await dialog.getByLabel("Pass rate of a good test").inputValue(), "0.95");
       await dialog.getByLabel("Repeat", { exact: true }).selectOption("all");
       await dialog.getByRole("button", { name: "Save" }).click();
       await page.getByRole("row", { name: /Until decided/ }).getByText(/× 20$/).waitFor();
@@ -246,7 +246,7 @@ journeys("tests", () => {
 
   test("tests are repeated until one fails", () =>
     visit(`tests?agent=${agent("Clinic reception")}`, async (page) => {
-      await page.getByRole("combobox", { name: "When a test is run no more" }).selectOption("failed");
+      await page.getByRole("combobox", { name: "Stop repeating a test" }).selectOption("failed");
       await page.getByRole("button", { name: "Run all" }).click();
       await page.waitForURL(/execution=/);
       await page.getByRole("button", { name: "Retry not passed" }).waitFor({ timeout: 60_000 });
@@ -304,7 +304,7 @@ journeys("tests", () => {
       const panel = page.getByRole("region", { name: "Tests" });
       await panel.getByText("of 211").waitFor();
       await panel.getByRole("link", { name: "Red for long" }).waitFor();
-      await panel.getByRole("link", { name: "All that did not pass" }).waitFor({ state: "detached" });
+      await panel.getByRole("link", { name: "All failures" }).waitFor({ state: "detached" });
     });
   });
 });

@@ -60,7 +60,7 @@ export async function enter(): Promise<string | undefined> {
       return undefined;
     }
     if (!state.session) {
-      return "This link has been used already, or is too old. Sign in with the API key: agentgraph dev prints it, and keeps it in the file demo-key of its data directory.";
+      return "This link was already used or has expired. Sign in with the API key: agentgraph dev prints it, and keeps it in the file demo-key of its data directory.";
     }
   }
   if (!state.session) tabs.postMessage({ kind: "ask" } satisfies TabMessage);
@@ -70,11 +70,11 @@ export async function enter(): Promise<string | undefined> {
 /** Exchanges an API key for a token that never holds admin. The key itself is forgotten. */
 export async function signIn(key: string): Promise<void> {
   const { data, error } = await ask<{ viewer: { scopes: Scope[] } }>({ "X-Api-Key": key }, "query Viewer { viewer { scopes } }");
-  if (!data) throw new Error(error?.message ?? "The gateway does not say what this key may do.");
+  if (!data) throw new Error(error?.message ?? "The gateway did not return the scopes of this key.");
   const scopes = sessionScopes(data.viewer.scopes);
   if (scopes.length === 0) throw new Error(`This key may only ${data.viewer.scopes.join(", ")}. The console needs one that may at least browse.`);
   const { token, expiresAt, message } = await createToken(key, scopes, sessionSeconds);
-  if (!token || !expiresAt) throw new Error(message ?? "The gateway gave no token.");
+  if (!token || !expiresAt) throw new Error(message ?? "The gateway returned no token.");
   keep({ token, expiresAt, scopes });
 }
 

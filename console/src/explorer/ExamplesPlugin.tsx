@@ -20,7 +20,7 @@ function ExampleList() {
   return (
     <section aria-label="Examples" className={styles.examples}>
       <h2>Examples</h2>
-      <p>Each opens in a tab of its own, with ids of your company.</p>
+      <p>Each example opens in a new tab, with ids of your company.</p>
       <ul>
         {examples.map((example) => (
           <li key={example.name}>

@@ -91,7 +91,7 @@ function useSystemTheme(): "light" | "dark" {
 }
 
 function summary({ operation, isRefused, status, ms, left, limit }: Outcome): string {
-  if (operation === "IntrospectionQuery") return isRefused ? "Nothing is completed or checked: this gateway has introspection off." : "";
+  if (operation === "IntrospectionQuery") return isRefused ? "Introspection is off, so the editor cannot complete or check queries." : "";
   if (operation === "Known") return "";
   return `${status} in ${ms} ms` + (left && limit ? ` · ${left} of ${limit} requests left` : "");
 }

@@ -21,7 +21,7 @@ export interface Example {
 
 export const examples: Example[] = [
   {
-    name: "Who delegates to whom",
+    name: "Delegation between agents",
     query: `query Agents {
   agents(first: 5) {
     totalCount
@@ -46,7 +46,7 @@ export const examples: Example[] = [
 }`,
   },
   {
-    name: "An agent with its prompt's versions",
+    name: "An agent and its prompt versions",
     query: `query Agent($id: ID!) {
   agent(id: $id) {
     name
@@ -67,7 +67,7 @@ export const examples: Example[] = [
     variables: ({ agentId }) => ({ id: agentId }),
   },
   {
-    name: "Start a chat, everything mocked",
+    name: "Start a chat with all calls mocked",
     query: `mutation StartChat(
   $input: StartSimulationChatInput!
 ) {
@@ -85,7 +85,7 @@ export const examples: Example[] = [
     variables: ({ agentId }) => ({ input: { agentId, dataBag: {}, toolMocking: { mockAllTools: true, sideEffects: "Deny" } } }),
   },
   {
-    name: "Say something in a chat",
+    name: "Send a message to a chat",
     query: `mutation Say(
   $input: SendSimulationMessageInput!
 ) {
@@ -130,7 +130,7 @@ export const examples: Example[] = [
     variables: ({ agentId }) => ({ input: { agentId, repeats: 1 } }),
   },
   {
-    name: "Follow a run of tests",
+    name: "Follow a test execution",
     query: `subscription Tests($id: ID!) {
   agentTestRunUpdated(executionId: $id) {
     testName
@@ -142,7 +142,7 @@ export const examples: Example[] = [
     variables: ({ executionId }) => ({ id: executionId }),
   },
   {
-    name: "What failed, and what the judge said",
+    name: "Failures and the judge's reasons",
     query: `query Failed {
   agentTestRuns(status: Failed, first: 5) {
     nodes {
@@ -192,7 +192,7 @@ export const examples: Example[] = [
     variables: ({ campaignId }) => ({ id: campaignId }),
   },
   {
-    name: "What was used this year, by month and channel",
+    name: "Usage this year, by month and channel",
     query: `query Used(
   $from: DateBound!
   $to: DateBound!

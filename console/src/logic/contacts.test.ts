@@ -28,7 +28,7 @@ test("lines that lack something are faults, the others are not", () => {
 test("a file without numbers is of use for Web agents alone", () => {
   const records = readCSV("firstName\nAda");
   assert.equal(contactsOf(records, fields, false).contacts.length, 1);
-  assert.throws(() => contactsOf(records, fields, true), /No column is named phoneNumber; there are firstName/);
+  assert.throws(() => contactsOf(records, fields, true), /The file has no column phoneNumber. Its columns are firstName/);
 });
 
 test("the gateway's faults lead back to lines", () => {
@@ -47,7 +47,7 @@ test("contacts that were left out since others have their numbers lead back to l
     { index: 2, firstIndex: 0 },
   ];
   assert.deepEqual(duplicatesByLine(given, page), [
-    { line: 3, text: "the number of a contact who is still to be called" },
+    { line: 3, text: "the number of a contact who is waiting for a call" },
     { line: 4, text: "the number of line 2" },
   ]);
 });

@@ -39,7 +39,7 @@ export function contactsOf(records: readonly CSVRecord[], fields: readonly Campa
   const columns = records[0]?.values.map((name) => name.trim()) ?? [];
   const fieldOf = (column: string) => fields.find((field) => !field.isSystem && field.name.toLowerCase() === column.toLowerCase());
   const phone = columns.findIndex((column) => !fieldOf(column) && phoneColumns.has(column.toLowerCase().replace(/[^a-z]/g, "")));
-  if (needsNumber && phone < 0) throw new Error(`No column is named phoneNumber; there are ${columns.join(", ")}.`);
+  if (needsNumber && phone < 0) throw new Error(`The file has no column phoneNumber. Its columns are ${columns.join(", ")}.`);
   const faults: LineFault[] = [];
   const contacts = records.slice(1).flatMap(({ line, values }) => {
     const dataBag: Record<string, string> = {};
@@ -78,6 +78,6 @@ export function duplicatesByLine(duplicates: readonly Duplicate[], page: readonl
   return duplicates.flatMap(({ index, firstIndex }) => {
     const contact = page[index];
     const first = firstIndex == null ? undefined : page[firstIndex];
-    return contact ? [{ line: contact.line, text: first ? `the number of line ${first.line}` : "the number of a contact who is still to be called" }] : [];
+    return contact ? [{ line: contact.line, text: first ? `the number of line ${first.line}` : "the number of a contact who is waiting for a call" }] : [];
   });
 }

@@ -36,7 +36,7 @@ function rowsOfLines(text: string): TestRow[] {
     } catch {
       // The message below says so.
     }
-    throw new Error(`Line ${i + 1} is no JSON object.`);
+    throw new Error(`Line ${i + 1} is not a JSON object.`);
   });
 }
 

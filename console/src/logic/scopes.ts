@@ -1,14 +1,14 @@
 /** What a credential may do, and what that means. */
 export const scopes = {
-  read: "read everything but the keys",
-  browse: "read agents, tests, documents and states, but none of what follows",
+  read: "read everything except keys",
+  browse: "read agents, tests, documents and states, without the data below",
   prompts: "browse, and read prompts",
-  contacts: "browse, and read what contacts are and say",
+  contacts: "browse, and read contacts and conversations",
   consumption: "browse, and read consumption and the plan",
-  write: "read, and change things",
-  simulate: "read, and hold chats and run tests",
-  chat: "start chats and talk in them, from a page that anybody can open; it stands alone",
-  admin: "everything, keys included",
+  write: "read and change everything except keys",
+  simulate: "read, chat and run tests",
+  chat: "chat from a public page; cannot be combined with other scopes",
+  admin: "everything, including keys",
 } as const;
 
 export type Scope = keyof typeof scopes;

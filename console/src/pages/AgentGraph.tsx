@@ -49,7 +49,7 @@ export default function AgentGraph() {
         <div className="card">
           <header>
             <select
-              aria-label="How much is drawn"
+              aria-label="Shown agents"
               value={depth}
               onChange={(event) => setParams((old) => ({ ...Object.fromEntries(old), depth: event.target.value }), { replace: true })}
             >
@@ -70,7 +70,7 @@ export default function AgentGraph() {
         <Details agent={selected} agents={agents} />
       </div>
       <details>
-        <summary>The same as a list</summary>
+        <summary>Show as a list</summary>
         <ul className={styles.list}>
           {agents.map((agent) => (
             <li key={agent.id}>
@@ -79,7 +79,7 @@ export default function AgentGraph() {
                 <ul>
                   {agent.subAgents.map((sub) => (
                     <li key={sub.id}>
-                      {sub.technicalName} → {agents.find((a) => a.id === sub.agent.id)?.name ?? "an agent not shown here"}
+                      {sub.technicalName} → {agents.find((a) => a.id === sub.agent.id)?.name ?? "agent outside the drawing"}
                     </li>
                   ))}
                 </ul>
@@ -154,7 +154,7 @@ function Drawing({ agents, depth, selectedId, select }: DrawingProps) {
   };
   return (
     <div className="scroll" tabIndex={0} role="region" aria-label="Graph of agents">
-      <svg width={drawn.width} height={drawn.height} className={styles.drawing} role="group" aria-label={`${plural(drawn.boxes.length, "agent")} and who delegates to whom`}>
+      <svg width={drawn.width} height={drawn.height} className={styles.drawing} role="group" aria-label={`${plural(drawn.boxes.length, "agent")} and their delegations`}>
         <defs>
           <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto-start-reverse">
             <path d="M0 0 8 4 0 8z" />

@@ -120,7 +120,7 @@ function List({ params, set }: { params: URLSearchParams; set: (name: string, va
       {agents?.nodes.length === 0 &&
         !answer.isOld &&
         (isFiltered ? (
-          <Empty title="No agent fits these filters.">
+          <Empty title="No agents match these filters.">
             <Link href="/agents">Show all agents</Link>
           </Empty>
         ) : (

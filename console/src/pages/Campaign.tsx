@@ -121,7 +121,7 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
         {!isOld && <span className="muted push">{plural(campaign.items.totalCount, "contact")}</span>}
       </div>
       {campaign.items.nodes.length === 0 && !isOld ? (
-        <Empty title="No contacts here.">{isFiltered ? "None is like that." : "Add them from a CSV file, with the button above."}</Empty>
+        <Empty title="No contacts here.">{isFiltered ? "No contacts match the filter." : "Add them from a CSV file, with the button above."}</Empty>
       ) : (
         <Contacts items={campaign.items.nodes} open={(id) => set("item", id, true)} />
       )}
@@ -146,7 +146,7 @@ function Moves({ campaign, isBusy, move }: { campaign: CampaignOfPage; isBusy: b
     Running:
       pending > 0
         ? `Start calling? ${people} will be called, each up to ${plural(campaign.maxAttempts, "time")}.`
-        : `Start ${campaign.name}? Nobody is waiting to be called. Contacts that you add will be called.`,
+        : `Start ${campaign.name}? No contacts are waiting. Contacts that you add later will be called.`,
     Completed: pending > 0 ? `Complete ${campaign.name}? ${people} will not be called.` : undefined,
     Archived: `Archive ${campaign.name}? You cannot change an archived campaign again.`,
   };

@@ -57,7 +57,7 @@ export default function Campaigns() {
       {!campaigns && !answer.error && <Loading />}
       {campaigns?.nodes.length === 0 && !answer.isOld && (
         <Empty title={status ? `No campaign is ${status.toLowerCase()}.` : "There are no campaigns yet."}>
-          {status ? <Link href="/campaigns">Show all</Link> : "A campaign has an agent reach many contacts. Make one, then add contacts from a file."}
+          {status ? <Link href="/campaigns">Show all</Link> : "In a campaign, an agent calls many contacts. Create one, then add contacts from a file."}
         </Empty>
       )}
       {campaigns && campaigns.nodes.length > 0 && (

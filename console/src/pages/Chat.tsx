@@ -77,7 +77,7 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
         <>
           <Status of={isEnded ? "Ended" : pending && !pending.isFailed ? "Replying" : chat.status} />
           {chat.isDraft && (
-            <span title="It tries a prompt that is not saved">
+            <span title="This chat uses an unsaved draft of the prompt">
               <Status of="Draft" /> prompt
             </span>
           )}
@@ -89,7 +89,7 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
       actions={
         <>
           <Act scope="write" disabled={state.messages.length === 0} onClick={() => setTest(true)}>
-            Make a test of this
+            Create test
           </Act>
           <Link className="button" href={`/chats/new?agent=${chat.agent.id}${chat.isDraft ? "&draft=1" : ""}`}>
             Start again

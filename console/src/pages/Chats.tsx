@@ -60,8 +60,8 @@ export default function Chats() {
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!chats && !answer.error && <Loading />}
       {chats?.nodes.length === 0 && !answer.isOld && (
-        <Empty title={status ? "There are no such chats." : "There are no chats yet."}>
-          A simulated chat talks with an agent as a contact would; what it calls can be mocked. <Link href={start}>Start one</Link>
+        <Empty title={status ? "No chats match the filter." : "There are no chats yet."}>
+          In a simulated chat you talk with an agent as a contact. Its calls can be mocked. <Link href={start}>Start one</Link>
         </Empty>
       )}
       {chats && chats.nodes.length > 0 && <List chats={chats.nodes} />}

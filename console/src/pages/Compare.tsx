@@ -38,7 +38,7 @@ export default function Compare() {
   if (!baseId || !headId) {
     return (
       <Page title="Compare">
-        <Empty title="Which two executions?">
+        <Empty title="Choose two executions">
           Open the <Link href="/tests">tests</Link> of an agent and tick two of its executions.
         </Empty>
       </Page>
@@ -65,10 +65,10 @@ const changes: Record<ComparedTest["change"], string> = {
 const order: ComparedTest["change"][] = ["NewlyFailing", "NewlyPassing", "Undecided", "StillFailing", "Added", "Removed", "StillPassing"];
 
 const words = {
-  Regressed: "It got worse, and chance does not explain that.",
-  Improved: "It got better, and chance does not explain that.",
-  NoDifference: "There are enough runs to see a difference, and none is seen.",
-  CannotDecide: "There are too few runs to tell a difference from chance.",
+  Regressed: "Worse: chance alone does not explain the difference.",
+  Improved: "Better: chance alone does not explain the difference.",
+  NoDifference: "No difference, with enough runs to detect one.",
+  CannotDecide: "Too few runs to tell a difference from chance.",
 };
 
 const filters = [
@@ -124,7 +124,7 @@ function Compared({ comparison }: { comparison: Comparison }) {
   );
 }
 
-/** What the numbers say of all tests at once, and the prompts that they were run with. */
+/** Statistics of all tests at once, and the prompts that they were run with. */
 function Together({ comparison }: { comparison: Comparison }) {
   const { base, head, baseCounts, headCounts } = comparison;
   const [before, after] = [base.promptVersions.at(-1), head.promptVersions.at(-1)];
@@ -179,7 +179,7 @@ function TestByTest({ comparison: { base, head }, tests }: { comparison: Compari
               p
             </th>
             <th scope="col" className="wide">
-              What the numbers say
+              Statistics
             </th>
           </tr>
         </thead>
@@ -225,7 +225,7 @@ function Row({ test }: { test: ComparedTest }) {
 function Interval({ of }: { of: Comparison["baseCounts"]["passRateInterval"] }) {
   if (!of) return null;
   return (
-    <span className="nowrap" title="Where the pass rate may truly be, with a confidence of 95 %">
+    <span className="nowrap" title="95% confidence interval of the pass rate">
       {Math.round(100 * of.low)}–{Math.round(100 * of.high)} %
     </span>
   );

@@ -57,7 +57,7 @@ export default function Consumption() {
       </div>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!breakdown && !answer.error && <Loading />}
-      {breakdown && (breakdown.totalCredits === 0 ? <Empty title="Nothing was used in these days." /> : <Parts breakdown={breakdown} by={by} setBy={setBy} />)}
+      {breakdown && (breakdown.totalCredits === 0 ? <Empty title="No usage in this period." /> : <Parts breakdown={breakdown} by={by} setBy={setBy} />)}
     </Page>
   );
 }
@@ -68,7 +68,7 @@ function Plan({ subscription, now }: { subscription: Subscription; now: Date }) 
     <section className={`card ${styles.plan}`} aria-label="Plan">
       <strong>{subscription.planName}</strong>
       <Status of={subscription.status} />
-      <meter min={0} max={subscription.creditsIncluded} value={subscription.creditsUsed} aria-label="Credits used of those included" />
+      <meter min={0} max={subscription.creditsIncluded} value={subscription.creditsUsed} aria-label="Credits used" />
       <span>
         {showCredits(subscription.creditsUsed)} of {showCredits(subscription.creditsIncluded)} credits used, {showCredits(subscription.creditsRemaining)} left
         until <Time at={subscription.periodEnd} />
@@ -84,8 +84,8 @@ function Plan({ subscription, now }: { subscription: Subscription; now: Date }) 
 function Parts({ breakdown, by, setBy }: { breakdown: Breakdown; by: string; setBy: (by: string) => void }) {
   if (breakdown.totalCredits === 0) {
     return (
-      <Empty title="No credits were used in this time.">
-        Conversations use them. Choose other days above, or <Link href="/chats/new">hold a chat</Link>.
+      <Empty title="No credits were used in this period.">
+        Conversations use credits. Choose another period above, or <Link href="/chats/new">hold a chat</Link>.
       </Empty>
     );
   }

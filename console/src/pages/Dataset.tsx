@@ -52,7 +52,7 @@ export default function Dataset() {
   const reindex = useAction(ReindexDataset);
   const [isEditing, setEditing] = useState(false);
   const indexAll = (name: string) => {
-    if (confirm(`Index all documents of ${name} again? Until then agents find what they find now.`)) {
+    if (confirm(`Index all documents of ${name} again? Agents search the current index until then.`)) {
       void reindex.run({ input: { datasetId: id } }).then(answer.refresh);
     }
   };

@@ -49,12 +49,12 @@ export default function Keys() {
     const key = String(new FormData(event.currentTarget).get("key")).trim();
     void attempt(async () => {
       const made = await createToken(key, ["admin"], adminSeconds);
-      if (!made.token) throw new Error(made.code === "FORBIDDEN" ? "This key may not administer keys: it lacks the scope admin." : (made.message ?? "No token."));
+      if (!made.token) throw new Error(made.code === "FORBIDDEN" ? "This key cannot manage keys: it lacks the scope admin." : (made.message ?? "No token."));
       await read(made.token);
     });
   };
   const revokeKey = (key: ApiKey) => {
-    const isSure = confirm(`Revoke the key “${key.name}”? Programs that use it are refused at once. If it is the one you signed in with, you are signed out.`);
+    const isSure = confirm(`Revoke the key “${key.name}”? Programs that use it are refused immediately. If you signed in with this key, you are signed out.`);
     if (!isSure || !token) return;
     void attempt(async () => {
       await askAs({ Authorization: `Bearer ${token}` }, revoke, { input: { apiKeyId: key.id } });
@@ -102,7 +102,7 @@ function Ask({ show }: { show: (event: FormEvent<HTMLFormElement>) => void }) {
     <form className="card" onSubmit={show}>
       <div className="body stack">
         <p>
-          Your session in this tab cannot see or make keys, whatever it was signed in with. Show a key with the scope admin to see them for ten minutes.
+          This session cannot manage keys. Enter a key with the scope admin to manage them for ten minutes.
         </p>
         <div className="field">
           <label htmlFor="admin-key">API key</label>

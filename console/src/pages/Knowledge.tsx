@@ -44,7 +44,7 @@ function Chats({ chats, make }: { chats: All["knowledgeBaseChats"]; make: () => 
         <h2 id="chats-title">
           Knowledge base chats <span className="muted small">{count(chats.totalCount)}</span>
         </h2>
-        <span className="muted">what an agent is connected with; ask one what it would find</span>
+        <span className="muted">agents answer from these; try a question on their pages</span>
         <Act scope="write" className="push" onClick={make}>
           New knowledge base chat
         </Act>
@@ -77,7 +77,7 @@ function Chats({ chats, make }: { chats: All["knowledgeBaseChats"]; make: () => 
           </tbody>
         </table>
       </div>
-      {chats.totalCount === 0 && <p className="body muted">None yet. Make a dataset, drop files on its page, then make a chat that answers from it.</p>}
+      {chats.totalCount === 0 && <p className="body muted">None yet. Create a dataset, drop files on its page, then create a chat that answers from it.</p>}
     </section>
   );
 }
@@ -89,7 +89,7 @@ function Datasets({ datasets, make }: { datasets: All["datasets"]; make: () => v
         <h2 id="datasets-title">
           Datasets <span className="muted small">{count(datasets.totalCount)}</span>
         </h2>
-        <span className="muted">the documents themselves</span>
+        <span className="muted">documents to answer from</span>
         <Act scope="write" className="push" onClick={make}>
           New dataset
         </Act>
@@ -125,7 +125,7 @@ function Datasets({ datasets, make }: { datasets: All["datasets"]; make: () => v
       </div>
       {datasets.totalCount === 0 && (
         <div className="body">
-          <Empty title="There are no datasets.">Make one, then drop files on its page.</Empty>
+          <Empty title="There are no datasets.">Create one, then drop files on its page.</Empty>
         </div>
       )}
     </section>

@@ -109,7 +109,7 @@ function Connected({ chat }: { chat: ChatOfPage }) {
   if (chat.connectedAgentCount === 0) {
     return (
       <span>
-        connected with no agent: <Link href="/agents">choose one</Link> and connect it there
+        not connected to an agent: <Link href="/agents">choose one</Link> and connect it there
       </span>
     );
   }
@@ -170,7 +170,7 @@ function Question({ chat, question, tried, reread }: QuestionProps & { reread: (
     <form className="card" onSubmit={submit}>
       <div className="body stack">
         <div className="field">
-          <label htmlFor="q">What would a contact ask?</label>
+          <label htmlFor="q">Question of a contact</label>
           <input id="q" name="q" key={question} defaultValue={question} placeholder="Can I use vinegar to descale the kettle?" maxLength={10_000} />
         </div>
         <div className="row">
@@ -217,18 +217,18 @@ function Tried({ chat, question, tried, reread }: QuestionProps & { reread: () =
     <>
       <div className="row muted small">
         <span>
-          {isTried ? `Tried, not saved: ${differences}.` : "As conversations ask. Other numbers are tried, not saved."}
-          {chat.promptSettings.rerankModel && ` Ranked again by ${chat.promptSettings.rerankModel}.`}
+          {isTried ? `Tried, not saved: ${differences}.` : "The saved settings. Changes here are tried, not saved."}
+          {chat.promptSettings.rerankModel && ` Reranked by ${chat.promptSettings.rerankModel}.`}
         </span>
         {isTried && (
           <Act scope="write" disabled={keep.isBusy} onClick={() => void save()}>
-            Save these numbers
+            Save these settings
           </Act>
         )}
       </div>
       {isForeign && (
         <p className="note warn" role="alert">
-          Somebody changed this knowledge base chat meanwhile. Its numbers are shown above as they are now: save yours again if they are still right.
+          Somebody else changed this knowledge base chat meanwhile. The current settings are shown above. Save yours again if they still apply.
         </p>
       )}
       {keep.error && !isForeign && <Failure error={keep.error} />}

@@ -57,7 +57,7 @@ export default function NewChat() {
           }}
         />
       </div>
-      {!agentId && <Empty title="Which agent do you want to talk with?">You write as its contact; nothing is called for real unless you say so.</Empty>}
+      {!agentId && <Empty title="Which agent do you want to talk with?">You write as the contact. Calls are mocked unless you allow real ones.</Empty>}
       {agentId && answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {run.error && <Failure error={run.error} retry={run.refresh} />}
       {agentId && !isRead && !answer.error && !run.error && <Loading />}
@@ -82,7 +82,7 @@ interface Mocking {
   mockAllSubAgents: boolean;
   mockCallTransfer: boolean;
   isDenied: boolean;
-  /** What tools answer, by their ids. */
+  /** Results of tools, by their ids. */
   answers: Record<string, string>;
 }
 
@@ -136,12 +136,12 @@ function Start({ isDraft, run, asked, ...props }: StartProps) {
     <form className="stack" onSubmit={submit}>
       {draft && (
         <details className="note">
-          <summary>It tries the prompt that you have not saved.</summary>
+          <summary>This chat uses your unsaved draft of the prompt.</summary>
           <p className={styles.prompt}>{draft.text}</p>
-          <Link href={`/agents/${agent.id}`}>Go on writing it</Link>
+          <Link href={`/agents/${agent.id}`}>Continue editing</Link>
         </details>
       )}
-      {isDraft && !draft && <p className="note warn">There is no unsaved prompt in this tab: the chat is held with the saved one.</p>}
+      {isDraft && !draft && <p className="note warn">This tab has no unsaved draft. The chat uses the saved prompt.</p>}
       <div className="split">
         <div className="stack">
           {run && <Beginning run={run} />}
@@ -168,7 +168,7 @@ function Fields({ agent, known }: { agent: FormAgent; known: Record<string, unkn
   return (
     <section className="card" aria-labelledby="bag-title">
       <header>
-        <h2 id="bag-title">What the agent knows of the contact</h2>
+        <h2 id="bag-title">Data bag</h2>
       </header>
       <div className="body stack">
         {own.map((field) => (
@@ -209,19 +209,19 @@ function MockingChoice({ agent, isCovered, mocking, setMocking }: MockingProps) 
   return (
     <section className="card" aria-labelledby="mock-title">
       <header>
-        <h2 id="mock-title">What is mocked</h2>
+        <h2 id="mock-title">Mocks</h2>
       </header>
       <div className="body stack">
         <div className="stack tight">
           {box("mockAllTools", "All tools")}
-          {box("mockAllSubAgents", "All agents that it delegates to")}
-          {box("mockCallTransfer", "The transfer to a person")}
-          {box("isDenied", "Deny whatever else would happen for real")}
+          {box("mockAllSubAgents", "All sub-agents")}
+          {box("mockCallTransfer", "Call transfer")}
+          {box("isDenied", "Deny all other real calls")}
         </div>
         <Reality agent={agent} isCovered={isCovered} mocking={mocking} />
         {agent.tools.length > 0 && (
           <details>
-            <summary>What tools answer</summary>
+            <summary>Tool results</summary>
             <div className="stack">
               {agent.tools.map((tool) => (
                 <div key={tool.id} className="field">
@@ -251,7 +251,7 @@ function Reality({ agent, isCovered, mocking }: Omit<MockingProps, "setMocking">
   if (!isCovered) {
     return (
       <div role="status" className="note">
-        Reading what would happen for real…
+        Checking for real calls…
       </div>
     );
   }
@@ -264,10 +264,10 @@ function Reality({ agent, isCovered, mocking }: Omit<MockingProps, "setMocking">
     <div role="status" className={real.length > 0 ? "note bad" : "note"}>
       {real.length > 0 ? (
         <>
-          <strong>This happens for real:</strong> {real.join("; ")}.
+          <strong>Real calls:</strong> {real.join("; ")}.
         </>
       ) : (
-        "Nothing outside hears of this chat."
+        "Sandboxed: no real calls."
       )}
       {isDelegating && ` ${agent.subAgents.map((sub) => sub.agent.name).join(" and ")} answer themselves, with what they can call.`}
       {agent.knowledgeBaseChat && ` It reads ${agent.knowledgeBaseChat.name}.`}

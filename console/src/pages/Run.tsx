@@ -96,7 +96,7 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
         <div className="stack">
           {run.error && (
             <section className="note bad stack tight" role="alert">
-              <strong>{run.status === "Failed" ? "Not all could be judged" : "It could not be judged"}: {run.error.cause}</strong>
+              <strong>{run.status === "Failed" ? "Not everything could be judged" : "It could not be judged"}: {run.error.cause}</strong>
               <span>{run.error.message}</span>
               <span>{causes[run.error.cause]}</span>
             </section>
@@ -111,7 +111,7 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
               <p className={`body ${styles.scenario}`}>{test.scenario}</p>
             </section>
           )}
-          <Instructions id={run.id} title="What the model was given" />
+          <Instructions id={run.id} title="Instructions to the model" />
           {history.length > 0 && <History runs={history} />}
         </div>
       </div>
@@ -137,7 +137,7 @@ function Actions({ run }: { run: RunOfPage }) {
       </Link>
       {run.messages.some((message) => message.role === "assistant") && (
         <Link className="button" href={`/chats/new?agent=${agent.id}&run=${run.id}`}>
-          Talk on from it
+          Continue this chat
         </Link>
       )}
       <Act scope="simulate" className="primary" disabled={start.isBusy} onClick={() => void again()}>
@@ -204,8 +204,8 @@ function Attempts({ id, attempts }: { id: string; attempts: readonly { id: strin
         </Link>
       ))}
       {inOrder.length > 1 && (
-        <select aria-label="Side by side with" value="" onChange={(event) => go(`/runs/${id}?with=${event.target.value}`)}>
-          <option value="">Side by side with…</option>
+        <select aria-label="Compare with" value="" onChange={(event) => go(`/runs/${id}?with=${event.target.value}`)}>
+          <option value="">Compare with…</option>
           {inOrder
             .filter((sibling) => sibling.id !== id)
             .map((sibling) => (
@@ -239,10 +239,10 @@ function History({ runs }: { runs: readonly PastRun[] }) {
 }
 
 const causes: Record<string, string> = {
-  Agent: "The agent itself failed to answer.",
+  Agent: "The agent failed to answer.",
   Simulator: "The model that plays the contact failed, not the agent.",
-  Judge: "The judge failed, or could not say where its verdict is seen.",
-  Infrastructure: "The gateway or what it needs failed, not the agent.",
+  Judge: "The judge failed, or could not cite evidence for its verdict.",
+  Infrastructure: "The gateway or a service that it needs failed, not the agent.",
 };
 
 /** Reads the run again when it is over, because updates carry no transcript. */
@@ -270,12 +270,12 @@ function FailedRuns({ id, failed }: { id: string; failed: readonly { id: string 
     <nav aria-label="Failed runs" className="row small">
       {before && (
         <Link href={`/runs/${before.id}`}>
-          <kbd>k</kbd> the failed run before
+          <kbd>k</kbd> previous failed run
         </Link>
       )}
       {after && (
         <Link href={`/runs/${after.id}`}>
-          <kbd>j</kbd> the next failed run
+          <kbd>j</kbd> next failed run
         </Link>
       )}
     </nav>

@@ -35,7 +35,7 @@ export default function Schedules() {
     >
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!schedules && !answer.error && <Loading />}
-      {schedules?.length === 0 && <Empty title="No tests are run by themselves.">A schedule runs them at times, such as every night, or after each change of the prompt.</Empty>}
+      {schedules?.length === 0 && <Empty title="No scheduled tests.">A schedule runs tests at set times, such as every night, or after each change of the prompt.</Empty>}
       {schedules && schedules.length > 0 && <ScheduleTable schedules={schedules} edit={setEdited} />}
       {edited && <ScheduleEditor schedule={edited === "new" ? undefined : edited} agentId={agentId} onClose={() => close(edited)} />}
     </Page>

@@ -43,12 +43,12 @@ export default function Webhooks() {
     const key = String(new FormData(event.currentTarget).get("key")).trim();
     void attempt(async () => {
       const made = await createToken(key, ["admin"], adminSeconds);
-      if (!made.token) throw new Error(made.code === "FORBIDDEN" ? "This key may not administer webhooks: it lacks the scope admin." : (made.message ?? "No token."));
+      if (!made.token) throw new Error(made.code === "FORBIDDEN" ? "This key cannot manage webhooks: it lacks the scope admin." : (made.message ?? "No token."));
       await read(made.token);
     });
   };
   const destroy = (webhook: Webhook) => {
-    if (!token || !confirm(`Delete the webhook to ${webhook.url}? What waits for it is lost.`)) return;
+    if (!token || !confirm(`Delete the webhook to ${webhook.url}? Pending deliveries are lost.`)) return;
     void attempt(async () => {
       await askAs({ Authorization: `Bearer ${token}` }, remove, { input: { webhookId: webhook.id } });
       setOpen((now) => (now === open ? undefined : now));
@@ -90,10 +90,9 @@ function Ask({ show }: { show: (event: FormEvent<HTMLFormElement>) => void }) {
     <form className="card" onSubmit={show}>
       <div className="body stack">
         <p>
-          A webhook is an address of yours. agentgraph sends it a signed request when an execution of tests ends, tests turn red, the budget is nearly used up, or a
-          document is indexed.
+          A webhook is an address of yours. agentgraph sends it a signed request when a test execution ends, tests start failing, the budget is nearly used up, or a document is indexed.
         </p>
-        <p>This session cannot see webhooks, since their addresses may be secrets. Enter a key with the admin scope to see them for ten minutes.</p>
+        <p>This session cannot see webhooks, because their addresses may contain secrets. Enter a key with the scope admin to see them for ten minutes.</p>
         <div className="field">
           <label htmlFor="admin-key">API key</label>
           <input id="admin-key" name="key" type="password" autoComplete="current-password" required spellCheck={false} />

@@ -25,10 +25,10 @@ export class Boundary extends Component<Props, { fault?: Error | undefined }> {
     if (!fault) return this.props.children;
     return (
       <Page title="This page failed">
-        <Empty title="That is a fault of the console, not of what you did.">
+        <Empty title="This is a fault of the console.">
           <p className="mono">{fault.message}</p>
           <button type="button" onClick={() => location.reload()}>
-            Load the page again
+            Reload page
           </button>
         </Empty>
       </Page>

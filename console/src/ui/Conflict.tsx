@@ -12,9 +12,9 @@ export function Conflict({ what, theirs, save, take }: {
 }) {
   return (
     <div className="note warn stack tight" role="alert">
-      <strong>Somebody changed this {what} while you were writing.</strong>
+      <strong>Somebody else changed this {what} while you were editing.</strong>
       {theirs && (
-        <dl className="facts" aria-label="What they changed">
+        <dl className="facts" aria-label="Their changes">
           {Object.entries(theirs).map(([label, value]) => (
             <Fragment key={label}>
               <dt>{label}</dt>
@@ -27,12 +27,12 @@ export function Conflict({ what, theirs, save, take }: {
       )}
       <div className="row">
         <button type="button" onClick={save}>
-          Save mine over theirs
+          Overwrite with mine
         </button>
         <button type="button" onClick={take}>
           Take theirs
         </button>
-        <span>or go on writing.</span>
+        <span>or keep editing.</span>
       </div>
     </div>
   );

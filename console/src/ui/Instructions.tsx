@@ -27,7 +27,7 @@ export function Instructions({ id, title }: { id: string; title: string }) {
       <div className="body stack tight">
         {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
         {!read && !answer.error && <Loading lines={3} />}
-        {text === null && <p className="muted">Nothing yet: it has not started.</p>}
+        {text === null && <p className="muted">Not started yet.</p>}
         {text && <pre>{text}</pre>}
       </div>
     </details>

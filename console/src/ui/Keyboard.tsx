@@ -35,7 +35,7 @@ export function Keyboard() {
         type="button"
         className={styles.goto}
         aria-label="Go to…"
-        title="Go to a page, an agent or something else by its name"
+        title="Search pages, agents and more"
         aria-keyshortcuts="Control+K Meta+K"
         aria-haspopup="dialog"
         onClick={open}

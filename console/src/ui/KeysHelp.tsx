@@ -8,11 +8,11 @@ import { sections } from "./sections";
 const control = isMac ? "⌘" : "Ctrl";
 
 const others: [keys: string[], effect: string][] = [
-  [[control, "K"], "Go to a page, an agent or something else by its name"],
-  [["/"], "To the filter of a list"],
-  [["j"], "On a run: the next failed run"],
-  [["k"], "On a run: the failed run before"],
-  [["← ↑ ↓ →"], "From cell to cell of tests"],
+  [[control, "K"], "Search pages, agents and more"],
+  [["/"], "Focus the filter of a list"],
+  [["j"], "On a run: next failed run"],
+  [["k"], "On a run: previous failed run"],
+  [["← ↑ ↓ →"], "Move between cells of tests"],
   [[control, "S"], "Save the prompt"],
   [[control, "Enter"], "In the explorer: run"],
   [["?"], "This list"],
@@ -42,7 +42,7 @@ export default function KeysHelp({ onClose }: { onClose: () => void }) {
               setOn(event.target.checked);
             }}
           />
-          Single letters are commands in this browser, except on pages of chats
+          Single-letter shortcuts in this browser, except on chat pages
         </label>
       </div>
     </Dialog>

@@ -142,7 +142,7 @@ function useGroups(text: string, location: string): { groups: Group[]; isRead: b
   const documents = (!isShort && more.data?.documents.nodes) || [];
   const [visited] = useState(recent);
   const named = (path: string, nodes: readonly { id: string; name: string }[] = []) => nodes.map((node) => ({ to: `${path}/${node.id}`, text: node.name }));
-  const pages = [...sections.map(([path, name]) => ({ to: `/${path}`, text: name })), { to: "explore", text: "API explorer" }, { to: "?", text: "Keys of this console" }];
+  const pages = [...sections.map(([path, name]) => ({ to: `/${path}`, text: name })), { to: "explore", text: "API explorer" }, { to: "?", text: "Keyboard shortcuts" }];
   const byId = placeOfId(text);
   const groups = [
     { name: "By id", places: byId ? [{ ...byId, text: text.trim() }] : [] },

@@ -36,7 +36,7 @@ export function Shell({ children }: { children: ReactNode }) {
   return (
     <>
       <a className={styles.skip} href="#main">
-        Skip to the page
+        Skip to content
       </a>
       <header className={styles.header}>
         <Link href="/agents" className={styles.brand}>
@@ -54,7 +54,7 @@ export function Shell({ children }: { children: ReactNode }) {
           <LivePill />
           <Keyboard />
           {data?.server.isOffline && (
-            <span className={styles.offline} title="Agents answer by rules: no language model is configured">
+            <span className={styles.offline} title="Offline model: no language model is configured">
               offline model
             </span>
           )}
@@ -68,12 +68,12 @@ export function Shell({ children }: { children: ReactNode }) {
             <summary>{data?.company.name ?? "…"}</summary>
             <div>
               <p className="small muted">
-                Signed in until {new Date(signedIn().session?.expiresAt ?? 0).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}, to{" "}
+                Session expires {new Date(signedIn().session?.expiresAt ?? 0).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}, to{" "}
                 {signedIn().session?.scopes.join(", ")}
               </p>
               {data && (
                 <p className="small muted">
-                  agentgraph {data.server.version}, agents speak by {data.server.isOffline ? "the offline model, which answers by rules" : data.server.model}
+                  agentgraph {data.server.version}, model: {data.server.isOffline ? "offline, rule-based" : data.server.model}
                 </p>
               )}
               <button type="button" onClick={() => void signOut()}>
@@ -115,7 +115,7 @@ function ThemeButton() {
     setTheme(next);
   };
   return (
-    <button type="button" className={`plain ${styles.theme}`} onClick={change} aria-label={`Colours: ${themeNames[theme]}. Change to ${themeNames[next]}`}>
+    <button type="button" className={`plain ${styles.theme}`} onClick={change} aria-label={`Colors: ${themeNames[theme]}. Change to ${themeNames[next]}`}>
       <span aria-hidden="true">◐</span>
     </button>
   );

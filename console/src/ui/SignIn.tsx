@@ -17,14 +17,14 @@ export function SignIn({ ended, hint }: { ended: boolean; hint?: string }) {
     try {
       await signIn(String(key).trim());
     } catch (error) {
-      setProblem(error instanceof TypeError ? "The gateway cannot be reached." : (error as Error).message);
+      setProblem(error instanceof TypeError ? "The gateway is unreachable." : (error as Error).message);
       setBusy(false);
     }
   };
   return (
     <Dialog title={ended ? "Your session has ended" : "Sign in to agentgraph"} isAlone={!ended}>
       <form className="stack" onSubmit={submit}>
-        {ended && <p>What you were writing is still here. Sign in again to go on.</p>}
+        {ended && <p>Your input is kept. Sign in again to continue.</p>}
         {hint && <p className="note warn">{hint}</p>}
         {isOpen && <p className="note warn">This page is not encrypted: anyone between you and the server can read the key.</p>}
         <div className="field">
@@ -40,10 +40,10 @@ export function SignIn({ ended, hint }: { ended: boolean; hint?: string }) {
           <button type="submit" className="primary" disabled={isBusy}>
             {isBusy ? "Signing in…" : "Sign in"}
           </button>
-          <span className="muted small">For this tab, for 12 hours. The key itself is not kept.</span>
+          <span className="muted small">For this tab, for 12 hours. The key itself is not stored.</span>
         </div>
         <p className="muted small">
-          <code>agentgraph keys create</code> makes a key. <code>agentgraph dev</code> prints a link that signs in by itself.
+          <code>agentgraph keys create</code> makes a key. <code>agentgraph dev</code> prints a sign-in link.
         </p>
       </form>
     </Dialog>

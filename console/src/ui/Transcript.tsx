@@ -58,7 +58,7 @@ export function Call({ call, note }: { call: ShownCall; note?: ReactNode }) {
         </span>
         {call.durationMs !== undefined && !call.isRunning && <span className="muted">{duration(call.durationMs)}</span>}
         {call.error && <span className={styles.failed}>failed</span>}
-        {call.isTurnKept === false && <span className={styles.failed}>happened, its turn was not kept</span>}
+        {call.isTurnKept === false && <span className={styles.failed}>made, but its turn was not saved</span>}
         {note}
       </summary>
       <dl className="facts small">

@@ -72,7 +72,7 @@ function Trace({ id }: { id: string }) {
 
 /** The server's words, each once, with its code. */
 export function errorText(error: CombinedError): string {
-  if (error.networkError) return "The gateway cannot be reached. What you see may be out of date.";
+  if (error.networkError) return "The gateway is unreachable. What you see may be out of date.";
   const messages = error.graphQLErrors.map((e) => (typeof e.extensions.code === "string" ? `${e.message} (${e.extensions.code})` : e.message));
   return [...new Set(messages)].join(" · ");
 }
@@ -92,7 +92,7 @@ export function Shown<Data>({ answer, missing, lines, children }: {
   const content = answer.data && children(answer.data);
   if (!content && answer.error) {
     return (
-      <Page title={isForbidden(answer.error) ? "Not for this key" : "This cannot be shown now"}>
+      <Page title={isForbidden(answer.error) ? "Missing scope" : "This cannot be shown"}>
         <Failure error={answer.error} retry={answer.refresh} />
       </Page>
     );
@@ -121,7 +121,7 @@ export function NotFound({ what = "page at this address" }: { what?: string }) {
     <Page title="Not found">
       <Empty title={`There is no ${what} in this company.`}>
         It may have been deleted, or belong to another company. <Link href="/agents">Agents</Link> and{" "}
-        <Link href="/tests">tests</Link> lead to what there is.
+        <Link href="/tests">tests</Link> list what exists.
       </Empty>
     </Page>
   );

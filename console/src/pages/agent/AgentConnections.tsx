@@ -108,7 +108,7 @@ function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
               </Act>
             </div>
             <code>{tool.technicalName}</code>
-            <span className="muted small">{tool.endpoint ? ` ${tool.endpoint.method} ${tool.endpoint.url}` : " no endpoint: it can only be mocked"}</span>
+            <span className="muted small">{tool.endpoint ? ` ${tool.endpoint.method} ${tool.endpoint.url}` : " no endpoint: mocks only"}</span>
             <p className="muted">{tool.description}</p>
             <details>
               <summary className="small">Arguments</summary>
@@ -116,7 +116,7 @@ function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
             </details>
           </li>
         ))}
-        {agent.tools.length === 0 && <li className="muted">It has no tools.</li>}
+        {agent.tools.length === 0 && <li className="muted">No tools.</li>}
       </ul>
     </section>
   );
@@ -153,7 +153,7 @@ function SubAgents({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
             <p className="muted">{sub.description}</p>
           </li>
         ))}
-        {agent.subAgents.length === 0 && <li className="muted">It answers everything itself.</li>}
+        {agent.subAgents.length === 0 && <li className="muted">No sub-agents.</li>}
       </ul>
     </section>
   );
@@ -178,7 +178,7 @@ function Knowledge({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
       </header>
       {isForeign && (
         <p className="note warn" role="alert">
-          Somebody changed this agent meanwhile. Below is what it answers from now: connect it again if yours is still right.
+          Somebody else changed this agent meanwhile. The current connection is shown below. Connect yours again if it still applies.
         </p>
       )}
       {error && !isForeign && <Failure error={error} />}
@@ -197,7 +197,7 @@ function Knowledge({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
             </p>
           </li>
         ) : (
-          <li className="muted">It has no documents to answer from.</li>
+          <li className="muted">No knowledge base chat.</li>
         )}
       </ul>
     </section>

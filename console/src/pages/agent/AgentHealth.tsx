@@ -72,7 +72,7 @@ export function AgentHealth({ agent }: { agent: AgentOfPage }) {
                     ),
                 )}
               </ul>
-              {tests.notPassed.pageInfo.hasNextPage && <Link href={`/tests?agent=${agent.id}&show=notpassed`}>All that did not pass</Link>}
+              {tests.notPassed.pageInfo.hasNextPage && <Link href={`/tests?agent=${agent.id}&show=notpassed`}>All failures</Link>}
               <Versions versions={answer.data?.agent?.promptVersions?.nodes ?? []} />
             </>
           )}

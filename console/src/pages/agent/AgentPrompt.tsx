@@ -99,7 +99,7 @@ function PromptEditor({ agent }: { agent: Prompted }) {
           {isForeign && isChanged && (
             <div className="note warn stack tight" role="alert">
               <strong>
-                Somebody saved v{agent.promptVersion} while you were writing on v{draft?.of}.
+                Somebody saved v{agent.promptVersion} while you were editing v{draft?.of}.
               </strong>
               <div className="row">
                 <button type="button" onClick={() => void store(agent.promptVersion)}>
@@ -108,7 +108,7 @@ function PromptEditor({ agent }: { agent: Prompted }) {
                 <button type="button" onClick={discard}>
                   Take theirs
                 </button>
-                <span>or go on writing: below is what yours changes of theirs.</span>
+                <span>or keep editing: your changes to their version are shown below.</span>
               </div>
             </div>
           )}
@@ -173,7 +173,7 @@ function Unknown({ agent, prompt }: { agent: AgentOfPage; prompt: string }) {
   if (unknown.length === 0) return null;
   return (
     <div className="note warn stack tight">
-      <span>No field fills {unknown.length === 1 ? "this placeholder" : "these placeholders"}; the agent would read it as it stands:</span>
+      <span>No field fills {unknown.length === 1 ? "this placeholder" : "these placeholders"}without a value:</span>
       <div className="row">
         {unknown.map((name) => (
           <span key={name} className="row tight">
@@ -196,7 +196,7 @@ function Unknown({ agent, prompt }: { agent: AgentOfPage; prompt: string }) {
           </span>
         ))}
       </div>
-      {isForeign && <strong>Somebody changed the agent meanwhile. Its fields are shown as they are now: add yours again.</strong>}
+      {isForeign && <strong>Somebody changed the agent meanwhile. The current fields are shown. Add yours again.</strong>}
       {add.error && !isForeign && <Failure error={add.error} />}
     </div>
   );

@@ -123,10 +123,10 @@ function Fields({ agent, error }: { agent: AgentOfPage; error: CombinedError | u
         {(control) => <textarea {...control} rows={2} defaultValue={agent.outboundWelcomeMessage ?? ""} />}
       </Field>
       <label className="check">
-        <input type="checkbox" name="transfer" defaultChecked={agent.isCallTransferEnabled} /> It may transfer calls to a person
+        <input type="checkbox" name="transfer" defaultChecked={agent.isCallTransferEnabled} /> May transfer calls to a person
       </label>
       <Field
-        label="Fields of the data bag, one in a line; * marks a mandatory one"
+        label="Data bag fields, one per line; * marks required fields"
         path="fields"
         error={error}
         hint={`The system fills ${agent.fields.filter((f) => f.isSystem).map((f) => f.name).join(", ") || "none"}.`}
@@ -142,7 +142,7 @@ function Findings({ agent }: { agent: AgentOfPage }) {
   return (
     <section className="card" aria-labelledby="found-title">
       <header>
-        <h2 id="found-title">What is found out in a conversation</h2>
+        <h2 id="found-title">Extracted data</h2>
       </header>
       <dl className="body facts">
         {agent.classificationTags.map((tag) => (
@@ -159,7 +159,7 @@ function Findings({ agent }: { agent: AgentOfPage }) {
             <dd>{value.definition || "–"}</dd>
           </div>
         ))}
-        {agent.classificationTags.length + agent.extractedValues.length === 0 && <dd className="muted">Nothing: no tags, no values.</dd>}
+        {agent.classificationTags.length + agent.extractedValues.length === 0 && <dd className="muted">No tags or values are extracted.</dd>}
       </dl>
     </section>
   );

@@ -56,7 +56,7 @@ export function NewTool({ onMade, onClose }: { onMade: (toolId: string) => void;
               spellCheck={false}
               required
               defaultValue={noArguments}
-              onChange={({ currentTarget }) => currentTarget.setCustomValidity(isObject(currentTarget.value) ? "" : "This is no JSON object.")}
+              onChange={({ currentTarget }) => currentTarget.setCustomValidity(isObject(currentTarget.value) ? "" : "This is not a JSON object.")}
             />
           )}
         </Field>

@@ -69,7 +69,7 @@ export function AddContacts({ campaign, onClose, onAdded }: { campaign: Campaign
             ))}
           </p>
           <input id="contacts-file" type="file" accept=".csv,.tsv,.txt,text/csv" autoFocus onChange={(event) => void choose(event.target.files?.[0])} />
-          <span className="muted small">* must have a value in each line. Other columns are left out. Nothing is sent before you say so.</span>
+          <span className="muted small">Each line needs a value for *. Other columns are ignored. Nothing is sent until you confirm.</span>
         </div>
         {problem && (
           <p className="note bad" role="alert">
@@ -121,13 +121,13 @@ function Sending({ campaign, read, onClose, onAdded }: { campaign: CampaignOfCon
   return (
     <>
       {faults.length > 0 && <Lines lines={faults} kind="bad" what="left out" />}
-      {duplicates.length > 0 && <Lines lines={duplicates} kind="warn" what="not added again, so that nobody is called twice" />}
-      {read.unused.length > 0 && <p className="muted small">Left out, as no field has their names: {read.unused.join(", ")}.</p>}
+      {duplicates.length > 0 && <Lines lines={duplicates} kind="warn" what="skipped, so that nobody is called twice" />}
+      {read.unused.length > 0 && <p className="muted small">Ignored columns, without a field of that name: {read.unused.join(", ")}.</p>}
       {left.length > 0 && added + duplicates.length === 0 && <Preview contacts={left} />}
       {error && <Failure error={error} />}
-      {isBusy && <progress value={added + duplicates.length} max={added + duplicates.length + left.length} aria-label="How many contacts are added" />}
+      {isBusy && <progress value={added + duplicates.length} max={added + duplicates.length + left.length} aria-label="Progress" />}
       <p role="status">
-        {added > 0 && `${plural(added, "contact")} added.`} {left.length === 0 && added + duplicates.length === 0 && "No line is left that could be added. Mend the file, and choose it again."}
+        {added > 0 && `${plural(added, "contact")} added.`} {left.length === 0 && added + duplicates.length === 0 && "No contacts can be added. Fix the file and choose it again."}
       </p>
       {isDone && (
         <div>
@@ -171,7 +171,7 @@ function Lines({ lines, kind, what }: { lines: LineFault[]; kind: "bad" | "warn"
 function Preview({ contacts }: { contacts: Contact[] }) {
   const fields = [...new Set(contacts.slice(0, previewed).flatMap((contact) => Object.keys(contact.dataBag)))];
   return (
-    <div className="card scroll" role="region" aria-label="The first contacts" tabIndex={0}>
+    <div className="card scroll" role="region" aria-label="Preview" tabIndex={0}>
       <table className="small">
         <thead>
           <tr>

@@ -52,10 +52,10 @@ export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; 
           </div>
           {isForeign && (
             <div className="note warn stack tight" role="alert">
-              <strong>This contact changed meanwhile. Below is how it is now.</strong>
+              <strong>This contact was changed meanwhile. The current values are shown below.</strong>
               <div className="row">
                 <button type="button" disabled={reset.isBusy} onClick={() => callAgain(item.version)}>
-                  Call again all the same
+                  Call again anyway
                 </button>
                 <button type="button" onClick={reset.reset}>
                   Leave unchanged
@@ -67,7 +67,7 @@ export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; 
           {reset.error && !isForeign && <Failure error={reset.error} />}
           {item.claimedUntil && (
             <p className="muted">
-              A dialer holds it until <Time at={item.claimedUntil} />.
+              Claimed by a dialer until <Time at={item.claimedUntil} />.
             </p>
           )}
           {item.error && <p className="note bad">{item.error}</p>}
@@ -91,7 +91,7 @@ export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; 
           </ul>
           {item.result?.conversation && (
             <>
-              <h3>What was said</h3>
+              <h3>Conversation</h3>
               <div className="stack tight">
                 {item.result.conversation.messages.map((message, i) => (
                   <Message key={i} role={message.role} name={message.role === "user" ? "contact" : "agent"}>

@@ -66,14 +66,14 @@ export function NewCampaign({ onClose }: { onClose: () => void }) {
             )}
           </Field>
           <div className="row top">
-            <Field label="Tries of a contact" path="maxAttempts" error={create.error}>
+            <Field label="Attempts per contact" path="maxAttempts" error={create.error}>
               {(control) => <input {...control} type="number" required min={1} max={20} defaultValue={3} />}
             </Field>
-            <Field label="Minutes between" path="retryDelayMinutes" error={create.error}>
+            <Field label="Minutes between attempts" path="retryDelayMinutes" error={create.error}>
               {(control) => <input {...control} type="number" required min={0} max={43_200} defaultValue={60} />}
             </Field>
           </div>
-          <Field label="Country of numbers without a country code" path="defaultRegion" error={create.error} hint="Two letters, such as GB. Empty: each number needs its code.">
+          <Field label="Default country" path="defaultRegion" error={create.error} hint="Two letters, such as GB. Empty: each number needs its code.">
             {(control) => <input {...control} size={4} maxLength={2} pattern="[A-Za-z]{2}" />}
           </Field>
           <FormFailure error={create.error} shown={shown} />
@@ -81,7 +81,7 @@ export function NewCampaign({ onClose }: { onClose: () => void }) {
             <button type="submit" className="primary" disabled={create.isBusy}>
               Create campaign
             </button>
-            <span className="muted small">It begins as a draft: nobody is called yet.</span>
+            <span className="muted small">It starts as a draft: nobody is called yet.</span>
           </div>
         </form>
       )}

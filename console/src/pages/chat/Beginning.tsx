@@ -37,18 +37,18 @@ export function useRunOf(id: string | null): Reading {
   return { data: run ? { ...run, variables } : undefined, error, refresh, isRead: id ? Boolean(data) : undefined };
 }
 
-/** What was said in the run, up to the agent's message that is chosen. */
+/** The conversation of the run, up to the agent's message that is chosen. */
 export function Beginning({ run }: { run: RunToTalkOn }) {
   // A chat begins with at most a hundred messages, and the last one is the agent's.
   const ends = run.messages.map((message, at) => ({ ...message, at })).filter(({ role, at }) => role === "assistant" && at < 100);
   return (
     <section className="card" aria-labelledby="beginning-title">
       <header>
-        <h2 id="beginning-title">What was said before</h2>
+        <h2 id="beginning-title">Earlier messages</h2>
         <Link href={`/runs/${run.id}`}>{run.testName}</Link>
       </header>
       <div className="body field">
-        <label htmlFor="upTo">It begins with what was said up to</label>
+        <label htmlFor="upTo">It starts with the messages up to</label>
         <select id="upTo" name="upTo" defaultValue={ends.at(-1)?.at}>
           {ends.map(({ at, text }) => (
             <option key={at} value={at}>

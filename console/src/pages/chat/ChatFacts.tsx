@@ -35,7 +35,7 @@ export function ChatFacts({ chat }: { chat: ChatOfPage }) {
       </section>
       <Extracted values={chat.extracted as Record<string, unknown> | null} error={chat.extractionError} />
       <Coverage calls={chat.coverage} />
-      <Instructions id={chat.id} title="What the model is given next" />
+      <Instructions id={chat.id} title="Instructions for the next reply" />
     </div>
   );
 }

@@ -22,7 +22,7 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
   return (
     <section className={`card ${styles.frame}`} aria-label="Conversation" tabIndex={0}>
       <div className={styles.log} role="log" aria-live="polite">
-        {state.messages.length === 0 && !pending && <p className="muted">It waits for the contact to begin.</p>}
+        {state.messages.length === 0 && !pending && <p className="muted">Waiting for the contact's first message.</p>}
         {state.messages.map((message) => (
           <div key={message.sequence} className={styles.turn}>
             <Said message={message} agent={chat.agent.name} question={asked(message, state.messages, calls)} />

@@ -16,18 +16,18 @@ export function Coverage({ calls }: { calls: readonly Covered[] }) {
   return (
     <section className="card" aria-labelledby="coverage-title">
       <header>
-        <h2 id="coverage-title">What a call would do</h2>
+        <h2 id="coverage-title">Tool behavior</h2>
       </header>
       <Calls calls={own} />
       {others.length > 0 && (
         <details className="body">
           <summary>
-            {others.length} more of the agents that it delegates to, {plural(others.filter(isReal).length, "real call")}
+            {others.length} more of its sub-agents, {plural(others.filter(isReal).length, "real call")}
           </summary>
           <Calls calls={others} />
         </details>
       )}
-      {calls.length === 0 && <p className="body muted">It can call nothing.</p>}
+      {calls.length === 0 && <p className="body muted">No calls are possible.</p>}
     </section>
   );
 }

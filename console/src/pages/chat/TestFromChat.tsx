@@ -33,7 +33,7 @@ interface MadeTest {
 export function TestFromChat(props: Props) {
   const [made, setMade] = useState<MadeTest>();
   return (
-    <Dialog title={made ? "The test is made" : "Make a test of this chat"} onClose={props.onClose}>
+    <Dialog title={made ? "Test created" : "Create a test from this chat"} onClose={props.onClose}>
       {made ? <Made test={made} agentId={props.agent.id} /> : <Form {...props} onMade={setMade} />}
     </Dialog>
   );
@@ -42,7 +42,7 @@ export function TestFromChat(props: Props) {
 function Made({ test, agentId }: { test: MadeTest; agentId: string }) {
   return (
     <div className="stack">
-      <p>“{test.name}” goes on from this chat, and nothing of it happens for real.</p>
+      <p>“{test.name}” continues this chat without real calls.</p>
       {test.warnings.map((warning) => (
         <p key={warning} className="note warn">
           {warning}
@@ -91,7 +91,7 @@ function Form({ chatId, agent, messages, onMade }: Props & { onMade: (test: Made
       <Field label="Name" path="name" error={make.error}>
         {(control) => <input {...control} required autoFocus defaultValue={said.slice(0, 80)} />}
       </Field>
-      <Field label="It begins with what was said up to" path="upToSequence" error={make.error}>
+      <Field label="It starts with the messages up to" path="upToSequence" error={make.error}>
         {(control) => (
           <select {...control} defaultValue={messages.at(-1)?.sequence}>
             {messages.map((message) => (
@@ -102,10 +102,10 @@ function Form({ chatId, agent, messages, onMade }: Props & { onMade: (test: Made
           </select>
         )}
       </Field>
-      <Field label="What the contact does then" path="scenario" error={make.error}>
+      <Field label="Scenario from here" path="scenario" error={make.error}>
         {(control) => <textarea {...control} required rows={3} placeholder="Thanks the agent and says goodbye." />}
       </Field>
-      <Field label="What must hold, one criterion in a line" path="criteria" error={make.error} hint={<CriteriaHint />}>
+      <Field label="Criteria, one per line" path="criteria" error={make.error} hint={<CriteriaHint />}>
         {(control) => <textarea {...control} required rows={3} defaultValue="ends the conversation" />}
       </Field>
       {agent.testFolders.length > 0 && (

@@ -44,7 +44,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
       <form className="stack" onSubmit={submit}>
         <div className="field">
           <label htmlFor="key-name">Name</label>
-          <input id="key-name" name="name" required autoFocus placeholder="Who or what will use it" />
+          <input id="key-name" name="name" required autoFocus placeholder="Name of its user, such as a person or program" />
         </div>
         <ScopeChoice chosen={chosen} choose={setChosen} />
         <div className="field">

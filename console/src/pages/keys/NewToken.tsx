@@ -19,7 +19,7 @@ export function NewToken({ onClose }: { onClose: () => void }) {
     try {
       const { token, expiresAt, message } = await createToken(String(form.get("key")).trim(), chosen, Number(form.get("seconds")));
       if (token && expiresAt) setMade({ token, expiresAt });
-      else setProblem(message ?? "The gateway gave no token.");
+      else setProblem(message ?? "The gateway returned no token.");
     } catch (error) {
       setProblem((error as Error).message);
     }
@@ -29,7 +29,7 @@ export function NewToken({ onClose }: { onClose: () => void }) {
       <Dialog title="The new token" onClose={onClose}>
         <div className="stack">
           <p>
-            It is shown this once, and good until <Time at={made.expiresAt} />, or until its key is revoked. It goes into the header{" "}
+            It is shown only once and expires on <Time at={made.expiresAt} />, or until its key is revoked. It goes into the header{" "}
             <code>Authorization: Bearer …</code>.
           </p>
           <Secret secret={made.token} onClose={onClose} />
@@ -40,7 +40,7 @@ export function NewToken({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Short-lived token" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
-        <p className="muted">It stands for your key, shares its limits, and may do no more than the key. The list of keys does not show it.</p>
+        <p className="muted">It acts for your key, with the same limits and at most the same scopes. It is not listed with the keys.</p>
         <ScopeChoice chosen={chosen} choose={setChosen} without={["admin"]} />
         <div className="field">
           <label htmlFor="token-seconds">It is good for</label>

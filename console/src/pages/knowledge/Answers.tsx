@@ -41,15 +41,15 @@ export function Answers({ id, question, settings, threshold }: { id: string; que
   return (
     <>
       {told.length === 0 ? (
-        <Empty title="Nothing is found.">No chunk reaches the score of {threshold}. Ask in the words of the documents, or add a document that answers it.</Empty>
+        <Empty title="No results.">No chunk reaches the score of {threshold}. Use the words of the documents, or add a document that answers the question.</Empty>
       ) : (
-        <Chunks question={question} chunks={told} label="What is found, best first" />
+        <Chunks question={question} chunks={told} label="Results, best first" />
       )}
       {missed.length > 0 && (
         <>
           <h2>Below {threshold}: conversations do not see these</h2>
           <Lower score={missed[0]?.score ?? 0} />
-          <Chunks question={question} chunks={missed} label="What is below the threshold, best first" />
+          <Chunks question={question} chunks={missed} label="Results below the threshold, best first" />
         </>
       )}
     </>
@@ -70,7 +70,7 @@ function Lower({ score }: { score: number }) {
   if (score <= 0) return null;
   return (
     <p className="row small">
-      <span className="muted">Too few of the question&apos;s words are in them.</span>
+      <span className="muted">They contain too few of the question&apos;s words.</span>
       <button type="button" className="plain" onClick={() => setParams({ ...Object.fromEntries(params), similarityThreshold: String(lower) })}>
         Try scores from {lower}
       </button>
@@ -96,7 +96,7 @@ function Chunks({ question, chunks, label }: { question: string; chunks: Found[]
           </p>
           <p className={`muted small ${styles.words}`}>
             {chunk.matchedTerms.length === 0
-              ? "It holds no word of the question."
+              ? "It contains no word of the question."
               : `Words: ${chunk.matchedTerms.map(({ word, weight, credit }) => `${word} ${weight.toFixed(2)}${credit < 1 ? ` × ${credit.toFixed(2)}, for a word like it` : ""}`).join(" · ")}`}
           </p>
           <div className={styles.words}>

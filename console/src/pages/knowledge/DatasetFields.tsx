@@ -12,7 +12,7 @@ const methods = [
   ["paper", "papers"],
   ["presentation", "presentations"],
   ["email", "e-mails"],
-  ["one", "each document as one piece"],
+  ["one", "one chunk per document"],
   ["picture", "pictures"],
   ["tag", "tags"],
 ] as const;
@@ -41,7 +41,7 @@ export function DatasetFields({ dataset, error, hint }: { dataset?: Saved; error
       <Field label="What it holds" path="description" error={error}>
         {(control) => <textarea {...control} rows={3} defaultValue={dataset?.description ?? ""} />}
       </Field>
-      <Field label="Its documents are" path="chunkMethod" error={error} hint={hint}>
+      <Field label="Documents" path="chunkMethod" error={error} hint={hint}>
         {(control) => (
           <select {...control} defaultValue={dataset?.chunkMethod}>
             {methods.map(([method, text]) => (
@@ -52,10 +52,10 @@ export function DatasetFields({ dataset, error, hint }: { dataset?: Saved; error
           </select>
         )}
       </Field>
-      <Field label="They are written in" path="language" error={error} hint="Words with other endings are found by the rules of this language.">
+      <Field label="Language" path="language" error={error} hint="Search finds other endings of a word by the rules of this language.">
         {(control) => (
           <select {...control} defaultValue={dataset?.language ?? "auto"}>
-            <option value="auto">whatever each document tells</option>
+            <option value="auto">detected per document</option>
             {languages.map((language) => (
               <option key={language} value={language}>
                 {names.of(language)}

@@ -64,7 +64,7 @@ function SettingsForm({ dataset, reread, takeTheirs, onClose }: {
   };
   return (
     <form ref={form} className="stack" onSubmit={submit}>
-      <DatasetFields dataset={began} error={save.error} hint="When this or what is below changes how texts are cut or read, all documents are indexed again." />
+      <DatasetFields dataset={began} error={save.error} hint="Changes that affect reading or chunking index all documents again." />
       <Parsing values={before.parsing} error={save.error} />
       {isForeign && (
         <Conflict
@@ -89,18 +89,18 @@ function Parsing({ values, error }: { values: Values["parsing"]; error: Combined
   return (
     <>
       <div className="row top">
-        <Field label="Tokens in a chunk" path="parserConfig.chunkTokenNum" error={error}>
+        <Field label="Tokens per chunk" path="parserConfig.chunkTokenNum" error={error}>
           {(control) => <input {...control} type="number" required min={1} max={2_048} defaultValue={values.chunkTokenNum} />}
         </Field>
-        <Field label="Texts are cut at" path="parserConfig.delimiter" error={error} hint="\n is the end of a line.">
+        <Field label="Separators" path="parserConfig.delimiter" error={error} hint="\n is the end of a line.">
           {(control) => <input {...control} required className="mono" maxLength={255} defaultValue={values.delimiter} />}
         </Field>
-        <Field label="Pages in a task" path="parserConfig.taskPageSize" error={error}>
+        <Field label="Pages per task" path="parserConfig.taskPageSize" error={error}>
           {(control) => <input {...control} type="number" required min={1} max={1_000} defaultValue={values.taskPageSize} />}
         </Field>
       </div>
       <label className="check">
-        <input type="checkbox" name="layoutRecognize" defaultChecked={values.layoutRecognize} /> Recognise the layout of pages
+        <input type="checkbox" name="layoutRecognize" defaultChecked={values.layoutRecognize} /> Recognize page layout
       </label>
     </>
   );
@@ -151,12 +151,12 @@ function inWords({ own, parsing }: Values): Record<string, string> {
   return {
     Name: own.name,
     "What it holds": own.description,
-    "Its documents are": own.chunkMethod,
-    "They are written in": own.language,
-    "Tokens in a chunk": String(parsing.chunkTokenNum),
-    "Texts are cut at": parsing.delimiter,
-    "Pages in a task": String(parsing.taskPageSize),
-    "Layout of pages": parsing.layoutRecognize ? "recognised" : "not recognised",
+    "Documents": own.chunkMethod,
+    "Language": own.language,
+    "Tokens per chunk": String(parsing.chunkTokenNum),
+    "Separators": parsing.delimiter,
+    "Pages per task": String(parsing.taskPageSize),
+    "Page layout": parsing.layoutRecognize ? "recognised" : "not recognised",
   };
 }
 

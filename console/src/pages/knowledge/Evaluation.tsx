@@ -105,7 +105,7 @@ export default function Evaluation({ chatId, datasets, tried }: Props) {
         {progress && <p role="status">{progress}</p>}
         {error && <Failure error={error} />}
         {!before && !progress && (
-          <p className="muted">Each is asked as a contact would ask it, and what is found is compared with what is right. Mark the chunk that answers a question to add it, or import a file.</p>
+          <p className="muted">Each question is asked as by a contact, and the results are compared with the right answer. Mark the chunk that answers a question to add it, or import a file.</p>
         )}
         {before && before.asked === 0 && <p className="note">There are none yet: ask a question above and mark the chunk that answers it, or import a file.</p>}
         {before && before.asked > 0 && <Figures before={before} after={after} />}
@@ -119,8 +119,8 @@ export default function Evaluation({ chatId, datasets, tried }: Props) {
 function Figures({ before, after }: { before: Measured; after: Measured | undefined }) {
   const share = (value: number, of: Measured) => (value / of.asked).toFixed(3);
   const rows = [
-    ["The first chunk is right (hit@1)", (m: Measured) => share(m.first, m)],
-    ["One of the first six is right (hit@6)", (m: Measured) => share(m.hits, m)],
+    ["First result is right (hit@1)", (m: Measured) => share(m.first, m)],
+    ["Right result in the first six (hit@6)", (m: Measured) => share(m.hits, m)],
     ["Mean reciprocal rank", (m: Measured) => share(m.reciprocal, m)],
   ] as const;
   return (
@@ -162,10 +162,10 @@ interface MissedProps {
 /** The questions whose first chunk is not the right one. */
 function Missed({ measured, before, datasets, reread }: MissedProps) {
   const missed = measured.questions.filter(({ rank }) => rank !== 1);
-  if (missed.length === 0) return <p className="note good">The first chunk is right for each question.</p>;
+  if (missed.length === 0) return <p className="note good">The first result is right for each question.</p>;
   const place = (rank: number | null) => (rank === null ? "missed" : `place ${rank}`);
   return (
-    <ol className="stack" aria-label="Questions whose first chunk is not right">
+    <ol className="stack" aria-label="Questions whose first result is wrong">
       {missed.map(({ labelledQuestion: question, rank, reason, found }) => {
         const was = before?.questions.find((other) => other.labelledQuestion.id === question.id);
         return (

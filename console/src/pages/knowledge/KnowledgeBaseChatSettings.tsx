@@ -54,9 +54,9 @@ const written = {
 } as const;
 /** The texts, by their names in the settings. */
 const texts = {
-  opener: "What it says first, without a welcome message",
-  emptyResponse: "What it answers when it finds nothing",
-  rerankModel: "Model that ranks again",
+  opener: "Opening message, without a welcome message",
+  emptyResponse: "Answer without results",
+  rerankModel: "Reranking model",
 } as const;
 type TextName = keyof typeof texts;
 const textNames = Object.keys(texts) as TextName[];
@@ -120,7 +120,7 @@ function Form({ chat, datasets, reread, takeTheirs, onClose, onSaved }: FormProp
       </fieldset>
       <Texts settings={began.promptSettings} error={save.error} />
       <fieldset className="stack tight">
-        <legend>How the model writes</legend>
+        <legend>Model settings</legend>
         <Numbers of="llmSettings" bounds={written} values={began.llmSettings} error={save.error} />
       </fieldset>
       <Field label={texts.rerankModel} path="promptSettings.rerankModel" error={save.error} hint="Empty for none.">
@@ -167,10 +167,10 @@ function Texts({ settings, error }: { settings: Chat["promptSettings"]; error: C
     <>
       {settings.prompt !== undefined && (
         <Field
-          label="What the agent's instructions go on with"
+          label="Instructions for answers"
           path="promptSettings.prompt"
           error={error}
-          hint="{knowledge} is where the chunks go; other placeholders are filled from the data bag."
+          hint="{knowledge} is replaced by the chunks. Other placeholders are filled from the data bag."
         >
           {(control) => <textarea {...control} rows={5} className="mono" defaultValue={settings.prompt} />}
         </Field>
@@ -178,11 +178,11 @@ function Texts({ settings, error }: { settings: Chat["promptSettings"]; error: C
       <Field label={texts.opener} path="promptSettings.opener" error={error}>
         {(control) => <textarea {...control} rows={2} defaultValue={settings.opener} />}
       </Field>
-      <Field label={texts.emptyResponse} path="promptSettings.emptyResponse" error={error} hint="Word for word, to greetings too. Left empty, the model answers.">
+      <Field label={texts.emptyResponse} path="promptSettings.emptyResponse" error={error} hint="Sent verbatim, also to greetings. If empty, the model answers.">
         {(control) => <textarea {...control} rows={2} defaultValue={settings.emptyResponse} />}
       </Field>
       <label className="check">
-        <input type="checkbox" name="showQuote" defaultChecked={settings.showQuote} /> Answers name their sources
+        <input type="checkbox" name="showQuote" defaultChecked={settings.showQuote} /> Cite sources
       </label>
     </>
   );

@@ -50,15 +50,15 @@ export function NewKnowledgeBaseChat({ datasets, onClose }: { datasets: readonly
           {datasets.length === 0 && <p className="muted">There are none yet. Create a dataset first, or connect one later.</p>}
         </fieldset>
         <Field
-          label="What it answers when it finds nothing"
+          label="Answer without results"
           path="promptSettings.emptyResponse"
           error={create.error}
-          hint="Word for word, to greetings too. Left empty, the model answers, which suits agents that do more than look things up."
+          hint="Sent verbatim, also to greetings. If empty, the model answers, which suits agents with other tasks."
         >
           {(control) => <input {...control} />}
         </Field>
         <label className="check">
-          <input type="checkbox" name="showQuote" defaultChecked /> Answers name their sources
+          <input type="checkbox" name="showQuote" defaultChecked /> Cite sources
         </label>
         <FormFailure error={create.error} shown={["name", "promptSettings.emptyResponse"]} />
         <div>

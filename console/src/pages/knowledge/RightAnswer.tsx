@@ -37,9 +37,9 @@ export function RightAnswer({ question, documentId, passage }: { question: strin
   return (
     <>
       {keep.error && <Failure error={keep.error} />}
-      {isGone && <span className="note bad">The document cannot be read any more.</span>}
+      {isGone && <span className="note bad">The document no longer exists.</span>}
       <Act scope="write" className="plain small" disabled={keep.isBusy || isKept} onClick={() => void keepIt()}>
-        {isKept ? "Kept as the right answer" : "This answers it"}
+        {isKept ? "Saved as the right answer" : "This answers it"}
       </Act>
     </>
   );

@@ -100,7 +100,7 @@ function send(datasetId: string, file: File, onProgress: (done: number) => void)
     request.open("POST", gatewayURL("graphql"));
     for (const [name, value] of Object.entries(authorized({ "GraphQL-Require-Preflight": "1" }))) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => onProgress(event.loaded / event.total);
-    request.onerror = () => reject(new Error("The gateway cannot be reached."));
+    request.onerror = () => reject(new Error("The gateway is unreachable."));
     request.onload = () => {
       const answer = JSON.parse(request.responseText) as { errors?: { message: string }[] };
       if (answer.errors?.[0]) reject(new Error(answer.errors[0].message));

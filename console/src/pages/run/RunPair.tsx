@@ -50,7 +50,7 @@ function Pair({ runs }: { runs: [RunOfPage, RunOfPage] }) {
       }
     >
       <div className="row">
-        <span>{parts === undefined ? "Both say the same." : `The same up to message ${parts}, where they part.`}</span>
+        <span>{parts === undefined ? "Both transcripts are equal." : `The same up to message ${parts}, where they differ.`}</span>
         {agent && run.promptVersion !== other.promptVersion && (
           <Link
             href={`/agents/${agent.id}/versions?from=${Math.min(run.promptVersion, other.promptVersion)}&to=${Math.max(run.promptVersion, other.promptVersion)}`}
@@ -84,7 +84,7 @@ function Pair({ runs }: { runs: [RunOfPage, RunOfPage] }) {
               ))}
             </div>
           ))}
-          {turns === 0 && <p className="muted">Nothing was said in either.</p>}
+          {turns === 0 && <p className="muted">Both transcripts are empty.</p>}
         </div>
       </section>
       <Verdicts runs={runs} />

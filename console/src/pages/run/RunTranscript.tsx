@@ -18,7 +18,7 @@ export function RunTranscript({ run, selected }: { run: RunOfPage; selected: num
         {run.messages.map((_, index) => (
           <Turn key={index} run={run} index={index} selected={selected} />
         ))}
-        {run.messages.length === 0 && <p className="muted">{run.status === "Queued" ? "It waits for its turn." : "Nothing was said."}</p>}
+        {run.messages.length === 0 && <p className="muted">{run.status === "Queued" ? "Waiting in the queue." : "The transcript is empty."}</p>}
       </div>
     </section>
   );

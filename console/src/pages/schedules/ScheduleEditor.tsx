@@ -34,10 +34,10 @@ const DeleteSchedule = graphql(`
 
 /** Times that many want. Any other is written by hand. */
 const usual = [
-  ["0 3 * * *", "every night at three"],
-  ["0 3 * * 1-5", "on workdays at three"],
+  ["0 3 * * *", "daily at 03:00"],
+  ["0 3 * * 1-5", "on workdays at 03:00"],
   ["0 * * * *", "every hour"],
-  ["0 6 * * 1", "on Mondays at six"],
+  ["0 6 * * 1", "on Mondays at 06:00"],
 ] as const;
 
 /** Makes or changes a schedule. Which tests it runs is chosen once: all of an agent, or those of a folder. */
@@ -69,7 +69,7 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
     if (await create.run({ input: { ...values, stopRepeating, baselineId, [kind === "folder" ? "folderId" : "agentId"]: id } })) onClose();
   };
   const destroy = async () => {
-    if (schedule && confirm(`Delete the schedule “${schedule.name}”? What it has run stays.`) && (await remove.run({ input: { scheduleId: schedule.id } }))) onClose();
+    if (schedule && confirm(`Delete the schedule “${schedule.name}”? Its executions are kept.`) && (await remove.run({ input: { scheduleId: schedule.id } }))) onClose();
   };
   return (
     <Dialog title={schedule ? "Schedule" : "New schedule"} onClose={onClose}>
@@ -114,14 +114,14 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
           <input type="checkbox" name="afterPromptChange" defaultChecked={schedule?.afterPromptChange} />
           <span>A minute after each change of the prompt</span>
         </label>
-        <Field label="Compare with the execution" path="baselineId" error={error} hint="The id of a finished one; empty for none">
+        <Field label="Compare with the execution" path="baselineId" error={error} hint="Id of a finished execution; empty for none">
           {(control) => <input {...control} className="mono" defaultValue={schedule?.baselineId ?? ""} placeholder="execution_…" />}
         </Field>
         <label className="check">
           <input type="checkbox" name="isEnabled" defaultChecked={schedule?.isEnabled ?? true} />
           <span>On</span>
         </label>
-        <p className="muted small">Each execution costs what one costs that somebody starts.</p>
+        <p className="muted small">A scheduled execution costs as much as a manual one.</p>
         <FormFailure error={error} shown={["name", "cron", "timeZone", "repeats", "stopRepeating", "stopRepeating.good", "stopRepeating.bad", "baselineId"]} />
         <div className="row">
           <Act scope="simulate" type="submit" className="primary" disabled={create.isBusy || update.isBusy}>
@@ -142,10 +142,10 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
 function Rates({ of, error }: { of: Schedule["stopRepeating"] | undefined; error: CombinedError | undefined }) {
   return (
     <>
-      <Field label="A good test passes" path="stopRepeating.good" error={error}>
+      <Field label="Pass rate of a good test" path="stopRepeating.good" error={error}>
         {(control) => <input {...control} type="number" min={0} max={0.999} step="any" required defaultValue={of?.good ?? usualRates.good} />}
       </Field>
-      <Field label="A bad test passes" path="stopRepeating.bad" error={error}>
+      <Field label="Pass rate of a bad test" path="stopRepeating.bad" error={error}>
         {(control) => <input {...control} type="number" min={0.001} max={1} step="any" required defaultValue={of?.bad ?? usualRates.bad} />}
       </Field>
     </>

@@ -36,7 +36,7 @@ export function BulkButtons({ agent, ticked, onDone }: { agent: AgentOfTests; ti
     if (await copy.run({ input: { testIds } })) onDone();
   };
   const deleteThem = async () => {
-    if (!confirm(`Delete ${plural(ticked.size, "test")}? Their runs stay.`)) return;
+    if (!confirm(`Delete ${plural(ticked.size, "test")}? Their runs are kept.`)) return;
     if (await remove.run({ input: { testIds } })) onDone();
   };
   return (

@@ -5,13 +5,13 @@ import { faultsAt } from "../../logic/faults";
 
 const none: CheckRow = { kind: "says", value: "", more: "", weight: null };
 
-/** What the program checks, a row for each check. The form reads them as JSON. */
+/** One row for each check. The form reads them as JSON. */
 export function CheckRows({ rows: before, error }: { rows: readonly CheckRow[]; error: CombinedError | undefined }) {
   const [rows, setRows] = useState(before);
   const change = (at: number, changes: Partial<CheckRow>) => setRows(rows.map((row, i) => (i === at ? { ...row, ...changes } : row)));
   return (
     <fieldset className="stack tight">
-      <legend>What the program checks</legend>
+      <legend>Checks</legend>
       <input type="hidden" name="checks" value={JSON.stringify(rows)} />
       {rows.map((row, i) => (
         <Row key={i} row={row} number={i + 1} faults={faultsAt(error, `checks.${i}`)} change={(changes) => change(i, changes)} remove={() => setRows(rows.toSpliced(i, 1))} />
@@ -59,7 +59,7 @@ function Row({ row, number, faults, change, remove }: {
         {kind?.more && (
           <input className="mono" aria-label={`Check ${number}: more, as JSON`} aria-invalid={!isRead || undefined} placeholder={kind.more} title={`More, as JSON, such as ${kind.more}`} value={row.more} onChange={(event) => change({ more: event.target.value })} />
         )}
-        {!isRead && <span className="fault small">{kind?.isNumber ? "It needs a number." : "This is no JSON object."}</span>}
+        {!isRead && <span className="fault small">{kind?.isNumber ? "It needs a number." : "This is not a JSON object."}</span>}
         {faults.length > 0 && <span className="fault small">{faults.join(" · ")}</span>}
       </div>
       <Weight label={`Weight of check ${number}`} value={row.weight} change={(weight) => change({ weight })} />
@@ -74,7 +74,7 @@ function Row({ row, number, faults, change, remove }: {
 export function Weight({ label, value, change }: { label: string; value: number | null; change: (weight: number | null) => void }) {
   return (
     <input
-      type="number" min={1} max={100} aria-label={label} placeholder="must" title="What it counts for, 1 to 100; empty if it is required" size={8}
+      type="number" min={1} max={100} aria-label={label} placeholder="must" title="Weight, 1 to 100; empty if the check is required" size={8}
       value={value ?? ""} onChange={(event) => change(event.target.value ? Number(event.target.value) : null)}
     />
   );

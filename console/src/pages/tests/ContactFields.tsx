@@ -4,13 +4,13 @@ import { Field } from "../../ui/Field";
 
 const moods = ["Friendly", "Hurried", "Anxious", "Confused", "Angry", "Sceptical"];
 
-/** What the contact is like, and what it says word for word. It is open where something is said. */
+/** The contact's persona and scripted messages. Open if either is set. */
 export function ContactFields({ values, error }: { values: TestValues; error: CombinedError | undefined }) {
   const { persona, contactSays } = values;
   if (!persona || !contactSays) return null;
   return (
     <details open={contactSays.length > 0 || Object.keys(persona).length > 0}>
-      <summary>What the contact is like</summary>
+      <summary>Persona</summary>
       <div className="stack">
         <div className="row top">
           <Field label="Mood" path="persona.mood" error={error}>
@@ -26,17 +26,17 @@ export function ContactFields({ values, error }: { values: TestValues; error: Co
           <Field label="Language" path="persona.language" error={error}>
             {(control) => <input {...control} placeholder="the conversation's" maxLength={50} defaultValue={persona.language} />}
           </Field>
-          <Field label="Unhelpful answers it bears" path="persona.patience" error={error}>
+          <Field label="Unhelpful replies it accepts" path="persona.patience" error={error}>
             {(control) => <input {...control} type="number" min={1} max={10} defaultValue={persona.patience} />}
           </Field>
         </div>
-        <Field label="What it knows, and tells when it is asked" path="persona.knowledge" error={error}>
+        <Field label="Knowledge that it shares when asked" path="persona.knowledge" error={error}>
           {(control) => <textarea {...control} rows={3} maxLength={5000} defaultValue={persona.knowledge} />}
         </Field>
         {contactSays.some((said) => said?.includes("\n")) ? (
-          <span className="muted small">What it says word for word has line ends, and is changed over the API or in files.</span>
+          <span className="muted small">These scripted messages contain line breaks. Edit them over the API or in files.</span>
         ) : (
-          <Field label="What it says word for word, a line for each turn" path="contactSays" error={error} hint="A line with – is free: there its model speaks, as after the last one.">
+          <Field label="Scripted messages, one line per turn" path="contactSays" error={error} hint="On a line with –, and after the last line, the model plays the contact.">
             {(control) => <textarea {...control} rows={2} defaultValue={contactSays.map((said) => said ?? "–").join("\n")} />}
           </Field>
         )}

@@ -21,12 +21,12 @@ export function CriteriaFields({ values, error }: { values: TestValues; error: C
   const isWeighted = criteria.some((criterion) => weights[criterion]);
   return (
     <>
-      <Field label="What must hold, one criterion in a line" path="criteria" error={error} hint={<CriteriaHint />}>
+      <Field label="Criteria, one per line" path="criteria" error={error} hint={<CriteriaHint />}>
         {(control) => <textarea {...control} rows={4} value={text} onChange={(event) => setText(event.target.value)} />}
       </Field>
       <input type="hidden" name="criteriaWeights" value={JSON.stringify(isWeighted ? criteria.map((criterion) => weights[criterion] ?? null) : [])} />
       <details open={isWeighted || values.passAt !== undefined && values.passAt !== 1}>
-        <summary>What they count for</summary>
+        <summary>Weights</summary>
         <div className="stack tight">
           {criteria.map((criterion, i) => (
             <div key={i} className="row between">
@@ -34,7 +34,7 @@ export function CriteriaFields({ values, error }: { values: TestValues; error: C
               <Weight label={`Weight of “${criterion}”`} value={weights[criterion] ?? null} change={(weight) => setWeights({ ...weights, [criterion]: weight })} />
             </div>
           ))}
-          <Field label="Score that a run needs, 0 to 1" path="passAt" error={error} hint="The share of the weights that hold. What has no weight is required.">
+          <Field label="Minimum score, 0 to 1" path="passAt" error={error} hint="The share of the weights that must pass. A criterion without a weight is required.">
             {(control) => <input {...control} type="number" min={0} max={1} step="any" defaultValue={values.passAt ?? 1} />}
           </Field>
         </div>

@@ -79,7 +79,7 @@ function FolderForm({ agentId, folder, reread, takeTheirs, onClose }: Props & { 
     void store(began?.updatedAt);
   };
   const destroy = async () => {
-    if (folder && confirm(`Delete the folder “${folder.name}”? Its tests stay, in no folder.`) && (await remove.run({ input: { folderId: folder.id } }))) onClose();
+    if (folder && confirm(`Delete the folder “${folder.name}”? Its tests are kept, without a folder.`) && (await remove.run({ input: { folderId: folder.id } }))) onClose();
   };
   return (
     <form ref={form} onSubmit={submit}>
@@ -115,7 +115,7 @@ function FolderFields({ values, isNew, error }: { values: Values; isNew: boolean
           {(control) => <input {...control} type="color" defaultValue={values.color} />}
         </Field>
       </div>
-      <Field label="What its tests are about" path="body" error={error}>
+      <Field label="Description" path="body" error={error}>
         {(control) => <textarea {...control} rows={3} defaultValue={values.body} />}
       </Field>
     </>
@@ -132,5 +132,5 @@ function readValues(form: FormData): Values {
 }
 
 function inWords({ name, color, body }: Values): Record<string, string> {
-  return { Name: name, Colour: color, "What its tests are about": body };
+  return { Name: name, Colour: color, "Description": body };
 }

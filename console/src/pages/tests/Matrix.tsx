@@ -86,7 +86,7 @@ export function Matrix(props: Props) {
   return (
     <section className="card" aria-label="Tests">
       <header>
-        {execution ? <Progress execution={execution} onStarted={props.onStarted} /> : <span className="muted">Never run. “Run all” runs each test.</span>}
+        {execution ? <Progress execution={execution} onStarted={props.onStarted} /> : <span className="muted">Never run. “Run all” runs every test.</span>}
         <Filters {...props} />
       </header>
       <div className="scroll">

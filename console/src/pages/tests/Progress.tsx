@@ -38,7 +38,7 @@ export function Progress({ execution, onStarted }: { execution: ExecutionOfMatri
     <>
       <Status of={execution.verdict ?? execution.status} />
       {execution.isDraft && (
-        <span title="It tried a prompt that is not saved">
+        <span title="Ran with an unsaved draft of the prompt">
           <Status of="Draft" /> prompt
         </span>
       )}
@@ -55,10 +55,10 @@ export function Progress({ execution, onStarted }: { execution: ExecutionOfMatri
         <span>{counts.failed} ✗ failed</span>
         {counts.error > 0 && <span>{counts.error} ! error</span>}
         {counts.cancelled > 0 && <span>{counts.cancelled} – cancelled</span>}
-        {counts.skipped > 0 && <span title="The runs before them had decided">{counts.skipped} » not needed</span>}
+        {counts.skipped > 0 && <span title="Decided by earlier runs">{counts.skipped} » not needed</span>}
         {execution.passRate !== null && <strong>{percent(execution.passRate)}</strong>}
         {execution.passRateInterval && (
-          <span className="muted small" title="Where the pass rate may truly be, with a confidence of 95 %">
+          <span className="muted small" title="95% confidence interval of the pass rate">
             {Math.round(100 * execution.passRateInterval.low)}–{Math.round(100 * execution.passRateInterval.high)} %
           </span>
         )}
@@ -80,7 +80,7 @@ export function Progress({ execution, onStarted }: { execution: ExecutionOfMatri
       {isOver && !execution.rejudgeOfId && <Rejudge executionId={execution.id} onStarted={onStarted} />}
       <Rejudged execution={execution} show={onStarted} />
       {execution.leftOutTests.length > 0 && (
-        <span className="note warn">Left out, as they were deleted: {execution.leftOutTests.map((test) => inRow(test.testName, test)).join(", ")}</span>
+        <span className="note warn">Skipped, because they were deleted: {execution.leftOutTests.map((test) => inRow(test.testName, test)).join(", ")}</span>
       )}
       {error && (
         <span className="note bad" role="alert">

@@ -50,7 +50,7 @@ function RejudgeDialog({ executionId, onStarted, onClose }: { executionId: strin
   return (
     <Dialog title="Judge again" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
-        <p className="muted">The conversations stay as they are, and so do their verdicts: the new ones stand beside them. Only the judge costs something.</p>
+        <p className="muted">Conversations and verdicts are kept; the new verdicts are added. Only the judge costs credits.</p>
         <Field label="The judge" path="model" error={rejudge.error}>
           {(control) => (
             <select {...control}>
@@ -60,15 +60,15 @@ function RejudgeDialog({ executionId, onStarted, onClose }: { executionId: strin
             </select>
           )}
         </Field>
-        <Field label="By which criteria" path="criteria" error={rejudge.error}>
+        <Field label="Criteria" path="criteria" error={rejudge.error}>
           {(control) => (
             <select {...control}>
-              <option value="AsRun">those that the tests had</option>
-              <option value="Present">those that the tests have now</option>
+              <option value="AsRun">those of the original execution</option>
+              <option value="Present">the tests' current criteria</option>
             </select>
           )}
         </Field>
-        <Field label="How often the judge is asked about each" path="votes" error={rejudge.error}>
+        <Field label="Votes per criterion" path="votes" error={rejudge.error}>
           {(control) => (
             <select {...control}>
               {[1, 3, 5].map((votes) => (
@@ -99,7 +99,7 @@ export function Rejudged({ execution, show }: { execution: ExecutionOfMatrix; sh
             judged again by {execution.judgeModel}
             {agreement && `: ${agreement.sameRuns} of ${agreement.runs} runs the same, ${agreement.sameCriteria} of ${agreement.criteria} criteria`}
           </span>
-          <Link href={`/compare?base=${execution.rejudgeOfId}&head=${execution.id}`}>Beside the first verdicts</Link>
+          <Link href={`/compare?base=${execution.rejudgeOfId}&head=${execution.id}`}>Agreement with the first verdicts</Link>
         </span>
       )}
       {rejudgements.length > 0 && (

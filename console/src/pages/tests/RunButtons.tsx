@@ -78,7 +78,7 @@ export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
       </select>
       {repeats > 1 && (
         <select
-          aria-label="When a test is run no more"
+          aria-label="Stop repeating a test"
           title={`Decided: it passes as often as ${usualRates.good * 100} %, or as seldom as ${usualRates.bad * 100} %`}
           value={stopping}
           onChange={(event) => setStopping(event.target.value as StoppingName)}
@@ -94,12 +94,12 @@ export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
         {ticked.size > 0 ? `Run selected (${ticked.size})` : "Run all"}
       </Act>
       {doubted && (
-        <Dialog title="Not all calls are mocked" onClose={() => setDoubted(undefined)}>
+        <Dialog title="Real calls are possible" onClose={() => setDoubted(undefined)}>
           <div className="stack">
             <Doubts coverage={doubted.coverage} />
             <div className="row">
               <Act scope="simulate" className="danger" onClick={() => void run(doubted.input)}>
-                Run them all the same
+                Run anyway
               </Act>
             </div>
           </div>
@@ -115,7 +115,7 @@ function Doubts({ coverage: { simulations, calls } }: { coverage: Coverage }) {
   const among = (effect: string) => new Set(calls.filter(({ call }) => call.effect === effect).map(({ call }) => call.technicalName)).size;
   return (
     <>
-      <p>The agent may call these for real:</p>
+      <p>The agent may make these real calls:</p>
       <ul className="stack tight">
         {real.map(({ call, agentId, testIds }) => (
           <li key={`${agentId} ${call.path.join("/")} ${call.technicalName}`} className="row">
@@ -128,7 +128,7 @@ function Doubts({ coverage: { simulations, calls } }: { coverage: Coverage }) {
         ))}
       </ul>
       <p className="muted">
-        {among("Mocked")} mocked, {among("Denied")} denied. What a test mocks or denies is its toolMocking, over the API or in files.
+        {among("Mocked")} mocked, {among("Denied")} denied. Set a test's mocks in toolMocking, over the API or in files.
       </p>
     </>
   );

@@ -165,7 +165,7 @@ function TestForm({ agent, test, rowsStored, reread, takeTheirs, onClose }: {
 function Delete({ test, onDeleted }: { test: SavedTest; onDeleted: () => void }) {
   const remove = useAction(DeleteTest);
   const deleteIt = async () => {
-    if (!confirm(`Delete the test “${test.name}”? Its runs stay.`)) return;
+    if (!confirm(`Delete the test “${test.name}”? Its runs are kept.`)) return;
     if (await remove.run({ input: { testId: test.id } })) onDeleted();
   };
   return (

@@ -28,7 +28,7 @@ export function TestFields({ values, agent, isNew, error }: {
         {(control) => <input {...control} required defaultValue={values.name} autoFocus={isNew} />}
       </Field>
       {values.tagExpected !== undefined && (
-        <Field label="The tag that the conversation must get" path="tagExpected" error={error}>
+        <Field label="Expected tag" path="tagExpected" error={error}>
           {(control) => <input {...control} required defaultValue={values.tagExpected} />}
         </Field>
       )}
@@ -57,7 +57,7 @@ export function FolderChoice({ control, folders, chosen }: { control: Control; f
 function Simulated({ values, error }: { values: TestValues; error: CombinedError | undefined }) {
   return (
     <>
-      <Field label="What the contact does" path="scenario" error={error}>
+      <Field label="Scenario" path="scenario" error={error}>
         {(control) => <textarea {...control} required rows={5} defaultValue={values.scenario} />}
       </Field>
       <ContactFields values={values} error={error} />
@@ -71,13 +71,13 @@ function Simulated({ values, error }: { values: TestValues; error: CombinedError
   );
 }
 
-/** What the agent knows of the contact. It is open where the agent needs something. */
+/** The data bag. Open if the agent needs a value. */
 function Variables({ values, fields, error }: { values: Record<string, unknown>; fields: readonly AgentField[]; error: CombinedError | undefined }) {
   const own = fields.filter((field) => !field.isSystem);
   if (own.length === 0) return null;
   return (
     <details open={own.some((field) => field.isMandatory)}>
-      <summary>What the agent knows of the contact</summary>
+      <summary>Data bag</summary>
       <div className="stack">
         {own.map(({ name, isMandatory }) => (
           <Field key={name} label={isMandatory ? `${name} (needed)` : name} path={`variables.${name}`} error={error}>

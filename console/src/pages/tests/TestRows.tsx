@@ -43,7 +43,7 @@ export function TestRows({ test, reread, onStored }: {
   if (!may("contacts")) return null;
   return (
     <details open={rows.length > 0}>
-      <summary>{rows.length > 0 ? `Run with ${plural(rows.length, "row")}` : "Run it with rows of a table"}</summary>
+      <summary>{rows.length > 0 ? `Run with ${plural(rows.length, "row")}` : "Run with a table of rows"}</summary>
       <div className="stack tight">
         <span className="muted small">
           CSV with the names of the values in its first line, or JSON lines. They fill <code>{"{placeholders}"}</code> of the scenario, criteria, checks,
@@ -53,7 +53,7 @@ export function TestRows({ test, reread, onStored }: {
         <div className="row">
           <input
             type="file"
-            aria-label="A file with rows"
+            aria-label="File with rows"
             accept=".csv,.tsv,.txt,.jsonl,.ndjson,text/csv"
             disabled={save.isBusy || !may("write")}
             onChange={(event) => void choose(event.target.files?.[0])}

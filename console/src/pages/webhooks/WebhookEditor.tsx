@@ -66,7 +66,7 @@ export function WebhookEditor({ webhook, rotate, destroy, onClose }: Props) {
         <Problem text={problem} />
         <div className="row">
           <button type="submit" className="primary">
-            {webhook ? "Save" : "Make the webhook"}
+            {webhook ? "Save" : "Create webhook"}
           </button>
           {rotate && (
             <button type="button" className="push" onClick={rotate}>
@@ -100,12 +100,12 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
   return (
     <Dialog title="New secret" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
-        <p>For 24 hours messages are signed with both secrets, so that the receiver can be changed without losing any.</p>
+        <p>For 24 hours messages are signed with both secrets, so that you can update the receiver without losing any.</p>
         <Confirmation />
         <Problem text={problem} />
         <div>
           <button type="submit" className="primary">
-            Make a new secret
+            Rotate secret
           </button>
         </div>
       </form>
@@ -117,7 +117,7 @@ function TheSecret({ secret, onClose }: { secret: string; onClose: () => void })
   return (
     <Dialog title="The secret" onClose={onClose}>
       <div className="stack">
-        <p>It is shown this once. The receiver checks with it that a message is from here.</p>
+        <p>It is shown only once. The receiver verifies signatures with it.</p>
         <Secret secret={secret} onClose={onClose} />
       </div>
     </Dialog>

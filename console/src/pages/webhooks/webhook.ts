@@ -11,10 +11,10 @@ export interface Webhook {
 
 /** The label of each event that a webhook can receive. */
 export const events: Record<string, string> = {
-  AgentTestExecutionEnded: "ends of test executions",
-  AgentTestsTurnedRed: "tests that turn red",
+  AgentTestExecutionEnded: "finished test executions",
+  AgentTestsTurnedRed: "tests that start failing",
   AgentTestScheduleFailed: "schedules that cannot start",
   BudgetWarned: "budget warnings",
-  DocumentReady: "documents that are ready",
-  DocumentFailed: "documents that fail",
+  DocumentReady: "indexed documents",
+  DocumentFailed: "documents that failed",
 };

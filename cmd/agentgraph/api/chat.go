@@ -4,9 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
+	"net/http/httptrace"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,11 +104,6 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	socket, err := server.Open(context.WithoutCancel(ctx))
-	if err != nil {
-		return client.ExitWith(ctx, err)
-	}
-	defer socket.Close()
 	var screen screen = &lines{out: cmd.OutOrStdout()}
 	if c.forPeople(cmd.OutOrStdout()) {
 		screen = &terminal{out: cmd.OutOrStdout(), style: client.StyleOf(cmd.OutOrStdout()),
@@ -134,7 +130,7 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 	for _, message := range chat.Messages {
 		screen.message(message)
 	}
-	talk := &conversation{socket: socket, id: chat.ID, screen: screen, shown: len(chat.Messages)}
+	talk := &conversation{server: server, id: chat.ID, screen: screen, shown: len(chat.Messages)}
 	err = talk.hold(ctx, linesOf(cmd.InOrStdin()))
 	if !talk.isOver {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
@@ -146,7 +142,7 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 
 // conversation is a chat that is being held.
 type conversation struct {
-	socket *client.Socket
+	server *client.Client
 	id     string
 	screen screen
 	// shown is the number of the last message that is shown.
@@ -157,10 +153,9 @@ type conversation struct {
 
 // hold takes lines and sends them, until there are no more, the agent ends the conversation, or ctx ends.
 func (t *conversation) hold(ctx context.Context, said <-chan string) error {
-	events, err := t.socket.Start(ctx, client.Request{Query: chatEventsDocument, Variables: client.Variables{"id": t.id}})
-	if err != nil {
-		return err
-	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	events := t.follow(ctx)
 	for !t.isOver {
 		t.screen.ask()
 		select {
@@ -181,30 +176,59 @@ func (t *conversation) hold(ctx context.Context, said <-chan string) error {
 	return nil
 }
 
+// eventsAhead is how many events may wait to be shown.
+const eventsAhead = 256
+
+// follow returns the chat's events. The channel is never closed: if the server ends the stream, the answers alone have
+// to do.
+func (t *conversation) follow(ctx context.Context) <-chan chatEvent {
+	events, opened := make(chan chatEvent, eventsAhead), make(chan struct{})
+	open := sync.OnceFunc(func() { close(opened) })
+	request := client.Request{Query: chatEventsDocument, Variables: client.Variables{"id": t.id}}
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: open})
+	go func() {
+		defer open()
+		_ = t.server.Subscribe(traced, request, func(data json.RawMessage) error {
+			var happened struct{ SimulationChatEvents chatEvent }
+			if err := json.Unmarshal(data, &happened); err != nil {
+				return err
+			}
+			select {
+			case events <- happened.SimulationChatEvents:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	<-opened
+	return events
+}
+
 // send sends a message and shows what happens until the answer is written. The answer is what the mutation says; events
 // only come sooner.
-func (t *conversation) send(ctx context.Context, text string, events <-chan client.Event) error {
-	answer, err := t.socket.Start(ctx, client.Request{Query: sendDocument, Variables: client.Variables{
+func (t *conversation) send(ctx context.Context, text string, events <-chan chatEvent) error {
+	request := client.Request{Query: sendDocument, Variables: client.Variables{
 		"input": client.Variables{"simulationChatId": t.id, "text": text},
-	}})
-	if err != nil {
-		return err
-	}
+	}}
+	var answer json.RawMessage
+	over := make(chan error, 1)
+	go func() {
+		// The server streams its signs of life while the agent answers, which may take minutes.
+		over <- t.server.Subscribe(ctx, request, func(data json.RawMessage) error {
+			answer = data
+			return nil
+		})
+	}()
 	for {
 		select {
-		case event, open := <-events:
-			var happened struct{ SimulationChatEvents chatEvent }
-			if !open || event.Done || event.Err != nil {
-				events = nil // Then the answer alone has to do.
-			} else if json.Unmarshal(event.Data, &happened) == nil && happened.SimulationChatEvents.MessageSequence > t.shown {
-				// Others are late: they are about what is shown already.
-				t.screen.event(happened.SimulationChatEvents)
+		case event := <-events:
+			// Others are late: they are about what is shown already.
+			if event.MessageSequence > t.shown {
+				t.screen.event(event)
 			}
-		case event, open := <-answer:
-			if !open || event.Done {
-				return errors.New("the connection ended before the answer")
-			}
-			return t.answered(event)
+		case err := <-over:
+			return t.answered(answer, err)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -212,26 +236,23 @@ func (t *conversation) send(ctx context.Context, text string, events <-chan clie
 }
 
 // answered shows the answer. An error of the server leaves the chat open: the message can be sent again.
-func (t *conversation) answered(event client.Event) error {
-	if event.Err != nil {
-		if client.CodeOf(event.Err) == "" {
-			return event.Err
-		}
-		t.screen.failed(event.Err)
+func (t *conversation) answered(answer json.RawMessage, err error) error {
+	if client.CodeOf(err) != "" {
+		t.screen.failed(err)
 		return nil
 	}
 	var read struct {
 		SendSimulationMessage struct{ NewMessages []chatMessage }
 	}
-	if err := json.Unmarshal(event.Data, &read); err != nil {
-		return err
+	if err == nil {
+		err = json.Unmarshal(answer, &read)
 	}
 	for _, message := range read.SendSimulationMessage.NewMessages {
 		t.screen.message(message)
 		t.shown = message.Sequence
 		t.isOver = t.isOver || message.IsConversationEnded
 	}
-	return nil
+	return err
 }
 
 // linesOf reads lines, and closes the channel at the end. Reading cannot be interrupted, so it ends with the program.

@@ -54,19 +54,19 @@ func (p *probe) Declare() Flags {
 		{Into: &p.Day, Name: "day", Help: "A day."},
 		{Into: &p.Maybe, Name: "maybe", Env: "CLI_MAYBE", Help: "A text or none."},
 		{Into: &p.Share, Name: "share", Help: "A share or none."},
-		{Into: &p.Most, Name: "most", Help: "A number or none."},
+		{Into: &p.Most, Name: "most", Xor: "which", Help: "A number or none."},
 		{Into: &p.List, Name: "list", Env: "CLI_LIST", Default: "x", Help: "Texts."},
 		{Into: &p.Rates, Name: "rates", Help: "Numbers."},
 		{Into: &p.Pairs, Name: "pair", Help: "A pair."},
 		{Into: &p.Colour, Name: "colour", Env: "CLI_COLOUR", Default: "red", Enum: []string{"red", "green"},
 			Placeholder: "COLOUR", Help: "A colour."},
 		{Into: &p.Group, Name: "group", Help: "What a command is called, too."},
-		{Into: &p.One, Name: "one", Env: "CLI_ONE", Xor: "which", Required: true, Help: "One."},
-		{Into: &p.Other, Name: "other", Xor: "which", Required: true, Help: "The other."},
+		{Into: &p.One, Name: "one", Env: "CLI_ONE", Required: true, Help: "One."},
+		{Into: &p.Other, Name: "other", Xor: "which", Help: "The other."},
 	}
 }
 
-// runs runs "program group probe" with the words, and --one unless they, or the environment, say which.
+// runs runs "program group probe" with the words.
 func (p *probe) runs(t *testing.T, words ...string) (printed string, err error) {
 	t.Helper()
 	command := New(p, &cobra.Command{Use: "probe", Short: "Probe it.", Example: "program group probe a"}, []Argument{
@@ -220,8 +220,8 @@ func TestWrongSettings(t *testing.T) {
 func TestWrongCommandLines(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
-		"first":                               "missing flags: --one=STRING or --other=STRING",
-		"first --one 1 --other 2":             "--one and --other can't be used together",
+		"first":                               "missing flags: --one=STRING",
+		"first --one 1 --most 1 --other 2":    "--most and --other can't be used together",
 		"--one 1":                             `expected "<first>"`,
 		"first --one 1 --txet x":              `unknown flag --txet, did you mean "--text"?`,
 		"first --one 1 -x":                    `unknown flag -x, did you mean one of "-t", "-h"?`,
@@ -268,7 +268,7 @@ func TestHelp(t *testing.T) {
 	printed, err := new(probe).runs(t, "--help")
 	require.NoError(t, err)
 	for _, part := range []string{
-		"Usage: program group probe (--one=STRING | --other=STRING)\n<first> [<rest> ...] [flags]\n",
+		"Usage: program group probe --one=STRING <first> [<rest> ...]\n[flags]\n",
 		"\nProbe it.\n\nExamples:\n\n  program group probe a\n\nArguments:\n  <first>         The first.\n",
 		"\n  -t, --text=\"default\"   ", "\n      --[no-]on ", "(default true,", "\n      --wait=1m ",
 		"\n      --pair=NAME=VALUE ", "\n      --list=x,... ",

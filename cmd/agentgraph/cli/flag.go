@@ -31,7 +31,7 @@ type Flag struct {
 	Complete Completer
 	// Required flags need a value, from wherever it comes.
 	Required bool
-	// Xor is a name that flags share of which only one may have a value, or "". If they are required, one of them must.
+	// Xor is a name that flags share of which only one may have a value, or "".
 	Xor string
 	// Negatable gives a bool a flag --no-NAME, too.
 	Negatable bool

@@ -58,22 +58,9 @@ func usage(cmd *cobra.Command, arguments []Argument) string {
 	if cmd.HasSubCommands() {
 		words = append(words, "<command>")
 	}
-	choices := map[string][]*value{}
-	own := ownFlags(cmd)
-	own.VisitAll(func(flag *pflag.Flag) {
+	ownFlags(cmd).VisitAll(func(flag *pflag.Flag) {
 		if v, isDeclared := flag.Value.(*value); isDeclared && v.Required {
-			choice := cmp.Or(v.Xor, v.Name)
-			choices[choice] = append(choices[choice], v)
-		}
-	})
-	own.VisitAll(func(flag *pflag.Flag) {
-		v, _ := flag.Value.(*value)
-		switch {
-		case v == nil || !v.Required:
-		case v.Xor == "":
 			words = append(words, v.summary())
-		case choices[v.Xor][0] == v:
-			words = append(words, "("+strings.Join(summaries(choices[v.Xor]), " | ")+")")
 		}
 	})
 	for _, argument := range arguments {

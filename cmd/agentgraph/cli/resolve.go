@@ -104,29 +104,19 @@ func (v *value) readSecret(text, path string) (secret, source string, err error)
 func checkGiven(cmd *cobra.Command, given map[string]bool) error {
 	var missing []string
 	var twice error
-	choices := map[string][]*value{}
 	chosen := map[string]string{}
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		v, isDeclared := flag.Value.(*value)
 		switch {
-		case !isDeclared:
-		case v.Xor == "":
-			if v.Required && !given[v.Name] {
-				missing = append(missing, v.summary())
-			}
-		case !given[v.Name]:
-			choices[v.Xor] = append(choices[v.Xor], v)
+		case isDeclared && v.Required && !given[v.Name]:
+			missing = append(missing, v.summary())
+		case !isDeclared || v.Xor == "" || !given[v.Name]:
 		case chosen[v.Xor] != "" && twice == nil:
 			twice = fmt.Errorf("%s and %s can't be used together", chosen[v.Xor], v.whence(flag.Changed))
 		default:
 			chosen[v.Xor] = v.whence(flag.Changed)
 		}
 	})
-	for group, flags := range choices {
-		if chosen[group] == "" && flags[0].Required {
-			missing = append(missing, strings.Join(summaries(flags), " or "))
-		}
-	}
 	if len(missing) > 0 {
 		slices.Sort(missing)
 		return fmt.Errorf("missing flags: %s", strings.Join(missing, ", "))
@@ -140,12 +130,4 @@ func (v *value) whence(isTyped bool) string {
 		return fmt.Sprintf("--%s (from %s)", v.Name, v.Env)
 	}
 	return "--" + v.Name
-}
-
-func summaries(flags []*value) []string {
-	texts := make([]string, len(flags))
-	for i, flag := range flags {
-		texts[i] = flag.summary()
-	}
-	return texts
 }

@@ -52,7 +52,7 @@ func (c *companiesCreate) Run(cmd *cobra.Command) error {
 
 type companiesList struct {
 	DatabaseFlag
-	outputFlag
+	cli.OutputFlag
 }
 
 func newCompaniesList() *cobra.Command {
@@ -60,7 +60,7 @@ func newCompaniesList() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "list", Short: "List the companies.",
 		Example: "agentgraph companies list --json",
-	}, nil, &c.DatabaseFlag, &c.outputFlag)
+	}, nil, &c.DatabaseFlag, &c.OutputFlag)
 }
 
 type companyShown struct {
@@ -82,13 +82,13 @@ func (c *companiesList) Run(cmd *cobra.Command) error {
 			shown = append(shown, companyShown{company.ID, company.Name, company.CreatedAt})
 			table = append(table, []string{company.ID, company.Name})
 		}
-		return c.print(cmd.OutOrStdout(), shown, table)
+		return c.Print(cmd.OutOrStdout(), shown, table)
 	})
 }
 
 type companiesDelete struct {
 	companyFlag
-	outputFlag
+	cli.OutputFlag
 	Confirm string
 }
 
@@ -97,7 +97,7 @@ func newCompaniesDelete() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "delete", Short: "Delete a company with all that it owns, for good. It asks for the name.",
 		Example: "agentgraph companies delete --company company_01m7yn1htzexesns5wjxxva918",
-	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
+	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Confirm, Name: "confirm", Placeholder: "NAME", Help: "The company's name once more, for scripts. Without " +
 			"it, the name is asked for."},
 	})
@@ -132,7 +132,7 @@ func (c *companiesDelete) Run(cmd *cobra.Command) error {
 		err = store.DeleteCompany(ctx, company.ID, func(name string, rows int64) {
 			shown, table = append(shown, deletedRows{name, rows}), append(table, []string{name, strconv.FormatInt(rows, 10)})
 		})
-		return errors.Join(err, c.print(cmd.OutOrStdout(), shown, table))
+		return errors.Join(err, c.Print(cmd.OutOrStdout(), shown, table))
 	})
 }
 
@@ -151,14 +151,14 @@ func (f *companyFlag) Declare() cli.Flags {
 // companyCommand is a command about a company that has no flags of its own.
 type companyCommand struct {
 	companyFlag
-	outputFlag
-	do func(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output outputFlag) error
+	cli.OutputFlag
+	do func(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output cli.OutputFlag) error
 }
 
 // Run does it.
 func (c *companyCommand) Run(cmd *cobra.Command) error {
 	return c.withTenant(cmd.Context(), nil, func(tenant *db.Tenant) error {
-		return c.do(cmd.Context(), cmd, tenant, c.outputFlag)
+		return c.do(cmd.Context(), cmd, tenant, c.OutputFlag)
 	})
 }
 

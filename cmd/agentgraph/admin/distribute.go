@@ -15,7 +15,7 @@ import (
 // Distribute shards the tables of a Citus cluster.
 type Distribute struct {
 	DatabaseFlag
-	outputFlag
+	cli.OutputFlag
 	Shards int
 	Plan   bool
 }
@@ -27,7 +27,7 @@ func NewDistribute() *cobra.Command {
 		Use: "distribute", Short: "Have a Citus cluster shard the tables by company. Run it again after migrate up.",
 		Example: `agentgraph distribute --plan
 agentgraph distribute --shards 32`,
-	}, nil, &c.DatabaseFlag, &c.outputFlag, cli.Flags{
+	}, nil, &c.DatabaseFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Shards, Name: "shards", Default: "32", Help: "How many shards each table has: a few times as many as " +
 			"there will ever be nodes. It cannot be changed by running the command again."},
 		{Into: &c.Plan, Name: "plan", Help: "Only print what would be done."},
@@ -68,5 +68,5 @@ func (c *Distribute) printPlan(ctx context.Context, m *schema.Migrator, cmd *cob
 	for _, name := range d.Local {
 		table = append(table, []string{name, "stays on the coordinator"})
 	}
-	return c.print(cmd.OutOrStdout(), d, table)
+	return c.Print(cmd.OutOrStdout(), d, table)
 }

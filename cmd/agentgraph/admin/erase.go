@@ -17,7 +17,7 @@ import (
 // Erase erases a contact.
 type Erase struct {
 	companyFlag
-	outputFlag
+	cli.OutputFlag
 	Phone, Confirm string
 	DryRun         bool
 }
@@ -30,7 +30,7 @@ func NewErase() *cobra.Command {
 			"stands, and the number in other items and in runs of tests. It asks for the number.",
 		Example: `agentgraph erase --company "Your company" --phone +4930123456 --dry-run
 agentgraph erase --company "Your company" --phone +4930123456`,
-	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
+	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Phone, Name: "phone", Required: true, Placeholder: "NUMBER",
 			Help: "The contact's phone number, with its country code: +4930123456."},
 		{Into: &c.DryRun, Name: "dry-run", Help: "Say how much would be erased, and erase nothing."},
@@ -55,7 +55,7 @@ func (c *Erase) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		return c.print(cmd.OutOrStdout(), erased, c.table(erased))
+		return c.Print(cmd.OutOrStdout(), erased, c.table(erased))
 	})
 }
 

@@ -134,7 +134,7 @@ func newKeysList() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "list", Short: "List the keys.",
 		Example: `agentgraph keys list --company "Your company"`,
-	}, nil, &c.companyFlag, &c.outputFlag)
+	}, nil, &c.companyFlag, &c.OutputFlag)
 }
 
 type keyShown struct {
@@ -150,7 +150,7 @@ type keyShown struct {
 }
 
 // listKeys prints one line for each key.
-func listKeys(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output outputFlag) error {
+func listKeys(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output cli.OutputFlag) error {
 	keys, err := tenant.APIKeys(ctx)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func listKeys(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output
 			key.ExpiresAt, key.RevokedAt})
 		table = append(table, []string{key.ID, key.Prefix + "…", state, fmt.Sprint(key.Scopes), key.Name})
 	}
-	return output.print(cmd.OutOrStdout(), shown, table)
+	return output.Print(cmd.OutOrStdout(), shown, table)
 }
 
 type keysRevoke struct {

@@ -21,7 +21,7 @@ func NewMigrate() *cobra.Command {
 
 type migrateUp struct {
 	DatabaseFlag
-	outputFlag
+	cli.OutputFlag
 	Plan bool
 }
 
@@ -31,7 +31,7 @@ func newMigrateUp() *cobra.Command {
 		Use: "up", Short: "Apply all missing migrations.",
 		Example: `DATABASE_URL=postgres://… agentgraph migrate up
 agentgraph migrate up --plan`,
-	}, nil, &c.DatabaseFlag, &c.outputFlag, cli.Flags{
+	}, nil, &c.DatabaseFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Plan, Name: "plan", Help: "Only print which tables would be locked, how, who would wait, and about how " +
 			"long."},
 	})
@@ -69,7 +69,7 @@ func (c *migrateUp) printPlan(ctx context.Context, m *schema.Migrator, cmd *cobr
 		table = append(table, []string{strconv.FormatInt(s.Version, 10), s.Table, strconv.FormatInt(s.Rows, 10), s.Lock,
 			s.Waits, about, s.Statement})
 	}
-	if err := c.print(cmd.OutOrStdout(), steps, table); err != nil || c.JSON {
+	if err := c.Print(cmd.OutOrStdout(), steps, table); err != nil || c.JSON {
 		return err
 	}
 	return printVersion(ctx, m, cmd)
@@ -106,7 +106,7 @@ func (c *migrateDown) Run(cmd *cobra.Command) error {
 
 type migrateStatus struct {
 	DatabaseFlag
-	outputFlag
+	cli.OutputFlag
 }
 
 func newMigrateStatus() *cobra.Command {
@@ -114,7 +114,7 @@ func newMigrateStatus() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "status", Short: "Show which migrations are applied.",
 		Example: "agentgraph migrate status",
-	}, nil, &c.DatabaseFlag, &c.outputFlag)
+	}, nil, &c.DatabaseFlag, &c.OutputFlag)
 }
 
 type schemaShown struct {
@@ -156,7 +156,7 @@ func (c *migrateStatus) Run(cmd *cobra.Command) error {
 			shown.Migrations = append(shown.Migrations, migration)
 			table = append(table, []string{strconv.FormatInt(step.Version, 10), step.Name, applied})
 		}
-		if err := c.print(cmd.OutOrStdout(), shown, table); err != nil || c.JSON {
+		if err := c.Print(cmd.OutOrStdout(), shown, table); err != nil || c.JSON {
 			return err
 		}
 		if len(local) > 0 {

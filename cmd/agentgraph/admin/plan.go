@@ -19,7 +19,7 @@ func NewPlan() *cobra.Command {
 
 type planSet struct {
 	companyFlag
-	outputFlag
+	cli.OutputFlag
 	Name    string
 	Credits model.Credits
 	Budget  *model.Credits
@@ -30,7 +30,7 @@ func newPlanSet() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "set", Short: "Set the plan, from the current month on.",
 		Example: `agentgraph plan set --company "Your company" --name Team --credits 10000 --budget 12000`,
-	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
+	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Name, Name: "name", Required: true, Help: "The name of the plan."},
 		{Into: &c.Credits, Name: "credits", Required: true, Placeholder: "CREDITS", Help: "Credits per UTC month."},
 		{Into: c.setBudget, Name: "budget", Placeholder: "CREDITS", Help: "When a month has used this many credits, no " +
@@ -51,7 +51,7 @@ func (c *planSet) Run(cmd *cobra.Command) error {
 			Budget: c.Budget}); err != nil {
 			return err
 		}
-		return showPlan(ctx, cmd, tenant, c.outputFlag)
+		return showPlan(ctx, cmd, tenant, c.OutputFlag)
 	})
 }
 
@@ -60,7 +60,7 @@ func newPlanShow() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "show", Short: "Show the plan and how much of it is used.",
 		Example: `agentgraph plan show --company "Your company"`,
-	}, nil, &c.companyFlag, &c.outputFlag)
+	}, nil, &c.companyFlag, &c.OutputFlag)
 }
 
 func newPlanClear() *cobra.Command {
@@ -68,10 +68,10 @@ func newPlanClear() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "clear", Short: "Remove the plan, and the budget with it.",
 		Example: `agentgraph plan clear --company "Your company"`,
-	}, nil, &c.companyFlag, &c.outputFlag)
+	}, nil, &c.companyFlag, &c.OutputFlag)
 }
 
-func clearPlan(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output outputFlag) error {
+func clearPlan(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output cli.OutputFlag) error {
 	if err := tenant.ClearPlan(ctx); err != nil {
 		return err
 	}
@@ -98,16 +98,16 @@ func planOf(s *model.CompanySubscription) *planShown {
 		s.CreditsRemaining(), s.Budget}
 }
 
-func showPlan(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output outputFlag) error {
+func showPlan(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output cli.OutputFlag) error {
 	s, err := tenant.Subscription(ctx, time.Now())
 	if err != nil {
 		return err
 	}
 	plan := planOf(s)
 	if plan == nil {
-		return output.print(cmd.OutOrStdout(), plan, [][]string{{"no plan, and no budget"}})
+		return output.Print(cmd.OutOrStdout(), plan, [][]string{{"no plan, and no budget"}})
 	}
-	return output.print(cmd.OutOrStdout(), plan, [][]string{
+	return output.Print(cmd.OutOrStdout(), plan, [][]string{
 		{"plan", plan.Plan},
 		{"status", plan.Status},
 		{"month", plan.Month},
@@ -127,7 +127,7 @@ func budgetOf(s *model.CompanySubscription) string {
 
 type planList struct {
 	DatabaseFlag
-	outputFlag
+	cli.OutputFlag
 }
 
 func newPlanList() *cobra.Command {
@@ -135,7 +135,7 @@ func newPlanList() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "list", Short: "List every company with its plan and how much of it is used.",
 		Example: "agentgraph plan list --json",
-	}, nil, &c.DatabaseFlag, &c.outputFlag)
+	}, nil, &c.DatabaseFlag, &c.OutputFlag)
 }
 
 // Run prints one line for each company, oldest first.
@@ -159,7 +159,7 @@ func (c *planList) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		return c.print(cmd.OutOrStdout(), shown, table)
+		return c.Print(cmd.OutOrStdout(), shown, table)
 	})
 }
 

@@ -19,7 +19,7 @@ func NewRetention() *cobra.Command {
 
 type retentionSet struct {
 	companyFlag
-	outputFlag
+	cli.OutputFlag
 	Chats         *int32
 	Executions    *int32
 	CampaignItems *int32
@@ -32,7 +32,7 @@ func newRetentionSet() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "set", Short: "Set for how many days data is kept, 0 for ever. What is older is deleted within minutes.",
 		Example: `agentgraph retention set --company "Your company" --chats 365 --executions 90`,
-	}, nil, &c.companyFlag, &c.outputFlag, cli.Flags{
+	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Chats, Name: "chats", Placeholder: "DAYS", Help: "Simulated chats with messages and calls, from their " +
 			"last message."},
 		{Into: &c.Executions, Name: "executions", Placeholder: "DAYS",
@@ -68,7 +68,7 @@ func (c *retentionSet) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		return showRetention(ctx, cmd, tenant, c.outputFlag)
+		return showRetention(ctx, cmd, tenant, c.OutputFlag)
 	})
 }
 
@@ -77,11 +77,11 @@ func newRetentionShow() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "show", Short: "Show for how many days data is kept.",
 		Example: `agentgraph retention show --company "Your company"`,
-	}, nil, &c.companyFlag, &c.outputFlag)
+	}, nil, &c.companyFlag, &c.OutputFlag)
 }
 
 // showRetention prints one line for each kind of data.
-func showRetention(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output outputFlag) error {
+func showRetention(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output cli.OutputFlag) error {
 	retentions, err := tenant.Retentions(ctx)
 	if err != nil {
 		return err
@@ -98,5 +98,5 @@ func showRetention(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, o
 		}
 		table = append(table, []string{string(kind), kept})
 	}
-	return output.print(cmd.OutOrStdout(), days, table)
+	return output.Print(cmd.OutOrStdout(), days, table)
 }

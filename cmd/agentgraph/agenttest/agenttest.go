@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,7 +52,7 @@ type listCommand struct {
 	client.Flags
 	Agent  []string
 	Folder []string
-	JSON   bool
+	cli.OutputFlag
 }
 
 func newListCommand() *cobra.Command {
@@ -67,8 +66,7 @@ agentgraph test list --folder Regression --json`,
 			Help: "Only tests of this agent, by name or id; several with commas, or the flag again."},
 		{Into: &c.Folder, Name: "folder", Placeholder: "FOLDER", Complete: c.CompleteNames(client.Folders),
 			Help: "Only tests in this folder, by name or id; several with commas, or the flag again."},
-		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
-	})
+	}, &c.OutputFlag)
 }
 
 // Run prints the tests: for people on a terminal, as a table elsewhere, or as JSON.
@@ -86,19 +84,15 @@ func (c *listCommand) Run(cmd *cobra.Command) error {
 		return client.ExitWith(ctx, err)
 	}
 	out := cmd.OutOrStdout()
-	if c.JSON {
-		return cli.WriteJSON(out, tests)
-	}
-	if cli.IsTerminal(out) {
+	if !c.JSON && cli.IsTerminal(out) {
 		return showTests(out, tests)
 	}
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "ID\tKIND\tLAST RUN\tAGENT\tFOLDER\tNAME")
+	table := [][]string{{"ID", "KIND", "LAST RUN", "AGENT", "FOLDER", "NAME"}}
 	for _, test := range tests {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n",
-			test.ID, test.Kind, orDash(test.LastRunStatus), test.Agent, test.Folder, client.Printable(test.Name))
+		table = append(table, []string{test.ID, test.Kind, orDash(test.LastRunStatus), test.Agent.String(),
+			test.Folder.String(), client.Printable(test.Name)})
 	}
-	return table.Flush()
+	return c.Print(out, tests, table)
 }
 
 // tests reads the tests of the agents and in the folders.
@@ -111,11 +105,8 @@ func (c *listCommand) tests(ctx context.Context, server *client.Client) ([]liste
 	if err != nil {
 		return nil, err
 	}
-	if len(folders) > 0 {
+	if len(folders) > 0 || len(agents) == 0 {
 		agents = []string{""} // each folder is one of theirs
-	}
-	if len(agents) == 0 {
-		agents = []string{""}
 	}
 	if len(folders) == 0 {
 		folders = []string{""}

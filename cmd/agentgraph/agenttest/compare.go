@@ -17,7 +17,7 @@ type compareCommand struct {
 	Base       []string
 	With       string
 	Correction string
-	JSON       bool
+	cli.OutputFlag
 }
 
 func newCompareCommand() *cobra.Command {
@@ -32,8 +32,7 @@ func newCompareCommand() *cobra.Command {
 		{Into: &c.With, Name: "with", Required: true, Placeholder: "EXECUTION", Help: "The execution to look at."},
 		{Into: &c.Correction, Name: "correction", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"},
 			Help: "How the number of tests is taken into account: holm or benjamini-hochberg."},
-		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
-	})
+	}, &c.OutputFlag)
 }
 
 // Validate refuses what the server would refuse.

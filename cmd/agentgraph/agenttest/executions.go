@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +19,7 @@ type executionsCommand struct {
 	Status  []string
 	Verdict []string
 	Limit   int
-	JSON    bool
+	cli.OutputFlag
 }
 
 func newExecutionsCommand() *cobra.Command {
@@ -47,8 +45,7 @@ agentgraph test executions --status Running --status Queued`,
 			Help: "Only with this verdict: Passed, Failed, Error or Inconclusive; several with commas, or the flag again.",
 		},
 		{Into: &c.Limit, Name: "limit", Default: "50", Help: "How many to list at most."},
-		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
-	})
+	}, &c.OutputFlag)
 }
 
 // Validate refuses a limit that lists nothing.
@@ -74,17 +71,12 @@ func (c *executionsCommand) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	if c.JSON {
-		return cli.WriteJSON(cmd.OutOrStdout(), executions)
-	}
-	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "ID\tSTATUS\tVERDICT\tPASSED\tCREATED\tAGENT")
+	table := [][]string{{"ID", "STATUS", "VERDICT", "PASSED", "CREATED", "AGENT"}}
 	for _, e := range executions {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d/%d\t%s\t%s\n", e.ID, e.state(), orDash(e.Verdict), e.Counts.Passed,
-			e.Counts.Total,
-			e.CreatedAt.UTC().Format(time.DateTime), e.Agent)
+		table = append(table, []string{e.ID, e.state(), orDash(e.Verdict),
+			fmt.Sprintf("%d/%d", e.Counts.Passed, e.Counts.Total), at(&e.CreatedAt), e.Agent.String()})
 	}
-	return table.Flush()
+	return c.Print(cmd.OutOrStdout(), executions, table)
 }
 
 // read reads the newest executions that pass the flags.

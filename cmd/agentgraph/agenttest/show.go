@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,8 +17,8 @@ import (
 
 type showCommand struct {
 	client.Flags
+	cli.OutputFlag
 	ID    string
-	JSON  bool
 	style client.Style
 }
 
@@ -31,9 +31,7 @@ agentgraph test show "Says when the shop is open"`,
 	}, []cli.Argument{
 		{Into: &c.ID, Name: "id", Complete: c.CompleteNames(client.Tests),
 			Help: "A test, by name or id, or the id of an execution or a run."},
-	}, &c.Flags, cli.Flags{
-		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
-	})
+	}, &c.Flags, &c.OutputFlag)
 }
 
 const kindDocument = `query ($id: ID!) { node(id: $id) { __typename } }`
@@ -176,11 +174,11 @@ func (c *showCommand) showRun(ctx context.Context, server *client.Client) (whole
 
 // facts writes names and values in two columns.
 func facts(text io.Writer, namesAndValues ...any) {
-	table := tabwriter.NewWriter(text, 0, 4, 2, ' ', 0)
-	for i := 0; i < len(namesAndValues); i += 2 {
-		_, _ = fmt.Fprintf(table, "%s\t%v\n", namesAndValues[i], namesAndValues[i+1])
+	var table [][]string
+	for pair := range slices.Chunk(namesAndValues, 2) {
+		table = append(table, []string{fmt.Sprint(pair[0]), fmt.Sprint(pair[1])})
 	}
-	_ = table.Flush()
+	_ = cli.WriteTable(text, table)
 }
 
 func (t testShown) describe() string {
@@ -206,37 +204,32 @@ func (t testShown) describe() string {
 	}
 	if len(t.Rows) > 0 {
 		text.WriteString("\n")
-		table := tabwriter.NewWriter(&text, 0, 4, 2, ' ', 0)
-		_, _ = fmt.Fprintln(table, "ROW\tVALUES")
+		table := [][]string{{"ROW", "VALUES"}}
 		for i, row := range t.Rows {
-			_, _ = fmt.Fprintf(table, "%s\t%s\n", rowLabel(row.Name, new(i+1)), client.Printable(string(row.Values)))
+			table = append(table, []string{rowLabel(row.Name, new(i+1)), client.Printable(string(row.Values))})
 		}
-		_ = table.Flush()
+		_ = cli.WriteTable(&text, table)
 	}
 	if len(t.Runs.Nodes) > 0 {
-		text.WriteString("\n" + t.lastRuns())
+		text.WriteString("\n")
+		_ = cli.WriteTable(&text, t.lastRuns())
 	}
 	return text.String()
 }
 
 // lastRuns returns a table of the latest runs, each with its row if there are rows.
-func (t testShown) lastRuns() string {
-	var text strings.Builder
-	table := tabwriter.NewWriter(&text, 0, 4, 2, ' ', 0)
-	heading := "RUN\tSTATUS\tTOOK\tFINISHED\tEXECUTION"
-	if len(t.Rows) > 0 {
-		heading += "\tROW"
-	}
-	_, _ = fmt.Fprintln(table, heading)
+func (t testShown) lastRuns() [][]string {
+	table := [][]string{{"RUN", "STATUS", "TOOK", "FINISHED", "EXECUTION", "ROW"}}
 	for _, run := range t.Runs.Nodes {
-		line := []string{run.ID, run.Status, took(run.DurationMs), at(run.FinishedAt), run.Execution.ID}
-		if len(t.Rows) > 0 {
-			line = append(line, rowLabel(run.RowName, run.RowNumber))
-		}
-		_, _ = fmt.Fprintln(table, strings.Join(line, "\t"))
+		table = append(table, []string{run.ID, run.Status, took(run.DurationMs), at(run.FinishedAt), run.Execution.ID,
+			rowLabel(run.RowName, run.RowNumber)})
 	}
-	_ = table.Flush()
-	return text.String()
+	for i := range table {
+		if len(t.Rows) == 0 {
+			table[i] = table[i][:5]
+		}
+	}
+	return table
 }
 
 // state is the status, with a mark for drafts.
@@ -256,12 +249,11 @@ func (e executionShown) describe(runs []runShown) string {
 		fmt.Fprintf(&text, "Flaky: %s\n", test)
 	}
 	text.WriteString("\n")
-	table := tabwriter.NewWriter(&text, 0, 4, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "RUN\tSTATUS\tTOOK\tTEST")
+	table := [][]string{{"RUN", "STATUS", "TOOK", "TEST"}}
 	for _, run := range runs {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", run.ID, run.Status, took(run.DurationMs), run.title())
+		table = append(table, []string{run.ID, run.Status, took(run.DurationMs), run.title()})
 	}
-	_ = table.Flush()
+	_ = cli.WriteTable(&text, table)
 	return text.String()
 }
 

@@ -36,22 +36,14 @@ func shortened(text string, most int) string {
 
 // table writes rows in columns, the first of them in bold. Lines that do not fit the terminal are cut.
 func table(out io.Writer, rows [][]string) error {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
+	var whole strings.Builder
+	if err := cli.WriteTable(&whole, rows); err != nil {
+		return err
 	}
-	shown := client.StyleOf(out)
-	for i, row := range rows {
-		var line strings.Builder
-		for j, cell := range row {
-			fmt.Fprintf(&line, "%-*s  ", widths[j], cell)
-		}
-		text := shortened(strings.TrimRight(line.String(), " "), client.Width(out))
-		if i == 0 {
-			text = shown.Bold(text)
-		}
+	style := client.StyleOf(out).Bold
+	for line := range strings.Lines(whole.String()) {
+		text := style(shortened(strings.TrimRight(line, " \n"), client.Width(out)))
+		style = client.Style(false).Bold
 		if _, err := fmt.Fprintln(out, text); err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -145,7 +144,7 @@ func (c *contextUse) Run(cmd *cobra.Command) error {
 }
 
 type contextList struct {
-	JSON bool
+	cli.OutputFlag
 }
 
 func newContextList() *cobra.Command {
@@ -153,9 +152,7 @@ func newContextList() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "list", Short: "List the contexts; a star marks the one in use.",
 		Example: "agentgraph context list",
-	}, nil, cli.Flags{
-		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
-	})
+	}, nil, &c.OutputFlag)
 }
 
 type contextShown struct {
@@ -170,22 +167,16 @@ func (c *contextList) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	shown := []contextShown{}
+	shown, table := []contextShown{}, [][]string{}
 	for _, name := range slices.Sorted(maps.Keys(contexts.Servers)) {
-		shown = append(shown, contextShown{name, contexts.Servers[name].URL, name == contexts.Current})
-	}
-	if c.JSON {
-		return cli.WriteJSON(cmd.OutOrStdout(), shown)
-	}
-	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
-	for _, named := range shown {
-		mark := " "
-		if named.InUse {
+		url, mark := contexts.Servers[name].URL, " "
+		if name == contexts.Current {
 			mark = "*"
 		}
-		_, _ = fmt.Fprintf(table, "%s %s\t%s\n", mark, named.Name, named.URL)
+		shown = append(shown, contextShown{name, url, name == contexts.Current})
+		table = append(table, []string{mark + " " + name, url})
 	}
-	return table.Flush()
+	return c.Print(cmd.OutOrStdout(), shown, table)
 }
 
 type contextRemove struct {

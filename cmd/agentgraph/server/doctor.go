@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/observe"
 )
@@ -29,7 +30,7 @@ type Doctor struct {
 	DatabaseURL   string
 	Listen        string
 	MetricsListen string
-	JSON          bool
+	cli.OutputFlag
 }
 
 // NewDoctor returns the command "doctor".
@@ -46,8 +47,7 @@ agentgraph doctor --json`,
 		{Into: &c.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
 		{Into: &c.MetricsListen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
 			Help: "Address of the metrics."},
-		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
-	})
+	}, &c.OutputFlag)
 }
 
 // finding is what one look has found.
@@ -83,8 +83,7 @@ func (c *Doctor) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	findings := []finding{ok("program", "agentgraph %s", cli.Version(cmd)), c.secret()}
 	findings = append(findings, c.database(ctx)...)
-	findings = append(findings, c.model(ctx))
-	findings = append(findings, c.referees(ctx)...)
+	findings = append(findings, c.models(ctx)...)
 	findings = append(findings, disk(os.TempDir()), files(), c.port(ctx, "port", c.Listen))
 	if c.MetricsListen != "" {
 		findings = append(findings, c.port(ctx, "metrics", c.MetricsListen))
@@ -108,14 +107,10 @@ func (c *Doctor) write(out io.Writer, findings []finding) error {
 	if c.JSON {
 		return cli.WriteJSON(out, findings)
 	}
-	isColoured := cli.IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	colours := map[string]string{"ok": "32", "warning": "33", "problem": "31"}
+	style := client.StyleOf(out)
+	colored := map[string]func(string) string{"ok": style.Green, "warning": style.Yellow, "problem": style.Red}
 	for _, f := range findings {
-		state := fmt.Sprintf("%-7s", f.State)
-		if isColoured {
-			state = "\x1b[" + colours[f.State] + "m" + state + "\x1b[0m"
-		}
-		text := fmt.Sprintf("%s  %-18s  %s\n", state, f.Name, f.Found)
+		text := fmt.Sprintf("%s  %-18s  %s\n", colored[f.State](fmt.Sprintf("%-7s", f.State)), f.Name, f.Found)
 		if f.Advice != "" {
 			text += strings.Repeat(" ", 29) + "→ " + f.Advice + "\n"
 		}
@@ -214,45 +209,39 @@ func rowSecurity(contents schema.Contents) finding {
 	return ok(name, "on")
 }
 
-// model asks the provider once whether it takes the key.
-func (c *Doctor) model(ctx context.Context) finding {
+// models asks the providers of the model, of the judge and of the contacts of tests once whether they take their keys.
+// The judge and the contacts may have no models of their own.
+func (c *Doctor) models(ctx context.Context) (findings []finding) {
 	options := c.options(&observe.Observer{}, slog.New(slog.DiscardHandler))
-	if c.Provider.Key == "" && c.Provider.BaseURL == "" {
-		return warning("model", "offline: rules, no language model",
-			"set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider of your own")
-	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	if err := options.CheckModel(ctx); err != nil {
-		return problem("model", err.Error(), "look at OPENAI_API_KEY and OPENAI_BASE_URL")
-	}
-	return ok("model", "%s; the provider does not refuse the key", c.Provider.Model)
-}
-
-// referees asks the providers of the judge and of the contacts of tests, where these have models of their own.
-func (c *Doctor) referees(ctx context.Context) []finding {
-	options := c.options(&observe.Observer{}, slog.New(slog.DiscardHandler))
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	if c.Judge.Model == "" && c.Contact.Model == "" && (c.Provider.Key != "" || c.Provider.BaseURL != "") {
-		return []finding{warning("judge", "none of its own: "+c.Provider.Model+" judges itself",
-			"set AGENTGRAPH_JUDGE_MODEL to another model, if you test agents")}
-	}
-	var findings []finding
-	for _, role := range []struct {
+	roles := []struct {
 		name, model, variable string
 		check                 func(context.Context) error
-	}{{"judge", c.Judge.Model, "AGENTGRAPH_JUDGE", options.CheckJudge}, {"contact", c.Contact.Model, "AGENTGRAPH_CONTACT",
-		options.CheckContact}} {
+	}{
+		{"model", c.Provider.Model, "OPENAI", options.CheckModel},
+		{"judge", c.Judge.Model, "AGENTGRAPH_JUDGE", options.CheckJudge},
+		{"contact", c.Contact.Model, "AGENTGRAPH_CONTACT", options.CheckContact},
+	}
+	isOffline := c.Provider.Key == "" && c.Provider.BaseURL == ""
+	if isOffline {
+		findings, roles = append(findings, warning("model", "offline: rules, no language model",
+			"set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider of your own")), roles[1:]
+	}
+	for _, role := range roles {
 		if role.model == "" {
 			continue
 		}
+		ctx, cancel := context.WithTimeout(ctx, lookTime)
 		if err := role.check(ctx); err != nil {
-			findings = append(findings, problem(role.name, err.Error(), "look at "+role.variable+"_API_KEY and "+role.variable+
-				"_BASE_URL"))
-			continue
+			findings = append(findings, problem(role.name, err.Error(), fmt.Sprintf("look at %[1]s_API_KEY and %[1]s_BASE_URL",
+				role.variable)))
+		} else {
+			findings = append(findings, ok(role.name, "%s; the provider does not refuse the key", role.model))
 		}
-		findings = append(findings, ok(role.name, "%s; the provider does not refuse the key", role.model))
+		cancel()
+	}
+	if !isOffline && c.Judge.Model == "" && c.Contact.Model == "" {
+		findings = append(findings, warning("judge", "none of its own: "+c.Provider.Model+" judges itself",
+			"set AGENTGRAPH_JUDGE_MODEL to another model, if you test agents"))
 	}
 	return findings
 }

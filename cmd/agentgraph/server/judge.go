@@ -32,7 +32,7 @@ type judgeEval struct {
 	File        string
 	Votes       int
 	Concurrency int
-	JSON        bool
+	cli.OutputFlag
 }
 
 func newJudgeEval() *cobra.Command {
@@ -48,8 +48,7 @@ agentgraph judge eval ours.yaml --votes 3 --json`,
 	}, c.models(), c.referees(), cli.Flags{
 		{Into: &c.Votes, Name: "votes", Default: "1", Help: "How often the judge is asked about each criterion: 1, 3 or 5."},
 		{Into: &c.Concurrency, Name: "concurrency", Default: "5", Help: "How many criteria may be judged at once, 1 to 50."},
-		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
-	})
+	}, &c.OutputFlag)
 }
 
 // Validate checks all groups of flags.

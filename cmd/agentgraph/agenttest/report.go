@@ -22,7 +22,7 @@ func (r report) writeJSON(path string) error {
 	if err := cli.WriteJSON(&text, r); err != nil {
 		return err
 	}
-	return client.WriteFile(path, text.Bytes())
+	return client.WriteFile(path, text.Bytes(), 0o644)
 }
 
 // page returns the path of the console's page: that of the execution, if all runs are of one agent, or else that of the
@@ -144,7 +144,7 @@ func (r report) writeJUnit(path string) error {
 	if err != nil {
 		return err
 	}
-	return client.WriteFile(path, append([]byte(xml.Header), append(text, '\n')...))
+	return client.WriteFile(path, append([]byte(xml.Header), append(text, '\n')...), 0o644)
 }
 
 // place returns the names of the run's agent and of its class, which includes the folder.

@@ -92,26 +92,21 @@ func (c *company) order(k *kind) {
 		return cmp.Or(strings.Compare(a.name(), b.name()),
 			strings.Compare(c.folderOfNode(a).nameOrNone(), c.folderOfNode(b).nameOrNone()), strings.Compare(a.id, b.id))
 	})
-	named := map[string][]*thing{}
+	named, taken := map[spot][]*thing{}, map[spot]bool{}
 	for _, t := range c.things[k] {
-		named[c.called(t)] = append(named[c.called(t)], t)
+		named[c.spotNow(t)] = append(named[c.spotNow(t)], t)
 	}
-	taken := map[string]bool{}
 	for _, t := range c.things[k] {
-		same := named[c.called(t)]
+		same := named[c.spotNow(t)]
 		if t.isAmbiguous = len(same) > 1; t.isAmbiguous && t == same[0] {
 			c.notes = append(c.notes, fmt.Sprintf("%s: the server has %d of this name, which are written with their ids: %s", t,
 				len(same), idsOf(same)))
 		}
-		prefix := ""
-		if k == folder {
-			prefix = t.agent.id + "/"
+		t.key = keyFrom(t.name(), k)
+		for i := 2; taken[spot{agent: t.agent, name: t.key}]; i++ {
+			t.key = keyFrom(t.name(), k) + "_" + strconv.Itoa(i)
 		}
-		key := keyFrom(t.name(), k)
-		for i := 2; taken[prefix+key]; i++ {
-			key = keyFrom(t.name(), k) + "_" + strconv.Itoa(i)
-		}
-		t.key, taken[prefix+key] = key, true
+		taken[spot{agent: t.agent, name: t.key}] = true
 	}
 }
 
@@ -125,27 +120,13 @@ func (t *thing) nameOrNone() string {
 // keyFrom makes a key of a name: its letters and digits in small letters, all else as underscores.
 func keyFrom(name string, k *kind) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
-		return !unicode.IsLetter(r) &&
-			!unicode.IsDigit(r)
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})
 	key := strings.Join(words, "_")
 	if key == "" {
 		return strings.ReplaceAll(k.name, " ", "_")
 	}
 	return string([]rune(key)[:min(60, len([]rune(key)))])
-}
-
-// called returns what a thing is found by without an id.
-func (c *company) called(t *thing) string {
-	switch t.kind {
-	case tool:
-		return t.reference()
-	case folder:
-		return t.agent.id + "/" + strings.ToLower(t.name())
-	case simulation, classification:
-		return t.agent.id + "/" + c.folderOfNode(t).nameOrNone() + "/" + t.name()
-	}
-	return t.name()
 }
 
 // listed returns the things of a kind, or of one agent, as files have them.
@@ -270,7 +251,7 @@ func (a *api) download(ctx context.Context, s storedDocument, root *os.Root, fil
 	var content []byte
 	for int64(len(content)) < s.size {
 		var answer struct{ Document struct{ Content string } }
-		if err := a.ask(ctx, contentQuery, client.Variables{"id": s.id, "offset": len(content)}, &answer); err != nil {
+		if err := a.Ask(ctx, contentQuery, client.Variables{"id": s.id, "offset": len(content)}, &answer); err != nil {
 			return fmt.Errorf("document %q: %w", s.name, err)
 		}
 		part, err := base64.StdEncoding.DecodeString(answer.Document.Content)

@@ -36,32 +36,22 @@ func (a *api) again(ctx context.Context, do func() error) error {
 	}
 }
 
-func (a *api) ask(ctx context.Context, document string, with client.Variables, into any) error {
+// Ask is that of the client.
+func (a *api) Ask(ctx context.Context, document string, with client.Variables, into any) error {
 	return a.again(ctx, func() error { return a.client.Ask(ctx, document, with, into) })
 }
 
 // read returns everything that the server has of a kind.
 func (a *api) read(ctx context.Context, query string) (nodes []object, err error) {
-	for page := (client.PageInfo{HasNextPage: true}); page.HasNextPage; {
-		var answer struct {
-			Page struct {
-				Nodes    json.RawMessage
-				PageInfo client.PageInfo
-			}
-		}
-		if err := a.ask(ctx, query, client.Variables{"after": page.EndCursor}, &answer); err != nil {
-			return nil, err
-		}
-		value, err := decodeJSON(answer.Page.Nodes)
+	texts, err := client.ReadAll[json.RawMessage](ctx, a, query, client.Variables{}, 0)
+	for _, text := range texts {
+		value, err := decodeJSON(text)
 		if err != nil {
 			return nil, err
 		}
-		for _, node := range value.(list) {
-			nodes = append(nodes, node.(object))
-		}
-		page = answer.Page.PageInfo
+		nodes = append(nodes, value.(object))
 	}
-	return nodes, nil
+	return nodes, err
 }
 
 // load returns what the server has of the kinds, which are in their order.
@@ -81,13 +71,17 @@ func (a *api) load(ctx context.Context, of []*kind) (*company, error) {
 			c.byID[t.id] = t
 		}
 	}
-	var documents []object
 	if slices.Contains(of, dataset) {
-		var err error
-		if documents, err = a.read(ctx, documentsQuery); err != nil {
+		if err := a.loadDocuments(ctx, c); err != nil {
 			return nil, err
 		}
 	}
+	c.present()
+	return c, nil
+}
+
+func (a *api) loadDocuments(ctx context.Context, c *company) error {
+	documents, err := a.read(ctx, documentsQuery)
 	for _, d := range documents {
 		if of := c.byID[d.text("datasetId")]; of != nil {
 			size, _ := d.get("size")
@@ -95,8 +89,7 @@ func (a *api) load(ctx context.Context, of []*kind) (*company, error) {
 				size: size.(int64)})
 		}
 	}
-	c.present()
-	return c, nil
+	return err
 }
 
 // present brings what the server has into the form in which it can be compared.

@@ -241,7 +241,7 @@ func (c *TestImport) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		return client.WriteFile(c.Output, text)
+		return client.WriteFile(c.Output, text, 0o644)
 	}
 	server, made, err := c.plan(cmd)
 	if err != nil {

@@ -54,7 +54,7 @@ func (c *TestExport) Run(cmd *cobra.Command) error {
 	}
 	showNotes(cmd.ErrOrStderr(), there.notes)
 	if c.Output != "" {
-		return client.WriteFile(c.Output, text)
+		return client.WriteFile(c.Output, text, 0o644)
 	}
 	_, err = cmd.OutOrStdout().Write(text)
 	return err

@@ -30,7 +30,7 @@ func (p *plan) warn(ctx context.Context, out io.Writer, server *api) (warnings i
 		var read struct {
 			Nodes []*struct{ Obstacles []string }
 		}
-		if err := server.ask(ctx, obstaclesDocument, client.Variables{"ids": ids}, &read); err != nil {
+		if err := server.Ask(ctx, obstaclesDocument, client.Variables{"ids": ids}, &read); err != nil {
 			return warnings, fmt.Errorf("all is written, but the warnings about the tests cannot be read: %w", err)
 		}
 		for i, node := range read.Nodes {

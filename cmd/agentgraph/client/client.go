@@ -124,9 +124,14 @@ func (c *Client) Execute(ctx context.Context, request Request) (data, whole json
 	return data, text, err
 }
 
+// Asker executes queries: a Client, or what sends them again when it fails.
+type Asker interface {
+	Ask(ctx context.Context, document string, with Variables, into any) error
+}
+
 // ReadAll returns the nodes of all pages, up to most unless that is 0. The document has the variable $after, and calls
 // its list page.
-func ReadAll[T any](ctx context.Context, c *Client, document string, with Variables, most int) ([]T, error) {
+func ReadAll[T any](ctx context.Context, c Asker, document string, with Variables, most int) ([]T, error) {
 	with, all := maps.Clone(with), []T{}
 	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (most == 0 || len(all) < most); {
 		with["after"] = page.EndCursor

@@ -101,18 +101,5 @@ func (c Contexts) Write() error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("keep contexts: %w", err)
 	}
-	// CreateTemp makes files of mode 0600.
-	file, err := os.CreateTemp(filepath.Dir(path), "contexts-*.yaml")
-	if err != nil {
-		return fmt.Errorf("keep contexts: %w", err)
-	}
-	_, err = file.Write(text)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-		return fmt.Errorf("keep contexts: %w", err)
-	}
-	return nil
+	return WriteFile(path, text, 0o600)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,7 +76,7 @@ func Width(out io.Writer) int {
 
 // WriteFile writes a file whole or not at all, so nobody ever reads half of it. A path that is not a regular file, such
 // as a pipe, is written in place. A symbolic link is replaced, and its target does not change.
-func WriteFile(path string, content []byte) (err error) {
+func WriteFile(path string, content []byte, mode fs.FileMode) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
@@ -95,7 +96,7 @@ func WriteFile(path string, content []byte) (err error) {
 		}
 	}()
 	_, err = io.Copy(file, bytes.NewReader(content))
-	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err != nil {
+	if err = errors.Join(err, file.Chmod(mode), file.Close()); err != nil {
 		return err
 	}
 	return os.Rename(file.Name(), path)

@@ -22,6 +22,7 @@ import (
 	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/demo"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/gateway"
@@ -195,7 +196,7 @@ func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		key := make([]byte, 32)
 		_, _ = rand.Read(key)
-		return key, keep(path, base64.StdEncoding.EncodeToString(key))
+		return key, client.WriteFile(path, []byte(base64.StdEncoding.EncodeToString(key)+"\n"), 0o600)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the secret key: %w", err)
@@ -252,7 +253,7 @@ func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies,
 			return err
 		}
 		// The file is written before the commit: a key that could not be kept must not exist.
-		return keep(path, secret)
+		return client.WriteFile(path, []byte(secret+"\n"), 0o600)
 	})
 	return &secret, err
 }
@@ -285,19 +286,6 @@ func invite(store *db.Store, key *string) *console.Invitation {
 		}
 		return session, nil
 	})
-}
-
-// keep writes a secret to a file that only its owner can read.
-func keep(path, secret string) error {
-	temporary := path + ".new"
-	_ = os.Remove(temporary)
-	if err := os.WriteFile(temporary, []byte(secret+"\n"), 0o600); err != nil {
-		return fmt.Errorf("keep a secret: %w", err)
-	}
-	if err := os.Rename(temporary, path); err != nil {
-		return fmt.Errorf("keep a secret: %w", err)
-	}
-	return nil
 }
 
 // write shows the banner: as lines on a terminal, else as one line of JSON.

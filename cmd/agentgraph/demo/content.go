@@ -70,33 +70,26 @@ func read(folder string) (company, error) {
 		if err != nil {
 			return company{}, err
 		}
-		part, err := decode(text)
-		if err != nil {
+		// These lists are in several files each. The others are in one.
+		before := whole
+		whole.Tools, whole.Agents, whole.AgentTests = nil, nil, nil
+		if err := decode(text, &whole); err != nil {
 			return company{}, fmt.Errorf("read %s: %w", name, err)
 		}
-		if part.Name != "" {
-			whole.Name = part.Name
-		}
-		whole.Tools = append(whole.Tools, part.Tools...)
-		whole.Datasets = append(whole.Datasets, part.Datasets...)
-		whole.KnowledgeBaseChats = append(whole.KnowledgeBaseChats, part.KnowledgeBaseChats...)
-		whole.Agents = append(whole.Agents, part.Agents...)
-		whole.AgentTests = append(whole.AgentTests, part.AgentTests...)
-		whole.History.add(part.History)
-		whole.add(part.months)
+		whole.Tools = append(before.Tools, whole.Tools...)
+		whole.Agents = append(before.Agents, whole.Agents...)
+		whole.AgentTests = append(before.AgentTests, whole.AgentTests...)
 	}
 	return whole, nil
 }
 
-// decode reads a part of a company. It goes through JSON, which the inputs are made for, and refuses unknown fields.
-func decode(text []byte) (company, error) {
-	var part company
+// decode adds a part to a company. It goes through JSON, which the inputs are made for, and refuses unknown fields.
+func decode(text []byte, into *company) error {
 	object, err := yaml.YAMLToJSON(text)
 	if err != nil {
-		return company{}, err
+		return err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(object))
 	decoder.DisallowUnknownFields()
-	err = decoder.Decode(&part)
-	return part, err
+	return decoder.Decode(into)
 }

@@ -42,11 +42,10 @@ func TestDecodeRefusesUnknownKeys(t *testing.T) {
 		"field":    "agents: [{key: a, fields: [{name: f, isMandatry: true}]}]",
 		"repeated": "name: A\nname: B",
 	} {
-		_, err := decode([]byte(text))
-		require.Error(t, err, name)
+		require.Error(t, decode([]byte(text), new(company)), name)
 	}
-	c, err := decode([]byte("agents: [{key: a, name: A}]"))
-	require.NoError(t, err)
+	var c company
+	require.NoError(t, decode([]byte("agents: [{key: a, name: A}]"), &c))
 	require.Equal(t, "A", c.Agents[0].Name)
 }
 

@@ -21,14 +21,6 @@ type history struct {
 	Executions []pastExecution      `json:"executions"`
 }
 
-func (h *history) add(part history) {
-	if h.DaysAgo == nil {
-		h.DaysAgo = map[string][]float64{}
-	}
-	maps.Copy(h.DaysAgo, part.DaysAgo)
-	h.Executions = append(h.Executions, part.Executions...)
-}
-
 // pastExecution is a finished execution.
 type pastExecution struct {
 	Key   string `json:"key"`

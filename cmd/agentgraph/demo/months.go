@@ -18,15 +18,6 @@ type months struct {
 	Plan          *model.SetPlanInput `json:"plan"`
 }
 
-func (h *months) add(part months) {
-	h.Campaigns = append(h.Campaigns, part.Campaigns...)
-	h.DeletedAgents = append(h.DeletedAgents, part.DeletedAgents...)
-	h.Usage = append(h.Usage, part.Usage...)
-	if part.Plan != nil {
-		h.Plan = part.Plan
-	}
-}
-
 // chance returns the source of random choices for the past. It is the same every time.
 func chance() *rand.Rand { return rand.New(rand.NewPCG(14, 400)) }
 

@@ -47,7 +47,8 @@ func CompanyName() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	part, err := decode(text)
+	var part company
+	err = decode(text, &part)
 	return part.Name, err
 }
 

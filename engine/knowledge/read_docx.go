@@ -41,11 +41,7 @@ var headingName = lazyregexp.New(`(?i)^heading ([1-9])$`)
 // styles finds the styles of headings. Word gives them the same names in every language, or an outline level.
 func (d *docx) styles() error {
 	style := ""
-	return d.part("word/styles.xml", func(token xml.Token) {
-		element, begins := token.(xml.StartElement)
-		if !begins {
-			return
-		}
+	return d.starts("word/styles.xml", func(element xml.StartElement) {
 		switch value := val(element, "val"); element.Name.Local {
 		case "style":
 			style = val(element, "styleId")

@@ -2,7 +2,6 @@ package knowledge
 
 import (
 	"encoding/xml"
-	"io"
 	"maps"
 	"path"
 	"strings"
@@ -15,17 +14,15 @@ const maxChapter, maxSheet = 8 << 20, 1 << 20
 
 func (d *document) readEPUB() error {
 	isEncrypted, list := false, ""
-	err := d.part("META-INF/encryption.xml", func(token xml.Token) {
-		if element, begins := token.(xml.StartElement); begins && strings.Contains(val(element, "Algorithm"), "xmlenc") {
-			isEncrypted = true
-		}
+	err := d.starts("META-INF/encryption.xml", func(element xml.StartElement) {
+		isEncrypted = isEncrypted || strings.Contains(val(element, "Algorithm"), "xmlenc")
 	})
 	if isEncrypted {
 		return unreadable("the book is encrypted")
 	}
 	if err == nil {
-		err = d.part("META-INF/container.xml", func(token xml.Token) {
-			if element, begins := token.(xml.StartElement); begins && element.Name.Local == "rootfile" && list == "" {
+		err = d.starts("META-INF/container.xml", func(element xml.StartElement) {
+			if element.Name.Local == "rootfile" && list == "" {
 				list = val(element, "full-path")
 			}
 		})
@@ -46,10 +43,8 @@ func (d *document) readEPUB() error {
 func (d *document) chapters(list string) (chapters []string, styles hidingStyles, err error) {
 	parts := map[string]string{}
 	var sheets []string
-	err = d.part(list, func(token xml.Token) {
-		element, begins := token.(xml.StartElement)
+	err = d.starts(list, func(element xml.StartElement) {
 		switch {
-		case !begins:
 		case element.Name.Local == "item" && len(parts) <= maxParts:
 			parts[val(element, "id")] = inside(path.Dir(list), val(element, "href"))
 			if val(element, "media-type") == "text/css" {
@@ -73,17 +68,12 @@ func (d *document) chapters(list string) (chapters []string, styles hidingStyles
 
 // styleSheet adds what a style sheet hides. One that is too large for an honest book counts as none.
 func (d *document) styleSheet(name string, styles hidingStyles) error {
-	part, err := d.archive.Open(name)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = part.Close() }()
-	sheet, err := io.ReadAll(io.LimitReader(part, maxSheet+1))
-	switch d.unpacked += len(sheet); {
+	sheet, err := d.first(name, maxSheet)
+	switch {
 	case d.ctx.Err() != nil:
 		return d.ctx.Err()
 	case d.unpacked > maxUnpacked:
-		return unreadable("the book takes more than 64 MiB when it is unpacked")
+		return d.tooLarge()
 	case err == nil && len(sheet) <= maxSheet:
 		styles.add(string(sheet))
 	}
@@ -97,19 +87,14 @@ var inPage = lazyregexp.New(`(?is)<style\b[^>]*>(.*?)</style>`)
 
 // chapter adds the text of a page of a book. It leaves out what the styles of the book or of the page hide.
 func (d *document) chapter(name string, styles hidingStyles) error {
-	part, err := d.archive.Open(name)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = part.Close() }()
-	page, err := io.ReadAll(io.LimitReader(part, maxChapter+1))
-	switch d.unpacked += len(page); {
+	page, err := d.first(name, maxChapter)
+	switch {
 	case err != nil:
 		return d.damaged()
 	case len(page) > maxChapter:
 		return unreadable("the book has a chapter of more than 8 MiB")
 	case d.unpacked > maxUnpacked:
-		return unreadable("the book takes more than 64 MiB when it is unpacked")
+		return d.tooLarge()
 	}
 	page = closed().ReplaceAll(page, []byte("<$1$2></$1>"))
 	if own := inPage().FindAllSubmatch(page, 10); len(own) > 0 {

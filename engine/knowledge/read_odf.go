@@ -2,7 +2,6 @@ package knowledge
 
 import (
 	"encoding/xml"
-	"io"
 	"strconv"
 	"strings"
 )
@@ -10,27 +9,14 @@ import (
 // openDocument is the beginning of the media types of OpenDocument files.
 const openDocument = "application/vnd.oasis.opendocument."
 
-// openDocumentType returns the media type that an OpenDocument file begins with, or an empty text for another archive.
-func (d *document) openDocumentType() string {
-	part, err := d.archive.Open("mimetype")
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = part.Close() }()
-	media, _ := io.ReadAll(io.LimitReader(part, 100))
-	kind, _ := strings.CutPrefix(strings.TrimSpace(string(media)), openDocument)
-	return kind
-}
-
 // readODF reads a text or a spreadsheet as LibreOffice writes them.
 func (d *document) readODF() error {
 	isEncrypted := false
-	err := d.part("META-INF/manifest.xml", func(token xml.Token) {
-		if element, begins := token.(xml.StartElement); begins && element.Name.Local == "encryption-data" {
-			isEncrypted = true
-		}
+	err := d.starts("META-INF/manifest.xml", func(element xml.StartElement) {
+		isEncrypted = isEncrypted || element.Name.Local == "encryption-data"
 	})
-	switch kind := d.openDocumentType(); {
+	media, _ := d.first("mimetype", 100)
+	switch kind := strings.TrimPrefix(strings.TrimSpace(string(media)), openDocument); {
 	case err != nil:
 		return err
 	case isEncrypted:
@@ -135,12 +121,7 @@ type odfReader interface {
 
 // readBodyOfODF reads the styles of an OpenDocument file, and then has the reader read its body.
 func (d *document) readBodyOfODF(styles *odfStyles, r odfReader) error {
-	err := d.part("styles.xml", func(token xml.Token) {
-		if element, begins := token.(xml.StartElement); begins {
-			styles.visit(element)
-		}
-	})
-	if err != nil {
+	if err := d.starts("styles.xml", styles.visit); err != nil {
 		return err
 	}
 	// skipped counts the open elements of one that is left out, itself included.

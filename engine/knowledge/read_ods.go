@@ -7,23 +7,17 @@ import (
 )
 
 type ods struct {
-	*document
+	sheetReader
 	odfStyles
-	left leftOut
 	// sheets counts the sheets that are shown. The first waits until it is known whether others follow, which names it.
 	sheets    int
 	first     *grid
 	firstName string
 
-	sheet   string
 	isTable bool
-	grid
-	hidden ranges
-	// columns counts those that were declared, and row is the number of the open row.
-	columns, row         int
-	isHiddenRow, isBlank bool
-	next                 gridRow
-	repeatedRow          int
+	// columns counts those that were declared.
+	columns     int
+	repeatedRow int
 	// blanks counts blank cells, which matter only before one that holds something.
 	blanks int
 	// cell is the open cell, line its text, and hasText is set if it shows any, even none.
@@ -34,7 +28,7 @@ type ods struct {
 
 // readODS reads the tables in the sheets of a spreadsheet as they are displayed. It leaves out what is hidden.
 func (d *document) readODS() error {
-	o := &ods{document: d, odfStyles: odfStyles{styles: map[string]odfStyle{}}}
+	o := &ods{sheetReader: sheetReader{document: d}, odfStyles: odfStyles{styles: map[string]odfStyle{}}}
 	if err := d.readBodyOfODF(&o.odfStyles, o); err != nil || d.text.full() {
 		return err
 	}
@@ -143,11 +137,7 @@ func (o *ods) endCell() {
 	o.inCell = false
 	n := min(repeated(o.cell, "number-columns-repeated"), maxColumns)
 	column := len(o.next.cells) + o.blanks
-	cell := o.value(column)
-	if cell.text != "" && (o.isHiddenRow || o.hidden.has(column)) {
-		o.left.hide(o.isHiddenRow, o.sheet, o.row, column)
-		cell = gridCell{}
-	}
+	cell := o.visible(o.value(column), column)
 	if cell.text == "" {
 		o.blanks = min(o.blanks+n, maxColumns)
 		return
@@ -211,27 +201,16 @@ func isFault(text string) bool {
 		text == "#N/A" || text == "#NAME?"
 }
 
-// endRow keeps a row that holds something, as often as it stands there. Hidden rows separate no tables.
+// endRow keeps a row as often as it stands there.
 func (o *ods) endRow() {
-	row, times := o.next, o.repeatedRow
-	o.next = gridRow{}
-	switch {
-	case o.text.full(), o.isHiddenRow:
-	case row.count() == 0:
-		o.isBlank = true
-	default:
-		for i := 0; i < times && !o.text.full(); i++ {
-			row.number = o.row + i
-			row.isApart = o.isBlank && len(o.rows) > 0
-			o.isBlank = false
-			o.rows = append(o.rows, row)
-			o.text.hold(blockCost)
-			for _, c := range row.cells {
-				if i > 0 {
-					o.text.hold(gridCost + len(c.text))
-				}
+	for i := 0; i < o.repeatedRow && o.keep(o.next); i++ {
+		for _, c := range o.next.cells {
+			if i > 0 {
+				o.text.hold(gridCost + len(c.text))
 			}
 		}
+		o.next.number++
 	}
-	o.row += min(times, 1<<21)
+	o.next = gridRow{}
+	o.row += min(o.repeatedRow, 1<<21)
 }

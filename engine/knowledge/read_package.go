@@ -66,6 +66,10 @@ func readPackage(ctx context.Context, content []byte) (Text, error) {
 
 func (d *document) damaged() error { return unreadable("the " + d.kind + " is damaged") }
 
+func (d *document) tooLarge() error {
+	return unreadable("the " + d.kind + " takes more than 64 MiB when it is unpacked")
+}
+
 // part calls visit with every token of a part. A part that is missing has none.
 func (d *document) part(name string, visit func(token xml.Token)) error {
 	part, err := d.archive.Open(name)
@@ -74,6 +78,27 @@ func (d *document) part(name string, visit func(token xml.Token)) error {
 	}
 	defer func() { _ = part.Close() }()
 	return d.each(part, visit)
+}
+
+// starts calls visit with every element that begins in a part.
+func (d *document) starts(name string, visit func(element xml.StartElement)) error {
+	return d.part(name, func(token xml.Token) {
+		if element, begins := token.(xml.StartElement); begins {
+			visit(element)
+		}
+	})
+}
+
+// first returns a part, up to one byte more than most. A part that is missing is empty.
+func (d *document) first(name string, most int64) ([]byte, error) {
+	part, err := d.archive.Open(name)
+	if err != nil {
+		return nil, nil
+	}
+	defer func() { _ = part.Close() }()
+	content, err := io.ReadAll(io.LimitReader(part, most+1))
+	d.unpacked += len(content)
+	return content, err
 }
 
 func (d *document) each(part io.Reader, visit func(token xml.Token)) error {
@@ -120,7 +145,7 @@ func (m *markup) Read(p []byte) (int, error) {
 	case m.of.ctx.Err() != nil:
 		m.err = m.of.ctx.Err()
 	case m.of.unpacked >= maxUnpacked:
-		m.err = unreadable("the " + m.of.kind + " takes more than 64 MiB when it is unpacked")
+		m.err = m.of.tooLarge()
 	case m.token >= maxMarkup:
 		m.err = unreadable("the " + m.of.kind + " holds a tag or a text of more than 1 MiB")
 	}
@@ -137,9 +162,8 @@ func (m *markup) Read(p []byte) (int, error) {
 func (d *document) related(name string) (map[string]string, error) {
 	parts := map[string]string{}
 	folder, file := path.Split(name)
-	err := d.part(folder+"_rels/"+file+".rels", func(token xml.Token) {
-		if element, begins := token.(xml.StartElement); begins && element.Name.Local == "Relationship" &&
-			len(parts) < maxParts {
+	err := d.starts(folder+"_rels/"+file+".rels", func(element xml.StartElement) {
+		if element.Name.Local == "Relationship" && len(parts) < maxParts {
 			parts[val(element, "Id")] = inside(folder, val(element, "Target"))
 		}
 	})

@@ -3,7 +3,6 @@ package knowledge
 import (
 	"encoding/xml"
 	"slices"
-	"strings"
 )
 
 // readPPTX reads the titles, texts and tables of the slides that are not hidden, in order. It leaves out notes.
@@ -13,8 +12,8 @@ func (d *document) readPPTX() error {
 		return err
 	}
 	var slides []string
-	err = d.part("ppt/presentation.xml", func(token xml.Token) {
-		if element, begins := token.(xml.StartElement); begins && element.Name.Local == "sldId" && len(slides) <= maxParts {
+	err = d.starts("ppt/presentation.xml", func(element xml.StartElement) {
+		if element.Name.Local == "sldId" && len(slides) <= maxParts {
 			for _, a := range element.Attr {
 				if a.Name.Local == "id" && a.Name.Space != "" {
 					slides = append(slides, parts[a.Value])
@@ -27,7 +26,7 @@ func (d *document) readPPTX() error {
 	}
 	for _, name := range slides {
 		if err == nil {
-			s := slide{document: d}
+			s := slide{flow: flow{document: d}}
 			err = d.part(name, s.visit)
 		}
 	}
@@ -35,13 +34,8 @@ func (d *document) readPPTX() error {
 }
 
 type slide struct {
-	*document
+	flow
 	isHidden, isTitle, inText bool
-	line                      strings.Builder
-	// tables counts the open ones.
-	tables int
-	rows   [][]string
-	cells  []string
 }
 
 func (s *slide) visit(token xml.Token) {
@@ -54,17 +48,22 @@ func (s *slide) visit(token xml.Token) {
 			s.isTitle = false
 		case "ph":
 			s.isTitle = slices.Contains([]string{"title", "ctrTitle"}, val(t, "type"))
+		case "p":
+			s.beginParagraph()
+			if s.isTitle {
+				s.level(1)
+			}
+			s.item()
 		case "t":
 			s.inText = true
 		case "br":
-			s.line.WriteByte('\n')
+			s.write("\n")
 		case "tbl":
 			s.tables++
 		}
 	case xml.CharData:
 		if s.inText && !s.isHidden {
-			s.line.Write(t)
-			s.text.hold(len(t))
+			s.write(string(t))
 		}
 	case xml.EndElement:
 		s.end(t.Name.Local)
@@ -76,25 +75,11 @@ func (s *slide) end(name string) {
 	case "t":
 		s.inText = false
 	case "p":
-		if s.tables > 0 {
-			s.line.WriteByte(' ')
-			return
-		}
-		block := Block{Kind: Plain, Text: s.line.String()}
-		if s.isTitle {
-			block.Kind, block.Level = Heading, 1
-		}
-		s.text.held = 0
-		s.text.add(block)
-		s.line.Reset()
+		s.endParagraph()
 	case "tc":
-		s.cells = append(s.cells, strings.Join(strings.Fields(s.line.String()), " "))
-		s.text.hold(cellCost)
-		s.line.Reset()
+		s.endCell(1)
 	case "tr":
-		s.rows = append(s.rows, s.cells)
-		s.text.hold(blockCost)
-		s.cells = nil
+		s.endRow()
 	case "tbl":
 		s.tables--
 		s.text.held = 0

@@ -10,7 +10,7 @@ import (
 )
 
 type xlsx struct {
-	*document
+	sheetReader
 	// shared are the texts that cells refer to by number.
 	shared []string
 	styles []cellStyle
@@ -18,17 +18,6 @@ type xlsx struct {
 	formats map[string]*numberFormat
 	// from1904 says that the first day is that of 1904.
 	from1904 bool
-	left     leftOut
-
-	sheet string
-	grid
-	// hidden are the hidden columns.
-	hidden ranges
-	// next is the row that is read, row its number, and isBlank says that a blank row came before it.
-	next        gridRow
-	row         int
-	isHiddenRow bool
-	isBlank     bool
 	// cell is the text of the open cell, in its form and style, and isValue says that the text read belongs to it.
 	cell               strings.Builder
 	column             int
@@ -45,7 +34,7 @@ type sheetPart struct{ name, part string }
 
 // readXLSX reads the tables in the sheets of a workbook as they are displayed. It leaves out what is hidden.
 func (d *document) readXLSX() error {
-	x := &xlsx{document: d, formats: map[string]*numberFormat{}}
+	x := &xlsx{sheetReader: sheetReader{document: d}, formats: map[string]*numberFormat{}}
 	sheets, err := x.sheets()
 	if err != nil {
 		return err
@@ -87,10 +76,9 @@ func (x *xlsx) sheets() ([]sheetPart, error) {
 		return nil, err
 	}
 	var sheets []sheetPart
-	err = x.part("xl/workbook.xml", func(token xml.Token) {
-		element, begins := token.(xml.StartElement)
+	err = x.starts("xl/workbook.xml", func(element xml.StartElement) {
 		switch {
-		case !begins || len(sheets) > maxParts:
+		case len(sheets) > maxParts:
 		case element.Name.Local == "workbookPr":
 			x.from1904 = isOn(val(element, "date1904"))
 		case element.Name.Local == "sheet" && strings.HasSuffix(strings.ToLower(val(element, "state")), "hidden"):
@@ -234,7 +222,8 @@ func (x *xlsx) visit(token xml.Token) {
 		case "c":
 			x.endCell()
 		case "row":
-			x.endRow()
+			x.keep(x.next)
+			x.next = gridRow{}
 		}
 	}
 }
@@ -269,30 +258,9 @@ func (x *xlsx) startCell(cell xml.StartElement) {
 }
 
 func (x *xlsx) endCell() {
-	cell := x.value()
-	if x.isHiddenRow || x.hidden.has(x.column) {
-		if cell.text != "" {
-			x.left.hide(x.isHiddenRow, x.sheet, x.row, x.column)
-		}
-		cell = gridCell{}
-	}
+	cell := x.visible(x.value(), x.column)
 	x.next.cells = append(x.next.cells, cell)
 	x.text.hold(gridCost + len(cell.text))
-}
-
-// endRow keeps a row that holds something. Hidden rows separate no tables.
-func (x *xlsx) endRow() {
-	switch {
-	case x.text.full() || x.isHiddenRow:
-	case x.next.count() == 0:
-		x.isBlank = true
-	default:
-		x.next.isApart = x.isBlank && len(x.rows) > 0
-		x.isBlank = false
-		x.rows = append(x.rows, x.next)
-		x.text.hold(blockCost)
-	}
-	x.next = gridRow{}
 }
 
 // columnOf returns the column of a cell such as C7, from 0, at most maxColumns.

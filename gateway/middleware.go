@@ -274,7 +274,6 @@ func (s *Server) survive(w *statusWriter, r *http.Request) {
 		_ = s.presenter.present(r.Context(), cause) // Too late for the client, but not for the log.
 		panic(http.ErrAbortHandler)
 	}
-	w.Header().Del("Content-Encoding")
 	s.refuse(w, r, cause)
 }
 

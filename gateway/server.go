@@ -100,7 +100,6 @@ type Server struct {
 	sessions  *sessions
 	persisted *cache.Cache[string, string]
 	schema    *ast.Schema
-	compress  func(http.Handler) http.HandlerFunc
 	sdl       func() []byte
 	memory    *responseMemory
 }
@@ -137,7 +136,6 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 		requests:     newKeyLimit("requests", o.Settings.RateLimit),
 		companies:    newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
 		sdl:          sync.OnceValue(func() []byte { return []byte(SDL(o.Schema.Schema())) }),
-		compress:     newCompression(),
 		schema:       o.Schema.Schema(),
 		persisted:    newPersisted(o.Settings.PersistedBytes),
 		memory:       newResponseMemory(o.Settings),

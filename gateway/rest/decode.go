@@ -64,18 +64,11 @@ func (d *decoder) properties(path string, text json.RawMessage,
 	}
 	given, others := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	input := json.NewDecoder(bytes.NewReader(text))
-	if _, err := input.Token(); err != nil {
-		return nil, false
-	}
+	_, _ = input.Token() // the text is well-formed
 	for input.More() {
-		key, err := input.Token()
-		if err != nil {
-			return nil, false
-		}
+		key, _ := input.Token()
 		var property json.RawMessage
-		if err := input.Decode(&property); err != nil {
-			return nil, false
-		}
+		_ = input.Decode(&property)
 		name, _ := key.(string)
 		i := slices.IndexFunc(fields, func(f *ast.FieldDefinition) bool { return strings.EqualFold(f.Name, name) })
 		switch other := d.other(path, name, property); {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -53,22 +54,7 @@ func (e *endpoint) deprecate() error {
 }
 
 func deprecates(set ast.SelectionSet) bool {
-	for _, selection := range set {
-		var next ast.SelectionSet
-		switch s := selection.(type) {
-		case *ast.Field:
-			if s.Definition.Directives.ForName("deprecated") != nil {
-				return true
-			}
-			next = s.SelectionSet
-		case *ast.InlineFragment:
-			next = s.SelectionSet
-		case *ast.FragmentSpread:
-			next = s.Definition.SelectionSet
-		}
-		if deprecates(next) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(FieldsOf(set), func(f *ast.Field) bool {
+		return f.Definition.Directives.ForName("deprecated") != nil || deprecates(f.SelectionSet)
+	})
 }

@@ -5,8 +5,6 @@ import (
 	"strconv"
 
 	"github.com/vektah/gqlparser/v2/ast"
-
-	"github.com/agentgraph/agentgraph/model"
 )
 
 // Route is what there is to say about a route. Variables are described as the inputs that they fill.
@@ -31,17 +29,6 @@ type Route struct {
 	HasTag, TakesMatch bool
 }
 
-// Export is what there is to say about a path that streams rows.
-type Export struct {
-	Path, Name, Description string
-	Scope                   model.APIKeyScope
-	// RowType is a type of the schema that has the fields of a row, Columns, and List the member that has the rows.
-	RowType string
-	Columns []string
-	List    string
-	InQuery ast.FieldList
-}
-
 // Routes returns all routes. It fails as New does if the table does not fit the schema.
 func Routes(schema *ast.Schema) ([]Route, error) {
 	all, err := readStored(stored)
@@ -60,16 +47,7 @@ func Routes(schema *ast.Schema) ([]Route, error) {
 }
 
 // Exports returns all paths that stream rows.
-func Exports() []Export {
-	var described []Export
-	for _, e := range []export{ledgerExport(nil), auditExport(nil)} {
-		described = append(described, Export{
-			Path: e.path, Name: e.name, Description: e.description, Scope: e.scope, RowType: e.rowType, Columns: e.header,
-			List: e.list, InQuery: exportQuery.members,
-		})
-	}
-	return described
-}
+func Exports() []Export { return []Export{ledgerExport(nil).Export, auditExport(nil).Export} }
 
 func (e *endpoint) describe() Route {
 	r := Route{

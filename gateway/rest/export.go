@@ -24,17 +24,24 @@ type Ledger func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model
 // AuditLog reads the audit events of the context's company, oldest first.
 type AuditLog func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.AuditEvent, error]
 
-// export is a path whose response is as long as what it tells of, and is written as that is read.
+// Export is what there is to say about a path whose response is as long as what it tells of, and is written as that is
+// read.
+type Export struct {
+	Path, Name, Description string
+	// Scope is what the credential needs.
+	Scope model.APIKeyScope
+	// RowType is a type of the schema that has the fields of a row. Columns are the fields that CSV has.
+	RowType string
+	Columns []string
+	// List is the member of the JSON object that has the rows.
+	List    string
+	InQuery ast.FieldList
+}
+
 type export struct {
-	path string
-	// name, description and rowType, a type of the schema that has the fields of a row, document it.
-	name, description, rowType string
-	// scope is what the credential needs.
-	scope model.APIKeyScope
-	// file begins the name of the file of CSV, and list is the member of the JSON object that has the rows.
-	file, list string
-	// header are the columns of CSV.
-	header []string
+	Export
+	// file begins the name of the file of CSV.
+	file string
 	// rows reads what is exported in the range of time.
 	rows func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[row, error]
 }
@@ -48,10 +55,13 @@ type row interface {
 // ledgerExport exports the usage. Its rows are those of usageRow.
 func ledgerExport(ledger Ledger) export {
 	return export{
-		path: "/Consumption/export", name: "ExportConsumption", rowType: "UsageEntryInput",
-		description: "The entries of the ledger of usage, oldest first, as JSON or CSV.",
-		scope:       model.APIKeyScopeConsumption, file: "consumption", list: "entries",
-		header: []string{"at", "channel", "agentId", "campaignId", "credits", "idempotencyKey"},
+		Export: Export{
+			Path: "/Consumption/export", Name: "ExportConsumption", RowType: "UsageEntryInput",
+			Description: "The entries of the ledger of usage, oldest first, as JSON or CSV.",
+			Scope:       model.APIKeyScopeConsumption, List: "entries", InQuery: exportQuery.members,
+			Columns: []string{"at", "channel", "agentId", "campaignId", "credits", "idempotencyKey"},
+		},
+		file: "consumption",
 		rows: func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[row, error] {
 			return rowsOf(ledger(ctx, r), newUsageRow)
 		},
@@ -61,10 +71,13 @@ func ledgerExport(ledger Ledger) export {
 // auditExport exports the audit events. Its rows are those of auditRow.
 func auditExport(log AuditLog) export {
 	return export{
-		path: "/AuditEvent/export", name: "ExportAuditEvents", rowType: "AuditEvent",
-		description: "The audit events, oldest first, as JSON or CSV.",
-		scope:       model.APIKeyScopeAdmin, file: "audit", list: "events",
-		header: []string{"createdAt", "action", "targetId", "apiKeyId", "isAccessToken", "address", "id"},
+		Export: Export{
+			Path: "/AuditEvent/export", Name: "ExportAuditEvents", RowType: "AuditEvent",
+			Description: "The audit events, oldest first, as JSON or CSV.",
+			Scope:       model.APIKeyScopeAdmin, List: "events", InQuery: exportQuery.members,
+			Columns: []string{"createdAt", "action", "targetId", "apiKeyId", "isAccessToken", "address", "id"},
+		},
+		file: "audit",
 		rows: func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[row, error] {
 			return rowsOf(log(ctx, r), newAuditRow)
 		},
@@ -95,7 +108,7 @@ var exportQuery = &endpoint{route: route{method: http.MethodGet}, members: ast.F
 func (t *Transport) exportAt(path string) *export {
 	path = strings.TrimSuffix(pathOf(path), "/")
 	for i := range t.exports {
-		if strings.EqualFold(path, t.exports[i].path[1:]) {
+		if strings.EqualFold(path, t.exports[i].Path[1:]) {
 			return &t.exports[i]
 		}
 	}
@@ -109,8 +122,8 @@ func (t *Transport) export(w http.ResponseWriter, r *http.Request, e *export) *p
 		w.Header().Set("Allow", "GET, HEAD")
 		return problemf(http.StatusMethodNotAllowed, model.BadInput, "the method is not allowed here; use GET, HEAD")
 	}
-	if principal, _ := model.PrincipalOf(r.Context()); !principal.Can(e.scope) {
-		return t.problem(model.Errorf(model.Forbidden, "the credential does not have the scope %s", e.scope))
+	if principal, _ := model.PrincipalOf(r.Context()); !principal.Can(e.Scope) {
+		return t.problem(model.Errorf(model.Forbidden, "the credential does not have the scope %s", e.Scope))
 	}
 	wanted, isCSV, fault := t.readExport(r)
 	if fault != nil {
@@ -124,24 +137,22 @@ func (t *Transport) export(w http.ResponseWriter, r *http.Request, e *export) *p
 	if isCSV {
 		out.csv = csv.NewWriter(out.buffer)
 	}
-	rows := 0
 	for row, err := range e.rows(r.Context(), wanted) {
 		if err != nil {
-			return t.cut(r.Context(), rows, err)
+			return t.cut(r.Context(), out.rows, err)
 		}
 		if r.Method == http.MethodHead {
 			break
 		}
-		if rows%rowsPerDeadline == 0 {
+		if out.rows%rowsPerDeadline == 0 {
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(exportWriteTimeout))
 		}
-		rows++
-		if err := out.write(row); err != nil {
-			return t.cut(r.Context(), rows, err)
+		if out.write(row) != nil {
+			panic(http.ErrAbortHandler) // the client has gone, or is too slow
 		}
 	}
-	if err := out.close(); err != nil {
-		return t.cut(r.Context(), rows, err)
+	if out.close() != nil {
+		panic(http.ErrAbortHandler)
 	}
 	return nil
 }
@@ -158,8 +169,8 @@ func (t *Transport) cut(ctx context.Context, rows int, err error) *problem {
 	switch {
 	case rows == 0 && errors.As(err, &known):
 		return t.problem(known)
-	case ctx.Err() != nil || rows > 0 && errors.As(err, new(writeError)):
-		panic(http.ErrAbortHandler) // the client has gone, or is too slow
+	case ctx.Err() != nil:
+		panic(http.ErrAbortHandler)
 	}
 	panic(fmt.Errorf("export: %w", err)) // the gateway logs it and masks it from the client
 }
@@ -190,71 +201,55 @@ func (t *Transport) readExport(r *http.Request) (wanted model.ConsumptionRange, 
 }
 
 type table struct {
-	http    http.ResponseWriter
-	buffer  *bufio.Writer
-	export  *export
-	wanted  model.ConsumptionRange
-	csv     *csv.Writer // nil for JSON
-	isBegun bool
+	http   http.ResponseWriter
+	buffer *bufio.Writer
+	export *export
+	wanted model.ConsumptionRange
+	csv    *csv.Writer // nil for JSON
+	rows   int
 }
 
-// writeError is a failure to send something to the client.
-type writeError struct{ error }
-
-func (t *table) begin() error {
-	t.isBegun = true
+// begin writes what is before the rows. The buffer remembers its failure.
+func (t *table) begin() {
 	from, to := t.wanted.From.Format(time.DateOnly), t.wanted.To().Format(time.DateOnly)
 	header := t.http.Header()
 	if t.csv != nil {
 		header.Set("Content-Type", "text/csv; charset=utf-8; header=present")
 		header.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", t.export.file+"_"+from+"_"+to+".csv"))
-		return t.csv.Write(t.export.header)
+		_ = t.csv.Write(t.export.Columns)
+		return
 	}
 	header.Set("Content-Type", "application/json; charset=utf-8")
-	_, err := fmt.Fprintf(t.buffer, `{"periodFrom":%s,"periodTo":%s,%q:[`, dateTime(t.wanted.From),
-		dateTime(t.wanted.To()), t.export.list)
-	return err
+	_, _ = fmt.Fprintf(t.buffer, `{"periodFrom":%s,"periodTo":%s,%q:[`, dateTime(t.wanted.From),
+		dateTime(t.wanted.To()), t.export.List)
 }
 
 func (t *table) write(r row) error {
-	if !t.isBegun {
-		if err := t.begin(); err != nil {
-			return writeError{err}
-		}
+	if t.rows++; t.rows == 1 {
+		t.begin()
 	} else if t.csv == nil {
-		_, _ = t.buffer.WriteString(",") // the buffer remembers its failure
+		_ = t.buffer.WriteByte(',')
 	}
 	if t.csv != nil {
-		if err := t.csv.Write(r.cells()); err != nil {
-			return writeError{err}
-		}
-		return nil
+		return t.csv.Write(r.cells())
 	}
 	text, err := json.Marshal(r)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = t.buffer.Write(text)
 	}
-	if _, err := t.buffer.Write(text); err != nil {
-		return writeError{err}
-	}
-	return nil
+	return err
 }
 
 func (t *table) close() error {
-	if !t.isBegun {
-		if err := t.begin(); err != nil {
-			return writeError{err}
-		}
+	if t.rows == 0 {
+		t.begin()
 	}
 	if t.csv != nil {
 		t.csv.Flush()
 	} else {
 		_, _ = t.buffer.WriteString("]}")
 	}
-	if err := t.buffer.Flush(); err != nil {
-		return writeError{err}
-	}
-	return nil
+	return t.buffer.Flush()
 }
 
 type usageRow struct {

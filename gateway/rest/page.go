@@ -27,14 +27,13 @@ var (
 	pageSize   = pageParameter{"pageSize", "How many there are on a page.", model.DefaultPageSize, model.MaxPageSize}
 )
 
-// pageOf reads pageNumber and pageSize, whose names are matched ignoring case.
-func pageOf(values url.Values) (page, model.Fields) {
+// readPage adds the page that pageNumber and pageSize ask for to the variables. Their names are matched ignoring case.
+func (t *Transport) readPage(given url.Values, variables map[string]any) (page, *problem) {
 	var faults model.Fields
-	p := page{
-		number: pageNumber.read(values, &faults),
-		size:   pageSize.read(values, &faults),
-	}
-	return p, faults
+	p := page{number: pageNumber.read(given, &faults), size: pageSize.read(given, &faults)}
+	// No list is longer than an Int can count, so any page that begins beyond that is just as empty.
+	variables["first"], variables["offset"] = p.size, min((p.number-1)*p.size, math.MaxInt32)
+	return p, t.invalid(faults, model.BadInput)
 }
 
 func (p pageParameter) read(values url.Values, faults *model.Fields) int64 {
@@ -57,11 +56,6 @@ func (p pageParameter) read(values url.Values, faults *model.Fields) int64 {
 	}
 	return n
 }
-
-// first and offset express the page in the schema's terms. No list is longer than an Int can count, so any page that
-// begins beyond that is just as empty.
-func (p page) first() int64  { return p.size }
-func (p page) offset() int64 { return min((p.number-1)*p.size, math.MaxInt32) }
 
 // close returns the end of the page's list, which replaces its closing brace.
 func (p page) close() []byte {

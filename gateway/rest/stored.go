@@ -149,7 +149,9 @@ func (o *operation) locate(set ast.SelectionSet, result string) error {
 	if field.Definition.Type.Elem != nil || len(set) == 0 {
 		return fmt.Errorf("the result %q is not an object", result)
 	}
-	o.members = responseNames(nil, set)
+	for _, member := range FieldsOf(set) {
+		o.members = append(o.members, member.Alias)
+	}
 	return nil
 }
 
@@ -167,18 +169,19 @@ func (o *operation) rename(path string, value *ast.Value, of *ast.FieldDefinitio
 	}
 }
 
-func responseNames(names []string, set ast.SelectionSet) []string {
+// FieldsOf returns the fields of a selection, with those of its fragments.
+func FieldsOf(set ast.SelectionSet) (fields []*ast.Field) {
 	for _, selection := range set {
 		switch s := selection.(type) {
 		case *ast.Field:
-			names = append(names, s.Alias)
+			fields = append(fields, s)
 		case *ast.InlineFragment:
-			names = responseNames(names, s.SelectionSet)
+			fields = append(fields, FieldsOf(s.SelectionSet)...)
 		case *ast.FragmentSpread:
-			names = responseNames(names, s.Definition.SelectionSet)
+			fields = append(fields, FieldsOf(s.Definition.SelectionSet)...)
 		}
 	}
-	return names
+	return fields
 }
 
 // extract returns the bytes of the result. It returns false if the result is null.

@@ -210,12 +210,6 @@ func (e *endpoint) hasTag() bool {
 		slices.Equal(e.operation.members, e.current.operation.members)
 }
 
-func (t *Transport) readPage(given url.Values, variables map[string]any) (page, *problem) {
-	p, faults := pageOf(given)
-	variables["first"], variables["offset"] = p.first(), p.offset()
-	return p, t.invalid(faults, model.BadInput)
-}
-
 // execute runs the operation and returns the bytes of its result. It returns a problem for any error, since v1 has no
 // partial responses, and for a null result. Faults of members that the caller spelled differently are reported by that
 // name.

@@ -25,12 +25,8 @@ var (
 
 // Page writes a document as a page of HTML without scripts.
 func Page(document *openapi3.T) ([]byte, error) {
-	page, err := template.New("").Funcs(template.FuncMap{
-		"prose": prose, "type": typeOf, "bounds": Bounds, "properties": Properties, "json": indented, "scopes": Scopes,
-		"failures": Failures, "problems": Problems,
-		"parameter": func(ref *openapi3.ParameterRef) *openapi3.Parameter { return Parameter(document, ref) },
-		"schema":    func(ref *openapi3.SchemaRef) *openapi3.Schema { return Schema(document, ref) },
-	}).Parse(pageText)
+	page, err := template.New("").Funcs(Functions(document)).
+		Funcs(template.FuncMap{"prose": prose, "type": typeOf, "json": indented}).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
 	}
@@ -45,20 +41,18 @@ func Page(document *openapi3.T) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Parameter follows a reference to a parameter.
-func Parameter(document *openapi3.T, ref *openapi3.ParameterRef) *openapi3.Parameter {
-	if ref.Ref != "" {
-		return document.Components.Parameters[component(ref.Ref)].Value
+// Functions are what templates call for a document.
+func Functions(document *openapi3.T) template.FuncMap {
+	return template.FuncMap{
+		"bounds": bounds, "properties": properties, "scopes": Scopes, "failures": Failures, "problems": Problems,
+		// parameter and schema follow references.
+		"parameter": func(ref *openapi3.ParameterRef) *openapi3.Parameter {
+			return cmp.Or(document.Components.Parameters[component(ref.Ref)], ref).Value
+		},
+		"schema": func(ref *openapi3.SchemaRef) *openapi3.Schema {
+			return cmp.Or(document.Components.Schemas[component(ref.Ref)], ref).Value
+		},
 	}
-	return ref.Value
-}
-
-// Schema follows a reference to a schema.
-func Schema(document *openapi3.T, ref *openapi3.SchemaRef) *openapi3.Schema {
-	if ref.Ref != "" {
-		return document.Components.Schemas[component(ref.Ref)].Value
-	}
-	return ref.Value
 }
 
 // Chapter is the operations of a tag.
@@ -104,8 +98,8 @@ type Property struct {
 	*openapi3.SchemaRef
 }
 
-// Properties returns an object's properties: the required ones in their order, then the others by name.
-func Properties(of *openapi3.Schema) []Property {
+// properties returns an object's properties: the required ones in their order, then the others by name.
+func properties(of *openapi3.Schema) []Property {
 	var all []Property
 	for _, name := range of.Required {
 		all = append(all, Property{name, true, of.Properties[name]})
@@ -123,14 +117,14 @@ func Scopes(o *openapi3.Operation) []string { return (*o.Security)[0]["ApiKey"] 
 
 // Failures returns the statuses of the problems that an operation may answer with, in order.
 func Failures(o *openapi3.Operation) []string {
-	var statuses []string
+	var failed []string
 	for status, response := range o.Responses.Map() {
 		if response.Ref != "" {
-			statuses = append(statuses, status)
+			failed = append(failed, status)
 		}
 	}
-	slices.Sort(statuses)
-	return statuses
+	slices.Sort(failed)
+	return failed
 }
 
 // Problem is what a status of a failure means.
@@ -184,8 +178,8 @@ func typeOf(ref *openapi3.SchemaRef) template.HTML {
 	return template.HTML(text) //nolint:gosec // words and names of components
 }
 
-// Bounds returns the bounds and the default of a value in words. It leaves out what the description already says.
-func Bounds(ref *openapi3.SchemaRef) string {
+// bounds returns the bounds and the default of a value in words. It leaves out what the description already says.
+func bounds(ref *openapi3.SchemaRef) string {
 	if ref.Value == nil {
 		return ""
 	}
@@ -227,11 +221,6 @@ func prose(text string) (template.HTML, error) {
 }
 
 func indented(value any) (string, error) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return "", err
-	}
-	var out bytes.Buffer
-	err = json.Indent(&out, text, "", "  ")
-	return out.String(), err
+	text, err := json.MarshalIndent(value, "", "  ")
+	return string(text), err
 }

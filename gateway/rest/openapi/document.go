@@ -267,20 +267,13 @@ func (d *describer) security(r rest.Route) *openapi3.SecurityRequirements {
 }
 
 func scopesOf(scopes []string, set ast.SelectionSet) []string {
-	for _, selection := range set {
-		switch s := selection.(type) {
-		case *ast.Field:
-			if d := s.Definition.Directives.ForName("requires"); d != nil {
-				if scope := d.Arguments.ForName("scope").Value.Raw; !slices.Contains(scopes, scope) {
-					scopes = append(scopes, scope)
-				}
+	for _, field := range rest.FieldsOf(set) {
+		if d := field.Definition.Directives.ForName("requires"); d != nil {
+			if scope := d.Arguments.ForName("scope").Value.Raw; !slices.Contains(scopes, scope) {
+				scopes = append(scopes, scope)
 			}
-			scopes = scopesOf(scopes, s.SelectionSet)
-		case *ast.InlineFragment:
-			scopes = scopesOf(scopes, s.SelectionSet)
-		case *ast.FragmentSpread:
-			scopes = scopesOf(scopes, s.Definition.SelectionSet)
 		}
+		scopes = scopesOf(scopes, field.SelectionSet)
 	}
 	return scopes
 }

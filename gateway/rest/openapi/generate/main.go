@@ -64,11 +64,8 @@ func indented(document *openapi3.T) ([]byte, error) {
 }
 
 func reference(document *openapi3.T) ([]byte, error) {
-	page, err := template.New("").Funcs(template.FuncMap{
-		"scopes": openapi.Scopes, "type": typeOf, "bounds": openapi.Bounds, "cell": cell, "properties": openapi.Properties,
-		"parameter": func(ref *openapi3.ParameterRef) *openapi3.Parameter { return openapi.Parameter(document, ref) },
-		"schema":    func(ref *openapi3.SchemaRef) *openapi3.Schema { return openapi.Schema(document, ref) },
-		"failures":  openapi.Failures, "problems": openapi.Problems, "anchor": strings.ToLower, "join": strings.Join,
+	page, err := template.New("").Funcs(openapi.Functions(document)).Funcs(template.FuncMap{
+		"type": typeOf, "cell": cell, "anchor": strings.ToLower, "join": strings.Join,
 	}).Parse(text)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func isBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(body, " \
 func (x exchange) batch(body []byte) {
 	requests, f := x.decodeBatch(body)
 	if f != nil {
-		f.write(x.r.Context(), x.w, x.accept)
+		x.deny(f)
 		return
 	}
 	ctx, cancel := context.WithTimeout(x.r.Context(), x.settings.longestTimeout())

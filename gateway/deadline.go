@@ -9,10 +9,10 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-type deadline struct{ settings Settings }
-
-func (deadline) ExtensionName() string                   { return "Deadline" }
-func (deadline) Validate(graphql.ExecutableSchema) error { return nil }
+type deadline struct {
+	ours
+	settings Settings
+}
 
 // InterceptResponse cancels the response's context in time. Subscriptions live as long as their connection.
 func (d deadline) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {

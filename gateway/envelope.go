@@ -83,9 +83,6 @@ func bounded(errs gqlerror.List) gqlerror.List {
 
 // errorsJSON encodes the presenter's errors. They hold only texts, numbers and lists, so encoding cannot fail.
 func errorsJSON(errs gqlerror.List) []byte {
-	text, err := json.Marshal(bounded(errs))
-	if err != nil {
-		return []byte(`[{"message":"internal error","extensions":{"code":"INTERNAL"}}]`)
-	}
+	text, _ := json.Marshal(bounded(errs))
 	return text
 }

@@ -37,10 +37,9 @@ func (x exchange) run(params request) {
 	switch kind := operation.Operation.Operation; {
 	case kind == ast.Mutation && x.safe:
 		x.w.Header().Set("Allow", "POST")
-		refusal(http.StatusMethodNotAllowed, "mutations must use POST").write(x.r.Context(), x.w, x.accept)
+		x.deny(refusal(http.StatusMethodNotAllowed, "mutations must use POST"))
 	case kind == ast.Subscription && !x.accept.stream && !x.accept.parts:
-		refusal(http.StatusNotAcceptable, "a subscription needs Accept: %s, or a WebSocket", eventType).
-			write(x.r.Context(), x.w, x.accept)
+		x.deny(refusal(http.StatusNotAcceptable, "a subscription needs Accept: %s, or a WebSocket", eventType))
 	case kind == ast.Subscription:
 		x.stream(ctx, operation)
 	default:
@@ -126,8 +125,7 @@ func isUnavailable(operation *ast.OperationDefinition, response *graphql.Respons
 }
 
 func (x exchange) notAcceptable() {
-	refusal(http.StatusNotAcceptable, "the response can be %s, %s or %s", graphqlType, jsonType, eventType).
-		write(x.r.Context(), x.w, x.accept)
+	x.deny(refusal(http.StatusNotAcceptable, "the response can be %s, %s or %s", graphqlType, jsonType, eventType))
 }
 
 // writeResponse sends a response, with its data as the executor made it.

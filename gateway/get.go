@@ -26,12 +26,12 @@ func (t getTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Gr
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		refusal(http.StatusBadRequest, "the URL's parameters cannot be read").write(r.Context(), w, x.accept)
+		x.deny(refusal(http.StatusBadRequest, "the URL's parameters cannot be read"))
 		return
 	}
 	params, f := urlParams(query)
 	if f != nil {
-		f.write(r.Context(), w, x.accept)
+		x.deny(f)
 		return
 	}
 	x.run(params)

@@ -17,13 +17,11 @@ import (
 // guard is an extension that refuses documents that are too expensive to validate, operations that are too expensive to
 // execute, and variables that do not fit their types. Each check comes before the work that it bounds.
 type guard struct {
+	ours
 	settings  Settings
 	documents documents
 	schema    *ast.Schema
 }
-
-func (guard) ExtensionName() string                   { return "Guard" }
-func (guard) Validate(graphql.ExecutableSchema) error { return nil }
 
 // MutateOperationParameters checks the text before validation. A text that does not parse is left to the executor,
 // which reports why.

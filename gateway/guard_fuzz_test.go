@@ -56,7 +56,7 @@ func FuzzGuard(f *testing.F) {
 		exec.SetQueryCache(documents)
 		exec.SetDisableSuggestion(!introspection)
 		exec.SetDefaultRulesFn(func() *rules.Rules { return validation(introspection) })
-		exec.Use(guard{settings, documents, schema})
+		exec.Use(guard{settings: settings, documents: documents, schema: schema})
 		look := func() (*graphql.OperationContext, string) {
 			again := params
 			again.Variables = map[string]any{}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -28,10 +29,10 @@ type Turns interface {
 // heavy is an extension by which heavy operations take turns. Each takes a processor for tens of milliseconds, and
 // however many of them one company sends at a time, others must not wait for all of them. What waits for a language
 // model is left alone: it takes no processor meanwhile.
-type heavy struct{ turns Turns }
-
-func (heavy) ExtensionName() string                   { return "Heavy" }
-func (heavy) Validate(graphql.ExecutableSchema) error { return nil }
+type heavy struct {
+	ours
+	turns Turns
+}
 
 // InterceptResponse waits for a turn before anything is done.
 func (h heavy) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
@@ -56,7 +57,7 @@ func isHeavy(ctx context.Context, operation *graphql.OperationContext) bool {
 	}
 	switch operation.Operation.Operation {
 	case ast.Query:
-		return rec.cost >= heavyCost || hasFields(operation, heavyFields)
+		return rec.cost >= heavyCost || len(slices.Collect(rootFields(operation))) >= heavyFields
 	case ast.Mutation:
 		return rec.cost-mutated*len(mutations(ctx)) >= heavyCost && modelDrivenFields(operation) == 0
 	default:

@@ -208,10 +208,10 @@ func (k *keyed) fingerprint(p model.Principal) []byte {
 }
 
 // idempotency is an extension that claims the mutations of requests with an Idempotency-Key.
-type idempotency struct{ *Server }
-
-func (idempotency) ExtensionName() string                   { return "Idempotency" }
-func (idempotency) Validate(graphql.ExecutableSchema) error { return nil }
+type idempotency struct {
+	ours
+	*Server
+}
 
 func (i idempotency) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	k, given := ctx.Value(keyedKey{}).(*keyed)

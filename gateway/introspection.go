@@ -22,17 +22,15 @@ type schemaRequest struct{ query, operation string }
 // as the specification requires. gqlgen returns empty lists and false, by which tools cannot tell "none" from "does not
 // apply". It caches the responses to operations that read nothing but the schema.
 type exactIntrospection struct {
+	ours
 	responses *cache.Cache[schemaRequest, []byte]
 }
 
 func newExactIntrospection() exactIntrospection {
-	return exactIntrospection{cache.New(cachedSchemas, func(of schemaRequest, data []byte) int {
+	return exactIntrospection{responses: cache.New(cachedSchemas, func(of schemaRequest, data []byte) int {
 		return len(of.query) + len(data)
 	})}
 }
-
-func (exactIntrospection) ExtensionName() string                   { return "ExactIntrospection" }
-func (exactIntrospection) Validate(graphql.ExecutableSchema) error { return nil }
 
 // MutateOperationContext wraps the fields of operations that introspect. Others do not pay for it.
 func (exactIntrospection) MutateOperationContext(_ context.Context,

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,13 +104,10 @@ func (s *Server) atPath(r *http.Request) *http.Request {
 	if rest == r.URL.Path {
 		return r
 	}
-	within := new(http.Request)
-	*within = *r
-	within.URL = new(url.URL)
-	*within.URL = *r.URL
-	within.URL.Path = cmp.Or(rest, "/")
-	within.URL.RawPath = strings.TrimPrefix(r.URL.RawPath, s.settings.BasePath)
-	return within
+	within, address := *r, *r.URL
+	address.Path, address.RawPath = cmp.Or(rest, "/"), strings.TrimPrefix(r.URL.RawPath, s.settings.BasePath)
+	within.URL = &address
+	return &within
 }
 
 // admit answers health checks and requests for public pages. It lets other requests in if the server is not draining,

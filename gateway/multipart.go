@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -22,8 +21,8 @@ var preflightHeaders = []string{"GraphQL-Require-Preflight", "X-Requested-By", "
 // where in the variables each file belongs. See https://github.com/jaydenseric/graphql-multipart-request-spec
 func (x exchange) multipart() {
 	if !slices.ContainsFunc(preflightHeaders, func(name string) bool { return x.r.Header.Get(name) != "" }) {
-		refusal(http.StatusUnsupportedMediaType, "a multipart/form-data body needs the header %s or %s",
-			preflightHeaders[0], preflightHeaders[1]).write(x.r.Context(), x.w, x.accept)
+		x.deny(refusal(http.StatusUnsupportedMediaType, "a multipart/form-data body needs the header %s or %s",
+			preflightHeaders[0], preflightHeaders[1]))
 		return
 	}
 	limits := form.Limits{File: x.settings.UploadBytes, Rest: x.settings.BodyBytes, Pace: x.settings.RequestTimeout}
@@ -42,22 +41,16 @@ func (x exchange) multipart() {
 	case err != nil:
 		x.unread(err)
 	case f != nil:
-		f.write(x.r.Context(), x.w, x.accept)
+		x.deny(f)
 	default:
 		x.run(params)
 	}
 }
 
 func (x exchange) unread(err error) {
-	var tooLarge *form.TooLargeError
-	switch {
-	case errors.As(err, &tooLarge):
-		refusal(http.StatusRequestEntityTooLarge, "%s", tooLarge).write(x.r.Context(), x.w, x.accept)
-	case errors.Is(err, form.ErrTooSlow):
-		refusal(http.StatusRequestTimeout, "%s", form.ErrTooSlow).write(x.r.Context(), x.w, x.accept)
-	case errors.Is(err, form.ErrMalformed):
-		refusal(http.StatusBadRequest, "%s", form.ErrMalformed).write(x.r.Context(), x.w, x.accept)
-	default:
+	if status := form.Status(err); status != 0 {
+		x.deny(refusal(status, "%s", err))
+	} else {
 		x.refuse(x.w, x.r, err)
 	}
 }

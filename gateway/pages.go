@@ -60,9 +60,7 @@ func handlerOf(page Page) http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			header.Set("Allow", "GET, HEAD")
-			w.WriteHeader(http.StatusMethodNotAllowed)
+		if !console.IsRead(w, r) {
 			return
 		}
 		header.Set("Content-Type", page.Type)

@@ -33,6 +33,9 @@ func refusal(status int, format string, args ...any) *fault {
 	return &fault{status: status, err: model.Errorf(code, format, args...)}
 }
 
+// deny answers with a fault.
+func (x exchange) deny(f *fault) { f.write(x.r.Context(), x.w, x.accept) }
+
 func (f *fault) write(ctx context.Context, w http.ResponseWriter, a accept) {
 	writeResponse(w, f.status, a.errorType(), &graphql.Response{Errors: gqlerror.List{shownTo(ctx, f.err)}})
 }

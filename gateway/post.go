@@ -29,12 +29,12 @@ func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		return
 	}
 	if f := checkContent(r.Header); f != nil {
-		f.write(r.Context(), w, x.accept)
+		x.deny(f)
 		return
 	}
 	body, f := t.readBody(w, r)
 	if f != nil {
-		f.write(r.Context(), w, x.accept)
+		x.deny(f)
 		return
 	}
 	if isBatch(body) {
@@ -43,7 +43,7 @@ func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 	}
 	params, f := decodeParams(body)
 	if f != nil {
-		f.write(r.Context(), w, x.accept)
+		x.deny(f)
 		return
 	}
 	x.run(params)

@@ -129,10 +129,10 @@ func (s *Server) takeRequest(h http.Header, principal model.Principal, at time.T
 }
 
 // modelDriven is an extension that limits the fields marked @modelDriven. Each occurrence in an operation counts.
-type modelDriven struct{ limit keyLimit }
-
-func (modelDriven) ExtensionName() string                   { return "ModelDriven" }
-func (modelDriven) Validate(graphql.ExecutableSchema) error { return nil }
+type modelDriven struct {
+	ours
+	limit keyLimit
+}
 
 // MutateOperationContext refuses an operation before any of it is executed.
 func (m modelDriven) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentgraph/agentgraph/gateway/console"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -94,9 +95,7 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 func isHealthCheck(path string) bool { return path == "/healthz" || path == "/readyz" }
 
 func health(w http.ResponseWriter, r *http.Request, status int, state string, reasons ...string) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		w.WriteHeader(http.StatusMethodNotAllowed)
+	if !console.IsRead(w, r) {
 		return
 	}
 	w.Header().Set("Content-Type", jsonType+utf8Suffix)

@@ -130,10 +130,13 @@ func (s *Server) ended(ctx context.Context, r *record, status int, message strin
 }
 
 // noteOperation is an extension that records the requested operation for the log, even if it is refused later.
-type noteOperation struct{}
+type noteOperation struct{ ours }
 
-func (noteOperation) ExtensionName() string                   { return "NoteOperation" }
-func (noteOperation) Validate(graphql.ExecutableSchema) error { return nil }
+// ours is what the gateway's extensions of the executor have in common.
+type ours struct{}
+
+func (ours) ExtensionName() string                   { return "agentgraph" }
+func (ours) Validate(graphql.ExecutableSchema) error { return nil }
 
 // longestName keeps a client from filling the log.
 const longestName = 64

@@ -14,7 +14,7 @@ import (
 
 func limitOf(bytes int64) responseLimit {
 	settings := Settings{ResponseBytes: bytes}
-	return responseLimit{settings, newResponseMemory(settings)}
+	return responseLimit{settings: settings, memory: newResponseMemory(settings)}
 }
 
 // While many large responses are made, no other one may become large, but small ones go on.

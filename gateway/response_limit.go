@@ -19,12 +19,10 @@ import (
 // of them together until they are written. The cost alone does not, as it is an estimate: lists may be longer and texts
 // larger.
 type responseLimit struct {
+	ours
 	settings Settings
 	memory   *responseMemory
 }
-
-func (responseLimit) ExtensionName() string                   { return "ResponseLimit" }
-func (responseLimit) Validate(graphql.ExecutableSchema) error { return nil }
 
 // What each value counts in addition to its name and text, and what each object in a list counts: it takes a few
 // thousand bytes of memory while the response is made.

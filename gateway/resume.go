@@ -85,10 +85,7 @@ func withLastEvent(ctx context.Context, h http.Header) context.Context {
 }
 
 // resume is an extension by which subscriptions go on behind the last event that the client has.
-type resume struct{}
-
-func (resume) ExtensionName() string                   { return "Resume" }
-func (resume) Validate(graphql.ExecutableSchema) error { return nil }
+type resume struct{ ours }
 
 // InterceptOperation has the argument of the field that opens a subscription replaced. Other operations are left alone:
 // what stands around the fields of one is paid for by each of them.

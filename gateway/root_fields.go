@@ -29,16 +29,6 @@ func rootFields(operation *graphql.OperationContext) iter.Seq[*ast.Field] {
 	}
 }
 
-func hasFields(operation *graphql.OperationContext, least int) bool {
-	n := 0
-	for range rootFields(operation) {
-		if n++; n >= least {
-			return true
-		}
-	}
-	return false
-}
-
 // isCollected reports whether a selection is its fields as it stands, which spares most operations to be gone through
 // once more: it has few of them, no fragment, no directive, and no name twice.
 func isCollected(set ast.SelectionSet) bool {

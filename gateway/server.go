@@ -111,9 +111,7 @@ var schemas sync.Mutex
 func New(o Options) *Server { //nolint:funlen // it names each part once
 	// gqlgen answers @defer with null even for non-null fields, so nobody may use it.
 	schemas.Lock()
-	if directives := o.Schema.Schema().Directives; directives["defer"] != nil {
-		delete(directives, "defer")
-	}
+	delete(o.Schema.Schema().Directives, "defer")
 	schemas.Unlock()
 	Describe(o.Schema.Schema())
 
@@ -151,14 +149,14 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 	s.exec.SetQueryCache(documents)
 	s.exec.Use(noteOperation{})
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
-	s.exec.Use(modelDriven{newKeyLimit("operations that make a model work", o.Settings.ModelRateLimit)})
-	s.exec.Use(deadline{o.Settings})
+	s.exec.Use(modelDriven{limit: newKeyLimit("operations that make a model work", o.Settings.ModelRateLimit)})
+	s.exec.Use(deadline{settings: o.Settings})
 	if o.Turns != nil {
-		s.exec.Use(heavy{o.Turns})
+		s.exec.Use(heavy{turns: o.Turns})
 	}
-	s.exec.Use(idempotency{s})
+	s.exec.Use(idempotency{Server: s})
 	s.exec.Use(resume{})
-	s.exec.Use(responseLimit{o.Settings, s.memory})
+	s.exec.Use(responseLimit{settings: o.Settings, memory: s.memory})
 	s.exec.SetDisableSuggestion(!o.Settings.Introspection)
 	s.exec.SetDefaultRulesFn(func() *rules.Rules { return validation(o.Settings.Introspection) })
 	if o.Settings.Introspection {

@@ -191,9 +191,6 @@ var closing = []byte{'}'}
 
 // opening returns a message up to its payload.
 func opening(id, kind string) []byte {
-	quoted, err := json.Marshal(id)
-	if err != nil {
-		quoted = []byte(`""`) // A string can always be encoded.
-	}
+	quoted, _ := json.Marshal(id) // A string can always be encoded.
 	return append(append([]byte(`{"id":`), quoted...), `,"type":"`+kind+`"`...)
 }

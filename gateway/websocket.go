@@ -276,10 +276,7 @@ func (s *socket) beat() {
 
 // write sends a message of the connection itself.
 func (s *socket) write(m message) {
-	text, err := json.Marshal(m)
-	if err != nil {
-		return // A raw payload that was read as JSON can be written as JSON.
-	}
+	text, _ := json.Marshal(m) // A raw payload that was read as JSON can be written as JSON.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {

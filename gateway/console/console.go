@@ -68,9 +68,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.invitation.ServeHTTP(w, r)
 		return
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		w.WriteHeader(http.StatusMethodNotAllowed)
+	if !IsRead(w, r) {
 		return
 	}
 	switch {
@@ -85,6 +83,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		document(w, h.page, policy, strings.Count(below, "/")-1)
 	}
+}
+
+// IsRead reports whether a request only reads. Others are answered with 405.
+func IsRead(w http.ResponseWriter, r *http.Request) bool {
+	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if !isRead {
+		w.Header().Set("Allow", "GET, HEAD")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	}
+	return isRead
 }
 
 // document answers with a page at a path depth levels below the console's.

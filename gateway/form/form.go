@@ -42,6 +42,19 @@ var ErrMalformed = errors.New("the body is not a well-formed multipart/form-data
 // ErrTooSlow means that a body did not arrive in time.
 var ErrTooSlow = errors.New("the body arrived too slowly: send it again over a faster line, or a smaller file")
 
+// Status returns the HTTP status for an error of Read that is the client's fault, 0 for any other.
+func Status(err error) int {
+	switch {
+	case errors.As(err, new(*TooLargeError)):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, ErrTooSlow):
+		return http.StatusRequestTimeout
+	case errors.Is(err, ErrMalformed):
+		return http.StatusBadRequest
+	}
+	return 0
+}
+
 // Is reports whether the headers declare the body a form.
 func Is(h http.Header) bool {
 	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"errors"
 	"math"
 	"net/http"
 	"strings"
@@ -20,14 +19,11 @@ func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint
 	}
 	until, _ := r.Context().Deadline()
 	sent, err := form.Read(w, r, limits, until)
-	var tooLarge *form.TooLargeError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, problemf(http.StatusRequestEntityTooLarge, model.LimitExceeded, "%s", tooLarge)
-	case errors.Is(err, form.ErrTooSlow):
-		return nil, problemf(http.StatusRequestTimeout, model.BadInput, "%s", form.ErrTooSlow)
-	case errors.Is(err, form.ErrMalformed):
-		return nil, problemf(http.StatusBadRequest, model.BadInput, "%s", form.ErrMalformed)
+	switch status := form.Status(err); {
+	case status == http.StatusRequestEntityTooLarge:
+		return nil, problemf(status, model.LimitExceeded, "%s", err)
+	case status != 0:
+		return nil, problemf(status, model.BadInput, "%s", err)
 	case err != nil:
 		panic(err) // the gateway logs it and answers
 	}

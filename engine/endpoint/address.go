@@ -189,10 +189,7 @@ func addQuery(u *url.URL, arguments map[string]any) error {
 			}
 			text, ok := scalar(element)
 			if !ok {
-				object, err := json.Marshal(element)
-				if err != nil {
-					return err
-				}
+				object, _ := json.Marshal(element) // came from JSON
 				text = string(object)
 			}
 			added.Add(name, text)
@@ -205,22 +202,15 @@ func addQuery(u *url.URL, arguments map[string]any) error {
 	return nil
 }
 
+// escapable matches escapes, and characters that no URL may have.
+var escapable = regexp.MustCompile(`%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]`)
+
 // escapeLiteral escapes characters of a template's own text that no URL may have. Existing escapes stay as they are.
 func escapeLiteral(text string) string {
-	var escaped strings.Builder
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '%' && i+2 < len(text) && isHex(text[i+1]) && isHex(text[i+2]),
-			'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9',
-			strings.IndexByte("-._~!$&'()*+,;=:@/?", c) >= 0:
-			escaped.WriteByte(c)
-		default:
-			fmt.Fprintf(&escaped, "%%%02X", c)
+	return escapable.ReplaceAllStringFunc(text, func(found string) string {
+		if found[0] == '%' && len(found) > 1 {
+			return found
 		}
-	}
-	return escaped.String()
-}
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+		return url.PathEscape(found)
+	})
 }

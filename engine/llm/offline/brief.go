@@ -45,14 +45,13 @@ type brief struct {
 
 // toolsetOf reads the tools that may be called for a contact, with the questions about them in each language.
 func (m Model) toolsetOf(offered []llm.Tool) *toolset {
-	all := newTexts("tools")
+	var texts []string
 	for _, t := range offered {
-		addText(all, t.Name)
-		addText(all, t.Description)
-		addText(all, t.Parameters)
+		texts = append(texts, t.Name, t.Description, string(t.Parameters))
 	}
-	return recallBy(m.memory, all, func(key string) *toolset {
-		s := &toolset{key: key, tools: readTools(offered)}
+	key, bytes := keyOf("tools", texts)
+	return recallBy(m.memory, key, bytes, func() *toolset {
+		s := &toolset{key: string(key[:]), tools: readTools(offered)}
 		s.know()
 		for _, t := range s.tools {
 			s.alone = append(s.alone, aboutTool(t))

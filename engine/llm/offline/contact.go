@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,12 +25,9 @@ func Contact() llm.Model {
 		line, leaves := newRole(text, known, req.Messages).next()
 		answer := llm.Answer{Text: line}
 		if leaves {
-			arguments, err := json.Marshal(map[string]string{"reason": "Nothing is left to say."})
-			if err != nil {
-				return answer, err
-			}
 			answer.ToolCalls = []llm.ToolCall{{
-				ID: "offline_" + strconv.Itoa(len(req.Messages)), Name: llm.EndConversation, Arguments: string(arguments),
+				ID: "offline_" + strconv.Itoa(len(req.Messages)), Name: llm.EndConversation,
+				Arguments: `{"reason":"Nothing is left to say."}`,
 			}}
 		}
 		return answer, nil

@@ -93,10 +93,7 @@ func (v wantedValue) property() (property, bool) {
 	case hasHour:
 		schema["format"] = "time"
 	}
-	raw, err := json.Marshal(schema)
-	if err != nil {
-		return property{}, false
-	}
+	raw, _ := json.Marshal(schema) // texts always marshal
 	p, ok := readProperty(v.Name, raw)
 	if v.Type == "Nom" && p.holder == "" {
 		// Names of others than the contact are not what it introduces itself by.

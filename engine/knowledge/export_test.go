@@ -36,7 +36,7 @@ func ReadAs(ctx context.Context, name string, content []byte) (Text, error) {
 }
 
 // EndOutage forgets that the embedding model was away.
-func (b *Base) EndOutage() { b.outage.until = time.Time{} }
+func (b *Base) EndOutage() { b.outage.Store(nil) }
 
 // Token is a word of a question.
 type Token = token

@@ -53,10 +53,10 @@ func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attem
 
 // attempt indexes a claimed document, or records why it cannot.
 func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) error {
-	err := b.outage.err()
+	err := b.outage.Load().err()
 	if err == nil {
 		if err = b.index(ctx, t, d); isAway(err) != nil {
-			b.outage.begin(isAway(err))
+			b.outage.Store(&outage{time.Now().Add(outageTime), isAway(err)})
 		}
 	}
 	var known *model.Error

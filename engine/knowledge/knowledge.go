@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -33,7 +34,7 @@ type Base struct {
 	limits       limits
 	vectors      vectorCache
 	vocabularies *vocabularyCache
-	outage       *outage
+	outage       *atomic.Pointer[outage]
 	// files are the places of files that are read and cut: each takes a core and many times its size.
 	files *fair.Gate
 	// pictures reads those files that hold no text; nil if nobody does.
@@ -52,7 +53,7 @@ func (b *Base) EmbeddingModel() *string {
 // New returns a Base.
 func New(o Options) *Base {
 	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: cmp.Or(o.Log, slog.Default()), limits: defaultLimits,
-		vectors: newVectorCache(), vocabularies: newVocabularyCache(), outage: &outage{}, observe: o.Observe,
+		vectors: newVectorCache(), vocabularies: newVocabularyCache(), outage: &atomic.Pointer[outage]{}, observe: o.Observe,
 		files: fair.New(filesAtATime, filesOfOne), pictures: newRecogniser(o.OCR)}
 	if b.observe == nil {
 		b.observe = func(ctx context.Context) (context.Context, func(int, error)) { return ctx, func(int, error) {} }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -24,22 +23,13 @@ const (
 
 // outage remembers that the embedding model was away a moment ago, which saves reading documents in vain.
 type outage struct {
-	mu      sync.Mutex
 	until   time.Time
 	failure *llm.Error
 }
 
-func (o *outage) begin(failure *llm.Error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.until, o.failure = time.Now().Add(outageTime), failure
-}
-
 // err returns the model's failure while there is no point in asking again.
 func (o *outage) err() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if time.Now().Before(o.until) {
+	if o != nil && time.Now().Before(o.until) {
 		return o.failure
 	}
 	return nil

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/agentgraph/agentgraph/gateway/console"
 	"github.com/agentgraph/agentgraph/model"
@@ -27,13 +29,12 @@ type readiness struct {
 	remarks func(context.Context) []string
 	log     *slog.Logger
 
-	mu    sync.Mutex
-	asked *readyAnswer
+	checks singleflight.Group
+	last   atomic.Pointer[readyAnswer]
 }
 
-// readyAnswer is the result of one check. err and remarks are valid once done is closed.
+// readyAnswer is the result of one check, which began at a time.
 type readyAnswer struct {
-	done    chan struct{}
 	at      time.Time
 	err     error
 	remarks []string
@@ -41,16 +42,14 @@ type readyAnswer struct {
 
 // check returns why the process cannot serve requests, or else what is to be said of it, within two seconds.
 func (r *readiness) check(ctx context.Context) ([]string, error) {
-	r.mu.Lock()
-	if r.asked == nil || r.asked.isOld() {
-		r.asked = &readyAnswer{done: make(chan struct{}), at: time.Now()}
-		go r.look(context.WithoutCancel(ctx), r.asked)
+	if last := r.last.Load(); last != nil && time.Since(last.at) <= readyFor {
+		return last.remarks, last.err
 	}
-	asked := r.asked
-	r.mu.Unlock()
+	checked := r.checks.DoChan("", func() (any, error) { return r.look(context.WithoutCancel(ctx)), nil })
 	select {
-	case <-asked.done:
-		return asked.remarks, asked.err
+	case found := <-checked:
+		last := found.Val.(*readyAnswer)
+		return last.remarks, last.err
 	case <-time.After(readyWithin):
 		return nil, model.Errorf(model.Unavailable, "the database does not answer")
 	case <-ctx.Done():
@@ -58,17 +57,8 @@ func (r *readiness) check(ctx context.Context) ([]string, error) {
 	}
 }
 
-// isOld reports whether the check has finished and its result may not be reused any more.
-func (a *readyAnswer) isOld() bool {
-	select {
-	case <-a.done:
-		return time.Since(a.at) > readyFor
-	default:
-		return false
-	}
-}
-
-func (r *readiness) look(ctx context.Context, asked *readyAnswer) {
+func (r *readiness) look(ctx context.Context) *readyAnswer {
+	asked := &readyAnswer{at: time.Now()}
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	if asked.err = r.ready(ctx); asked.err != nil {
@@ -76,7 +66,8 @@ func (r *readiness) look(ctx context.Context, asked *readyAnswer) {
 	} else if r.remarks != nil {
 		asked.remarks = r.remarks(ctx)
 	}
-	close(asked.done)
+	r.last.Store(asked)
+	return asked
 }
 
 func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {

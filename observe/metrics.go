@@ -103,7 +103,7 @@ const otherName = "other"
 
 // names are the operation names that get a label of their own: the stored ones, and the first ones that clients use.
 type names struct {
-	mu    sync.RWMutex
+	mu    sync.Mutex
 	known map[string]bool
 	used  int
 }
@@ -119,21 +119,12 @@ func (n *names) know(stored []string) {
 
 // label returns the name if it has a label of its own, else otherName.
 func (n *names) label(name string) string {
-	n.mu.RLock()
-	isKnown, isFull := n.known[name], n.used >= mostNames
-	n.mu.RUnlock()
-	switch {
-	case isKnown:
-		return name
-	case isFull:
-		return otherName
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.known[name] {
+	switch {
+	case n.known[name]:
 		return name
-	}
-	if n.used >= mostNames {
+	case n.used >= mostNames:
 		return otherName
 	}
 	n.used++

@@ -64,19 +64,17 @@ func codesOf(text string) []code {
 	return codes
 }
 
-func wholes(codes []code) []model.Word {
-	words := make([]model.Word, len(codes))
-	for i, c := range codes {
-		words[i].Folded = c.whole
+func wholes(codes []code) (words []model.Word) {
+	for _, c := range codes {
+		words = append(words, model.Word{Folded: c.whole})
 	}
 	return words
 }
 
 // folded returns the words as they are compared.
-func folded(words []model.Word) []string {
-	texts := make([]string, len(words))
-	for i, word := range words {
-		texts[i] = word.Folded
+func folded(words []model.Word) (texts []string) {
+	for _, word := range words {
+		texts = append(texts, word.Folded)
 	}
 	return texts
 }

@@ -66,7 +66,8 @@ func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) err
 	case known != nil && known.Code == model.Unprocessable:
 		return fail(ctx, t, d, known.Message)
 	case isAway(err) != nil && d.Waits < maxWaits:
-		return postpone(ctx, t, d, isAway(err))
+		return later(ctx, t, d, max(waitOf(firstWait, d.Waits), isAway(err).RetryAfter),
+			"it waits to be embedded, and is tried again and again for about a day: "+isAway(err).Message, isAway(err))
 	case errors.Is(err, errBusy) && d.Waits < maxWaits:
 		return later(ctx, t, d, waitOf(firstWait, d.Waits), "it waits until the writing in another file has been recognised",
 			err)

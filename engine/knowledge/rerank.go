@@ -76,17 +76,13 @@ func (b *Base) reranked(ctx context.Context, name, question string,
 		b.log.WarnContext(ctx, "chunks were not reranked", "model", name, "error", err)
 		return found
 	}
-	order := make([]int, len(found))
-	for i := range order {
-		order[i] = i
+	rankOf := make(map[*model.RetrievedChunk]float64, len(found))
+	for i, f := range found {
+		rankOf[f] = ranks[i]
 	}
 	// The sort is stable, so that documents which the reranker finds equal or leaves out keep their order.
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ranks[b], ranks[a]) })
-	sorted := make([]*model.RetrievedChunk, len(found))
-	for i, at := range order {
-		sorted[i] = found[at]
-	}
-	return sorted
+	return slices.SortedStableFunc(slices.Values(found),
+		func(a, b *model.RetrievedChunk) int { return cmp.Compare(rankOf[b], rankOf[a]) })
 }
 
 type rerankRequest struct {

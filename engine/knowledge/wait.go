@@ -45,16 +45,7 @@ func isAway(err error) *llm.Error {
 
 // waitOf returns the next wait of a document after a number of waits.
 func waitOf(first time.Duration, waits int32) time.Duration {
-	if waits >= 10 {
-		return longestWait
-	}
-	return min(longestWait, first<<waits)
-}
-
-// postpone schedules another attempt at a document whose embedding model is away.
-func postpone(ctx context.Context, t *db.Tenant, d *model.Document, failure *llm.Error) error {
-	return later(ctx, t, d, max(waitOf(firstWait, d.Waits), failure.RetryAfter),
-		"it waits to be embedded, and is tried again and again for about a day: "+failure.Message, failure)
+	return min(longestWait, first<<min(waits, 10))
 }
 
 // later schedules another attempt at the document, and has its warning say why.

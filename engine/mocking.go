@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -14,10 +15,8 @@ func MockingOf(given *model.ToolMocking) *model.ToolMocking {
 }
 
 func mockOfTool(mocking *model.ToolMocking, id string) *model.Mock {
-	for i := range mocking.MockedTools {
-		if mocking.MockedTools[i].ToolID == id {
-			return &mocking.MockedTools[i].Mock
-		}
+	if i := slices.IndexFunc(mocking.MockedTools, func(m model.MockedTool) bool { return m.ToolID == id }); i >= 0 {
+		return &mocking.MockedTools[i].Mock
 	}
 	if mocking.MockAllTools {
 		return &model.Mock{}
@@ -26,10 +25,9 @@ func mockOfTool(mocking *model.ToolMocking, id string) *model.Mock {
 }
 
 func mockOfSubAgent(mocking *model.ToolMocking, id string) *model.Mock {
-	for i := range mocking.MockedSubAgents {
-		if mocking.MockedSubAgents[i].SubAgentID == id {
-			return &mocking.MockedSubAgents[i].Mock
-		}
+	isOf := func(m model.MockedSubAgent) bool { return m.SubAgentID == id }
+	if i := slices.IndexFunc(mocking.MockedSubAgents, isOf); i >= 0 {
+		return &mocking.MockedSubAgents[i].Mock
 	}
 	if mocking.MockAllSubAgents {
 		return &model.Mock{}

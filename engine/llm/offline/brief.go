@@ -170,30 +170,24 @@ func (s *toolset) producersOf(t tool, p property) []*tool {
 	if len(p.title) > 0 {
 		last = p.title[len(p.title)-1]
 	}
-	isID := slices.Contains([]string{"id", "ids", "number", "reference"}, last)
+	isOwnID := last == "id" || last == "ids"
 	var found []*tool
 	for i, other := range s.tools {
-		ofDescription := isID && last != "number" && last != "reference" && mentions(t.description, other.name)
+		ofDescription := isOwnID && mentions(t.description, other.name)
 		if other.name != t.name && (ofDescription || mentions(p.description, other.name)) {
 			found = append(found, &s.tools[i])
 		}
 	}
-	// An identifier comes from the tool that also provides it for another tool's property of that name.
-	if len(found) == 0 && isID && (last == "id" || last == "ids") {
-		for _, other := range s.tools {
-			if twin, ok := other.property(singular(p.name)); ok && other.name != t.name {
-				found = append(found, s.named(twin)...)
-			}
-		}
+	if len(found) > 0 || !isOwnID {
+		return found
 	}
-	return found
-}
-
-func (s *toolset) named(p property) []*tool {
-	var found []*tool
-	for i, other := range s.tools {
-		if mentions(p.description, other.name) {
-			found = append(found, &s.tools[i])
+	// An identifier comes from the tool that also provides it for another tool's property of that name.
+	for _, other := range s.tools {
+		twin, ok := other.property(singular(p.name))
+		for i, named := range s.tools {
+			if ok && other.name != t.name && mentions(twin.description, named.name) {
+				found = append(found, &s.tools[i])
+			}
 		}
 	}
 	return found

@@ -200,10 +200,8 @@ func (c *conversation) language() read.Language {
 }
 
 func (c *conversation) tool(name string) (tool, bool) {
-	for i := range c.tools {
-		if c.tools[i].name == name {
-			return c.tools[i], true
-		}
+	if i := slices.IndexFunc(c.tools, func(t tool) bool { return t.name == name }); i >= 0 {
+		return c.tools[i], true
 	}
 	return tool{}, false
 }

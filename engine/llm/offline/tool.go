@@ -178,10 +178,8 @@ func readProperty(name string, raw json.RawMessage) (property, bool) {
 }
 
 func (t tool) property(name string) (property, bool) {
-	for _, p := range t.properties {
-		if p.name == name {
-			return p, true
-		}
+	if i := slices.IndexFunc(t.properties, func(p property) bool { return p.name == name }); i >= 0 {
+		return t.properties[i], true
 	}
 	return property{}, false
 }

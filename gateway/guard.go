@@ -68,7 +68,8 @@ func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.Op
 			continue
 		}
 		if texts == nil {
-			texts = variableTexts(ctx)
+			text, _ := ctx.Value(variablesKey{}).(json.RawMessage)
+			texts = membersOf(text)
 		}
 		operation.Variables[definition.Variable] = asSpelled(g.schema, definition.Type, value, texts[definition.Variable])
 	}

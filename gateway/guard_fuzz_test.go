@@ -61,7 +61,7 @@ func FuzzGuard(f *testing.F) {
 			again := params
 			again.Variables = map[string]any{}
 			_ = unmarshal([]byte(variables), &again.Variables)
-			ctx := withVariableTexts(graphql.StartOperationTrace(t.Context()), json.RawMessage(variables))
+			ctx := context.WithValue(graphql.StartOperationTrace(t.Context()), variablesKey{}, json.RawMessage(variables))
 			operation, errs := exec.CreateOperationContext(ctx, &again)
 			return operation, errs.Error()
 		}

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -191,18 +190,9 @@ func integer(value any) (int64, bool) {
 	}
 }
 
+// variablesKey is the context key of the variables as the client spelled them, a json.RawMessage. The decoded ones have
+// lost the order of their keys.
 type variablesKey struct{}
-
-// withVariableTexts keeps the variables as the client spelled them, since the decoded ones have lost the order of their
-// keys.
-func withVariableTexts(ctx context.Context, variables json.RawMessage) context.Context {
-	return context.WithValue(ctx, variablesKey{}, variables)
-}
-
-func variableTexts(ctx context.Context) map[string]json.RawMessage {
-	text, _ := ctx.Value(variablesKey{}).(json.RawMessage)
-	return membersOf(text)
-}
 
 func membersOf(text json.RawMessage) map[string]json.RawMessage {
 	var members map[string]json.RawMessage

@@ -105,7 +105,8 @@ func (s *Server) operationOf(ctx context.Context, exec graphql.GraphExecutor,
 	if err := s.find(params); err != nil {
 		return &graphql.OperationContext{}, gqlerror.List{err}
 	}
-	operation, errs := exec.CreateOperationContext(context.WithValue(ctx, variablesKey{}, params.variables), params.RawParams)
+	ctx = context.WithValue(ctx, variablesKey{}, params.variables)
+	operation, errs := exec.CreateOperationContext(ctx, params.RawParams)
 	if len(errs) > 0 && operation.Operation != nil && isGraphQL(errs[0]) {
 		// The document is valid, so the variables are not.
 		if faults := checkVariables(s.schema, operation.Operation, params.Variables); len(faults) > 0 {

@@ -60,8 +60,8 @@ func newMetrics(version string) *metrics {
 
 		modelCalls: of.counters("model_calls_total", "Calls of models that have ended. The outcome is ok, left, canceled, "+
 			"or the cause of the failure.", "operation", "model", "outcome"),
-		modelDuration: of.histograms("model_call_duration_seconds", "How long calls of models took.", modelBounds, "operation",
-			"model"),
+		modelDuration: of.histograms("model_call_duration_seconds", "How long calls of models took.", modelBounds,
+			"operation", "model"),
 		modelTokens: of.counters("model_tokens_total", "Tokens as providers report them; type is input or output.", "model",
 			"type"),
 

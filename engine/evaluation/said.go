@@ -15,25 +15,25 @@ var (
 	verbsPresent = read.Set(
 		`says tells mentions states informs explains announces quotes reads dit mentionne indique annonce
 		explique précise informe sagt nennt erwähnt erklärt informiert`)
-	verbsBase = read.Set(`say tell mention state inform explain announce quote dire mentionner indiquer annoncer sagen nennen
-		erwähnen`)
+	verbsBase = read.Set(`say tell mention state inform explain announce quote dire mentionner indiquer annoncer sagen
+		nennen erwähnen`)
 	verbsPast = read.Set(`said told mentioned stated informed explained announced quoted informé mentionné annoncé gesagt
 		informiert erwähnt`)
 
 	obliging  = read.Set("must should shall will can may needs need has have to doit devrait muss soll sollte")
 	passive   = read.Set("is are was were be been being gets est sont wird werden wurde")
-	negations = read.Set(`not never no cannot doesn't don't didn't isn't wasn't without ne n pas jamais nicht nie kein keine
-		keinen`)
-	nothings = read.Set(`nothing nobody no none not never neither nowhere rien pas jamais personne nichts niemand nicht nie
-		kein keine keinen`)
-	conditions = read.Set(`if when whenever once after before until unless where as si quand lorsque après wenn falls nachdem
-		sobald`)
+	negations = read.Set(`not never no cannot doesn't don't didn't isn't wasn't without ne n pas jamais nicht nie kein
+		keine keinen`)
+	nothings = read.Set(`nothing nobody no none not never neither nowhere rien pas jamais personne nichts niemand nicht
+		nie kein keine keinen`)
+	conditions = read.Set(`if when whenever once after before until unless where as si quand lorsque après wenn falls
+		nachdem sobald`)
 
 	agentWords   = read.Set("agent assistant assistante bot it reception answer reply response antwort réponse")
-	contactWords = read.Set(`contact customer caller user client guest patient visitor person he she they cliente appelant
-		utilisateur kunde kundin anrufer anruferin kontakt gast`)
-	skippable = read.Set(`the a an its their to him her them anyone anybody contact customer caller user client le la au dem
-		den der`)
+	contactWords = read.Set(`contact customer caller user client guest patient visitor person he she they cliente
+		appelant utilisateur kunde kundin anrufer anruferin kontakt gast`)
+	skippable = read.Set(`the a an its their to him her them anyone anybody contact customer caller user client le la au
+		dem den der`)
 )
 
 // clauseEnd and wordPattern match what ends a clause, and the words of one.

@@ -38,47 +38,6 @@ type gridCell struct {
 // mergedCells is a range of cells that are shown as one, the ends included. Its first cell has the text.
 type mergedCells struct{ top, left, bottom, right int }
 
-// sheetReader reads a sheet row by row.
-type sheetReader struct {
-	*document
-	left  leftOut
-	sheet string
-	grid
-	// hidden are the hidden columns.
-	hidden ranges
-	// next is the row that is read, row its number, and isBlank is set if a blank row came before it.
-	next                 gridRow
-	row                  int
-	isHiddenRow, isBlank bool
-}
-
-// visible returns a cell without its content if it is hidden.
-func (r *sheetReader) visible(cell gridCell, column int) gridCell {
-	if !r.isHiddenRow && !r.hidden.has(column) {
-		return cell
-	}
-	if cell.text != "" {
-		r.left.hide(r.isHiddenRow, r.sheet, r.row, column)
-	}
-	return gridCell{}
-}
-
-// keep keeps a row that holds something, and reports whether it did. Hidden rows separate no tables.
-func (r *sheetReader) keep(row gridRow) bool {
-	if r.text.full() || r.isHiddenRow {
-		return false
-	}
-	if row.count() == 0 {
-		r.isBlank = true
-		return false
-	}
-	row.isApart = r.isBlank && len(r.rows) > 0
-	r.isBlank = false
-	r.rows = append(r.rows, row)
-	r.text.hold(blockCost)
-	return true
-}
-
 func (r gridRow) count() int {
 	n := 0
 	for _, c := range r.cells {
@@ -356,11 +315,4 @@ func (r *gridReader) endTable() {
 		r.text.addRow(nil, r.header)
 	}
 	r.header = nil
-}
-
-// ranges are numbers of rows or columns, such as those that are hidden.
-type ranges [][2]int
-
-func (r ranges) has(number int) bool {
-	return slices.ContainsFunc(r, func(span [2]int) bool { return span[0] <= number && number <= span[1] })
 }

@@ -40,7 +40,7 @@ func deployed(t *testing.T) map[string]string {
 	return files
 }
 
-func TestWhatIsDeployedIsWellFormed(t *testing.T) {
+func TestDeployFilesAreWellFormed(t *testing.T) {
 	t.Parallel()
 	for name, text := range deployed(t) {
 		switch filepath.Ext(name) {
@@ -62,7 +62,7 @@ func TestWhatIsDeployedIsWellFormed(t *testing.T) {
 }
 
 // A setting that is misspelled or renamed is one that nobody reads.
-func TestWhatIsDeployedNamesSettingsThatExist(t *testing.T) {
+func TestDeployFilesNameExistingSettings(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	sources, err := filepath.Glob("cmd/agentgraph/*/*.go")

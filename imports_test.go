@@ -128,7 +128,7 @@ var (
 
 // Arrows are imports, and between packages that are drawn all imports are arrows. But of those of model some are
 // enough.
-func TestTheDrawingOfThePackagesIsTrue(t *testing.T) {
+func TestDrawingOfThePackagesIsCurrent(t *testing.T) {
 	t.Parallel()
 	document, err := os.ReadFile("docs/internals/architecture.md")
 	require.NoError(t, err)

@@ -93,7 +93,7 @@ func TestARunThatPanics(t *testing.T) {
 	require.EqualValues(t, 1, times.Load(), "what panics once does so again")
 }
 
-func TestARunWhoseContextEnds(t *testing.T) {
+func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewStage(t)
 	ids := s.Tests(t, 1)

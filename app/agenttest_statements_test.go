@@ -36,7 +36,7 @@ const matrices = `{ agentTestExecutions(first: 20) { nodes {
 		durationMs } }
 } } }`
 
-func TestWhatHangsOnTestsTakesTheSameStatements(t *testing.T) {
+func TestRelationsOfTestsTakeAFixedNumberOfStatements(t *testing.T) {
 	t.Parallel()
 	g, writer := countingGateway(t)
 	var taken []int64

@@ -145,10 +145,10 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 			}
 			return kept, claim, err
 		},
-		Turns:   fair.New(heavySlots*runtime.GOMAXPROCS(0), heavyShare*runtime.GOMAXPROCS(0)),
-		Ready:   o.Store.Ping,
-		Remarks: o.Store.Remarks,
-		Log:     o.Log,
+		HeavySlots: fair.New(heavySlots*runtime.GOMAXPROCS(0), heavyShare*runtime.GOMAXPROCS(0)),
+		Ready:      o.Store.Ping,
+		Remarks:    o.Store.Remarks,
+		Log:        o.Log,
 		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}, resolvers.Confinement{}},
 			o.Observer.Extensions()...),
 		Transports: []graphql.Transport{v1},

@@ -17,7 +17,7 @@ import (
 
 // Reads select only the columns that a query needs, so every field must have the same value whether it is selected
 // alone or among all, on every path to its type.
-func TestEachFieldAloneIsWhatItIsAmongAll(t *testing.T) {
+func TestEachFieldAloneEqualsTheWholeObject(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
 	settings := gateway.DefaultSettings()

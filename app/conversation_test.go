@@ -107,7 +107,7 @@ func TestDelegation(t *testing.T) {
 	require.Equal(t, []string{"ask_expert: Take the stairs."}, asked[3].told())
 }
 
-func TestMockedSubAgentIsNeverAsked(t *testing.T) {
+func TestMockedSubAgentIsNotCalled(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, calls("ask_expert", askExpert), says("The expert is sure."))
 	chatID := c.start(t, c.desk, mocking{"mockAllSubAgents": true})

@@ -29,7 +29,7 @@ func (k *keyReads) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.T
 
 func (*keyReads) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-func TestACredentialIsRememberedForAMoment(t *testing.T) {
+func TestCredentialsAreCachedBriefly(t *testing.T) {
 	t.Parallel()
 	reads := &keyReads{}
 	options := dbtest.Options()
@@ -112,7 +112,7 @@ func TestAKeyThatAnotherReplicaRevokedIsRefused(t *testing.T) {
 }
 
 // Open subscriptions end with their key, wherever it was revoked, with or without a signal.
-func TestWhatIsOpenEndsWithItsKey(t *testing.T) {
+func TestRevokedKeyEndsOpenOperations(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store, other := dbtest.Open(t, address, dbtest.Options()), dbtest.Open(t, address, dbtest.Options())

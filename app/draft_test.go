@@ -129,7 +129,7 @@ func TestCoverageBeforeAChat(t *testing.T) {
 	require.Equal(t, taken[0], taken[1], "they do not grow with the agents")
 }
 
-func TestWhatTheServerIs(t *testing.T) {
+func TestServerInformation(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	_, key := g.company(t, "Server")

@@ -16,7 +16,7 @@ import (
 )
 
 // A balancer that has not looked at /readyz yet goes on sending requests.
-func TestRequestsAreTakenWhileBalancersLookElsewhere(t *testing.T) {
+func TestRequestsAreServedDuringShutdownDelay(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
 	e, evaluator, closeEngine, err := app.NewEngine(app.EngineOptions{Log: log})

@@ -11,7 +11,7 @@ import (
 )
 
 // A retry changes nothing when the mutation was committed but its response was not saved. The retry's error says so.
-func TestALostResponseIsNotCarriedOutAgain(t *testing.T) {
+func TestRequestWithLostResponseIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, dbtest.Options())

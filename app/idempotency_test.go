@@ -87,7 +87,7 @@ func countDatasets(t testing.TB, g *gatewayUnderTest, key string) int {
 	return read.Datasets.TotalCount
 }
 
-func TestARepeatedPostIsCarriedOutOnce(t *testing.T) {
+func TestRepeatedPostRunsOnce(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	replica := &gatewayUnderTest{url: serveStore(t, dbtest.Again(t, g.store)), store: g.store}
@@ -142,7 +142,7 @@ func idOf(t testing.TB, tenant *db.Tenant) string {
 	return company.ID
 }
 
-func TestARepeatedMutationIsCarriedOutOnce(t *testing.T) {
+func TestRepeatedMutationRunsOnce(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	_, key := g.company(t, "Mutations")
@@ -253,7 +253,7 @@ func TestManyRepeatAtOnce(t *testing.T) {
 }
 
 // A secret is shown once and never stored.
-func TestAnswersWithSecretsAreNotKept(t *testing.T) {
+func TestResponsesWithSecretsAreNotSaved(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, dbtest.Options())
@@ -281,7 +281,7 @@ func TestAnswersWithSecretsAreNotKept(t *testing.T) {
 	require.Nil(t, body)
 }
 
-func TestARepeatedUploadIsCarriedOutOnce(t *testing.T) {
+func TestRepeatedUploadRunsOnce(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Uploads")

@@ -38,7 +38,7 @@ func archiveOf(t *testing.T, companyID string, entries ...[2]string) io.Reader {
 }
 
 // Ids of another server work wherever an id is taken or given: in paths, arguments, cursors, node and references.
-func TestImportedIDsAreKept(t *testing.T) {
+func TestImportedIDsAreUnchanged(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	long := strings.Repeat("x", model.MaxIDLength-2)

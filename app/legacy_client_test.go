@@ -39,7 +39,7 @@ func (g *gatewayUnderTest) problem(t *testing.T, method, path, key, sent string)
 	return response.StatusCode, p
 }
 
-func TestNumbersTellTheirOwnBounds(t *testing.T) {
+func TestNumberErrorsNameTheirBounds(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Bounds")
@@ -167,7 +167,7 @@ func (g *gatewayUnderTest) conditional(ctx context.Context, method, path, key, s
 	return response.StatusCode, response.Header.Get("ETag"), response.Body.Close()
 }
 
-func TestChangesBasedOnWhatOthersChanged(t *testing.T) {
+func TestChangesBasedOnOutdatedVersionsAreRefused(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Lost updates")

@@ -48,7 +48,7 @@ func (f *subscriber) receive() (message frame) {
 
 // However many clients follow a campaign, a changed item and its selected relations are read once. Subscribers with
 // another selection or fewer scopes get their own answers.
-func TestAnEventIsReadOnceForAllWhoFollow(t *testing.T) {
+func TestEventIsReadOnceForAllFollowers(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	company, err := g.store.CreateCompany(t.Context(), "Followers")
@@ -101,7 +101,7 @@ func TestAnEventIsReadOnceForAllWhoFollow(t *testing.T) {
 }
 
 // Following shows a company nothing of another.
-func TestFollowersOfOthersAreNotServed(t *testing.T) {
+func TestFollowersOfOtherCompaniesGetNothing(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Followers")
@@ -117,7 +117,7 @@ func TestFollowersOfOthersAreNotServed(t *testing.T) {
 	require.Equal(t, "error", refused.Type)
 	require.Contains(t, string(refused.Payload), "NOT_FOUND")
 	for i := range 3 {
-		turn, err := tenant.BeginTurn(t.Context(), chat, dbtest.Awaited)
+		turn, err := tenant.BeginChatTurn(t.Context(), chat, dbtest.Awaited)
 		require.NoError(t, err)
 		_, err = turn.Finish(t.Context(), &model.SimulationChatMessage{Text: fmt.Sprintf("Question %d", i)},
 			&model.SimulationChatMessage{Text: "Answer"}, nil)

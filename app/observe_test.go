@@ -168,7 +168,7 @@ func (w *watched) scrape(t *testing.T) map[string]string {
 	return samples
 }
 
-func TestMetricsTellWhatHappened(t *testing.T) {
+func TestMetricsCountEvents(t *testing.T) {
 	t.Parallel()
 	w := observed(t, observe.Options{Listen: "127.0.0.1:0"})
 	w.load(t)

@@ -163,7 +163,7 @@ func TestSpansLeadFromTheRequestToItsStatementsAndCalls(t *testing.T) {
 	require.NotContains(t, string(c.raw), "kumquat", "nothing of what is said is in a span")
 }
 
-func TestSpansSayWhatWasSaidOnlyWhenAsked(t *testing.T) {
+func TestSpansContainConversationsOnlyOnRequest(t *testing.T) {
 	t.Setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")
 	c, _, named := tracedTurn(t)
 	require.Len(t, named["chat stub"], 2)
@@ -171,7 +171,7 @@ func TestSpansSayWhatWasSaidOnlyWhenAsked(t *testing.T) {
 	require.Contains(t, string(c.raw), "You are booked.")
 }
 
-func TestATraceGoesOnThroughTheGateway(t *testing.T) {
+func TestTraceContinuesThroughTheGateway(t *testing.T) {
 	c := &collector{}
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)

@@ -46,7 +46,7 @@ func isOpenToPages(typeName, field string) bool {
 	return slices.Contains(strings.Fields(openToPages[typeName]), field)
 }
 
-func TestTheSchemaOpensToPagesWhatIsWrittenDown(t *testing.T) {
+func TestSchemaFieldsOpenToPageTokens(t *testing.T) {
 	t.Parallel()
 	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
 	opened := map[string]string{}
@@ -170,7 +170,7 @@ func TestPagesSelectNothingElse(t *testing.T) {
 	before := dump(t, w.address, w.own.ids["company"])
 	try := func(root *ast.Definition, operation string, isAllowed bool, name string) {
 		if isAllowed && root != w.schema.Query {
-			return // TestAPageHoldsItsOwnChats has these
+			return // TestPageTokenReadsOnlyItsChats has these
 		}
 		for _, server := range w.servers {
 			answer := post(t, server, w.token, operation, root == w.schema.Subscription)

@@ -64,7 +64,7 @@ func newPages(t *testing.T) (g *gatewayUnderTest, key string, agents [2]string) 
 	return g, key, agents
 }
 
-func TestAPageHoldsItsOwnChats(t *testing.T) {
+func TestPageTokenReadsOnlyItsChats(t *testing.T) {
 	t.Parallel()
 	g, key, agents := newPages(t)
 	token := g.pageToken(t, key, map[string]any{"agentIds": agents[:1]})

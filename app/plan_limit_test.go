@@ -31,8 +31,8 @@ func longPrompts(t *testing.T, limit int64, agents int) (g *gatewayUnderTest, ke
 	return g, key
 }
 
-// TestPlansHoldTheAnswersLimit: rows count towards the limit of a response when they are read, before any is written.
-func TestPlansHoldTheAnswersLimit(t *testing.T) {
+// TestQueryPlansRespectTheResponseLimit: rows count towards the limit of a response when they are read, before any is written.
+func TestQueryPlansRespectTheResponseLimit(t *testing.T) {
 	t.Parallel()
 	g, key := longPrompts(t, 400_000, 20)
 	g.must(t, key, `{ agents(first: 3) { nodes { prompt } } }`, nil, nil)
@@ -41,8 +41,8 @@ func TestPlansHoldTheAnswersLimit(t *testing.T) {
 	require.Equal(t, "null", string(refused.Data))
 }
 
-// TestWhatIsTooMuchIsNotReadToItsEnd: reading stops once a response is too large, and the next request is not affected.
-func TestWhatIsTooMuchIsNotReadToItsEnd(t *testing.T) {
+// TestOversizedBodiesAreNotReadToTheEnd: reading stops once a response is too large, and the next request is not affected.
+func TestOversizedBodiesAreNotReadToTheEnd(t *testing.T) {
 	t.Parallel()
 	g, key := longPrompts(t, 200_000, 30)
 	var aliases strings.Builder

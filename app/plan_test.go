@@ -129,7 +129,7 @@ func (b *bothWays) same(t testing.TB, o operation) (planned, good bool) {
 }
 
 // What is marked as deleted, and not removed yet, is gone by both ways, whatever leads to it.
-func TestWhatIsMarkedIsGoneByBothWays(t *testing.T) {
+func TestSoftDeletedRowsAreHiddenFromBothPaths(t *testing.T) {
 	t.Parallel()
 	b := startBothWays(t)
 	g := &gatewayUnderTest{url: b.resolved}
@@ -202,8 +202,8 @@ func TestWhatIsMarkedIsGoneByBothWays(t *testing.T) {
 	}
 }
 
-// TestPlansAnswerAsResolversDo compares the answers of plans and resolvers, byte for byte.
-func TestPlansAnswerAsResolversDo(t *testing.T) {
+// TestQueryPlansAnswerLikeResolvers compares the answers of plans and resolvers, byte for byte.
+func TestQueryPlansAnswerLikeResolvers(t *testing.T) {
 	t.Parallel()
 	b := startBothWays(t)
 	planned, good := 0, 0
@@ -272,9 +272,9 @@ func TestRoundTripsOfPlans(t *testing.T) {
 	}
 }
 
-// TestWhatIsReadTogetherIsOfOneMoment reads an agent while it is connected to one chat and then the other. Its
+// TestBatchReadsFromOneSnapshot reads an agent while it is connected to one chat and then the other. Its
 // datasets, which are looked up from the agent's row, are always those of the chat in the same answer.
-func TestWhatIsReadTogetherIsOfOneMoment(t *testing.T) {
+func TestBatchReadsFromOneSnapshot(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "One moment")

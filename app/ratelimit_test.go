@@ -34,7 +34,7 @@ func (g *gatewayUnderTest) answer(t *testing.T, method, path, key, body string) 
 	return head{response.StatusCode, response.Header}, string(text)
 }
 
-func TestOperationsThatMakeAModelWorkHaveALimitOfTheirOwn(t *testing.T) {
+func TestModelOperationsHaveTheirOwnLimit(t *testing.T) {
 	t.Parallel()
 	g := startLimited(t, 0, 3)
 	tenant, key := g.company(t, "Limited")
@@ -105,7 +105,7 @@ func TestAccessTokensShareTheLimitOfTheirKey(t *testing.T) {
 
 // One visitor of a page takes a tenth of the limits of its key, and leaves the rest to the others, however often its
 // token is renewed.
-func TestAVisitorTakesAShareOfTheLimitsOfTheKey(t *testing.T) {
+func TestVisitorsShareTheLimitsOfTheKey(t *testing.T) {
 	t.Parallel()
 	g := startLimited(t, 60, 20)
 	tenant, key := g.company(t, "Limited")
@@ -186,7 +186,7 @@ func TestDearEventsCountAsRequests(t *testing.T) {
 	require.Contains(t, text, `"RATE_LIMITED"`, "one limit for both")
 }
 
-func TestWhatMakesAModelWork(t *testing.T) {
+func TestOperationsThatCallAModel(t *testing.T) {
 	t.Parallel()
 	var marked []string
 	schema := graph.NewExecutableSchema(graph.Config{}).Schema()

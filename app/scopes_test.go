@@ -37,7 +37,7 @@ var narrowScopes = map[model.APIKeyScope][]string{
 	model.APIKeyScopeConsumption: {"Query.consumptionBreakdown", "Company.subscription"},
 }
 
-func TestTheSchemaRequiresWhatIsWrittenDown(t *testing.T) {
+func TestSchemaFieldsRequireListedScopes(t *testing.T) {
 	t.Parallel()
 	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
 	required := map[model.APIKeyScope][]string{}

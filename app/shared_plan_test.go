@@ -14,7 +14,7 @@ import (
 
 // Two companies ask the same at once, again and again, so that plans of both read on one connection. Each gets what
 // resolvers answer, byte for byte.
-func TestPlansOnSharedConnectionsAnswerAsResolversDo(t *testing.T) {
+func TestPipelinedQueryPlansAnswerLikeResolvers(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
 	dbtest.Unsharded(t)

@@ -80,7 +80,7 @@ func newTalk(t *testing.T, tenant *db.Tenant, agentID string, n int) {
 	chat := &model.SimulationChat{AgentID: agentID, DataBag: model.JSONObject(`{}`), Warnings: []string{}}
 	require.NoError(t, tenant.CreateSimulationChat(t.Context(), chat))
 	for turn := range n % 3 {
-		held, err := tenant.BeginTurn(t.Context(), chat.ID, time.Minute)
+		held, err := tenant.BeginChatTurn(t.Context(), chat.ID, time.Minute)
 		require.NoError(t, err)
 		_, err = held.Finish(t.Context(), &model.SimulationChatMessage{Text: fmt.Sprintf("Question %d", turn+1)},
 			&model.SimulationChatMessage{Text: fmt.Sprintf("Answer %d", turn+1)}, nil)

@@ -21,7 +21,7 @@ type frame struct {
 }
 
 // A socket lives long, so an operation must not see what an earlier one has read.
-func TestALaterOperationOnASocketSeesWhatChanged(t *testing.T) {
+func TestLaterSocketOperationSeesChanges(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Socket")

@@ -171,7 +171,7 @@ func manyAgents(t testing.TB, tenant *db.Tenant, count int) string {
 	return agentIDs[0]
 }
 
-func TestASecondMutationSeesWhatTheFirstWrote(t *testing.T) {
+func TestSecondMutationSeesTheFirst(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Two mutations")

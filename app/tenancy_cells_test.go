@@ -164,10 +164,10 @@ func (c cells) operation(p position, text string) string {
 	return ""
 }
 
-// TestEveryPlaceForAnIDRefusesThoseOfOthers tries each id of another company, of the right type and of all others, at
+// TestEveryIDArgumentRefusesForeignIDs tries each id of another company, of the right type and of all others, at
 // each place in the schema that takes an id or a cursor, in both directions, with plans and with resolvers. Nothing of
 // the other company may be seen or changed. New places are tried too, or the test fails because it does not know how.
-func TestEveryPlaceForAnIDRefusesThoseOfOthers(t *testing.T) {
+func TestEveryIDArgumentRefusesForeignIDs(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)})

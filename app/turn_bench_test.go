@@ -131,7 +131,7 @@ func benchmarkOfflineTurns(b *testing.B, before int) {
 		}
 		for _, id := range chats {
 			for range before / 2 {
-				turn, err := tenant.BeginTurn(b.Context(), id, time.Minute)
+				turn, err := tenant.BeginChatTurn(b.Context(), id, time.Minute)
 				require.NoError(b, err)
 				_, err = turn.Finish(b.Context(), &model.SimulationChatMessage{Text: "Hello"},
 					&model.SimulationChatMessage{Text: "How can I help?"}, nil)

@@ -68,7 +68,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 }
 
 // What is wrong with the file of an archive is not said of the database.
-func TestErrorsOfTheFileAreNotThoseOfTheDatabase(t *testing.T) {
+func TestFileErrorsAreNotReportedAsDatabaseErrors(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.New(t), dbtest.New(t)
 	_, err := demo.Seed(t.Context(), from)

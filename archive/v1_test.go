@@ -178,7 +178,7 @@ func TestACompanyOfAV1ServerMoves(t *testing.T) {
 	require.Equal(t, unpacked(t, file.Bytes()), unpacked(t, again.Bytes()), "the same server gives the same archive")
 }
 
-func TestWhatAV1ServerDoesNotShowIsSaid(t *testing.T) {
+func TestImportReportsMissingV1Data(t *testing.T) {
 	t.Parallel()
 	_, _, err := fromOld(t, newOldServer(1), "another-key")
 	require.ErrorContains(t, err, "401 Unauthorized")

@@ -127,7 +127,7 @@ func TestAgentFilter(t *testing.T) {
 	faults(t, err, model.BadInput, "filter.tags", "50")
 }
 
-func TestUpdateAgentLeavesWhatIsNotGiven(t *testing.T) {
+func TestUpdateAgentLeavesOmittedFields(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	in := agentInput()
@@ -187,7 +187,7 @@ func TestDeleteAgentTakesItsEdgesAlong(t *testing.T) {
 }
 
 // Linking agents to each other in both directions at once does not deadlock.
-func TestAgentsOfACircleAtOnce(t *testing.T) {
+func TestConcurrentWritesToAgentsOfACycle(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	for range 5 {
@@ -208,7 +208,7 @@ func TestAgentsOfACircleAtOnce(t *testing.T) {
 	}
 }
 
-func TestAgentsOfACircleAreDeletedAtOnce(t *testing.T) {
+func TestAgentsOfACycleAreDeletedTogether(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, conn := fresh(t)

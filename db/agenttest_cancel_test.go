@@ -72,7 +72,7 @@ func TestCancelledExecutions(t *testing.T) {
 	fails(t, err, model.NotFound)
 }
 
-func TestACancelledRunWhoseWorkerIsLost(t *testing.T) {
+func TestCancelledRunOfLostWorkerEnds(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	queued := newRun(t, tenant)
@@ -187,7 +187,7 @@ func TestCancelAgainstClaimAndFinish(t *testing.T) {
 
 // Whatever changes a run locks its test before its execution, so that a cancellation and the end of a run cannot
 // deadlock.
-func TestACancellationHoldsTestsBeforeTheirExecution(t *testing.T) {
+func TestCancellationLocksTestsBeforeExecution(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

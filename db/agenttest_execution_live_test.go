@@ -92,7 +92,7 @@ func TestFollowersSeeEveryRunToItsEnd(t *testing.T) {
 	require.NoError(t, <-failed)
 }
 
-func TestFollowersOfWhatIsFinished(t *testing.T) {
+func TestFollowersOfFinishedExecutions(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	run := newRun(t, tenant)

@@ -263,9 +263,9 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	if err := t.db.Select(&agents).Where("id IN (?)", of).Order("id").For(string(forShare)).Scan(ctx); err != nil {
 		return nil, err
 	}
-	tests, err := t.lockWholeTests(model.WithAtMost(ctx, pg.TimesRead*model.MaxTestsBytes), forUpdate,
+	tests, err := t.lockWholeTests(model.WithMemoryLimit(ctx, pg.TimesRead*model.MaxTestsBytes), forUpdate,
 		pg.Where("id IN (?)", bun.List(each)))
-	if errors.Is(err, model.ErrAtMost) {
+	if errors.Is(err, model.ErrOverLimit) {
 		return nil, model.Errorf(model.Unprocessable, "the tests of an execution hold at most some %d bytes together: "+
 			"start fewer of them, or smaller ones", model.MaxTestsBytes)
 	}

@@ -59,7 +59,7 @@ func counts(t *testing.T, tenant *db.Tenant, executionID string) model.AgentTest
 	return *all[executionID]
 }
 
-func TestAnExecutionRunsWhatItNames(t *testing.T) {
+func TestExecutionRunsTheNamedTests(t *testing.T) {
 	t.Parallel()
 	tenant, queue := lined(t)
 	agent, other := newTaggedAgent(t, tenant, "New"), newAgent(t, tenant)
@@ -120,7 +120,7 @@ func TestAnExecutionRunsWhatItNames(t *testing.T) {
 	require.Equal(t, before, testByID(t, tenant, a.ID).Row().LastRunID, "enqueued with the rows, or not at all")
 }
 
-func TestNoMoreRunsAreUnderWayThanAllowed(t *testing.T) {
+func TestConcurrentRunsAreBounded(t *testing.T) {
 	t.Parallel()
 	tenant, queue := lined(t)
 	agent := newAgent(t, tenant)

@@ -98,7 +98,7 @@ func TestAFolderIsDeletedWhileTestsMoveIntoIt(t *testing.T) {
 	}
 }
 
-func TestAnAgentHasSoManyFoldersAtMost(t *testing.T) {
+func TestFoldersOfAnAgentAreBounded(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)

@@ -13,7 +13,7 @@ import (
 // called completes a turn in which the agent called the tool.
 func called(t *testing.T, tenant *db.Tenant, chatID string, tool *model.Tool, arguments, result string) {
 	t.Helper()
-	turn, err := tenant.BeginTurn(t.Context(), chatID, lease)
+	turn, err := tenant.BeginChatTurn(t.Context(), chatID, lease)
 	require.NoError(t, err)
 	message, reply := messages("Please.", "Done.")
 	_, err = turn.Finish(t.Context(), message, reply, []*model.ToolCall{{

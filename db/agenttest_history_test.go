@@ -107,7 +107,7 @@ func TestRunsOfPromptVersionCountOnlyItsOwnLastRuns(t *testing.T) {
 	require.Empty(t, results)
 }
 
-func TestFailuresAndHistoriesAreWhatTheRunsSay(t *testing.T) {
+func TestFailuresAndHistoriesEqualTheRuns(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, companyID := newCompany(t, store)

@@ -145,7 +145,7 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 }
 
 // However many there are, no transaction deletes them all.
-func TestWhatWasJudgedAgainIsForgottenInParts(t *testing.T) {
+func TestRejudgedConversationsAreDeletedInBatches(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	run := newRun(t, tenant)

@@ -84,7 +84,7 @@ func oneByOne(t *testing.T, tenant *db.Tenant, tests int) []*model.AgentTestRun 
 	return runsOf(t, tenant, execution.ID)
 }
 
-func TestTheEndOfARunIsTheBeginningOfTheNext(t *testing.T) {
+func TestEndOfARunClaimsTheNext(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

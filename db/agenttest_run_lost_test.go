@@ -123,7 +123,7 @@ func TestRunsThatTheQueueHasDropped(t *testing.T) {
 	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status())
 }
 
-func TestARunWhoseWorkFailsAgainAndAgain(t *testing.T) {
+func TestRunThatKeepsFailingEnds(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

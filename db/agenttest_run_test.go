@@ -155,7 +155,7 @@ func TestOfManyClaimsOneWins(t *testing.T) {
 	require.Zero(t, runByID(t, tenant, queued.ID).Lost)
 }
 
-func TestARunWhoseWorkerIsLost(t *testing.T) {
+func TestRunOfLostWorkerStartsAgain(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	queued := newRun(t, tenant)
@@ -246,7 +246,7 @@ func TestOnlyTheNewestRunIsTheLastRun(t *testing.T) {
 	require.Equal(t, []string{newer.ID, older.ID}, idsOf(runs))
 }
 
-func TestRunsShareWhatTheyRun(t *testing.T) {
+func TestRunsShareSnapshots(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

@@ -148,7 +148,7 @@ func TestSchedulesFollowChangesOfThePrompt(t *testing.T) {
 	require.Contains(t, fails(t, err, model.Unprocessable), "afterPromptChange needs tests of one agent only")
 }
 
-func TestSchedulesSayWhatIsInTheWay(t *testing.T) {
+func TestSchedulesReportWhyTheyDidNotStart(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
 	tenant, _ := newCompany(t, store)

@@ -72,7 +72,7 @@ func testByID(t *testing.T, tenant *db.Tenant, id string, columns ...string) mod
 	return tests[0]
 }
 
-func TestTestsAreKeptAsTheyWereGiven(t *testing.T) {
+func TestTestsAreStoredUnchanged(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)
 	tenant, _ := newCompany(t, store)

@@ -74,7 +74,7 @@ func TestRevokeAPIKey(t *testing.T) {
 	require.Nil(t, keys[1].LastUsedAt)
 }
 
-func TestACompanyHasSoManyKeys(t *testing.T) {
+func TestKeysOfACompanyAreBounded(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	create := func() error {

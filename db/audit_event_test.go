@@ -70,7 +70,7 @@ func TestChangesAreAudited(t *testing.T) {
 	require.Equal(t, []model.AuditAction{model.AuditActionDeleteAgent}, actions)
 }
 
-func TestWhatIsRolledBackIsNotAudited(t *testing.T) {
+func TestRolledBackChangesAreNotAudited(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, companyID := newCompany(t, store)

@@ -29,7 +29,7 @@ func TestSchedulesStartWithoutTheCompaniesThatAreAway(t *testing.T) {
 	require.Len(t, executionsOf(t, near), 1)
 }
 
-func TestWhatIsMarkedIsRemovedWithoutTheCompaniesThatAreAway(t *testing.T) {
+func TestRemovalSkipsUnavailableCompanies(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	near, nearID := newCompany(t, store)
@@ -49,7 +49,7 @@ func TestWhatIsMarkedIsRemovedWithoutTheCompaniesThatAreAway(t *testing.T) {
 	}
 }
 
-func TestWebhooksAreToldWithoutTheCompaniesThatAreAway(t *testing.T) {
+func TestWebhooksSkipUnavailableCompanies(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	near, nearID := newCompany(t, store)

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestACampaignIsImportedWholeOrNotAtAll(t *testing.T) {
+func TestCampaignImportIsAtomic(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newOutboundAgent(t, tenant)

@@ -122,7 +122,7 @@ func TestClaims(t *testing.T) {
 	require.Empty(t, none)
 }
 
-func TestOnlyWhatIsDueIsHandedOut(t *testing.T) {
+func TestOnlyDueItemsAreClaimed(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

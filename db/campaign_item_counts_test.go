@@ -47,7 +47,7 @@ func countedByRows(t *rapid.T, tenant *db.Tenant, conn *pgx.Conn, campaignID str
 	}
 }
 
-func TestCountersSayWhatRowsDo(t *testing.T) {
+func TestCountersEqualTheRows(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestNumbersOfCampaignItemsOnce(t *testing.T) {
+func TestItemsWithOneNumberAreAddedOnce(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	germany := "DE"
@@ -53,7 +53,7 @@ func TestNumbersOfCampaignItemsOnce(t *testing.T) {
 	require.Equal(t, first.Version, counts.Version)
 }
 
-func TestConcurrentNumbersOfCampaignItemsOnce(t *testing.T) {
+func TestConcurrentItemsWithOneNumber(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)

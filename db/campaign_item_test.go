@@ -197,7 +197,7 @@ func TestRandomReportsAreStoredAsTheStateMachineHasThem(t *testing.T) {
 	require.Greater(t, legal, 50)
 }
 
-func TestOfSeveralReportsOfOneMoveOneIsKept(t *testing.T) {
+func TestOneOfSeveralReportsOfAMoveIsSaved(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)

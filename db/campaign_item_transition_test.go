@@ -9,7 +9,7 @@ import (
 )
 
 // A transition that was found legal is tried again if anything it depended on has changed meanwhile.
-func TestMovesMeetWhatOthersChangeMeanwhile(t *testing.T) {
+func TestMovesDetectConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change string

@@ -87,7 +87,7 @@ func TestOnlyOutboundAgentsRunCampaigns(t *testing.T) {
 	become(t, tenant, campaign.ID, model.CampaignStatusRunning)
 }
 
-func TestACampaignIsNotArchivedWhileItemsAreUnderWay(t *testing.T) {
+func TestCampaignWithActiveItemsIsNotArchived(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	campaign := newCampaign(t, tenant)

@@ -324,7 +324,7 @@ func TestVocabularies(t *testing.T) {
 	requireTerms("fig")
 }
 
-func TestChunksOfBeforeFullTextAreFound(t *testing.T) {
+func TestChunksWithoutFullTextAreFound(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	conn, migrator := connect(t, address), newMigrator(t, address)

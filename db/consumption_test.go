@@ -30,7 +30,7 @@ func breakdownOf(t require.TestingT, tenant *db.Tenant, from, to string) *model.
 }
 
 // The breakdowns of 1,000 ranges of random ledgers, written in random parts, equal a plain recount.
-func TestBreakdownIsWhatARecountSays(t *testing.T) {
+func TestBreakdownEqualsARecount(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	cases := 0
@@ -229,7 +229,7 @@ func TestNamesOfABreakdown(t *testing.T) {
 }
 
 // Whole days are never read from the ledger.
-func TestWholeDaysAreReadFromTheirSums(t *testing.T) {
+func TestWholeDaysAreReadFromDailySums(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

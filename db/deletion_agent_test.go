@@ -129,7 +129,7 @@ func seenOfAgent(t *testing.T, store *db.Store, tenant *db.Tenant, agentID, chat
 	require.NoError(t, err)
 	require.Empty(t, types)
 	for _, call := range []func() error{
-		func() error { _, err := tenant.BeginTurn(ctx, chatID, lease); return err },
+		func() error { _, err := tenant.BeginChatTurn(ctx, chatID, lease); return err },
 		func() error { _, err := tenant.EndSimulationChat(ctx, chatID); return err },
 		func() error { return tenant.DeleteSimulationChat(ctx, chatID) },
 		func() error { return tenant.DeleteAgent(ctx, agentID) },

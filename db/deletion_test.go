@@ -269,7 +269,7 @@ func TestAnExecutionOfManyRunsIsRemovedInParts(t *testing.T) {
 }
 
 // What fails between two parts, as when the process dies, is taken up by the next sweep, of any process.
-func TestRemovalGoesOnAfterAFailure(t *testing.T) {
+func TestRemovalContinuesAfterAnError(t *testing.T) {
 	t.Parallel()
 	a := newAged(t)
 	require.NoError(t, a.tenant.DeleteAgentTestExecution(t.Context(), a.old))
@@ -329,7 +329,7 @@ func TestATestOfManyRunsIsRemovedInParts(t *testing.T) {
 }
 
 // Whatever is still marked, what it hangs on can be deleted, and what hangs on it.
-func TestWhatIsMarkedKeepsNothingFromBeingDeleted(t *testing.T) {
+func TestSoftDeletedRowsDoNotBlockDeletes(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(t *testing.T, a *aged, folder string){
 		"the agent": func(t *testing.T, a *aged, _ string) {

@@ -86,7 +86,7 @@ func TestFollowersOfDocuments(t *testing.T) {
 	fails(t, err, model.NotFound)
 }
 
-func TestADocumentWhoseSignalWasLostIsSeenAllTheSame(t *testing.T) {
+func TestDocumentWithLostSignalIsSeen(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))

@@ -209,7 +209,7 @@ func TestNothingIsLeftOfADeletedDocument(t *testing.T) {
 	require.Empty(t, datasets)
 }
 
-func TestContentIsKeptAsItCame(t *testing.T) {
+func TestContentIsStoredUnchanged(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	dataset := newDataset(t, tenant)
@@ -360,7 +360,7 @@ func TestWorkersOfEachKind(t *testing.T) {
 		[]string{<-done, <-done})
 }
 
-func TestADatasetHasSoManyDocuments(t *testing.T) {
+func TestDocumentsOfADatasetAreBounded(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	tenant, companyID := newCompany(t, dbtest.Open(t, address, db.Options{}))

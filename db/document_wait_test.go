@@ -20,7 +20,7 @@ func TestALaterAttemptTakesADocumentOver(t *testing.T) {
 	require.Equal(t, []string{"second"}, contentsOf(t, tenant, added.ID))
 }
 
-func TestADocumentWhoseIndexingNeverEndsFails(t *testing.T) {
+func TestEndlessIndexingFails(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	added := addDocument(t, tenant, newDataset(t, tenant).ID, "x")

@@ -111,7 +111,7 @@ func requireHonest(t *testing.T, results []reflect.Value, broken any) {
 	require.Contains(t, []model.Code{model.BadInput, model.NotFound}, known.Code, "%v", err)
 }
 
-func TestWhatTheDatabaseRefuses(t *testing.T) {
+func TestConstraintErrors(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	tenant := freshTenant(t)
@@ -156,7 +156,7 @@ func TestCancelledContext(t *testing.T) {
 	require.Empty(t, page.Nodes)
 }
 
-func TestDatabaseThatIsGone(t *testing.T) {
+func TestUnreachableDatabase(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	at, err := url.Parse(address)
@@ -196,7 +196,7 @@ func TestDatabaseThatIsGone(t *testing.T) {
 	require.Eventually(t, func() bool { return store.Ping(ctx) == nil }, waitFor, tick)
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpenReportsErrors(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	_, err := db.Open(ctx, "postgres://user:hunter2@%zz", db.Options{})
@@ -209,7 +209,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 }
 
 // A transaction whose connection breaks fails, even if its function returns no error.
-func TestATransactionWhoseConnectionIsClosedIsUnavailable(t *testing.T) {
+func TestTransactionOnClosedConnectionIsUnavailable(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	own := newFixture(t, store, "OWN")

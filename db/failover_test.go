@@ -112,7 +112,7 @@ func TestAStandbyTakesOver(t *testing.T) {
 		t.Helper()
 		require.Eventually(t, func() bool {
 			// One whose beginning was kept and not acknowledged holds the chat so long.
-			turn, err := tenant.BeginTurn(ctx, chat.ID, 2*time.Second)
+			turn, err := tenant.BeginChatTurn(ctx, chat.ID, 2*time.Second)
 			if err == nil {
 				message, reply := messages(fmt.Sprint("question ", said), "answer")
 				_, err = turn.Finish(ctx, message, reply, nil)

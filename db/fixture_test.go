@@ -73,7 +73,7 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 	require.NoError(t, err)
 	simulation := &model.SimulationChat{AgentID: agent.ID, Warnings: []string{mark}}
 	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, saidFirst(mark)))
-	turn, err := tenant.BeginTurn(ctx, simulation.ID, time.Minute)
+	turn, err := tenant.BeginChatTurn(ctx, simulation.ID, time.Minute)
 	require.NoError(t, err)
 	require.NoError(t, turn.Release(ctx, []*model.ToolCall{{
 		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "find", Result: &mark, StartedAt: time.Now(),

@@ -38,7 +38,7 @@ func refused(t *testing.T, tenant *db.Tenant, id, fingerprint string, code model
 	return fails(t, err, code)
 }
 
-func TestARequestIsCarriedOutOnce(t *testing.T) {
+func TestRequestRunsOnce(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, _ := fresh(t)
@@ -71,7 +71,7 @@ func TestARequestIsCarriedOutOnce(t *testing.T) {
 	}
 }
 
-func TestARequestThatKeepsNoAnswerCanBeCarriedOutAgain(t *testing.T) {
+func TestRequestWithoutSavedResponseCanRunAgain(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	for range 3 {
@@ -116,7 +116,7 @@ func TestOneOfManyCarriesARequestOut(t *testing.T) {
 	}
 }
 
-func TestAClaimWhoseProcessHasDied(t *testing.T) {
+func TestClaimOfDeadProcessExpires(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, conn := fresh(t)
@@ -135,7 +135,7 @@ func TestAClaimWhoseProcessHasDied(t *testing.T) {
 	require.Equal(t, "right", string(kept.Body))
 }
 
-func TestAClaimIsHeldWhileItsRequestIsUnderWay(t *testing.T) {
+func TestClaimLastsAsLongAsItsRequest(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, conn := fresh(t)
@@ -156,7 +156,7 @@ func TestAClaimIsHeldWhileItsRequestIsUnderWay(t *testing.T) {
 	require.Zero(t, rows)
 }
 
-func TestAnswersAreKeptForADay(t *testing.T) {
+func TestResponsesAreSavedForADay(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, conn := fresh(t)

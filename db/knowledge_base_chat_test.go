@@ -107,7 +107,7 @@ func TestDatasetsOfAChatAreReplaced(t *testing.T) {
 	require.NotEmpty(t, datasetsOf(t, tenant, chat.ID))
 }
 
-func TestPromptOfAChatWithDatasetsHoldsTheKnowledge(t *testing.T) {
+func TestPromptOfAChatContainsTheKnowledge(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	dataset := newDataset(t, tenant).ID

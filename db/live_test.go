@@ -32,7 +32,7 @@ func (c *counted) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Tra
 
 func (*counted) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-func TestFollowersOfWhatRestsMakeNoStatements(t *testing.T) {
+func TestIdleFollowersMakeNoStatements(t *testing.T) {
 	t.Parallel()
 	url, statements := dbtest.URL(t), &counted{}
 	tenant, first := newSimulation(t, dbtest.Open(t, url, db.Options{}), nil)

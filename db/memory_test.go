@@ -20,7 +20,7 @@ import (
 // used up.
 type purse struct{ left, rows, asked, questions int }
 
-func (p *purse) Spend(bytes int) error {
+func (p *purse) Reserve(bytes int) error {
 	if p.rows++; bytes > p.left {
 		return fmt.Errorf("spending: %w", model.ErrTooLarge)
 	}
@@ -28,7 +28,7 @@ func (p *purse) Spend(bytes int) error {
 	return nil
 }
 
-func (p *purse) Ask() error {
+func (p *purse) CountStatement() error {
 	if p.asked++; p.left < 0 || p.questions > 0 && p.asked > p.questions {
 		return fmt.Errorf("asking: %w", model.ErrTooLarge)
 	}
@@ -52,15 +52,15 @@ func TestRowsAreChargedAsTheyAreRead(t *testing.T) {
 	page := model.PageArgs{First: agents}
 	for name, read := range map[string]func(p *purse) error{
 		"a list": func(p *purse) error {
-			_, err := tenant.Agents(model.WithBudget(t.Context(), p), page, nil)
+			_, err := tenant.Agents(model.WithMemoryBudget(t.Context(), p), page, nil)
 			return err
 		},
 		"by ids": func(p *purse) error {
-			_, err := findPrepared(model.WithBudget(t.Context(), p), tenant, db.AgentRows, ids)
+			_, err := findPrepared(model.WithMemoryBudget(t.Context(), p), tenant, db.AgentRows, ids)
 			return err
 		},
 		"lists of parents": func(p *purse) error {
-			_, err := tenant.FindPages(model.WithBudget(t.Context(), p), db.PromptVersionsOfAgents, nil, ids, page)
+			_, err := tenant.FindPages(model.WithMemoryBudget(t.Context(), p), db.PromptVersionsOfAgents, nil, ids, page)
 			return err
 		},
 	} {
@@ -102,14 +102,14 @@ func TestRowsBeyondTheBudgetAreNotReceived(t *testing.T) {
 		},
 	} {
 		before := passed.Load()
-		require.ErrorIs(t, read(model.WithBudget(t.Context(), &purse{left: bytes})), model.ErrTooLarge, name)
+		require.ErrorIs(t, read(model.WithMemoryBudget(t.Context(), &purse{left: bytes})), model.ErrTooLarge, name)
 		require.Less(t, passed.Load()-before, int64(agents*bytes*3/4), "%s: most of it stays behind", name)
 		require.NoError(t, read(t.Context()), name)
 	}
 }
 
 // However much tests hold, deleting them, or what they are in, does not read it.
-func TestWhatIsDeletedIsNotRead(t *testing.T) {
+func TestDeletedRowsAreNotRead(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)
@@ -123,7 +123,7 @@ func TestWhatIsDeletedIsNotRead(t *testing.T) {
 			in.ConversationContext = []*model.TestMessage{{Role: model.MessageRoleUser, Text: strings.Repeat("x", 10_000)}}
 		}).ID
 	}
-	ctx := model.WithBudget(t.Context(), &purse{left: 50_000})
+	ctx := model.WithMemoryBudget(t.Context(), &purse{left: 50_000})
 	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids,
 		Repeats: 1, Concurrency: 1, Votes: new(int32(1))})
 	require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestExecutionsOfLargeTests(t *testing.T) {
 }
 
 // Every way to read counts a question before it is asked, and asks none that the budget has no room for.
-func TestQuestionsAreCountedBeforeTheyAreAsked(t *testing.T) {
+func TestStatementsAreCountedBeforeTheyAreSent(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)
@@ -181,13 +181,13 @@ func TestQuestionsAreCountedBeforeTheyAreAsked(t *testing.T) {
 		},
 	} {
 		p := &purse{left: 1 << 20, questions: 2}
-		for _, ctx := range []context.Context{model.WithBudget(t.Context(), p),
-			pg.WithSlots(model.WithBudget(t.Context(), p))} {
+		for _, ctx := range []context.Context{model.WithMemoryBudget(t.Context(), p),
+			pg.WithSlots(model.WithMemoryBudget(t.Context(), p))} {
 			require.NoError(t, read(ctx), name)
 		}
 		require.Equal(t, 2, p.asked, name)
 		rows := p.rows
-		require.ErrorIs(t, read(model.WithBudget(t.Context(), p)), model.ErrTooLarge, name)
+		require.ErrorIs(t, read(model.WithMemoryBudget(t.Context(), p)), model.ErrTooLarge, name)
 		require.Equal(t, rows, p.rows, name)
 	}
 }

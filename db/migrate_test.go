@@ -85,7 +85,7 @@ func TestMigratingAgainKeepsTheData(t *testing.T) {
 	same(t, agent, again)
 }
 
-func TestSeveralMigrateAtOnce(t *testing.T) {
+func TestConcurrentMigrations(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.EmptyURL(t)
 	errs := together(8, func(int) error {
@@ -234,7 +234,7 @@ func TestMigratorWithoutADatabase(t *testing.T) {
 }
 
 // An index build that fails while others write leaves an invalid index. Migrating again rebuilds it.
-func TestIndexesOfAFailedBuildAreMadeAnew(t *testing.T) {
+func TestInvalidIndexesAreRebuilt(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	migrator, conn := newMigrator(t, address), connect(t, address)

@@ -123,7 +123,7 @@ func TestVectorsMoveWithoutLoss(t *testing.T) {
 }
 
 // A dump made with pgvector is restored on a server without it, which loses the table.
-func TestVectorsThatAreLostAreMadeAnew(t *testing.T) {
+func TestLostVectorsAreComputedAgain(t *testing.T) {
 	t.Parallel()
 	for name, loss := range map[string]string{
 		"the table":  "DROP TABLE chunk_vectors",

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestMigrationsSayWhatTheyWouldLock(t *testing.T) {
+func TestMigrationsNameTheirLocks(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	migrator, conn := newMigrator(t, address), connect(t, address)
@@ -42,7 +42,7 @@ func TestMigrationsSayWhatTheyWouldLock(t *testing.T) {
 	require.Equal(t, "writers", found["companies SHARE ROW EXCLUSIVE"])
 }
 
-func TestRunsOfBeforeAreCountedInBatches(t *testing.T) {
+func TestOlderRunsAreCountedInBatches(t *testing.T) {
 	t.Parallel()
 	for _, counting := range []int64{51, 61} {
 		t.Run(strconv.FormatInt(counting, 10), func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestWhatHasANameIsFoundByAPartOfIt(t *testing.T) {
+func TestListsFilterByPartOfTheName(t *testing.T) {
 	t.Parallel()
 	stage := dbtest.NewStage(t)
 	for i, name := range []string{"Prices 100%", "Élan", "price list"} {

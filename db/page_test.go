@@ -73,7 +73,7 @@ func walkBack(t require.TestingT, read func(model.PageArgs) (*model.Page[*model.
 	}
 }
 
-func TestPagesHoldEveryRowOnceNewestFirst(t *testing.T) {
+func TestPagesContainEachRowOnceNewestFirst(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	rapid.Check(t, func(r *rapid.T) {
@@ -105,7 +105,7 @@ func TestPagesHoldEveryRowOnceNewestFirst(t *testing.T) {
 	})
 }
 
-func TestRowsThatComeMeanwhileMoveNoPage(t *testing.T) {
+func TestNewRowsDoNotShiftPages(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, company := newCompany(t, store)
@@ -264,7 +264,7 @@ func TestOnlyTheColumnsThatAreWanted(t *testing.T) {
 }
 
 // A list that is narrowed to something that does not exist for the company is NOT_FOUND, with an error that names it.
-func TestListsOfWhatDoesNotExist(t *testing.T) {
+func TestListsOfMissingParents(t *testing.T) {
 	t.Parallel()
 	ctx, args := t.Context(), model.PageArgs{First: 10}
 	store, _ := fresh(t)

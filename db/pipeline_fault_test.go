@@ -15,7 +15,7 @@ import (
 )
 
 // What fails concerns its own request alone, whatever was sent before it and behind it, by whichever company.
-func TestSharedReadsThatFail(t *testing.T) {
+func TestPipelinedReadsThatFail(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
 	divides := db.RawStatement("SELECT id, (1 / (length(name) - length(name)))::text FROM agents WHERE $1 <> '' AND $2 " +
@@ -77,7 +77,7 @@ func TestSharedReadsThatFail(t *testing.T) {
 }
 
 // A statement that Postgres does not take is nobody else's error for long.
-func TestSharedReadsOfAWrongStatement(t *testing.T) {
+func TestPipelinedReadsOfAWrongStatement(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
 	tenant, _ := newCompany(t, store)
@@ -90,7 +90,7 @@ func TestSharedReadsOfAWrongStatement(t *testing.T) {
 }
 
 // An error or a panic of one receiver does not affect the others. Results that are too large are not shared.
-func TestSharedReadsWhoseRowsAreNotWanted(t *testing.T) {
+func TestPipelinedReadsOfRejectedRows(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
 	other, _ := newCompany(t, store)
@@ -135,7 +135,7 @@ func TestSharedReadsWhoseRowsAreNotWanted(t *testing.T) {
 }
 
 // Connections that the server has ended, that are cut, or whose statements have changed are nobody's error.
-func TestSharedReadsOnConnectionsThatAreOfNoUse(t *testing.T) {
+func TestPipelinedReadsOnBrokenConnections(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	behind, cut, _ := proxied(t, address)

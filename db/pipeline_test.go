@@ -76,7 +76,7 @@ func awaitWaiting(t *testing.T, store *db.Store, many int) {
 }
 
 // Whatever is read together, each company sees its own rows, even by statements that forget the company.
-func TestSharedReadsHoldCompaniesApart(t *testing.T) {
+func TestPipelinedReadsSeparateCompanies(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
 	dbtest.Unsharded(t)
@@ -127,7 +127,7 @@ func keysOf(set map[string]bool) (keys []string) {
 }
 
 // A request waits only so long for a pipeline that waits for a lock. Others open another one meanwhile.
-func TestSharedReadsWaitOnlySoLong(t *testing.T) {
+func TestPipelinedReadsTimeOut(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := openPipeline(t, address)
@@ -166,7 +166,7 @@ func TestSharedReadsWaitOnlySoLong(t *testing.T) {
 }
 
 // A request that is given up is not sent, or gets none of its rows any more if these come later.
-func TestSharedReadsThatAreGivenUp(t *testing.T) {
+func TestCancelledPipelinedReads(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := openPipeline(t, address)
@@ -223,7 +223,7 @@ func TestSharedReadsThatAreGivenUp(t *testing.T) {
 }
 
 // Keys are sent, and sent again for each read, before anything is received that could be counted.
-func TestLongKeysAreNotShared(t *testing.T) {
+func TestLongKeysAreNotPipelined(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
 	tenant, _ := newCompany(t, store)

@@ -72,7 +72,7 @@ func spentNow(agentID string, credits model.Credits) *model.UsageEntry {
 	return &model.UsageEntry{Channel: model.ChannelPhone, AgentID: agentID, Credits: credits}
 }
 
-func TestBudgetIsLookedAtHoweverUsageComes(t *testing.T) {
+func TestAllKindsOfUsageCheckTheBudget(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]func(t *testing.T, tenant *db.Tenant) func(model.Credits){
 		"recorded by a client": func(t *testing.T, tenant *db.Tenant) func(model.Credits) {
@@ -82,7 +82,7 @@ func TestBudgetIsLookedAtHoweverUsageComes(t *testing.T) {
 			agent := newAgent(t, tenant)
 			chat := newSimulationChat(t, tenant, agent.ID, nil)
 			return func(credits model.Credits) {
-				turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+				turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 				require.NoError(t, err)
 				turn.Spent = spentNow(agent.ID, credits)
 				message, reply := messages("Hello", "Good morning")
@@ -217,7 +217,7 @@ func TestNothingIsLookedAt(t *testing.T) {
 }
 
 // Chats and executions that start while a budget runs out exist completely or not at all.
-func TestBudgetIsUsedUpWhileOthersStart(t *testing.T) {
+func TestBudgetRunsOutDuringConcurrentStarts(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

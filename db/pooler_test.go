@@ -158,7 +158,7 @@ func TestAPoolerOfSessionsLetsConnectionsPass(t *testing.T) {
 	require.NotEmpty(t, ignored)
 	store := dbtest.Open(t, dbtest.PooledBySessions(t, dbtest.URL(t), ignored), db.Options{})
 	tenant, chat := newSimulation(t, store, nil)
-	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	message, answer := messages("Hello", "Good morning")
 	_, err = turn.Finish(t.Context(), message, answer, nil)

@@ -100,7 +100,7 @@ func TestPromptBounds(t *testing.T) {
 }
 
 // Of several changes to the same version of a prompt, one wins and the others fail with CONFLICT.
-func TestChangesOfWhatWasChangedMeanwhile(t *testing.T) {
+func TestStaleChangesAreRefused(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	agent := newAgent(t, tenant)

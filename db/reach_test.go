@@ -43,7 +43,7 @@ func TestOnlyChatsWithinReachExist(t *testing.T) {
 			return err
 		},
 		"answer": func(ctx context.Context, t *db.Tenant, id string) error {
-			turn, err := t.BeginTurn(ctx, id, lease)
+			turn, err := t.BeginChatTurn(ctx, id, lease)
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func TestOnlyChatsWithinReachExist(t *testing.T) {
 	}), "in a transaction too")
 }
 
-func TestWhatATokenIsNarrowedToIsKeptWithIt(t *testing.T) {
+func TestTokenStoresItsRestrictions(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newCompany(t, store)

@@ -57,7 +57,7 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 
 // Reads find out which connections Postgres has ended, or have statements that a migration has changed. Callers do not
 // notice, however few connections there are.
-func TestReadsOnConnectionsThatAreOfNoUse(t *testing.T) {
+func TestReadsOnBrokenConnections(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	conn := connect(t, address)
@@ -179,7 +179,7 @@ func TestReadsOnConnectionsThatAreCut(t *testing.T) {
 }
 
 // A page has a row more only where somebody asks whether another page follows.
-func TestPagesReadTheNextRowOnlyForThoseWhoAsk(t *testing.T) {
+func TestPagesReadTheNextRowOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{})
 	tenant, _ := newCompany(t, store)

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestWhatIsTooOldIsForgotten(t *testing.T) {
+func TestExpiredRowsAreDeleted(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, companyID := newCompany(t, store)
@@ -97,7 +97,7 @@ func TestWhatIsTooOldIsForgotten(t *testing.T) {
 		model.BadInput, "days", "40000")
 }
 
-func TestWhatIsTooOldIsForgottenWithoutTheCompaniesThatAreAway(t *testing.T) {
+func TestExpirySkipsUnavailableCompanies(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	near, nearID := newCompany(t, store)
@@ -196,7 +196,7 @@ func TestAContactIsErased(t *testing.T) {
 	require.Equal(t, model.Erasure{Left: left}, erased)
 }
 
-func TestACompanyIsDeletedWithAllThatItOwns(t *testing.T) {
+func TestDeletingACompanyDeletesItsRows(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	own, other := newFixture(t, store, "OWN"), newFixture(t, store, "OTHER")
@@ -271,7 +271,7 @@ func TestAChatIsDeletedWhileItIsAnswered(t *testing.T) {
 	say(t, tenant, chat.ID, "One", "Two")
 	follower, err := tenant.FollowMessages(t.Context(), chat.ID, 2)
 	require.NoError(t, err)
-	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	require.NoError(t, tenant.DeleteSimulationChat(t.Context(), chat.ID))
 	message, reply := messages("Three", "Four")

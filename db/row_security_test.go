@@ -50,7 +50,7 @@ func refusedByPolicy(t *testing.T, err error, what string) {
 }
 
 // Statements that forget the company altogether see and change its rows only, whatever the table.
-func TestTheDatabaseAloneHoldsCompaniesApart(t *testing.T) {
+func TestRowLevelSecuritySeparatesCompanies(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store, conn := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32), Tracer: dbtest.Unchecked{}}),

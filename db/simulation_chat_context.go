@@ -21,8 +21,8 @@ const (
 	maxContextBytes = 256 << 10
 )
 
-// TurnContext is the part of the chat's history that a turn gets.
-type TurnContext struct {
+// ChatTurnContext is the part of the chat's history that a turn gets.
+type ChatTurnContext struct {
 	// Messages are the last messages of the chat, in order, with sequence, role and text.
 	Messages []*model.SimulationChatMessage
 	// Calls are the last calls of the chat's own agent in the turns of the messages, without retrievals, and all real
@@ -33,7 +33,7 @@ type TurnContext struct {
 }
 
 // Context reads the history that the turn needs, and the wanted rows.
-func (u *Turn) Context(ctx context.Context, wants ...pg.Want) (*TurnContext, [][]model.Row, error) {
+func (u *ChatTurn) Context(ctx context.Context, wants ...pg.Want) (*ChatTurnContext, [][]model.Row, error) {
 	t := u.tenant
 	messages, calls, mocked := []*model.SimulationChatMessage{}, []*model.ToolCall{}, []*mockedCalls{}
 	// The context contains no older message, however short the messages are.
@@ -49,7 +49,7 @@ func (u *Turn) Context(ctx context.Context, wants ...pg.Want) (*TurnContext, [][
 	if err := t.db.Query(ctx, append(own, wanted...)...); err != nil {
 		return nil, nil, err
 	}
-	c := &TurnContext{Messages: messages, Calls: calls, Mocked: map[string]int32{}}
+	c := &ChatTurnContext{Messages: messages, Calls: calls, Mocked: map[string]int32{}}
 	first := u.Chat.LastSequence + 1
 	if len(messages) > 0 {
 		first = messages[0].Sequence

@@ -52,7 +52,7 @@ func TestTurnKnowsTheEndOfItsChat(t *testing.T) {
 	}
 	_, err := conn.Exec(ctx, "VACUUM ANALYZE")
 	require.NoError(t, err)
-	turn, err := tenant.BeginTurn(ctx, chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(ctx, chat.ID, lease)
 	require.NoError(t, err)
 
 	asked.asked = nil
@@ -85,7 +85,7 @@ func TestTurnKnowsTheEndOfItsChat(t *testing.T) {
 }
 
 // The texts are bounded too: a turn reads back to the one that goes beyond the bound, and none before it.
-func TestTurnKnowsSoManyBytesOfItsChat(t *testing.T) {
+func TestContextOfATurnIsBounded(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	tenant, chat := newSimulation(t, dbtest.Open(t, address, db.Options{}), nil)
@@ -101,7 +101,7 @@ func TestTurnKnowsSoManyBytesOfItsChat(t *testing.T) {
 	_, err = conn.Exec(ctx, "UPDATE tool_calls SET result = $2 WHERE chat_id = $1 AND kind = 'Tool' AND "+
 		"message_sequence = 595", chat.ID, long)
 	require.NoError(t, err)
-	turn, err := tenant.BeginTurn(ctx, chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(ctx, chat.ID, lease)
 	require.NoError(t, err)
 	known, _, err := turn.Context(ctx)
 	require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestTurnKnowsHowOftenMocksWereCalled(t *testing.T) {
 		_, err := conn.Exec(ctx, statement, chat.ID)
 		require.NoError(t, err)
 	}
-	turn, err := tenant.BeginTurn(ctx, chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(ctx, chat.ID, lease)
 	require.NoError(t, err)
 	known, _, err := turn.Context(ctx)
 	require.NoError(t, err)

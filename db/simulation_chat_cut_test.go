@@ -60,7 +60,7 @@ const tortureTurns = 150
 func write(tenant *db.Tenant, chatID string, cut func() error) error {
 	ctx := context.Background()
 	for {
-		turn, err := tenant.BeginTurn(ctx, chatID, lease)
+		turn, err := tenant.BeginChatTurn(ctx, chatID, lease)
 		var known *model.Error
 		if errors.As(err, &known) && known.Code == model.Conflict {
 			if strings.Contains(known.Message, "ended") {

@@ -69,7 +69,7 @@ func TestChatsByTheirState(t *testing.T) {
 	replying, dead := newSimulationChat(t, tenant, open.AgentID, nil), newSimulationChat(t, tenant, open.AgentID, nil)
 	ended := newSimulationChat(t, tenant, open.AgentID, nil)
 	for _, chat := range []*model.SimulationChat{replying, dead} {
-		_, err := tenant.BeginTurn(ctx, chat.ID, time.Hour)
+		_, err := tenant.BeginChatTurn(ctx, chat.ID, time.Hour)
 		require.NoError(t, err)
 	}
 	_, err := connect(t, address).Exec(ctx, "UPDATE simulation_chats SET reply_until = now() - interval '1 second' "+

@@ -103,7 +103,7 @@ func TestFollowEvents(t *testing.T) {
 	require.NoError(t, err)
 
 	// Text that is written before the replica listens is lost, so this writes until some arrives.
-	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	ticks := time.NewTicker(5 * time.Millisecond)
 	defer ticks.Stop()
@@ -164,7 +164,7 @@ func TestFollowEventsAcrossTurns(t *testing.T) {
 	require.NoError(t, err)
 	const turns = 20
 	for range turns {
-		turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+		turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 		require.NoError(t, err)
 		turn.Write("text")
 		message, reply := messages("text", "text")
@@ -210,8 +210,8 @@ func TestFollowTurnsThatFail(t *testing.T) {
 			}
 		}
 	}
-	attempt := func(pieces ...string) *db.Turn {
-		turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	attempt := func(pieces ...string) *db.ChatTurn {
+		turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 		require.NoError(t, err)
 		for _, piece := range pieces {
 			turn.Write(piece)

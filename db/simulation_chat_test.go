@@ -47,7 +47,7 @@ func messages(text, answer string) (*model.SimulationChatMessage, *model.Simulat
 // say completes a turn.
 func say(t *testing.T, tenant *db.Tenant, chatID, text, answer string) *model.SimulationChat {
 	t.Helper()
-	turn, err := tenant.BeginTurn(t.Context(), chatID, lease)
+	turn, err := tenant.BeginChatTurn(t.Context(), chatID, lease)
 	require.NoError(t, err)
 	message, reply := messages(text, answer)
 	chat, err := turn.Finish(t.Context(), message, reply, nil)
@@ -156,7 +156,7 @@ func TestEndSimulationChat(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, ended.EndedAt, again.EndedAt)
 
-	_, err = tenant.BeginTurn(ctx, chat.ID, lease)
+	_, err = tenant.BeginChatTurn(ctx, chat.ID, lease)
 	fails(t, err, model.Conflict)
 	require.ErrorContains(t, err, "has ended")
 }
@@ -166,7 +166,7 @@ func TestDeletedAgentTakesItsChatsAlong(t *testing.T) {
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
 	say(t, tenant, chat.ID, "One", "Two")
-	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	require.NoError(t, tenant.DeleteAgent(t.Context(), chat.AgentID))
 	message, reply := messages("Three", "Four")

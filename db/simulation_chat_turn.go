@@ -16,10 +16,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Turn is the right to answer the contact in a chat. One Turn at a time holds a chat, by a lease. If its process dies
-// in the middle of the turn, the chat is usable again when the lease ends, and later writes of the turn have no
-// effect. Finish or Release ends the turn.
-type Turn struct {
+// ChatTurn is the right to answer the contact in a chat. One ChatTurn at a time holds a chat, by a lease. If its
+// process dies in the middle of the turn, the chat is usable again when the lease ends, and later writes of the turn
+// have no effect. Finish or Release ends the turn.
+type ChatTurn struct {
 	ID string
 	// Chat is the chat at the start of the turn.
 	Chat *model.SimulationChat
@@ -38,8 +38,8 @@ type Turn struct {
 // messagesOfTurn is the number of messages of a turn: the contact's message and the reply.
 const messagesOfTurn = 2
 
-// BeginTurn claims a chat for the lease. It returns CONFLICT when the chat has ended or another turn holds it.
-func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Duration) (*Turn, error) {
+// BeginChatTurn claims a chat for the lease. It returns CONFLICT when the chat has ended or another turn holds it.
+func (t *Tenant) BeginChatTurn(ctx context.Context, chatID string, lease time.Duration) (*ChatTurn, error) {
 	id := model.NewID("turn")
 	var holder, agentIDs any
 	if t.reach != nil {
@@ -57,7 +57,7 @@ func (t *Tenant) BeginTurn(ctx context.Context, chatID string, lease time.Durati
 	if len(chats) == 0 {
 		return nil, t.whyNot(ctx, chatID)
 	}
-	return &Turn{ID: id, Chat: chats[0], tenant: t, lease: lease, signal: t.signalOf(chatID)}, nil
+	return &ChatTurn{ID: id, Chat: chats[0], tenant: t, lease: lease, signal: t.signalOf(chatID)}, nil
 }
 
 // claimChat is the statement that claims a chat for a turn. Only the database's clock measures leases, because the
@@ -91,7 +91,7 @@ var renewTurnLease = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 })
 
 // prolonging adds the renewal of the turn's lease to a batch. The result has a chat if the turn still holds it.
-func (u *Turn) prolonging(w *pg.Batch) *[]*model.SimulationChat {
+func (u *ChatTurn) prolonging(w *pg.Batch) *[]*model.SimulationChat {
 	chats := &[]*model.SimulationChat{}
 	w.Add(renewTurnLease, chats, u.Chat.ID, u.ID, u.lease.Microseconds())
 	return chats
@@ -104,7 +104,7 @@ var holdTurn = pg.Required(func(t *pg.Tables) *bun.SelectQuery {
 })
 
 // holding adds the condition to a batch that the turn still holds the chat. Add it before the other statements.
-func (u *Turn) holding(w *pg.Batch) {
+func (u *ChatTurn) holding(w *pg.Batch) {
 	w.Require(holdTurn, u.Chat.ID, u.ID)
 }
 
@@ -123,7 +123,7 @@ func (t *Tenant) whyNot(ctx context.Context, chatID string) error {
 
 // KeepAlive renews the lease until the returned function is called. The returned context ends with ctx. It also ends
 // when the claim is lost, with the CONFLICT as its cause: the chat was ended, or another turn took it over.
-func (u *Turn) KeepAlive(ctx context.Context) (context.Context, func()) {
+func (u *ChatTurn) KeepAlive(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := u.tenant.store.hub.Subscribe(u.signal)
 	stopped := make(chan struct{})
@@ -156,7 +156,7 @@ func (u *Turn) KeepAlive(ctx context.Context) (context.Context, func()) {
 
 // Write streams the next piece of the reply to the chat's subscribers. The piece is not saved. Write is not safe for
 // concurrent use.
-func (u *Turn) Write(text string) {
+func (u *ChatTurn) Write(text string) {
 	u.tenant.store.hub.Write(u.signal, model.MessageDelta{
 		Sequence: u.Chat.LastSequence + messagesOfTurn, TurnID: u.ID, Offset: u.written, Text: text,
 	})
@@ -165,7 +165,7 @@ func (u *Turn) Write(text string) {
 
 // Warn adds a warning to the chat, unless the chat has the same one. Finish and Release save it. Warn is not safe for
 // concurrent use.
-func (u *Turn) Warn(warning string) {
+func (u *ChatTurn) Warn(warning string) {
 	warning = strings.ToValidUTF8(strings.ReplaceAll(warning, "\x00", ""),
 		"\uFFFD") // a warning that Postgres cannot store must not fail the turn
 	if !slices.Contains(u.Chat.Warnings, warning) && !slices.Contains(u.warnings, warning) {
@@ -186,7 +186,7 @@ var endTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 
 // ended returns the chat after the turn, which added the given number of messages. No other request changes the chat
 // while the turn holds it. The chat has ended if the reply, which may be nil, ends it.
-func (u *Turn) ended(messages int32, reply *model.SimulationChatMessage) *model.SimulationChat {
+func (u *ChatTurn) ended(messages int32, reply *model.SimulationChatMessage) *model.SimulationChat {
 	chat := *u.Chat
 	chat.State, chat.ReplyID, chat.ReplyUntil = model.SimulationChatStatusOpen, nil, nil
 	chat.LastSequence += messages
@@ -199,7 +199,7 @@ func (u *Turn) ended(messages int32, reply *model.SimulationChatMessage) *model.
 }
 
 // ending adds the statement that gives the chat back in its new state.
-func (u *Turn) ending(w *pg.Batch, chat *model.SimulationChat) {
+func (u *ChatTurn) ending(w *pg.Batch, chat *model.SimulationChat) {
 	var at, reason, warnings any
 	if chat.EndedAt != nil {
 		at = *chat.EndedAt
@@ -215,13 +215,13 @@ func (u *Turn) ending(w *pg.Batch, chat *model.SimulationChat) {
 
 // Announce sends an event to the chat's subscribers: the turn or a call started or ended, or the turn failed. The
 // event is not saved.
-func (u *Turn) Announce(event model.SimulationChatEvent) {
+func (u *ChatTurn) Announce(event model.SimulationChatEvent) {
 	u.tenant.store.hub.Announce(u.signal, u.Chat.LastSequence+messagesOfTurn, event)
 }
 
 // Finish saves the contact's message, the reply and its calls, and numbers them. It returns the chat after them,
 // which has ended if the reply ends it. When the claim was lost, it saves no message and returns CONFLICT.
-func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatMessage,
+func (u *ChatTurn) Finish(ctx context.Context, message, reply *model.SimulationChatMessage,
 	calls []*model.ToolCall) (*model.SimulationChat, error) {
 	// No other request writes messages while the turn holds the chat.
 	message.Sequence, message.Role = u.Chat.LastSequence+1, model.MessageRoleUser
@@ -251,7 +251,7 @@ func (u *Turn) Finish(ctx context.Context, message, reply *model.SimulationChatM
 
 // Release gives the chat back without saving a message. It saves the calls, because their effects remain. It does
 // nothing if the claim was lost.
-func (u *Turn) Release(ctx context.Context, calls []*model.ToolCall) error {
+func (u *ChatTurn) Release(ctx context.Context, calls []*model.ToolCall) error {
 	w := u.tenant.db.Batch()
 	u.ending(w, u.ended(0, nil))
 	u.record(w, calls, false)

@@ -21,17 +21,17 @@ func TestOneTurnAtATime(t *testing.T) {
 	elsewhere := replica.Tenant(chat.CompanyID)
 
 	const attempts = 16
-	var turns [attempts]*db.Turn
+	var turns [attempts]*db.ChatTurn
 	var errs [attempts]error
 	var all sync.WaitGroup
 	for i := range attempts {
 		all.Go(func() {
 			from := []*db.Tenant{tenant, elsewhere}[i%2]
-			turns[i], errs[i] = from.BeginTurn(context.Background(), chat.ID, lease)
+			turns[i], errs[i] = from.BeginChatTurn(context.Background(), chat.ID, lease)
 		})
 	}
 	all.Wait()
-	var winner *db.Turn
+	var winner *db.ChatTurn
 	for i, err := range errs {
 		if err == nil {
 			require.Nil(t, winner, "two turns hold the chat")
@@ -53,13 +53,13 @@ func TestOneTurnAtATime(t *testing.T) {
 	say(t, elsewhere, chat.ID, "Hello", "Good morning")
 }
 
-func TestTurnOfNobody(t *testing.T) {
+func TestTurnWithoutChat(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newSimulation(t, store, nil)
 	_, foreign := newSimulation(t, store, nil)
 	for _, id := range []string{"simchat_unknown", foreign.ID} {
-		_, err := tenant.BeginTurn(t.Context(), id, lease)
+		_, err := tenant.BeginChatTurn(t.Context(), id, lease)
 		fails(t, err, model.NotFound)
 	}
 }
@@ -71,9 +71,9 @@ func TestTurnThatWasAbandoned(t *testing.T) {
 	elsewhere := dbtest.Again(t, store).Tenant(chat.CompanyID)
 
 	// A lease that is over at once stands for a process that died one lease ago.
-	dead, err := tenant.BeginTurn(t.Context(), chat.ID, time.Microsecond)
+	dead, err := tenant.BeginChatTurn(t.Context(), chat.ID, time.Microsecond)
 	require.NoError(t, err)
-	alive, err := elsewhere.BeginTurn(t.Context(), chat.ID, lease)
+	alive, err := elsewhere.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	require.Zero(t, alive.Chat.LastSequence, "nothing was half written")
 
@@ -96,7 +96,7 @@ func TestTurnIsProlonged(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
-	turn, err := tenant.BeginTurn(t.Context(), chat.ID, 3*time.Second)
+	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, 3*time.Second)
 	require.NoError(t, err)
 	ctx, stop := turn.KeepAlive(t.Context())
 	require.Eventually(t, func() bool {
@@ -114,7 +114,7 @@ func TestTurnThatLosesItsChat(t *testing.T) {
 	store := dbtest.New(t)
 	replica := dbtest.Again(t, store)
 	tenant, chat := newSimulation(t, store, nil)
-	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	ctx, stop := turn.KeepAlive(t.Context())
 	defer stop()
@@ -143,7 +143,7 @@ func TestTurnThatEndsTheChat(t *testing.T) {
 	store := dbtest.New(t)
 	welcome := "Welcome"
 	tenant, chat := newSimulation(t, store, &welcome)
-	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	message, reply := messages("Bye", "Goodbye")
 	reason := "all is said"
@@ -160,10 +160,10 @@ func TestTurnThatEndsTheChat(t *testing.T) {
 }
 
 // A client that does not learn that a turn was saved gives it up, which does not change the saved turn.
-func TestCallsOfATurnThatWasKeptStayKept(t *testing.T) {
+func TestCallsOfASavedTurnStaySaved(t *testing.T) {
 	t.Parallel()
 	tenant, chat := newSimulation(t, dbtest.New(t), nil)
-	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	calls := []*model.ToolCall{{
 		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "find", Arguments: model.JSONObject("{}"),

@@ -28,7 +28,7 @@ func addBytes(ctx context.Context, tenant *db.Tenant, datasetID string, n int) (
 }
 
 // Documents are added and deleted in any order, and the sum is always that of a recount.
-func TestStoredBytesAreThoseOfTheDocuments(t *testing.T) {
+func TestStoredBytesEqualTheDocuments(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	rapid.Check(t, func(r *rapid.T) {

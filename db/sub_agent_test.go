@@ -164,7 +164,7 @@ func TestChangesOfAnAgentsNamesAtOnce(t *testing.T) {
 	}
 }
 
-func TestAChangedSubAgentStaysTheSame(t *testing.T) {
+func TestChangedSubAgentKeepsItsID(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	a, b := newAgent(t, tenant), newAgent(t, tenant)

@@ -35,7 +35,7 @@ func (t *Tenant) HeadersOf(tool *model.Tool) (map[string]string, error) {
 
 // BeginCall records that a call is about to be made, with an unknown outcome, and renews the claim. If it fails, do
 // not make a call that has effects. It returns CONFLICT when the claim was lost.
-func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
+func (u *ChatTurn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 	begun := *call
 	begun.Begin()
 	u.place(&begun)
@@ -51,7 +51,7 @@ func (u *Turn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 }
 
 // EndCall records the outcome of a call that BeginCall has recorded.
-func (u *Turn) EndCall(ctx context.Context, call *model.ToolCall) error {
+func (u *ChatTurn) EndCall(ctx context.Context, call *model.ToolCall) error {
 	w := u.tenant.db.Batch()
 	w.Update(call, call.ID, "result", "error", "duration_ms", "is_outcome_unknown")
 	return w.Send(ctx)
@@ -59,7 +59,7 @@ func (u *Turn) EndCall(ctx context.Context, call *model.ToolCall) error {
 
 // record adds the calls of a turn to the chat, whether BeginCall recorded them or not. Calls of a saved turn remain
 // saved, even if the caller did not learn that it was saved.
-func (u *Turn) record(w *pg.Batch, calls []*model.ToolCall, kept bool) {
+func (u *ChatTurn) record(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 	for i, call := range calls {
 		u.place(call)
 		call.Position, call.IsTurnKept = int32(i), kept
@@ -71,6 +71,6 @@ func (u *Turn) record(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 }
 
 // place assigns a call its position in the chat.
-func (u *Turn) place(call *model.ToolCall) {
+func (u *ChatTurn) place(call *model.ToolCall) {
 	call.ChatID, call.MessageSequence = u.Chat.ID, u.Chat.LastSequence+1
 }

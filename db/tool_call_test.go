@@ -31,7 +31,7 @@ func TestCallIsOnRecordBeforeItIsMade(t *testing.T) {
 	store := dbtest.New(t)
 	welcome := "Welcome"
 	tenant, chat := newSimulation(t, store, &welcome)
-	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	call, mocked := newCall("book"), newCall("look")
 	require.NoError(t, turn.BeginCall(t.Context(), call))
@@ -71,11 +71,11 @@ func TestCallOfAProcessThatDies(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
-	dead, err := tenant.BeginTurn(t.Context(), chat.ID, time.Microsecond)
+	dead, err := tenant.BeginChatTurn(t.Context(), chat.ID, time.Microsecond)
 	require.NoError(t, err)
 	call, late := newCall("book"), newCall("book")
 	require.NoError(t, dead.BeginCall(t.Context(), call))
-	alive, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	alive, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 
 	// A turn that was only taken for dead may still try. It cannot begin calls, but may record the outcome of those it
@@ -101,7 +101,7 @@ func TestCallProlongsTheClaim(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
-	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	require.NoError(t, turn.BeginCall(t.Context(), newCall("book")))
 	held, err := tenant.SimulationChat(t.Context(), chat.ID)
@@ -118,7 +118,7 @@ func TestWarningsOfATurn(t *testing.T) {
 		require.NoError(t, err)
 		return kept.Warnings
 	}
-	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	for _, warning := range []string{"odd", "{a} has no value", `it's "odd"`, "{a} has no value"} {
 		turn.Warn(warning)
@@ -127,7 +127,7 @@ func TestWarningsOfATurn(t *testing.T) {
 	require.NoError(t, turn.Release(t.Context(), nil))
 	require.Equal(t, []string{"odd", "{a} has no value", `it's "odd"`}, warnings())
 
-	turn, err = tenant.BeginTurn(t.Context(), chat.ID, lease)
+	turn, err = tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	turn.Warn("{a} has no value")
 	turn.Warn("last")

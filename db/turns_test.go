@@ -35,7 +35,7 @@ func TestOneResponseHasFewConnections(t *testing.T) {
 	other.Close()
 
 	readers[0].Close()
-	_, err = tenant.Reader(model.WithBudget(ctx, &purse{left: -1}))
+	_, err = tenant.Reader(model.WithMemoryBudget(ctx, &purse{left: -1}))
 	require.ErrorIs(t, err, model.ErrTooLarge, "nothing is read for a response that is cut short")
 	_, err = tenant.Agents(ctx, model.PageArgs{First: 1}, nil)
 	require.NoError(t, err, "and its turn is given back")

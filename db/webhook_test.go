@@ -77,7 +77,7 @@ func told(t *testing.T, tenant *db.Tenant, webhookID string) (types []string, da
 	return types, data
 }
 
-func TestWebhooksAreToldOfExecutions(t *testing.T) {
+func TestWebhooksReceiveExecutionEvents(t *testing.T) {
 	t.Parallel()
 	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), dbtest.Options()))
 	agent := newAgent(t, tenant)
@@ -131,7 +131,7 @@ func TestWebhooksAreToldOfExecutions(t *testing.T) {
 	require.Equal(t, true, data[6]["isDraft"])
 }
 
-func TestWebhooksAreToldOfDocumentsAndBudgets(t *testing.T) {
+func TestWebhooksReceiveDocumentAndBudgetEvents(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, dbtest.Options())

@@ -131,7 +131,7 @@ func TestATurnTakesFewRoundTrips(t *testing.T) {
 	ctx := sent.in(t.Context())
 	turn := func() int64 {
 		before := sent.n.Load()
-		u, err := tenant.BeginTurn(ctx, chat.ID, lease)
+		u, err := tenant.BeginChatTurn(ctx, chat.ID, lease)
 		require.NoError(t, err)
 		calls := make([]*model.ToolCall, 40)
 		for i := range calls {
@@ -169,7 +169,7 @@ func TestTurnsWhileAMigrationRuns(t *testing.T) {
 			if err := tenant.CreateSimulationChat(t.Context(), other); err != nil {
 				return err
 			}
-			turn, err := tenant.BeginTurn(t.Context(), other.ID, lease)
+			turn, err := tenant.BeginChatTurn(t.Context(), other.ID, lease)
 			if err != nil {
 				return err
 			}
@@ -186,7 +186,7 @@ func TestTurnsWhileAMigrationRuns(t *testing.T) {
 	_, err := conn.Exec(t.Context(), "DROP SCHEMA company CASCADE")
 	require.NoError(t, err)
 	change(4000)
-	turn, err := tenant.BeginTurn(t.Context(), chat.ID, lease)
+	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	change(5000)
 	turn.Warn("what \x00 cannot be kept \xff")

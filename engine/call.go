@@ -26,7 +26,7 @@ const (
 )
 
 type call struct {
-	asked llm.ToolCall
+	requested llm.ToolCall
 	// target is nil if no such call was offered.
 	target    *target
 	arguments content.Values

@@ -171,7 +171,7 @@ func TestArgumentsKeepTheirOrder(t *testing.T) {
 }
 
 // The model never learns the results of the last answer that it may give.
-func TestCallsWhoseResultsCannotBeReadAreNotMade(t *testing.T) {
+func TestCallsWithoutReadableResultsAreNotMade(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("look", `{}`), do("book", `{"day":"x"}`).saying("One moment."))
 	s.limits.modelCalls = 2
@@ -236,7 +236,7 @@ func TestToolWithoutEndpoint(t *testing.T) {
 	require.Empty(t, s.effected)
 }
 
-func TestResultThatCannotBeKept(t *testing.T) {
+func TestUnsavedResult(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("look", `{"a\u0000":"b\u0000\ud800"}`), say("Done"))
 	s.effects.call = func(context.Context, *model.Tool, model.JSONObject) (string, error) {
@@ -294,7 +294,7 @@ func TestTurnThatIsBrokenOffDuringACall(t *testing.T) {
 	require.ElementsMatch(t, []string{"look", "book"}, s.begun)
 }
 
-func TestNothingIsDoneUnlessItIsKeptThatItBegins(t *testing.T) {
+func TestWorkStartsOnlyAfterItsStartIsSaved(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("look", `{}`, "ask_expert", `{"request":"x"}`, llm.TransferCall, wish), say("I could do nothing."))
 	s.effects.begin = func(context.Context, *model.ToolCall) error { return errors.New("the database is gone") }

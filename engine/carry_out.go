@@ -18,7 +18,7 @@ import (
 // obey carries out the calls of an answer and tells the model their results: first tools and sub-agents, concurrently,
 // then the transfer, then the end. An answer with wrong calls can be corrected once. Wrong calls are announced and
 // recorded like the others.
-func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func(event) bool) error {
+func (c *conversation) apply(ctx context.Context, asked []llm.ToolCall, emit func(event) bool) error {
 	if len(asked) > maxCalls {
 		return c.fault("made %d calls in one answer, and %d are the most", len(asked), maxCalls)
 	}
@@ -31,7 +31,8 @@ func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func
 		}
 	}
 	if wrong != nil && c.corrected {
-		return c.fault("made a wrong call again after it could correct it: %s: %s", content.Cut(wrong.asked.Name, maxName),
+		return c.fault("made a wrong call again after it could correct it: %s: %s",
+			content.Cut(wrong.requested.Name, maxName),
 			content.Cut(wrong.wrong.Error(), rules.MaxFault))
 	}
 	c.corrected = c.corrected || wrong != nil
@@ -53,7 +54,8 @@ func (c *conversation) obey(ctx context.Context, asked []llm.ToolCall, emit func
 	}
 	c.end(calls)
 	for _, call := range calls {
-		c.req.Messages = append(c.req.Messages, llm.Message{Role: llm.RoleTool, ToolCallID: call.asked.ID, Text: call.answer})
+		c.req.Messages = append(c.req.Messages, llm.Message{Role: llm.RoleTool, ToolCallID: call.requested.ID,
+			Text: call.answer})
 	}
 	return nil
 }
@@ -69,7 +71,7 @@ func (c *conversation) finalCalls(calls []llm.ToolCall) []llm.ToolCall {
 
 // prepare checks a call without side effects.
 func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
-	call := &call{asked: asked, target: c.targets[asked.Name]}
+	call := &call{requested: asked, target: c.targets[asked.Name]}
 	var err error
 	call.arguments, call.written, err = content.ParseArguments(asked.Arguments)
 	switch {
@@ -84,9 +86,9 @@ func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 		call.answer = toldOf(err.Error()) + " Correct the call; do not repeat what you said."
 		return call
 	}
-	if id := call.target.TargetID; id != nil && call.target.mock != nil && c.made != nil {
-		call.number = c.made[*id]
-		c.made[*id]++
+	if id := call.target.TargetID; id != nil && call.target.mock != nil && c.calls != nil {
+		call.number = c.calls[*id]
+		c.calls[*id]++
 	}
 	return call
 }
@@ -148,7 +150,8 @@ func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, 
 // begin returns the record of a call that has not happened yet.
 func (c *conversation) begin(call *call) model.ToolCall {
 	call.record = model.ToolCall{
-		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: content.Clip(call.asked.Name, maxTechnicalName),
+		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: content.Clip(call.requested.Name,
+			maxTechnicalName),
 		Arguments: call.written, DelegationID: c.delegation, StartedAt: c.effects.now(),
 	}
 	if t := call.target; t != nil && t != &end {

@@ -18,7 +18,7 @@ import (
 type chatTurn struct {
 	*Engine
 	tenant *db.Tenant
-	turn   *db.Turn
+	turn   *db.ChatTurn
 	// calls are the calls made, in the order in which they began.
 	calls []*model.ToolCall
 	// Agent is the chat's own agent, and meter counts the tokens of the turn.
@@ -193,7 +193,7 @@ func (s *chatTurn) finish(ctx context.Context, done *finished) {
 	}
 	call := &done.call
 	if done.isReal {
-		s.keep(ctx, call)
+		s.saveEvents(ctx, call)
 	}
 	s.turn.Announce(model.ToolCallFinished{
 		ID: call.ID, Kind: call.Kind, TargetID: call.TargetID, TechnicalName: call.TechnicalName,
@@ -209,7 +209,7 @@ func (s *chatTurn) finish(ctx context.Context, done *finished) {
 }
 
 // keep records the outcome of a real call at once.
-func (s *chatTurn) keep(ctx context.Context, call *model.ToolCall) {
+func (s *chatTurn) saveEvents(ctx context.Context, call *model.ToolCall) {
 	writing, cancel := detached(ctx)
 	defer cancel()
 	if err := s.turn.EndCall(writing, call); err != nil {

@@ -73,7 +73,7 @@ func TestCitationsByChannel(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptOfARetrieval(t *testing.T) {
+func TestSavedRetrievals(t *testing.T) {
 	t.Parallel()
 	require.JSONEq(t, `{"chunks":[{"number":1,"chunkId":"chunk","documentId":"document","documentName":"Leaflet","position":0,
 		"score":0.30000000000000004,"termSimilarity":0,"vectorSimilarity":null,"content":"<a> & \"b\""}]}`, resultOfRetrieval(foundChunks(`<a> & "b"`)))
@@ -81,10 +81,10 @@ func TestWhatIsKeptOfARetrieval(t *testing.T) {
 	require.LessOrEqual(t, len(long), maxResult)
 	require.Contains(t, long, `"short"`)
 	require.Contains(t, long, content.CutMark)
-	require.Len(t, FoundBy(&model.ToolCall{Kind: model.ToolCallKindRetrieval, Result: &long}), 3)
+	require.Len(t, RetrievedBy(&model.ToolCall{Kind: model.ToolCallKindRetrieval, Result: &long}), 3)
 }
 
-func TestInstructionsHoldNoMoreThanTheyCan(t *testing.T) {
+func TestInstructionsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newScene(say("It says so [1] [2] [3]."))
 	s.main.chat = &model.KnowledgeBaseChat{ID: "chat", PromptSettings: model.PromptSettings{Prompt: "{knowledge}",

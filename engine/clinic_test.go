@@ -198,7 +198,7 @@ func (c *clinic) follow(t *testing.T, chatID string) <-chan model.SimulationChat
 	t.Helper()
 	events, err := c.tenant.FollowEvents(t.Context(), chatID)
 	require.NoError(t, err)
-	turn, err := c.tenant.BeginTurn(t.Context(), chatID, time.Minute)
+	turn, err := c.tenant.BeginChatTurn(t.Context(), chatID, time.Minute)
 	require.NoError(t, err)
 	ticks := time.NewTicker(5 * time.Millisecond)
 	defer ticks.Stop()

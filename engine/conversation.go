@@ -112,7 +112,7 @@ type conversation struct {
 	// delegation is the id of the call that opened it, nil for the chat's own.
 	delegation *string
 	// made counts the calls of each mocked target in the chat, by its id.
-	made map[string]int32
+	calls map[string]int32
 
 	said strings.Builder
 	// corrected: the model had its chance to correct a call.

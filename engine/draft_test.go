@@ -30,7 +30,7 @@ func given(role model.MessageRole, text string) *model.TestMessage {
 	return &model.TestMessage{Role: role, Text: text}
 }
 
-func TestAChatOfADraftThatGoesOnFromGivenMessages(t *testing.T) {
+func TestDraftChatContinuesFromGivenMessages(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{})
@@ -57,7 +57,7 @@ func TestAChatOfADraftThatGoesOnFromGivenMessages(t *testing.T) {
 	require.Equal(t, at, messages[1].Timestamp.UTC())
 
 	// The process that answers dies. Another one goes on with the same draft.
-	_, err = tenant.BeginTurn(ctx, chat.ID, time.Microsecond)
+	_, err = tenant.BeginChatTurn(ctx, chat.ID, time.Microsecond)
 	require.NoError(t, err)
 	other := dbtest.Open(t, address, db.Options{}).Tenant(companyID)
 	after, _, err := send(ctx, newEngine(heard.model(), engine.Options{}), other, chat.ID, "And today?")

@@ -33,7 +33,7 @@ func TestPlaceholdersThatNothingFills(t *testing.T) {
 	}, unfillable(s.main.targets(mocking, false), content.Values{"clinic": "Lakeside"}))
 }
 
-func TestCoverageOfWhatCannotHappen(t *testing.T) {
+func TestCoverageLeavesOutImpossibleCalls(t *testing.T) {
 	t.Parallel()
 	s := newScene()
 	s.main.Tools[1].Endpoint = nil

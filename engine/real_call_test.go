@@ -61,7 +61,7 @@ func TestRealCallsAreOnRecordBeforeTheyAreMade(t *testing.T) {
 	}
 }
 
-func TestAgentRemembersWhatItDidInATurnThatFailed(t *testing.T) {
+func TestAgentRemembersCallsOfAFailedTurn(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	var booked atomic.Int32
@@ -123,7 +123,7 @@ func TestTransferWhoseClientLeaves(t *testing.T) {
 	require.EqualValues(t, 1, asked.Load())
 }
 
-func TestTransferWhoseTurnCannotBeKept(t *testing.T) {
+func TestTransferOfUnsavedTurn(t *testing.T) {
 	t.Parallel()
 	c, e, asked := transferring(t, once(llm.TransferCall, wish), func() {})
 	chat := c.start(t, e, nil)
@@ -152,7 +152,7 @@ func TestCallThatCannotBeRecordedIsNotMade(t *testing.T) {
 // die leaves a chat as a process does that dies while it transfers the contact.
 func (c *clinic) die(t *testing.T, chatID string, result *string) {
 	t.Helper()
-	dead, err := c.tenant.BeginTurn(t.Context(), chatID, time.Microsecond)
+	dead, err := c.tenant.BeginChatTurn(t.Context(), chatID, time.Microsecond)
 	require.NoError(t, err)
 	call := &model.ToolCall{
 		ID: model.NewID("call"), Kind: model.ToolCallKindCallTransfer, TechnicalName: llm.TransferCall,
@@ -211,7 +211,7 @@ func TestProcessThatDiesAfterATransfer(t *testing.T) {
 	require.Equal(t, model.SimulationChatStatusEnded, after.Status())
 }
 
-func TestWarningsThatComeUpInTheConversation(t *testing.T) {
+func TestWarningsOfTheConversation(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	book := c.tool(t, c.agent, "book", "")

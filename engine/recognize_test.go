@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestCallsBeforeASimulationAreTold(t *testing.T) {
+func TestTranscriptIncludesCallsBeforeTheSimulation(t *testing.T) {
 	t.Parallel()
 	given := func(name string) *model.ToolCall {
 		return &model.ToolCall{ID: "call_" + name, Kind: model.ToolCallKindTool, TechnicalName: name, Mocked: true,

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestAQuestionIsPutInTheContextOfTheConversation(t *testing.T) {
+func TestQuestionIsRewrittenFromTheConversation(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	var told []llm.Request

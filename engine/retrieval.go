@@ -29,11 +29,11 @@ const (
 )
 
 type retrievalResult struct {
-	Chunks []FoundChunk `json:"chunks"`
+	Chunks []RetrievedChunk `json:"chunks"`
 }
 
-// FoundChunk is a chunk in the record of a retrieval.
-type FoundChunk struct {
+// RetrievedChunk is a chunk in the record of a retrieval.
+type RetrievedChunk struct {
 	Number           int      `json:"number"`
 	ChunkID          string   `json:"chunkId"`
 	DocumentID       string   `json:"documentId"`
@@ -45,8 +45,8 @@ type FoundChunk struct {
 	Content          string   `json:"content"`
 }
 
-// FoundBy returns the chunks in the record of a retrieval; none for other calls.
-func FoundBy(call *model.ToolCall) []FoundChunk {
+// RetrievedBy returns the chunks in the record of a retrieval; none for other calls.
+func RetrievedBy(call *model.ToolCall) []RetrievedChunk {
 	var found retrievalResult
 	if call.Kind != model.ToolCallKindRetrieval || call.Result == nil ||
 		json.Unmarshal([]byte(*call.Result), &found) != nil {
@@ -173,9 +173,9 @@ func renderKnowledge(prompt string, variables content.Values, knowledge string) 
 // store.
 func resultOfRetrieval(found []*model.RetrievedChunk) string {
 	for most := maxResult; ; most /= 2 {
-		result := retrievalResult{Chunks: make([]FoundChunk, len(found))}
+		result := retrievalResult{Chunks: make([]RetrievedChunk, len(found))}
 		for i, f := range found {
-			result.Chunks[i] = FoundChunk{
+			result.Chunks[i] = RetrievedChunk{
 				Number: i + 1, ChunkID: f.ID, DocumentID: f.DocumentID, DocumentName: f.Document.Name, Position: f.Position,
 				Score: f.Score, TermSimilarity: f.TermSimilarity, VectorSimilarity: f.VectorSimilarity,
 			}

@@ -158,7 +158,7 @@ func TestAnAgentAnswersFromItsKnowledgeBase(t *testing.T) {
 	require.Len(t, c.calls(t, chat.ID), 2)
 }
 
-func TestRetrievalTakesTheSameStatementsWhateverItFinds(t *testing.T) {
+func TestRetrievalStatementsDoNotDependOnResults(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	e := newEngine(greets, engine.Options{})
@@ -330,7 +330,7 @@ func TestRetrievalIsAnnouncedAndCovered(t *testing.T) {
 	require.Nil(t, finished.Error)
 }
 
-func TestAKnowledgeBaseThatCannotBeAsked(t *testing.T) {
+func TestUnavailableKnowledgeBase(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	asked := false

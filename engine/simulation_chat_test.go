@@ -205,7 +205,7 @@ func TestConversationWithTheOfflineModel(t *testing.T) {
 	require.Len(t, all, 4)
 }
 
-func TestWhatTheModelIsAsked(t *testing.T) {
+func TestRequestsToTheModel(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestModelThatFailsKeepsNothing(t *testing.T) {
+func TestFailedModelSavesNothing(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
@@ -135,14 +135,14 @@ func TestReplicaThatDiesInMidReply(t *testing.T) {
 	tenant, _ := newTenant(t, store)
 	e := newEngine(offline.New(), engine.Options{})
 	chat := start(t, e, tenant)
-	_, err := tenant.BeginTurn(t.Context(), chat.ID, time.Microsecond)
+	_, err := tenant.BeginChatTurn(t.Context(), chat.ID, time.Microsecond)
 	require.NoError(t, err)
 	_, messages, err := send(t.Context(), e, tenant, chat.ID, "When do you open?")
 	require.NoError(t, err)
 	require.Equal(t, int32(1), messages[0].Sequence)
 }
 
-func TestTextIsSeenElsewhereWhileItIsGenerated(t *testing.T) {
+func TestStreamedTextIsSeenByOtherReplicas(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, companyID := newTenant(t, store)

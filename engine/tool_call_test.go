@@ -163,7 +163,7 @@ func TestTransferForReal(t *testing.T) {
 	require.Nil(t, calls[1].TargetID)
 }
 
-func TestTransferIsKeptAlthoughTheModelFails(t *testing.T) {
+func TestTransferIsSavedAlthoughTheModelFails(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, func(in *model.CreateAgentInput) {
 		in.IsCallTransferEnabled, in.Channel, in.Language = true, model.ChannelPhone, "fr"

@@ -122,7 +122,7 @@ func TestTurnThatIsOverDoesNotFail(t *testing.T) {
 	}
 }
 
-func TestTransferThatDoesNotComeAbout(t *testing.T) {
+func TestFailedTransfer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		transfer func(context.Context, string) error
@@ -236,7 +236,7 @@ func TestTransferOfAContactWhoseClientLeft(t *testing.T) {
 	}
 }
 
-func TestTransferOfATurnBefore(t *testing.T) {
+func TestTransferOfAnEarlierTurn(t *testing.T) {
 	t.Parallel()
 	before := func(result, failure *string, mocked bool) *model.ToolCall {
 		return &model.ToolCall{Kind: model.ToolCallKindCallTransfer, Arguments: model.JSONObject(wish), Result: result,

@@ -30,7 +30,7 @@ func (t *turn) converse(s *Speaker, messages []llm.Message, made map[string]int3
 		return nil, err
 	}
 	c.offer(&end)
-	c.made, c.path, c.req.Messages = made, []string{s.Agent.ID}, messages
+	c.calls, c.path, c.req.Messages = made, []string{s.Agent.ID}, messages
 	if c.endReason = t.transfer.done(); c.endReason != nil {
 		c.req.Tools = nil
 	}
@@ -107,7 +107,7 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*Reply
 		if isLast {
 			calls = c.finalCalls(calls)
 		}
-		if err := c.obey(ctx, calls, emit); err != nil {
+		if err := c.apply(ctx, calls, emit); err != nil {
 			return nil, err
 		}
 		text, citations := c.spoken()

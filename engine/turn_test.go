@@ -83,7 +83,7 @@ func TestReply(t *testing.T) {
 	}
 }
 
-func TestWhatTheModelIsOffered(t *testing.T) {
+func TestToolsOfferedToTheModel(t *testing.T) {
 	t.Parallel()
 	s := newScene(say("Hello"))
 	require.NoError(t, s.play(t).err)

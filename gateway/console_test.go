@@ -35,7 +35,7 @@ func TestBrowsersAreShownTheConsole(t *testing.T) {
 }
 
 // What is no page of the console is explained to people, and answered as before for programs.
-func TestBrowsersAreToldWhatIsThere(t *testing.T) {
+func TestBrowsersGetAPageWithLinks(t *testing.T) {
 	t.Parallel()
 	f := start(t, withConsole, func(o *gateway.Options) {
 		o.Pages = map[string]gateway.Page{"/docs": {Type: "text/html", Content: []byte("docs")}}

@@ -53,7 +53,7 @@ func TestPreflight(t *testing.T) {
 		header.Values("Access-Control-Allow-Origin"))
 }
 
-func TestPagesOfAllowedOriginsReadWhateverIsAnswered(t *testing.T) {
+func TestAllowedOriginsReadAllResponses(t *testing.T) {
 	t.Parallel()
 	const origin = "https://console.example.com"
 	f := start(t, withOrigins(origin))

@@ -112,7 +112,7 @@ func TestCost(t *testing.T) {
 }
 
 // Costs grow exponentially with the depth; the time to compute them must not.
-func TestCostOfWhatExplodes(t *testing.T) {
+func TestCostOfExponentialQueries(t *testing.T) {
 	t.Parallel()
 	schema := gqlparser.MustLoadSchema(&ast.Source{Input: priced})
 	pages := strings.Repeat("shelves(first: 100) { nodes { ", 20) + "name" + strings.Repeat(" } }", 20)

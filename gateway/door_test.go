@@ -106,7 +106,7 @@ func TestOneKeyARequest(t *testing.T) {
 }
 
 // However many ask whether the gateway is ready, it checks once and answers all of them in time.
-func TestReadinessIsFoundOutOnceForAll(t *testing.T) {
+func TestConcurrentReadinessChecksShareOne(t *testing.T) {
 	t.Parallel()
 	var looks atomic.Int32
 	release := make(chan struct{})

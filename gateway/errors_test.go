@@ -27,7 +27,7 @@ func TestErrorsForTheClient(t *testing.T) {
 	require.Equal(t, "UNAVAILABLE", code)
 }
 
-func TestStatusOfWhatIsUnavailableAsAWhole(t *testing.T) {
+func TestStatusOfUnavailableResponses(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for query, status := range map[string]int{
@@ -44,7 +44,7 @@ func TestStatusOfWhatIsUnavailableAsAWhole(t *testing.T) {
 	}
 }
 
-func TestErrorsKeepTheDataBesideThem(t *testing.T) {
+func TestErrorsDoNotDiscardData(t *testing.T) {
 	t.Parallel()
 	a := start(t).post(t, "{ hello fail(how: MODEL) other: fail(how: FIELDS) }")
 	require.Equal(t, http.StatusOK, a.status)

@@ -19,9 +19,9 @@ const (
 	heavyFields = 50
 )
 
-// Turns shares places between companies. Enter waits for one, which the company has to Leave, or returns the context's
+// Slots shares slots between companies. Enter waits for one, which the company has to Leave, or returns the context's
 // error.
-type Turns interface {
+type Slots interface {
 	Enter(ctx context.Context, companyID string) error
 	Leave(companyID string)
 }
@@ -31,7 +31,7 @@ type Turns interface {
 // model is left alone: it takes no processor meanwhile.
 type heavy struct {
 	ours
-	turns Turns
+	slots Slots
 }
 
 // InterceptResponse waits for a turn before anything is done.
@@ -41,12 +41,12 @@ func (h heavy) InterceptResponse(ctx context.Context, next graphql.ResponseHandl
 		return next(ctx)
 	}
 	principal, _ := model.PrincipalOf(ctx)
-	if h.turns.Enter(ctx, principal.CompanyID) != nil {
+	if h.slots.Enter(ctx, principal.CompanyID) != nil {
 		fault := model.Errorf(model.Unavailable, "too many heavy operations of the company are carried out; nothing was "+
 			"done, try again, or ask for less at a time")
 		return &graphql.Response{Errors: gqlerror.List{shownTo(ctx, fault)}}
 	}
-	defer h.turns.Leave(principal.CompanyID)
+	defer h.slots.Leave(principal.CompanyID)
 	return next(ctx)
 }
 

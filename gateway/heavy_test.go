@@ -55,7 +55,7 @@ func TestOnlyHeavyOperationsTakeTurns(t *testing.T) {
 			&graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: c.of, SelectionSet: c.root}})
 		ctx = context.WithValue(model.WithPrincipal(ctx, model.Principal{CompanyID: "c1"}), recordKey{},
 			&record{cost: c.cost})
-		response := heavy{turns: turns}.InterceptResponse(ctx, func(context.Context) *graphql.Response {
+		response := heavy{slots: turns}.InterceptResponse(ctx, func(context.Context) *graphql.Response {
 			isDone = true
 			return &graphql.Response{}
 		})

@@ -104,7 +104,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 }
 
-func TestIdempotencyKeysOfWhatWritesNothing(t *testing.T) {
+func TestIdempotencyKeysOfReadsAreIgnored(t *testing.T) {
 	t.Parallel()
 	f, c := startOnce(t)
 	key := "Idempotency-Key: a"

@@ -68,7 +68,7 @@ func idsOf(id string, extensions map[string]any) (documentIDs, *gqlerror.Error) 
 }
 
 // find gives the request the text of the document that it names. With trusted documents it refuses every other text.
-func (s *Server) find(params request) *gqlerror.Error {
+func (s *Server) findPersisted(params request) *gqlerror.Error {
 	ids, err := idsOf(params.documentID, params.Extensions)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (s *Server) find(params request) *gqlerror.Error {
 		return badInput("the SHA-256 is not that of the query")
 	}
 	if s.settings.Trusted != nil {
-		return s.settings.Trusted.find(ids, params.RawParams)
+		return s.settings.Trusted.findTrusted(ids, params.RawParams)
 	}
 	switch {
 	case ids.hash == "" && ids.id != "":
@@ -102,7 +102,7 @@ func (s *Server) find(params request) *gqlerror.Error {
 func (s *Server) operationOf(ctx context.Context, exec graphql.GraphExecutor,
 	params request) (*graphql.OperationContext, gqlerror.List) {
 	sent := params.Query != ""
-	if err := s.find(params); err != nil {
+	if err := s.findPersisted(params); err != nil {
 		return &graphql.OperationContext{}, gqlerror.List{err}
 	}
 	ctx = context.WithValue(ctx, variablesKey{}, params.variables)

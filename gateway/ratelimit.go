@@ -22,7 +22,7 @@ const mostBuckets = 10_000
 // evenly. Access tokens share their key's bucket. A nil rateLimit limits nothing. It is safe for concurrent use.
 type rateLimit struct {
 	// whose and things name what is counted, such as "API key" and "requests".
-	whose, things string
+	owner, things string
 	perMinute     int
 	buckets       *lru.Cache[string, *rate.Limiter]
 }
@@ -33,7 +33,7 @@ func newRateLimit(whose, things string, perMinute int) *rateLimit {
 		return nil
 	}
 	buckets, _ := lru.New[string, *rate.Limiter](mostBuckets) // only fails for sizes below 1
-	return &rateLimit{whose: whose, things: things, perMinute: perMinute, buckets: buckets}
+	return &rateLimit{owner: whose, things: things, perMinute: perMinute, buckets: buckets}
 }
 
 func (l *rateLimit) perSecond() float64 { return float64(l.perMinute) / 60 }
@@ -65,7 +65,7 @@ func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) erro
 	if h != nil {
 		h.Set("Retry-After", wait)
 	}
-	return model.Errorf(model.RateLimited, "the %s has the limit of %d %s a minute; try again in %s s", l.whose,
+	return model.Errorf(model.RateLimited, "the %s has the limit of %d %s a minute; try again in %s s", l.owner,
 		l.perMinute, l.things, wait)
 }
 

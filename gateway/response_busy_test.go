@@ -55,13 +55,13 @@ func TestLimitOfAllAnswers(t *testing.T) {
 }
 
 // What mutations read for themselves is bounded, too: alone, and together with all else.
-func TestLimitOfWhatMutationsRead(t *testing.T) {
+func TestReadsOfMutationsAreBounded(t *testing.T) {
 	t.Parallel()
 	l := limitOf(800)
 	mutate := func(bytes ...int) error {
 		_, err := l.bounded(l.memory.open(model.KeyRef{}, nil), func(ctx context.Context) (any, error) {
 			for _, n := range bytes {
-				if err := model.BudgetOf(ctx).Spend(n); err != nil {
+				if err := model.MemoryBudgetOf(ctx).Reserve(n); err != nil {
 					return nil, fmt.Errorf("read: %w", err)
 				}
 			}

@@ -117,7 +117,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		out.made(kept)
 		out.noteLarge(size.document, took)
 	}()
-	ctx = model.WithBudget(ctx, budget{l, size})
+	ctx = model.WithMemoryBudget(ctx, responseBudget{l, size})
 	response = next(context.WithValue(context.WithValue(ctx, sizeKey{}, size), outgoingKey{}, out))
 	if response != nil && size.isOver.Load() {
 		fault := model.Errorf(model.LimitExceeded,
@@ -170,7 +170,7 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 	if field.Parent == nil || field.Parent.Field.Field == nil {
 		work++
 	}
-	size.toil(work)
+	size.addWork(work)
 	if l.add(size, int64(bytes)); size.isOver.Load() {
 		return graphql.Null, nil
 	}
@@ -183,7 +183,7 @@ func (l responseLimit) bounded(out *outgoing, next graphql.Resolver) graphql.Res
 	return func(ctx context.Context) (any, error) {
 		read := &size{most: ownShare * l.settings.ResponseBytes, out: out}
 		defer func() { out.add(-read.Load()) }()
-		value, err := next(model.WithBudget(ctx, ownReads{budget{l, read}}))
+		value, err := next(model.WithMemoryBudget(ctx, ownReads{responseBudget{l, read}}))
 		switch {
 		case !errors.Is(err, model.ErrTooLarge):
 			return value, err
@@ -196,14 +196,14 @@ func (l responseLimit) bounded(out *outgoing, next graphql.Resolver) graphql.Res
 	}
 }
 
-// budget is the limit for code that makes a response by itself.
-type budget struct {
+// responseBudget is the limit for code that makes a response by itself.
+type responseBudget struct {
 	limit responseLimit
 	size  *size
 }
 
-// Spend counts bytes that are read for the response or written into it.
-func (b budget) Spend(bytes int) error {
+// Reserve counts bytes that are read for the response or written into it.
+func (b responseBudget) Reserve(bytes int) error {
 	if b.limit.add(b.size, int64(bytes)); b.size.isOver.Load() {
 		return model.ErrTooLarge
 	}
@@ -213,13 +213,14 @@ func (b budget) Spend(bytes int) error {
 	return nil
 }
 
-// Ask counts a question to the database. A query that has read nothing is given up if others took the memory meanwhile.
-func (b budget) Ask() error {
+// Query counts a question to the database. A query that has read nothing is given up if others took the memory
+// meanwhile.
+func (b responseBudget) CountStatement() error {
 	if b.size.Load() < smallResponse && b.size.out.isHopeless(b.size.document) &&
 		b.size.isOver.CompareAndSwap(false, true) {
 		b.size.isBusy.Store(true)
 	}
-	if b.size.toil(workPerQuestion); b.size.isOver.Load() {
+	if b.size.addWork(workPerQuestion); b.size.isOver.Load() {
 		return model.ErrTooLarge
 	}
 	return nil
@@ -227,12 +228,12 @@ func (b budget) Ask() error {
 
 // ownReads is the limit for what a mutation reads for itself. It is asked for, so it may ask the database what it has
 // to.
-type ownReads struct{ budget }
+type ownReads struct{ responseBudget }
 
-func (ownReads) Ask() error { return nil }
+func (ownReads) CountStatement() error { return nil }
 
-// toil counts work that is done for a response.
-func (s *size) toil(work int) {
+// addWork counts work that is done for a response.
+func (s *size) addWork(work int) {
 	now, most := s.work.Add(int64(work)), int64(s.mostWork)
 	if now > most && most > 0 && s.isOver.CompareAndSwap(false, true) {
 		s.isLong.Store(true)

@@ -10,9 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// responseMemory counts the bytes of responses from their start until a client has taken them. The
-// budget has a soft and a hard bound, and one key reaches the hard bound before all keys together do. Above the soft
-// bound no response may become large; above the hard bound none may become larger than smallResponse.
+// responseMemory counts the bytes of responses from their start until a client has taken them. The budget has a
+// soft and a hard bound, and one key reaches the hard bound before all keys together do. Above the soft bound no
+// response may become large; above the hard bound none may become larger than smallResponse.
 type responseMemory struct {
 	// budget is the soft bound of all responses.
 	budget int64

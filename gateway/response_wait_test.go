@@ -19,18 +19,18 @@ func TestQueriesThatWaitedAskNothingWithoutMemory(t *testing.T) {
 	first := limit.memory.open(key, nil)
 	defer first.close()
 	known := &size{most: responseBytes, out: first, document: "{ large }"}
-	require.NoError(t, budget{limit, known}.Spend(responseBytes-1))
-	require.NoError(t, budget{limit, known}.Spend(1))
-	waiting := func(document string) budget {
+	require.NoError(t, responseBudget{limit, known}.Reserve(responseBytes-1))
+	require.NoError(t, responseBudget{limit, known}.Reserve(1))
+	waiting := func(document string) responseBudget {
 		out := limit.memory.open(key, nil)
 		t.Cleanup(out.close)
-		return budget{limit, &size{most: responseBytes, out: out, document: document}}
+		return responseBudget{limit, &size{most: responseBytes, out: out, document: document}}
 	}
 	same, other := waiting("{ large }"), waiting("{ small }")
-	require.NoError(t, same.Ask())
+	require.NoError(t, same.CountStatement())
 	first.add(2 * responseBytes)
 	defer first.add(-3 * responseBytes)
-	require.ErrorIs(t, same.Ask(), model.ErrTooLarge)
+	require.ErrorIs(t, same.CountStatement(), model.ErrTooLarge)
 	require.True(t, same.size.isBusy.Load())
-	require.NoError(t, other.Ask())
+	require.NoError(t, other.CountStatement())
 }

@@ -29,7 +29,7 @@ func TestSchemaAsOneFile(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, closed.do(t, call{method: "GET", path: "/schema.graphql"}).status)
 }
 
-func TestDescriptionsTellScopesAndCosts(t *testing.T) {
+func TestDescriptionsNameScopesAndCosts(t *testing.T) {
 	t.Parallel()
 	schema := gqlparser.MustLoadSchema(&ast.Source{Input: `
 		directive @requires(scope: String!, keyOnly: Boolean! = false) on FIELD_DEFINITION

@@ -55,8 +55,8 @@ type Options struct {
 	Revocations Revocations
 	// Claim lets clients retry POST requests with an Idempotency-Key. If nil, the header is ignored.
 	Claim ClaimRequest
-	// Turns shares processors between the heavy operations of companies. If nil, all of them are carried out at once.
-	Turns Turns
+	// HeavySlots shares processors between the heavy operations of companies. If nil, all of them are carried out at once.
+	HeavySlots Slots
 	// Console serves the web console to browsers. Nil means no console.
 	Console *console.Handler
 	// Pages are public documents by path, which is without a trailing slash.
@@ -151,8 +151,8 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
 	s.exec.Use(modelDriven{limit: newKeyLimit("operations that make a model work", o.Settings.ModelRateLimit)})
 	s.exec.Use(deadline{settings: o.Settings})
-	if o.Turns != nil {
-		s.exec.Use(heavy{turns: o.Turns})
+	if o.HeavySlots != nil {
+		s.exec.Use(heavy{slots: o.HeavySlots})
 	}
 	s.exec.Use(idempotency{Server: s})
 	s.exec.Use(resume{})

@@ -52,7 +52,7 @@ func requireEnded(t *testing.T, socket *client, stream <-chan event) {
 	require.Contains(t, last.data, "UNAUTHENTICATED")
 }
 
-func TestWhatIsOpenEndsWithItsKey(t *testing.T) {
+func TestRevokedKeyEndsOpenOperations(t *testing.T) {
 	t.Parallel()
 	for name, isHeard := range map[string]bool{"heard of": true, "not heard of": false} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestWhatIsOpenEndsWithItsKey(t *testing.T) {
 	}
 }
 
-func TestWhatIsOpenEndsWhenItsTokenExpires(t *testing.T) {
+func TestOpenOperationsEndWhenTheirTokenExpires(t *testing.T) {
 	t.Parallel()
 	f, socket, stream := opened(t, func(o *gateway.Options) {
 		o.Revocations = &revoker{}
@@ -98,7 +98,7 @@ func TestNothingIsDoneOnASocketWhoseKeyIsRevoked(t *testing.T) {
 	require.EqualValues(t, 1, f.root.Increments.Load())
 }
 
-func TestAKeyHasSoManySessions(t *testing.T) {
+func TestSessionsOfAKeyAreBounded(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.SessionsPerKey = 2 }))
 	first := f.ready(t)

@@ -157,7 +157,7 @@ func TestEventsToASlowReader(t *testing.T) {
 }
 
 // An EventSource that reconnects says which event it had last.
-func TestEventsGoOnBehindTheLast(t *testing.T) {
+func TestEventsResumeAfterTheLastID(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	read := func(query string, headers ...string) string {

@@ -143,7 +143,7 @@ func TestSocketKeyRevokedLater(t *testing.T) {
 	f.settles(t)
 }
 
-func TestSocketClosesOnWhatIsNotTheProtocol(t *testing.T) {
+func TestSocketClosesOnProtocolErrors(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.BodyBytes = 2000 }))
 	init, endless := `{"type":"connection_init"}`,

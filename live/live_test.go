@@ -175,7 +175,7 @@ func TestFollowersWithoutBudgetReadByThemselves(t *testing.T) {
 	require.Positive(t, s.reads)
 }
 
-func TestFollowersOfWhatIsGone(t *testing.T) {
+func TestFollowersOfDeletedRows(t *testing.T) {
 	t.Parallel()
 	log := live.NewLog(live.NewMemoryBudget(0), func(_ context.Context, after, _ live.Position) ([]live.Stored[int],
 		live.Position,

@@ -123,7 +123,7 @@ func TestTokensAreNarrowedWithinBounds(t *testing.T) {
 }
 
 // The holder of chats is a visitor, if one is named, else the token alone.
-func TestWhoseChatsATokenHas(t *testing.T) {
+func TestChatsOfAToken(t *testing.T) {
 	t.Parallel()
 	key := &APIKey{Owned: Owned{CompanyID: "company_01"}, ID: "key_01", Scopes: []APIKeyScope{APIKeyScopeChat},
 		Hash: HashOfSecret("key")}

@@ -207,7 +207,7 @@ func TestMocksOfRecordedCalls(t *testing.T) {
 	}
 }
 
-func TestAMockHasSoManyRules(t *testing.T) {
+func TestMockRulesAreBounded(t *testing.T) {
 	t.Parallel()
 	var calls []*ToolCall
 	for i := range maxRules + 3 {

@@ -50,7 +50,7 @@ func TestFalseAlarmsOfTestsThatAreRepeatedUntilTheyAreDecided(t *testing.T) {
 	require.Equal(t, 6.0, runs)
 }
 
-func TestRatesThatCannotBeToldApart(t *testing.T) {
+func TestIndistinguishablePassRates(t *testing.T) {
 	t.Parallel()
 	for _, stop := range []*StopRepeating{{new(0.9), nil}, {nil, new(0.5)}, {new(0.5), new(0.5)}, {new(1.0), new(0.5)},
 		{new(0.9), new(0.0)}} {

@@ -10,53 +10,53 @@ import (
 // ErrTooLarge is returned when a response exceeds its budget.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// ErrAtMost is the ErrTooLarge of the bound of WithAtMost.
-var ErrAtMost = fmt.Errorf("beyond its own bound, %w", ErrTooLarge)
+// ErrOverLimit is the ErrTooLarge of the bound of WithMemoryLimit.
+var ErrOverLimit = fmt.Errorf("beyond its own bound, %w", ErrTooLarge)
 
-// Budget bounds the bytes that one response reads and writes, and its work. It is safe for concurrent use.
-type Budget interface {
-	// Spend takes bytes, or returns them if negative. It returns ErrTooLarge when too few are left.
-	Spend(bytes int) error
-	// Ask counts a database statement before it is sent. It returns ErrTooLarge when the response must do no further
-	// work.
-	Ask() error
+// MemoryBudget bounds the bytes that one response reads and writes, and its work. It is safe for concurrent use.
+type MemoryBudget interface {
+	// Reserve takes bytes, or returns them if negative. It returns ErrTooLarge when too few are left.
+	Reserve(bytes int) error
+	// CountStatement counts a database statement before it is sent. It returns ErrTooLarge when the response must do no
+	// further work.
+	CountStatement() error
 }
 
 type budgetKey struct{}
 
-// WithBudget returns a context whose responses spend the budget.
-func WithBudget(ctx context.Context, b Budget) context.Context {
+// WithMemoryBudget returns a context whose responses spend the budget.
+func WithMemoryBudget(ctx context.Context, b MemoryBudget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }
 
-// WithAtMost returns a context whose reads may spend at most the given number of bytes, and also spend them from the
-// budget of ctx. Beyond that, Spend returns ErrAtMost.
-func WithAtMost(ctx context.Context, bytes int64) context.Context {
-	b := &part{of: BudgetOf(ctx)}
+// WithMemoryLimit returns a context whose reads may reserve at most the given number of bytes, and also take them from
+// the budget of ctx. Beyond that, Reserve returns ErrOverLimit.
+func WithMemoryLimit(ctx context.Context, bytes int64) context.Context {
+	b := &limitedBudget{of: MemoryBudgetOf(ctx)}
 	b.left.Store(bytes)
-	return WithBudget(ctx, b)
+	return WithMemoryBudget(ctx, b)
 }
 
-type part struct {
-	of   Budget
+type limitedBudget struct {
+	of   MemoryBudget
 	left atomic.Int64
 }
 
-func (p *part) Spend(bytes int) error {
+func (p *limitedBudget) Reserve(bytes int) error {
 	if p.left.Add(-int64(bytes)) < 0 {
-		return ErrAtMost
+		return ErrOverLimit
 	}
 	if p.of == nil {
 		return nil
 	}
-	return p.of.Spend(bytes)
+	return p.of.Reserve(bytes)
 }
 
-func (p *part) Ask() error {
+func (p *limitedBudget) CountStatement() error {
 	if p.of == nil {
 		return nil
 	}
-	return p.of.Ask()
+	return p.of.CountStatement()
 }
 
 type bufferKey struct{}
@@ -73,8 +73,8 @@ func BufferOf(ctx context.Context) *[]byte {
 	return buffer
 }
 
-// BudgetOf returns the budget of the context, or nil.
-func BudgetOf(ctx context.Context) Budget {
-	b, _ := ctx.Value(budgetKey{}).(Budget)
+// MemoryBudgetOf returns the budget of the context, or nil.
+func MemoryBudgetOf(ctx context.Context) MemoryBudget {
+	b, _ := ctx.Value(budgetKey{}).(MemoryBudget)
 	return b
 }

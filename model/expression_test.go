@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestExpressionsAreBoundedByWhatTheyComeTo(t *testing.T) {
+func TestExpressionsAreBoundedAfterExpansion(t *testing.T) {
 	t.Parallel()
 	for text, isAllowed := range map[string]bool{
 		``: true, `^\+?\d{6,15}$`: true, `(?i)\b(monday|tuesday)\b`: true, `\p{L}{1,300}`: true, `(a{1,30}){1,25}`: true,

@@ -20,7 +20,7 @@ func TestCursorIsReadAsItWasWritten(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoCursorIsRefused(t *testing.T) {
+func TestInvalidCursorsAreRefused(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.String(), func(s string) string {
@@ -42,7 +42,7 @@ func TestWhatIsNoCursorIsRefused(t *testing.T) {
 	}
 }
 
-func TestIDsAreTypeIDsInTheOrderOfTheirMaking(t *testing.T) {
+func TestIDsAreTypeIDsInOrderOfCreation(t *testing.T) {
 	t.Parallel()
 	last := ""
 	for range 1_000 {

@@ -60,8 +60,8 @@ const companyPrefix = "company_"
 // made here have no i.
 const importedCompany = "i"
 
-// nameOfCompany is what stands for a company in secrets: the part of its id behind the prefix, or, for an id of another
-// form, importedCompany and the whole id in letters and digits.
+// nameOfCompany is what stands for a company in secrets: the part of its id behind the prefix, or, for an id
+// of another form, importedCompany and the whole id in letters and digits.
 func nameOfCompany(id string) string {
 	if name, ok := strings.CutPrefix(id, companyPrefix); ok && !strings.Contains(name, "_") &&
 		!strings.HasPrefix(name, importedCompany) {

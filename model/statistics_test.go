@@ -161,9 +161,9 @@ func compared(random *rand.Rand, before []float64, bases, repeats, fallen int, n
 	return c
 }
 
-// TestAnUnchangedSuiteIsHardlyEverCalledWorse simulates suites in which nothing changed, and counts those that the gate
+// TestUnchangedSuiteIsRarelyCalledWorse simulates suites in which nothing changed, and counts those that the gate
 // of "agentgraph test run --baseline" would stop.
-func TestAnUnchangedSuiteIsHardlyEverCalledWorse(t *testing.T) {
+func TestUnchangedSuiteIsRarelyCalledWorse(t *testing.T) {
 	t.Parallel()
 	for _, size := range []struct{ tests, bases, repeats, suites int }{
 		{20, 1, 5, 400}, {20, 3, 5, 400}, {200, 1, 5, 60},
@@ -185,8 +185,8 @@ func TestAnUnchangedSuiteIsHardlyEverCalledWorse(t *testing.T) {
 	}
 }
 
-// TestOneTestThatFellIsFound holds the power that docs/guides/testing.md tells of.
-func TestOneTestThatFellIsFound(t *testing.T) {
+// TestOneNewlyFailingTestIsDetected holds the power that docs/guides/testing.md tells of.
+func TestOneNewlyFailingTestIsDetected(t *testing.T) {
 	t.Parallel()
 	random, found := rand.New(rand.NewPCG(2, 2)), 0
 	for range 100 {

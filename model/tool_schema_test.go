@@ -33,7 +33,7 @@ func distinct(n int) string {
 	return strings.Join(words, ",")
 }
 
-func TestSchemasAreBoundedByWhatTheyCheck(t *testing.T) {
+func TestSchemasAreBoundedByTheirWork(t *testing.T) {
 	t.Parallel()
 	words := `"` + strings.Join(strings.Fields(strings.Repeat("word ", 1_500)), `","`) + `"`
 	for name, c := range map[string]struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFailedTestsAreToldOnceWhateverRowsTheyHave(t *testing.T) {
+func TestFailedTestsAreReportedOnceForAllRows(t *testing.T) {
 	t.Parallel()
 	failed := AgentTestRunCounts{Total: 1, Failed: 1}
 	tallies := []TestTally{

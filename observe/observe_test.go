@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestShapesHoldNoValues(t *testing.T) {
+func TestShapesContainNoValues(t *testing.T) {
 	t.Parallel()
 	for sql, want := range map[string]string{
 		`SELECT "a"."id" FROM "agents" AS "a" WHERE company_id = 'c1' AND n > 12.5 LIMIT 50`:   `SELECT "a"."id" FROM "agents" AS "a" WHERE company_id = ? AND n > ? LIMIT ?`,
@@ -52,7 +52,7 @@ func TestErrorsOfTheDatabaseQuoteNothing(t *testing.T) {
 	require.NoError(t, withoutContent(nil))
 }
 
-func TestNamesAreToldApartUpToABound(t *testing.T) {
+func TestSimilarNamesAreDistinguished(t *testing.T) {
 	t.Parallel()
 	n := names{known: map[string]bool{}}
 	for i := range mostNames {
@@ -65,7 +65,7 @@ func TestNamesAreToldApartUpToABound(t *testing.T) {
 	require.Equal(t, "GetAgent", n.label("GetAgent"))
 }
 
-func TestNobodyIsWatchedUnasked(t *testing.T) {
+func TestNoTelemetryByDefault(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT",
 		"")
 	observer, err := Start(t.Context(), Options{Log: slog.New(slog.DiscardHandler)})
@@ -113,7 +113,7 @@ func get(t *testing.T, address string) (status int, text string) {
 	return response.StatusCode, string(body)
 }
 
-func TestTheCollectorIsWhatTheVariablesSay(t *testing.T) {
+func TestCollectorFollowsItsVariables(t *testing.T) {
 	t.Parallel()
 	of := func(variables map[string]string) (*collector, error) {
 		return newCollector(func(name string) string { return variables[name] })

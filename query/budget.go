@@ -19,7 +19,7 @@ func (a *response) reserveWritten(dst []byte) []byte {
 	}
 	a.covered += grown
 	a.reserved += grown
-	if err := a.budget.Spend(grown); err != nil {
+	if err := a.budget.Reserve(grown); err != nil {
 		a.err = err
 		return a.leave(dst)
 	}
@@ -33,7 +33,7 @@ func (a *response) reserveWritten(dst []byte) []byte {
 // releaseMemory releases the reserved bytes when the generated executor answers, because it reserves its own.
 func (a *response) releaseMemory(err error) {
 	if a.budget != nil && !errors.Is(err, model.ErrTooLarge) {
-		_ = a.budget.Spend(-a.reserved)
+		_ = a.budget.Reserve(-a.reserved)
 	}
 }
 
@@ -47,5 +47,5 @@ func (a *response) reserveRead(bytes int) error {
 	}
 	bytes, a.unreserved = a.unreserved, 0
 	a.reserved += bytes
-	return a.budget.Spend(bytes)
+	return a.budget.Reserve(bytes)
 }

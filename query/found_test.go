@@ -10,7 +10,7 @@ import (
 )
 
 // The row that only tells that another page follows leads nowhere: nothing is read that hangs on it.
-func TestOnlyTheRowsOfAPageLeadToOthers(t *testing.T) {
+func TestOnlyRowsOfThePageReadRelations(t *testing.T) {
 	t.Parallel()
 	pages, children := &read{relation: &relation{shape: toPage}}, &read{index: 1, relation: &relation{shape: toMany}}
 	for name, c := range map[string]struct {

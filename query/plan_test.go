@@ -10,7 +10,7 @@ import (
 )
 
 // A plan must not answer a caller who may not read all of its fields: the generated executor reports that.
-func TestPlansPermitWhoMayHaveAllFields(t *testing.T) {
+func TestQueryPlansRequireAllScopes(t *testing.T) {
 	t.Parallel()
 	reader := model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeRead}}
 	admin := model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}}

@@ -15,7 +15,7 @@ type response struct {
 	// reader reads on its own connection. Without it, tenant reads on shared connections.
 	reader    *pg.Reader
 	tenant    *db.Tenant
-	budget    model.Budget
+	budget    model.MemoryBudget
 	variables map[string]any
 	lookups   []lookup
 	// asked are the statements of one round trip, and under the reads that they belong to.
@@ -40,7 +40,7 @@ var responses = sync.Pool{New: func() any { return &response{} }}
 // maxReused is how much memory of one read is kept for reuse, in bytes of values.
 const maxReused = 256 << 10
 
-func newResponse(p *queryPlan, budget model.Budget, variables map[string]any) *response {
+func newResponse(p *queryPlan, budget model.MemoryBudget, variables map[string]any) *response {
 	a := responses.Get().(*response)
 	a.plan, a.budget, a.variables = p, budget, variables
 	a.isLeft, a.unreserved, a.covered, a.reserved, a.err = false, 0, 0, 0, nil
@@ -137,7 +137,7 @@ func (p *queryPlan) run(ctx context.Context, tenant *db.Tenant, variables map[st
 
 func (p *queryPlan) read(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
 	if len(p.reads) == 0 {
-		return newResponse(p, model.BudgetOf(ctx), variables), nil
+		return newResponse(p, model.MemoryBudgetOf(ctx), variables), nil
 	}
 	if p.isShared() {
 		if a, err := p.readShared(ctx, tenant, variables); a != nil || err != nil {
@@ -150,7 +150,7 @@ func (p *queryPlan) read(ctx context.Context, tenant *db.Tenant, variables map[s
 		return nil, err
 	}
 	defer reader.Close()
-	a := newResponse(p, model.BudgetOf(ctx), variables)
+	a := newResponse(p, model.MemoryBudgetOf(ctx), variables)
 	a.reader = reader
 	if err = a.bind(); err == nil {
 		err = a.read(ctx)

@@ -13,14 +13,14 @@ import (
 // purse is a budget with bytes left.
 type purse struct{ left int }
 
-func (p *purse) Spend(bytes int) error {
+func (p *purse) Reserve(bytes int) error {
 	if p.left -= bytes; p.left < 0 {
 		return model.ErrTooLarge
 	}
 	return nil
 }
 
-func (p *purse) Ask() error { return p.Spend(0) }
+func (p *purse) CountStatement() error { return p.Reserve(0) }
 
 // A response that is far longer than what was read for it is measured first: it never has more memory than it is long,
 // and none worth mentioning if it is longer than the budget.
@@ -40,7 +40,7 @@ func TestLongResponsesAreMeasured(t *testing.T) {
 
 	budget, head := &purse{64 << 20}, []byte("head ")
 	buffer := bytes.Clone(head)
-	ctx := model.WithBuffer(model.WithBudget(t.Context(), budget), &buffer)
+	ctx := model.WithBuffer(model.WithMemoryBudget(t.Context(), budget), &buffer)
 	data, err := p.run(ctx, nil, nil, nil)
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(append([]byte("{"), want...), data))
@@ -49,7 +49,7 @@ func TestLongResponsesAreMeasured(t *testing.T) {
 	require.InDelta(t, len(data), 64<<20-budget.left, 64<<10)
 
 	longest = 0
-	_, err = p.run(model.WithBudget(context.Background(), &purse{16 << 20}), nil, nil, nil)
+	_, err = p.run(model.WithMemoryBudget(context.Background(), &purse{16 << 20}), nil, nil, nil)
 	require.ErrorIs(t, err, model.ErrTooLarge)
 	require.Less(t, longest, 4<<20)
 }

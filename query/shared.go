@@ -39,7 +39,7 @@ func (p *queryPlan) hasRead(bytes int) {
 // readShared reads everything on a shared connection. It returns nil if the response must be read on its own
 // connection.
 func (p *queryPlan) readShared(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
-	a := newResponse(p, model.BudgetOf(ctx), variables)
+	a := newResponse(p, model.MemoryBudgetOf(ctx), variables)
 	a.tenant = tenant
 	if err := a.bind(); err != nil {
 		a.release()
@@ -50,7 +50,7 @@ func (p *queryPlan) readShared(ctx context.Context, tenant *db.Tenant, variables
 		return nil, nil
 	}
 	if a.budget != nil {
-		if err := a.budget.Ask(); err != nil {
+		if err := a.budget.CountStatement(); err != nil {
 			a.release()
 			return nil, err
 		}

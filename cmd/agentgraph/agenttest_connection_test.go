@@ -58,7 +58,7 @@ func (c *cut) pointTo(t *testing.T, target string) {
 	c.target.Store(address)
 }
 
-func TestATestRunGoesOnWhereALostConnectionLeftIt(t *testing.T) {
+func TestTestRunResumesAfterALostConnection(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
 	test := b.simulation(t, "Passing", holds)
@@ -87,7 +87,7 @@ func TestATestRunWithoutEventsIsPolled(t *testing.T) {
 	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is told once")
 }
 
-func TestATestRunWhoseServerStaysLostIsAnError(t *testing.T) {
+func TestTestRunWithLostServerIsAnError(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
 	test := b.simulation(t, "Passing", holds)
@@ -107,7 +107,7 @@ func TestATestRunWhoseServerStaysLostIsAnError(t *testing.T) {
 	require.Equal(t, 1, readJUnit(t, junit).Errors, "what was not seen to pass has not passed")
 }
 
-func TestATestRunWhoseServerStaysLostCountsWhatWasSeen(t *testing.T) {
+func TestTestRunWithLostServerCountsSeenRuns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
 	test := b.simulation(t, "Passing", holds)

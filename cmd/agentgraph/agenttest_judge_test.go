@@ -40,7 +40,7 @@ func judgeProvider(t *testing.T, asked *atomic.Int64) string {
 	return server.URL
 }
 
-func TestAJudgeOfItsOwnIsAskedForVotes(t *testing.T) {
+func TestSeparateJudgeVotes(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	b := newBench(t, "--judge-model", "strict", "--judge-base-url", judgeProvider(t, &asked), "--judge-api-key",

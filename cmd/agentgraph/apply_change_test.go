@@ -196,7 +196,7 @@ func TestDocumentsAreSentOnlyWhenTheyChange(t *testing.T) {
 	require.Equal(t, "# Hours\n\n8 to 4\n", filesIn(t, dir)["knowledge/opening_hours/hours.md"])
 }
 
-func TestPruneDeletesWhatTheFilesDoNotName(t *testing.T) {
+func TestPruneDeletesUnnamedObjects(t *testing.T) {
 	c, key, file, _ := startSmall(t)
 	edit(t, file, "  - {name: Look, technicalName: look}\n", "")
 	edit(t, file, "toolIds: [look, book]", "toolIds: [book]")
@@ -222,7 +222,7 @@ func TestPruneDeletesWhatTheFilesDoNotName(t *testing.T) {
 	require.Equal(t, []string{"deleteTool"}, c.mutations, "lists that the files do not have are left")
 }
 
-func TestWhatSomebodyElseChangedIsNotOverwritten(t *testing.T) {
+func TestApplyDoesNotOverwriteForeignChanges(t *testing.T) {
 	c, key, file, tenant := startSmall(t)
 	edit(t, file, "Be brief.", "Be very brief.")
 	edit(t, file, "prompt: Help.", "prompt: Help more.")
@@ -246,7 +246,7 @@ func TestWhatSomebodyElseChangedIsNotOverwritten(t *testing.T) {
 	require.Contains(t, o.out, "-Theirs.")
 }
 
-func TestAnApplyThatFailedGoesOn(t *testing.T) {
+func TestFailedApplyContinues(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	_, key := newCompany(t, c.store, "Fails")

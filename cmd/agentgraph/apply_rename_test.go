@@ -42,7 +42,7 @@ var newNames = []string{
 	"name: Kind\n", "name: Stays kind\n",
 }
 
-func TestWhatIsRenamedInPulledFilesIsRenamed(t *testing.T) {
+func TestRenamesInPulledFiles(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	_, key := newCompany(t, c.store, "Renamed")

@@ -8,7 +8,7 @@ import (
 )
 
 // What is written and cannot work is printed and counted, and is no error.
-func TestWhatIsWrittenWithObstaclesIsToldAndCounted(t *testing.T) {
+func TestWritesWithObstaclesAreReportedAndCounted(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	_, key := newCompany(t, c.store, "Desk")

@@ -101,7 +101,7 @@ func TestImporterForTheKillTest(t *testing.T) {
 }
 
 // A killed import leaves nothing that anybody could see or use, and starts again.
-func TestAKilledImportIsBegunAgain(t *testing.T) {
+func TestKilledImportStartsAgain(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.URL(t), dbtest.URL(t)
 	store := dbtest.Open(t, from, dbtest.Options())

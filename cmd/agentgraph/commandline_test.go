@@ -41,7 +41,7 @@ func TestHelpAndVersion(t *testing.T) {
 	require.Equal(t, "agentgraph "+version()+"\n", ran(t, "--version").out)
 }
 
-func TestAWrongCommandLineIsTwoAndSaysWhatWasMeant(t *testing.T) {
+func TestWrongCommandLineExitsWithTwoAndASuggestion(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
 		"hlep":             `did you mean "help"?`,

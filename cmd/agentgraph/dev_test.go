@@ -282,7 +282,7 @@ func setVersion(t *testing.T, address string, version int64) {
 	require.NoError(t, err)
 }
 
-func TestDevAsksBeforeItUsesADatabaseOfOthers(t *testing.T) {
+func TestDevAsksBeforeItUsesAForeignDatabase(t *testing.T) {
 	address := dbtest.EmptyURL(t)
 	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
@@ -322,7 +322,7 @@ func TestDevAsksBeforeItUsesADatabaseOfOthers(t *testing.T) {
 	require.Contains(t, ran(t, "dev", "--reset").log, "--reset is for the private database")
 }
 
-func TestDevMakesTheDemoAnew(t *testing.T) {
+func TestDevResetsTheDemo(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	dir := reachable(t)
 	first, stop := startDev(t, "--data-directory", dir)

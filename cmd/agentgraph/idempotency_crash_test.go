@@ -71,7 +71,7 @@ func requireReplay(t *testing.T, first, second posted) {
 	require.Equal(t, first.status, second.status)
 	require.Equal(t, first.text, second.text)
 }
-func TestARequestWhoseProcessIsKilledCanBeSentAgain(t *testing.T) {
+func TestRequestOfKilledProcessCanBeSentAgain(t *testing.T) {
 	t.Parallel()
 	s := newTheatre(t)
 	victim, doomed := s.startServing(t)

@@ -202,7 +202,7 @@ func (s *liveServer) speak(b *testing.B, chat string, followers int, heard <-cha
 	var took []time.Duration
 	spent := s.spent(b)
 	for round := range rounds {
-		turn, err := s.tenant.BeginTurn(b.Context(), chat, 10*time.Second)
+		turn, err := s.tenant.BeginChatTurn(b.Context(), chat, 10*time.Second)
 		require.NoError(b, err)
 		at := time.Now()
 		_, err = turn.Finish(b.Context(), &model.SimulationChatMessage{Text: fmt.Sprintf("Question %d", round),

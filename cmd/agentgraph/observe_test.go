@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-func TestServeHasMetricsOnlyWhereTheyAreAskedFor(t *testing.T) {
+func TestServeHasMetricsOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	_, key := newCompany(t, dbtest.Open(t, address, dbtest.Options()), "Watched")

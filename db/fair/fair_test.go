@@ -55,7 +55,7 @@ func TestOnePartyHasAShare(t *testing.T) {
 	})
 }
 
-func TestAPlaceGoesToWhoeverHasFewest(t *testing.T) {
+func TestFreeSlotGoesToTheTenantWithFewest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := fair.New(4, 4)
@@ -76,7 +76,7 @@ func TestAPlaceGoesToWhoeverHasFewest(t *testing.T) {
 	})
 }
 
-func TestWhoeverLeavesTheQueueTakesNoPlace(t *testing.T) {
+func TestCancelledWaiterTakesNoSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := fair.New(1, 1)
@@ -97,7 +97,7 @@ func TestWhoeverLeavesTheQueueTakesNoPlace(t *testing.T) {
 
 // However tenants come, wait and go, there are never more inside than there are slots, nor more of one tenant than its
 // share, and no slot is lost.
-func TestPlacesAreNeitherLostNorDoubled(t *testing.T) {
+func TestSlotsAreNeitherLostNorDuplicated(t *testing.T) {
 	t.Parallel()
 	const slots, share, tenants = 5, 3, 4
 	g := fair.New(slots, share)

@@ -28,7 +28,7 @@ func (g *gate) commit(_ context.Context, key string, members []string) error {
 	return <-g.next
 }
 
-func TestWhatComesMeanwhileSharesTheNextCommit(t *testing.T) {
+func TestLaterArrivalsShareTheNextCommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		gate := &gate{next: make(chan error)}
@@ -69,7 +69,7 @@ func TestWhatComesMeanwhileSharesTheNextCommit(t *testing.T) {
 	})
 }
 
-func TestLimitAndApart(t *testing.T) {
+func TestLimitAndConflict(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		gate := &gate{next: make(chan error)}

@@ -147,7 +147,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-func TestWakesEveryReplicaAndNobodyElse(t *testing.T) {
+func TestWakesEveryReplicaButNoOtherTopic(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, open func(*testing.T) *notify.Hub) {
 		one := open(t)
@@ -241,7 +241,7 @@ func TestTextOfSeveralMessages(t *testing.T) {
 	})
 }
 
-func TestSlowReaderHoldsNobodyUp(t *testing.T) {
+func TestSlowReaderDelaysNobody(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, open func(*testing.T) *notify.Hub) {
 		from := open(t)
@@ -263,7 +263,7 @@ func TestSlowReaderHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-func TestTextThatNobodyCanSendIsBounded(t *testing.T) {
+func TestUnsentTextIsBounded(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, open func(*testing.T) *notify.Hub) {
 		hub := open(t)

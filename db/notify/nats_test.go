@@ -51,7 +51,7 @@ func TestConnectsToNATSAgain(t *testing.T) {
 	require.Empty(t, far.Pieces())
 }
 
-func TestWhatCouldNotBeSentIsSentLater(t *testing.T) {
+func TestUnsentMessagesAreSentLater(t *testing.T) {
 	t.Parallel()
 	server := natstest.Start(t)
 	one, other := hubOn(t, openNATS(t, server)), hubOn(t, openNATS(t, server))
@@ -71,7 +71,7 @@ func TestWhatCouldNotBeSentIsSentLater(t *testing.T) {
 	dbtest.Receive(t, far.Woken())
 }
 
-func TestNATSThatCannotBeReachedHoldsNobodyUp(t *testing.T) {
+func TestUnreachableNATSDelaysNothing(t *testing.T) {
 	t.Parallel()
 	server := natstest.Start(t)
 	server.Stop()

@@ -253,7 +253,7 @@ func (b *Batch) sendOn(ctx context.Context, conn *pgx.Conn) error {
 	}
 	// The results are a row or two, or keys that the caller passed. No memory is reserved for them: the budget would
 	// refuse them only after the changes were made.
-	reads, receive := b.scope.receiving(model.WithBudget(ctx, nil), b.of)
+	reads, receive := b.scope.receiving(model.WithMemoryBudget(ctx, nil), b.of)
 	ctx, end := b.scope.db.trace(ctx, conn, reads)
 	err := b.scope.receive(ctx, conn.PgConn(), reads, receive)
 	end(err)

@@ -118,7 +118,7 @@ func (c *reservingConn) QueryContext(ctx context.Context, query string, args []d
 		return nil, err
 	}
 	rows, err := c.Conn.QueryContext(ctx, query, args)
-	budget := model.BudgetOf(ctx)
+	budget := model.MemoryBudgetOf(ctx)
 	if err != nil {
 		if tx != nil {
 			_ = tx.Rollback()
@@ -219,7 +219,7 @@ type reservingRows struct {
 	*stdlib.Rows
 	db *DB
 	// budget may be nil.
-	budget model.Budget
+	budget model.MemoryBudget
 	// leave closes the connection: the rest of the rows would have to be received before it could be used again.
 	leave func()
 	// tx is the transaction around this one statement, or nil.
@@ -248,7 +248,7 @@ func (r *reservingRows) Next(row []driver.Value) error {
 			bytes += weigh(0)
 		}
 	}
-	if err = r.budget.Spend(bytes); err != nil {
+	if err = r.budget.Reserve(bytes); err != nil {
 		r.leave()
 	}
 	return err
@@ -266,7 +266,7 @@ func (r *reservingRows) end() error {
 }
 
 // reserve reserves memory for a row that was read without database/sql, plus more bytes.
-func reserve(budget model.Budget, row [][]byte, more int) error {
+func reserve(budget model.MemoryBudget, row [][]byte, more int) error {
 	if budget == nil {
 		return nil
 	}
@@ -274,5 +274,5 @@ func reserve(budget model.Budget, row [][]byte, more int) error {
 	for _, value := range row {
 		bytes += weigh(len(value))
 	}
-	return budget.Spend(bytes)
+	return budget.Reserve(bytes)
 }

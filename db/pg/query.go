@@ -155,7 +155,7 @@ func (s Scope) receiving(ctx context.Context, of []Bound) ([]Read, Receive) {
 		statements[i] = s.db.statements.prepare(s.db.Tables, b)
 		reads[i] = Read{Statement: statements[i].Statement, more: b.values, isText: true} // bun's fields scan text
 	}
-	budget := model.BudgetOf(ctx)
+	budget := model.MemoryBudgetOf(ctx)
 	return reads, func(i int, values [][]byte) error {
 		if err := statements[i].reserve(budget, values); err != nil {
 			return err
@@ -166,7 +166,7 @@ func (s Scope) receiving(ctx context.Context, of []Bound) ([]Read, Receive) {
 
 // reserve reserves memory for a row before it is decoded. Decoded JSON takes as much memory again, and most of the
 // time.
-func (c *cachedStatement) reserve(budget model.Budget, values [][]byte) error {
+func (c *cachedStatement) reserve(budget model.MemoryBudget, values [][]byte) error {
 	if budget == nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 
 const riverJobs = "SELECT count(*) FROM river_job"
 
-func TestWorkersGoOnFromJobToJob(t *testing.T) {
+func TestWorkersChainJobs(t *testing.T) {
 	t.Parallel()
 	const size, jobs = 3, 30
 	_, pool := fresh(t)
@@ -37,7 +37,7 @@ func TestWorkersGoOnFromJobToJob(t *testing.T) {
 	require.EqualValues(t, size, s.most.Load())
 }
 
-func TestWorkersDoNotGoOnWhileAnotherCompanyWaits(t *testing.T) {
+func TestWorkersYieldToOtherCompanies(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 2), newEnvironment()
@@ -57,7 +57,7 @@ func TestWorkersDoNotGoOnWhileAnotherCompanyWaits(t *testing.T) {
 	}
 }
 
-func TestJobsThatFailLetTheirWorkersGoOn(t *testing.T) {
+func TestWorkersContinueAfterFailedJobs(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 1), newEnvironment()
@@ -157,7 +157,7 @@ func TestJobThatEndsInATransactionOfWhichNothingIsHeard(t *testing.T) {
 }
 
 // A lost worker does not go on, even if it has not noticed.
-func TestLostWorkersDoNotGoOn(t *testing.T) {
+func TestLostWorkersStop(t *testing.T) {
 	t.Parallel()
 	url, pool := fresh(t)
 	q, s := newQueue(t, connect(t, url), 1), newEnvironment()
@@ -210,7 +210,7 @@ func TestAttemptAfterWhichTheWorkerHadAnother(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-func TestFailuresOfJobsThatWorkersGoOnTo(t *testing.T) {
+func TestFailuresOfChainedJobs(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 1), newEnvironment()
@@ -231,7 +231,7 @@ func TestFailuresOfJobsThatWorkersGoOnTo(t *testing.T) {
 	require.Empty(t, s.started)
 }
 
-func TestStopInterruptsAJobThatAWorkerHasGoneOnTo(t *testing.T) {
+func TestStopInterruptsChainedJobs(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 1), newEnvironment()

@@ -144,7 +144,7 @@ func TestKilledWorkerLosesNoJob(t *testing.T) {
 }
 
 // Workers are killed again and again while jobs finish. Each job is done, and no attempt is given out twice.
-func TestWorkersThatAreKilledInTurn(t *testing.T) {
+func TestWorkersKilledInSequence(t *testing.T) {
 	t.Parallel()
 	const jobs = 300
 	url, pool := fresh(t)

@@ -129,7 +129,7 @@ func TestLostLockInterruptsTheJobs(t *testing.T) {
 }
 
 // A worker that is lost without noticing writes nothing any more.
-func TestResultOfALostAttemptDoesNotCount(t *testing.T) {
+func TestResultOfLostAttemptIsIgnored(t *testing.T) {
 	t.Parallel()
 	url, pool := fresh(t)
 	q := newQueue(t, connect(t, url), 10)
@@ -319,7 +319,7 @@ func TestOneProcessSweepsAtATime(t *testing.T) {
 }
 
 // A part of the database may be away: what is elsewhere is swept.
-func TestASweepGoesOnAfterAFailure(t *testing.T) {
+func TestSweepContinuesAfterAnError(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	company := newCompany(t, pool, "company_1")
@@ -336,7 +336,7 @@ func TestASweepGoesOnAfterAFailure(t *testing.T) {
 	require.True(t, isSwept)
 }
 
-func TestASweepLeavesOutWhatIsAway(t *testing.T) {
+func TestSweepSkipsUnavailableCompanies(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	away, near := newCompany(t, pool, "company_1"), newCompany(t, pool, "company_2")
@@ -357,7 +357,7 @@ func TestASweepLeavesOutWhatIsAway(t *testing.T) {
 		away))
 }
 
-func TestWhatElseIsSwept(t *testing.T) {
+func TestSweepOfOtherTables(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	swept := make(chan struct{}, 100)

@@ -55,7 +55,7 @@ func TestAddressIsFilledFromTheArguments(t *testing.T) {
 	}
 }
 
-func TestAddressRefusesWhatItCannotHold(t *testing.T) {
+func TestAddressRefusesLongIDs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ template, arguments, want string }{
 		"missing":              {"https://a.example/{order_id}", `{}`, `"order_id" is missing`},

@@ -171,7 +171,7 @@ func TestMalformedAnswersEndWithACauseAndWithoutHeaderValues(t *testing.T) {
 	}
 }
 
-func TestWhatAnswersRepeatOfHeadersIsHidden(t *testing.T) {
+func TestSecretHeadersInResponsesAreHidden(t *testing.T) {
 	t.Parallel()
 	c := local(t)
 	headers := map[string]string{

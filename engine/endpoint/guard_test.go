@@ -35,7 +35,7 @@ func TestOnlyPublicAddressesAreOpen(t *testing.T) {
 	}
 }
 
-func TestAllowOpensWhatItNamesAndNoMore(t *testing.T) {
+func TestAllowedNetworksOpenNothingElse(t *testing.T) {
 	t.Parallel()
 	guard, err := newGuard([]string{"10.1.0.0/16", "100.64.0.0/10", "fd00::/8", "192.168.1.7", "169.254.170.2",
 		"crm.internal", "My_Host."})
@@ -107,7 +107,7 @@ func TestRefusedAddresses(t *testing.T) {
 	}
 }
 
-func TestNamesAreJudgedByWhatTheyMeanWhenConnecting(t *testing.T) {
+func TestNamesAreCheckedAgainAfterResolution(t *testing.T) {
 	t.Parallel()
 	server, err := url.Parse(serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("here")) }))
 	require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestNamesAreJudgedByWhatTheyMeanWhenConnecting(t *testing.T) {
 	}
 }
 
-func TestAHostMayBeAllowedByName(t *testing.T) {
+func TestHostIsAllowedByName(t *testing.T) {
 	t.Parallel()
 	server, err := url.Parse(serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("here")) }))
 	require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestAHostMayBeAllowedByName(t *testing.T) {
 }
 
 // Saving an address fails at once if no name server could make it valid.
-func TestRefusesWhatNoNameLeadsTo(t *testing.T) {
+func TestRefusesUnknownNames(t *testing.T) {
 	t.Parallel()
 	caller, err := New(Options{Allow: []string{"10.1.0.0/16", "crm.internal"}})
 	require.NoError(t, err)

@@ -50,7 +50,7 @@ func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(f
 
 // askFor asks a model for an answer that read accepts. If read rejects it, the model sees the reason and gets a
 // second chance. The error is a *rules.Fault, or ctx's once it has ended.
-func askFor[T any](ctx context.Context, p part, req llm.Request, read func(llm.Answer) (T, error)) (T, error) {
+func requestAnswer[T any](ctx context.Context, p part, req llm.Request, read func(llm.Answer) (T, error)) (T, error) {
 	var none T
 	for again := false; ; again = true {
 		answer, err := p.answer(ctx, req)

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestAnswersThatBreakOffAreAskedForAgain(t *testing.T) {
+func TestInterruptedAnswersAreRequestedAgain(t *testing.T) {
 	t.Parallel()
 	cutOff := line{text: "I would li", err: &llm.Error{Cause: llm.CutOff, Message: "model x: cut"}}
 	failed := line{text: "I would li", err: &llm.Error{Cause: llm.Unavailable, Message: "model x: an error in the stream"}}

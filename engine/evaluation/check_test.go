@@ -126,7 +126,7 @@ func TestPlaceholdersOfATest(t *testing.T) {
 	require.Equal(t, model.AgentTestRunStatusError, run.Status, "nothing was judged")
 }
 
-func TestChecksOfWhatTheAgentDoesNotHave(t *testing.T) {
+func TestChecksOfMissingToolsAndSubAgents(t *testing.T) {
 	t.Parallel()
 	s := &engine.Speaker{Agent: &model.Agent{ClassificationTags: []model.ClassificationTag{{Name: "A"}}},
 		Tools: []*model.Tool{{TechnicalName: "look"}}}

@@ -52,7 +52,7 @@ func classify(
 		System: classifyInstruction, Schema: tagSchema(append(names, nil)),
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(asked)}},
 	}
-	chosen, err := askFor(ctx, p, req, func(a llm.Answer) (*model.ClassificationResult,
+	chosen, err := requestAnswer(ctx, p, req, func(a llm.Answer) (*model.ClassificationResult,
 		error) {
 		return readTag(a.Text, tags)
 	})

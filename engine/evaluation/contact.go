@@ -50,7 +50,7 @@ func contactSays(ctx context.Context, p part, test *model.AgentTestRow, messages
 	variables content.Values) (contactMessage, error) {
 	req := llm.Request{System: knowing(variables, contactInstruction) + partOf(test, variables),
 		Tools: []llm.Tool{contactEnd}, Messages: heardBy(messages)}
-	return askFor(ctx, p, req, func(a llm.Answer) (contactMessage, error) {
+	return requestAnswer(ctx, p, req, func(a llm.Answer) (contactMessage, error) {
 		said, err := readContact(a)
 		if err != nil {
 			return said, err

@@ -54,7 +54,7 @@ func (v *Evaluator) DraftLabelledQuestions(ctx context.Context, t *db.Tenant,
 		System: draftInstruction, Schema: json.RawMessage(draftSchema),
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(passages)}},
 	}
-	questions, err := askFor(ctx, v.writer, req,
+	questions, err := requestAnswer(ctx, v.writer, req,
 		func(a llm.Answer) ([]string, error) { return readDrafts(a.Text, len(passages)) })
 	if fault, ok := errors.AsType[*rules.Fault](err); ok {
 		return nil, errors.Join(model.Errorf(model.UpstreamFailed, "%s", fault.Message), fault.Err)

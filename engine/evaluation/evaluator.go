@@ -60,7 +60,7 @@ func New(e *engine.Engine, o Options) *Evaluator {
 	}
 	v := &Evaluator{
 		engine: e, isReviewed: o.ReviewContact, checker: rules.NewChecker(), log: cmp.Or(o.Log, slog.Default()),
-		writer: plays(&steady{Model: m}, "the language model", ""),
+		writer: plays(&deterministic{Model: m}, "the language model", ""),
 		tests: parts{
 			contact:    plays(cmp.Or(o.Contact, m), "the simulated contact", model.RunErrorCauseSimulator),
 			judge:      plays(nil, "the judge", model.RunErrorCauseJudge),
@@ -71,7 +71,7 @@ func New(e *engine.Engine, o Options) *Evaluator {
 	}
 	for _, judge := range append([]llm.Model{cmp.Or(o.Judge, m)}, o.Judges...) {
 		if v.judges[judge.Name()] == nil {
-			v.judges[judge.Name()], v.judgeNames = &steady{Model: judge}, append(v.judgeNames, judge.Name())
+			v.judges[judge.Name()], v.judgeNames = &deterministic{Model: judge}, append(v.judgeNames, judge.Name())
 		}
 	}
 	v.tests.judge.Model = v.judges[v.judgeNames[0]]

@@ -52,7 +52,8 @@ func extract(
 		System: extractInstruction, Schema: extractedSchema(values),
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(asked)}},
 	}
-	return askFor(ctx, p, req, func(a llm.Answer) (*model.JSONObject, error) { return readExtracted(a.Text, values) })
+	return requestAnswer(ctx, p, req,
+		func(a llm.Answer) (*model.JSONObject, error) { return readExtracted(a.Text, values) })
 }
 
 func extractedSchema(values []model.ExtractedValue) json.RawMessage {

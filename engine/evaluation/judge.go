@@ -101,7 +101,7 @@ func judgeOne(ctx context.Context, p part, criterion string, t transcript,
 		System: judgeInstruction, Schema: json.RawMessage(verdictSchema), Settings: settings,
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(question{t, t.values.Filled(criterion)})}},
 	}
-	return askFor(ctx, p, req, func(a llm.Answer) (*model.CriterionResult, error) {
+	return requestAnswer(ctx, p, req, func(a llm.Answer) (*model.CriterionResult, error) {
 		return readVerdict(a.Text, criterion, t)
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestWhatTheContactIsLike(t *testing.T) {
+func TestPersonaOfTheContact(t *testing.T) {
 	t.Parallel()
 	r := rehearsal{contact: lines("Hello"), test: model.AgentTestRow{
 		MaxTurns: 1, Scenario: "You want a room.", Variables: model.JSONObject(`{"number":"R7"}`),
@@ -36,7 +36,7 @@ func TestWhatTheContactIsLike(t *testing.T) {
 	require.Len(t, moods, len(model.AllContactMood))
 }
 
-func TestTheOfflineContactTellsWhatItKnows(t *testing.T) {
+func TestOfflineContactSharesItsKnowledge(t *testing.T) {
 	t.Parallel()
 	test := &model.AgentTestRow{Scenario: "You want a room.",
 		Persona: &model.ContactPersona{Knowledge: new("- Your booking number is R7.")}}
@@ -52,7 +52,7 @@ func TestTheOfflineContactTellsWhatItKnows(t *testing.T) {
 	require.NotContains(t, said.text, "R7")
 }
 
-func TestTheContactSaysWhatItIsToSay(t *testing.T) {
+func TestContactSendsScriptedMessages(t *testing.T) {
 	t.Parallel()
 	r := rehearsal{contact: lines("Free"), test: model.AgentTestRow{
 		MaxTurns: 4, Variables: model.JSONObject(`{"name":"Ada"}`), ContactSays: []*string{new("As an AI: {name}"), nil,
@@ -93,7 +93,7 @@ func TestTheContactsPatience(t *testing.T) {
 	}
 }
 
-func TestWhatTheJudgeSees(t *testing.T) {
+func TestInputsOfTheJudge(t *testing.T) {
 	t.Parallel()
 	found := `{"chunks":[{"chunkId":"c1","documentName":"Hours","content":"Open at nine."},{"chunkId":"c2","documentName":"Prices","content":"` +
 		strings.Repeat("x", maxSeen) + `"},{"chunkId":"c1","documentName":"Hours","content":"Open at nine."}]}`
@@ -124,7 +124,7 @@ func TestWhatTheJudgeSees(t *testing.T) {
 	require.NotContains(t, date, "Never tell")
 }
 
-func TestAJudgeThatIsNoneOfTheServers(t *testing.T) {
+func TestUnknownJudgeIsRefused(t *testing.T) {
 	t.Parallel()
 	e := evaluatorOf(lines("agent"), Options{Judge: named{lines(), "strict"},
 		Judges: []llm.Model{named{lines(), "lenient"}, named{lines(), "strict"}}})

@@ -49,7 +49,7 @@ func TestFindQuote(t *testing.T) {
 	}
 }
 
-func TestWhatWasFoundCanBeQuoted(t *testing.T) {
+func TestRetrievedPassagesCanBeQuoted(t *testing.T) {
 	t.Parallel()
 	message := transcriptMessage{
 		Calls: []transcriptCall{{Name: "knowledge_base", excerpts: []string{"First \"line\"\nsecond line"}}}}

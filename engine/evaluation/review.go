@@ -68,7 +68,7 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int,
 	}
 	// Patience that is at an end is the program's to see, and a reason to leave.
 	mayLeave := end.By != rules.Contact || isOut(test.Persona, run.Messages[given:])
-	fault, err := askFor(ctx, t.judge, req,
+	fault, err := requestAnswer(ctx, t.judge, req,
 		func(a llm.Answer) (string, error) { return readReview(a.Text, shown, mayLeave) })
 	if err == nil && fault != "" {
 		err = t.contact.fault(nil, "the judge finds that it %s", fault)

@@ -15,7 +15,7 @@ const (
 	holds      = `{"evidence":[],"rationale":"r","applies":true,"passed":true}`
 )
 
-func TestTheJudgeLooksAtTheSimulationOnce(t *testing.T) {
+func TestJudgeReviewsTheSimulationOnce(t *testing.T) {
 	t.Parallel()
 	left := func() *player { return &player{lines: []line{{text: "One"}, leave("", "Enough.")}} }
 	badly := func(quoted, answers string) string {
@@ -100,7 +100,7 @@ func TestTheJudgeLooksAtTheSimulationOnce(t *testing.T) {
 	}
 }
 
-func TestWhatTheJudgeIsShownOfASimulation(t *testing.T) {
+func TestTranscriptForTheJudge(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 4_000)
 	r := rehearsal{

@@ -96,7 +96,7 @@ func TestContactsInTheirRoleAreLeftAlone(t *testing.T) {
 	require.LessOrEqual(t, len(refused), 1, "%q", refused)
 }
 
-func TestWhoIsAskedTheSameAgainAnswersTheSame(t *testing.T) {
+func TestRepeatedRequestsGetTheSameAnswer(t *testing.T) {
 	t.Parallel()
 	asked := []model.TestMessage{
 		written(model.MessageRoleUser, "My customer number is 77 20 14."),
@@ -110,7 +110,7 @@ func TestWhoIsAskedTheSameAgainAnswersTheSame(t *testing.T) {
 	require.NoError(t, offRole("Ana", anasScenario, asked))
 }
 
-func TestAContactThatStaysOffItsRoleIsTheSimulatorsFault(t *testing.T) {
+func TestContactOutOfRoleIsASimulatorError(t *testing.T) {
 	t.Parallel()
 	r := rehearsal{contact: lines("Hello", "How can I assist you today?")}
 	run := r.run()

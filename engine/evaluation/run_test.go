@@ -133,7 +133,7 @@ func TestInstructionsOfARunAreWhatItsModelsWereGiven(t *testing.T) {
 }
 
 // The database does not answer during a run, but is back when the run is released.
-func TestARunWhoseDatabaseIsAway(t *testing.T) {
+func TestRunWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	tenant, id, stored := newRun(t, dbtest.Open(t, address, db.Options{}))

@@ -61,7 +61,7 @@ func dateOf(run *model.AgentTestRun, given int) time.Time {
 func passagesOf(calls []*model.ToolCall) (shown []passage, leftOut int) {
 	seen, size := map[string]bool{}, 0
 	for _, call := range calls {
-		for _, chunk := range engine.FoundBy(call) {
+		for _, chunk := range engine.RetrievedBy(call) {
 			if seen[chunk.ChunkID] {
 				continue
 			}

@@ -11,13 +11,13 @@ import (
 
 // steady asks a model at the temperature 0 unless another one is given, so that it decides tomorrow as it does today.
 // Some models take no temperature and reject the request; they are asked without one, from then on at once.
-type steady struct {
+type deterministic struct {
 	llm.Model
 	takesNone atomic.Bool
 }
 
 // Chat implements llm.Model.
-func (m *steady) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+func (m *deterministic) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	without, with := req, req
 	without.Temperature = nil
 	if m.takesNone.Load() {
@@ -40,7 +40,7 @@ func (m *steady) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 }
 
 // ask asks without a temperature, and remembers if that helps.
-func (m *steady) ask(ctx context.Context, req llm.Request, yield func(llm.Chunk, error) bool) {
+func (m *deterministic) ask(ctx context.Context, req llm.Request, yield func(llm.Chunk, error) bool) {
 	for chunk, err := range m.Model.Chat(ctx, req) {
 		if err == nil {
 			m.takesNone.Store(true)

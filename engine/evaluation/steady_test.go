@@ -29,15 +29,15 @@ func (p *picky) Chat(_ context.Context, req llm.Request) iter.Seq2[llm.Chunk, er
 	}
 }
 
-func TestTheJudgeIsAskedAtTemperatureZero(t *testing.T) {
+func TestJudgeRunsAtTemperatureZero(t *testing.T) {
 	t.Parallel()
 	played := &player{lines: []line{{text: "Yes."}}}
-	_, err := llm.Collect((&steady{Model: played}).Chat(t.Context(), llm.Request{}))
+	_, err := llm.Collect((&deterministic{Model: played}).Chat(t.Context(), llm.Request{}))
 	require.NoError(t, err)
 	require.InDelta(t, 0, *played.asked[0].Temperature, 0)
 
 	p := &picky{}
-	m := &steady{Model: p}
+	m := &deterministic{Model: p}
 	for range 2 {
 		answer, err := llm.Collect(m.Chat(t.Context(), llm.Request{}))
 		require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestTheJudgeIsAskedAtTemperatureZero(t *testing.T) {
 	require.Nil(t, p.asked[2])
 
 	p = &picky{rejectsAll: true}
-	m = &steady{Model: p}
+	m = &deterministic{Model: p}
 	_, err = llm.Collect(m.Chat(t.Context(), llm.Request{}))
 	require.ErrorContains(t, err, "400")
 	require.False(t, m.takesNone.Load(), "the temperature was not what it rejected")

@@ -108,7 +108,7 @@ func TestAJudgeThatAlwaysSaysYesDecidesNothingOfThese(t *testing.T) {
 	require.Len(t, yes.asked, 1)
 }
 
-func TestTheProgramQuotesWhatIsTooShortToBeLookedUp(t *testing.T) {
+func TestShortEvidenceIsQuotedByTheProgram(t *testing.T) {
 	t.Parallel()
 	run := offlineRun(`says "A"`)
 	run.Snapshot.Test.MaxTurns = 1

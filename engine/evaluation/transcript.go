@@ -94,7 +94,7 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 			id: call.ID, Name: call.TechnicalName, Arguments: call.Arguments, Result: shorten(call.Result),
 			Error: shorten(call.Error),
 		}
-		for _, chunk := range engine.FoundBy(call) {
+		for _, chunk := range engine.RetrievedBy(call) {
 			shown.excerpts = append(shown.excerpts, chunk.Content)
 		}
 		if call.DelegationID != nil {

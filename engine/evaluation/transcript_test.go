@@ -87,7 +87,7 @@ func TestShownAndLeftOutMessagesAreAll(t *testing.T) {
 	require.Len(t, *whole.Messages[1].Calls[0].Result, 7_200, "the whole transcript stays as it was")
 }
 
-func TestTheContactHearsABoundedConversation(t *testing.T) {
+func TestConversationForTheContactIsBounded(t *testing.T) {
 	t.Parallel()
 	p := lines("Question 31, please")
 	_, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), ana, longWinded().Messages, nil)

@@ -63,7 +63,7 @@ func (h *hooked) Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
 // The database restarts in the middle of a document far more often than a document may fail or lose its worker.
-func TestADocumentOutlivesRestartsOfTheDatabase(t *testing.T) {
+func TestDocumentIsIndexedAcrossDatabaseRestarts(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	silent := slog.New(slog.DiscardHandler)

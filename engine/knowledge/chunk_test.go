@@ -215,7 +215,7 @@ func TestOne(t *testing.T) {
 	require.Contains(t, note, "too much for one chunk")
 }
 
-func TestOthersAreCutAsNaiveAndSaySo(t *testing.T) {
+func TestUnsupportedMethodsFallBackToNaive(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"email", "picture", "presentation", "tag"} {
 		got, note := cut(t, "a.txt", "Some text.", method, config(16, "\n"))
@@ -288,7 +288,7 @@ func TestSections(t *testing.T) {
 	}
 }
 
-func TestSectionsKeepTheirPathInEveryPieceAndWithinTheBound(t *testing.T) {
+func TestSectionsKeepTheirPathInEveryChunk(t *testing.T) {
 	t.Parallel()
 	content := "# Handbook\n\n## Returns\n\n" + strings.Repeat("A lamp may come back within thirty days. ", 40)
 	got, _ := cut(t, "a.md", content, "manual", config(64, "\n"))

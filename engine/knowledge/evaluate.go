@@ -49,7 +49,7 @@ func (b *Base) Evaluate(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 func (b *Base) evaluate(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat,
 	q *model.LabelledQuestion) (*model.EvaluatedQuestion, error) {
 	// Questions are not those of conversations, which are counted.
-	found, err := b.retrieve(model.WithBudget(ctx, nil), t, chat, q.Question, lookedBelow)
+	found, err := b.retrieve(model.WithMemoryBudget(ctx, nil), t, chat, q.Question, lookedBelow)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // A company whose files take long, and which has many, keeps the files of others from nothing.
-func TestOneCompanysFilesKeepNobodyWaiting(t *testing.T) {
+func TestFilesOfOneCompanyDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"A refund is paid within fourteen days."})
 	const greedy = "company_greedy"

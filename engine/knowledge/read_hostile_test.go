@@ -77,7 +77,7 @@ func heavy(t testing.TB, body string) []byte {
 }
 
 // Each of these files unpacks to much more than its size. The error names the bound that ends it.
-func TestReadBoundsWhatAFileUnpacksTo(t *testing.T) {
+func TestReadBoundsUnpackedFiles(t *testing.T) {
 	t.Parallel()
 	const m = 1 << 20
 	fill := func(unit string, size int) string { return strings.Repeat(unit, size/len(unit)) }
@@ -237,7 +237,7 @@ func (e *ending) Err() error {
 }
 
 // Read carelessly, each of these files takes time quadratic in its length, or worse.
-func TestReadKeepsUpWithHostileFiles(t *testing.T) {
+func TestReadHostileFilesInTime(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 17
 	formatting := "<p>"

@@ -66,7 +66,7 @@ func TestReadHTML(t *testing.T) {
 		<table><tr><th>Poids</th><td>2 kg</td></tr></table><!-- no -->Fin<br>du texte`))
 }
 
-func TestReadTellsFilesByContentThenNameThenType(t *testing.T) {
+func TestReadDetectsTypesByContentNameAndMediaType(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, contentType, content string

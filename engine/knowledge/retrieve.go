@@ -42,7 +42,7 @@ func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 func (b *Base) Examine(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string,
 	below int32) (found []*model.RetrievedChunk, err error) {
 	// A response holds far less than what is read for it, and other questions share some of that.
-	ctx, ended := b.observe(model.WithBudget(ctx, nil))
+	ctx, ended := b.observe(model.WithMemoryBudget(ctx, nil))
 	defer func() { ended(len(used(found)), err) }()
 	return b.retrieve(ctx, t, chat, question, below)
 }

@@ -117,7 +117,7 @@ func TestRetrieveFindsWords(t *testing.T) {
 	require.InDelta(t, 1-1.0/8, l.ask("refnuded")[0].Score, 1e-9)
 }
 
-func TestRetrieveKeepsToItsSettings(t *testing.T) {
+func TestRetrieveFollowsItsSettings(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"red apples\ngreen apples\nred pears\nblue plums",
 		"red apples"})

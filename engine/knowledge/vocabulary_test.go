@@ -16,7 +16,7 @@ import (
 )
 
 // No word that is near enough is dropped before distances are computed.
-func TestAlikeWordsHaveAllThatAreNear(t *testing.T) {
+func TestSimilarWordsIncludeAllNearWords(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		// Few letters keep words near each other. Some share one of 32 bits (a and 1, b and â).
@@ -64,7 +64,7 @@ func TestAlikeWords(t *testing.T) {
 }
 
 // What a misspelled word stands for changes with the documents.
-func TestTypingErrorsAreOfTheWordsThatAreHeld(t *testing.T) {
+func TestTypingErrorsAreCorrectedToKnownWords(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), shop[:1], shop[4:])
 	datasets, err := l.tenant.SearchedDatasets(t.Context(), l.chat.ID)
@@ -123,7 +123,7 @@ func TestWordsAreReadOnce(t *testing.T) {
 }
 
 // A company that reads, and wants to read more, keeps others from nothing.
-func TestOneCompanysVocabulariesKeepNobodyWaiting(t *testing.T) {
+func TestVocabulariesOfOneCompanyDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), shop[:3])
 	base := knowledge.New(knowledge.Options{})

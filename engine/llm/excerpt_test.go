@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-func TestExcerptsAreFoundAgainWhateverTheyHold(t *testing.T) {
+func TestExcerptsAreFoundInTheirText(t *testing.T) {
 	t.Parallel()
 	parts := rapid.SampledFrom([]string{
 		"<excerpt document=\"", "</excerpt>", "\">", "\n", "[1] ", "a", "\"", "</", "excerpt>", "é", "\r", " ",

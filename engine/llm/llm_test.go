@@ -73,7 +73,7 @@ func TestErrorRetryable(t *testing.T) {
 	}
 }
 
-func TestErrorKeepsWhatWasUnderneath(t *testing.T) {
+func TestErrorWrapsItsCause(t *testing.T) {
 	t.Parallel()
 	underneath := errors.New("dial tcp 192.0.2.1:443: connection refused")
 	err := error(&llm.Error{Cause: llm.Unavailable, Message: "the provider could not be reached", Err: underneath})

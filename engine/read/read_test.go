@@ -67,7 +67,7 @@ func TestPlace(t *testing.T) {
 	require.Equal(t, -1, Place(Words("the blue one"), 3))
 }
 
-func TestTellsBirth(t *testing.T) {
+func TestDetectsBirthDates(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		"I was born on 3 June": true, "my birthday is 3 June": true, "née le 3 juin": true,

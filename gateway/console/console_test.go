@@ -61,14 +61,14 @@ func TestTheExplorerHasAPolicyOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestTheWayInIsRelative(t *testing.T) {
+func TestPrivateEntryIsRelative(t *testing.T) {
 	t.Parallel()
 	w := get(t, New(nil), "/console")
 	require.Equal(t, http.StatusFound, w.Code)
 	require.Equal(t, "console/", w.Header().Get("Location"))
 }
 
-func TestFilesAreKeptForGood(t *testing.T) {
+func TestFilesAreStoredDurably(t *testing.T) {
 	t.Parallel()
 	h := New(nil)
 	names, err := fs.Glob(dist, "dist/assets/*.gz")
@@ -111,7 +111,7 @@ func TestOnlyReadsAreAnswered(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, w.Code, "without an invitation there is no session")
 }
 
-func TestACodeIsGoodOnce(t *testing.T) {
+func TestSignInCodeWorksOnce(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	invitation := NewInvitation(func(context.Context) (Session, error) {

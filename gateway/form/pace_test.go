@@ -19,7 +19,7 @@ import (
 
 // A client that sends a byte now and then is answered when it falls behind the pace, and one that keeps the pace may
 // take longer than that.
-func TestABodyMustKeepItsPace(t *testing.T) {
+func TestSlowBodiesAreRefused(t *testing.T) {
 	t.Parallel()
 	const part = 256 << 10
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-func TestWhatIsLostAndWhatIsDoubled(t *testing.T) {
+func TestLostAndDuplicatedOperations(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		operation operation
@@ -39,7 +39,7 @@ func TestWhatIsLostAndWhatIsDoubled(t *testing.T) {
 	}
 }
 
-func TestOnlyADoubtExplainsWhatIsThereAlready(t *testing.T) {
+func TestConfirmationPromptsListExistingData(t *testing.T) {
 	t.Parallel()
 	result, why := judge([]byte(
 		`{"data":{"createAgentTest":null},"errors":[{"message":"name is \"test 1\", the name of another test in the same folder, test_1",`+

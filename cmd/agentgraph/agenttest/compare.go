@@ -134,7 +134,7 @@ query ($base: ID!, $more: [ID!]!, $head: ID!, $correction: AgentTestCorrection!)
 func compare(ctx context.Context, server *client.Client, bases []string, head,
 	correction string) (*comparisonShown, error) {
 	var read struct{ CompareAgentTestExecutions *comparisonShown }
-	err := server.Ask(ctx, compareDocument, client.Variables{
+	err := server.Query(ctx, compareDocument, client.Variables{
 		"base": bases[0], "more": bases[1:], "head": head, "correction": corrections[correction],
 	}, &read)
 	if err == nil && read.CompareAgentTestExecutions == nil {

@@ -243,7 +243,7 @@ func (f *follower) cancel(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, cancelTime)
 	defer stop()
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		err := f.server.Ask(ctx, cancelDocument, client.Variables{"id": f.execution.ID}, &struct{}{})
+		err := f.server.Query(ctx, cancelDocument, client.Variables{"id": f.execution.ID}, &struct{}{})
 		if err == nil || client.CodeOf(err) == model.Conflict {
 			break
 		}
@@ -260,7 +260,7 @@ func (f *follower) cancel(ctx context.Context) error {
 // read reads the execution, and its runs if some known ones are out of date.
 func (f *follower) read(ctx context.Context) error {
 	var now struct{ AgentTestExecution *executionShown }
-	if err := f.server.Ask(ctx, executionDocument, client.Variables{"id": f.execution.ID}, &now); err != nil {
+	if err := f.server.Query(ctx, executionDocument, client.Variables{"id": f.execution.ID}, &now); err != nil {
 		return err
 	}
 	if now.AgentTestExecution == nil {
@@ -314,7 +314,7 @@ func readRuns(ctx context.Context, server *client.Client, id string, transcripts
 				}
 			}
 		}
-		if err := server.Ask(ctx, runsDocument, client.Variables{"id": id, "after": page.EndCursor,
+		if err := server.Query(ctx, runsDocument, client.Variables{"id": id, "after": page.EndCursor,
 			"transcripts": transcripts}, &read); err != nil {
 			return nil, err
 		}

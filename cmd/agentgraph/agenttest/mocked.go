@@ -34,7 +34,7 @@ func refuseReal(ctx context.Context, server *client.Client, input client.Variabl
 	var read struct {
 		AgentTestExecutionCoverage struct{ Calls []coveredCall }
 	}
-	if err := server.Ask(ctx, coverageDocument, client.Variables{"input": input}, &read); err != nil {
+	if err := server.Query(ctx, coverageDocument, client.Variables{"input": input}, &read); err != nil {
 		return err
 	}
 	var tools []string

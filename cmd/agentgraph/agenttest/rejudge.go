@@ -61,7 +61,7 @@ func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
 		RejudgeAgentTestExecution struct{ Execution executionShown }
 	}
 	// It cannot be interrupted: nobody could cancel an execution whose id was never read.
-	if err := server.Ask(context.WithoutCancel(ctx), rejudgeDocument, client.Variables{"input": input},
+	if err := server.Query(context.WithoutCancel(ctx), rejudgeDocument, client.Variables{"input": input},
 		&begun); err != nil {
 		return exitUnstarted(ctx, err)
 	}

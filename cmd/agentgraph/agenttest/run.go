@@ -122,7 +122,7 @@ func (c *runCommand) begin(ctx context.Context, server *client.Client) (started 
 	var begun struct {
 		StartAgentTestExecution struct{ Execution executionShown }
 	}
-	err = server.Ask(context.WithoutCancel(ctx), startDocument, client.Variables{"input": input}, &begun)
+	err = server.Query(context.WithoutCancel(ctx), startDocument, client.Variables{"input": input}, &begun)
 	return begun.StartAgentTestExecution.Execution, err
 }
 
@@ -143,7 +143,7 @@ func (c *runCommand) input() client.Variables {
 func (c *runCommand) checkBaseline(ctx context.Context, server *client.Client) error {
 	for _, id := range c.Baseline {
 		var read struct{ AgentTestExecution *executionShown }
-		err := server.Ask(ctx, executionDocument, client.Variables{"id": id}, &read)
+		err := server.Query(ctx, executionDocument, client.Variables{"id": id}, &read)
 		if err == nil && read.AgentTestExecution == nil || client.CodeOf(err) == model.NotFound {
 			return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q does not exist", id))
 		}

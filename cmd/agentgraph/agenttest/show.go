@@ -108,7 +108,7 @@ func (c *showCommand) find(
 			Typename string `json:"__typename"`
 		}
 	}
-	if err := server.Ask(ctx, kindDocument, client.Variables{"id": c.ID}, &named); err != nil {
+	if err := server.Query(ctx, kindDocument, client.Variables{"id": c.ID}, &named); err != nil {
 		return nil, err
 	}
 	if named.Node == nil && (strings.HasPrefix(c.ID, "run_") || strings.HasPrefix(c.ID, "execution_")) {
@@ -136,7 +136,7 @@ func (c *showCommand) unknown() error {
 
 func (c *showCommand) showTest(ctx context.Context, server *client.Client) (whole any, text string, err error) {
 	var read struct{ Node json.RawMessage }
-	if err := server.Ask(ctx, testDocument, client.Variables{"id": c.ID}, &read); err != nil {
+	if err := server.Query(ctx, testDocument, client.Variables{"id": c.ID}, &read); err != nil {
 		return nil, "", err
 	}
 	var test testShown
@@ -151,7 +151,7 @@ func (c *showCommand) showExecution(ctx context.Context, server *client.Client) 
 			Runs []runShown `json:"runs"`
 		}
 	}
-	if err := server.Ask(ctx, executionDocument, client.Variables{"id": c.ID}, &read); err != nil {
+	if err := server.Query(ctx, executionDocument, client.Variables{"id": c.ID}, &read); err != nil {
 		return nil, "", err
 	}
 	execution := &read.AgentTestExecution
@@ -161,7 +161,7 @@ func (c *showCommand) showExecution(ctx context.Context, server *client.Client) 
 
 func (c *showCommand) showRun(ctx context.Context, server *client.Client) (whole any, text string, err error) {
 	var read struct{ Node json.RawMessage }
-	if err := server.Ask(ctx, runDocument, client.Variables{"id": c.ID}, &read); err != nil {
+	if err := server.Query(ctx, runDocument, client.Variables{"id": c.ID}, &read); err != nil {
 		return nil, "", err
 	}
 	var run struct {

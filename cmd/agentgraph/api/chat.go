@@ -122,7 +122,7 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 			}
 		}
 	}
-	if err := server.Ask(ctx, startChatDocument, client.Variables{"input": input}, &begun); err != nil {
+	if err := server.Query(ctx, startChatDocument, client.Variables{"input": input}, &begun); err != nil {
 		return client.ExitWith(ctx, err)
 	}
 	chat := begun.StartSimulationChat.SimulationChat
@@ -135,7 +135,7 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 	if !talk.isOver {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
-		screen.left(server.Ask(ending, endChatDocument, client.Variables{"id": chat.ID}, &struct{}{}))
+		screen.left(server.Query(ending, endChatDocument, client.Variables{"id": chat.ID}, &struct{}{}))
 	}
 	return client.ExitWith(ctx, err)
 }

@@ -113,7 +113,7 @@ func (c *KnowledgeEvaluate) evaluate(ctx context.Context, server *client.Client,
 	for some := range slices.Chunk(questions, questionsPerRequest) {
 		var added json.RawMessage
 		with := client.Variables{"input": client.Variables{"datasetId": dataset, "questions": some}}
-		if err := server.Ask(ctx, addQuestionsDocument, with, &added); err != nil {
+		if err := server.Query(ctx, addQuestionsDocument, with, &added); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -189,7 +189,7 @@ func measure(ctx context.Context, server *client.Client, chatID string, datasetI
 			}
 		}
 		with := client.Variables{"chat": chatID, "dataset": datasetID, "settings": settings, "after": cursor}
-		if err := server.Ask(ctx, evaluateDocument, with, &read); err != nil {
+		if err := server.Query(ctx, evaluateDocument, with, &read); err != nil {
 			return nil, err
 		}
 		page := read.EvaluateRetrieval
@@ -254,6 +254,6 @@ func findKnowledgeChat(ctx context.Context, server *client.Client, text string) 
 		return knowledgeChat{}, err
 	}
 	var read struct{ KnowledgeBaseChat knowledgeChat }
-	err = server.Ask(ctx, knowledgeChatDocument, client.Variables{"id": found.ID}, &read)
+	err = server.Query(ctx, knowledgeChatDocument, client.Variables{"id": found.ID}, &read)
 	return read.KnowledgeBaseChat, err
 }

@@ -93,7 +93,7 @@ func (c *Usage) Run(cmd *cobra.Command) error {
 	}
 	var whole json.RawMessage
 	with := client.Variables{"from": from.Format(time.DateOnly), "to": to.Format(time.DateOnly)}
-	if err := server.Ask(ctx, usageDocument, with, &whole); err != nil {
+	if err := server.Query(ctx, usageDocument, with, &whole); err != nil {
 		return client.ExitWith(ctx, err)
 	}
 	if !c.forPeople(cmd.OutOrStdout()) {

@@ -55,8 +55,8 @@ func (c *compared) Declare() cli.Flags {
 	})
 }
 
-// plan reads the files and the server, and compares them.
-func (c *compared) plan(cmd *cobra.Command, onlyShow bool) (*api, *plan, error) {
+// changeSet reads the files and the server, and compares them.
+func (c *compared) changeSet(cmd *cobra.Command, onlyShow bool) (*api, *changeSet, error) {
 	places := c.Path
 	// What stands on the command line goes before what the environment says.
 	if len(places) == 0 || cmd.Flags().Changed("file") {
@@ -93,11 +93,11 @@ func connect(cmd *cobra.Command, flags client.Flags, of []*kind) (*api, *company
 }
 
 // planFor compares what files describe with what the server has.
-func (c *company) planFor(sources []*source, o options) (*plan, error) {
+func (c *company) planFor(sources []*source, o options) (*changeSet, error) {
 	err := c.describe(sources)
-	var made *plan
+	var made *changeSet
 	if err == nil {
-		made, err = c.plan(o)
+		made, err = c.changes(o)
 	}
 	if err != nil {
 		return nil, client.Exit(client.ExitFailed, err)
@@ -122,15 +122,15 @@ func NewDiff() *cobra.Command {
 
 // Run prints the differences.
 func (c *Diff) Run(cmd *cobra.Command) error {
-	_, made, err := c.plan(cmd, true)
+	_, made, err := c.changeSet(cmd, true)
 	if err != nil {
 		return err
 	}
-	return made.tell(cmd.OutOrStdout(), c.JSON)
+	return made.print(cmd.OutOrStdout(), c.JSON)
 }
 
-// tell shows the plan and returns the exit code.
-func (p *plan) tell(out io.Writer, asJSON bool) error {
+// print shows the change set and returns the exit code.
+func (p *changeSet) print(out io.Writer, asJSON bool) error {
 	if asJSON {
 		if err := cli.WriteJSON(out, p.report()); err != nil {
 			return err
@@ -174,12 +174,12 @@ func (c *Apply) Run(cmd *cobra.Command) error {
 		_, err := cmd.OutOrStdout().Write(Schema)
 		return err
 	}
-	server, made, err := c.plan(cmd, c.DryRun)
+	server, made, err := c.changeSet(cmd, c.DryRun)
 	if err != nil {
 		return err
 	}
 	if c.DryRun {
-		return made.tell(cmd.OutOrStdout(), c.JSON)
+		return made.print(cmd.OutOrStdout(), c.JSON)
 	}
 	if !c.JSON {
 		return carryOut(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
@@ -189,8 +189,8 @@ func (c *Apply) Run(cmd *cobra.Command) error {
 	return errors.Join(cli.WriteJSON(cmd.OutOrStdout(), made.report()), err)
 }
 
-// carryOut does what the plan says, and tells it.
-func carryOut(ctx context.Context, out io.Writer, server *api, made *plan, prune, yes bool) error {
+// carryOut does what the change set says, and tells it.
+func carryOut(ctx context.Context, out io.Writer, server *api, made *changeSet, prune, yes bool) error {
 	if err := ask(ctx, out, made, prune, yes); err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func carryOut(ctx context.Context, out io.Writer, server *api, made *plan, prune
 }
 
 // ask asks before something is deleted.
-func ask(ctx context.Context, out io.Writer, made *plan, prune, yes bool) error {
+func ask(ctx context.Context, out io.Writer, made *changeSet, prune, yes bool) error {
 	isDeleting := slices.ContainsFunc(made.changes, func(ch *change) bool {
 		return ch.verb == "delete" || prune && len(ch.gone) > 0
 	})

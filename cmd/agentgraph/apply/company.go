@@ -7,18 +7,18 @@ type company struct {
 	things map[*kind][]*thing
 	byID   map[string]*thing
 	// told are the kinds of which the files have a list, and toldTests the agents of which they have tests.
-	told      map[*kind]bool
-	toldTests map[*thing]bool
-	wrong     faults
+	reported      map[*kind]bool
+	reportedTests map[*thing]bool
+	wrong         faults
 	// paired counts the things of the files that share their name with others, and were found by their order.
 	paired int
-	// notes are what people should know of the plan, or of the files that are written.
+	// notes are what people should know of the change set, or of the files that are written.
 	notes []string
 }
 
 func newCompany() *company {
-	return &company{things: map[*kind][]*thing{}, byID: map[string]*thing{}, told: map[*kind]bool{},
-		toldTests: map[*thing]bool{}}
+	return &company{things: map[*kind][]*thing{}, byID: map[string]*thing{}, reported: map[*kind]bool{},
+		reportedTests: map[*thing]bool{}}
 }
 
 // wanted is something in a file.
@@ -34,7 +34,7 @@ func (c *company) wantedOf(s *source) (all []wanted) {
 	root := path{in: s}
 	for _, k := range []*kind{dataset, knowledgeBaseChat, tool, agent, campaign} {
 		value, isTold := s.content.get(k.list)
-		c.told[k] = c.told[k] || isTold
+		c.reported[k] = c.reported[k] || isTold
 		l, _ := value.(list)
 		for i, raw := range l {
 			all = append(all, wanted{kind: k, raw: raw.(object), at: root.member(k.list).index(i)})
@@ -93,7 +93,7 @@ func (c *company) describe(sources []*source) error {
 	for _, w := range all {
 		if w.kind == subAgent {
 			if of := c.named(agent, w.agent, nil, w.at); of != nil {
-				c.toldTests[of] = true
+				c.reportedTests[of] = true
 			}
 		}
 	}

@@ -168,7 +168,7 @@ func (c *company) spotNow(t *thing) spot {
 	return spot{t.agent, c.folderOfNode(t), t.nameToFind(t.node)}
 }
 
-// spotOf returns where a thing will be found when the plan is carried out.
+// spotOf returns where a thing will be found when the change set is carried out.
 func (c *company) spotOf(t *thing) spot {
 	at := spot{t.agent, nil, cmp.Or(t.nameToFind(t.raw), t.nameToFind(t.node))}
 	in, isGiven := t.given.get("folderId")
@@ -182,8 +182,8 @@ func (c *company) spotOf(t *thing) spot {
 // uniquely are the kinds whose names the server has only once: those of both kinds of tests are one set.
 var uniquely = [][]*kind{{tool}, {folder}, {simulation, classification}}
 
-// repeats refuses names that the server would refuse halfway through the plan. Only tests may share a name, as those
-// that were created over REST do: in the files their ids show that this is meant.
+// repeats refuses names that the server would refuse halfway through the change set. Only tests may share a name, as
+// those that were created over REST do: in the files their ids show that this is meant.
 func (c *company) repeats(changes []*change, o options) {
 	for _, together := range uniquely {
 		at, holders := map[spot][]*thing{}, map[spot][]*thing{}

@@ -83,7 +83,7 @@ func requireAccepted(t *testing.T, name string, file []byte, tests list) {
 	}
 }
 
-func TestFilesOfOtherToolsThatHoldNothing(t *testing.T) {
+func TestEmptyFilesOfOtherTools(t *testing.T) {
 	t.Parallel()
 	for tool, text := range map[string]string{
 		"promptfoo": "tests: file://cases.csv", "tau2-bench": `[]`, "retell": `[{"name": "A"}]`, "elevenlabs": `[1]`,

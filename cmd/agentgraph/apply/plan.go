@@ -37,8 +37,8 @@ type step struct {
 	do     func(ctx context.Context, w *writer) error
 }
 
-// plan is everything that is to happen, as people read it, and in the order in which it is done.
-type plan struct {
+// changeSet is everything that is to happen, as people read it, and in the order in which it is done.
+type changeSet struct {
 	changes []*change
 	steps   []step
 	// notes are what people should know of it.
@@ -57,9 +57,9 @@ type options struct {
 	onlyShow bool
 }
 
-// plan compares what the files describe with what the server has. The error names everything that cannot be.
-func (c *company) plan(o options) (*plan, error) {
-	p := &plan{}
+// changeSet compares what the files describe with what the server has. The error names everything that cannot be.
+func (c *company) changes(o options) (*changeSet, error) {
+	p := &changeSet{}
 	var connections, deletions []step
 	for _, k := range kinds {
 		for _, t := range c.things[k] {
@@ -108,10 +108,10 @@ func (c *company) isPruned(t *thing) bool {
 	case t.raw != nil || t.kind == campaign:
 		return false
 	case t.agent == nil:
-		return c.told[t.kind]
+		return c.reported[t.kind]
 	}
 	// With the agent its tests go anyway.
-	return c.toldTests[t.agent] && !c.isPruned(t.agent)
+	return c.reportedTests[t.agent] && !c.isPruned(t.agent)
 }
 
 // changeOf returns how a thing is to change, or nil.

@@ -251,7 +251,7 @@ func (a *api) download(ctx context.Context, s storedDocument, root *os.Root, fil
 	var content []byte
 	for int64(len(content)) < s.size {
 		var answer struct{ Document struct{ Content string } }
-		if err := a.Ask(ctx, contentQuery, client.Variables{"id": s.id, "offset": len(content)}, &answer); err != nil {
+		if err := a.Query(ctx, contentQuery, client.Variables{"id": s.id, "offset": len(content)}, &answer); err != nil {
 			return fmt.Errorf("document %q: %w", s.name, err)
 		}
 		part, err := base64.StdEncoding.DecodeString(answer.Document.Content)

@@ -28,7 +28,7 @@ func (c *company) renamed(o options) {
 	for _, k := range kinds {
 		var left []*thing
 		for _, t := range c.things[k] {
-			if t.raw == nil && (t.agent == nil && c.told[k] || t.agent != nil && c.toldTests[t.agent]) {
+			if t.raw == nil && (t.agent == nil && c.reported[k] || t.agent != nil && c.reportedTests[t.agent]) {
 				left = append(left, t)
 			}
 		}

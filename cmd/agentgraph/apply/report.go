@@ -2,7 +2,7 @@ package apply
 
 import "slices"
 
-// planReport is a plan for programs.
+// planReport is a change set for programs.
 type planReport struct {
 	Created int            `json:"created"`
 	Changed int            `json:"changed"`
@@ -45,8 +45,8 @@ type documentReport struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// report returns the plan, and what of it was done, for programs.
-func (p *plan) report() planReport {
+// report returns the change set, and what of it was done, for programs.
+func (p *changeSet) report() planReport {
 	all := planReport{
 		Created: p.count("create"), Changed: p.count("change"), Deleted: p.count("delete"), Changes: []changeReport{},
 		Notes: append([]string{}, p.notes...), Warnings: append([]string{}, p.warnings...),

@@ -36,9 +36,9 @@ func (a *api) again(ctx context.Context, do func() error) error {
 	}
 }
 
-// Ask is that of the client.
-func (a *api) Ask(ctx context.Context, document string, with client.Variables, into any) error {
-	return a.again(ctx, func() error { return a.client.Ask(ctx, document, with, into) })
+// Query is that of the client.
+func (a *api) Query(ctx context.Context, document string, with client.Variables, into any) error {
+	return a.again(ctx, func() error { return a.client.Query(ctx, document, with, into) })
 }
 
 // read returns everything that the server has of a kind.

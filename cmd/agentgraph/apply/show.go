@@ -25,8 +25,8 @@ func lines(text string) string {
 
 var signs = map[string]string{"create": "+", "change": "~", "delete": "-"}
 
-// show writes what the plan is to do, for people.
-func (p *plan) show(out io.Writer) {
+// show writes what the change set is to do, for people.
+func (p *changeSet) show(out io.Writer) {
 	for _, ch := range p.changes {
 		ch.show(out)
 	}
@@ -39,14 +39,14 @@ func (p *plan) show(out io.Writer) {
 	showNotes(out, p.notes)
 }
 
-// showNotes says what people should know of a plan, or of the files that are written.
+// showNotes says what people should know of a change set, or of the files that are written.
 func showNotes(out io.Writer, notes []string) {
 	for _, note := range notes {
 		_, _ = fmt.Fprintln(out, "Note:", note)
 	}
 }
 
-func (p *plan) count(verb string) (n int) {
+func (p *changeSet) count(verb string) (n int) {
 	for _, ch := range p.changes {
 		if ch.verb == verb {
 			n++

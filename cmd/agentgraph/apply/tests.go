@@ -111,7 +111,7 @@ func (c *testFiles) convert() ([]byte, error) {
 }
 
 // tell writes how another tool's file was imported.
-func (c *testFiles) tell(to io.Writer) {
+func (c *testFiles) report(to io.Writer) {
 	if c.carried != nil && len(c.carried.report.notes) > 0 {
 		c.carried.report.write(to)
 	}
@@ -130,8 +130,8 @@ func (c *testFiles) refuseLosses() error {
 		counted(parts, "part"), counted(left, "part")))
 }
 
-// plan compares the tests of the files with those of the server.
-func (c *testFiles) plan(cmd *cobra.Command) (*api, *plan, error) {
+// changeSet compares the tests of the files with those of the server.
+func (c *testFiles) changeSet(cmd *cobra.Command) (*api, *changeSet, error) {
 	sources, err := c.sources()
 	if err != nil {
 		return nil, nil, err
@@ -192,12 +192,12 @@ func NewTestDiff() *cobra.Command {
 
 // Run prints the differences.
 func (c *TestDiff) Run(cmd *cobra.Command) error {
-	defer c.tell(cmd.OutOrStdout())
-	_, made, err := c.plan(cmd)
+	defer c.report(cmd.OutOrStdout())
+	_, made, err := c.changeSet(cmd)
 	if err != nil {
 		return err
 	}
-	return made.tell(cmd.OutOrStdout(), false)
+	return made.print(cmd.OutOrStdout(), false)
 }
 
 // TestImport makes the tests of a server as files say.
@@ -229,7 +229,7 @@ agentgraph test import --from promptfoo promptfooconfig.yaml --agent "Clinic rec
 // Run compares, and carries out what differs.
 func (c *TestImport) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	defer c.tell(cmd.OutOrStdout())
+	defer c.report(cmd.OutOrStdout())
 	if c.Output != "" {
 		if c.From == "" {
 			return client.Exit(client.ExitUsage, errors.New("--output needs --from"))
@@ -243,12 +243,12 @@ func (c *TestImport) Run(cmd *cobra.Command) error {
 		}
 		return client.WriteFile(c.Output, text, 0o644)
 	}
-	server, made, err := c.plan(cmd)
+	server, made, err := c.changeSet(cmd)
 	if err != nil {
 		return err
 	}
 	if c.DryRun {
-		return made.tell(cmd.OutOrStdout(), false)
+		return made.print(cmd.OutOrStdout(), false)
 	}
 	return carryOut(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
 }

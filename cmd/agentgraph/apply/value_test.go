@@ -36,7 +36,7 @@ func anyValue(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(scalars...)
 }
 
-func TestWhatIsWrittenIsReadTheSame(t *testing.T) {
+func TestWritesAreReadBackUnchanged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		content := object{{"value", anyValue(3).Draw(t, "value")}}

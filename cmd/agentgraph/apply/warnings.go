@@ -14,8 +14,8 @@ const testsAtOnce = 50
 
 const obstaclesDocument = `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on AgentTest { obstacles } } }`
 
-// warn prints the obstacles of the tests that the plan has written, and returns how many there are.
-func (p *plan) warn(ctx context.Context, out io.Writer, server *api) (warnings int, err error) {
+// warn prints the obstacles of the tests that the change set has written, and returns how many there are.
+func (p *changeSet) warn(ctx context.Context, out io.Writer, server *api) (warnings int, err error) {
 	var tests []*thing
 	for _, ch := range p.changes {
 		if isTest := ch.thing.kind == simulation || ch.thing.kind == classification; isTest && ch.verb != "delete" {
@@ -30,7 +30,7 @@ func (p *plan) warn(ctx context.Context, out io.Writer, server *api) (warnings i
 		var read struct {
 			Nodes []*struct{ Obstacles []string }
 		}
-		if err := server.Ask(ctx, obstaclesDocument, client.Variables{"ids": ids}, &read); err != nil {
+		if err := server.Query(ctx, obstaclesDocument, client.Variables{"ids": ids}, &read); err != nil {
 			return warnings, fmt.Errorf("all is written, but the warnings about the tests cannot be read: %w", err)
 		}
 		for i, node := range read.Nodes {
@@ -49,7 +49,7 @@ func (p *plan) warn(ctx context.Context, out io.Writer, server *api) (warnings i
 }
 
 // summary says what was done, and how many warnings there were about it.
-func (p *plan) summary(warnings int) string {
+func (p *changeSet) summary(warnings int) string {
 	if len(p.changes) == 0 {
 		return "Nothing differs."
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// writer carries out a plan.
+// writer carries out a change set.
 type writer struct {
 	api *api
 	// told is called after each step.
@@ -22,8 +22,8 @@ type writer struct {
 	done int
 }
 
-// write carries out the plan up to the first step that fails. The error names what failed.
-func (w *writer) write(ctx context.Context, p *plan) error {
+// write carries out the change set up to the first step that fails. The error names what failed.
+func (w *writer) write(ctx context.Context, p *changeSet) error {
 	for _, s := range p.steps {
 		if err := s.do(ctx, w); err != nil {
 			if client.CodeOf(err) == model.Conflict {

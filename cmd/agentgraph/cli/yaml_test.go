@@ -64,7 +64,7 @@ func TestYAMLWithinTheBoundsIsDecoded(t *testing.T) {
 	require.NoError(t, DecodeYAML([]byte("a: &a [*a]\n"), new(any)), "what refers to itself has no value there")
 }
 
-func TestYAMLMergeKeysGiveWayToOtherKeys(t *testing.T) {
+func TestOtherKeysOverrideYAMLMergeKeys(t *testing.T) {
 	t.Parallel()
 	text := `a: &a {x: a, y: a, inner: {z: a}}
 b: &b {<<: *a, y: b}

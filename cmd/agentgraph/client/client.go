@@ -98,8 +98,8 @@ type Request struct {
 	OperationName string `json:"operationName,omitempty"`
 }
 
-// Ask executes a query or mutation and decodes its data. The error is a *refusal if the server answered.
-func (c *Client) Ask(ctx context.Context, document string, with Variables, into any) error {
+// Query executes a query or mutation and decodes its data. The error is a *refusal if the server answered.
+func (c *Client) Query(ctx context.Context, document string, with Variables, into any) error {
 	data, _, err := c.Execute(ctx, Request{Query: document, Variables: with})
 	if err != nil {
 		return err
@@ -124,14 +124,14 @@ func (c *Client) Execute(ctx context.Context, request Request) (data, whole json
 	return data, text, err
 }
 
-// Asker executes queries: a Client, or what sends them again when it fails.
-type Asker interface {
-	Ask(ctx context.Context, document string, with Variables, into any) error
+// Querier executes queries: a Client, or what sends them again when it fails.
+type Querier interface {
+	Query(ctx context.Context, document string, with Variables, into any) error
 }
 
 // ReadAll returns the nodes of all pages, up to most unless that is 0. The document has the variable $after, and calls
 // its list page.
-func ReadAll[T any](ctx context.Context, c Asker, document string, with Variables, most int) ([]T, error) {
+func ReadAll[T any](ctx context.Context, c Querier, document string, with Variables, most int) ([]T, error) {
 	with, all := maps.Clone(with), []T{}
 	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (most == 0 || len(all) < most); {
 		with["after"] = page.EndCursor
@@ -144,7 +144,7 @@ func ReadAll[T any](ctx context.Context, c Asker, document string, with Variable
 				PageInfo PageInfo
 			}
 		}
-		if err := c.Ask(ctx, document, with, &read); err != nil {
+		if err := c.Query(ctx, document, with, &read); err != nil {
 			return nil, err
 		}
 		all, page = append(all, read.Page.Nodes...), read.Page.PageInfo

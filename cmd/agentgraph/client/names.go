@@ -107,7 +107,7 @@ func (c *Client) byID(ctx context.Context, of Kind, id string) (found Named, err
 	if of.hasAgent {
 		fields += " agent { id name }"
 	}
-	err = c.Ask(ctx, `query ($id: ID!) { node(id: $id) { ... on `+of.typeName+` { `+fields+` } } }`, Variables{"id": id},
+	err = c.Query(ctx, `query ($id: ID!) { node(id: $id) { ... on `+of.typeName+` { `+fields+` } } }`, Variables{"id": id},
 		&read)
 	if err != nil || read.Node == nil {
 		return Named{}, err

@@ -323,7 +323,7 @@ func TestEveryAgentHasTestsOfBothKinds(t *testing.T) {
 	}
 }
 
-func TestTelephoneNumbersBelongToNobody(t *testing.T) {
+func TestDemoPhoneNumbersAreFictitious(t *testing.T) {
 	t.Parallel()
 	number := regexp.MustCompile(`\+?[0-9][0-9 -]{7,}[0-9]`)
 	fictional := regexp.MustCompile(

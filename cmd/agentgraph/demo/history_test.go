@@ -193,7 +193,7 @@ func lines(t *testing.T, r recording) []byte {
 
 // The history must be what the program really does: this runs each of its executions again. With -record it rewrites
 // the history.
-func TestHistoryIsWhatTheProgramDoes(t *testing.T) {
+func TestDemoHistoryEqualsRealRuns(t *testing.T) {
 	t.Parallel()
 	content := mustRead(t, "merrowby")
 	theatre, again := newTheatre(t), recording{}

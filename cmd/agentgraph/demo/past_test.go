@@ -53,7 +53,7 @@ func (h seededHistory) counts(t *testing.T, key string) model.AgentTestRunCounts
 	return *counts[h.executions[key].ID]
 }
 
-func TestHistoryShowsWhatExecutionsComeTo(t *testing.T) {
+func TestHistoryShowsResultsOfExecutions(t *testing.T) {
 	t.Parallel()
 	h := newSeededHistory(t)
 	require.Equal(t, model.AgentTestRunCounts{Total: 25, Passed: 25}, h.counts(t, "clinic_baseline"))
@@ -91,7 +91,7 @@ func TestHistoryShowsWhatExecutionsComeTo(t *testing.T) {
 }
 
 // Verdicts quote what was really said, and events are in a possible order.
-func TestHistoryHoldsTogether(t *testing.T) {
+func TestHistoryIsConsistent(t *testing.T) {
 	t.Parallel()
 	h := newSeededHistory(t)
 	now := time.Now()

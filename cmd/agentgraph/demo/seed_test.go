@@ -31,7 +31,7 @@ func agentsOf(t *testing.T, tenant *db.Tenant) (map[string]*model.Agent, []strin
 	return byName, ids
 }
 
-func TestSeedCreatesWhatTheFilesSay(t *testing.T) {
+func TestSeedCreatesTheFilesObjects(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	shown, err := Seed(t.Context(), store)

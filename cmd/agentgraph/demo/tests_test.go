@@ -75,7 +75,7 @@ func told(run *model.AgentTestRun) string {
 }
 
 // With the program's workers and the offline models, every test has the result that its file expects.
-func TestTestsComeToWhatTheirFilesSay(t *testing.T) {
+func TestDemoTestsHaveTheirExpectedVerdicts(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	shown, err := Seed(t.Context(), store)

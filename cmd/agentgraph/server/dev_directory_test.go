@@ -28,7 +28,7 @@ func leave(t *testing.T, parent, name string, age time.Duration, isLocked bool) 
 	return directory
 }
 
-func TestWhatAKilledProgramLeftIsRemoved(t *testing.T) {
+func TestFilesOfKilledProgramsAreRemoved(t *testing.T) {
 	parent := t.TempDir()
 	t.Setenv("TMPDIR", parent)
 	killed, runs := leave(t, parent, "killed", time.Hour, false), leave(t, parent, "runs", time.Hour, true)

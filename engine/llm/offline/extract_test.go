@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 )
 
-func TestExtractorReadsWhatWasSaid(t *testing.T) {
+func TestExtractorReadsTheConversation(t *testing.T) {
 	t.Parallel()
 	const asked = `{"date":"2026-11-26, Thursday","values":[
 		{"name":"callerName","definition":"Full name that the caller gave.","type":"Nom"},

@@ -28,7 +28,7 @@ func TestMemoryIsBoundedAndForgetsTheOldest(t *testing.T) {
 	require.Equal(t, 101, reads, "the oldest is not")
 }
 
-func TestMemoryTellsTextsApart(t *testing.T) {
+func TestMemoryDistinguishesTexts(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
 	for i, of := range []struct {
@@ -81,7 +81,7 @@ It takes ten days to return a kettle. Use the tool find_order for an order's num
 }
 
 // Cutting a text part by part gives the same as cutting it whole.
-func TestPassagesOfPartsAreThoseOfTheWhole(t *testing.T) {
+func TestPassagesOfPartsEqualThoseOfTheWhole(t *testing.T) {
 	t.Parallel()
 	text := "You are Kim. We sell tea.\n# Tea\nIt is green. It is hot!\n## Safety\nThese cups break.\n- If it rains: we " +
 		"close.\n  # no heading\nThey are wet.\n#Hours\nThis is all."

@@ -62,7 +62,7 @@ func TestAnswersToTheAgentsOwnQuestions(t *testing.T) {
 	}
 }
 
-func TestDoesNotDoWhatIsNotWanted(t *testing.T) {
+func TestDeclinesUnwantedActions(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		agent agent
@@ -121,7 +121,7 @@ func TestQuotesFactsOnly(t *testing.T) {
 	})
 }
 
-func TestAsksForAnArgumentWhoseNameHasNoLetter(t *testing.T) {
+func TestAsksForArgumentsWithoutLettersInTheirNames(t *testing.T) {
 	t.Parallel()
 	hold(t, agent{prompt: "You are Kim.",
 		tools: []llm.Tool{offer("open_gate", "Opens the gate.", `"_":{"type":"string","description":"Which gate it is."}`,

@@ -92,7 +92,7 @@ func TestFindsValues(t *testing.T) {
 	}
 }
 
-func TestTellsResults(t *testing.T) {
+func TestDetectsResults(t *testing.T) {
 	t.Parallel()
 	for result, want := range map[string]string{
 		`{"status":"success","message":"It is done."}`:                     "It is done.",
@@ -107,7 +107,7 @@ func TestTellsResults(t *testing.T) {
 	}
 }
 
-func TestTellsErrors(t *testing.T) {
+func TestDetectsErrors(t *testing.T) {
 	t.Parallel()
 	for result, want := range map[string]string{
 		`{"error":"HttpError","message":"the tool answered 500"}`: "HttpError: the tool answered 500",

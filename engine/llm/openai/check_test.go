@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/openai"
 )
 
-func TestCheckTellsAWrongKey(t *testing.T) {
+func TestCheckReportsAWrongKey(t *testing.T) {
 	t.Parallel()
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

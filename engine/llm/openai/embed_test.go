@@ -93,7 +93,7 @@ func TestEmbedSendsBatchesAndKeepsTheOrder(t *testing.T) {
 	require.Empty(t, vectors)
 }
 
-func TestEmbedTriesAgainWhatMayPass(t *testing.T) {
+func TestEmbedRetriesTransientErrors(t *testing.T) {
 	t.Parallel()
 	good := &embedding{}
 	p := &provider{answers: []http.HandlerFunc{refuse(503, "Retry-After", "0", ""), good.ServeHTTP}}

@@ -149,7 +149,7 @@ func TestEveryProblemIsMetSomewhere(t *testing.T) {
 	require.Len(t, openapi.Problems(document), len(met))
 }
 
-func TestTheDocumentMarksWhatIsDeprecated(t *testing.T) {
+func TestOpenAPIMarksDeprecations(t *testing.T) {
 	t.Parallel()
 	schema := theSchema(t)
 	routes := theRoutes(t, schema)
@@ -181,7 +181,7 @@ func TestAScalarWithoutADescriptionIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "the scalar Upload")
 }
 
-func TestDocsLeadToWhatIsThere(t *testing.T) {
+func TestLinksOfTheDocsPageWork(t *testing.T) {
 	t.Parallel()
 	text := string(rest.Docs)
 	ids := map[string]int{}

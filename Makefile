@@ -14,7 +14,7 @@ COMPILING := -gcflags=all=-dwarf=false '-gcflags=github.com/agentgraph/agentgrap
 GIVEN := $(shell $(GO) env GOFLAGS 2>/dev/null)
 export GOFLAGS := $(strip $(GIVEN) $(if $(findstring $(COMPILING),$(GIVEN)),,$(COMPILING)))
 
-.PHONY: help flags check-schema console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults test-scale test-upgrade fuzz race e2e e2e-deps bench bench-compare bench-turns bench-growth bench-deps bench-hostile microbench microbench-compare eval-knowledge bench-knowledge generate check-generated worked-example lint build tidy postgres
+.PHONY: help flags check-schema docs docs-deps console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults test-scale test-upgrade fuzz race e2e e2e-deps bench bench-compare bench-turns bench-growth bench-deps bench-hostile microbench microbench-compare eval-knowledge bench-knowledge generate check-generated worked-example lint build tidy postgres
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -133,6 +133,9 @@ e2e-console: postgres console-deps build ## the console in a real browser
 screenshots: postgres console-deps build ## the README's pictures or, with OUT, every page in both themes and two widths
 	cd console && OUT="$(abspath $(OUT))" node --import tsx e2e/screenshots.ts
 
+docs: docs-deps ## the site over docs/, into docs/.vitepress/dist; fails for a dead link or anchor
+	cd docs && npm run --silent build
+
 worked-example: postgres ## docs/internals/adding-a-type.md, carried out on a copy of the tree
 	scripts/worked-example.sh
 
@@ -152,6 +155,12 @@ console-deps: console/node_modules/.package-lock.json
 
 console/node_modules/.package-lock.json: console/package-lock.json
 	cd console && npm ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+docs-deps: docs/node_modules/.package-lock.json
+
+docs/node_modules/.package-lock.json: docs/package-lock.json
+	cd docs && npm ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 bench-deps: lab/bench/peers/node_modules/.package-lock.json

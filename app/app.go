@@ -154,8 +154,10 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		Transports: []graphql.Transport{v1},
 		Console:    o.Console,
 		Pages: map[string]gateway.Page{
-			"/openapi.json": {Type: "application/json; charset=utf-8", Content: rest.OpenAPI},
-			"/docs":         {Type: "text/html; charset=utf-8", Policy: rest.DocsPolicy(), Content: rest.Docs},
+			"/openapi.json":    {Type: "application/json; charset=utf-8", Content: rest.OpenAPI},
+			"/docs":            {Type: "text/html; charset=utf-8", Policy: rest.DocsPolicy, Content: rest.Docs},
+			"/docs/docs.js":    {Type: "text/javascript; charset=utf-8", Content: rest.DocsScript},
+			"/docs/rapidoc.js": {Type: "text/javascript; charset=utf-8", Compressed: rest.Viewer},
 		},
 		Observer: o.Observer.Requests(),
 		Settings: settings,

@@ -5,7 +5,9 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +20,8 @@ import (
 type Page struct {
 	// Type is its Content-Type, and Policy its Content-Security-Policy, which may be empty.
 	Type, Policy string
-	Content      []byte
+	// Content is the document. A Page that is stored with gzip has Compressed instead.
+	Content, Compressed []byte
 }
 
 type pages map[string]http.Handler
@@ -49,9 +52,12 @@ func (p pages) at(path string) http.Handler {
 const pageAge = "public, max-age=300"
 
 func handlerOf(page Page) http.Handler {
-	sum := sha256.Sum256(page.Content)
+	sum := sha256.Sum256(slices.Concat(page.Content, page.Compressed))
 	tag := hex.EncodeToString(sum[:8])
 	compressed := sync.OnceValue(func() []byte {
+		if page.Compressed != nil {
+			return page.Compressed
+		}
 		var out bytes.Buffer
 		writer, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one that there is
 		_, _ = writer.Write(page.Content)                            // a buffer takes everything
@@ -78,6 +84,17 @@ func handlerOf(page Page) http.Handler {
 			return
 		}
 		header.Set("ETag", `"`+tag+`"`)
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(page.Content))
+		content := page.Content
+		if page.Compressed != nil {
+			reader, err := gzip.NewReader(bytes.NewReader(page.Compressed))
+			if err == nil {
+				content, err = io.ReadAll(reader)
+			}
+			if err != nil {
+				http.Error(w, "the file is damaged", http.StatusInternalServerError)
+				return
+			}
+		}
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 	})
 }

@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"net/http"
 	"strings"
@@ -55,4 +57,27 @@ func TestPagesArePublic(t *testing.T) {
 
 	require.NoError(t, f.Drain(context.WithoutCancel(t.Context())))
 	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/news", headers: []string{"X-Api-Key:"}}).status)
+}
+
+func TestAPageMayBeStoredCompressed(t *testing.T) {
+	t.Parallel()
+	var stored bytes.Buffer
+	writer := gzip.NewWriter(&stored)
+	_, err := writer.Write([]byte(bulletin))
+	require.NoError(t, err)
+	require.NoError(t, writer.Close())
+	f := start(t, func(o *gateway.Options) {
+		o.Pages = map[string]gateway.Page{
+			"/news.js":    {Type: "text/javascript", Compressed: stored.Bytes()},
+			"/damaged.js": {Type: "text/javascript", Compressed: []byte(bulletin)},
+		}
+	})
+	packed := f.do(t, call{method: "GET", path: "/news.js", headers: []string{"Accept-Encoding: gzip"}})
+	require.Equal(t, "gzip", packed.header.Get("Content-Encoding"))
+	require.Equal(t, stored.String(), packed.text)
+	plain := f.do(t, call{method: "GET", path: "/news.js", headers: []string{"Accept-Encoding: identity"}})
+	require.Equal(t, bulletin, plain.text)
+	require.NotEqual(t, packed.header.Get("ETag"), plain.header.Get("ETag"))
+	require.Equal(t, http.StatusInternalServerError,
+		f.do(t, call{method: "GET", path: "/damaged.js", headers: []string{"Accept-Encoding: identity"}}).status)
 }

@@ -1,4 +1,5 @@
-// Writes the built console to gateway/console/dist, compressed, or with --check tells whether what is there is the same.
+// Writes the built console to gateway/console/dist and RapiDoc to gateway/rest, compressed, or with --check tells whether
+// what is there is the same.
 // It compares what was compressed: other machines may compress otherwise.
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -9,16 +10,28 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const built = join(root, "dist");
 const target = join(root, "../gateway/console/dist");
 
+/** What /docs shows the description of REST with. */
+const viewer = join(root, "../gateway/rest/rapidoc.js.gz");
+
 /** Bytes of a first load: the page, its style, what its script imports, and the agents page. */
 const firstLoad = 130_000;
 /** Bytes of any other script. */
 const lazyPage = 30_000;
 /** Bytes of all files of the explorer, which the console never loads. */
 const explorer = 1_650_000;
+/** Bytes of RapiDoc. */
+const rapidoc = 230_000;
 
 async function files(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries.filter((e) => e.isFile()).map((e) => relative(folder, join(e.parentPath, e.name))).sort();
+}
+
+/** RapiDoc's script with all licenses, and without the address of a source map that is not served. */
+async function readViewer() {
+  const names = ["LICENSE.txt", "dist/rapidoc-min.js.LICENSE.txt", "dist/rapidoc-min.js"];
+  const [license, others, script] = await Promise.all(names.map((name) => readFile(join(root, "node_modules/rapidoc", name), "utf8")));
+  return Buffer.from(`/*!\n${license.trim()}\n*/\n${others.trim()}\n${script.replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n")}`);
 }
 
 async function check() {
@@ -31,9 +44,14 @@ async function check() {
     console.error("gateway/console/dist is not what console/ builds: run make console and commit");
     process.exit(1);
   }
+  if (!(await readViewer()).equals(gunzipSync(await readFile(viewer)))) {
+    console.error("gateway/rest/rapidoc.js.gz is not the locked RapiDoc: run make console and commit");
+    process.exit(1);
+  }
 }
 
 async function pack() {
+  await writeFile(viewer, gzipSync(await readViewer(), { level: 9 }));
   await rm(target, { recursive: true, force: true });
   for (const name of await files(built)) {
     const path = join(target, `${name}.gz`);
@@ -56,6 +74,7 @@ async function weigh() {
   within("first load", sum(pages.filter(isFirst)), firstLoad);
   within(`largest lazy script ${lazy[0][0]}`, lazy[0][1], lazyPage);
   within("explorer, all its files", sum([...sizes].filter(ofExplorer)), explorer);
+  within("viewer of REST", (await readFile(viewer)).length, rapidoc);
 }
 
 function within(what, bytes, budget) {

@@ -1,28 +1,27 @@
 package rest
 
-import (
-	"crypto/sha256"
-	_ "embed"
-	"encoding/base64"
-	"strings"
-)
+import _ "embed"
 
-//go:generate go run ./openapi/generate ../../schema openapi.json docs.html ../../docs/reference/rest.md
+//go:generate go run ./openapi/generate ../../schema openapi.json ../../docs/reference/rest.md
 
-// OpenAPI describes the routes to programs, and Docs to people, as a page of HTML. Both are written by the package
-// openapi.
+// OpenAPI describes the routes to programs. The package openapi writes it.
+//
+//go:embed openapi.json
+var OpenAPI []byte
+
+// Docs is a page of HTML that shows OpenAPI to people. It loads DocsScript and Viewer from the folder docs beside it.
+// Viewer is RapiDoc, compressed with gzip: "make console" writes it.
 var (
-	//go:embed openapi.json
-	OpenAPI []byte
 	//go:embed docs.html
 	Docs []byte
+	//go:embed docs.js
+	DocsScript []byte
+	//go:embed rapidoc.js.gz
+	Viewer []byte
 )
 
-// DocsPolicy is the Content-Security-Policy of Docs: it has nothing but its own style.
-func DocsPolicy() string {
-	_, style, _ := strings.Cut(string(Docs), "<style>")
-	style, _, _ = strings.Cut(style, "</style>")
-	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-}
+// DocsPolicy is the Content-Security-Policy of Docs. The page may only load files and call routes of its own server.
+// RapiDoc's templates have style attributes, and lit-html is its one Trusted Types policy.
+const DocsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+	"require-trusted-types-for 'script'; trusted-types lit-html"

@@ -32,7 +32,7 @@ test("the document has no fault that a linter finds", async () => {
 });
 
 describe("what everybody may read", () => {
-  for (const [path, type] of [["/openapi.json", "application/json"], ["/docs", "text/html"]]) {
+  for (const [path, type] of [["/openapi.json", "application/json"], ["/docs", "text/html"], ["/docs/docs.js", "text/javascript"], ["/docs/rapidoc.js", "text/javascript"]]) {
     test(`${path} needs no key and is cached`, async () => {
       const answer = await fetch(gateway.restUrl + path);
       assert.equal(answer.status, 200);

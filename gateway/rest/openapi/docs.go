@@ -1,45 +1,17 @@
 package openapi
 
 import (
-	"bytes"
 	"cmp"
-	_ "embed"
 	"encoding/json"
 	"fmt"
-	"html/template"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/yuin/goldmark"
 )
-
-var (
-	//go:embed page.html
-	pageText string
-	//go:embed style.css
-	style string
-)
-
-// Page writes a document as a page of HTML without scripts.
-func Page(document *openapi3.T) ([]byte, error) {
-	page, err := template.New("").Funcs(Functions(document)).
-		Funcs(template.FuncMap{"prose": prose, "type": typeOf, "json": indented}).Parse(pageText)
-	if err != nil {
-		return nil, fmt.Errorf("read the page: %w", err)
-	}
-	var out bytes.Buffer
-	err = page.Execute(&out, struct {
-		*openapi3.T
-		Chapters []Chapter
-		Types    []string
-		Style    template.CSS
-	}{document, Chapters(document), slices.Sorted(maps.Keys(document.Components.Schemas)),
-		template.CSS(style)}) //nolint:gosec // our own file
-	return out.Bytes(), err
-}
 
 // Functions are what templates call for a document.
 func Functions(document *openapi3.T) template.FuncMap {
@@ -173,11 +145,6 @@ func orNothing(s *openapi3.Schema) string {
 	return ""
 }
 
-func typeOf(ref *openapi3.SchemaRef) template.HTML {
-	text := Type(ref, func(name string) string { return `<a href="#type-` + name + `">` + name + `</a>` })
-	return template.HTML(text) //nolint:gosec // words and names of components
-}
-
 // bounds returns the bounds and the default of a value in words. It leaves out what the description already says.
 func bounds(ref *openapi3.SchemaRef) string {
 	if ref.Value == nil {
@@ -211,16 +178,4 @@ func span(least uint64, most *uint64, of string) string {
 	default:
 		return fmt.Sprintf("%d to %d %s", least, *most, of)
 	}
-}
-
-// prose returns Markdown as HTML. What is HTML in it is left out.
-func prose(text string) (template.HTML, error) {
-	var out strings.Builder
-	err := goldmark.Convert([]byte(text), &out)
-	return template.HTML(out.String()), err //nolint:gosec // goldmark leaves HTML out
-}
-
-func indented(value any) (string, error) {
-	text, err := json.MarshalIndent(value, "", "  ")
-	return string(text), err
 }

@@ -1,5 +1,5 @@
-// Command generate writes the OpenAPI document of REST, its page for people, and docs/reference/rest.md. Its arguments
-// are the folder of the schema and the three files.
+// Command generate writes the OpenAPI document of REST and docs/reference/rest.md. Its arguments are the folder of the
+// schema and the two files.
 package main
 
 import (
@@ -25,8 +25,8 @@ import (
 var text string
 
 func main() {
-	if len(os.Args) != 5 {
-		log.Fatal("usage: generate SCHEMA-FOLDER OPENAPI-FILE PAGE-FILE MARKDOWN-FILE")
+	if len(os.Args) != 4 {
+		log.Fatal("usage: generate SCHEMA-FOLDER OPENAPI-FILE MARKDOWN-FILE")
 	}
 	if err := write(os.Args[1], os.Args[2:]); err != nil {
 		log.Fatal(err)
@@ -46,7 +46,7 @@ func write(folder string, files []string) error {
 	if err != nil {
 		return err
 	}
-	for i, content := range []func(*openapi3.T) ([]byte, error){indented, openapi.Page, reference} {
+	for i, content := range []func(*openapi3.T) ([]byte, error){indented, reference} {
 		out, err := content(document)
 		if err != nil {
 			return err

@@ -26,6 +26,7 @@ isNarrow.addEventListener("change", fit);
 const description = await (await fetch("openapi.json")).json();
 // RapiDoc takes relative addresses of servers for paths of the host.
 for (const server of description.servers) server.url = new URL(server.url, location.href).href.replace(/\/$/, "");
+delete description.info.license;
 // An optional parameter starts empty, since the examples' ids are not those of the reader's company.
 for (const operation of Object.values(description.paths).flatMap((path) => Object.values(path))) {
   for (const parameter of operation.parameters ?? []) if (parameter.in === "query" && !parameter.required) delete parameter.example;

@@ -61,20 +61,22 @@ var mayImport = map[string]string{
 	"app": "model db db/fair engine engine/endpoint engine/knowledge engine/llm " +
 		"engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/console gateway/rest " +
 		"observe engine/evaluation",
-	"cmd/agentgraph": "model cmd/agentgraph/cli cmd/agentgraph/server cmd/agentgraph/admin " +
-		"cmd/agentgraph/agenttest cmd/agentgraph/api cmd/agentgraph/apply cmd/agentgraph/client",
+	"cmd/agentgraph": "model cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/program",
+	"cmd/agentgraph/program": "cmd/agentgraph/cli cmd/agentgraph/server cmd/agentgraph/admin cmd/agentgraph/agenttest " +
+		"cmd/agentgraph/api cmd/agentgraph/apply",
 	"cmd/agentgraph/server": "app model db db/local engine/llm/openai gateway gateway/auth " +
 		"gateway/console observe cmd/agentgraph/admin cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/demo db/schema",
-	"cmd/agentgraph/server/generate": "cmd/agentgraph/cli cmd/agentgraph/server",
-	"cmd/agentgraph/admin":           "archive model db cmd/agentgraph/cli db/schema",
-	"cmd/agentgraph/agenttest":       "model cmd/agentgraph/cli cmd/agentgraph/client",
-	"cmd/agentgraph/api":             "cmd/agentgraph/cli cmd/agentgraph/client",
-	"cmd/agentgraph/apply":           "model cmd/agentgraph/cli cmd/agentgraph/client model/ordered",
-	"cmd/agentgraph/cli":             "",
-	"cmd/agentgraph/client":          "model cmd/agentgraph/cli",
-	"cmd/agentgraph/demo":            "model db engine/knowledge",
-	"lab/faults":                     "db/local",
-	"lab/growth":                     "model db db/local db/schema",
+	"cmd/agentgraph/generate": "model graph observe cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/program " +
+		"cmd/agentgraph/server",
+	"cmd/agentgraph/admin":     "archive model db cmd/agentgraph/cli db/schema",
+	"cmd/agentgraph/agenttest": "model cmd/agentgraph/cli cmd/agentgraph/client",
+	"cmd/agentgraph/api":       "cmd/agentgraph/cli cmd/agentgraph/client",
+	"cmd/agentgraph/apply":     "model cmd/agentgraph/cli cmd/agentgraph/client model/ordered",
+	"cmd/agentgraph/cli":       "",
+	"cmd/agentgraph/client":    "model cmd/agentgraph/cli",
+	"cmd/agentgraph/demo":      "model db engine/knowledge",
+	"lab/faults":               "db/local",
+	"lab/growth":               "model db db/local db/schema",
 }
 
 // forTests are packages that only tests may import.

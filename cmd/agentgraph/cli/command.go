@@ -33,8 +33,11 @@ func (e *UsageError) Unwrap() error { return e.err }
 // errAnswered ends a command line that asked for the version alone.
 var errAnswered = errors.New("the version was printed")
 
-// versionKey is the annotation with the version of a program.
-const versionKey = "version"
+// Annotations of commands: the version of a program, and a line for each argument with a tab before its help.
+const (
+	versionKey   = "version"
+	argumentsKey = "arguments"
+)
 
 // NewProgram returns the root of a command line, without commands. Its version is what --version prints behind its
 // name.
@@ -46,6 +49,7 @@ func NewProgram(name, version, help string) *cobra.Command {
 	program.Args = cobra.ArbitraryArgs
 	program.CompletionOptions.DisableDefaultCmd = true
 	program.SetFlagErrorFunc(flagError)
+	program.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd) })
 	flags := program.PersistentFlags()
 	flags.SortFlags = false
 	flags.BoolP("help", "h", false, "Show context-sensitive help.")
@@ -80,7 +84,7 @@ func New(c Runner, cmd *cobra.Command, arguments []Argument, flags ...Declarer) 
 		}
 		completeFlags(cmd, group.Declare())
 	}
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd, arguments) })
+	describeArguments(cmd, arguments)
 	completeArguments(cmd, arguments)
 	cmd.PreRunE = func(cmd *cobra.Command, words []string) error {
 		if err := answerVersion(cmd); err != nil {
@@ -99,7 +103,6 @@ func New(c Runner, cmd *cobra.Command, arguments []Argument, flags ...Declarer) 
 func Group(name, help string, commands ...*cobra.Command) *cobra.Command {
 	group := &cobra.Command{Use: name, Short: help}
 	group.AddCommand(commands...)
-	group.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd, nil) })
 	group.PreRunE = func(cmd *cobra.Command, _ []string) error { return answerVersion(cmd) }
 	group.RunE = NotACommand
 	return group
@@ -208,6 +211,15 @@ func requireArguments(arguments []Argument, words []string) error {
 		return nil
 	}
 	return fmt.Errorf("expected %s", strconv.Quote(strings.Join(missing, " ")))
+}
+
+// describeArguments notes how the arguments are written, and what they are, for the help.
+func describeArguments(cmd *cobra.Command, arguments []Argument) {
+	var lines strings.Builder
+	for _, argument := range arguments {
+		lines.WriteString(argument.summary() + "\t" + argument.Help + "\n")
+	}
+	cmd.Annotations = map[string]string{argumentsKey: lines.String()}
 }
 
 func (a Argument) isList() bool {

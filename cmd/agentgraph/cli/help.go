@@ -22,22 +22,18 @@ const (
 
 // printHelp prints the help of a command: how it is called, what it does, examples, its arguments or the commands below
 // it, and its flags.
-func printHelp(cmd *cobra.Command, arguments []Argument) {
+func printHelp(cmd *cobra.Command) {
 	help := &page{width: widthOf(cmd.OutOrStdout())}
-	help.paragraph("Usage: " + usage(cmd, arguments))
+	help.paragraph("Usage: " + Usage(cmd))
 	help.paragraph(cmd.Short)
 	help.paragraph(cmd.Long)
 	if cmd.Example != "" {
 		help.title("Examples:")
 		help.text.WriteString("\n  " + strings.ReplaceAll(cmd.Example, "\n", "\n  ") + "\n")
 	}
-	if len(arguments) > 0 {
+	if arguments := Arguments(cmd); len(arguments) > 0 {
 		help.title("Arguments:")
-		rows := make([][2]string, len(arguments))
-		for i, argument := range arguments {
-			rows[i] = [2]string{argument.summary(), argument.Help}
-		}
-		help.columns(rows)
+		help.columns(arguments)
 	}
 	help.commands(cmd)
 	help.title("Flags:")
@@ -52,8 +48,35 @@ func printHelp(cmd *cobra.Command, arguments []Argument) {
 	_, _ = io.WriteString(cmd.OutOrStdout(), help.text.String())
 }
 
-// usage returns the command with what it needs.
-func usage(cmd *cobra.Command, arguments []Argument) string {
+// Arguments returns the arguments of a command, each as the help writes it and with its sentence.
+func Arguments(cmd *cobra.Command) [][2]string {
+	var rows [][2]string
+	for line := range strings.Lines(cmd.Annotations[argumentsKey]) {
+		name, help, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		rows = append(rows, [2]string{name, help})
+	}
+	return rows
+}
+
+// DeclaredFlags returns the flags of a command that not all commands have, in the order of its help.
+func DeclaredFlags(cmd *cobra.Command) []Flag {
+	var declared []Flag
+	ownFlags(cmd).VisitAll(func(flag *pflag.Flag) {
+		if v, isDeclared := flag.Value.(*value); isDeclared {
+			declared = append(declared, v.Flag)
+		}
+	})
+	return declared
+}
+
+// Summary returns how the flag is written in a synopsis, without its default.
+func (f Flag) Summary() string {
+	f.Default = ""
+	return (&value{Flag: f}).summary()
+}
+
+// Usage returns the command with what it needs.
+func Usage(cmd *cobra.Command) string {
 	words := []string{cmd.CommandPath()}
 	if cmd.HasSubCommands() {
 		words = append(words, "<command>")
@@ -63,8 +86,8 @@ func usage(cmd *cobra.Command, arguments []Argument) string {
 			words = append(words, v.summary())
 		}
 	})
-	for _, argument := range arguments {
-		words = append(words, argument.summary())
+	for _, argument := range Arguments(cmd) {
+		words = append(words, argument[0])
 	}
 	return strings.Join(append(words, "[flags]"), " ")
 }

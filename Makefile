@@ -110,12 +110,14 @@ bench-knowledge: postgres ## how fast retrieval answers in large datasets
 	BENCH_KNOWLEDGE="$(or $(CHUNKS),100000)" $(GO) test -count=1 -v -timeout 2h -run '^TestSpeed$$' ./engine/knowledge
 
 # The model comes first: other generators import the code that it makes.
-generate: ## generate code and the descriptions of REST from the schema
+generate: ## generate code, the descriptions of REST, and docs/reference
 	rm -rf graph
 	$(GO) generate ./model ./...
 
+GENERATED_PAGES := docs/reference/graphql $(patsubst %,docs/reference/%.md,graphql rest cli settings metrics webhook-events exit-codes)
+
 check-generated: generate ## check that generated code is up to date
-	@git diff --exit-code -- graph model resolvers gateway/rest/openapi.json docs/reference/rest.md docs/guides/operations.md deploy/systemd || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
+	@git diff --exit-code -- graph model resolvers gateway/rest/openapi.json $(GENERATED_PAGES) deploy/systemd || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
 
 check-schema: e2e-deps ## check that no breaking change of the schema since the last release is without a note
 	@node lab/e2e/breaking.mjs

@@ -40,7 +40,7 @@ var habits = []struct{ phrase, advice string }{
 }
 
 // generated files are not written by hand, and samples are what other programs and people write.
-var generated = regexp.MustCompile(`^(graph/|model/models_gen\.go|docs/rest\.md|bin/)` +
+var generated = regexp.MustCompile(`^(graph/|model/models_gen\.go|bin/)` +
 	`|^docs/\.vitepress/(cache|\.temp)/` +
 	`|(^|/)(node_modules|dist|testdata|\.git)(/|$)|\.config\.ts$`)
 

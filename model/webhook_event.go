@@ -3,38 +3,34 @@ package model
 import "fmt"
 
 // Data of webhook messages. Receivers rely on the names. It contains no text of a conversation, and no data of
-// contacts.
+// contacts. The tags named doc are for the documentation.
 type (
 	// ExecutionEnded is the end of an execution of agent tests.
 	ExecutionEnded struct {
-		ExecutionID string                   `json:"executionId"`
-		AgentID     *string                  `json:"agentId"`
-		AgentName   *string                  `json:"agentName"`
-		Status      AgentTestExecutionStatus `json:"status"`
-		Verdict     AgentTestVerdict         `json:"verdict"`
-		IsDraft     bool                     `json:"isDraft"`
-		// RejudgeOfID is the execution whose conversations were judged again; nil if it held its own.
-		RejudgeOfID *string     `json:"rejudgeOfId"`
-		Counts      EndedCounts `json:"counts"`
-		PassRate    *float64    `json:"passRate"`
-		FailedTests []EventTest `json:"failedTests"`
-		// Schedule is nil when somebody started it, and Comparison without a baseline.
-		Schedule   *EndedSchedule   `json:"schedule"`
-		Comparison *EndedComparison `json:"comparison"`
-		CreatedAt  string           `json:"createdAt"`
-		FinishedAt string           `json:"finishedAt"`
+		ExecutionID string                   `json:"executionId" doc:"The execution."`
+		AgentID     *string                  `json:"agentId" doc:"Its agent; null if the tests belong to several agents."`
+		AgentName   *string                  `json:"agentName" doc:"The agent's name; null if there is no one agent."`
+		Status      AgentTestExecutionStatus `json:"status" doc:"Completed or Cancelled."`
+		Verdict     AgentTestVerdict         `json:"verdict" doc:"Passed, Failed, Error or Inconclusive."`
+		IsDraft     bool                     `json:"isDraft" doc:"Whether it tried a prompt that is not saved."`
+		RejudgeOfID *string                  `json:"rejudgeOfId" doc:"The execution whose conversations were judged again; null if it held its own."`
+		Counts      EndedCounts              `json:"counts" doc:"How many runs ended how: total, passed, failed, error, cancelled and skipped."`
+		PassRate    *float64                 `json:"passRate" doc:"The share of the judged runs that passed, 0 to 1; null if none was judged."`
+		FailedTests []EventTest              `json:"failedTests" doc:"The first 20 tests with a failed run."`
+		Schedule    *EndedSchedule           `json:"schedule" doc:"The schedule that started it; null if there is none."`
+		Comparison  *EndedComparison         `json:"comparison" doc:"The comparison with the schedule's baseline; null without one. Its conclusion is Regressed, Improved, NoDifference or CannotDecide."`
+		CreatedAt   string                   `json:"createdAt" doc:"When it was created."`
+		FinishedAt  string                   `json:"finishedAt" doc:"When its last run ended."`
 	}
 	// ScheduleFailed is a schedule that could not start its tests.
 	ScheduleFailed struct {
-		ScheduleID string  `json:"scheduleId"`
-		Name       string  `json:"name"`
-		AgentID    *string `json:"agentId"`
-		Error      string  `json:"error"`
-		// IsEnabled is false when it starts nothing any more, because its tests were deleted.
-		IsEnabled bool   `json:"isEnabled"`
-		FailedAt  string `json:"failedAt"`
-		// NextRunAt is nil when it has no next time.
-		NextRunAt *string `json:"nextRunAt"`
+		ScheduleID string  `json:"scheduleId" doc:"The schedule."`
+		Name       string  `json:"name" doc:"Its name."`
+		AgentID    *string `json:"agentId" doc:"Its agent; null if the tests belong to several agents."`
+		Error      string  `json:"error" doc:"Why it could not start them."`
+		IsEnabled  bool    `json:"isEnabled" doc:"False if it was disabled because everything that it runs was deleted."`
+		FailedAt   string  `json:"failedAt" doc:"When it failed."`
+		NextRunAt  *string `json:"nextRunAt" doc:"When it tries again; null without a next time."`
 	}
 	// EndedSchedule is the schedule that started an execution.
 	EndedSchedule struct {
@@ -59,10 +55,10 @@ type (
 	}
 	// TestsStartedFailing are tests that have failed in an execution, and had passed before.
 	TestsStartedFailing struct {
-		ExecutionID string      `json:"executionId"`
-		AgentID     *string     `json:"agentId"`
-		AgentName   *string     `json:"agentName"`
-		Tests       []EventTest `json:"tests"`
+		ExecutionID string      `json:"executionId" doc:"The execution."`
+		AgentID     *string     `json:"agentId" doc:"Its agent; null if the tests belong to several agents."`
+		AgentName   *string     `json:"agentName" doc:"The agent's name; null if there is no one agent."`
+		Tests       []EventTest `json:"tests" doc:"The tests. Each has a failed run, and had none in its previous judged execution."`
 	}
 	// EventTest is a test.
 	EventTest struct {
@@ -71,19 +67,19 @@ type (
 	}
 	// BudgetWarned is a budget that is nearly used up, or altogether.
 	BudgetWarned struct {
-		Period      string  `json:"period"`
-		CreditsUsed Credits `json:"creditsUsed"`
-		Budget      Credits `json:"budget"`
-		IsExhausted bool    `json:"isExhausted"`
-		Message     string  `json:"message"`
+		Period      string  `json:"period" doc:"The month."`
+		CreditsUsed Credits `json:"creditsUsed" doc:"The credits that were used in it."`
+		Budget      Credits `json:"budget" doc:"The month's budget."`
+		IsExhausted bool    `json:"isExhausted" doc:"Whether the budget is used up."`
+		Message     string  `json:"message" doc:"The same as a sentence."`
 	}
 	// DocumentIndexed is a document of which the indexing has ended, well or with the error.
 	DocumentIndexed struct {
-		DocumentID string  `json:"documentId"`
-		DatasetID  string  `json:"datasetId"`
-		Name       string  `json:"name"`
-		ChunkCount int32   `json:"chunkCount"`
-		Error      *string `json:"error"`
+		DocumentID string  `json:"documentId" doc:"The document."`
+		DatasetID  string  `json:"datasetId" doc:"Its dataset."`
+		Name       string  `json:"name" doc:"Its name."`
+		ChunkCount int32   `json:"chunkCount" doc:"How many chunks it has."`
+		Error      *string `json:"error" doc:"Why it could not be indexed; null if it was."`
 	}
 )
 

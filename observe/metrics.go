@@ -6,7 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 const namespace = "agentgraph"
@@ -21,7 +20,9 @@ var (
 // metrics are counted as things happen. Settings and the program itself bound their labels.
 type metrics struct {
 	registry *prometheus.Registry
-	names    names
+	// own are the registered collectors of this package.
+	own   []prometheus.Collector
+	names names
 
 	requests                        *prometheus.CounterVec
 	requestDuration                 *prometheus.HistogramVec
@@ -41,58 +42,62 @@ type metrics struct {
 }
 
 func newMetrics(version string) *metrics {
-	registry := prometheus.NewRegistry()
-	of := factory{promauto.With(registry)}
 	m := &metrics{
-		registry: registry,
+		registry: prometheus.NewRegistry(),
 		names:    names{known: map[string]bool{}},
 
-		requests: of.counters("requests_total", "Requests and operations on sockets that have ended. The code is OK, "+
+		requests: counters("requests_total", "Requests and operations on sockets that have ended. The code is OK, "+
 			"or that of the first error.", "operation", "kind", "code"),
-		requestDuration: of.histograms("request_duration_seconds", "How long queries, mutations and requests without an "+
+		requestDuration: histograms("request_duration_seconds", "How long queries, mutations and requests without an "+
 			"operation took.", requestBounds, "operation"),
-		requestStatements: of.counters("request_statements_total", "SQL statements of requests.", "operation"),
-		requestTrips:      of.counters("request_round_trips_total", "Round trips to the database of requests.", "operation"),
+		requestStatements: counters("request_statements_total", "SQL statements of requests.", "operation"),
+		requestTrips:      counters("request_round_trips_total", "Round trips to the database of requests.", "operation"),
 
-		statements: of.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "statements_total",
+		statements: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "statements_total",
 			Help: "All SQL statements, inside and outside of requests."}),
-		tripDuration: of.histogram("round_trip_duration_seconds", "Duration of a round trip to the database.", tripBounds),
+		tripDuration: histogram("round_trip_duration_seconds", "Duration of a round trip to the database.", tripBounds),
 
-		modelCalls: of.counters("model_calls_total", "Calls of models that have ended. The outcome is ok, left, canceled, "+
+		modelCalls: counters("model_calls_total", "Calls of models that have ended. The outcome is ok, left, canceled, "+
 			"or the cause of the failure.", "operation", "model", "outcome"),
-		modelDuration: of.histograms("model_call_duration_seconds", "How long calls of models took.", modelBounds,
-			"operation", "model"),
-		modelTokens: of.counters("model_tokens_total", "Tokens as providers report them; type is input or output.", "model",
+		modelDuration: histograms("model_call_duration_seconds", "How long calls of models took.", modelBounds, "operation",
+			"model"),
+		modelTokens: counters("model_tokens_total", "Tokens as providers report them; type is input or output.", "model",
 			"type"),
 
-		toolCalls: of.counters("tool_calls_total", "Calls of tools and transfers that were made for real. The outcome "+
+		toolCalls: counters("tool_calls_total", "Calls of tools and transfers that were made for real. The outcome "+
 			"is ok or the cause of the failure.", "outcome"),
-		toolDuration: of.histogram("tool_call_duration_seconds", "How long calls of tools and transfers took.",
+		toolDuration: histogram("tool_call_duration_seconds", "How long calls of tools and transfers took.",
 			modelBounds),
-		retrievals: of.counters("retrievals_total", "Questions to knowledge bases. The outcome is found, nothing or "+
+		retrievals: counters("retrievals_total", "Questions to knowledge bases. The outcome is found, nothing or "+
 			"failed.", "outcome"),
-		retrievalDuration: of.histogram("retrieval_duration_seconds", "How long retrievals took.", requestBounds),
+		retrievalDuration: histogram("retrieval_duration_seconds", "How long retrievals took.", requestBounds),
 	}
-	of.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "1 for the version that runs.",
-		ConstLabels: prometheus.Labels{"version": version}}).Set(1)
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info",
+		Help: "1 for the version that runs.", ConstLabels: prometheus.Labels{"version": version}})
+	build.Set(1)
+	m.own = []prometheus.Collector{build, m.requests, m.requestDuration, m.requestStatements, m.requestTrips,
+		m.statements, m.tripDuration, m.modelCalls, m.modelDuration, m.modelTokens, m.toolCalls, m.toolDuration, m.retrievals,
+		m.retrievalDuration}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.own...)
 	return m
 }
 
-// factory makes metrics and registers them.
-type factory struct{ promauto.Factory }
+// Collectors returns collectors of all metrics that this package registers, for their documentation. They cannot be
+// collected.
+func Collectors() []prometheus.Collector { return append(newMetrics("").own, &state{}) }
 
-func (f factory) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	return f.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
 }
 
-func (f factory) histograms(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
-	return f.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help,
+func histograms(name, help string, bounds []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help,
 		Buckets: bounds}, labels)
 }
 
-func (f factory) histogram(name, help string, bounds []float64) prometheus.Histogram {
-	return f.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: bounds})
+func histogram(name, help string, bounds []float64) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: bounds})
 }
 
 func secondsSince(begin time.Time) float64 { return time.Since(begin).Seconds() }

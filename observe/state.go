@@ -32,23 +32,23 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	inProgress      = describe("requests_in_progress", "Requests that are being answered, streams included, sockets not.")
+	inProgress      = describe("requests_in_progress", "Requests in progress, with streams but without sockets.")
 	sockets         = describe("sockets", "Open sockets.")
-	topics          = describe("topics", "Chats, executions and campaigns that somebody follows here.")
-	followers       = describe("followers", "Subscribers to them.")
+	topics          = describe("topics", "Chats, executions and campaigns that have subscribers in this process.")
+	followers       = describe("followers", "Subscribers to chats, executions and campaigns in this process.")
 	poolConnections = describe("pool_connections", "Connections to the database; state is in_use, idle or opening.",
 		"pool", "state")
 	poolMost     = describe("pool_connections_max", "Connections that a pool may have.", "pool")
 	poolAcquires = describe("pool_acquires_total", "How often a connection was taken from the pool.", "pool")
-	poolWaits    = describe("pool_waits_total", "How often a connection had to be waited for.", "pool")
-	poolWaited   = describe("pool_wait_seconds_total", "For how long connections were waited for.", "pool")
+	poolWaits    = describe("pool_waits_total", "How often a caller had to wait for a connection.", "pool")
+	poolWaited   = describe("pool_wait_seconds_total", "How long callers have waited for connections, in total.", "pool")
 	busSignals   = describe("bus_signals_total", "Signals and pieces between replicas; outcome is sent, received or "+
 		"lost.", "outcome")
-	busListening = describe("bus_listening", "1 while the replica hears the others. It listens once somebody follows "+
-		"something.")
-	jobs = describe("jobs", "Jobs in the queue, of all replicas: each says the same. State is waiting, "+
+	busListening = describe("bus_listening", "1 while the replica receives signals of the others. It starts with its first "+
+		"subscriber.")
+	jobs = describe("jobs", "Jobs in the queue of all replicas; every replica reports the same. State is waiting, "+
 		"delayed or admitted.", "kind", "state")
-	jobAge = describe("job_oldest_seconds", "For how long the oldest of them could have been worked on.", "kind",
+	jobAge = describe("job_oldest_seconds", "How long the oldest job of the kind and state has been due.", "kind",
 		"state")
 )
 

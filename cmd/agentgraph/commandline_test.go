@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
-	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
@@ -159,20 +157,6 @@ func TestEveryCommandHasExamplesThatCanBeRun(t *testing.T) {
 			require.Equal(t, command.CommandPath(), selected.CommandPath(), line)
 		}
 	})
-}
-
-func TestTheDocumentNamesEveryCommandAndExitCode(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../../docs/reference/commands.md")
-	require.NoError(t, err)
-	for _, command := range newProgram().Commands() {
-		require.Contains(t, string(text), "`"+command.Name()+"`", "docs/reference/commands.md has no %s", command.Name())
-	}
-	codes := regexp.MustCompile(`(?m)^\| (\d) \| `).FindAllStringSubmatch(string(text), -1)
-	require.Len(t, codes, client.ExitDiffers+1)
-	for code, found := range codes {
-		require.Equal(t, strconv.Itoa(code), found[1])
-	}
 }
 
 func TestCompletion(t *testing.T) {

@@ -7,23 +7,28 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Exit codes of all commands.
+// Exit codes of all commands. ExitCodes says what they mean.
 const (
-	// ExitDone means that it is done, and that tests passed.
 	ExitDone = iota
-	// ExitFailed means that it could not be done, or that tests failed.
 	ExitFailed
-	// ExitUsage means that the command line or the request is wrong.
 	ExitUsage
-	// ExitServer means that the server cannot be reached, refuses, or did not do its part.
 	ExitServer
-	// ExitCancelled means that somebody cancelled it.
 	ExitCancelled
-	// ExitInconclusive means that tests tell nothing.
 	ExitInconclusive
-	// ExitDiffers means that the server is not as the files say.
 	ExitDiffers
 )
+
+// ExitCodes says in Markdown what each exit code means, for the documentation.
+var ExitCodes = [...]string{
+	ExitDone:   "Success; tests passed. `dev` and `serve` also end with 0 after SIGTERM or SIGINT.",
+	ExitFailed: "The command failed, or tests failed.",
+	ExitUsage:  "The command line or the request is invalid, or names something that does not exist.",
+	ExitServer: "The server cannot be reached, refuses the key, or failed.",
+	ExitCancelled: "Cancelled by Ctrl-C, by SIGTERM, by `--timeout` or on the server; or `--require-mocked` found calls " +
+		"that would be real.",
+	ExitInconclusive: "Tests are inconclusive, or `knowledge evaluate` has no questions.",
+	ExitDiffers:      "`diff` or `--dry-run` found that the server differs from the files.",
+}
 
 // exitError is an error that decides the exit code.
 type exitError struct {

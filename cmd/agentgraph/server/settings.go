@@ -12,10 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-//go:generate go run ./generate
-
-// This file and settings_engine.go are the one table of the server's settings. The flags, their help, the table in
-// docs/guides/operations.md and deploy/systemd/environment are made from it; see SettingGroups.
+// This file and settings_engine.go are the one table of the server's settings. The flags, their help,
+// docs/reference/settings.md and deploy/systemd/environment are made from it; see SettingGroups.
 
 // SettingGroup is the settings of one subject.
 type SettingGroup struct {
@@ -56,7 +54,7 @@ func (f *serverFlags) Declare() cli.Flags {
 		{Into: &f.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL",
 			Placeholder: "URL", Secret: true,
 			Help: "Address of Postgres itself, if the other address is that of a pooler in transaction mode.",
-			Docs: "See [poolers](scale-out.md#a-pooler)."},
+			Docs: "See [poolers](../guides/scale-out.md#a-pooler)."},
 		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations first."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
 			Help: "Connections to the database at most, and as many again for reads.",
@@ -128,7 +126,7 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 	return cli.Flags{
 		{Into: &f.RateLimit, Name: "rate-limit", Env: "AGENTGRAPH_RATE_LIMIT", Default: rates.key,
 			Help: "Requests that one API key may make per minute, in each process; 0 for no limit.",
-			Docs: "`dev` has no limit. See [rate limits](#rate-limits)."},
+			Docs: "`dev` has no limit. See [rate limits](../guides/operations.md#rate-limits)."},
 		{Into: &f.CompanyRateLimit, Name: "company-rate-limit", Env: "AGENTGRAPH_COMPANY_RATE_LIMIT", Default: rates.company,
 			Help: "Requests that all keys of one company may make per minute together, in each process; 0 for no limit.",
 			Docs: "`dev` has no limit."},
@@ -142,7 +140,7 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 		{Into: &f.ResponseBytes, Name: "max-answer", Env: "AGENTGRAPH_MAX_ANSWER", Default: "33554432",
 			Help: "Largest response, in bytes.",
 			Docs: "It bounds the memory of a response while it is made, twice its own size. See " +
-				"[what a query may cost](#what-a-query-may-cost)."},
+				"[what a query may cost](../guides/operations.md#what-a-query-may-cost)."},
 		{Into: &f.RequestTimeout, Name: "request-timeout", Env: "AGENTGRAPH_REQUEST_TIMEOUT", Default: "30s",
 			Help: "How long a query or a mutation may take.",
 			Docs: "Messages of chats have `AGENTGRAPH_TURN_TIMEOUT`. While a file is uploaded, 256 KiB or the rest must " +
@@ -150,7 +148,7 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 		{Into: &f.QueryCost, Name: "query-cost", Env: "AGENTGRAPH_QUERY_COST", Default: "1000000",
 			Help: "Highest cost of one operation, as the schema counts it; 0 for no limit.",
 			Docs: "It also is twenty times the work for its response. See " +
-				"[what a query may cost](#what-a-query-may-cost)."},
+				"[what a query may cost](../guides/operations.md#what-a-query-may-cost)."},
 		{Into: &f.QueryDepth, Name: "query-depth", Env: "AGENTGRAPH_QUERY_DEPTH", Default: "25",
 			Help: "Most levels of nested fields in one operation."},
 		{Into: &f.Batch, Name: "max-batch", Env: "AGENTGRAPH_MAX_BATCH", Default: "0",
@@ -190,11 +188,11 @@ func (f *gatewayFlags) browsers() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Console, Name: "console", Env: "AGENTGRAPH_CONSOLE", Default: "on", Enum: []string{"on", "off"},
 			Help: "Whether browsers are shown the web console, at /console: on or off.",
-			Docs: "See [the console](console.md)."},
+			Docs: "See [the console](../guides/console.md)."},
 		{Into: &f.CORSOrigins, Name: "cors-origin", Env: "AGENTGRAPH_CORS_ORIGINS", Placeholder: "ORIGIN",
 			Help: "Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; " +
 				"* for all. Without one, browsers keep other pages from calling it.",
-			Docs: "See [browsers](#browsers)."},
+			Docs: "See [browsers](../guides/operations.md#browsers)."},
 		{Into: &f.AllowedOrigins, Name: "allowed-origin", Env: "AGENTGRAPH_ALLOWED_ORIGINS", Placeholder: "HOST",
 			Help: "Host, other than the gateway's own, whose pages may open a socket but not call."},
 	}
@@ -208,7 +206,7 @@ func (f *busFlags) Declare() cli.Flags {
 		{Into: &f.URL, Name: "nats-url", Env: "AGENTGRAPH_NATS_URL", Placeholder: "URL", Secret: true,
 			Help: "NATS servers that carry signals and text between replicas instead of the database, separated by " +
 				"commas, such as nats://user:password@nats:4222.",
-			Docs: "See [another bus](scale-out.md#another-bus)."},
+			Docs: "See [another bus](../guides/scale-out.md#another-bus)."},
 		{Into: &f.Credentials, Name: "nats-credentials", Env: "AGENTGRAPH_NATS_CREDENTIALS", Placeholder: "PATH",
 			Help: "File with the credentials for NATS, a JWT and its seed."},
 		{Into: &f.Subject, Name: "nats-subject", Env: "AGENTGRAPH_NATS_SUBJECT", Default: "agentgraph",
@@ -227,7 +225,7 @@ func (f *auditFlags) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.AuditDays, Name: "audit-days", Env: "AGENTGRAPH_AUDIT_DAYS", Default: "400",
 			Help: "How many days audit events are kept; 0 for forever.",
-			Docs: "See [who changed what](#who-changed-what). Processes with workers remove older events."},
+			Docs: "See [who changed what](../guides/operations.md#who-changed-what). Processes with workers remove older events."},
 		{Into: &f.AuditWebhook, Name: "audit-webhook", Env: "AGENTGRAPH_AUDIT_WEBHOOK", Placeholder: "URL",
 			Help: "Address that receives all audit events. It may be private."},
 		{Into: &f.AuditWebhookSecret, Name: "audit-webhook-secret", Env: "AGENTGRAPH_AUDIT_WEBHOOK_SECRET",
@@ -247,7 +245,7 @@ func (f *observeFlags) Declare() cli.Flags {
 		{Into: &f.Listen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
 			Help: "Address at which GET /metrics is served, for Prometheus. It asks for no key. " +
 				"Without one there are no metrics.",
-			Docs: "See [metrics](#metrics)."},
+			Docs: "See [metrics](metrics.md)."},
 		{Into: &f.Pprof, Name: "pprof", Env: "AGENTGRAPH_PPROF",
 			Help: "Serve Go's profiles beside the metrics, below /debug/pprof/."},
 		{Into: &f.SlowOperation, Name: "slow-operation", Env: "AGENTGRAPH_SLOW_OPERATION", Default: "0s",

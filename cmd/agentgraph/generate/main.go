@@ -1,0 +1,90 @@
+// Command generate writes the pages of docs/reference that come from the program itself, and deploy/systemd/environment.
+// It runs in its own directory.
+package main
+
+import (
+	"embed"
+	"log"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"text/template"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/server"
+)
+
+//go:embed *.tmpl
+var files embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"md": markdown, "first": firstSentence, "default": defaultOf, "anchor": anchor, "join": strings.Join, "kinds": kinds, "kind": kindOf,
+}).ParseFS(files, "*.tmpl"))
+
+func main() {
+	root := filepath.Join("..", "..", "..")
+	reference := filepath.Join(root, "docs", "reference")
+	api := readSchema()
+	write(filepath.Join(reference, "cli.md"), "cli.md.tmpl", readCommands())
+	write(filepath.Join(reference, "settings.md"), "settings.md.tmpl", server.SettingGroups())
+	write(filepath.Join(root, "deploy", "systemd", "environment"), "environment.tmpl", server.SettingGroups())
+	write(filepath.Join(reference, "exit-codes.md"), "exit-codes.md.tmpl", client.ExitCodes)
+	write(filepath.Join(reference, "metrics.md"), "metrics.md.tmpl", readMetrics())
+	write(filepath.Join(reference, "webhook-events.md"), "webhook-events.md.tmpl", readEvents(api.schema))
+	write(filepath.Join(reference, "graphql.md"), "graphql.md.tmpl", api)
+	if err := os.RemoveAll(filepath.Join(reference, "graphql")); err != nil {
+		log.Fatal(err)
+	}
+	for _, area := range api.Areas {
+		write(filepath.Join(reference, "graphql", area.Slug+".md"), "graphql-area.md.tmpl", area)
+	}
+}
+
+// write executes a template into a file, whose directory it creates.
+func write(path, name string, data any) {
+	var text strings.Builder
+	err := templates.ExecuteTemplate(&text, name, data)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o755) //nolint:gosec // for everybody
+	}
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.TrimSpace(blankLines.ReplaceAllString(text.String(), "\n\n"))+"\n"), 0o644) //nolint:gosec // for everybody
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+var (
+	blankLines = regexp.MustCompile(`\n{3,}`)
+	// literal is what stands in a sentence and is written as code: flags, variables and addresses, outside of links.
+	literal  = regexp.MustCompile(`\]\([^)]*\)|--[a-z][a-z-]*[a-z]|\b[A-Z]+(?:_[A-Z0-9]+)+\b|\b(?:https?|nats)://[^\s,)]*[^\s,).;]`)
+	sentence = regexp.MustCompile(`^.*?[.](?:\s|$)`)
+)
+
+// markdown returns a description as one line that may stand in a table. Both GitHub and Vue render it as text.
+func markdown(text string) string {
+	parts := strings.Split(strings.Join(strings.Fields(text), " "), "`")
+	for i := 0; i < len(parts); i += 2 { // The others are code.
+		part := strings.NewReplacer("<", "&lt;", "{{", "&#123;&#123;").Replace(parts[i])
+		parts[i] = literal.ReplaceAllStringFunc(part, func(found string) string {
+			if strings.HasPrefix(found, "]") {
+				return found
+			}
+			return "`" + found + "`"
+		})
+	}
+	return strings.ReplaceAll(strings.Join(parts, "`"), "|", `\|`)
+}
+
+// anchor returns what GitHub and VitePress both call a heading of letters and spaces.
+func anchor(heading string) string { return strings.ReplaceAll(strings.ToLower(heading), " ", "-") }
+
+func firstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if first := sentence.FindString(text); first != "" {
+		return strings.TrimSpace(first)
+	}
+	return text
+}

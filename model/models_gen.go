@@ -4461,11 +4461,11 @@ type WebhookEvent string
 const (
 	// An execution of agent tests has ended, or all its runs were cancelled (`agent_test_execution.ended`).
 	WebhookEventAgentTestExecutionEnded WebhookEvent = "AgentTestExecutionEnded"
-	// Tests that passed when they were last judged have failed in an execution that has ended (`agent_tests.turned_red`): one message for all of them. Drafts, and what was judged again, count for nothing.
+	// Tests that passed when they were last judged have failed in an execution that has ended (`agent_tests.turned_red`): one message for all of them. Drafts and rejudged executions do not count.
 	WebhookEventAgentTestsTurnedRed WebhookEvent = "AgentTestsTurnedRed"
 	// A schedule could not start its tests (`agent_test_schedule.failed`). `AgentTestSchedule.lastError` says why.
 	WebhookEventAgentTestScheduleFailed WebhookEvent = "AgentTestScheduleFailed"
-	// 80 percent of the month's budget are used, or all of it (`budget.warned`).
+	// 80 percent of the month's budget is used, or all of it (`budget.warned`): one message for each.
 	WebhookEventBudgetWarned WebhookEvent = "BudgetWarned"
 	// A document was indexed, or indexed again (`document.ready`).
 	WebhookEventDocumentReady WebhookEvent = "DocumentReady"

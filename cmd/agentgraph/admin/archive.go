@@ -31,8 +31,8 @@ type Export struct {
 func NewExport() *cobra.Command {
 	c := &Export{}
 	return cli.New(c, &cobra.Command{
-		Use: "export", Short: "Write a company into one file: agents, documents, tests, campaigns, usage and all that " +
-			"happened.",
+		Use: "export", Short: "Write a company into one file: agents, documents, tests, campaigns, usage and " +
+			"history.",
 		Example: `agentgraph export --company "Your company" company.tar.gz`,
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Help: "The file to write, which must not exist, or - for the standard output."},
@@ -108,9 +108,9 @@ type Import struct {
 func NewImport() *cobra.Command {
 	c := &Import{}
 	return cli.New(c, &cobra.Command{
-		Use: "import", Short: "Make a company of such a file, or of what a v1 server lists, with the ids that it has: all " +
-			"of it or nothing.",
-		Long: "With --from-v1 the exit code is 1 when something that the v1 server lists was not moved. The output names it.",
+		Use: "import", Short: "Make a company from a file of export, or from a v1 server, and keep its ids. It imports " +
+			"everything or nothing.",
+		Long: "With --from-v1 the exit code is 1 if it could not import all that the v1 server lists. The output names the rest.",
 		Example: `agentgraph import --dry-run company.tar.gz
 agentgraph import company.tar.gz
 agentgraph import --from-v1 https://v1.example.com --company-name "Your company"`,

@@ -26,8 +26,8 @@ type Erase struct {
 func NewErase() *cobra.Command {
 	c := &Erase{}
 	return cli.New(c, &cobra.Command{
-		Use: "erase", Short: "Erase a contact: the campaign items with its phone number, the simulated chats in which that " +
-			"stands, and the number in other items and in runs of tests. It asks for the number.",
+		Use: "erase", Short: "Erase a contact: the campaign items with its phone number, the simulated chats that contain " +
+			"the number, and the number in other items and in runs of tests. It asks for the number.",
 		Example: `agentgraph erase --company "Your company" --phone +4930123456 --dry-run
 agentgraph erase --company "Your company" --phone +4930123456`,
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{

@@ -15,7 +15,7 @@ import (
 
 // NewMigrate returns the command "migrate".
 func NewMigrate() *cobra.Command {
-	return cli.Group("migrate", "Move the schema of the database up or down, or show where it stands.", newMigrateUp(),
+	return cli.Group("migrate", "Migrate the schema of the database up or down, or show its migrations.", newMigrateUp(),
 		newMigrateDown(), newMigrateStatus())
 }
 

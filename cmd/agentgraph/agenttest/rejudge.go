@@ -20,8 +20,8 @@ type rejudgeCommand struct {
 func newRejudgeCommand() *cobra.Command {
 	c := &rejudgeCommand{}
 	return cli.New(c, &cobra.Command{
-		Use: "rejudge", Short: "Judge the conversations of a finished execution again, beside their first verdicts, and " +
-			"tell the outcome by the exit code.",
+		Use: "rejudge", Short: "Judge the conversations of a finished execution again, keep their first verdicts, and " +
+			"exit with a code for the outcome.",
 		Example: `agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e
 agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e --model gpt-4.1 --criteria present`,
 	}, []cli.Argument{

@@ -30,7 +30,7 @@ type runCommand struct {
 func newRunCommand() *cobra.Command {
 	c := &runCommand{}
 	return cli.New(c, &cobra.Command{
-		Use: "run", Short: "Run tests on a server, follow them to their end, and tell the outcome by the exit code.",
+		Use: "run", Short: "Run tests on a server, wait until they end, and exit with a code for their outcome.",
 		Example: `agentgraph test run --agent "Clinic reception"
 agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-rate 0.9 --junit junit.xml`,
 	}, nil, &c.Flags, &c.judgingFlags, cli.Flags{

@@ -20,7 +20,7 @@ import (
 
 // NewContext returns the command "context".
 func NewContext() *cobra.Command {
-	return cli.Group("context", "Keep servers and keys to them under a name.", newContextAdd(), newContextUse(),
+	return cli.Group("context", "Name servers and their keys.", newContextAdd(), newContextUse(),
 		newContextList(), newContextRemove())
 }
 
@@ -32,7 +32,7 @@ type contextAdd struct {
 func newContextAdd() *cobra.Command {
 	c := &contextAdd{}
 	return cli.New(c, &cobra.Command{
-		Use: "add", Short: "Give a server and a key to it a name. The key is read from standard input.",
+		Use: "add", Short: "Name a server and its key. The command reads the key from standard input.",
 		Example: "agentgraph context add staging --url https://staging.example.com < key-file",
 	}, []cli.Argument{
 		{Into: &c.Name, Name: "name", Help: "The name."},

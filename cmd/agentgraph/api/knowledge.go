@@ -35,7 +35,7 @@ type KnowledgeEvaluate struct {
 func newKnowledgeEvaluate() *cobra.Command {
 	c := &KnowledgeEvaluate{}
 	return cli.New(c, &cobra.Command{
-		Use: "evaluate", Short: "Ask a knowledge base chat the questions whose answers are known, and say how many it finds.",
+		Use: "evaluate", Short: "Ask a knowledge base chat questions with known answers, and count those that it finds.",
 		Example: `agentgraph knowledge evaluate --chat "Clinic knowledge"
 agentgraph knowledge evaluate questions.csv --chat "Clinic knowledge" --threshold 0.1`,
 	}, []cli.Argument{

@@ -156,8 +156,8 @@ type Apply struct {
 func NewApply() *cobra.Command {
 	c := &Apply{}
 	return cli.New(c, &cobra.Command{
-		Use: "apply", Short: "Make a server as files say: agents, tools, knowledge, tests and campaigns.",
-		Long: "Everything is checked before anything is written. What failed halfway goes on when it is applied again.",
+		Use: "apply", Short: "Make a server match files: agents, tools, knowledge, tests and campaigns.",
+		Long: "The command checks everything before it writes anything. If it fails halfway, run it again.",
 		Example: `agentgraph apply company/ --dry-run
 agentgraph apply company/`,
 	}, c.paths(), &c.compared, cli.Flags{
@@ -251,8 +251,8 @@ type Pull struct {
 func NewPull() *cobra.Command {
 	c := &Pull{}
 	return cli.New(c, &cobra.Command{
-		Use: "pull", Short: "Write what a server has as files that apply reads.",
-		Long:    "Pulling twice writes the same bytes. Values of tools' headers are secrets: ${NAME} stands in their place.",
+		Use: "pull", Short: "Write a server's agents, tools, knowledge, tests and campaigns as files for apply.",
+		Long:    "Pulling twice writes the same bytes. Values of tools' headers are secrets: the files have ${NAME} instead.",
 		Example: "agentgraph pull company/",
 	}, []cli.Argument{
 		{Into: &c.Directory, Name: "directory", Optional: true, Help: "Where to write; it is made if need be."},

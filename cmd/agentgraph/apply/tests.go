@@ -212,10 +212,10 @@ type TestImport struct {
 func NewTestImport() *cobra.Command {
 	c := &TestImport{}
 	return cli.New(c, &cobra.Command{
-		Use: "import", Short: "Make the tests of a server as files say, or as those of promptfoo, tau2-bench, Retell or " +
-			"ElevenLabs do.",
-		Long: "Everything is checked before anything is written, and importing twice changes nothing. With --from, a list " +
-			"at the end says what was carried over, approximated and left out, by test and line.",
+		Use: "import", Short: "Make the tests of a server match files, also files of promptfoo, tau2-bench, Retell or " +
+			"ElevenLabs.",
+		Long: "The command checks everything before it writes anything, and importing twice changes nothing. With --from, " +
+			"a list at the end says what was carried over, approximated and left out, by test and line.",
 		Example: `agentgraph test import tests.yaml
 agentgraph test import --from promptfoo promptfooconfig.yaml --agent "Clinic reception" --folder Promptfoo`,
 	}, c.arguments(), &c.testFiles, cli.Flags{

@@ -23,8 +23,8 @@ func NewTestExport() *cobra.Command {
 	c := &TestExport{}
 	return cli.New(c, &cobra.Command{
 		Use: "export", Short: "Write tests as YAML, in the format of apply.",
-		Long: "The format is that of apply, with the list agentTests alone: agents, tools and sub-agents are named, and " +
-			"must be there where it is imported.",
+		Long: "The files have the list agentTests alone. They name agents, tools and sub-agents, which must exist on the " +
+			"server that imports them.",
 		Example: `agentgraph test export -o tests.yaml
 agentgraph test export --agent "Clinic reception"`,
 	}, nil, &c.Flags, cli.Flags{

@@ -59,7 +59,7 @@ func write(path, name string, data any) {
 var (
 	blankLines = regexp.MustCompile(`\n{3,}`)
 	// literal is what stands in a sentence and is written as code: flags, variables and addresses, outside of links.
-	literal  = regexp.MustCompile(`\]\([^)]*\)|--[a-z][a-z-]*[a-z]|\b[A-Z]+(?:_[A-Z0-9]+)+\b|\b(?:https?|nats)://[^\s,)]*[^\s,).;]`)
+	literal  = regexp.MustCompile(`\]\([^)]*\)|--[a-z][a-z0-9-]*[a-z0-9]|\b[A-Z]+(?:_[A-Z0-9]+)+\b|\b(?:https?|nats)://[^\s,)]*[^\s,).;]`)
 	sentence = regexp.MustCompile(`^.*?[.](?:\s|$)`)
 )
 

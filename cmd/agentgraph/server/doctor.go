@@ -37,8 +37,7 @@ type Doctor struct {
 func NewDoctor() *cobra.Command {
 	c := &Doctor{}
 	return cli.New(c, &cobra.Command{
-		Use: "doctor", Short: "Look at the settings, the database, the model, the disk and the ports, and say what is " +
-			"wrong and what to do.",
+		Use: "doctor", Short: "Check the settings, the database, the model, the disk and the ports, and say what to fix.",
 		Example: `agentgraph doctor
 agentgraph doctor --json`,
 	}, nil, &c.agentFlags, &c.SecretKeyFlag, cli.Flags{

@@ -24,7 +24,7 @@ import (
 
 // NewJudge returns the command "judge".
 func NewJudge() *cobra.Command {
-	return cli.Group("judge", "Look at the model that judges tests.", newJudgeEval())
+	return cli.Group("judge", "Measure the model that judges tests.", newJudgeEval())
 }
 
 type judgeEval struct {

@@ -114,7 +114,7 @@ generate: ## generate code, the descriptions of REST, and docs/reference
 	rm -rf graph
 	$(GO) generate ./model ./...
 
-GENERATED_PAGES := docs/reference/graphql $(patsubst %,docs/reference/%.md,graphql rest cli settings metrics webhook-events exit-codes)
+GENERATED_PAGES := docs/reference/schema $(patsubst %,docs/reference/%.md,graphql rest cli settings metrics webhook-events exit-codes)
 
 check-generated: generate ## check that generated code is up to date
 	@git diff --exit-code -- graph model resolvers gateway/rest/openapi.json $(GENERATED_PAGES) deploy/systemd || { echo "generated code is not up to date: run make generate and commit"; exit 1; }

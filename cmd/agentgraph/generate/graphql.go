@@ -123,7 +123,7 @@ func (a *api) Of(kind string) []linked {
 	for _, of := range a.Areas {
 		for _, o := range of.Operations {
 			if o.Kind == kind {
-				all = append(all, linked{o, "graphql/" + of.Slug + ".md#" + anchor(o.Heading())})
+				all = append(all, linked{o, "schema/" + of.Slug + ".md#" + anchor(o.Heading())})
 			}
 		}
 	}
@@ -141,7 +141,7 @@ type linked struct {
 func (o operation) Heading() string { return o.Kind + " " + o.Name }
 
 // Type returns a type as a link, on the page that has all areas.
-func (a *api) Type(t *ast.Type) string { return a.link(t, "graphql/", "") }
+func (a *api) Type(t *ast.Type) string { return a.link(t, "schema/", "") }
 
 // Type returns a type as a link, on this page.
 func (a *area) Type(t *ast.Type) string { return a.api.link(t, "", a.Slug) }

@@ -33,11 +33,11 @@ func main() {
 	write(filepath.Join(reference, "metrics.md"), "metrics.md.tmpl", readMetrics())
 	write(filepath.Join(reference, "webhook-events.md"), "webhook-events.md.tmpl", readEvents(api.schema))
 	write(filepath.Join(reference, "graphql.md"), "graphql.md.tmpl", api)
-	if err := os.RemoveAll(filepath.Join(reference, "graphql")); err != nil {
+	if err := os.RemoveAll(filepath.Join(reference, "schema")); err != nil {
 		log.Fatal(err)
 	}
 	for _, area := range api.Areas {
-		write(filepath.Join(reference, "graphql", area.Slug+".md"), "graphql-area.md.tmpl", area)
+		write(filepath.Join(reference, "schema", area.Slug+".md"), "graphql-area.md.tmpl", area)
 	}
 }
 
@@ -45,11 +45,12 @@ func main() {
 func write(path, name string, data any) {
 	var text strings.Builder
 	err := templates.ExecuteTemplate(&text, name, data)
+	page := strings.TrimSpace(blankLines.ReplaceAllString(text.String(), "\n\n")) + "\n"
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o755) //nolint:gosec // for everybody
 	}
 	if err == nil {
-		err = os.WriteFile(path, []byte(strings.TrimSpace(blankLines.ReplaceAllString(text.String(), "\n\n"))+"\n"), 0o644) //nolint:gosec // for everybody
+		err = os.WriteFile(path, []byte(page), 0o644) //nolint:gosec // for everybody
 	}
 	if err != nil {
 		log.Fatal(err)

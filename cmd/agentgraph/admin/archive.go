@@ -110,7 +110,8 @@ func NewImport() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "import", Short: "Make a company from a file of export, or from a v1 server, and keep its ids. It imports " +
 			"everything or nothing.",
-		Long: "With --from-v1 the exit code is 1 if it could not import all that the v1 server lists. The output names the rest.",
+		Long: "With --from-v1 the exit code is 1 if it could not import all that the v1 server lists. The output names " +
+			"the rest.",
 		Example: `agentgraph import --dry-run company.tar.gz
 agentgraph import company.tar.gz
 agentgraph import --from-v1 https://v1.example.com --company-name "Your company"`,

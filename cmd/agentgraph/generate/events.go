@@ -27,7 +27,8 @@ var examples = map[model.WebhookEvent]any{
 	model.WebhookEventAgentTestExecutionEnded: model.ExecutionEnded{
 		ExecutionID: "execution_01m82qgyzvekarw0hkv1sa8hwv", AgentID: new("agent_01m824w2zxffnsgb05p3hbq4m4"),
 		AgentName: new("Clinic reception"), Status: model.AgentTestExecutionStatusCompleted,
-		Verdict: model.AgentTestVerdictFailed, Counts: model.EndedCounts{Total: 40, Passed: 38, Failed: 2}, PassRate: new(.95),
+		Verdict: model.AgentTestVerdictFailed, Counts: model.EndedCounts{Total: 40, Passed: 38, Failed: 2},
+		PassRate:    new(.95),
 		FailedTests: []model.EventTest{{ID: "test_01m825b1h4e5f8m7c2x9k3r6tz", Name: "Says where to park"}},
 		Schedule:    &model.EndedSchedule{ID: "schedule_01m823j9s8f6d5g4h3k2m1n0pq", Name: "Every night"},
 		Comparison: &model.EndedComparison{BaselineID: "execution_01m7yn1htzexesns5wjxxva918",

@@ -81,7 +81,9 @@ func readSchema() *api {
 		}
 	}
 	for _, of := range a.Areas {
-		slices.SortFunc(of.Types, func(a, b *ast.Definition) int { return cmp.Compare(a.Position.Start, b.Position.Start) })
+		slices.SortFunc(of.Types, func(a, b *ast.Definition) int {
+			return cmp.Compare(a.Position.Start, b.Position.Start)
+		})
 		slices.SortFunc(of.Directives, func(a, b *ast.DirectiveDefinition) int { return strings.Compare(a.Name, b.Name) })
 	}
 	slices.SortFunc(a.Areas, func(a, b *area) int { return strings.Compare(a.Slug, b.Slug) })

@@ -1,5 +1,5 @@
-// Command generate writes the pages of docs/reference that come from the program itself, and deploy/systemd/environment.
-// It runs in its own directory.
+// Command generate writes the pages of docs/reference that come from the program itself, and
+// deploy/systemd/environment. It runs in its own directory.
 package main
 
 import (
@@ -19,7 +19,8 @@ import (
 var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"md": markdown, "first": firstSentence, "default": defaultOf, "anchor": anchor, "join": strings.Join, "kinds": kinds, "kind": kindOf,
+	"md": markdown, "first": firstSentence, "default": defaultOf, "anchor": anchor, "join": strings.Join,
+	"kinds": kinds, "kind": kindOf,
 }).ParseFS(files, "*.tmpl"))
 
 func main() {

@@ -225,7 +225,8 @@ func (f *auditFlags) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.AuditDays, Name: "audit-days", Env: "AGENTGRAPH_AUDIT_DAYS", Default: "400",
 			Help: "How many days audit events are kept; 0 for forever.",
-			Docs: "See [who changed what](../guides/operations.md#who-changed-what). Processes with workers remove older events."},
+			Docs: "See [who changed what](../guides/operations.md#who-changed-what). Processes with workers remove " +
+				"older events."},
 		{Into: &f.AuditWebhook, Name: "audit-webhook", Env: "AGENTGRAPH_AUDIT_WEBHOOK", Placeholder: "URL",
 			Help: "Address that receives all audit events. It may be private."},
 		{Into: &f.AuditWebhookSecret, Name: "audit-webhook-secret", Env: "AGENTGRAPH_AUDIT_WEBHOOK_SECRET",

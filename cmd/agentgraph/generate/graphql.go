@@ -102,7 +102,8 @@ func (a *api) area(at *ast.Position) *area {
 			return known
 		}
 	}
-	title := strings.NewReplacer("agenttest", "agent test", "api-", "API ", "sub-agent", "sub-agent", "-", " ").Replace(slug)
+	title := strings.NewReplacer("agenttest", "agent test",
+		"api-", "API ", "sub-agent", "sub-agent", "-", " ").Replace(slug)
 	if slug == "schema" {
 		title = "common types"
 	}

@@ -24,7 +24,7 @@ var (
 func deployed(t *testing.T) map[string]string {
 	t.Helper()
 	names := []string{"Dockerfile", "compose.yaml", ".goreleaser.yaml", "SECURITY.md", "CHANGELOG.md",
-		"docs/guides/operations.md"}
+		"docs/guides/production.md"}
 	require.NoError(t, filepath.WalkDir("deploy", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			names = append(names, path)

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// narrowScopes maps fields that need more than browse to the scope that reads them. docs/guides/operations.md lists
+// narrowScopes maps fields that need more than browse to the scope that reads them. docs/reference/security.md lists
 // them too.
 var narrowScopes = map[model.APIKeyScope][]string{
 	model.APIKeyScopePrompts: {"Agent.prompt", "Agent.promptVersions", "PromptVersion.prompt", "PromptSettings.prompt",

@@ -273,10 +273,10 @@ func TestBrokenArchivesLeaveNothing(t *testing.T) {
 	require.NoError(t, take(t, store, whole))
 }
 
-// The guide lists all tables in the order in which an archive has them.
+// The page lists all tables in the order in which an archive has them.
 func TestTheGuideListsAllTables(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../docs/guides/move-from-v1.md")
+	guide, err := os.ReadFile("../docs/reference/archive.md")
 	require.NoError(t, err)
 	_, listed, _ := strings.Cut(string(guide), "may be left out:\n\n")
 	listed, _, _ = strings.Cut(listed, ".\n\n")

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// This test follows docs/guides/operations.md: a dump of a database in use can be restored and used.
+// This test follows docs/guides/backups.md: a dump of a database in use can be restored and used.
 func TestADumpIsRestored(t *testing.T) {
 	t.Parallel()
 	const secretKey = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="

@@ -1,5 +1,5 @@
 // Command faults breaks the program's dependencies while clients use it. Then it compares the responses with the
-// database. docs/guides/operations.md says what it found.
+// database. docs/internals/performance.md says what it found.
 package main
 
 import (

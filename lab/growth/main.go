@@ -1,5 +1,5 @@
 // Command growth fills a database with what a service has after years, and measures the same queries on it and on a
-// small one. docs/guides/scale-out.md says what it found.
+// small one. docs/internals/performance.md says what it found.
 package main
 
 import (

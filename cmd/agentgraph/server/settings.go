@@ -126,7 +126,7 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 	return cli.Flags{
 		{Into: &f.RateLimit, Name: "rate-limit", Env: "AGENTGRAPH_RATE_LIMIT", Default: rates.key,
 			Help: "Requests that one API key may make per minute, in each process; 0 for no limit.",
-			Docs: "`dev` has no limit. See [rate limits](../guides/operations.md#rate-limits)."},
+			Docs: "`dev` has no limit. See [rate limits](../reference/limits.md#rate-limits)."},
 		{Into: &f.CompanyRateLimit, Name: "company-rate-limit", Env: "AGENTGRAPH_COMPANY_RATE_LIMIT", Default: rates.company,
 			Help: "Requests that all keys of one company may make per minute together, in each process; 0 for no limit.",
 			Docs: "`dev` has no limit."},
@@ -140,7 +140,7 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 		{Into: &f.ResponseBytes, Name: "max-answer", Env: "AGENTGRAPH_MAX_ANSWER", Default: "33554432",
 			Help: "Largest response, in bytes.",
 			Docs: "It bounds the memory of a response while it is made, twice its own size. See " +
-				"[what a query may cost](../guides/operations.md#what-a-query-may-cost)."},
+				"[response size](../reference/limits.md#response-size)."},
 		{Into: &f.RequestTimeout, Name: "request-timeout", Env: "AGENTGRAPH_REQUEST_TIMEOUT", Default: "30s",
 			Help: "How long a query or a mutation may take.",
 			Docs: "Messages of chats have `AGENTGRAPH_TURN_TIMEOUT`. While a file is uploaded, 256 KiB or the rest must " +
@@ -148,7 +148,7 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 		{Into: &f.QueryCost, Name: "query-cost", Env: "AGENTGRAPH_QUERY_COST", Default: "1000000",
 			Help: "Highest cost of one operation, as the schema counts it; 0 for no limit.",
 			Docs: "It also is twenty times the work for its response. See " +
-				"[what a query may cost](../guides/operations.md#what-a-query-may-cost)."},
+				"[query cost](../reference/limits.md#query-cost)."},
 		{Into: &f.QueryDepth, Name: "query-depth", Env: "AGENTGRAPH_QUERY_DEPTH", Default: "25",
 			Help: "Most levels of nested fields in one operation."},
 		{Into: &f.Batch, Name: "max-batch", Env: "AGENTGRAPH_MAX_BATCH", Default: "0",
@@ -192,7 +192,7 @@ func (f *gatewayFlags) browsers() cli.Flags {
 		{Into: &f.CORSOrigins, Name: "cors-origin", Env: "AGENTGRAPH_CORS_ORIGINS", Placeholder: "ORIGIN",
 			Help: "Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; " +
 				"* for all. Without one, browsers keep other pages from calling it.",
-			Docs: "See [browsers](../guides/operations.md#browsers)."},
+			Docs: "See [allowed origins](../guides/live-chat.md#allowed-origins)."},
 		{Into: &f.AllowedOrigins, Name: "allowed-origin", Env: "AGENTGRAPH_ALLOWED_ORIGINS", Placeholder: "HOST",
 			Help: "Host, other than the gateway's own, whose pages may open a socket but not call."},
 	}
@@ -225,8 +225,7 @@ func (f *auditFlags) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.AuditDays, Name: "audit-days", Env: "AGENTGRAPH_AUDIT_DAYS", Default: "400",
 			Help: "How many days audit events are kept; 0 for forever.",
-			Docs: "See [who changed what](../guides/operations.md#who-changed-what). Processes with workers remove " +
-				"older events."},
+			Docs: "See [audit events](../reference/security.md#audit-events). Processes with workers remove older events."},
 		{Into: &f.AuditWebhook, Name: "audit-webhook", Env: "AGENTGRAPH_AUDIT_WEBHOOK", Placeholder: "URL",
 			Help: "Address that receives all audit events. It may be private."},
 		{Into: &f.AuditWebhookSecret, Name: "audit-webhook-secret", Env: "AGENTGRAPH_AUDIT_WEBHOOK_SECRET",

@@ -41,7 +41,7 @@ func (s *Server) compressed(w http.ResponseWriter, r *http.Request, next http.Ha
 // compressible compresses a response that is worth it, to be sent in one piece.
 type compressible struct {
 	http.ResponseWriter
-	// status is 0 before the response has begun.
+	// status is 0 before the response has started.
 	status int
 	// zipper is nil if the response is not compressed.
 	zipper *gzip.Writer

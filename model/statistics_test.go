@@ -185,8 +185,8 @@ func TestUnchangedSuiteIsRarelyCalledWorse(t *testing.T) {
 	}
 }
 
-// TestOneNewlyFailingTestIsDetected holds the power that docs/guides/testing.md tells of.
-func TestOneNewlyFailingTestIsDetected(t *testing.T) {
+// TestOneTestThatFellIsFound holds the power that docs/reference/judging.md states.
+func TestOneTestThatFellIsFound(t *testing.T) {
 	t.Parallel()
 	random, found := rand.New(rand.NewPCG(2, 2)), 0
 	for range 100 {

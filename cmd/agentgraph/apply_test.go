@@ -171,37 +171,3 @@ func TestACompanyGoesThroughFilesAndIsTheSame(t *testing.T) {
 	require.Zero(t, o.code, o.out)
 	require.Regexp(t, `^Nothing differs\.\nNote: (\d+) ids in the files are unknown to this server: \d+ of these things were found by name, and 0 are new\n$`, o.out)
 }
-
-var fenced = regexp.MustCompile("(?s)\n```(\\w*)\n(.*?)```\n")
-
-func TestTheExampleOfTheDocument(t *testing.T) {
-	t.Setenv("OVEN_TOKEN", "Bearer token")
-	text, err := os.ReadFile("../../docs/guides/agents-as-code.md")
-	require.NoError(t, err)
-	var examples, printed []string
-	for _, block := range fenced.FindAllStringSubmatch(string(text), -1) {
-		switch block[1] {
-		case "yaml":
-			examples = append(examples, block[2])
-		case "":
-			printed = append(printed, block[2])
-		}
-	}
-	c := newCoded(t)
-	_, key := newCompany(t, c.store, "Bakery")
-	file := filepath.Join(filepath.Dir(write(t, "")), "bakery.yaml")
-	require.NoError(t, os.Rename(filepath.Join(filepath.Dir(file), "company.yaml"), file))
-	require.NoError(t, os.WriteFile(file, []byte(examples[0]), 0o600))
-	require.NoError(t, os.Mkdir(filepath.Join(filepath.Dir(file), "knowledge"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "knowledge", "lemon_cake.md"),
-		[]byte("# Lemon cake\n"), 0o600))
-	require.Equal(t, printed[0], c.good(t, key, "apply", "-f", file))
-	require.Equal(t, "Nothing differs.\n", c.good(t, key, "apply", "-f", file))
-	edit(t, file, "Ask for the day first.", "Ask for the day first, then for allergies.")
-	o := c.run(t, key, "diff", "-f", file)
-	require.Equal(t, 6, o.code)
-	require.Equal(t, printed[1], o.out)
-	edit(t, file, "toolIds:", "tolIds:")
-	o = c.run(t, key, "diff", "-f", file)
-	require.Contains(t, o.log, "/"+printed[2])
-}

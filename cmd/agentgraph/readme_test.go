@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,8 @@ import (
 // block is a block of commands in a document, what it says that they print, and what it says after that.
 type block struct{ commands, printed, prose string }
 
-// blocksOf reads the blocks of a document that are marked as sh.
+// blocksOf reads the blocks of a document that are marked as sh. Blocks marked as text or json, and unmarked ones, are
+// what the commands before them print.
 func blocksOf(t *testing.T, path string) []block {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -32,9 +34,9 @@ func blocksOf(t *testing.T, path string) []block {
 		switch isFenced := i%2 == 1; {
 		case isFenced && language == "sh":
 			blocks = append(blocks, block{commands: rest})
-		case last >= 0 && isFenced:
+		case last >= 0 && isFenced && (language == "" || language == "text" || language == "json"):
 			blocks[last].printed += rest
-		case last >= 0:
+		case last >= 0 && !isFenced:
 			blocks[last].prose += rest
 		}
 	}
@@ -46,6 +48,8 @@ type typing struct {
 	dir    string
 	stdin  io.Writer
 	stdout *bufio.Reader
+	// output is the file that stdout reads.
+	output *os.File
 	// local puts what is so here in the place of what the document names, such as an address.
 	local *strings.Replacer
 	// told is what the last commands printed.
@@ -75,12 +79,12 @@ func newTyping(t *testing.T, local *strings.Replacer) *typing {
 	})
 	_, err = io.WriteString(stdin, "exec 2>&1; trap 'kill $(jobs -p)' EXIT\n")
 	require.NoError(t, err)
-	return &typing{dir: dir, stdin: stdin, stdout: bufio.NewReader(stdout), local: local}
+	return &typing{dir: dir, stdin: stdin, stdout: bufio.NewReader(stdout), output: stdout.(*os.File), local: local}
 }
 
 var ownID = regexp.MustCompile(`(?m)^([A-Z]+=)([a-z]+_)\w+( +# the id from your own answer)$`)
 
-// enter runs commands, and returns what they print and their exit code.
+// enter runs commands, which may take a minute, and returns what they print and their exit code.
 func (s *typing) enter(t *testing.T, commands string) (told, code string) {
 	t.Helper()
 	commands = ownID.ReplaceAllStringFunc(s.local.Replace(commands), func(line string) string {
@@ -88,12 +92,13 @@ func (s *typing) enter(t *testing.T, commands string) (told, code string) {
 		return parts[1] + regexp.MustCompile(parts[2]+`\w{26}`).FindString(s.told)
 	})
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "typed"), []byte(commands), 0o600))
-	_, err := io.WriteString(s.stdin, ". ./typed </dev/null; code=$?; echo; echo \"exit code $code\"\n")
+	_, err := io.WriteString(s.stdin, ". '"+s.dir+"/typed' </dev/null; code=$?; echo; echo \"exit code $code\"\n")
 	require.NoError(t, err)
+	require.NoError(t, s.output.SetReadDeadline(time.Now().Add(time.Minute)))
 	s.told = ""
 	for {
 		line, err := s.stdout.ReadString('\n')
-		require.NoError(t, err, s.told)
+		require.NoError(t, err, "%s\n%s", commands, s.told)
 		if code, isEnd := strings.CutPrefix(line, "exit code "); isEnd {
 			return s.told, strings.TrimSpace(code)
 		}
@@ -101,44 +106,68 @@ func (s *typing) enter(t *testing.T, commands string) (told, code string) {
 	}
 }
 
-// changing is what is another one each time: keys, codes for the console, ids, durations, and what the build is called.
-var changing = regexp.MustCompile(
+// changing is what is another one each time: keys, codes for the console, ids, times, durations, and what the build is
+// called.
+var changing = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[\d:.]+Z|` +
 	`\bag_\w{26}_\w+|#code=\S+|(?:\b[a-z]+_)[0-9a-hjkmnp-tv-z]{26}\b|\b\d+(?:\.\d+)?m?s\b|(?m:^agentgraph \(\w+\)$)`)
 
-// requirePrinted requires that a text has what a document prints. Where the document leaves something out, with an
-// ellipsis in a line of its own, each line has to be there, in any order.
+// requirePrinted requires that a text has what a document prints. Where a line of the document ends with an ellipsis,
+// which leaves out the rest of the line or whole lines, each line has to be there, in any order.
 func requirePrinted(t *testing.T, printed, told string) {
 	t.Helper()
 	printed, told = changing.ReplaceAllString(printed, "<>"), changing.ReplaceAllString(told, "<>")
-	if !strings.Contains(printed, "\n…\n") {
+	if !strings.Contains(printed, "…\n") {
 		require.Contains(t, told, strings.TrimSpace(printed))
 		return
 	}
 	for line := range strings.Lines(printed) {
-		if line != "…\n" {
-			require.Contains(t, told, line)
+		require.Contains(t, told, strings.TrimSuffix(strings.TrimSpace(line), "…"))
+	}
+}
+
+// wanted is the exit code that a document says commands have.
+func (b block) wanted() string {
+	if said := regexp.MustCompile(`The exit code is (\d)`).FindStringSubmatch(b.prose); said != nil {
+		return said[1]
+	}
+	return "0"
+}
+
+// needs skips the test where a program is missing that documents use, except in CI.
+func needs(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") == "" {
+			t.Skip("the documents need " + program)
 		}
 	}
+}
+
+var restURL = regexp.MustCompile(`REST v1 +(\S+)`)
+
+// onDev runs the command dev on a terminal until the test ends. It returns its data directory, what it shows, and the
+// address that it serves.
+func onDev(t *testing.T, flags ...string) (dir, banner, url string) {
+	t.Helper()
+	dir = reachable(t)
+	dev := onTerminal(t, []string{"PATH=" + os.Getenv("PATH"), "NO_COLOR=1"},
+		append([]string{"dev", "--port", "0", "--data-directory", dir}, flags...)...)
+	t.Cleanup(func() {
+		dev.press(t, "\x03")
+		dev.code()
+	})
+	dev.await(t, "Stop with Ctrl+C.")
+	banner = strings.ReplaceAll(dev.seen.String(), "\r", "")
+	return dir, banner, restURL.FindStringSubmatch(banner)[1]
 }
 
 // A new user types the README from its beginning to its end, and sees what it prints.
 func TestTheReadme(t *testing.T) {
 	t.Parallel()
-	for _, program := range []string{"bash", "curl"} {
-		if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") == "" {
-			t.Skip("the README needs " + program)
-		}
-	}
+	needs(t, "bash", "curl")
 	blocks := blocksOf(t, "../../README.md")
 	require.Contains(t, blocks[0].commands, "make run ")
-	dir := reachable(t)
-	dev := onTerminal(t, []string{"PATH=" + os.Getenv("PATH"), "NO_COLOR=1"}, "dev", "--port", "0", "--data-directory",
-		dir)
-	defer dev.code()
-	defer dev.press(t, "\x03")
-	dev.await(t, "Stop with Ctrl+C.")
-	banner := strings.ReplaceAll(dev.seen.String(), "\r", "")
-	url := regexp.MustCompile(`REST v1 +(\S+)`).FindStringSubmatch(banner)[1]
+	dir, banner, url := onDev(t)
 	const documented, directory = "http://127.0.0.1:8080", "/var/lib/agentgraph"
 	requirePrinted(t, blocks[0].printed, strings.NewReplacer(url, documented, dir, directory).Replace(banner))
 
@@ -150,16 +179,13 @@ func TestTheReadme(t *testing.T) {
 	// The program is there already, and it serves.
 	built := regexp.MustCompile(`(?m)^(go build|\./agentgraph serve).*\n`)
 	for _, b := range blocks[1:] {
-		commands, want := built.ReplaceAllString(b.commands, ""), "0"
-		if said := regexp.MustCompile(`The exit code is (\d)`).FindStringSubmatch(b.prose); said != nil {
-			want = said[1]
-		}
+		commands := built.ReplaceAllString(b.commands, "")
 		isWatching := strings.Contains(commands, "text/event-stream")
 		if isWatching { // in another terminal
 			commands = strings.TrimSpace(commands) + " >watched &\n"
 		}
 		told, code := s.enter(t, commands)
-		require.Equal(t, want, code, "%s\n%s", commands, told)
+		require.Equal(t, b.wanted(), code, "%s\n%s", commands, told)
 		if isWatching {
 			require.Eventually(t, func() bool { return strings.Contains(watched(), "id: 1\n") }, time.Minute, 5*time.Millisecond)
 			told = watched()
@@ -169,4 +195,38 @@ func TestTheReadme(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.HasSuffix(watched(), "event: complete\ndata:\n\n") }, time.Minute,
 		5*time.Millisecond, watched())
 	require.Regexp(t, `(?s)id: 2\n.*"Thanks, goodbye".*id: 3\n.*"Thank you for contacting us. Goodbye!"`, watched())
+}
+
+// A reader types each guide into a shell of its own, in an empty directory, beside one server with the demo company.
+func TestGuides(t *testing.T) {
+	t.Parallel()
+	needs(t, "bash", "curl", "jq")
+	dir, _, url := onDev(t, "--tool-allow", "127.0.0.1", "--cors-origin", "https://www.example.com")
+	key, err := os.ReadFile(filepath.Join(dir, "demo-key"))
+	require.NoError(t, err)
+	pages, err := filepath.Glob("../../docs/guides/*.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, pages)
+	for _, path := range pages {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			blocks := blocksOf(t, path)
+			if len(blocks) == 0 {
+				return
+			}
+			database := ""
+			if slices.ContainsFunc(blocks, func(b block) bool { return strings.Contains(b.commands, "postgres://…") }) {
+				database = dbtest.EmptyURL(t)
+			}
+			local := strings.NewReplacer("http://127.0.0.1:8080", url, "postgres://…", "'"+database+"'")
+			s := newTyping(t, local)
+			_, code := s.enter(t, fmt.Sprintf("export PATH='%s/bin':$PATH AGENTGRAPH_URL=%s AGENTGRAPH_API_KEY=%s KEY=%[3]s\n"+
+				"AGENT=$(agentgraph agents --name 'Clinic reception' --json | jq -r '.[0].id')\nmkdir page && cd page", s.dir, url, strings.TrimSpace(string(key))))
+			require.Equal(t, "0", code)
+			for _, b := range blocks {
+				told, code := s.enter(t, b.commands)
+				require.Equal(t, b.wanted(), code, "%s\n%s", b.commands, told)
+				requirePrinted(t, local.Replace(b.printed), told)
+			}
+		})
+	}
 }

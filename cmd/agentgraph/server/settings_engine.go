@@ -43,14 +43,14 @@ func (f *agentFlags) referees() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Judge.Model, Name: "judge-model", Env: "AGENTGRAPH_JUDGE_MODEL", Placeholder: "MODEL",
 			Help: "The model that judges tests of agents. Default: that of the agents, which then judges itself.",
-			Docs: "See [a judge of its own](../guides/testing.md#a-judge-of-its-own)."},
+			Docs: "See [a judge of its own](../reference/judging.md#a-judge-of-its-own)."},
 		{Into: &f.Judge.BaseURL, Name: "judge-base-url", Env: "AGENTGRAPH_JUDGE_BASE_URL", Placeholder: "URL",
 			Help: "Address of the judge's provider, before /chat/completions. " + provider},
 		{Into: &f.Judge.Key, Name: "judge-api-key", Env: "AGENTGRAPH_JUDGE_API_KEY", Placeholder: "KEY", Secret: true,
 			Help: "Key of the judge's provider. " + key},
 		{Into: &f.Judges, Name: "judge-models", Env: "AGENTGRAPH_JUDGE_MODELS", Placeholder: "MODEL,…",
 			Help: "Other models of the judge's provider, by which users may have conversations of tests judged again.",
-			Docs: "See [judged again](../guides/testing.md#judged-again)."},
+			Docs: "See [judge again](../guides/failing-tests.md#judge-again)."},
 		{Into: &f.Contact.Model, Name: "contact-model", Env: "AGENTGRAPH_CONTACT_MODEL", Placeholder: "MODEL",
 			Help: "The model that plays the contacts in tests of agents. Default: that of the agents."},
 		{Into: &f.Contact.BaseURL, Name: "contact-base-url", Env: "AGENTGRAPH_CONTACT_BASE_URL", Placeholder: "URL",
@@ -65,7 +65,7 @@ func (f *agentFlags) knowledge() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Embedder.Model, Name: "embedding-model", Env: "AGENTGRAPH_EMBEDDING_MODEL", Placeholder: "NAME",
 			Help: "The model that compares questions and documents by meaning. Without one they are compared by words.",
-			Docs: "See [knowledge](../guides/knowledge.md)."},
+			Docs: "See [knowledge](../reference/knowledge.md#embeddings-and-reranking)."},
 		{Into: &f.Embedder.BaseURL, Name: "embedding-base-url", Env: "AGENTGRAPH_EMBEDDING_BASE_URL",
 			Placeholder: "URL",
 			Help: "Address of the embedding model's provider, before /embeddings. " +

@@ -22,19 +22,22 @@ import (
 type block struct{ commands, printed, prose string }
 
 // blocksOf reads the blocks of a document that are marked as sh. Blocks marked as text or json, and unmarked ones, are
-// what the commands before them print.
+// what the commands before them print. After commands marked as console, which are not typed, they are ignored.
 func blocksOf(t *testing.T, path string) []block {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var blocks []block
+	isTyped := false
 	for i, part := range regexp.MustCompile("(?m)^```").Split(string(text), -1) {
 		language, rest, _ := strings.Cut(part, "\n")
 		last := len(blocks) - 1
 		switch isFenced := i%2 == 1; {
 		case isFenced && language == "sh":
-			blocks = append(blocks, block{commands: rest})
-		case last >= 0 && isFenced && (language == "" || language == "text" || language == "json"):
+			blocks, isTyped = append(blocks, block{commands: rest}), true
+		case isFenced && language == "console":
+			isTyped = false
+		case isTyped && isFenced && (language == "" || language == "text" || language == "json"):
 			blocks[last].printed += rest
 		case last >= 0 && !isFenced:
 			blocks[last].prose += rest
@@ -217,7 +220,8 @@ func TestGuides(t *testing.T) {
 			if slices.ContainsFunc(blocks, func(b block) bool { return strings.Contains(b.commands, "postgres://…") }) {
 				database = dbtest.EmptyURL(t)
 			}
-			local := strings.NewReplacer("http://127.0.0.1:8080", url, "postgres://…", "'"+database+"'")
+			local := strings.NewReplacer("http://127.0.0.1:8080", url, "postgres://…", "'"+database+"'",
+				"/var/lib/agentgraph", dir)
 			s := newTyping(t, local)
 			_, code := s.enter(t, fmt.Sprintf("export PATH='%s/bin':$PATH AGENTGRAPH_URL=%s AGENTGRAPH_API_KEY=%s KEY=%[3]s\n"+
 				"AGENT=$(agentgraph agents --name 'Clinic reception' --json | jq -r '.[0].id')\nmkdir page && cd page", s.dir, url, strings.TrimSpace(string(key))))

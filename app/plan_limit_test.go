@@ -31,7 +31,8 @@ func longPrompts(t *testing.T, limit int64, agents int) (g *gatewayUnderTest, ke
 	return g, key
 }
 
-// TestQueryPlansRespectTheResponseLimit: rows count towards the limit of a response when they are read, before any is written.
+// TestQueryPlansRespectTheResponseLimit: rows count towards the limit of a response when they are read, before any is
+// written.
 func TestQueryPlansRespectTheResponseLimit(t *testing.T) {
 	t.Parallel()
 	g, key := longPrompts(t, 400_000, 20)
@@ -41,7 +42,8 @@ func TestQueryPlansRespectTheResponseLimit(t *testing.T) {
 	require.Equal(t, "null", string(refused.Data))
 }
 
-// TestOversizedBodiesAreNotReadToTheEnd: reading stops once a response is too large, and the next request is not affected.
+// TestOversizedBodiesAreNotReadToTheEnd: reading stops once a response is too large, and the next request is not
+// affected.
 func TestOversizedBodiesAreNotReadToTheEnd(t *testing.T) {
 	t.Parallel()
 	g, key := longPrompts(t, 200_000, 30)

@@ -44,7 +44,8 @@ var (
 	poolWaited   = describe("pool_wait_seconds_total", "How long callers have waited for connections, in total.", "pool")
 	busSignals   = describe("bus_signals_total", "Signals and pieces between replicas; outcome is sent, received or "+
 		"lost.", "outcome")
-	busListening = describe("bus_listening", "1 while the replica receives signals of the others. It starts with its first "+
+	busListening = describe("bus_listening", "1 while the replica receives signals of the others. It starts with its "+
+		"first "+
 		"subscriber.")
 	jobs = describe("jobs", "Jobs in the queue of all replicas; every replica reports the same. State is waiting, "+
 		"delayed or admitted.", "kind", "state")

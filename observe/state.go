@@ -45,8 +45,7 @@ var (
 	busSignals   = describe("bus_signals_total", "Signals and pieces between replicas; outcome is sent, received or "+
 		"lost.", "outcome")
 	busListening = describe("bus_listening", "1 while the replica receives signals of the others. It starts with its "+
-		"first "+
-		"subscriber.")
+		"first subscriber.")
 	jobs = describe("jobs", "Jobs in the queue of all replicas; every replica reports the same. State is waiting, "+
 		"delayed or admitted.", "kind", "state")
 	jobAge = describe("job_oldest_seconds", "How long the oldest job of the kind and state has been due.", "kind",

@@ -71,8 +71,7 @@ func (a PageArgs) Cursor() *string {
 // isByTime reports whether the list has its own order, which is by time of creation.
 func (a PageArgs) isByTime() bool { return a.OrderBy == "" || a.OrderBy == AgentOrderCreatedAt }
 
-// Position returns what a row of the page is compared with: the value of what the list is ordered by, and the id, of its
-// cursor, which is there and valid.
+// Position returns the key of the cursor in the list's order, and its id. The cursor must be present and valid.
 func (a PageArgs) Position() (key any, id string) {
 	if a.isByTime() {
 		cursor, _ := ParseCursor(*a.Cursor())

@@ -111,7 +111,9 @@ var schemas sync.Mutex
 func New(o Options) *Server { //nolint:funlen // it names each part once
 	// gqlgen answers @defer with null even for non-null fields, so nobody may use it.
 	schemas.Lock()
-	delete(o.Schema.Schema().Directives, "defer")
+	if directives := o.Schema.Schema().Directives; directives["defer"] != nil {
+		delete(directives, "defer") // only the first New writes, since requests of others may read the map
+	}
 	schemas.Unlock()
 	Describe(o.Schema.Schema())
 

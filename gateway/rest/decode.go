@@ -64,11 +64,18 @@ func (d *decoder) properties(path string, text json.RawMessage,
 	}
 	given, others := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	input := json.NewDecoder(bytes.NewReader(text))
-	_, _ = input.Token() // the text is well-formed
-	for input.More() {
-		key, _ := input.Token()
+	if _, err := input.Token(); err != nil {
+		return nil, false
+	}
+	for input.More() { // it stays true after an error
+		key, err := input.Token()
+		if err != nil {
+			return nil, false
+		}
 		var property json.RawMessage
-		_ = input.Decode(&property)
+		if err := input.Decode(&property); err != nil {
+			return nil, false
+		}
 		name, _ := key.(string)
 		i := slices.IndexFunc(fields, func(f *ast.FieldDefinition) bool { return strings.EqualFold(f.Name, name) })
 		switch other := d.other(path, name, property); {

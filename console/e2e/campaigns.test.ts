@@ -122,7 +122,7 @@ journeys("campaigns and consumption", () => {
     await dialog.getByText("Calling").waitFor();
     await move("Error", { reason: "The provider answered 503." });
     await dialog.getByRole("button", { name: "Call again from the start" }).click();
-    await dialog.getByText("This contact changed meanwhile.").waitFor();
+    await dialog.getByText("This contact was changed meanwhile.", { exact: false }).waitFor();
     await dialog.getByText("The provider answered 503.").first().waitFor();
     await checkAccessible();
     await dialog.getByRole("button", { name: "Call again anyway" }).click();

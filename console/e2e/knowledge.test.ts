@@ -25,7 +25,7 @@ journeys("knowledge", () => {
       await page.getByLabel("Score from").fill("1");
       await page.getByRole("button", { name: "Ask" }).click();
       await page.getByText("Tried, not saved: score from 1").waitFor();
-      await page.getByRole("list", { name: "What is below the threshold" }).getByRole("link", { name: "toaster.md" }).waitFor();
+      await page.getByRole("list", { name: "Results below the threshold, best first" }).getByRole("link", { name: "toaster.md" }).waitFor();
       await page.getByRole("link", { name: "Chat with it" }).click();
       await page.getByRole("heading", { level: 1, name: "New chat" }).waitFor();
       await page.getByLabel("productName").waitFor();
@@ -106,8 +106,8 @@ journeys("knowledge", () => {
       await page.getByText("Tried, not saved: score from 0.4 for 0.3.").waitFor();
       await page.getByRole("alert").getByText("Somebody else changed this knowledge base chat meanwhile").waitFor();
       await page.getByRole("button", { name: "Save these settings" }).click();
-      await page.getByText("As conversations ask.", { exact: false }).waitFor();
-      await page.getByText("connected with no agent").waitFor();
+      await page.getByText("The saved settings.", { exact: false }).waitFor();
+      await page.getByText("not connected to an agent").waitFor();
     });
     const saved = await gateway.ask<{ knowledgeBaseChat: { promptSettings: { similarityThreshold: number; topN: number; emptyResponse: string } } }>(
       `{ knowledgeBaseChat(id: "${chatId}") { promptSettings { similarityThreshold topN emptyResponse } } }`,

@@ -21,7 +21,7 @@ journeys("signing in", () => {
     const stranger = await browser.newContext();
     const other = await watch(stranger, new URL(base).origin, [/410/, /401/]);
     await other.page.goto(gateway.consoleUrl);
-    await other.page.getByText("This link has been used already").waitFor();
+    await other.page.getByText("This link was already used").waitFor();
     await other.page.getByLabel("API key").fill("ag_wrong");
     await other.page.getByRole("button", { name: "Sign in" }).click();
     await other.page.getByRole("alert").waitFor();

@@ -229,7 +229,7 @@ func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
 		}
 		place := placeOf(kind)
 		if place < r.place {
-			return fmt.Errorf("entry %q must stand before those of %s", header.Name, order[r.place])
+			return fmt.Errorf("entry %q must come before the entries of %s", header.Name, order[r.place])
 		}
 		r.place = place
 		if kind == filesName {

@@ -100,8 +100,8 @@ func (m *v1Move) writeAgents() {
 		}
 	}
 	if undescribed > 0 {
-		m.note("a v1 server does not show the parameters, descriptions and endpoints of tools: set those of %d tools with "+
-			"updateTool", undescribed)
+		m.note("a v1 server does not return the parameters, descriptions and endpoints of tools: set them for %d tools "+
+			"with updateTool", undescribed)
 	}
 	for _, id := range m.agentIDs {
 		for position, sub := range m.agents[id].objects("subAgents") {

@@ -34,7 +34,7 @@ func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInpu
 		}
 		if old.RejudgeOfID != nil {
 			var faults model.Fields
-			faults.Add("executionId", "is of an execution that judged conversations again: those were held by the execution %q",
+			faults.Add("executionId", "names an execution that judged conversations again: the execution %q held them",
 				*old.RejudgeOfID)
 			return faults.As(model.Unprocessable)
 		}
@@ -93,7 +93,7 @@ func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecut
 	case len(runs) == 0:
 		faults.Add("only", "leaves no run of the execution to repeat")
 	case len(planned) == 0:
-		faults.Add("executionId", "is of an execution whose tests to repeat were all deleted")
+		faults.Add("executionId", "names an execution whose tests were all deleted")
 	}
 	return planned, faults.As(model.Unprocessable)
 }

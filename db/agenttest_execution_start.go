@@ -207,7 +207,7 @@ func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentT
 	}
 	switch {
 	case count == 0:
-		faults.Add("executionId", "is of an execution whose tests to repeat were all deleted")
+		faults.Add("executionId", "names an execution whose tests were all deleted")
 	case count > model.MaxRuns:
 		faults.Add("repeats", "of the tests and their rows make %d runs, and an execution has at most %d", count,
 			model.MaxRuns)

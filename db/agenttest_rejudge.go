@@ -76,7 +76,7 @@ func (t tenantTx) holdAgent(ctx context.Context, execution *model.AgentTestExecu
 func (t *Tenant) conversationsOf(ctx context.Context, held *model.AgentTestExecution) ([]*model.AgentTestRun, error) {
 	var faults model.Fields
 	if held.RejudgeOfID != nil {
-		faults.Add("executionId", "is of an execution that judged conversations again: those were held by the execution %q",
+		faults.Add("executionId", "names an execution that judged conversations again: the execution %q held them",
 			*held.RejudgeOfID)
 		return nil, faults.As(model.Unprocessable)
 	}
@@ -87,7 +87,7 @@ func (t *Tenant) conversationsOf(ctx context.Context, held *model.AgentTestExecu
 		return nil, err
 	}
 	if len(runs) == 0 {
-		faults.Add("executionId", "is of an execution in which no conversation came to its end")
+		faults.Add("executionId", "names an execution without a finished conversation")
 	}
 	return runs, faults.As(model.Unprocessable)
 }
@@ -116,8 +116,8 @@ func (t tenantTx) mayRejudge(ctx context.Context, id string) error {
 	}
 	var faults model.Fields
 	if n >= model.MaxRejudgements {
-		faults.Add("executionId", "is of an execution that was judged again %d times, which is the bound: delete one of "+
-			"these executions", n)
+		faults.Add("executionId", "names an execution that was judged again %d times, the maximum: delete one of these "+
+			"executions", n)
 	}
 	return faults.As(model.Unprocessable)
 }
@@ -153,7 +153,7 @@ func (t *Tenant) rejudged(
 	var faults model.Fields
 	for i, test := range in.Tests {
 		if snapshots[test.TestID] == nil {
-			faults.Add(fmt.Sprintf("tests.%d.testId", i), "is of no test whose conversations are judged again")
+			faults.Add(fmt.Sprintf("tests.%d.testId", i), "names a test without a conversation to judge again")
 		}
 	}
 	if err := faults.As(model.Unprocessable); err != nil {
@@ -177,7 +177,7 @@ func (t *Tenant) rejudged(
 		runs = append(runs, run)
 	}
 	if len(runs) == 0 {
-		faults.Add("executionId", "is of an execution whose tests were all deleted, so there are no present criteria")
+		faults.Add("executionId", "names an execution whose tests were all deleted, so they have no current criteria")
 	}
 	return runs, faults.As(model.Unprocessable)
 }

@@ -106,7 +106,7 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 			"tests.1.testId", "must name each test once"},
 		"a test without a conversation": {func(in *model.RejudgeAgentTestExecutionInput) { in.Tests[0].TestID = silent.ID },
 			model.Unprocessable,
-			"tests.0.testId", "is of no test whose conversations are judged again"},
+			"tests.0.testId", "names a test without a conversation to judge again"},
 		"what was judged again": {func(in *model.RejudgeAgentTestExecutionInput) { in.ExecutionID = again.ID },
 			model.Unprocessable,
 			"executionId", "is of an execution that judged conversations again: those were held by the execution \"" + old.ID +

@@ -109,10 +109,10 @@ func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedul
 			return err
 		}
 		if !baseline.IsFinished() {
-			faults.Add("baselineId", "is of an execution that is not finished")
+			faults.Add("baselineId", "names an execution that is not finished")
 		}
 		if baseline.IsDraft {
-			faults.Add("baselineId", "is of an execution that tried a draft, a prompt that is not saved")
+			faults.Add("baselineId", "names an execution that used an unsaved draft of the prompt")
 		}
 	}
 	switch {

@@ -24,7 +24,8 @@ func (i *CompanyImport) sayWhy(ctx context.Context, err error, table string, row
 	case "23502":
 		return fmt.Errorf("%s is missing", pg.ColumnName)
 	case "23503":
-		return fmt.Errorf("%s refers to what the archive does not have before it", i.keyOf(ctx, pg.ConstraintName, row))
+		return fmt.Errorf("%s refers to a row that does not come before it in the archive",
+			i.keyOf(ctx, pg.ConstraintName, row))
 	case "23505":
 		return fmt.Errorf("%s is there twice", i.keyOf(ctx, pg.ConstraintName, row))
 	case "23514":

@@ -95,7 +95,7 @@ var contentRules = []rule{
 		agents.company_id
 		AND current.agent_id = agents.id AND current.version = agents.prompt_version
 		WHERE agents.company_id = ?0 AND current.prompt IS DISTINCT FROM agents.prompt LIMIT
-			1`, "prompt must be that of its prompt_version"},
+			1`, "prompt must be the prompt of its prompt_version"},
 	{`SELECT 'agent ' || agent_id FROM agent_tools JOIN sub_agents USING (company_id, agent_id) WHERE company_id = ?0
 		AND sub_agents.technical_name = (SELECT technical_name FROM tools WHERE tools.company_id = ?0
 			AND tools.id = tool_id) LIMIT 1`,
@@ -107,7 +107,7 @@ var contentRules = []rule{
 	{`SELECT 'simulation chat ' || id FROM simulation_chats AS chat WHERE company_id = ?0
 		AND last_sequence <> (SELECT coalesce(max(sequence), 0)
 		FROM simulation_chat_messages WHERE company_id = ?0 AND chat_id = chat.id) LIMIT
-			1`, "last_sequence must be that of its last message"},
+			1`, "last_sequence must be the sequence of its last message"},
 	{`SELECT 'execution ' || id FROM agent_test_executions AS execution WHERE company_id = ?0
 		AND unfinished <> (SELECT count(*)
 		FROM agent_test_runs WHERE company_id = ?0 AND execution_id = execution.id AND finished_at IS NULL) LIMIT 1`,
@@ -116,11 +116,11 @@ var contentRules = []rule{
 		FROM agent_test_snapshots AS test JOIN agent_test_snapshots AS agent ON agent.company_id = test.company_id
 			AND agent.execution_id = test.execution_id AND agent.id = test.agent_id
 		WHERE test.company_id = ?0 AND test.execution_id = run.execution_id AND test.id = run.tested_id) LIMIT 1`,
-		"must have a snapshot, or its execution those of its test and of the agent"},
+		"must have a snapshot, or its execution must have the snapshots of its test and agent"},
 	{`SELECT 'campaign ' || campaign_id FROM campaign_items JOIN campaigns ON campaigns.company_id =
 		campaign_items.company_id AND campaigns.id = campaign_id
 		WHERE campaign_items.company_id = ?0 AND campaign_items.version > campaigns.version LIMIT
-			1`, "version must be that of the item which changed last"},
+			1`, "version must be the version of the item that changed last"},
 	{`SELECT 'campaign item ' || id FROM campaign_items AS item WHERE company_id = ?0 AND event_count <> (SELECT count(*)
 		FROM campaign_item_events WHERE company_id = ?0 AND item_id = item.id) LIMIT
 			1`, "event_count must be how many events it has"},

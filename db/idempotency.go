@@ -76,22 +76,20 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id,
 			"its body, "+
 			"query string or content type was another one, or its API key had other scopes")
 	case before.Status == 0 && before.IsLost:
-		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was carried out, but its "+
-			"response was lost: the server stopped before it was kept. Query what the request changed; do not send it again "+
+		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was executed, but its "+
+			"response was lost: the server stopped before saving it. Query what the request changed; do not send it again "+
 			"under another key")
 	case before.Status == 0:
 		return nil, nil, errUnderWay()
 	case before.Body == nil:
-		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was carried out; its "+
-			"response was too large "+
-			"to be kept or showed a secret, and cannot be repeated")
+		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was executed; its "+
+			"response was too large to save or contained a secret, and cannot be repeated")
 	}
 	return &before.StoredResponse, nil, nil
 }
 
 func errUnderWay() error {
-	return model.Errorf(model.Conflict, "a request with this Idempotency-Key is being carried out; send it again in a "+
-		"moment")
+	return model.Errorf(model.Conflict, "a request with this Idempotency-Key is in progress; send it again in a moment")
 }
 
 // claimOf returns the claim of a request, and renews its lease until the claim ends.

@@ -73,7 +73,7 @@ func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebho
 	for isFailing := false; ; {
 		err := dispatcher.startWorkers(ctx)
 		if err != nil && ctx.Err() == nil && !isFailing {
-			log.WarnContext(ctx, "messages to webhooks cannot be looked for; they will be delivered later", "error", err)
+			log.WarnContext(ctx, "due webhook messages could not be read; they will be delivered later", "error", err)
 		}
 		isFailing = err != nil
 		dispatcher.sendAuditEvents(ctx)

@@ -266,7 +266,7 @@ func TestEndTogetherWithOtherCalls(t *testing.T) {
 	got = s.play(t)
 	require.NoError(t, got.err)
 	require.Nil(t, got.reply.EndReason, "the agent learns of what failed before it hangs up")
-	require.Equal(t, "The call failed: the conversation goes on, because another call of the same answer failed.",
+	require.Equal(t, "The call failed: the conversation continues, because another call of the same answer failed.",
 		s.told(1)[0])
 	require.Equal(t, "Goodbye\n\nI could not look.", got.reply.Text)
 }

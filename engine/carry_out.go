@@ -231,7 +231,7 @@ func (c *conversation) end(calls []*call) {
 		switch {
 		case call.target != &end || call.wrong != nil:
 		case failed && c.endReason == nil:
-			call.answer = toldOf("the conversation goes on, because another call of the same answer failed")
+			call.answer = toldOf("the conversation continues, because another call of the same answer failed")
 		default:
 			call.answer = "The conversation ends. Say goodbye."
 			if c.endReason == nil {

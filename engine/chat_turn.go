@@ -61,7 +61,7 @@ func (s *chatTurn) fail(ctx context.Context, err error) {
 	writing, cancel := detached(ctx)
 	defer cancel()
 	if err := s.turn.Release(writing, s.calls); err != nil {
-		s.warn(ctx, "chat not released; its lease ends by itself", "calls", len(s.calls), "error", err)
+		s.warn(ctx, "chat not released; its lease will expire", "calls", len(s.calls), "error", err)
 	}
 	reason := messageForModel(err)
 	switch {

@@ -47,8 +47,7 @@ func TestDraftChatContinuesFromGivenMessages(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.True(t, chat.IsDraft)
-	require.Contains(t, chat.Warnings, "the prompt has the placeholder {what}, for which there is no value; it stays as "+
-		"it is")
+	require.Contains(t, chat.Warnings, "the prompt has the placeholder {what}, without a value; it is left unchanged")
 	messages, err := tenant.MessagesAfter(ctx, chat.ID, 0)
 	require.NoError(t, err)
 	require.Len(t, messages, 2, "and no welcome")

@@ -228,8 +228,8 @@ func TestMockedCall(t *testing.T) {
 	require.NotContains(t, s.script.asked, "Expert of Lakeside", "the sub-agent's conversation is never opened")
 	require.Equal(t, []time.Duration{250 * time.Millisecond}, s.waited)
 	require.GreaterOrEqual(t, got.calls[0].DurationMs, int32(250), "a delay counts even where nobody waits")
-	require.Equal(t, []string{"the mock of book has the placeholder {nobody}, for which there is no value; it stays as " +
-		"it is"}, got.warnings)
+	require.Equal(t, []string{"the mock of book has the placeholder {nobody}, without a value; it is left unchanged"},
+		got.warnings)
 	require.Empty(t, s.begun)
 	require.Equal(t, []string{
 		"Monday at Lakeside for {nobody}", `{"status":"success","message":"The call to look succeeded."}`, "On What?: 42",

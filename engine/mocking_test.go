@@ -25,7 +25,7 @@ func TestPlaceholdersThatNothingFills(t *testing.T) {
 		},
 		MockedSubAgents: []model.MockedSubAgent{{SubAgentID: "sub_expert", Mock: mock("{request} {day}")}},
 	}
-	const end = "}, for which there is no value; it stays as it is"
+	const end = "}, without a value; it is left unchanged"
 	require.Equal(t, []string{
 		"the mock of book has the placeholder {who" + end,
 		"the mock of plain has the placeholder {what" + end,

@@ -32,8 +32,8 @@ func TestBegin(t *testing.T) {
 	}, o.Values)
 	require.Equal(t, []string{
 		`the data bag's "shoe" is not a field of the agent; it is kept`,
-		"the prompt has the placeholder {topic}, for which there is no value; it stays as it is",
-		"the welcome message has the placeholder {agency}, for which there is no value; it stays as it is",
+		"the prompt has the placeholder {topic}, without a value; it is left unchanged",
+		"the welcome message has the placeholder {agency}, without a value; it is left unchanged",
 	}, o.warnings)
 
 	_, err = Begin(agent, "", content.Values{"firstName": " "}, at)

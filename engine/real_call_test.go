@@ -229,7 +229,7 @@ func TestWarningsOfTheConversation(t *testing.T) {
 	}), engine.Options{})
 	chat := c.start(t, e, &model.ToolMocking{
 		MockedTools: []model.MockedTool{{ToolID: book.ID, Mock: model.Mock{ResultTemplate: new("{day} {shoe}")}}}})
-	const end = "}, for which there is no value; it stays as it is"
+	const end = "}, without a value; it is left unchanged"
 	require.Equal(t, []string{"the mock of book has the placeholder {shoe" + end}, chat.Warnings)
 
 	want := []string{

@@ -142,7 +142,7 @@ func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
 	}
 	warnings := content.Unfilled(promptOfKnowledge, unknown)
 	if left := len(found) - len(texts); left > 0 {
-		warnings = append(warnings, fmt.Sprintf("what the knowledge base found is too long for the agent's instructions: "+
+		warnings = append(warnings, fmt.Sprintf("the knowledge base's results are too long for the agent's instructions: "+
 			"%d of %d chunks were left out", left, len(found)))
 	}
 	if c.showsSources() && len(texts) > 0 {

@@ -125,7 +125,7 @@ func TestStartSimulationChat(t *testing.T) {
 	require.Equal(t, []string{
 		`the data bag's "it''s" is not a field of the agent; it is kept`,
 		`the data bag's "shoe" is not a field of the agent; it is kept`,
-		"the welcome message has the placeholder {who}, for which there is no value; it stays as it is",
+		"the welcome message has the placeholder {who}, without a value; it is left unchanged",
 	}, chat.Warnings)
 	kept, err := tenant.SimulationChat(t.Context(), chat.ID)
 	require.NoError(t, err)

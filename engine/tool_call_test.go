@@ -314,8 +314,8 @@ func TestStartWithMocks(t *testing.T) {
 	kept, err := c.tenant.SimulationChat(t.Context(), chat.ID)
 	require.NoError(t, err)
 	require.Equal(t, *mocking, kept.ToolMocking)
-	require.Equal(t, []string{"the mock of book has the placeholder {shoe}, for which there is no value; it stays as it " +
-		"is"}, kept.Warnings)
+	require.Equal(t, []string{"the mock of book has the placeholder {shoe}, without a value; it is left unchanged"},
+		kept.Warnings)
 
 	_, err = e.StartSimulationChat(t.Context(), c.tenant, model.StartSimulationChatInput{
 		AgentID: c.agent.ID, DataBag: model.JSONObject(`{"clinic":"Lakeside"}`),

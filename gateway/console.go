@@ -49,7 +49,7 @@ func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 		s.explain(w, r, http.StatusUnauthorized, "This is a REST API", "Programs send it requests with an API key.")
 	default:
 		s.explain(w, r, http.StatusNotFound, "There is nothing at this address",
-			"The link may be wrong, or what it led to was moved.")
+			"The link may be wrong or outdated.")
 	}
 	return true
 }

@@ -196,7 +196,7 @@ func unmarshal(text []byte, target any) error {
 		return errors.New("the request is not valid JSON: it ends too early")
 	}
 	if len(bytes.TrimSpace(text[decoder.InputOffset():])) > 0 {
-		return fmt.Errorf("the request goes on after its JSON value, at byte %d", decoder.InputOffset())
+		return fmt.Errorf("the request has data after its JSON value, at byte %d", decoder.InputOffset())
 	}
 	return nil
 }

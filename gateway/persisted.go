@@ -74,7 +74,7 @@ func (s *Server) findPersisted(params request) *gqlerror.Error {
 		return err
 	}
 	if params.Query != "" && ids.hash != "" && ids.hash != hashOf(params.Query) {
-		return badInput("the SHA-256 is not that of the query")
+		return badInput("the SHA-256 does not match the query")
 	}
 	if s.settings.Trusted != nil {
 		return s.settings.Trusted.findTrusted(ids, params.RawParams)

@@ -126,12 +126,12 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		switch {
 		case size.isLong.Load():
 			fault = model.Errorf(model.LimitExceeded,
-				"the response takes more work than the limit, which is that of making %d values one by one, a question to the "+
-					"database counting as %d: ask for fewer at a time, or for less of each",
+				"the response takes more work than the limit, the work for %d single values, where a database statement counts "+
+					"as %d: request fewer at a time, or less of each",
 				l.settings.ResponseWork, workPerQuestion)
 		case size.isBusy.Load() && size.isMutation:
 			fault = model.Errorf(model.LimitExceeded,
-				"the mutation was carried out, but its response is left out: too many large responses wait to be read; query "+
+				"the mutation was executed, but its response is left out: too many large responses wait to be read; query "+
 					"what it changed")
 		case size.isBusy.Load():
 			fault = model.Errorf(model.Unavailable, busyMessage)

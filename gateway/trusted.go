@@ -98,7 +98,7 @@ func (t *TrustedDocuments) add(bounds guard, id, text string) error {
 		return errors.New("the id is empty")
 	}
 	if hash := sha256Form.FindStringSubmatch(id); hash != nil && hash[1] != hashOf(text) {
-		return errors.New("the id is a SHA-256, but not that of the document")
+		return errors.New("the id is a SHA-256, but it does not match the document")
 	}
 	if earlier, taken := t.byID[id]; taken && earlier != text {
 		return errors.New("another document has the same id")

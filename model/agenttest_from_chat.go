@@ -89,8 +89,8 @@ func (r *ChatRecording) messages(upTo int32, warn func(string, ...any)) []*TestM
 		at := m.Timestamp
 		messages = append(messages, &TestMessage{Role: m.Role, Text: string(text), Timestamp: &at})
 		if m.Sequence == upTo && m.IsConversationEnded {
-			warn("message %d ended the conversation, and the contact goes on from there; give a lower upToSequence to test "+
-				"how it comes to its end", upTo)
+			warn("message %d ended the conversation, and the contact continues from there; give a lower upToSequence to test "+
+				"how the conversation ends", upTo)
 		}
 	}
 	return messages
@@ -126,7 +126,7 @@ func faultsOfChat(err error) error {
 		for _, text := range fault.Fields[path] {
 			switch root {
 			case "conversationContext", "variables", "toolMocking":
-				faults.Add("simulationChatId", "is of a chat that no test can be made from: its %s %s", path, text)
+				faults.Add("simulationChatId", "names a chat that no test can be created from: its %s %s", path, text)
 			default:
 				faults.Add(path, "%s", text)
 				code = fault.Code

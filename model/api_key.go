@@ -72,7 +72,7 @@ func (f *Fields) scopes(scopes []APIKeyScope) {
 		}
 	}
 	if slices.Contains(scopes, APIKeyScopeChat) && len(Unique(scopes)) > 1 {
-		f.Add("scopes", "must not hold another scope beside chat")
+		f.Add("scopes", "must not contain other scopes with chat")
 	}
 }
 

@@ -36,7 +36,7 @@ func ImportAPIKey(companyID string, in ImportAPIKeyInput, now time.Time) (key *A
 	case isOwn:
 		key.Prefix = prefix
 	case hasOwnForm(in.Secret):
-		faults.Add("secret", "must be complete: it begins as keys of this program do, and is none")
+		faults.Add("secret", "must be complete: it starts like a key of this program, but is not one")
 	case !IsForeignSecret(in.Secret):
 		faults.Add("secret", "must have %d to %d characters of ASCII without spaces, at least %d of them different",
 			leastImportedSecret, mostImportedSecret, leastImportedVariety)

@@ -326,7 +326,7 @@ func (r *mockRecorder) rules(name string, calls []recordedCall, names []string) 
 		faults.mockRule(name, rule)
 	}
 	if len(faults) > 0 {
-		r.warn("a call of %s cannot be told from others by a mock, and is left out: %v", name, faults.Err())
+		r.warn("a call of %s cannot be distinguished from others by a mock, and is left out: %v", name, faults.Err())
 		return nil
 	}
 	return rules

@@ -137,7 +137,7 @@ func (in RecordUsageInput) Rows() ([]*UsageEntry, int, error) {
 		case first.Same(row):
 			repeated++
 		default:
-			faults.Add(path+"idempotencyKey", "is that of another entry of the same request, which says something else")
+			faults.Add(path+"idempotencyKey", "is also the id of another entry of the request with different data")
 		}
 	}
 	return rows, repeated, faults.Err()
@@ -159,7 +159,7 @@ func (in RecordUsageInput) KeptFrom(begin time.Time) error {
 func (in *UsageEntryInput) row(path string, faults *Fields) *UsageEntry {
 	faults.text(path+"idempotencyKey", in.IdempotencyKey, 1, MaxUsageKey)
 	if strings.HasPrefix(in.IdempotencyKey, OwnUsageKeys) {
-		faults.Add(path+"idempotencyKey", "must not begin with %q, as those of simulations do", OwnUsageKeys)
+		faults.Add(path+"idempotencyKey", "must not begin with %q, which is reserved for simulations", OwnUsageKeys)
 	}
 	faults.text(path+"agentId", in.AgentID, 1, MaxIDLength)
 	row := &UsageEntry{

@@ -46,8 +46,8 @@ func newMetrics(version string) *metrics {
 		registry: prometheus.NewRegistry(),
 		names:    names{known: map[string]bool{}},
 
-		requests: counters("requests_total", "Requests and operations on sockets that have ended. The code is OK, "+
-			"or that of the first error.", "operation", "kind", "code"),
+		requests: counters("requests_total", "Finished requests and socket operations. The code is OK, or the code of the "+
+			"first error.", "operation", "kind", "code"),
 		requestDuration: histograms("request_duration_seconds", "How long queries, mutations and requests without an "+
 			"operation took.", requestBounds, "operation"),
 		requestStatements: counters("request_statements_total", "SQL statements of requests.", "operation"),

@@ -45,7 +45,7 @@ type Observer struct {
 func Start(ctx context.Context, o Options) (*Observer, error) {
 	observer := &Observer{slow: o.SlowStatement, log: o.Log}
 	if o.Pprof && o.Listen == "" {
-		return nil, errors.New("profiles are served beside the metrics, which have no address")
+		return nil, errors.New("profiles are served on the metrics' address, which is not set")
 	}
 	var err error
 	if observer.traces, err = newTraces(ctx, o); err != nil {

@@ -103,7 +103,7 @@ func TestTestRunWithLostServerIsAnError(t *testing.T) {
 	proxy.CloseClientConnections()
 	o := <-ran
 	require.Equal(t, 3, o.code, o.out+o.log)
-	require.Contains(t, o.log, "goes on without this client")
+	require.Contains(t, o.log, "continues on the server")
 	require.Equal(t, 1, readJUnit(t, junit).Errors, "what was not seen to pass has not passed")
 }
 

@@ -86,7 +86,7 @@ func TestFilesThatAreWrongAreRefusedBeforeAnythingIsWritten(t *testing.T) {
 	require.NoError(t, os.WriteFile(other, []byte("agents: []\n"), 0o600))
 	o := c.run(t, key, "pull", filepath.Dir(other))
 	require.Equal(t, 1, o.code)
-	require.Contains(t, o.log, other+" would be read besides what is pulled")
+	require.Contains(t, o.log, other+" would be read in addition to the pulled files")
 	c.good(t, key, "pull", "--prune", filepath.Dir(other))
 	require.NoFileExists(t, other)
 	require.Equal(t, string(apply.Schema), c.good(t, key, "apply", "--schema"))

@@ -69,6 +69,6 @@ func TestContexts(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(settings, "agentgraph", "contexts.yaml"), []byte("servers: ["+one),
 		0o600))
 	broken := asked(env)
-	require.Contains(t, broken.log, "does not hold contexts: mend or remove it")
+	require.Contains(t, broken.log, "does not hold contexts: fix or remove it")
 	require.NotContains(t, broken.log, one)
 }

@@ -144,7 +144,7 @@ func TestDevEndsWithItsDatabase(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(postmaster, syscall.SIGKILL))
 	require.Equal(t, 1, <-code)
-	require.Contains(t, log.String(), "the private database server has ended by itself; its log is postgres.log in the "+
+	require.Contains(t, log.String(), "the private database server stopped unexpectedly; its log is postgres.log in the "+
 		"data directory")
 
 	secret := filepath.Join(dir, "secret-key")

@@ -61,7 +61,7 @@ func findBinaries(ctx context.Context, path string, patterns []string, major int
 		return found[i], nil
 	}
 	if major != 0 {
-		return binaries{}, fmt.Errorf("it was made by PostgreSQL %d, but the server binaries found are of version %s: "+
+		return binaries{}, fmt.Errorf("it was created by PostgreSQL %d, but the server binaries found are of version %s: "+
 			"install version %d, or use another directory",
 			major, versions(found), major)
 	}

@@ -77,7 +77,7 @@ func OpenNATS(o NATS) (Bus, error) {
 		nats.ReconnectBufSize(-1),
 		nats.ConnectHandler(found), nats.ReconnectHandler(found),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			log.Warn("no signals over NATS, rows are looked at every few seconds", "error", err)
+			log.Warn("no signals over NATS; rows are polled every few seconds", "error", err)
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrSlowConsumer) {

@@ -50,7 +50,7 @@ func (d *DB) Translate(err error) error {
 		}
 		return errors.Join(model.Errorf(model.Conflict, "this exists already"), err)
 	case "23503":
-		return errors.Join(model.Errorf(model.Conflict, "what the request refers to was deleted meanwhile"), err)
+		return errors.Join(model.Errorf(model.Conflict, "an object that the request refers to was deleted meanwhile"), err)
 	case "23514":
 		return errors.Join(model.Errorf(model.BadInput, "a value is out of its bounds"), err)
 	case "22003":

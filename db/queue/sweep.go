@@ -30,7 +30,7 @@ func (q *Queue) sweepUntil(ctx context.Context) {
 		err := q.sweep(sweeping)
 		cancel()
 		if err != nil && ctx.Err() == nil && !failing {
-			q.log.Error("what was left behind cannot be looked for", "error", err)
+			q.log.Error("abandoned jobs cannot be searched for", "error", err)
 		}
 		failing = err != nil
 		select {

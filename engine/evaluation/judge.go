@@ -190,10 +190,9 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 	isSaid := slices.ContainsFunc(own, func(e model.Evidence) bool { return *e.Kind == model.EvidenceKindSaid })
 	switch {
 	case len(result.Evidence) > 0 && len(own) == 0:
-		return nil, unusable("no evidence is of what the agent wrote or called itself")
+		return nil, unusable("no evidence cites a message or call of the agent itself")
 	case !isSaid && wantsSaid(criterion):
-		return nil, unusable("the criterion is about what the agent says, and no evidence is from the text of a message of " +
-			"the agent")
+		return nil, unusable("the criterion is about what the agent says, but no evidence quotes a message of the agent")
 	}
 	return result, nil
 }

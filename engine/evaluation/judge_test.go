@@ -120,7 +120,7 @@ func TestJudgeVerdicts(t *testing.T) {
 			`"quote" is there more than once`},
 		"the contact's word for it": {
 			`{"evidence":[{"messageIndex":1,"quote":"Monday"}],"rationale":"r","passed":true}`,
-			"no evidence is of what the agent wrote or called itself"},
+			"no evidence cites a message or call of the agent itself"},
 		"a cut object":   {"```json\n" + strings.TrimSuffix(good, "}") + "\n```", "not the JSON object"},
 		"a fenced array": {"```json\n[" + good + "]\n```", "not the JSON object"},
 		"fenced, with a fault": {"```json\n" + `{"evidence":[],"passed":true}` + "\n```",

@@ -24,7 +24,7 @@ func (v *Evaluator) withJudge(take *parts, name string, counted *engine.Meter) e
 	}
 	judge := v.judges[name]
 	if judge == nil {
-		return take.judge.fault(nil, "the model %q is none of those that can judge here", name)
+		return take.judge.fault(nil, "the model %q is not one of this server's judges", name)
 	}
 	take.judge.Model = counted.Of(judge)
 	return nil

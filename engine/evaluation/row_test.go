@@ -37,7 +37,7 @@ func TestARowFillsEverythingOfItsRun(t *testing.T) {
 	require.NoError(t, err)
 	obstacles, err := evaluatorOf(offline.New(), Options{}).ObstaclesOfTests(ctx, tenant, []string{test.ID})
 	require.NoError(t, err)
-	require.Equal(t, []string{"message 1 has the placeholder {unknown}, for which there is no value; it stays as it is"},
+	require.Equal(t, []string{"message 1 has the placeholder {unknown}, without a value; it is left unchanged"},
 		obstacles[test.ID])
 
 	execution, err := tenant.StartAgentTestExecution(ctx, model.StartAgentTestExecutionInput{TestIds: []string{test.ID},

@@ -77,12 +77,12 @@ func whyMissed(settings model.PromptSettings, found []*model.RetrievedChunk, rig
 	case right == nil && len(found) == 0:
 		return "nothing holds a word of the question"
 	case right == nil && len(used(found)) >= int(settings.TopN):
-		return fmt.Sprintf("at least %d chunks score higher, and more than topN are not looked at; or no chunk holds the "+
-			"passage any more", settings.TopN)
+		return fmt.Sprintf("at least %d chunks score higher, and only topN are compared; or no chunk holds the passage "+
+			"anymore", settings.TopN)
 	case right == nil:
 		return "it holds no word of the question, or scores far below the threshold; or no chunk holds the passage any more"
 	case right.IsBelowThreshold:
 		return fmt.Sprintf("its score %.3f is below similarityThreshold, %g", right.Score, settings.SimilarityThreshold)
 	}
-	return fmt.Sprintf("it is in place %d; its score is %.3f, that of the first %.3f", place, right.Score, found[0].Score)
+	return fmt.Sprintf("its rank is %d; its score is %.3f, the first result's %.3f", place, right.Score, found[0].Score)
 }

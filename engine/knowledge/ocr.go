@@ -202,7 +202,7 @@ func drawn(ctx context.Context, reader pdfium.Pdfium, content []byte,
 	size := 0
 	for i := range count.PageCount {
 		if i == limits.pages || size > limits.bytes {
-			return pictures, fmt.Sprintf("; only the first %d pages were looked at", i), nil
+			return pictures, fmt.Sprintf("; only the first %d pages were read", i), nil
 		}
 		earn(ctx, scanWork)
 		page := requests.Page{ByIndex: &requests.PageByIndex{Document: document.Document, Index: i}}

@@ -29,7 +29,7 @@ func (b *Base) Rows(ctx context.Context, t *db.Tenant, in model.ImportAgentTestR
 	}
 	var faults model.Fields
 	if d.Size > maxTable {
-		faults.Add("documentId", "is of a document of %d bytes, and a table has at most %d", d.Size, maxTable)
+		faults.Add("documentId", "names a document of %d bytes; a table has at most %d", d.Size, maxTable)
 		return nil, faults.As(model.Unprocessable)
 	}
 	if err := b.files.Enter(ctx, t.CompanyID()); err != nil {
@@ -42,11 +42,11 @@ func (b *Base) Rows(ctx context.Context, t *db.Tenant, in model.ImportAgentTestR
 	}
 	rows, count, err := rowsOf(text, in.Columns)
 	if err == nil && count == 0 {
-		faults.Add("documentId", "is of a document without a table: its first row names the columns, and the others are "+
-			"the rows")
+		faults.Add("documentId", "names a document without a table: its first row must name the columns, and the others "+
+			"are the rows")
 	}
 	if count > model.MaxRows {
-		faults.Add("documentId", "is of a table of %d rows, and a test has at most %d", count, model.MaxRows)
+		faults.Add("documentId", "names a table of %d rows; a test has at most %d", count, model.MaxRows)
 	}
 	if err == nil {
 		err = faults.As(model.Unprocessable)

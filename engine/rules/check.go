@@ -48,9 +48,8 @@ func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, held *Con
 		return Finding{held.count <= *e.TurnsAtMost, strconv.Itoa(int(held.count)), nil}, nil
 	case (e.DurationAtMost != nil || e.CreditsAtMost != nil) && !held.isMeasured:
 		return Finding{}, &Fault{RunError: model.RunError{
-			Cause: model.RunErrorCauseInfrastructure,
-			Message: "the version of the gateway that held the conversation did not keep how long the agent took " +
-				"and what it cost",
+			Cause:   model.RunErrorCauseInfrastructure,
+			Message: "the gateway version that held the conversation did not record the agent's time and cost",
 		}}
 	case e.DurationAtMost != nil:
 		return Finding{held.took.Seconds() <= *e.DurationAtMost, fmt.Sprintf("%.3f s", held.took.Seconds()), nil}, nil

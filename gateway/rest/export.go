@@ -99,8 +99,8 @@ func rowsOf[T any](all iter.Seq2[T, error], rowOf func(T) row) iter.Seq2[row, er
 }
 
 var exportQuery = &endpoint{route: route{method: http.MethodGet}, members: ast.FieldList{
-	{Name: "from", Type: ast.NonNullNamedType("DateBound", nil), Description: "The first day or moment."},
-	{Name: "to", Type: ast.NonNullNamedType("DateBound", nil), Description: "The last day or moment, at most 366 days " +
+	{Name: "from", Type: ast.NonNullNamedType("DateBound", nil), Description: "The first day or time."},
+	{Name: "to", Type: ast.NonNullNamedType("DateBound", nil), Description: "The last day or time, at most 366 days " +
 		"later."},
 	{Name: "format", Type: ast.NamedType("String", nil), Description: "`json`, the default, or `csv`."},
 }}

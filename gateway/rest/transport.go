@@ -230,7 +230,7 @@ func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *
 	}
 	result, found := e.operation.extract(response.Data)
 	if !found {
-		return nil, t.problem(model.Errorf(model.NotFound, "%s", cmp.Or(e.absent, "what the path names does not exist")))
+		return nil, t.problem(model.Errorf(model.NotFound, "%s", cmp.Or(e.absent, "the path names no resource")))
 	}
 	return result, nil
 }

@@ -183,11 +183,11 @@ func (c *Import) Run(cmd *cobra.Command) error {
 // tellPaused says what ran by itself where the archive was made, and does not run here.
 func tellPaused(log io.Writer, m *archive.Manifest) (err error) {
 	if m.PausedSchedules > 0 {
-		_, err = fmt.Fprintf(log, "%d enabled schedules of tests are disabled now: enable those that this server is to run\n",
+		_, err = fmt.Fprintf(log, "%d enabled test schedules are disabled now: enable the ones that this server should run\n",
 			m.PausedSchedules)
 	}
 	if m.PausedCampaigns > 0 && err == nil {
-		_, err = fmt.Fprintf(log, "%d running campaigns are paused now: start those that this server is to run\n",
+		_, err = fmt.Fprintf(log, "%d running campaigns are paused now: start the ones that this server should run\n",
 			m.PausedCampaigns)
 	}
 	return err

@@ -39,8 +39,8 @@ func (c *fromV1) Declare() cli.Flags {
 			"names: a v1 server does not list agents. Several with commas, or the flag again."},
 		{Into: &c.Campaigns, Name: "campaign", Placeholder: "ID", Help: "With --from-v1, a campaign that no usage names. " +
 			"Several with commas, or the flag again."},
-		{Into: &c.Archive, Name: "keep", Placeholder: "FILE", Help: "With --from-v1, keep what was read as an archive in " +
-			"this file, which can be corrected and imported."},
+		{Into: &c.Archive, Name: "keep", Placeholder: "FILE", Help: "With --from-v1, save the data as an archive in this " +
+			"file, which you can edit and import."},
 	}
 }
 
@@ -114,12 +114,12 @@ func tellV1(log io.Writer, report *archive.V1Report) error {
 	_, _ = fmt.Fprintln(log, "note: a v1 server lists neither agents nor campaigns: agents without tests, folders and "+
 		"usage, and campaigns without usage, "+
 		"are not found. Name them with --agent and --campaign, in a new import")
-	_, _ = fmt.Fprintln(log, "note: what happened on the v1 server stays there: runs of tests, chats and usage")
+	_, _ = fmt.Fprintln(log, "note: test runs, chats and usage are not moved; they remain on the v1 server")
 	for _, left := range report.Left {
 		_, _ = fmt.Fprintln(log, "not moved: "+left)
 	}
 	if len(report.Left) > 0 {
-		return fmt.Errorf("not everything was moved: %d of what the v1 server shows was left out, as the lines above say",
+		return fmt.Errorf("not everything was moved: %d rows of the v1 server were left out, as listed above",
 			len(report.Left))
 	}
 	return nil

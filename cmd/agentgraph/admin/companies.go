@@ -95,7 +95,7 @@ type companiesDelete struct {
 func newCompaniesDelete() *cobra.Command {
 	c := &companiesDelete{}
 	return cli.New(c, &cobra.Command{
-		Use: "delete", Short: "Delete a company with all that it owns, for good. It asks for the name.",
+		Use: "delete", Short: "Delete a company and all its data permanently. Asks for the company's name.",
 		Example: "agentgraph companies delete --company company_01m7yn1htzexesns5wjxxva918",
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Confirm, Name: "confirm", Placeholder: "NAME", Help: "The company's name once more, for scripts. Without " +
@@ -116,8 +116,8 @@ func (c *companiesDelete) Run(cmd *cobra.Command) error {
 			return err
 		}
 		if c.Confirm == "" {
-			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This deletes the company %s with all that it owns, for good. \"agentgraph "+
-				"export\" keeps a copy.\nIts name, to go on: ", company.ID)
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This deletes the company %s and all its data permanently. \"agentgraph "+
+				"export\" keeps a copy.\nType its name to continue: ", company.ID)
 			line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 			c.Confirm = strings.TrimRight(line, "\r\n")
 		}

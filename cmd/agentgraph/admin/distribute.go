@@ -66,7 +66,7 @@ func (c *Distribute) printPlan(ctx context.Context, m *schema.Migrator, cmd *cob
 		table = append(table, []string{strings.Join(step.Tables, ", "), how})
 	}
 	for _, name := range d.Local {
-		table = append(table, []string{name, "stays on the coordinator"})
+		table = append(table, []string{name, "remains on the coordinator"})
 	}
 	return c.Print(cmd.OutOrStdout(), d, table)
 }

@@ -62,8 +62,8 @@ func (c *Erase) Run(cmd *cobra.Command) error {
 // confirmed asks for the number, unless it was given twice, in whatever spelling.
 func (c *Erase) confirmed(cmd *cobra.Command, number string) bool {
 	if c.Confirm == "" {
-		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This erases the contact %s, for good. \"--dry-run\" says how much that "+
-			"is.\nThe number once more, to go on: ", c.Phone)
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This erases the contact %s permanently. \"--dry-run\" counts the affected "+
+			"rows.\nType the number again to continue: ", c.Phone)
 		line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 		c.Confirm = strings.TrimRight(line, "\r\n")
 	}

@@ -34,7 +34,7 @@ func newKeysCreate() *cobra.Command {
 		Example: `agentgraph keys create --company "Your company"
 agentgraph keys create --company "Your company" --scope read,simulate --expires-in 720h --name CI`,
 	}, nil, &c.companyFlag, &c.SecretKeyFlag, &c.keyFlags, cli.Flags{
-		{Into: &c.Name, Name: "name", Default: "Created on the command line", Help: "What the key is for."},
+		{Into: &c.Name, Name: "name", Default: "Created on the command line", Help: "The purpose of the key."},
 	})
 }
 
@@ -48,7 +48,7 @@ func (f *keyFlags) Declare() cli.Flags {
 	scopes := []string{"read", "browse", "prompts", "contacts", "consumption", "write", "simulate", "chat", "admin"}
 	return cli.Flags{
 		{Into: &f.Scope, Name: "scope", Default: "read,write,simulate", Enum: scopes,
-			Help: "What it may do: " + strings.Join(scopes, ",") + "; several with commas. chat stands alone."},
+			Help: "Its permissions: " + strings.Join(scopes, ",") + "; several with commas. chat stands alone."},
 		{Into: &f.ExpiresIn, Name: "expires-in", Help: "How long it is valid, such as 720h. Default: without end."},
 	}
 }
@@ -100,7 +100,7 @@ func newKeysImport() *cobra.Command {
 			"the secret is kept.",
 		Example: `agentgraph keys import --company "Your company" --secret-from-stdin < key-file`,
 	}, nil, &c.companyFlag, &c.keyFlags, cli.Flags{
-		{Into: &c.Name, Name: "name", Default: "Taken over on the command line", Help: "What the key is for."},
+		{Into: &c.Name, Name: "name", Default: "Taken over on the command line", Help: "The purpose of the key."},
 		{Into: &c.SecretFromStdin, Name: "secret-from-stdin", Required: true, Help: "Read the secret from the standard " +
 			"input: 24 to 200 characters of ASCII without spaces, at least 10 of them different. Arguments and variables " +
 			"would show it to others."},
@@ -179,7 +179,7 @@ type keysRevoke struct {
 func newKeysRevoke() *cobra.Command {
 	c := &keysRevoke{}
 	return cli.New(c, &cobra.Command{
-		Use: "revoke", Short: "Revoke a key for good.",
+		Use: "revoke", Short: "Revoke a key permanently.",
 		Example: `agentgraph keys revoke --company "Your company" key_01m81p6tm4ea2t5r54fba12ybw`,
 	}, []cli.Argument{
 		{Into: &c.ID, Name: "id", Help: "The id of the key."},

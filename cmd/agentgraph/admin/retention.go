@@ -30,7 +30,7 @@ type retentionSet struct {
 func newRetentionSet() *cobra.Command {
 	c := &retentionSet{}
 	return cli.New(c, &cobra.Command{
-		Use: "set", Short: "Set for how many days data is kept, 0 for ever. What is older is deleted within minutes.",
+		Use: "set", Short: "Set how many days data is kept, 0 for no limit. Older data is deleted within minutes.",
 		Example: `agentgraph retention set --company "Your company" --chats 365 --executions 90`,
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Chats, Name: "chats", Placeholder: "DAYS", Help: "Simulated chats with messages and calls, from their " +
@@ -41,8 +41,8 @@ func newRetentionSet() *cobra.Command {
 			Help: "Campaign items that are Processed or in Error, with their events, from their last call."},
 		{Into: &c.Tombstones, Name: "tombstones", Placeholder: "DAYS",
 			Help: "Notes of deleted agents and campaigns; usage then names them Unknown instead of Deleted."},
-		{Into: &c.Ledger, Name: "ledger", Placeholder: "DAYS", Help: "Entries of usage, from their time. Of older ones the " +
-			"sums of days stay, and none can be recorded."},
+		{Into: &c.Ledger, Name: "ledger", Placeholder: "DAYS", Help: "Usage entries, from their time. Daily sums of older " +
+			"entries are kept; older entries cannot be recorded."},
 	})
 }
 

@@ -29,7 +29,7 @@ func newCompareCommand() *cobra.Command {
 	}, []cli.Argument{
 		{Into: &c.Base, Name: "base", Help: "Executions to compare with, at most 5, which are one sample."},
 	}, &c.Flags, cli.Flags{
-		{Into: &c.With, Name: "with", Required: true, Placeholder: "EXECUTION", Help: "The execution to look at."},
+		{Into: &c.With, Name: "with", Required: true, Placeholder: "EXECUTION", Help: "The execution to show."},
 		{Into: &c.Correction, Name: "correction", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"},
 			Help: "How the number of tests is taken into account: holm or benjamini-hochberg."},
 	}, &c.OutputFlag)

@@ -229,7 +229,7 @@ func (f *follower) follow(ctx context.Context) error {
 		case lost.IsZero():
 			lost = time.Now()
 		case time.Since(lost) > f.patience:
-			return fmt.Errorf("%w; execution %s goes on without this client", err, f.execution.ID)
+			return fmt.Errorf("%w; execution %s continues on the server", err, f.execution.ID)
 		}
 		if err := pause(ctx, wait); err != nil {
 			return err

@@ -28,11 +28,11 @@ agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e --model gpt-4.1 --c
 		{Into: &c.Execution, Name: "execution", Help: "The execution whose conversations are judged again. It must be " +
 			"finished."},
 	}, &c.Flags, &c.judgingFlags, cli.Flags{
-		{Into: &c.Model, Name: "model", Placeholder: "MODEL", Help: "The judge, one of those that the server has. Default: " +
-			"its judge."},
+		{Into: &c.Model, Name: "model", Placeholder: "MODEL", Help: "The judge, one of the server's judges. Default: the " +
+			"server's default judge."},
 		{Into: &c.Criteria, Name: "criteria", Default: "as-run", Enum: []string{"as-run", "present"},
-			Help: "By which criteria, checks and weights: as-run, those that the tests had, or present, those that they have " +
-				"now."},
+			Help: "The criteria, checks and weights to apply: as-run, those of the original execution, or present, the tests' " +
+				"current ones."},
 	})
 }
 

@@ -44,10 +44,10 @@ agentgraph knowledge evaluate questions.csv --chat "Clinic knowledge" --threshol
 	}, &c.Flags, &c.outputFlag, cli.Flags{
 		{Into: &c.Chat, Name: "chat", Required: true, Complete: c.CompleteNames(client.KnowledgeBaseChats),
 			Help: "The knowledge base chat: its id, its name or a part that no other has."},
-		{Into: &c.Dataset, Name: "dataset", Help: "Only the questions of this dataset of the chat, by name or id. Those of " +
-			"the file are added to it."},
+		{Into: &c.Dataset, Name: "dataset", Help: "Only the questions of this dataset of the chat, by name or id. The " +
+			"questions of the file are added to it."},
 		{Into: &c.Threshold, Name: "threshold", Placeholder: "SHARE",
-			Help: "Try this similarityThreshold, 0 to 1, beside what is saved."},
+			Help: "Try this similarityThreshold, 0 to 1, in addition to the saved one."},
 		{Into: &c.Weight, Name: "weight", Placeholder: "SHARE", Help: "Try this keywordsSimilarityWeight, 0 to 1."},
 		{Into: &c.TopN, Name: "top-n", Placeholder: "N", Help: "Try this topN, 1 to 100."},
 	})

@@ -174,7 +174,7 @@ func (s *terminal) left(err error) {
 	s.print("\n")
 	s.turn, s.written = "", ""
 	if err != nil {
-		s.print(wrapped("The chat goes on without you: "+safe(err.Error()), client.Width(s.out), s.style.Red))
+		s.print(wrapped("The chat continues on the server: "+safe(err.Error()), client.Width(s.out), s.style.Red))
 		return
 	}
 	s.note("The chat is ended")

@@ -48,7 +48,7 @@ func (c *compared) Declare() cli.Flags {
 		{Into: &c.File, Name: "file", Short: "f", Placeholder: "PATH", Help: "The same as the argument: a YAML file, or a " +
 			"directory with such files; several with commas, or the flag again."},
 		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
-		{Into: &c.Prune, Name: "prune", Help: "Delete what the files do not name, of the lists that they have; campaigns " +
+		{Into: &c.Prune, Name: "prune", Help: "Delete what the files do not name, in lists that the files have. Campaigns " +
 			"are never deleted."},
 		{Into: &c.SendHeaders, Name: "send-headers", Help: "Send the values of the headers of tools even where their names " +
 			"are as they were, as after a change of a secret."},
@@ -323,7 +323,8 @@ func (c *Pull) clear(files []written) (*os.Root, error) {
 		return slices.ContainsFunc(files, func(f written) bool { return f.name == filepath.Base(name) })
 	})
 	if len(others) > 0 && !c.Prune {
-		return nil, fmt.Errorf("%s would be read besides what is pulled: delete it, pull into another directory, or use "+
+		return nil, fmt.Errorf("%s would be read in addition to the pulled files: delete it, pull into another directory, "+
+			"or use "+
 			"--prune", strings.Join(others, ", "))
 	}
 	for _, name := range others {

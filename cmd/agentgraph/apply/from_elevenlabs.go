@@ -104,7 +104,7 @@ func (t *carried) conditions(test object) {
 		t.criterion(placeholders(condition.(string)) + examples)
 	}
 	if len(conditions) == 0 && examples != "" {
-		t.criterion("The agent's last message is like the examples of success, and not like those of failure." + examples)
+		t.criterion("The agent's last message resembles the examples of success, not the examples of failure." + examples)
 	}
 }
 
@@ -161,6 +161,6 @@ func (t *carried) calls(test object) {
 	}
 	t.check(expectation, call, nil)
 	if only, isGiven := test.get("check_any_tool_matches"); isGiven && only == false && isAbsent != true {
-		t.approximate("check_any_tool_matches", "other calls beside this one are not refused")
+		t.approximate("check_any_tool_matches", "other calls are not refused")
 	}
 }

@@ -293,8 +293,7 @@ func (a *phrase) matches() {
 			name, _ := splitFilters(at[1])
 			value, isInRow := reachAll(row.(object).object("values"), name)
 			if text := shown(value); isInRow && regexp.QuoteMeta(text) != text {
-				a.leave(a.kind, "{{%s}} is an expression in some rows, which are filled in word for word: "+
-					"make a test of each", name)
+				a.leave(a.kind, "{{%s}} is an expression in some rows, which are filled in verbatim: create a test for each", name)
 				return
 			}
 		}

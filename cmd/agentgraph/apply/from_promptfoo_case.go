@@ -90,7 +90,7 @@ func (t *promptfooTest) rest() {
 			case "provider", "rubricPrompt":
 				t.leave("options."+m.name, "the server's judge decides")
 			case "transform", "postprocess":
-				t.leave("options."+m.name, "it is code: checks look at what the agent says")
+				t.leave("options."+m.name, "it is code: checks examine only what the agent says")
 			default:
 				t.leave("options."+m.name, "there is no such thing here")
 			}
@@ -210,7 +210,7 @@ func (t *promptfooTest) said() string {
 	}
 	switch {
 	case strings.TrimSpace(text) == "":
-		t.leave("the whole test", "it says nothing, so the conversation goes on without it")
+		t.leave("the whole test", "it says nothing, so the conversation continues without it")
 		return ""
 	case cutTo(text, 4000) != text:
 		t.drop("what it says has more than 4,000 characters")

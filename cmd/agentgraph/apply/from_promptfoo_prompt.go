@@ -217,6 +217,6 @@ func (t *promptfooTest) simulate(provider any) {
 		t.leave("initialMessages", "%s is no list of messages", shown(beginning))
 	}
 	if len(t.test.list("assert"))+len(t.p.defaults.list("assert")) > 0 {
-		t.approximate("assertions", "promptfoo looks at the whole conversation, and checks here at what the agent says")
+		t.approximate("assertions", "promptfoo examines the whole conversation; checks here examine what the agent says")
 	}
 }

@@ -176,7 +176,7 @@ func unreadable(name string) string {
 	case strings.Contains(file, "://"):
 		return "is not on this machine"
 	case ending == ".prompty":
-		return "is of a format of its own: name its messages in a YAML file"
+		return "has a format of its own: list its messages in a YAML file"
 	case slices.Contains(codeEndings, ending):
 		return "is code, which is not run"
 	case strings.ContainsAny(file, "*?[{"):

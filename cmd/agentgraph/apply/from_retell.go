@@ -90,7 +90,7 @@ func mockingOfRetell(t *carried, mocks list, at place) (mocking object) {
 // whenOfRetell returns the conditions of a mock on the arguments.
 func (t *carried) whenOfRetell(name string, rule object) (when list) {
 	if kind := rule.text("type"); kind != "" && kind != "any" && kind != "partial_match" {
-		t.approximate("the mock of "+name, "its input_match_rule %s: arguments that it does not name are not looked at", kind)
+		t.approximate("the mock of "+name, "its input_match_rule %s: arguments that it does not name are ignored", kind)
 	}
 	for _, argument := range rule.object("args") {
 		when = append(when, object{{"argument", argument.name}, {"equals", shown(argument.value)}})

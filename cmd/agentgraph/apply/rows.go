@@ -38,7 +38,7 @@ func (c *company) withRows(w wanted) wanted {
 // readRows reads the rows of a file in the directory: CSV, or JSON lines.
 func readRows(directory, name string) (list, error) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		return nil, errors.New("must be a path beside this file, or below")
+		return nil, errors.New("must be a path in this file's directory or below")
 	}
 	file, err := openWithin(directory, filepath.FromSlash(name))
 	if err != nil {

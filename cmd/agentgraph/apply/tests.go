@@ -40,7 +40,7 @@ func (c *testFiles) arguments() []cli.Argument {
 func (c *testFiles) Declare() cli.Flags {
 	return slices.Concat(c.Flags.Declare(), cli.Flags{
 		{Into: &c.From, Name: "from", Enum: []string{"", "promptfoo", "tau2-bench", "retell", "elevenlabs"},
-			Placeholder: "TOOL", Help: "The file is of this tool: promptfoo, tau2-bench, retell or elevenlabs."},
+			Placeholder: "TOOL", Help: "The tool that wrote the file: promptfoo, tau2-bench, retell or elevenlabs."},
 		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
 			Help: "With --from, the name or id of the agent that gets the tests."},
 		{Into: &c.Folder, Name: "folder", Placeholder: "NAME", Complete: c.CompleteNames(client.Folders),
@@ -215,7 +215,7 @@ func NewTestImport() *cobra.Command {
 		Use: "import", Short: "Make the tests of a server match files, also files of promptfoo, tau2-bench, Retell or " +
 			"ElevenLabs.",
 		Long: "The command checks everything before it writes anything, and importing twice changes nothing. With --from, " +
-			"a list at the end says what was carried over, approximated and left out, by test and line.",
+			"a list at the end shows what was converted, approximated and left out, by test and line.",
 		Example: `agentgraph test import tests.yaml
 agentgraph test import --from promptfoo promptfooconfig.yaml --agent "Clinic reception" --folder Promptfoo`,
 	}, c.arguments(), &c.testFiles, cli.Flags{

@@ -81,8 +81,8 @@ func refuseFlagsAsValues(program *cobra.Command, words []string) error {
 		i++
 		if len(words[i]) > 1 && words[i][0] == '-' {
 			// What it is stays unsaid: a key may begin so.
-			return fmt.Errorf("--%[1]s: expected a value but got what begins with a dash; write --%[1]s=VALUE if it is the "+
-				"value", flag.Name)
+			return fmt.Errorf("--%[1]s: expected a value, but the next argument starts with a dash; write --%[1]s=VALUE to "+
+				"use it as the value", flag.Name)
 		}
 	}
 	return nil

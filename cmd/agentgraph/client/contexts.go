@@ -70,7 +70,7 @@ func ReadContexts() (Contexts, error) {
 	}
 	if err := cli.DecodeYAML(text, &contexts, yaml.Strict()); err != nil {
 		// The library's text would repeat the line, which may hold a key.
-		return contexts, fmt.Errorf("the file %s does not hold contexts: mend or remove it", path)
+		return contexts, fmt.Errorf("the file %s does not hold contexts: fix or remove it", path)
 	}
 	return contexts, nil
 }

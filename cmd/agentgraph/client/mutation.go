@@ -37,7 +37,7 @@ func (c *Client) Mutate(ctx context.Context, key, document string, with Variable
 		return err
 	}
 	if status == http.StatusConflict && answered.Get("Retry-After") != "" {
-		return &refusal{status, model.Unavailable, "the request is still being carried out"}
+		return &refusal{status, model.Unavailable, "the request is still in progress"}
 	}
 	data, err := result(status, text)
 	if err != nil {

@@ -57,7 +57,7 @@ func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log 
 	return devDatabase{address: server.URL(), name: name, stop: server.Stop}, nil
 }
 
-var errDatabaseEnded = errors.New("the private database server has ended by itself; its log is postgres.log in the " +
+var errDatabaseEnded = errors.New("the private database server stopped unexpectedly; its log is postgres.log in the " +
 	"data directory, and it recovers at the next start")
 
 // mayUse returns the name of the database of DATABASE_URL. If that holds tables of others and none of the program's, a
@@ -79,13 +79,13 @@ func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, 
 	}
 	holds := fmt.Sprintf("the database %s holds %s", name, others(contents.Others))
 	if cli.IsTerminal(in) && cli.IsTerminal(log) {
-		_, _ = fmt.Fprintf(log, "%s\nPut agentgraph's tables and a demo company beside them? [y/N] ", upperFirst(holds))
+		_, _ = fmt.Fprintf(log, "%s\nAdd agentgraph's tables and a demo company? [y/N] ", upperFirst(holds))
 		if cli.Agrees(ctx, in) {
 			return name, nil
 		}
 		return "", errors.New("nothing was written; without DATABASE_URL, dev has a database of its own")
 	}
-	return "", errors.New(holds + "; add --use-database-url to put agentgraph's tables and a demo company beside them, " +
+	return "", errors.New(holds + "; add --use-database-url to add agentgraph's tables and a demo company, " +
 		"or unset DATABASE_URL for a database of its own; nothing was written")
 }
 

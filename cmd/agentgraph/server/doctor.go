@@ -42,7 +42,7 @@ func NewDoctor() *cobra.Command {
 agentgraph doctor --json`,
 	}, nil, &c.agentFlags, &c.SecretKeyFlag, cli.Flags{
 		{Into: &c.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Placeholder: "URL",
-			Help: "Address of the Postgres database. Without one only the rest is looked at."},
+			Help: "Address of the Postgres database. Without it, the database is not checked."},
 		{Into: &c.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
 		{Into: &c.MetricsListen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
 			Help: "Address of the metrics."},
@@ -272,7 +272,7 @@ func disk(directory string) finding {
 func files() finding {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return warning("open files", err.Error(), "look at ulimit -n")
+		return warning("open files", err.Error(), "check ulimit -n")
 	}
 	found := fmt.Sprintf("%d at most", limit.Cur)
 	if limit.Cur < leastFiles {

@@ -19,7 +19,8 @@ const closeTime = 5 * time.Second
 // Validate refuses profiles without an address, and negative times.
 func (f observeFlags) Validate() error {
 	return cmp.Or(
-		cli.Refuse(f.Pprof && f.Listen == "", "--pprof needs --metrics-listen: profiles are served beside the metrics"),
+		cli.Refuse(f.Pprof && f.Listen == "", "--pprof needs --metrics-listen: profiles are served on the address of the "+
+			"metrics"),
 		cli.Refuse(f.SlowOperation < 0 || f.SlowStatement < 0, "--slow-operation and --slow-statement must not be negative"),
 	)
 }

@@ -53,12 +53,12 @@ func (f *serverFlags) Declare() cli.Flags {
 		{Into: &f.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
 		{Into: &f.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL",
 			Placeholder: "URL", Secret: true,
-			Help: "Address of Postgres itself, if the other address is that of a pooler in transaction mode.",
+			Help: "Address of Postgres itself, if the other address belongs to a pooler in transaction mode.",
 			Docs: "See [poolers](../guides/scale-out.md#a-pooler)."},
 		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations first."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
 			Help: "Connections to the database at most, and as many again for reads.",
-			Docs: "A quarter of those for reads serve " +
+			Docs: "A quarter of the connections for reads serve " +
 				"[small reads of several requests](../internals/decisions/speed.md#small-reads-share-connections)."},
 		{Into: &f.DrainDelay, Name: "drain-delay", Env: "AGENTGRAPH_DRAIN_DELAY", Default: "5s",
 			Help: "How long serve still takes requests at its end while /readyz answers 503, so that balancers go elsewhere."},
@@ -247,7 +247,7 @@ func (f *observeFlags) Declare() cli.Flags {
 				"Without one there are no metrics.",
 			Docs: "See [metrics](metrics.md)."},
 		{Into: &f.Pprof, Name: "pprof", Env: "AGENTGRAPH_PPROF",
-			Help: "Serve Go's profiles beside the metrics, below /debug/pprof/."},
+			Help: "Serve Go's profiles on the address of the metrics, below /debug/pprof/."},
 		{Into: &f.SlowOperation, Name: "slow-operation", Env: "AGENTGRAPH_SLOW_OPERATION", Default: "0s",
 			Help: "From how long on a query or a mutation is logged as slow; 0 for none."},
 		{Into: &f.SlowStatement, Name: "slow-statement", Env: "AGENTGRAPH_SLOW_STATEMENT", Default: "0s",

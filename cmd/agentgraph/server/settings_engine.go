@@ -32,17 +32,17 @@ func (f *agentFlags) models() cli.Flags {
 			Help: "How long one response of the model may take."},
 		{Into: &f.QuestionModel, Name: "question-model", Env: "AGENTGRAPH_QUESTION_MODEL", Placeholder: "MODEL",
 			Help: "A small model of the same provider that turns a message, with those before it, into a question to " +
-				"the knowledge base. Without one the message itself is the question."},
+				"the knowledge base. Default: the message itself is the question."},
 	}
 }
 
 // referees choose the models that judge tests of agents and play their contacts.
 func (f *agentFlags) referees() cli.Flags {
-	const provider = "Default: that of the language model."
-	const key = "Default: that of the language model, when the address is the same."
+	const provider = "Default: the language model's."
+	const key = "Default: the language model's, if the address is the same."
 	return cli.Flags{
 		{Into: &f.Judge.Model, Name: "judge-model", Env: "AGENTGRAPH_JUDGE_MODEL", Placeholder: "MODEL",
-			Help: "The model that judges tests of agents. Default: that of the agents, which then judges itself.",
+			Help: "The model that judges tests of agents. Default: the agents' model, which then judges itself.",
 			Docs: "See [a judge of its own](../reference/judging.md#a-judge-of-its-own)."},
 		{Into: &f.Judge.BaseURL, Name: "judge-base-url", Env: "AGENTGRAPH_JUDGE_BASE_URL", Placeholder: "URL",
 			Help: "Address of the judge's provider, before /chat/completions. " + provider},
@@ -52,7 +52,7 @@ func (f *agentFlags) referees() cli.Flags {
 			Help: "Other models of the judge's provider, by which users may have conversations of tests judged again.",
 			Docs: "See [judge again](../guides/failing-tests.md#judge-again)."},
 		{Into: &f.Contact.Model, Name: "contact-model", Env: "AGENTGRAPH_CONTACT_MODEL", Placeholder: "MODEL",
-			Help: "The model that plays the contacts in tests of agents. Default: that of the agents."},
+			Help: "The model that plays the contacts in tests of agents. Default: the agents' model."},
 		{Into: &f.Contact.BaseURL, Name: "contact-base-url", Env: "AGENTGRAPH_CONTACT_BASE_URL", Placeholder: "URL",
 			Help: "Address of the contacts' provider, before /chat/completions. " + provider},
 		{Into: &f.Contact.Key, Name: "contact-api-key", Env: "AGENTGRAPH_CONTACT_API_KEY", Placeholder: "KEY",
@@ -69,11 +69,10 @@ func (f *agentFlags) knowledge() cli.Flags {
 		{Into: &f.Embedder.BaseURL, Name: "embedding-base-url", Env: "AGENTGRAPH_EMBEDDING_BASE_URL",
 			Placeholder: "URL",
 			Help: "Address of the embedding model's provider, before /embeddings. " +
-				"Default: that of the language model."},
+				"Default: the language model's."},
 		{Into: &f.Embedder.Key, Name: "embedding-api-key", Env: "AGENTGRAPH_EMBEDDING_API_KEY", Placeholder: "KEY",
 			Secret: true,
-			Help: "Key of the embedding model's provider. Default: that of the language model, when the address is " +
-				"the same."},
+			Help:   "Key of the embedding model's provider. Default: the language model's, if the address is the same."},
 		{Into: &f.Reranker.URL, Name: "rerank-url", Env: "AGENTGRAPH_RERANK_URL", Placeholder: "URL",
 			Help: "Full address of a reranker with the API of Cohere or Jina."},
 		{Into: &f.Reranker.Key, Name: "rerank-api-key", Env: "AGENTGRAPH_RERANK_API_KEY", Placeholder: "KEY",
@@ -85,11 +84,11 @@ func (f *agentFlags) knowledge() cli.Flags {
 				"Without it they hold no text."},
 		{Into: &f.OCR.Languages, Name: "ocr-languages", Env: "AGENTGRAPH_OCR_LANGUAGES", Default: "eng",
 			Placeholder: "LANGUAGES",
-			Help:        "The languages of such writing, as Tesseract calls those that are installed with it: eng+fra."},
+			Help:        "The languages of such text, by Tesseract's names: eng+fra."},
 		{Into: &f.MaxStored, Name: "max-stored-bytes", Env: "AGENTGRAPH_MAX_STORED_BYTES", Default: "10737418240",
 			Help: "Bytes of the documents of one company at most; 0 for no limit.",
-			Docs: "A document that does not fit is `UNPROCESSABLE`. Chunks and vectors take a few times as much beside " +
-				"the documents."},
+			Docs: "A document that does not fit is `UNPROCESSABLE`. Chunks and vectors take several times as much space in " +
+				"addition."},
 	}
 }
 

@@ -41,10 +41,10 @@ func newDocument() *openapi3.T {
 				"twice.").
 			WithSchema(openapi3.NewStringSchema().WithMinLength(1).WithMaxLength(255))},
 		ifMatch: {Value: openapi3.NewHeaderParameter(ifMatch).WithSchema(openapi3.NewStringSchema()).
-			WithDescription("The ETag of what the change is based on. If it was changed since, nothing happens, and the " +
-				"answer is 412.")},
+			WithDescription("The ETag that the change is based on. If the resource has changed since, nothing happens, and " +
+				"the response is 412.")},
 		ifNoneMatch: {Value: openapi3.NewHeaderParameter(ifNoneMatch).WithSchema(openapi3.NewStringSchema()).
-			WithDescription("The ETag of what the client has. If it is still that, the answer is 304, without a body.")},
+			WithDescription("The ETag that the client has. If it is current, the response is 304, without a body.")},
 	}
 	components.Headers = openapi3.Headers{}
 	for name := range headers {
@@ -85,7 +85,7 @@ var headers = map[string]struct {
 	"Retry-After":         {"After how many seconds to try again.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
 	"WWW-Authenticate":    {"The credential that is needed.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
 	"ETag":                {"Changes whenever the body would.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
-	"Location":            {"The path of what was created.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
+	"Location":            {"The path of the created resource.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
 	"Idempotent-Replayed": {"`true` on the repeated answer to a retry.", openapi3.Schema{Type: &openapi3.Types{"string"},
 		Enum: []any{"true"}}},
 	"Deprecation": {"Since when the operation, or a part of its answer, is deprecated (RFC 9745).",
@@ -116,13 +116,13 @@ var problems = map[int]string{
 		"or an unknown parameter.",
 	http.StatusUnauthorized:          "There is no good credential.",
 	http.StatusForbidden:             "The credential does not have the scope.",
-	http.StatusNotFound:              "What the request names does not exist for the company.",
+	http.StatusNotFound:              "The requested resource does not exist for the company.",
 	http.StatusNotAcceptable:         "The Accept header excludes JSON.",
-	http.StatusConflict:              "The right request at the wrong moment.",
+	http.StatusConflict:              "The resource's state does not allow the request now.",
 	http.StatusPreconditionFailed:    "It was changed since the ETag in If-Match was read.",
 	http.StatusRequestEntityTooLarge: "The body is too large.",
-	http.StatusUnsupportedMediaType:  "The body is of another type.",
-	http.StatusUnprocessableEntity:   "Well formed, but in conflict with what is stored, or with the company's budget.",
+	http.StatusUnsupportedMediaType:  "The body has an unsupported content type.",
+	http.StatusUnprocessableEntity:   "Well formed, but in conflict with stored data or the company's budget.",
 	http.StatusTooManyRequests:       "Too many requests in the current minute.",
 	http.StatusInternalServerError:   "A fault of the server, which its log tells by the trace.",
 	http.StatusBadGateway:            "A language model or a tool behind the server failed.",

@@ -269,7 +269,7 @@ func TestResponsesWithSecretsAreNotSaved(t *testing.T) {
 	require.True(t, strings.HasPrefix(made.Data.X.Secret, "ag_"))
 	again := g.post(t, "/graphql", key, create, onceOnly)
 	require.Equal(t, http.StatusUnprocessableEntity, again.status)
-	require.Contains(t, again.text, "was carried out")
+	require.Contains(t, again.text, "was executed")
 	keys, err := tenant.APIKeys(t.Context())
 	require.NoError(t, err)
 	require.Len(t, keys, 2)

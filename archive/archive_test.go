@@ -214,7 +214,7 @@ func TestBrokenArchivesLeaveNothing(t *testing.T) {
 			entry{"../../etc/passwd", "x"}),
 		`entry "api_keys.jsonl" is neither rows`: packed(t, entry{"manifest.json", manifest},
 			entry{"api_keys.jsonl", "{}"}),
-		`entry "datasets.jsonl" must stand before those of agents`: packed(t, entry{"manifest.json", manifest},
+		`entry "datasets.jsonl" must come before the entries of agents`: packed(t, entry{"manifest.json", manifest},
 			agent(), dataset),
 		"agents/000001.jsonl: line 3: name must not be empty": packed(t, entry{"manifest.json", manifest},
 			agent("name", "")),

@@ -253,7 +253,7 @@ func TestARequestThatWasCarriedOutIsNotRepeated(t *testing.T) {
 
 	require.NoError(t, create(claim, nil))
 	require.Equal(t, 1, count())
-	require.Contains(t, refused(t, tenant, "key", "body", model.Conflict), "being carried out")
+	require.Contains(t, refused(t, tenant, "key", "body", model.Conflict), "is in progress")
 	_, err = conn.Exec(ctx, "UPDATE idempotent_requests SET carried_out_at = now() - interval '11 seconds'")
 	require.NoError(t, err)
 	require.Contains(t, refused(t, tenant, "key", "body", model.Unprocessable), "its response was lost")

@@ -192,7 +192,7 @@ func TestTrustedDocumentsThatAreWrong(t *testing.T) {
 		"a.graphql, document a: line 2, column 2: Unexpected":                           "{ hello }\n }",
 		"a.graphql, document a: the query is nested deeper than the limit of 25 levels": deep(26),
 		"b.json: it must be a JSON object":                                              `["{ hello }"]`,
-		"b.json, document " + strings.Repeat("0", 64) + ": the id is a SHA-256, but not that": `{"` +
+		"b.json, document " + strings.Repeat("0", 64) + ": the id is a SHA-256, but it does not match": `{"` +
 			strings.Repeat("0", 64) + `":"{ hello }"}`,
 		"b.json, document : the id is empty": `{"":"{ hello }"}`,
 		"there are none":                     "",

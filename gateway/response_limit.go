@@ -126,8 +126,8 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		switch {
 		case size.isLong.Load():
 			fault = model.Errorf(model.LimitExceeded,
-				"the response takes more work than the limit, the work for %d single values, where a database statement counts "+
-					"as %d: request fewer at a time, or less of each",
+				"the response takes more work than the limit of %d units (a value is 1 unit, a database statement %d): "+
+					"request fewer items, or fewer fields of each",
 				l.settings.ResponseWork, workPerQuestion)
 		case size.isBusy.Load() && size.isMutation:
 			fault = model.Errorf(model.LimitExceeded,

@@ -102,7 +102,7 @@ func TestLimitOfTheWork(t *testing.T) {
 	a := f.post(t, "{ a: live b: live c: live d: live e: live }")
 	err, code := a.fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
-	require.Contains(t, err["message"], "more work than the limit, which is that of making 4 values one by one")
+	require.Contains(t, err["message"], "more work than the limit of 4 units (")
 	require.Len(t, a.json["errors"], 1)
 	require.Nil(t, a.json["data"])
 

@@ -162,7 +162,7 @@ func TestAccessTokenScopes(t *testing.T) {
 			require.False(r, mayToken && !mayKey)
 		}
 		if slices.Contains(asked, APIKeyScopeChat) && len(asked) > 1 {
-			require.ErrorContains(r, err, "beside chat")
+			require.ErrorContains(r, err, "must not contain other scopes with chat")
 		} else if err != nil {
 			require.ErrorContains(r, err, "does not have the scope")
 			require.Equal(r, Forbidden, err.(*Error).Code) //nolint:errorlint // It is not wrapped.

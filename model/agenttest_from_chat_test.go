@@ -186,7 +186,7 @@ func TestMocksOfRecordedCalls(t *testing.T) {
 			[]string{"holds {day}, for which", "holds {who.n}, for which"}},
 		"an argument that no rule can name": {5, []*ToolCall{called("a", 2, `{"":1}`, "one"),
 			called("a", 2, `{"":2}`, "two")}, `{"resultTemplate":"two","delaySeconds":0,"rules":null}`,
-			[]string{"cannot be told from others", "cannot be told from others"}},
+			[]string{"cannot be distinguished from others", "cannot be distinguished from others"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

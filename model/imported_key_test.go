@@ -31,8 +31,8 @@ func TestImportAPIKey(t *testing.T) {
 		"0123456789abcdef 01234567":            "without spaces",
 		"0123456789abcdef\n01234567":           "without spaces",
 		"0123456789abcdéf01234567":             "ASCII",
-		"ag_0123456789abcdef01234567":          "begins as keys of this program do",
-		"agt_0123456789abcdef01234567":         "begins as keys of this program do",
+		"ag_0123456789abcdef01234567":          "starts like a key of this program",
+		"agt_0123456789abcdef01234567":         "starts like a key of this program",
 	} {
 		_, _, err := take(secret)
 		require.ErrorContains(t, err, says, secret)

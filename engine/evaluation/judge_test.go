@@ -189,7 +189,7 @@ func TestEvidenceThatTheAgentSaidSomethingIsFromItsMessages(t *testing.T) {
 		_, err := of(verdict(true, result), verdict(true, ""))
 		if wantsSaid {
 			require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge),
-				"no evidence is from the text of a message of the agent", criterion)
+				"no evidence quotes a message of the agent", criterion)
 		} else {
 			require.NoError(t, err, criterion)
 		}

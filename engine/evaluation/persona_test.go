@@ -134,7 +134,7 @@ func TestUnknownJudgeIsRefused(t *testing.T) {
 	require.Nil(t, take.judge.Model)
 	require.NoError(t, e.withJudge(&take, "lenient", &engine.Meter{}))
 	require.Equal(t, "lenient", take.judge.Name())
-	require.Equal(t, `the judge: the model "gone" is none of those that can judge here`,
+	require.Equal(t, `the judge: the model "gone" is not one of this server's judges`,
 		requireRunFault(t, e.withJudge(&take, "gone", &engine.Meter{}), model.RunErrorCauseJudge))
 }
 

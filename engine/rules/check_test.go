@@ -181,5 +181,5 @@ func TestExpectationsThatCannotBeDecided(t *testing.T) {
 
 	held.isMeasured = false
 	_, err = NewChecker().Check(t.Context(), &model.TestExpectation{CreditsAtMost: new(1.0)}, held)
-	require.ErrorContains(t, err, "did not keep")
+	require.ErrorContains(t, err, "did not record")
 }

@@ -46,7 +46,7 @@ func TestConfirmationPromptsListExistingData(t *testing.T) {
 			`"extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
 	require.Equal(t, found, result)
 	result, _ = judge([]byte(
-		`{"errors":[{"message":"the request with this Idempotency-Key was carried out, but its response was lost: the server `+
+		`{"errors":[{"message":"the request with this Idempotency-Key was executed, but its response was lost: the server `+
 			`stopped before it was kept","extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
 	require.Equal(t, found, result)
 	result, _ = judge([]byte(`{"errors":[{"message":"name is too long","extensions":{"code":"UNPROCESSABLE"}}]}`), nil)

@@ -173,7 +173,7 @@ func judge(text []byte, into any) (outcome, string) {
 		return doubtful, first.Message
 	case "UNPROCESSABLE":
 		isMade := strings.Contains(first.Message, "the name of another")
-		if isMade || strings.Contains(first.Message, "was carried out, but its response was lost") {
+		if isMade || strings.Contains(first.Message, "was executed, but its response was lost") {
 			return found, first.Message
 		}
 	}

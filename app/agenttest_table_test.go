@@ -82,11 +82,11 @@ func TestATableOfADatasetBecomesRows(t *testing.T) {
 	}{
 		"does not exist": {document("foreign.csv", "day\nMonday\n"), "day", "NOT_FOUND"},
 		`has "when", which is no column of the table`: {hours, "when", "UNPROCESSABLE"},
-		"is of a document without a table": {
+		"names a document without a table": {
 			document("letter.txt", "Dear Ana,\nwe open at eight."), "day", "UNPROCESSABLE"},
-		"is of a table of 501 rows": {document("many.csv", "day,hours\n"+
+		"names a table of 501 rows": {document("many.csv", "day,hours\n"+
 			strings.Repeat("Monday,closed\n", 501)), "day", "UNPROCESSABLE"},
-		"is of a document of 4194305 bytes, and a table has at most 4194304": {document("large.csv", fitting[:most+1]), "",
+		"names a document of 4194305 bytes; a table has at most 4194304": {document("large.csv", fitting[:most+1]), "",
 			"UNPROCESSABLE"},
 		"must have at most 50": {
 			document("wider.csv", wide+"\n"+strings.Repeat("1,", 50)+"1\n"), "", "BAD_INPUT"},

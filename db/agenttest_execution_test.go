@@ -257,7 +257,7 @@ func TestARetryLeavesOutTestsThatWereDeleted(t *testing.T) {
 
 	require.NoError(t, tenant.DeleteAgentTest(t.Context(), kept.ID))
 	_, err = retry(old.ID, model.AgentTestRetryNotPassed)
-	faults(t, err, model.Unprocessable, "executionId", "whose tests to repeat were all deleted")
+	faults(t, err, model.Unprocessable, "executionId", "whose tests were all deleted")
 	_, err = retry(old.ID, model.AgentTestRetryErrors)
 	faults(t, err, model.Unprocessable, "only", "leaves no run")
 }

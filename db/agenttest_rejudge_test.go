@@ -109,8 +109,8 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 			"tests.0.testId", "names a test without a conversation to judge again"},
 		"what was judged again": {func(in *model.RejudgeAgentTestExecutionInput) { in.ExecutionID = again.ID },
 			model.Unprocessable,
-			"executionId", "is of an execution that judged conversations again: those were held by the execution \"" + old.ID +
-				"\""},
+			"executionId", "names an execution that judged conversations again: the execution \"" + old.ID +
+				"\" held them"},
 	} {
 		in := rejudge(old)
 		in.Tests = []*model.RejudgedTestInput{{TestID: kept.ID, Criteria: []string{"Is kind"}}}
@@ -136,8 +136,8 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, err = tenant.RejudgeAgentTestExecution(ctx, rejudge(old))
-	faults(t, err, model.Unprocessable, "executionId", "is of an execution that was judged again 20 times, which is the "+
-		"bound: delete one of these executions")
+	faults(t, err, model.Unprocessable, "executionId", "names an execution that was judged again 20 times, the maximum: "+
+		"delete one of these executions")
 	require.NoError(t, tenant.DeleteAgentTestExecution(ctx, old.ID))
 	left, err := tenant.AgentTestExecutionsByID(ctx, []string{old.ID, again.ID, present.ID})
 	require.NoError(t, err)

@@ -85,7 +85,7 @@ func TestAnAnswerWithoutItsBodyIsNotRepeated(t *testing.T) {
 	tenant := freshTenant(t)
 	require.NoError(t, claimRequest(t, tenant, "key", "body").
 		End(t.Context(), &model.StoredResponse{Status: 200, Headers: map[string]string{}}))
-	require.Contains(t, refused(t, tenant, "key", "body", model.Unprocessable), "carried out")
+	require.Contains(t, refused(t, tenant, "key", "body", model.Unprocessable), "was executed")
 }
 
 func TestOneOfManyCarriesARequestOut(t *testing.T) {

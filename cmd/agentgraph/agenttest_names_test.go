@@ -254,5 +254,5 @@ func TestDraftsAreMarkedAndAreNoBaselines(t *testing.T) {
 		name: "Nightly", cron: "0 3 * * *", agentId: "`+b.agent+`", baselineId: "`+draft+`"
 	}) { schedule { id } } }`)
 	require.NotZero(t, schedule.code, schedule.out)
-	require.Contains(t, schedule.out+schedule.log, "baselineId is of an execution that tried a draft")
+	require.Contains(t, schedule.out+schedule.log, "baselineId names an execution that used an unsaved draft")
 }

@@ -149,7 +149,7 @@ func (c *cluster) version() (int, error) {
 	}
 	major, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || major < oldestMajor {
-		return 0, fmt.Errorf("the data directory %s was made by PostgreSQL %s, but %d or later is needed: use another "+
+		return 0, fmt.Errorf("the data directory %s was created by PostgreSQL %s, but %d or later is needed: use another "+
 			"directory",
 			c.dir, bytes.TrimSpace(text), oldestMajor)
 	}

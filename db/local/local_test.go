@@ -331,9 +331,9 @@ func TestUnusableDirectory(t *testing.T) {
 		want       string
 	}{
 		"a file": {"", "x", "a part of its path is a file"},
-		"another version": {"postgres/PG_VERSION", "99\n", "it was made by PostgreSQL 99, but the server binaries " +
+		"another version": {"postgres/PG_VERSION", "99\n", "it was created by PostgreSQL 99, but the server binaries " +
 			"found are of version "},
-		"an old version":       {"postgres/PG_VERSION", "9.6\n", "was made by PostgreSQL 9.6, but 14 or later is needed"},
+		"an old version":       {"postgres/PG_VERSION", "9.6\n", "was created by PostgreSQL 9.6, but 14 or later is needed"},
 		"something else":       {"postgres/notes.txt", "x", "holds something that is not a PostgreSQL cluster"},
 		"half a cluster":       {"postgres/PG_VERSION", "same", "ended at once: "},
 		"a file on the way":    {"../data", "x", "a part of its path is a file"},

@@ -120,7 +120,7 @@ func TestRowsOfFiles(t *testing.T) {
 	for name, fault := range map[string]string{
 		"d.csv": "rows below", "e.jsonl": "line 1 must be a JSON object", "f.txt": "must end with", "g.csv": "has 501 rows",
 		"h.csv":    "wrong number of fields",
-		"../a.csv": "beside this file", "none.csv": "there is no file",
+		"../a.csv": "in this file's directory", "none.csv": "there is no file",
 	} {
 		_, err := readRows(dir, name)
 		require.ErrorContains(t, err, fault, name)

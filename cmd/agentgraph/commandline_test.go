@@ -53,7 +53,7 @@ func TestWrongCommandLineExitsWithTwoAndASuggestion(t *testing.T) {
 		"dev --port":       "--port needs a value",
 		"dev --port x":     `--port: expected a whole number but got "x"`,
 		"export --company": "--company needs a value",
-		"erase --phone --json --company x --database-url y": "write --phone=VALUE if it is the value",
+		"erase --phone --json --company x --database-url y": "write --phone=VALUE to use it as the value",
 		"erase --database-url y":                            "missing flags: --company=STRING, --phone=NUMBER",
 		"query":                                             `expected "<file>"`,
 		"agents --channel Fax":                              `--channel must be one of "Phone","SMS","Web","WhatsApp" but got "Fax"`,

@@ -301,12 +301,12 @@ func TestDevAsksBeforeItUsesAForeignDatabase(t *testing.T) {
 
 	env := []string{"DATABASE_URL=" + address, "HOME=" + dir}
 	asked := onTerminal(t, env, "dev", "--port", "0", "--data-directory", dir)
-	asked.await(t, "beside them? [y/N] ")
+	asked.await(t, "a demo company? [y/N] ")
 	asked.press(t, "\n")
 	require.Equal(t, 1, asked.code())
 	require.Contains(t, asked.seen.String(), "nothing was written")
 	asked = onTerminal(t, env, "dev", "--port", "0", "--data-directory", dir)
-	asked.await(t, "beside them? [y/N] ")
+	asked.await(t, "a demo company? [y/N] ")
 	asked.press(t, "\x03")
 	require.Equal(t, 1, asked.code(), "Ctrl-C")
 	contents, err = schema.Inspect(t.Context(), address)

@@ -74,7 +74,7 @@ func TestACompanyMovesOverTheV1API(t *testing.T) {
 	require.NoError(t, tenant.AddDocument(t.Context(), d, strings.NewReader("x")))
 	_, log = command(1, "--dry-run", "--company-id", "another")
 	require.Contains(t, log, `not moved: 1 documents of the dataset "With a file"`)
-	require.Contains(t, log, "not everything was moved: 1 of what the v1 server shows was left out")
+	require.Contains(t, log, "not everything was moved; rows left out, listed above: 1")
 }
 
 // oldCompany adds what v1 servers have beside simulations of an agent, whose id it returns.

@@ -119,7 +119,7 @@ func tellV1(log io.Writer, report *archive.V1Report) error {
 		_, _ = fmt.Fprintln(log, "not moved: "+left)
 	}
 	if len(report.Left) > 0 {
-		return fmt.Errorf("not everything was moved: %d rows of the v1 server were left out, as listed above",
+		return fmt.Errorf("not everything was moved; rows left out, listed above: %d",
 			len(report.Left))
 	}
 	return nil

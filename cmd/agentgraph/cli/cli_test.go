@@ -237,10 +237,10 @@ func TestWrongCommandLines(t *testing.T) {
 		"first --one 1 --on --no-on":          "--on was given twice, and takes one value",
 		"first --one 1 --maybe a --maybe":     "--maybe needs a value",
 		"first --one 1 --pair a=1 --pair a=2": "--pair a was given twice, and takes one value",
-		"first --one 1 --text --switch": "--text: expected a value but got what begins with a dash; write " +
-			"--text=VALUE if it is the value",
-		"first --one 1 -t -1": "--text: expected a value but got what begins with a dash; write " +
-			"--text=VALUE if it is the value",
+		"first --one 1 --text --switch": "--text: expected a value, but the next argument starts with a dash; " +
+			"write --text=VALUE to use it as the value",
+		"first --one 1 -t -1": "--text: expected a value, but the next argument starts with a dash; " +
+			"write --text=VALUE to use it as the value",
 	} {
 		p := new(probe)
 		printed, err := p.runs(t, strings.Fields(line)...)

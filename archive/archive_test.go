@@ -226,7 +226,7 @@ func TestBrokenArchivesLeaveNothing(t *testing.T) {
 			agent("id", "a/b")),
 		`line 3: id "good" is there twice`: packed(t, entry{"manifest.json", manifest},
 			agent("id", "good")),
-		`line 3: knowledge_base_chat_id "none" refers to what the`: packed(t, entry{"manifest.json", manifest},
+		`line 3: knowledge_base_chat_id "none" refers to a row that`: packed(t, entry{"manifest.json", manifest},
 			agent("knowledge_base_chat_id", "none")),
 		"line 3: created_at must be a date-time such as 2026": packed(t, entry{"manifest.json", manifest},
 			agent("created_at", "some day")),

@@ -49,7 +49,7 @@ func TestFindBinaries(t *testing.T) {
 			fault: `the PostgreSQL server binaries were not found: install them, for example with "apt-get install postgresql"`},
 		"too old": {path: thirteen, patterns: []string{nine},
 			fault: "PostgreSQL 14 or later is needed, but the server binaries found are of version 13, 9: install them"},
-		"not the cluster's": {patterns: all, major: 15, fault: "made by PostgreSQL 15, but the server binaries found " +
+		"not the cluster's": {patterns: all, major: 15, fault: "created by PostgreSQL 15, but the server binaries found " +
 			"are of version 16, 14, 13, 9"},
 		"nothing for a cluster": {path: partial, major: 15, fault: "were not found"},
 	} {

@@ -97,7 +97,7 @@ func (c *Doctor) Run(cmd *cobra.Command) error {
 		}
 	}
 	if problems > 0 {
-		return fmt.Errorf("%d of %d looks found a problem", problems, len(findings))
+		return fmt.Errorf("%d of %d checks found a problem", problems, len(findings))
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	began := time.Now()
 	contents, err := schema.Inspect(ctx, c.DatabaseURL)
 	if err != nil {
-		return []finding{problem("database", err.Error(), "look whether it runs, and whether DATABASE_URL has the right "+
+		return []finding{problem("database", err.Error(), "check that it runs, and that DATABASE_URL has the right "+
 			"host, name, user and password")}
 	}
 	// The server looked at its clock at some time in between.

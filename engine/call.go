@@ -19,7 +19,7 @@ const (
 	maxName = 100
 	// maxTechnicalName bounds the recorded name of a call whose target does not exist, in characters.
 	maxTechnicalName = 64
-	// maxResult bounds what is stored and returned of one call, in bytes.
+	// maxResult bounds the stored and returned result of one call, in bytes.
 	maxResult = 64 << 10
 	// maxError bounds the reason of a failed call, in bytes.
 	maxError = 4_000
@@ -34,7 +34,7 @@ type call struct {
 	written model.JSONObject
 	// number counts the calls of a mocked target in the chat from 0.
 	number int32
-	// wrong is what the model did wrong and can correct. The call is carried out only if it is nil.
+	// wrong is the model's mistake, which it can correct. The call is carried out only if wrong is nil.
 	wrong error
 
 	record model.ToolCall
@@ -44,11 +44,11 @@ type call struct {
 	isReal   bool
 	cause    error
 	warnings []string
-	// delay is the mock's delay, even if nobody waited for it.
+	// delay is the mock's delay, even if the turn did not wait for it.
 	delay time.Duration
 }
 
-// toldOf is the model's view of a failure.
+// toldOf returns the text that tells the model about a failure.
 func toldOf(failure string) string { return "The call failed: " + failure + "." }
 
 type callError string
@@ -57,7 +57,7 @@ func (r callError) Error() string { return string(r) }
 
 const denied callError = "side effects are denied in this simulation, so nothing was done"
 
-// messageForModel returns the model's view of an error. It leaves out internal texts.
+// messageForModel returns the text of an error for the model, without internal details.
 func messageForModel(err error) string {
 	var refused callError
 	var known *model.Error

@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// obey carries out the calls of an answer and tells the model their results: first tools and sub-agents, concurrently,
-// then the transfer, then the end. An answer with wrong calls can be corrected once. Wrong calls are announced and
+// apply carries out the calls of an answer and appends their results to the request: first tools and sub-agents,
+// concurrently, then the transfer, then the end. The model can correct wrong calls once. Wrong calls are announced and
 // recorded like the others.
 func (c *conversation) apply(ctx context.Context, asked []llm.ToolCall, emit func(event) bool) error {
 	if len(asked) > maxCalls {
@@ -60,8 +60,8 @@ func (c *conversation) apply(ctx context.Context, asked []llm.ToolCall, emit fun
 	return nil
 }
 
-// finalCalls keeps the transfer and the end, the only calls of the model's last possible answer that are carried out.
-// It could never learn the results of the others.
+// finalCalls returns the transfer and the end among the calls of the model's last possible answer. The others are not
+// carried out, because the model could not read their results.
 func (c *conversation) finalCalls(calls []llm.ToolCall) []llm.ToolCall {
 	return slices.DeleteFunc(slices.Clone(calls), func(call llm.ToolCall) bool {
 		t := c.targets[call.Name]
@@ -93,7 +93,7 @@ func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 	return call
 }
 
-// validate tells the model why the arguments do not fit the call's target. It returns nil if they do.
+// validate returns an error for the model if the arguments do not fit the call's target.
 func (c *conversation) validate(ctx context.Context, call *call) error {
 	if err := c.checks.Validate(ctx, call.target.parameters, call.arguments); err != nil {
 		return err
@@ -106,8 +106,8 @@ func (c *conversation) validate(ctx context.Context, call *call) error {
 	return nil
 }
 
-// carryOut carries out calls, at most atOnce concurrently, and returns when all are done. They begin in their order. It
-// returns an error only if the turn is over because ctx ended or nobody wants more.
+// carryOut starts the calls in order, at most atOnce concurrently, and returns when all are done. It returns an error
+// only if ctx ended or emit returned false.
 func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, emit func(event) bool) error {
 	if len(calls) == 0 {
 		return nil
@@ -147,7 +147,7 @@ func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, 
 	return ctx.Err()
 }
 
-// begin returns the record of a call that has not happened yet.
+// begin returns the record of a call before it is made.
 func (c *conversation) begin(call *call) model.ToolCall {
 	call.record = model.ToolCall{
 		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: content.Clip(call.requested.Name,
@@ -220,8 +220,8 @@ func (c *conversation) beginReal(ctx context.Context, call *call) error {
 	return nil
 }
 
-// end ends the conversation if a call asks for it. If another call of the same answer failed, the agent sees
-// that first.
+// end ends the conversation if a call asks for it. If another call of the same answer failed, the conversation
+// continues, so that the agent sees the failure.
 func (c *conversation) end(calls []*call) {
 	failed := slices.ContainsFunc(calls, func(call *call) bool { return call.failed })
 	if reason := c.transfer.done(); reason != nil {

@@ -13,27 +13,27 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// chatTurn connects one turn to its surroundings: the rows that it starts from, the systems that it calls, its
-// followers, and the rows that it writes.
+// chatTurn connects one turn of a chat to the rows that it reads and writes, the systems that it calls, and its
+// followers.
 type chatTurn struct {
 	*Engine
 	tenant *db.Tenant
 	turn   *db.ChatTurn
 	// calls are the calls made, in the order in which they began.
 	calls []*model.ToolCall
-	// Agent is the chat's own agent, and meter counts the tokens of the turn.
+	// agent is the chat's own agent, and meter counts the tokens of the turn.
 	agent *model.Agent
 	meter Meter
 }
 
-// saveTimeout bounds writing the outcome of a turn, which happens even if the client is gone.
+// saveTimeout bounds writing the outcome of a turn, even after the client has disconnected.
 const saveTimeout = 5 * time.Second
 
 func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 }
 
-// answer lets the agent answer the message while the chat is held, and stores both messages and the calls.
+// answer lets the agent answer the message while the turn holds the chat, and stores both messages and the calls.
 func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMessage) (*model.SimulationChatMessage,
 	*model.SimulationChat, error) {
 	conversation, err := s.load(ctx, message)
@@ -106,7 +106,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	return t.converse(speaker, history(append(before.Messages, next), before.Calls), before.Mocked)
 }
 
-// effects are the effects on the real world of a conversation with the tenant's agent.
+// effects returns the real effects of a conversation with the tenant's agent.
 func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 	real := effects{
 		now: Now, wait: Wait,
@@ -129,7 +129,7 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 	}
 	if e.canTransfer() {
 		real.transfer = func(ctx context.Context, reason string) (err error) {
-			// A client that leaves cannot undo the call, so its outcome must still be recorded.
+			// A disconnected client cannot undo the call, so its outcome must still be recorded.
 			ctx, ended := e.observe(context.WithoutCancel(ctx), llm.TransferCall)
 			defer func() { ended(err) }()
 			return e.caller.Transfer(ctx, e.webhook, endpoint.Transfer{ConversationID: conversationID, AgentID: agentID,
@@ -149,7 +149,7 @@ func Wait(ctx context.Context, delay time.Duration) error {
 	}
 }
 
-// play runs the conversation while the chat is held, and announces and collects its events.
+// play runs the conversation while the turn holds the chat, and announces and collects its events.
 func (s *chatTurn) play(ctx context.Context, c *conversation) (*Reply, error) {
 	held, stop := s.turn.KeepAlive(ctx)
 	defer stop()
@@ -208,7 +208,7 @@ func (s *chatTurn) finish(ctx context.Context, done *finished) {
 	}
 }
 
-// keep records the outcome of a real call at once.
+// saveEvents records the outcome of a real call at once.
 func (s *chatTurn) saveEvents(ctx context.Context, call *model.ToolCall) {
 	writing, cancel := detached(ctx)
 	defer cancel()

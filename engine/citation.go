@@ -12,14 +12,14 @@ import (
 const cited = `\d{1,3}(?:\s*[-–]\s*\d{1,3})?`
 
 var (
-	// citing matches a citation: "[1]", "[1, 3]", "[1-3]". Longer numbers are years and the like.
+	// citing matches a citation: "[1]", "[1, 3]", "[1-3]". Longer numbers, such as years, are no citations.
 	citing = lazyregexp.New(`\[` + cited + `(?:\s*[,;]\s*` + cited + `)*\]`)
-	// citedRange matches a number, or the first and the last of several.
+	// citedRange matches a number or a range of numbers.
 	citedRange = lazyregexp.New(`(\d+)(?:\s*[-–]\s*(\d+))?`)
 )
 
-// cite removes citations of chunks that the model was not shown, and returns the sources of the others, each number
-// once, lowest first. All citations go if the contact is not shown the sources.
+// cite removes citations of chunks that the model did not see. It returns the sources of the others, each number once,
+// lowest first. If the contact may not see sources, cite removes all citations.
 func (c *conversation) cite(text string) (string, []model.Citation) {
 	r := c.knowledge
 	var citations []model.Citation
@@ -43,7 +43,7 @@ func (c *conversation) cite(text string) (string, []model.Citation) {
 			kept.WriteString("[" + strings.Join(marks, ", ") + "]")
 			continue
 		}
-		// The space before a removed citation goes as well.
+		// Remove the space before the citation, too.
 		before := strings.TrimRight(kept.String(), " \t")
 		kept.Reset()
 		kept.WriteString(before)

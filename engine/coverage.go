@@ -9,9 +9,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Coverage returns, by the id of the chat, what would happen to each possible call: of the chat's agent to its tools,
-// its sub-agents, the transfer if allowed, and its knowledge base; and of the agents that it can really delegate to,
-// each listed once with the shortest path to it. The number of statements depends only on the depth of the delegations.
+// Coverage returns what would happen to each possible call in the chats, by the id of the chat. It covers the calls of
+// the chat's agent to its tools, its sub-agents, the transfer if allowed, and its knowledge base. It also covers agents
+// that it can really delegate to, each listed once with the shortest path to it. The number of statements depends only
+// on the depth of the delegations.
 func (e *Engine) Coverage(
 	ctx context.Context, t *db.Tenant, chats []*model.SimulationChat,
 ) (map[string][]*model.CallCoverage, error) {
@@ -29,8 +30,8 @@ func (e *Engine) Coverage(
 	return coverage, nil
 }
 
-// Callable returns, by the ids of agents, what each of them, or one that it delegates to, could call without a
-// mocking. The known speakers are not read again.
+// Callable returns the calls that each agent, or an agent that it delegates to, could make without a mocking. The
+// result is by the ids of the agents. Known speakers are not read again.
 func (e *Engine) Callable(
 	ctx context.Context, t *db.Tenant, agentIDs []string, known map[string]*Speaker,
 ) (map[string][]*model.CallCoverage, error) {
@@ -46,7 +47,7 @@ func (e *Engine) Callable(
 	return callable, err
 }
 
-// reach lists the calls of each survey to its end. It reads the speakers of each level that are not known together.
+// reach completes each survey. For each level it reads the speakers that are not known, all at once.
 func reach(ctx context.Context, t *db.Tenant, surveys []*survey, known map[string]*Speaker) error {
 	for {
 		var wanted []string
@@ -62,7 +63,7 @@ func reach(ctx context.Context, t *db.Tenant, surveys []*survey, known map[strin
 			return err
 		}
 		for _, id := range wanted {
-			// An agent that was deleted meanwhile calls nothing. Its nil speaker is known.
+			// A deleted agent calls nothing. Its nil speaker counts as known.
 			known[id] = found[id]
 		}
 		isOver := true
@@ -76,8 +77,8 @@ func reach(ctx context.Context, t *db.Tenant, surveys []*survey, known map[strin
 	}
 }
 
-// CoverageOfAgents returns, by the id of the agent, what Coverage would be of a chat with it and the mocking, which
-// may be nil.
+// CoverageOfAgents returns Coverage for a new chat with each agent and the mocking, by the id of the agent. mocking may
+// be nil.
 func (e *Engine) CoverageOfAgents(
 	ctx context.Context, t *db.Tenant, ids []string, mocking *model.ToolMocking,
 ) (map[string][]*model.CallCoverage, error) {
@@ -95,7 +96,7 @@ type survey struct {
 	// depth bounds nested delegations.
 	depth int
 	calls []*model.CallCoverage
-	// listed are the agents reached so far.
+	// listed has the agents that were reached so far.
 	listed map[string]bool
 	// next holds the agents of the next level.
 	next []place
@@ -116,7 +117,7 @@ type place struct {
 
 func (p place) agentID() string { return p.agentIDs[len(p.agentIDs)-1] }
 
-// Callable returns what the agent could call by itself, without a mocking.
+// Callable returns the calls that the agent itself could make without a mocking.
 func (s *Speaker) Callable() []*model.CallCoverage {
 	own := surveyOf(s.Agent.ID, &model.ToolMocking{}, true, 0)
 	own.descend(map[string]*Speaker{s.Agent.ID: s})
@@ -152,7 +153,7 @@ func (s *survey) descend(known map[string]*Speaker) {
 	}
 }
 
-// follow adds the agent behind a delegation to the next level, unless asking it would be refused.
+// follow adds the agent behind a delegation to the next level, unless the delegation would be refused.
 func (s *survey) follow(from place, t *target) {
 	id := t.subAgent.DelegateAgentID
 	switch {

@@ -11,9 +11,9 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// delegate lets a sub-agent answer a request in a conversation of its own and returns its answer. The sub-agent gets
-// what is known of the contact, under the same names, and values for its own system fields. Nobody sees its text while
-// it works, but its calls are announced and recorded.
+// delegate lets a sub-agent answer a request in its own conversation, and returns the answer. The sub-agent gets the
+// known facts about the contact, under the same names, and values for its own system fields. Followers do not see its
+// text, but its calls are announced and recorded.
 func (c *conversation) delegate(ctx context.Context, call *call, emit func(event)) (string, error) {
 	sub := call.target.subAgent
 	if slices.Contains(c.path, sub.DelegateAgentID) {
@@ -28,7 +28,7 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	}
 	variables := content.Values{}
 	maps.Copy(variables, c.variables)
-	// A missing mandatory field does not keep it from answering, because its parent has no more to offer.
+	// A missing mandatory field does not stop the sub-agent, because the calling agent has no more to offer.
 	missing := FillFields(variables, s.Agent.Fields, c.effects.now())
 	inner, err := c.conversation(s, variables, delegated(c.mocking), delegateInstruction)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:
-		// Neither the other model nor the readers of the call should learn which provider failed, or how.
+		// Neither the calling model nor readers of the call should learn which provider failed, or how.
 		call.cause = err
 		return "", callError("the sub-agent could not answer")
 	}

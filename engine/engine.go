@@ -1,6 +1,6 @@
-// Package engine holds conversations: what an agent says and does, given its prompt, what is known of the contact, the
-// messages so far, and what it can call. The turn itself is a pure function of those and of the answers from outside.
-// The Engine loads them, asks the language model, makes the calls, stores the outcome and announces it.
+// Package engine runs conversations between contacts and agents. An [Engine] loads a chat, asks the language model for
+// the agent's answer, makes the calls in it, stores the outcome and announces it. The turn itself is a pure function of
+// the loaded state and of the answers from outside: start reading at turn.go.
 package engine
 
 import (
@@ -25,39 +25,39 @@ const (
 
 // Options tune an Engine. The zero value works.
 type Options struct {
-	// Tested speaks for the agents in tests. Nil means the model of their chats.
+	// Tested speaks for the agents in tests. Nil means the model that New takes.
 	Tested llm.Model
 	// Rephraser turns the contact's message and earlier ones into a self-contained question. If it is nil, fails, or
 	// takes longer than 5 seconds, the knowledge base is searched for the original message.
 	Rephraser llm.Model
 	// ReplyTimeout bounds one answer of the language model. Zero means a minute.
 	ReplyTimeout time.Duration
-	// MaxModelCalls bounds how often the language model is asked in one turn, and in each conversation with a
-	// sub-agent. All of them together are bounded by MaxDepth times as many. Zero means 25. Of the last answer's
-	// calls, only the transfer and the end are carried out, because nobody would read the other results.
+	// MaxModelCalls bounds the requests to the language model in one turn, and in each conversation with a sub-agent.
+	// Zero means 25. All of them together are bounded by MaxDepth times as many. Of the last answer's calls, only the
+	// transfer and the end are carried out, because the model could not read the other results.
 	MaxModelCalls int
 	// MaxDepth bounds nested delegations. Zero means 5.
 	MaxDepth int
-	// Caller calls the endpoints of tools and the telephony provider. Nil means one without settings.
+	// Caller calls the endpoints of tools and the telephony provider. Nil means a Caller with default settings.
 	Caller *endpoint.Caller
 	// TransferWebhook is the address of the telephony provider. It may be empty.
 	TransferWebhook string
-	// Knowledge is what agents answer from. Nil means one without settings.
+	// Knowledge is the knowledge base that agents answer from. Nil means a Base with default settings.
 	Knowledge *knowledge.Base
 	// Lease is how long a chat stays claimed by a process that died during a reply. Zero means 10 seconds.
 	Lease time.Duration
 	// Prices are what conversations cost. The zero value records no usage.
 	Prices model.Prices
-	// Log receives failures with the causes that clients are not told. Nil means slog.Default().
+	// Log receives failures with the causes that clients do not see. Nil means slog.Default().
 	Log *slog.Logger
 	// TraceID returns the identifier of the context's request, for the log. Nil means none.
 	TraceID func(context.Context) string
-	// ObserveCall is called when a real call of a tool or a transfer begins, and the function that it returns when the
-	// call ends. The call uses the returned context. ObserveCall may be nil.
+	// ObserveCall is called before a real call of a tool or a transfer. The call uses the returned context. The
+	// returned function is called with the call's error when the call ends. ObserveCall may be nil.
 	ObserveCall func(ctx context.Context, technicalName string) (context.Context, func(error))
 }
 
-// Engine runs conversations. It is safe for concurrent use and keeps no state of them between calls.
+// Engine runs conversations. It is safe for concurrent use and holds no conversation between calls.
 type Engine struct {
 	model     llm.Model
 	tested    llm.Model
@@ -104,13 +104,13 @@ func New(m llm.Model, o Options) *Engine {
 	return e
 }
 
-// Model returns the model that the agents speak through.
+// Model returns the language model of the agents.
 func (e *Engine) Model() llm.Model { return e.model }
 
 // ReplyTimeout returns the bound on one answer of an agent.
 func (e *Engine) ReplyTimeout() time.Duration { return e.limits.reply }
 
-// Knowledge returns the knowledge that agents answer from.
+// Knowledge returns the knowledge base of the agents.
 func (e *Engine) Knowledge() *knowledge.Base { return e.base }
 
 func positive[N int | time.Duration](setting, preset N) N {
@@ -120,10 +120,10 @@ func positive[N int | time.Duration](setting, preset N) N {
 	return preset
 }
 
-// canTransfer reports whether there is a telephony provider.
+// canTransfer reports whether a telephony provider is configured.
 func (e *Engine) canTransfer() bool { return e.webhook != "" }
 
-// Now is the time of a message, in the database's precision.
+// Now returns the current time in UTC, truncated to the database's precision.
 func Now() time.Time {
 	return time.Now().UTC().Truncate(time.Microsecond)
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// history returns the messages of a chat, with the calls that its agent made before each answer. Which calls were
-// concurrent is not recorded, so each appears with its result, in the order in which they began.
+// history returns the messages of a chat, with the calls that its agent made before each answer. Each call appears with
+// its result, in the order of their starts, because concurrency is not recorded.
 func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) []llm.Message {
 	made := map[int32][]*model.ToolCall{}
 	for _, call := range calls {
@@ -33,9 +33,9 @@ func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) [
 	return told
 }
 
-// remembered reports whether the model sees a call again: one of the chat's own agent in a turn that was kept, or
-// one that had, or may have had, a real effect. The latter must not be repeated just because it had no answer. A call
-// whose target does not exist is left out, because a provider may refuse its name.
+// remembered reports whether the model sees a call again. It sees calls of the chat's own agent if their turn was kept,
+// or if they had, or may have had, a real effect and must not be repeated. It does not see a call whose target does not
+// exist, because a provider may reject the name.
 func remembered(call *model.ToolCall) bool {
 	isUnknown := call.Kind == model.ToolCallKindTool && call.TargetID == nil
 	isDone := !call.Mocked && (call.Error == nil || call.MayHaveHappened())
@@ -53,8 +53,8 @@ func resultOf(call *model.ToolCall) string {
 	return toldOf(*call.Error)
 }
 
-// mockedBefore counts the calls of each mocked target in the turns that were kept. Wrong calls, which were never
-// carried out, are not recorded as mocked.
+// mockedBefore counts the calls of each mocked target in the turns that were kept. Wrong calls are not recorded as
+// mocked.
 func mockedBefore(calls []*model.ToolCall) map[string]int32 {
 	made := map[string]int32{}
 	for _, call := range calls {

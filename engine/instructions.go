@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Instructions are a model's instructions without the chunks of a knowledge base chat. Text is nil if there are
-// none. Err says why they cannot be made.
+// Instructions are a model's instructions without the chunks of a knowledge base chat. Text is nil if there are none.
+// Err says why they cannot be rendered.
 type Instructions struct {
 	Text *string
 	Err  error
@@ -37,7 +37,7 @@ func (e *Engine) InstructionsOfChats(ctx context.Context, t *db.Tenant, ids []st
 	for _, row := range chats {
 		chat := row.(*model.SimulationChat)
 		agent := agents[chat.AgentID]
-		if agent == nil { // It was deleted meanwhile, and its chats are about to be.
+		if agent == nil { // it was deleted concurrently, and its chats are about to be
 			continue
 		}
 		variables, err := content.ValuesOf(chat.DataBag)
@@ -49,7 +49,7 @@ func (e *Engine) InstructionsOfChats(ctx context.Context, t *db.Tenant, ids []st
 	return instructions, nil
 }
 
-// Instruct returns the instructions of an agent in a conversation with a contact of whom the values are known.
+// Instruct returns the instructions of an agent in a conversation, with its placeholders filled from the values.
 func Instruct(agent *model.Agent, values content.Values) Instructions {
 	prompt, _, err := content.Render(agent.Prompt, values)
 	if err != nil {

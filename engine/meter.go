@@ -10,11 +10,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Meter counts the tokens of a conversation's answers, whichever models gave them. If a model does not report tokens,
-// they are estimated. An answer that failed or was abandoned does not count.
+// Meter counts the tokens of a conversation's answers from all models. It estimates tokens that a model does not
+// report. Failed or abandoned answers do not count.
 type Meter struct{ input, output atomic.Int64 }
 
-// Of wraps the model so that its answers are counted. Nil stays nil.
+// Of wraps the model to count its answers. Nil stays nil.
 func (m *Meter) Of(counted llm.Model) llm.Model {
 	if counted == nil {
 		return nil
@@ -50,7 +50,7 @@ func (m metered) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 	}
 }
 
-// Spent returns the usage of a conversation with the agent. messages counts those that the agent wrote.
+// Spent returns the usage of a conversation with the agent. messages is the number of the agent's messages.
 func (e *Engine) Spent(agent *model.Agent, m *Meter, messages int32) *model.UsageEntry {
 	return &model.UsageEntry{
 		AgentID: agent.ID, Channel: agent.Channel,

@@ -17,15 +17,15 @@ type mockAnswer struct {
 	// result is the answer, unless there is a failure.
 	result  string
 	failure *model.MockFailure
-	// rule is the rule that answers, counted from 0. It may be nil.
+	// rule is the index of the rule that answers. It may be nil.
 	rule  *int32
 	delay time.Duration
 	// unknown are the placeholders without a value. They stay in the result.
 	unknown []string
 }
 
-// answerMock returns how the mock answers the target's call with this number, counted from 0. Placeholders of its
-// template are filled from the call's arguments, or from the variables if there is no such argument or it is null.
+// answerMock returns how the mock answers the target's call with this number, counted from 0. The arguments fill the
+// placeholders of its template. The variables fill those whose argument is absent or null.
 func answerMock(ctx context.Context, c *rules.Checker, m *model.Mock, technicalName string, call content.Values,
 	number int32, variables content.Values) mockAnswer {
 	template, delaySeconds := m.ResultTemplate, m.DelaySeconds
@@ -55,9 +55,8 @@ func answerMock(ctx context.Context, c *rules.Checker, m *model.Mock, technicalN
 	return answer
 }
 
-// fillResult fills the placeholders of a mock's template, with {name|json} as JSON. Within the texts of a template
-// that is JSON all values are escaped, so that it is JSON afterwards. Those without a value, which is nil, stay, and
-// are returned.
+// fillResult fills the placeholders of a mock's template. {name|json} inserts a value as JSON. Values within strings of
+// a JSON template are escaped, so that the result is JSON. Placeholders whose value is nil stay, and are returned.
 func fillResult(template string, valueOf func(name string) any) (string, []string) {
 	places := model.MockPlaceholder.FindAllStringIndex(template, -1)
 	isWithin := withinTexts(template, places)
@@ -80,7 +79,7 @@ func fillResult(template string, valueOf func(name string) any) (string, []strin
 	})
 }
 
-// withinTexts tells which placeholders stand in texts of a template that is JSON; in another template none do.
+// withinTexts reports for each placeholder whether it is within a string of a JSON template.
 func withinTexts(template string, places [][]int) []bool {
 	within := make([]bool, len(places))
 	var frame strings.Builder
@@ -128,7 +127,7 @@ func (c *conversation) mocked(ctx context.Context, call *call) (string, error) {
 	return simulate(answer.failure, call.target.Kind)
 }
 
-// simulate returns the outcome of a call that really fails in this way.
+// simulate returns the outcome of a call that fails in this way.
 func simulate(failure *model.MockFailure, kind model.ToolCallKind) (string, error) {
 	callee := "the tool"
 	if kind == model.ToolCallKindSubAgent {
@@ -150,6 +149,6 @@ func simulate(failure *model.MockFailure, kind model.ToolCallKind) (string, erro
 		}
 		return "", callError(content.Cut(text, maxError))
 	}
-	// An empty answer is not an error, because the agent has to notice it.
+	// An empty answer is not an error: the agent has to notice it.
 	return "", nil
 }

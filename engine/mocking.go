@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// MockingOf returns the mocking of a chat with its defaults filled in.
+// MockingOf returns the mocking of a chat with its defaults.
 func MockingOf(given *model.ToolMocking) *model.ToolMocking {
 	mocking := *cmp.Or(given, &model.ToolMocking{})
 	mocking.SideEffects = cmp.Or(mocking.SideEffects, model.SideEffectsAllow)
@@ -35,7 +35,7 @@ func mockOfSubAgent(mocking *model.ToolMocking, id string) *model.Mock {
 	return nil
 }
 
-// delegated returns the mocking in the conversations of sub-agents, whose own tools and sub-agents cannot be mocked.
+// delegated returns the mocking for the conversations of sub-agents. Their own tools and sub-agents cannot be mocked.
 func delegated(mocking *model.ToolMocking) *model.ToolMocking {
 	return &model.ToolMocking{
 		MockCallTransfer: mocking.MockCallTransfer, CallTransferFailure: mocking.CallTransferFailure,

@@ -11,16 +11,16 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Opening is how a conversation begins.
+// Opening is the start of a conversation.
 type Opening struct {
-	// Values are the given values and those of the system fields.
+	// Values are the given values and the values of the system fields.
 	Values content.Values
-	// Welcome is what the agent says first, nil if the contact begins.
+	// Welcome is the agent's first message, or nil if the contact begins.
 	Welcome  *string
 	warnings []string
 }
 
-// Begin returns how a conversation with the agent begins at a time, with the given values. An agent without a welcome
+// Begin returns the start of a conversation with the agent at a time, with the given values. An agent without a welcome
 // message begins with the opener, unless that is empty. An UNPROCESSABLE error names mandatory fields without a value.
 func Begin(agent *model.Agent, opener string, given content.Values, at time.Time) (*Opening, error) {
 	o := &Opening{Values: content.Values{}, warnings: []string{}}
@@ -45,7 +45,7 @@ func Begin(agent *model.Agent, opener string, given content.Values, at time.Time
 	return o, nil
 }
 
-// fill gives the system fields values and checks for missing and unknown ones.
+// fill sets the system fields, and checks for missing and unknown values.
 func (o *Opening) fill(fields []model.AgentField, at time.Time) error {
 	if missing := FillFields(o.Values, fields, at); len(missing) > 0 {
 		var faults model.Fields
@@ -65,7 +65,7 @@ func (o *Opening) fill(fields []model.AgentField, at time.Time) error {
 	return nil
 }
 
-// FillFields gives values to the system fields without one, and returns the names of mandatory fields without one.
+// FillFields sets the system fields that have no value, and returns the names of mandatory fields without a value.
 func FillFields(values content.Values, fields []model.AgentField, at time.Time) []string {
 	var missing []string
 	for _, field := range fields {
@@ -86,8 +86,8 @@ func (o *Opening) render(where, text string) (string, error) {
 	return rendered, err
 }
 
-// fictional returns the value of a field that the platform fills in real conversations. The day and the time are real.
-// Numbers and domains are reserved for fiction, so that they reach nobody.
+// fictional returns the value of a field that the platform fills in real conversations. Day and time are real. Numbers
+// and domains are reserved for fiction.
 func fictional(field string, at time.Time) string {
 	name := strings.ToLower(field)
 	has := func(parts ...string) bool {

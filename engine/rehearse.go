@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Rehearsal is the agent's side of the conversation of one test run. The agent is as it was when the run was created;
-// its tools, sub-agents and knowledge base chat are as they are now.
+// Rehearsal is the agent's side of the conversation of one test run. The agent is the one of the run's snapshot; its
+// tools, sub-agents and knowledge base chat are the current ones.
 type Rehearsal struct {
 	engine  *Engine
 	run     *model.AgentTestRun
@@ -24,8 +24,8 @@ type Rehearsal struct {
 	skipped atomic.Int64
 }
 
-// Rehearse begins to read what the agent of a run can call. Opener and Answer wait for it. The meter counts what the
-// agent's answers take.
+// Rehearse starts reading the calls that the agent of a run can make. Opener and Answer wait for the result. The meter
+// counts the tokens of the agent's answers.
 func (e *Engine) Rehearse(ctx context.Context, t *db.Tenant, run *model.AgentTestRun, m *Meter) *Rehearsal {
 	agent := run.Snapshot.Agent
 	r := &Rehearsal{
@@ -41,10 +41,10 @@ func (e *Engine) Rehearse(ctx context.Context, t *db.Tenant, run *model.AgentTes
 	return r
 }
 
-// Skipped returns how long nobody waited for simulated delays so far.
+// Skipped returns the sum of the simulated delays that were skipped so far.
 func (r *Rehearsal) Skipped() time.Duration { return time.Duration(r.skipped.Load()) }
 
-// Opener returns what the agent says first without a welcome message; empty for nothing.
+// Opener returns the first message of an agent without a welcome message, or "".
 func (r *Rehearsal) Opener() (string, error) {
 	s, err := r.load()
 	if err != nil || s.chat == nil {
@@ -53,8 +53,8 @@ func (r *Rehearsal) Opener() (string, error) {
 	return s.chat.PromptSettings.Opener, nil
 }
 
-// Answer lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is
-// UPSTREAM_FAILED if the language model is at fault.
+// Answer lets the agent answer the contact's last message. It also returns the calls, even with an error. The error is
+// UPSTREAM_FAILED if the language model failed.
 func (r *Rehearsal) Answer(ctx context.Context, at Situation) (*Reply, []*model.ToolCall, error) {
 	s, err := r.load()
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *Rehearsal) Answer(ctx context.Context, at Situation) (*Reply, []*model.
 	if err := r.mocking.Check(s.Tools, s.SubAgents); err != nil {
 		return nil, nil, err
 	}
-	own := *s // others may have been given the same
+	own := *s // others may have the same speaker
 	own.Agent = r.run.Snapshot.Agent
 	e := r.engine
 	next := &turn{
@@ -83,8 +83,8 @@ type Situation struct {
 	Calls []*model.ToolCall
 }
 
-// rehearse lets the agent answer in a test as it would in a chat. It also returns the calls, even if it fails. A turn
-// can be used only once.
+// rehearse lets the agent answer in a test as in a chat. It also returns the calls, even with an error. A turn can be
+// used only once.
 func (t *turn) rehearse(ctx context.Context, s *Speaker, at Situation) (*Reply, []*model.ToolCall, error) {
 	messages := make([]*model.SimulationChatMessage, len(at.Messages))
 	for i, m := range at.Messages {
@@ -116,7 +116,7 @@ func (t *turn) rehearse(ctx context.Context, s *Speaker, at Situation) (*Reply, 
 	return said, calls, nil
 }
 
-// recognize gives calls that a test starts from the targets that they have today. Without one a call is not told again.
+// recognize sets the current targets of the calls that a test starts from. The model does not see calls without one.
 func (s *Speaker) recognize(calls []*model.ToolCall) {
 	for _, call := range calls {
 		if call.TargetID != nil || call.Kind != model.ToolCallKindTool {

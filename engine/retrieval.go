@@ -45,7 +45,7 @@ type RetrievedChunk struct {
 	Content          string   `json:"content"`
 }
 
-// RetrievedBy returns the chunks in the record of a retrieval; none for other calls.
+// RetrievedBy returns the chunks in the record of a retrieval, or none for other calls.
 func RetrievedBy(call *model.ToolCall) []RetrievedChunk {
 	var found retrievalResult
 	if call.Kind != model.ToolCallKindRetrieval || call.Result == nil ||
@@ -55,9 +55,9 @@ func RetrievedBy(call *model.ToolCall) []RetrievedChunk {
 	return found.Chunks
 }
 
-// consult asks the knowledge base about the contact's last message, and puts what it finds into the instructions. If
-// nothing is found and the chat has a text for that, it returns this as the reply, and the model need not be asked.
-// Followers see a call like any other, but mocks and denied side effects do not apply to it.
+// consult searches the knowledge base for the contact's last message, and adds the found chunks to the instructions. If
+// nothing is found and the chat has a text for that, consult returns the text as the reply, without asking the model.
+// Followers see a call like any other, but mocks and denied side effects do not apply.
 func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Reply, error) {
 	chat := c.knowledge.chat
 	question := c.question(ctx)
@@ -103,7 +103,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Rep
 	}
 }
 
-// unknowing tells the sender of the message why there is no answer without the knowledge base.
+// unknowing returns the error for a failed search of the knowledge base.
 func unknowing(err error) error {
 	if known, ok := errors.AsType[*model.Error](err); ok {
 		return model.Errorf(known.Code, "the agent's knowledge base could not be asked: %s", known.Message)
@@ -111,7 +111,7 @@ func unknowing(err error) error {
 	return fmt.Errorf("ask the knowledge base: %w", err)
 }
 
-// showsSources reports whether the contact is shown where an answer comes from.
+// showsSources reports whether the contact sees the sources of an answer.
 func (c *conversation) showsSources() bool {
 	return c.knowledge.chat.PromptSettings.ShowQuote && c.channel.ShowsSources()
 }
@@ -154,7 +154,7 @@ func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
 
 const promptOfKnowledge = "the prompt of the knowledge base chat"
 
-// renderKnowledge is render for the prompt of a knowledge base chat.
+// renderKnowledge is content.Render for the prompt of a knowledge base chat.
 func renderKnowledge(prompt string, variables content.Values, knowledge string) (string, []string, error) {
 	filled, unknown := content.Fill(prompt, func(name string) (string, bool) {
 		if name == "knowledge" {
@@ -169,7 +169,7 @@ func renderKnowledge(prompt string, variables content.Values, knowledge string) 
 	return filled, unknown, nil
 }
 
-// resultOfRetrieval returns the chunks found as JSON. It shortens their contents if the JSON would be too long to
+// resultOfRetrieval returns the found chunks as JSON. It shortens their contents until the JSON is short enough to
 // store.
 func resultOfRetrieval(found []*model.RetrievedChunk) string {
 	for most := maxResult; ; most /= 2 {
@@ -190,13 +190,13 @@ func resultOfRetrieval(found []*model.RetrievedChunk) string {
 }
 
 const (
-	// rephraseTimeout bounds the wait for a better question.
+	// rephraseTimeout bounds the wait for a rephrased question.
 	rephraseTimeout = 5 * time.Second
-	// maxRemembered is how many messages, the last one included, make a better question.
+	// maxRemembered is the number of messages, including the last one, for the rephraser.
 	maxRemembered = 6
 	// maxRecalled bounds each of these messages, in characters.
 	maxRecalled = 1_000
-	// maxRephrased bounds a better question, in characters.
+	// maxRephrased bounds a rephrased question, in characters.
 	maxRephrased = 1_000
 
 	rephraseInstruction = "You are given the end of a conversation between a contact and an agent. Write the contact's " +
@@ -207,8 +207,8 @@ const (
 		"question and nothing else."
 )
 
-// question returns what the knowledge base is asked: the contact's last message, or what the rephraser makes of it and
-// earlier messages, if there are both.
+// question returns the question for the knowledge base: the contact's last message, or the rephraser's version of it if
+// there are earlier messages.
 func (c *conversation) question(ctx context.Context) string {
 	var said []llm.Message
 	for _, m := range c.req.Messages {
@@ -232,7 +232,7 @@ func (c *conversation) question(ctx context.Context) string {
 	return message
 }
 
-// rephrased asks the model for a better question. It returns "" if there is none.
+// rephrased asks the model for a self-contained question. It returns "" if there is none.
 func (c *conversation) rephrased(ctx context.Context, said []llm.Message) string {
 	ctx, cancel := context.WithTimeout(ctx, min(rephraseTimeout, c.limits.reply))
 	defer cancel()

@@ -8,10 +8,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// StartSimulationChat starts a chat with an agent of the tenant. It begins with the messages of the input, else with
-// the agent's welcome message, else with the opener of its knowledge base chat, if there is one. The error is
-// UNPROCESSABLE if a mandatory field has no value, or if a mocked target is not connected to the agent or is mocked
-// twice.
+// StartSimulationChat starts a chat with an agent of the tenant. The chat begins with the messages of the input, else
+// with the agent's welcome message, else with the opener of its knowledge base chat. The error is UNPROCESSABLE if a
+// mandatory field has no value, or if a mocked target is not connected to the agent or is mocked twice.
 func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant,
 	in model.StartSimulationChatInput) (*model.SimulationChat, error) {
 	if err := in.Validate(); err != nil {
@@ -67,11 +66,11 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant,
 	return chat, t.CreateSimulationChat(ctx, chat, first...)
 }
 
-// SendSimulationMessage lets the agent answer the contact's message, and returns the chat after the reply with both
-// messages. The error is CONFLICT if the chat has ended or ends meanwhile, or another message is being answered. It
-// is UPSTREAM_FAILED if the language model failed. But if it had transferred the contact or ended the conversation by
-// then, the chat ends with what was said so far. A real transfer is recorded even if ctx has ended. With any error no
-// messages are stored, but the agent's calls are, as evidence.
+// SendSimulationMessage lets the agent answer the contact's message. It returns the chat after the reply, and both
+// messages. The error is CONFLICT if the chat has ended or ends meanwhile, or if another message is being answered. It
+// is UPSTREAM_FAILED if the language model failed. But if the model had transferred the contact or ended the
+// conversation by then, the chat ends with the text so far. A real transfer is recorded even if ctx has ended. With an
+// error, no messages are stored, but the agent's calls are, as evidence.
 func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant,
 	in model.SendSimulationMessageInput) (*model.SimulationChat, []*model.SimulationChatMessage, error) {
 	if err := in.Validate(); err != nil {

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// loadWindow is how long the agent of a run waits to be read together with others. The contact is asked meanwhile.
+	// loadWindow is how long a run waits for others, to read their agents together. Meanwhile the contact's model
+	// works.
 	loadWindow  = 5 * time.Millisecond
 	loadTimeout = 10 * time.Second
 )
@@ -22,8 +23,8 @@ type speakerOf struct {
 	tenant             *db.Tenant
 }
 
-// speakers reads the agents of runs that begin at the same time together. It caches nothing: every row is read after it
-// was asked for.
+// speakers reads the agents of runs that start at the same time together. It caches nothing: rows are read after the
+// request.
 type speakers = dataloader.Loader[speakerOf, *Speaker]
 
 func newSpeakers() *speakers {
@@ -32,7 +33,7 @@ func newSpeakers() *speakers {
 }
 
 func readSpeakers(ctx context.Context, wanted []speakerOf) []*dataloader.Result[*Speaker] {
-	// A run that ends must not cancel the read for the others.
+	// A run that ends must not cancel the read of other runs.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 	defer cancel()
 	type read struct {
@@ -58,7 +59,7 @@ func readSpeakers(ctx context.Context, wanted []speakerOf) []*dataloader.Result[
 	return results
 }
 
-// wantSpeakers returns what to read of agents: their rows, what they can call and their knowledge base chats.
+// wantSpeakers returns the reads for agents: their rows, tools, sub-agents and knowledge base chats.
 func wantSpeakers(agentIDs []string) []pg.Want {
 	return []pg.Want{
 		{Rows: db.AgentRows, Keys: agentIDs},
@@ -68,7 +69,7 @@ func wantSpeakers(agentIDs []string) []pg.Want {
 	}
 }
 
-// speakersOf makes speakers of the rows that wantSpeakers names, by the id of the agent.
+// speakersOf returns the speakers in the rows of wantSpeakers, by the id of the agent.
 func speakersOf(found [][]model.Row) map[string]*Speaker {
 	speakers := make(map[string]*Speaker, len(found[0]))
 	for _, row := range found[0] {
@@ -94,7 +95,7 @@ func speakersOf(found [][]model.Row) map[string]*Speaker {
 	return speakers
 }
 
-// LoadSpeakers reads agents with their tools, sub-agents and knowledge base chats in one round trip. It returns them by
+// LoadSpeakers reads agents with their tools, sub-agents and knowledge base chats in one round trip. The result is by
 // the id of the agent.
 func LoadSpeakers(ctx context.Context, t *db.Tenant, agentIDs []string) (map[string]*Speaker, error) {
 	if len(agentIDs) == 0 {
@@ -107,8 +108,8 @@ func LoadSpeakers(ctx context.Context, t *db.Tenant, agentIDs []string) (map[str
 	return speakersOf(found), nil
 }
 
-// loadSpeaker reads one agent with its tools, sub-agents and knowledge base chat. The error is NOT_FOUND if it does not
-// exist.
+// loadSpeaker reads one agent with its tools, sub-agents and knowledge base chat. The error is NOT_FOUND if the agent
+// does not exist.
 func loadSpeaker(ctx context.Context, t *db.Tenant, agentID string) (*Speaker, error) {
 	speakers, err := LoadSpeakers(ctx, t, []string{agentID})
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// target is something that an agent can call, and what happens when it does.
+// target is a possible call of an agent, and the effect of the call.
 type target struct {
 	model.CallCoverage
 	description string
 	// parameters is a JSON Schema of type object.
 	parameters json.RawMessage
-	// text names the parameter that must not be blank, if any. The schema does not say so, because a model may take a
-	// string with a pattern for a code.
+	// text names the parameter that must not be blank, if any. The schema has no pattern for that, because a model may
+	// take a string with a pattern for a code.
 	text string
-	// tool and subAgent are what the target is. Both are nil for the transfer and the end.
+	// tool or subAgent is the target. Both are nil for the transfer and the end.
 	tool     *model.Tool
 	subAgent *model.SubAgent
-	// mock is how it answers, nil unless its effect is Mocked.
+	// mock answers the calls. It is nil unless the effect is Mocked.
 	mock *model.Mock
 }
 
@@ -30,14 +30,14 @@ const requestSchema = `{"type":"object","properties":{"request":{"type":"string"
 	`"description":"What is asked of it, with everything that it has to know: it does not see this conversation."}},` +
 	`"required":["request"],"additionalProperties":false}`
 
-// end is how the agent ends a conversation. It calls nothing, and is recorded only if it is wrong.
+// end is the target with which the agent ends the conversation. It is recorded only if the call is wrong.
 var end = target{
 	CallCoverage: model.CallCoverage{TechnicalName: llm.EndConversation},
 	description:  "Ends the conversation for good, after what you say in the same answer.",
 	parameters:   json.RawMessage(llm.ReasonSchema), text: "reason",
 }
 
-// targets returns what the speaker can call in a chat with the mocking, in the order in which it is offered.
+// targets returns the possible calls of the speaker in a chat with the mocking, in the order for the model.
 func (s *Speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*target {
 	targets := make([]*target, 0, len(s.Tools)+len(s.SubAgents)+1)
 	for _, tool := range s.Tools {
@@ -49,7 +49,7 @@ func (s *Speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*targe
 		}).decide(mocking.Denies(), tool.Endpoint != nil))
 	}
 	for _, sub := range s.SubAgents {
-		// Delegating is no side effect, though the other agent may have some.
+		// Delegating is no side effect, though the other agent may have side effects.
 		targets = append(targets, (&target{
 			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindSubAgent, TargetID: &sub.ID,
 				TechnicalName: sub.TechnicalName},
@@ -86,7 +86,7 @@ func (t *target) decide(denied, possible bool) *target {
 	return t
 }
 
-// unfillable returns warnings about placeholders of mocks that no declared parameter or variable fills.
+// unfillable returns warnings about placeholders of mocks that no declared parameter or variable can fill.
 func unfillable(targets []*target, variables content.Values) []string {
 	var warnings []string
 	for _, t := range targets {
@@ -118,7 +118,7 @@ func unfillable(targets []*target, variables content.Values) []string {
 	return warnings
 }
 
-// parametersOf returns the names that a schema declares, and whether the schema is simple enough for these to be all.
+// parametersOf returns the names that a schema declares, and whether its keywords are simple enough that these are all.
 func parametersOf(schema json.RawMessage) (map[string]bool, bool) {
 	var keywords map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &keywords); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// recall takes over the outcome of real transfers in earlier turns. A turn with one ends the chat, so those found here
-// are of turns that were not kept.
+// recall reads the outcome of real transfers in earlier turns. A kept turn with a transfer ends the chat, so these
+// turns were not kept.
 func (t *transfer) recall(calls []*model.ToolCall) {
 	for _, call := range calls {
 		switch {
@@ -29,7 +29,7 @@ func reasonIn(a content.Values) *string {
 	return &reason
 }
 
-// handOver transfers the contact to a human, or pretends to. A turn does so at most once.
+// handOver transfers the contact to a human, or simulates that. A turn does so at most once.
 func (c *conversation) handOver(ctx context.Context, call *call) (string, error) {
 	c.transfer.mutex.Lock()
 	defer c.transfer.mutex.Unlock()
@@ -58,7 +58,7 @@ func (c *conversation) handOver(ctx context.Context, call *call) (string, error)
 	return result, err
 }
 
-// failing returns how a mocked transfer fails, nil if it does not.
+// failing returns the error of a mocked transfer, or nil.
 func failing(failure *model.CallTransferFailure) error {
 	switch {
 	case failure == nil:

@@ -22,7 +22,7 @@ const (
 		"Answer with nothing but what that agent needs to know. It cannot answer questions."
 )
 
-// converse returns the conversation of the chat's agent, whose last message is the contact's. made counts the mocked
+// converse returns the conversation of the chat's agent. The last message is the contact's. made counts the mocked
 // calls of earlier turns by target.
 func (t *turn) converse(s *Speaker, messages []llm.Message, made map[string]int32) (*conversation, error) {
 	c, err := t.conversation(s, t.variables, t.mocking, instruction)
@@ -64,9 +64,9 @@ func (c *conversation) offer(t *target) {
 		Parameters: t.parameters})
 }
 
-// events lets the agent answer. The sequence ends with the reply, or with an error, which is UPSTREAM_FAILED for any
-// fault of the model, or ctx's. By then every call has ended. Once the contact was really transferred there is a reply
-// even if ctx ended, because the contact is gone.
+// events lets the agent answer. The sequence ends with the reply, or with an error: UPSTREAM_FAILED for any failure of
+// the model, or ctx's error. By then every call has ended. After a real transfer there is a reply even if ctx ended,
+// because the contact is gone.
 func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
 		emit := func(e event) bool { return yield(e, nil) }
@@ -81,12 +81,12 @@ func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 	}
 }
 
-// errLeft means that nobody wants the rest of the turn.
+// errLeft is returned when the consumer of the events stops the turn.
 var errLeft = errors.New("left")
 
-// Reply asks the knowledge base, then the model until it has an answer, and carries out its calls. emit gets all events
-// but the reply, one at a time, and returns whether it wants more. Once the contact was transferred or the agent ended
-// the conversation, there is a reply whatever the model does, because what is done must not be done again.
+// reply asks the knowledge base, then the model until it has an answer, and carries out its calls. emit gets all events
+// but the reply, one at a time, and returns whether it wants more. After a transfer or the end of the conversation,
+// there is a reply even if the model fails, because these must not be repeated.
 func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*Reply, error) {
 	if c.knowledge != nil && c.endReason == nil {
 		if answer, err := c.consult(ctx, emit); answer != nil || err != nil {
@@ -125,7 +125,7 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*Reply
 		"bound", c.limits.modelCalls)
 }
 
-// close returns the last reply of a conversation that is over. If the model said nothing, it emits a farewell.
+// close returns the last reply of an ended conversation. If the model said nothing, close emits a farewell.
 func (c *conversation) close(failure error, emit func(event) bool) (*Reply, error) {
 	text, citations := c.spoken()
 	if text == "" {
@@ -137,7 +137,7 @@ func (c *conversation) close(failure error, emit func(event) bool) (*Reply, erro
 	return &Reply{Text: text, EndReason: c.endReason, failure: failure, citations: citations}, nil
 }
 
-// spoken returns what the agent has said so far, with its citations.
+// spoken returns the agent's text so far, with its citations.
 func (c *conversation) spoken() (string, []model.Citation) {
 	text, citations := c.said.String(), []model.Citation(nil)
 	if c.knowledge != nil {
@@ -146,7 +146,7 @@ func (c *conversation) spoken() (string, []model.Citation) {
 	return strings.TrimSpace(text), citations
 }
 
-// farewell is what an agent of the language says if it ends a conversation without a word, in French or English.
+// farewell returns the text for an agent that ends a conversation without a word, in French or English.
 func farewell(language string, isTransferred bool) string {
 	isFrench := strings.HasPrefix(language, "fr")
 	switch {
@@ -160,10 +160,10 @@ func farewell(language string, isTransferred bool) string {
 	return "Goodbye."
 }
 
-// errTooSlow ends an answer that takes too long.
+// errTooSlow is the cause when an answer takes longer than ReplyTimeout.
 var errTooSlow = errors.New("the answer takes too long")
 
-// ask streams one answer of the model and returns the calls that it makes.
+// ask streams one answer of the model and returns its calls.
 func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.ToolCall, error) {
 	// Nested delegations would multiply the bound of one conversation.
 	if most := c.mostAsked(); c.asked.Add(1) > most {
@@ -197,10 +197,10 @@ func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.To
 	return calls, nil
 }
 
-// mostAsked bounds how often the model is asked in one turn, delegations included.
+// mostAsked bounds the requests to the model in one turn, delegations included.
 func (t *turn) mostAsked() int64 { return int64(t.limits.modelCalls * t.limits.depth) }
 
-// fault tells clients what the model did wrong, and not which model it is.
+// fault returns the error for a mistake of the model. It does not name the model.
 func (t *turn) fault(format string, args ...any) error {
 	return model.Errorf(model.UpstreamFailed, "the language model "+format, args...)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CheckAddress returns BAD_INPUT when calls of an address would be refused. Where a name leads is only known at the
-// call, which is refused then.
+// CheckAddress returns BAD_INPUT if calls to an address would be refused. It does not resolve names: a call to a name
+// with a private address is refused later.
 func (e *Engine) CheckAddress(path, address string) error {
 	var faults model.Fields
 	if e.caller.Refuses(address) {
@@ -19,8 +19,8 @@ func (e *Engine) CheckAddress(path, address string) error {
 	return faults.Err()
 }
 
-// PostWebhook makes one attempt to deliver a message to a webhook, at an address that tools may reach, too, or that the
-// operator chose.
+// PostWebhook makes one attempt to deliver a message to a webhook. The address must be one that tools may call, or one
+// that the operator chose.
 func (e *Engine) PostWebhook(ctx context.Context, p db.Parcel) (status int, err error) {
 	return e.caller.Deliver(ctx, p.URL, endpoint.Message{ID: p.ID, Body: p.Body, Keys: p.Keys, IsOperators: p.IsOperators})
 }

@@ -12,11 +12,11 @@ import (
 // MaxRendered bounds a text with its placeholders filled, in bytes. Values can be much longer than their names.
 const MaxRendered = 1 << 20
 
-// Placeholder never matches the braces of JSON, whose names are in quotation marks.
+// Placeholder matches placeholders. It never matches JSON objects, whose names are quoted.
 var Placeholder = lazyregexp.New(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 
-// Render fills the placeholders of a text, but not those within values. A placeholder without a value is left
-// unchanged, and its name is returned, each name once, in order. The error is UNPROCESSABLE if the result is too long.
+// Render fills the placeholders of a text, but not placeholders within values. A placeholder without a value stays, and
+// its name is returned: each name once, in order. The error is UNPROCESSABLE if the result is too long.
 func Render(text string, values Values) (string, []string, error) {
 	filled, unknown := Fill(text, values.Text)
 	if len(filled) > MaxRendered {
@@ -32,7 +32,7 @@ func (b Values) Filled(text string) string {
 	return Cut(filled, MaxRendered)
 }
 
-// Replaced fills the placeholders of a text that may be nil.
+// Replaced fills the placeholders of a text that may be nil. write encodes each value.
 func (b Values) Replaced(text *string, write func(value string) string) *string {
 	if text == nil {
 		return nil
@@ -44,7 +44,7 @@ func (b Values) Replaced(text *string, write func(value string) string) *string 
 	return &filled
 }
 
-// Unfilled returns warnings about placeholders without a value. where names their text.
+// Unfilled returns warnings about placeholders without a value. where names the text in the warnings.
 func Unfilled(where string, unknown []string) []string {
 	warnings := make([]string, len(unknown))
 	for i, name := range unknown {
@@ -53,14 +53,14 @@ func Unfilled(where string, unknown []string) []string {
 	return warnings
 }
 
-// Fill is render with values from anywhere. It stops once the result is too long, and returns it.
+// Fill is Render with values from a function. If the result becomes too long, Fill stops and returns it.
 func Fill(text string, valueOf func(name string) (string, bool)) (string, []string) {
 	return FillAt(text, Placeholder().FindAllStringIndex(text, -1), MaxRendered,
 		func(_ int, name string) (string, bool) { return valueOf(name) })
 }
 
-// FillAt fills the placeholders at the places, whose values may depend on which of them it is. It stops once the
-// result has more than most bytes, and returns it.
+// FillAt fills the placeholders at the places. Their values may depend on their index. If the result has more than most
+// bytes, FillAt stops and returns it.
 func FillAt(text string, places [][]int, most int, valueOf func(i int, name string) (string, bool)) (string, []string) {
 	var filled strings.Builder
 	var unknown []string

@@ -2,15 +2,15 @@ package content
 
 import "strings"
 
-// CutMark is at the end of a text that was cut.
+// CutMark ends a text that was cut.
 const CutMark = " … (the rest is cut off)"
 
-// Clean removes what Postgres cannot store.
+// Clean removes characters that Postgres cannot store.
 func Clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }
 
-// Clip cleans a text and cuts off what is beyond most characters.
+// Clip cleans a text and cuts it after most characters.
 func Clip(text string, most int) string {
 	if characters := []rune(Clean(text)); len(characters) > most {
 		return string(characters[:most])
@@ -18,7 +18,7 @@ func Clip(text string, most int) string {
 	return Clean(text)
 }
 
-// Cut cleans a text. If it has more than most bytes, the text is shortened to these and says so at its end.
+// Cut cleans a text. If it has more than most bytes, Cut shortens it to most bytes and appends CutMark.
 func Cut(text string, most int) string {
 	text = Clean(text)
 	if len(text) <= most {

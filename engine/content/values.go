@@ -1,5 +1,5 @@
-// Package content holds what goes into conversations and comes out of them: JSON values by name, texts that they
-// fill, and the bounds of both.
+// Package content has the data of conversations: named JSON values, texts with placeholders for them, and the bounds of
+// both. Start reading at [Values] and [Render].
 package content
 
 import (
@@ -22,10 +22,10 @@ import (
 // MaxArguments bounds the arguments of one call, in bytes.
 const MaxArguments = 64 << 10
 
-// Values holds JSON values by name: what fills placeholders, or the arguments of a call.
+// Values holds JSON values by name, for placeholders or as the arguments of a call.
 type Values map[string]any
 
-// ValuesOf reads a chat's data bag or a test's variables. What is null is left out.
+// ValuesOf reads a chat's data bag or a test's variables, without nulls.
 func ValuesOf(object model.JSONObject) (Values, error) {
 	text, _ := object.MarshalJSON() // has no error
 	value, err := ParseJSON(string(text))
@@ -37,8 +37,9 @@ func ValuesOf(object model.JSONObject) (Values, error) {
 	return values, nil
 }
 
-// ParseArguments reads a model's JSON object, and also returns it as compact JSON with its names in their original
-// order, or {} with an error. Numbers keep their digits, U+0000 is dropped, and a repeated name has its last value.
+// ParseArguments reads the JSON object of a model. It also returns the object as compact JSON with its names in their
+// original order, or {} with an error. Numbers keep their digits, U+0000 is dropped, and of a repeated name the last
+// value counts.
 func ParseArguments(written string) (Values, model.JSONObject, error) {
 	none := model.JSONObject("{}")
 	if len(written) > MaxArguments {
@@ -60,12 +61,12 @@ func ParseArguments(written string) (Values, model.JSONObject, error) {
 	return object, model.JSONObject(text), nil
 }
 
-// inOrder returns valid JSON in its compact form, without U+0000 and with its names in their original order. A repeated
-// name has its first place and its last value.
+// inOrder returns valid JSON in its compact form, without U+0000, its names in their original order. A repeated name
+// has its first place and its last value.
 func inOrder(text string) string {
-	value, _ := ordered.Decode([]byte(text), ordered.AsSpelled) // the caller knows that it is JSON
+	value, _ := ordered.Decode([]byte(text), ordered.AsSpelled) // the caller has validated it
 	if strings.Contains(text, `\u0000`) {
-		value, _ = ordered.Decode([]byte(Encode(withoutZeros(value))), ordered.AsSpelled) // names may be the same now
+		value, _ = ordered.Decode([]byte(Encode(withoutZeros(value))), ordered.AsSpelled) // names may be equal now
 	}
 	return Encode(value)
 }
@@ -86,7 +87,7 @@ func withoutZeros(value any) any {
 	return value
 }
 
-// ParseJSON parses a JSON text. Numbers stay as they are written.
+// ParseJSON parses a JSON text. Numbers keep their spelling.
 func ParseJSON(text string) (any, error) {
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
@@ -95,8 +96,8 @@ func ParseJSON(text string) (any, error) {
 	return tidy(value, 0)
 }
 
-// tidy drops what Postgres cannot store, and refuses numbers that cannot be compared and values that are nested too
-// deep.
+// tidy drops characters that Postgres cannot store. It rejects numbers that cannot be compared and values that are
+// nested too deep.
 func tidy(value any, depth int) (any, error) {
 	var err error
 	if depth > model.MaxJSONDepth {
@@ -150,7 +151,7 @@ func (b Values) Reach(path string) (any, bool) {
 	return reachIn(b[name], rest)
 }
 
-// reachIn finds what a path leads to in a value. Places in lists are counted from 0.
+// reachIn finds the value at a path within a value. Indexes of lists start at 0.
 func reachIn(value any, path string) (any, bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -169,7 +170,7 @@ func reachIn(value any, path string) (any, bool) {
 	return nil, false
 }
 
-// TextOf returns a string as it is, and any other JSON value as JSON.
+// TextOf returns a string unchanged, and any other JSON value as JSON.
 func TextOf(value any) string {
 	if text, ok := value.(string); ok {
 		return text

@@ -21,11 +21,11 @@ var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 // address is an endpoint's URL while it is filled from the arguments of a call.
 type address struct {
 	arguments map[string]any
-	// unused are the arguments that the URL has no place for.
+	// unused are the arguments that the URL has no placeholder for.
 	unused map[string]any
 }
 
-// parseArguments returns the members of a JSON object. Numbers stay as they are written.
+// parseArguments returns the members of a JSON object. Numbers keep their spelling.
 func parseArguments(text model.JSONObject) (map[string]any, error) {
 	if len(text) == 0 {
 		return map[string]any{}, nil
@@ -42,8 +42,8 @@ func parseArguments(text model.JSONObject) (map[string]any, error) {
 	return arguments, nil
 }
 
-// fill returns the URL of a template, and the arguments that it has no place for. Whatever the arguments are, the URL
-// has the scheme, the host and the path segments of the template.
+// fill returns the URL of a template, and the arguments that it has no placeholder for. Arguments cannot change the
+// scheme, the host or the number of path segments.
 func fill(template string, arguments map[string]any) (*url.URL, map[string]any, error) {
 	a := address{arguments, maps.Clone(arguments)}
 	template, _, _ = strings.Cut(template, "#")
@@ -74,7 +74,7 @@ func isWeb(u *url.URL) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
-// segment fills a segment of the path. It stays one segment, even for servers that decode it too early.
+// segment fills a segment of the path. It stays one segment, even for servers that decode the path too early.
 func (a *address) segment(template string) (string, error) {
 	filled, err := a.expand(template, func(name, value string) (string, error) {
 		if value == "" || strings.ContainsAny(value, `/\`) || strings.ContainsFunc(value, unicode.IsControl) {
@@ -97,7 +97,7 @@ func (a *address) segment(template string) (string, error) {
 	return filled, nil
 }
 
-// expand replaces every placeholder by what put makes of its name and value.
+// expand replaces every placeholder with the result of put for its name and value.
 func (a *address) expand(template string, put func(name, value string) (string, error)) (string, error) {
 	var filled strings.Builder
 	rest := 0
@@ -118,8 +118,8 @@ func (a *address) expand(template string, put func(name, value string) (string, 
 	return filled.String(), nil
 }
 
-// take returns the argument of a placeholder as text and marks it as used. A dot reaches into an object, unless an
-// argument has the whole name.
+// take returns the argument of a placeholder as text and marks it as used. A dot selects a member of an object, unless
+// an argument has the whole name.
 func (a *address) take(name string) (string, error) {
 	path := []string{name}
 	value, ok := a.arguments[name]
@@ -143,8 +143,8 @@ func (a *address) take(name string) (string, error) {
 	return text, nil
 }
 
-// remove deletes the value at a path, and an object that becomes empty by that. It changes only the given object. Those
-// inside of it are copied, because the arguments share them.
+// remove deletes the value at a path, and objects that become empty. It changes only the given object and copies
+// objects within it, because the arguments share them.
 func remove(object map[string]any, path []string) {
 	if inner, ok := object[path[0]].(map[string]any); ok && len(path) > 1 {
 		inner = maps.Clone(inner)
@@ -169,10 +169,10 @@ func scalar(value any) (string, bool) {
 	return "", false
 }
 
-// addQuery adds arguments to the query: an array as one parameter for each element, and an object as JSON. It leaves
-// out nulls, and refuses parameters that the URL already has.
+// addQuery adds arguments to the query: an array as one parameter for each element, and an object as JSON. It skips
+// nulls, and rejects parameters that the URL already has.
 func addQuery(u *url.URL, arguments map[string]any) error {
-	// A template may have pairs that do not parse. This finds the others.
+	// A template may have pairs that do not parse. ParseQuery returns the others.
 	taken, _ := url.ParseQuery(u.RawQuery)
 	added := url.Values{}
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
@@ -202,10 +202,10 @@ func addQuery(u *url.URL, arguments map[string]any) error {
 	return nil
 }
 
-// escapable matches escapes, and characters that no URL may have.
+// escapable matches escapes, and characters that are not allowed in URLs.
 var escapable = regexp.MustCompile(`%[0-9A-Fa-f]{2}|[^A-Za-z0-9._~!$&'()*+,;=:@/?-]`)
 
-// escapeLiteral escapes characters of a template's own text that no URL may have. Existing escapes stay as they are.
+// escapeLiteral escapes characters of a template's own text that are not allowed in URLs. It keeps existing escapes.
 func escapeLiteral(text string) string {
 	return escapable.ReplaceAllStringFunc(text, func(found string) string {
 		if found[0] == '%' && len(found) > 1 {

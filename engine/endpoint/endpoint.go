@@ -1,5 +1,5 @@
-// Package endpoint calls the outside world for an agent: the HTTP endpoints of tools, and the telephony provider that
-// takes over calls. It connects only to public addresses, and to others that are explicitly allowed.
+// Package endpoint makes the HTTP calls of agents: to the endpoints of tools, to the telephony provider, and to
+// webhooks. It connects only to public addresses, and to others that are explicitly allowed. Start reading at [Caller].
 package endpoint
 
 import (
@@ -25,7 +25,7 @@ const (
 
 // Options are the settings of a Caller.
 type Options struct {
-	// Allow lists what may be called although it is not public: host names, IP addresses and CIDRs. A host may be at a
+	// Allow lists private destinations that may be called: host names, IP addresses and CIDRs. A host may be at a
 	// private, shared or loopback address, but not at a link-local one. The address of a cloud's metadata service is
 	// allowed only by an entry of exactly that address.
 	Allow []string
@@ -35,12 +35,12 @@ type Options struct {
 	Around func(http.RoundTripper) http.RoundTripper
 }
 
-// Caller calls endpoints. It is safe for concurrent use and keeps connections for later calls. It ignores the proxies
-// that the environment names.
+// Caller calls endpoints. It is safe for concurrent use and reuses connections. It ignores the proxy settings of the
+// environment.
 type Caller struct {
 	guard     *guard
 	transport *http.Transport
-	// tools follows redirects, the others do not. operators reaches private addresses, too.
+	// tools follows redirects, the others do not. operators may also connect to private addresses.
 	tools, webhooks, operators http.Client
 	maxResponse                int64
 }
@@ -75,7 +75,7 @@ func New(o Options) (*Caller, error) {
 	}, nil
 }
 
-// Refuses reports whether calls of an address are refused, whatever its name leads to.
+// Refuses reports whether calls to an address are refused before its name is resolved.
 func (c *Caller) Refuses(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Hostname() != "" && c.guard.refuses(u.Hostname())
@@ -87,16 +87,16 @@ func (c *Caller) Close() {
 	c.operators.CloseIdleConnections()
 }
 
-// Call sends a call to the endpoint of a tool and returns the text of the answer. headers are the endpoint's, with
-// their values decrypted.
+// Call sends a call to the endpoint of a tool and returns the text of the response. headers are the endpoint's headers
+// with decrypted values.
 //
-// The placeholders of the endpoint's URL are filled from the arguments. The other arguments become query parameters of
-// GET and DELETE, and a JSON object as the body of POST, PUT and PATCH. Up to three redirects are followed. From the
-// first one to another origin on, the headers are not sent. Nothing is retried.
+// The arguments fill the placeholders of the endpoint's URL. The other arguments become query parameters of GET and
+// DELETE, or a JSON object as the body of POST, PUT and PATCH. Call follows up to three redirects. After a redirect to
+// another origin it no longer sends the headers. It does not retry.
 //
-// The text is valid UTF-8 without U+0000, and may be empty. Where it repeats the value of a header, or a part of one,
-// of at least 4 characters, in upper or lower case, it has "[hidden]" instead, and so do errors. Every error is an
-// *Error, which wraps ctx.Err() if ctx ended.
+// The text is valid UTF-8 without U+0000, and may be empty. In the text and in errors, "[hidden]" replaces the values
+// of headers, and parts of them with at least 4 characters, in upper or lower case. Every error is an *Error, which
+// wraps ctx.Err() if ctx ended.
 func (c *Caller) Call(ctx context.Context, e model.ToolEndpoint, headers map[string]string,
 	arguments model.JSONObject) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
@@ -118,13 +118,12 @@ func (c *Caller) Call(ctx context.Context, e model.ToolEndpoint, headers map[str
 type Transfer struct {
 	ConversationID string `json:"conversationId"`
 	AgentID        string `json:"agentId"`
-	// Reason is the agent's reason, in its own words.
+	// Reason is in the agent's own words.
 	Reason string `json:"reason"`
 }
 
-// Transfer posts the transfer as JSON to the webhook of the telephony provider, which takes the call by answering with
-// a status 2xx within 10 seconds. Redirects are not followed. Every error is an *Error, which wraps ctx.Err() if ctx
-// ended.
+// Transfer posts the transfer as JSON to the webhook of the telephony provider. The provider accepts it with a status
+// 2xx within 10 seconds. Redirects are not followed. Every error is an *Error, which wraps ctx.Err() if ctx ended.
 func (c *Caller) Transfer(ctx context.Context, webhook string, t Transfer) error {
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
 	defer cancel()
@@ -139,7 +138,7 @@ func (c *Caller) Transfer(ctx context.Context, webhook string, t Transfer) error
 	return err
 }
 
-// newRequest returns the request of a call. Its errors are the fault of the arguments.
+// newRequest returns the HTTP request of a call. Its errors are about the arguments.
 func newRequest(ctx context.Context, e model.ToolEndpoint, text model.JSONObject) (*http.Request, error) {
 	arguments, err := parseArguments(text)
 	if err != nil {

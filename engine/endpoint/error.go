@@ -15,33 +15,33 @@ import (
 type Cause string
 
 const (
-	// Arguments: the arguments do not fit the address. Others may.
+	// Arguments: the arguments do not fit the address. Other arguments may.
 	Arguments Cause = "ARGUMENTS"
 	// Refused: the address, or one that it redirects to, must not be called.
 	Refused Cause = "REFUSED"
 	// Unreachable: no connection could be made.
 	Unreachable Cause = "UNREACHABLE"
-	// TimedOut: the answer did not arrive, or not completely, in time.
+	// TimedOut: the complete response did not arrive in time.
 	TimedOut Cause = "TIMED_OUT"
-	// Status: the status of the answer is not 2xx.
+	// Status: the status of the response is not 2xx.
 	Status Cause = "STATUS"
-	// TooLarge: the answer is larger than the limit.
+	// TooLarge: the response is larger than the limit.
 	TooLarge Cause = "TOO_LARGE"
-	// Malformed: the answer is cut off, is not HTTP, or is not the JSON that it claims to be.
+	// Malformed: the response is cut off, is not HTTP, or is not the JSON that it claims to be.
 	Malformed Cause = "MALFORMED"
 	// Cancelled: the caller's context was cancelled.
 	Cancelled Cause = "CANCELLED"
 )
 
-// Error is the failure of a call. Its text is written for the language model and may be shown to clients, so it holds
-// no header value, and no address.
+// Error is the failure of a call. Its text is for the language model and may be shown to clients. It contains no header
+// values and no addresses.
 type Error struct {
 	Cause Cause
-	// Status is the status of the answer, 0 if there was none.
+	// Status is the HTTP status, or 0 without a response.
 	Status int
 	// Message is the failure as a sentence without a full stop.
 	Message string
-	// Err is the underlying error, only for the log because it may name addresses. It may be nil.
+	// Err is the underlying error, only for the log because it may contain addresses. It may be nil.
 	Err error
 }
 
@@ -49,8 +49,7 @@ func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// failure translates an error of net/http. It drops whatever the server may have written, which could be an echo of the
-// request.
+// failure translates an error of net/http. It drops texts from the server, which could echo the request.
 func (x *exchange) failure(ctx context.Context, err error) *Error {
 	var (
 		known   *Error

@@ -14,14 +14,14 @@ import (
 
 const (
 	maxRedirects = 3
-	// maxExcerpt is how many characters of an error's body are quoted, and maxExcerptBytes how many bytes of it are
-	// read, not counting the rest of a secret that begins in them.
+	// maxExcerpt bounds the quoted part of an error's body, in characters. maxExcerptBytes bounds the part that is
+	// read, in bytes, without the rest of a secret that begins in it.
 	maxExcerpt      = 500
 	maxExcerptBytes = 16 << 10
 )
 
 type exchange struct {
-	// callee is the name of the called party in errors.
+	// callee names the called system in errors.
 	callee      string
 	client      *http.Client
 	maxResponse int64
@@ -32,7 +32,7 @@ func (x *exchange) fail(cause Cause, err error, format string, args ...any) *Err
 	return &Error{Cause: cause, Message: fmt.Sprintf(format, args...), Err: err}
 }
 
-// run sends the request and returns the text of an answer with a status 2xx.
+// run sends the request and returns the text of a response with a status 2xx.
 func (x *exchange) run(req *http.Request) (string, error) {
 	ctx := req.Context()
 	res, err := x.client.Do(req)
@@ -49,13 +49,13 @@ func (x *exchange) run(req *http.Request) (string, error) {
 }
 
 func (x *exchange) read(ctx context.Context, res *http.Response) (string, *Error) {
-	// net/http asks for gzip, decompresses it and removes this header. No other encoding was asked for.
+	// net/http asks for gzip, decompresses it and removes this header. Other encodings were not requested.
 	encoded := !slices.Contains([]string{"", "identity"}, strings.ToLower(res.Header.Get("Content-Encoding")))
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		answer := strings.TrimSpace(fmt.Sprint(res.StatusCode, " ", http.StatusText(res.StatusCode)))
-		// A status 1xx has no body. Reading one would block for ever.
+		// A status 1xx has no body. Reading one would block forever.
 		if !encoded && res.StatusCode >= 200 {
-			// Part of an excerpt is better than none, so a truncated body will do.
+			// An incomplete excerpt is better than none, so an error of the read does not matter.
 			most := maxExcerptBytes + x.secrets.longest()
 			body, _ := io.ReadAll(io.LimitReader(res.Body, int64(most)))
 			answer += x.excerpt(body, len(body) == most)
@@ -78,7 +78,7 @@ func (x *exchange) read(ctx context.Context, res *http.Response) (string, *Error
 	return x.secrets.hide(clean(body)), nil
 }
 
-// excerpt returns the beginning of a body for the end of a sentence. If isCut, the body goes on.
+// excerpt returns the beginning of a body for the end of a sentence. If isCut, the body is longer.
 func (x *exchange) excerpt(body []byte, isCut bool) string {
 	whole := clean(body)
 	most := len(whole)

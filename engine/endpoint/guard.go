@@ -15,8 +15,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// metadata are the addresses at which clouds hand their credentials to anyone inside. Some lie in ranges that are in
-// ordinary use, so they are reached only if an entry of the allow list is exactly that address.
+// metadata are the addresses at which clouds serve credentials to any process inside. Some are in ordinary ranges, so
+// only an allow list entry of exactly that address permits a connection.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("169.254.169.254"),
 	netip.MustParseAddr("169.254.170.2"),
@@ -27,7 +27,7 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("fd20:ce::254"),
 }
 
-// inside are the networks where a host of the allow list may be. Link-local addresses are not among them.
+// inside are the networks where an allowed host may be. Link-local networks are excluded.
 var inside = []netip.Prefix{
 	netip.MustParsePrefix("127.0.0.0/8"),
 	netip.MustParsePrefix("10.0.0.0/8"),
@@ -38,8 +38,8 @@ var inside = []netip.Prefix{
 	netip.MustParsePrefix("fc00::/7"),
 }
 
-// guard opens connections, and only to addresses that may be called. It checks the address of each connection, after
-// the name was resolved, so an earlier meaning of the name does not matter.
+// guard opens connections only to allowed addresses. It checks the resolved address of each connection, so DNS
+// rebinding has no effect.
 type guard struct {
 	dialer net.Dialer
 	hosts  map[string]bool
@@ -47,7 +47,7 @@ type guard struct {
 	public, named gate
 }
 
-// gate says which addresses may be connected to.
+// gate decides which addresses may be connected to.
 type gate struct {
 	*ssrf.Guardian
 	allowed []netip.Prefix
@@ -110,8 +110,8 @@ func parse(entry string) (host string, network netip.Prefix, err error) {
 	return host, network, nil
 }
 
-// endsInNumber reports whether the last label of a host is a number. No such host name exists, but some resolvers read
-// one as an IPv4 address in an old notation, such as 0x7f.1 or 2130706433.
+// endsInNumber reports whether the last label of a host is a number. Such host names do not exist, but some resolvers
+// read them as IPv4 addresses in an old notation, such as 0x7f.1 or 2130706433.
 func endsInNumber(host string) bool {
 	label := host[strings.LastIndexByte(host, '.')+1:]
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
@@ -120,8 +120,8 @@ func endsInNumber(host string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
-// refuses reports whether a host is an address, or a name for one, that is never connected to. Whether another name
-// leads to such an address is only known once it is resolved.
+// refuses reports whether a host is, or names, an address that is never connected to. Other names must be resolved
+// first, so dial checks them.
 func (g *guard) refuses(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	gate := g.public
@@ -148,7 +148,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	if g.hosts[strings.TrimSuffix(host, ".")] {
 		gate = g.named
 	}
-	// An address needs no resolution and is refused even where its family has no sockets.
+	// An address needs no resolution. It is refused even where its family has no sockets.
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if err := gate.check(ip); err != nil {
 			return nil, err
@@ -161,7 +161,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	return dialer.DialContext(ctx, network, address)
 }
 
-// control is the Control of a net.Dialer, which calls it with every address before connecting.
+// control is the Control function of a net.Dialer, which calls it with every address before connecting.
 func (g gate) control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {

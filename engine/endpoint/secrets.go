@@ -11,16 +11,16 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// minSecret is the least length of a text to hide, in characters. Shorter ones are part of too many words.
+// minSecret is the minimum length of a text to hide, in characters. Shorter texts are part of too many words.
 const minSecret = 4
 
-// schemes are schemes of Authorization. They are no secrets, and frequent in honest answers.
+// schemes are schemes of Authorization. They are no secrets, and frequent in ordinary responses.
 var schemes = []string{"basic", "bearer", "digest", "token"}
 
-// secrets are texts that must not be repeated, in lower case, the longest first.
+// secrets are texts to hide, in lower case, longest first.
 type secrets []string
 
-// newSecrets returns the values of headers, and their parts: the token after "Bearer", the value of a cookie.
+// newSecrets returns the values of headers and their parts, such as the token after "Bearer" or the value of a cookie.
 func newSecrets(headers map[string]string) secrets {
 	var s secrets
 	for name, value := range headers {
@@ -29,7 +29,7 @@ func newSecrets(headers map[string]string) secrets {
 		}
 		switch http.CanonicalHeaderKey(name) {
 		case "Accept", "Accept-Language", "Content-Type", "User-Agent":
-			continue // known to everybody, and frequent in honest answers
+			continue // public, and frequent in ordinary responses
 		}
 		s.add(value)
 		for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(" \t,;=", r) }) {
@@ -42,7 +42,7 @@ func newSecrets(headers map[string]string) secrets {
 	return s
 }
 
-// add adds a text as it is, and as JSON escapes it.
+// add adds a text, and its JSON escaping if that differs.
 func (s *secrets) add(text string) {
 	if utf8.RuneCountInString(text) < minSecret {
 		return
@@ -60,10 +60,10 @@ func (s secrets) longest() int {
 	return len(s[0])
 }
 
-// hide replaces the secrets in a text, in upper or lower case A to Z. Overlapping ones are replaced together.
+// hide replaces the secrets in a text, ignoring the case of A to Z. Overlapping secrets are replaced together.
 func (s secrets) hide(text string) string { return s.hideUntil(text, len(text)) }
 
-// hideUntil is hide for the first most bytes of a text. A secret that begins in them is hidden even if it ends later.
+// hideUntil is hide for the first most bytes of a text. It also hides a secret that begins there and ends later.
 func (s secrets) hideUntil(text string, most int) string {
 	spelled := lower(text)
 	var found [][2]int

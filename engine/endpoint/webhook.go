@@ -13,21 +13,21 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// maxDiscarded is how much of an answer is read only so that its connection can be used again.
+// maxDiscarded bounds how much of a response is read only to reuse its connection.
 const maxDiscarded = 64 << 10
 
-// Message is a message to a webhook, as Standard Webhooks has it.
+// Message is a message to a webhook in the format of Standard Webhooks.
 type Message struct {
 	ID   string
 	Body []byte
-	// Keys sign it, each for itself. There is at least one.
+	// Keys sign the message, one signature each. There is at least one.
 	Keys [][]byte
 	// IsOperators: the operator chose the address, which may be private.
 	IsOperators bool
 }
 
-// Deliver posts a message as JSON to a webhook, which takes it by answering with a status 2xx before ctx ends.
-// Redirects are not followed. It returns the status of the answer, 0 without one. Every error is an *Error.
+// Deliver posts a message as JSON to a webhook. The webhook accepts it with a status 2xx before ctx ends. Redirects are
+// not followed. Deliver returns the HTTP status, or 0 without a response. Every error is an *Error.
 func (c *Caller) Deliver(ctx context.Context, webhook string, m Message) (status int, err error) {
 	x := &exchange{callee: "the webhook", client: &c.webhooks}
 	if m.IsOperators {

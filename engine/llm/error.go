@@ -14,7 +14,7 @@ const (
 	Unauthorized Cause = "UNAUTHORIZED"
 	// RateLimited: the provider takes no more requests for now (429).
 	RateLimited Cause = "RATE_LIMITED"
-	// Rejected: the provider found fault with the request (any other 4xx).
+	// Rejected: the provider rejected the request (any other 4xx).
 	Rejected Cause = "REJECTED"
 	// Unavailable: the provider could not be reached, or failed (408, 5xx, an error within the stream).
 	Unavailable Cause = "UNAVAILABLE"
@@ -22,7 +22,7 @@ const (
 	TimedOut Cause = "TIMED_OUT"
 	// CutOff: the stream broke or ended before the answer did.
 	CutOff Cause = "CUT_OFF"
-	// Malformed: the answer is not one of the protocol.
+	// Malformed: the answer violates the protocol.
 	Malformed Cause = "MALFORMED"
 	// Empty: the answer has neither text nor tool calls.
 	Empty Cause = "EMPTY"
@@ -32,17 +32,17 @@ const (
 	TooLong Cause = "TOO_LONG"
 )
 
-// Error is the failure of a model. Its text may be shown to a client: it names the model and the provider's HTTP
-// status, never a key, an address or what the provider wrote.
+// Error is the failure of a model. Its text may be shown to a client: it has the model's name and the HTTP status,
+// never a key, an address or the provider's own text.
 type Error struct {
 	Cause Cause
-	// Status is the provider's HTTP status, 0 if it did not answer at all.
+	// Status is the provider's HTTP status, or 0 if there was no response.
 	Status int
 	// Message is the failure as a sentence.
 	Message string
-	// RetryAfter is how long the provider asked to wait, 0 if it did not.
+	// RetryAfter is the wait that the provider asked for, or 0.
 	RetryAfter time.Duration
-	// Err is the underlying error, only for the log: it may name addresses, but never a key. It may be nil.
+	// Err is the underlying error, for the log only: it may contain addresses, but never a key. It may be nil.
 	Err error
 }
 
@@ -55,7 +55,8 @@ func (e *Error) Retryable() bool {
 	return e.Cause == RateLimited || e.Cause == Unavailable || e.Cause == CutOff
 }
 
-// Reasons returns the details of a model's failure that only the log gets. It is empty for other errors.
+// Reasons returns the details of a model's failure that clients must not see, for the log. It is empty for other
+// errors.
 func Reasons(err error) slog.Attr {
 	if failure, ok := errors.AsType[*Error](err); ok {
 		return slog.Group("provider", "cause", failure.Cause, "status", failure.Status, "error", failure.Err)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Excerpt is a piece of a document in the instructions, for the model to answer from.
+// Excerpt is a part of a document in the instructions, for the model to answer from.
 type Excerpt struct {
-	// Number is what the model cites it by, from 1, or 0 if it is not to be cited.
+	// Number is the citation number, from 1, or 0 if the excerpt is not to be cited.
 	Number int
 	// Document is the name of the document.
 	Document string
@@ -26,11 +26,11 @@ const (
 
 var (
 	oneLine = strings.NewReplacer("\"", "'", "\n", " ", "\r", " ")
-	// inside keeps a text from looking like the end of its excerpt, or the beginning of another.
+	// inside keeps a text from containing the marks of excerpts.
 	inside = strings.NewReplacer("<excerpt", "< excerpt", excerptTail, "</ excerpt>")
 )
 
-// String returns the excerpt as instructions hold it, between marks that its text cannot contain.
+// String returns the excerpt between marks that its text cannot contain.
 func (e Excerpt) String() string {
 	number := ""
 	if e.Number > 0 {
@@ -75,7 +75,7 @@ func Excerpts(system string) ([]Excerpt, string) {
 	return excerpts, without.String() + system[done:]
 }
 
-// cutNumber cuts the number of the following excerpt off the end of a text. It is 0 if there is none.
+// cutNumber cuts the number of the following excerpt off the end of a text. The number is 0 if there is none.
 func cutNumber(text string) (string, int) {
 	marked, isMarked := strings.CutSuffix(text, "] ")
 	open := strings.LastIndexByte(marked, '[')

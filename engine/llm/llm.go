@@ -1,5 +1,5 @@
-// Package llm is the port to a language model: what a conversation asks of it, what it answers, and how it fails. The
-// adapters are in the folders below. Each is a real model to its callers.
+// Package llm defines the interface to language models. A [Model] answers a [Request] with a stream of [Chunk] values,
+// or fails with an [*Error]. The packages below this one implement it.
 package llm
 
 import (
@@ -17,7 +17,7 @@ const EndConversation = "end_conversation"
 // human. Its arguments are {"reason": string}, the reason in the model's own words.
 const TransferCall = "transfer_call"
 
-// ReasonSchema is the JSON Schema of these arguments.
+// ReasonSchema is the JSON Schema of the arguments of EndConversation and TransferCall.
 const ReasonSchema = `{"type":"object","properties":{"reason":{"type":"string","description":"Why, in your own words."}},` +
 	`"required":["reason"],"additionalProperties":false}`
 
@@ -26,33 +26,32 @@ type Model interface {
 	// Name is the model's name as its provider spells it, for records and logs.
 	Name() string
 
-	// Chat asks for one answer and streams it. Nothing is asked before the sequence is ranged over, and each range asks
-	// again.
+	// Chat asks for one answer and streams it. Each range over the sequence sends one request; nothing is sent before.
 	//
 	// The sequence ends either with a Chunk whose Finish is set, or with an error. An *Error says how the model failed,
-	// possibly after some chunks. An answer that a length limit or a content filter cuts is a failure, so a caller that
-	// sees Finish has a whole answer. If ctx ends first, the error is ctx.Err(). Leaving the range early
-	// abandons the answer and releases its resources.
+	// possibly after some chunks. An answer that a length limit or a content filter cuts is an error, so Finish means
+	// that the answer is complete. If ctx ends first, the error is ctx.Err(). Leaving the range early abandons the
+	// answer and releases its resources.
 	Chat(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
 
-// Request is a conversation so far, and what the model may do next.
+// Request is a conversation so far, with the tools and settings for the next answer.
 type Request struct {
 	// System is the agent's instructions, with placeholders filled.
 	System string
-	// Messages are in the order of the conversation. Every tool call of an assistant's message is answered by a message
-	// of RoleTool before the next message of another role.
+	// Messages are in the order of the conversation. Messages of RoleTool answer every tool call of an assistant's
+	// message before the next message of another role.
 	Messages []Message
-	// Tools are what the model may call. There may be none.
+	// Tools are the tools that the model may call. There may be none.
 	Tools []Tool
-	// Schema is a JSON Schema of type object that the answer's text must fit. Nil means free text. It is as strict as
-	// providers require: all properties are required, and no others are allowed. Some providers ignore schemas, so
-	// readers of the answer must check it.
+	// Schema is a JSON Schema of type object for the answer's text. Nil means free text. All properties must be
+	// required and no others allowed, because providers insist on it. Some providers ignore schemas, so readers of the
+	// answer must check it.
 	Schema json.RawMessage
 	Settings
 }
 
-// Settings tune how the model chooses its words. The provider decides those that are nil.
+// Settings tune the model's sampling. Nil means the provider's default.
 type Settings struct {
 	Temperature      *float64 // 0 to 2
 	TopP             *float64 // 0 to 1
@@ -76,15 +75,15 @@ const (
 type Message struct {
 	Role Role
 	Text string
-	// ToolCalls are the calls that an assistant's message makes, in its order.
+	// ToolCalls are the calls of an assistant's message, in the model's order.
 	ToolCalls []ToolCall
-	// ToolCallID names the call that a RoleTool message answers.
+	// ToolCallID identifies the call that a RoleTool message answers.
 	ToolCallID string
 }
 
-// Tool is something that the model may call.
+// Tool is a function that the model may call.
 type Tool struct {
-	// Name is what the model calls it by, at most 64 letters, digits, _ and -.
+	// Name identifies the tool to the model: at most 64 letters, digits, _ and -.
 	Name        string
 	Description string
 	// Parameters is a JSON Schema of type object, nil for a tool without arguments.
@@ -95,9 +94,9 @@ type Tool struct {
 type ToolCall struct {
 	// ID is unique among the calls of one answer and never empty.
 	ID string
-	// Name is what the model wrote, which may be no tool of the request.
+	// Name is as the model wrote it. The request may have no such tool.
 	Name string
-	// Arguments are what the model wrote, which may not be JSON, or "{}" if it wrote nothing.
+	// Arguments are as the model wrote them, possibly invalid JSON. They are "{}" if the model wrote none.
 	Arguments string
 }
 
@@ -113,7 +112,7 @@ const (
 
 // Chunk is a piece of an answer.
 type Chunk struct {
-	// Text is to be appended to the text before it.
+	// Text continues the text of the chunks before it.
 	Text string
 	// Finish is set on the last chunk only.
 	Finish Finish
@@ -123,7 +122,7 @@ type Chunk struct {
 	Usage Usage
 }
 
-// Usage counts the tokens of one answer as the provider reports them. It is zero if it does not.
+// Usage counts the tokens of one answer. It is zero if the provider does not report them.
 type Usage struct {
 	InputTokens  int
 	OutputTokens int
@@ -132,7 +131,7 @@ type Usage struct {
 // bytesPerToken is roughly the length of a token in most languages and tokenizers.
 const bytesPerToken = 4
 
-// EstimateUsage estimates the tokens of an answer by the length of the texts, for providers that do not report them.
+// EstimateUsage estimates the tokens of an answer from the lengths of the texts, for providers that do not report them.
 func EstimateUsage(req Request, answer Answer) Usage {
 	input := len(req.System) + len(req.Schema)
 	for _, m := range req.Messages {
@@ -162,7 +161,7 @@ type Answer struct {
 	Usage     Usage
 }
 
-// Collect ranges over a Chat to its end. With an error, the answer holds the text that came before it.
+// Collect ranges over a Chat to its end. If Chat fails, Collect returns the text so far with the error.
 func Collect(chunks iter.Seq2[Chunk, error]) (Answer, error) {
 	var answer Answer
 	var text strings.Builder

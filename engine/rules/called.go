@@ -40,7 +40,7 @@ func (c *Checker) called(ctx context.Context, e *model.CalledExpectation, held *
 	return found, nil
 }
 
-// matching returns the calls that are meant, and those that only have other arguments.
+// matching returns the calls that match the expectation, and those that differ only in their arguments.
 func (c *Checker) matching(
 	ctx context.Context, e *model.NeverCalledExpectation, held *Conversation,
 ) (matching, others []*model.ToolCall, err error) {
@@ -48,7 +48,7 @@ func (c *Checker) matching(
 		if e.TechnicalName != nil && *e.TechnicalName != call.TechnicalName || e.Kind != nil && *e.Kind != call.Kind {
 			continue
 		}
-		with, _, _ := content.ParseArguments(string(call.Arguments)) // what cannot be read has no arguments
+		with, _, _ := content.ParseArguments(string(call.Arguments)) // unreadable arguments count as none
 		if c.Applies(ctx, &model.MockRule{When: e.Where}, with, 0) {
 			matching = append(matching, call)
 		} else {
@@ -71,7 +71,7 @@ func times(n int) string {
 	return fmt.Sprintf("called %d times", n)
 }
 
-// timesWithFailures says how often something was called, and how many of these calls failed.
+// timesWithFailures returns how often a call was made, and how many of these calls failed, as text.
 func timesWithFailures(calls []*model.ToolCall) string {
 	failed := 0
 	for _, call := range calls {

@@ -1,5 +1,5 @@
-// Package rules decides what needs no language model: whether arguments fit a schema or the conditions of a mock, and
-// whether a conversation that is over meets a check or a criterion.
+// Package rules makes the decisions that need no language model: whether arguments fit a schema or the conditions of a
+// mock, and whether an ended conversation meets a check or a criterion. Start reading at [Checker] and [Decide].
 package rules
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Check decides whether a conversation meets an expectation, whose placeholders are filled. The error is a *Fault, or
-// ctx's.
+// Check decides whether a conversation meets an expectation, whose placeholders must be filled. The error is a *Fault
+// or ctx's.
 func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, held *Conversation) (Finding, error) {
 	switch {
 	case e.Called != nil:
@@ -60,7 +60,7 @@ func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, held *Con
 	return c.fitting(ctx, e.ResultJSON, held)
 }
 
-// saying returns where something is said.
+// saying returns the messages that contain the expected text, as evidence.
 func (c *Checker) saying(ctx context.Context, e *model.SaidExpectation, held *Conversation) ([]model.Evidence, error) {
 	find := func(text string) (string, bool, error) {
 		found := read.Find(text, *e.Text)
@@ -109,7 +109,7 @@ func fitted(fault string, at []model.Evidence) Finding {
 	return Finding{false, fault, at}
 }
 
-// misfit says why a text is no JSON that fits the schema, "" if it is. The error is ctx's.
+// misfit returns why a text is not JSON that fits the schema, or "" if it is. The error is ctx's.
 func misfit(ctx context.Context, schema *model.JSONSchema, text string) (string, error) {
 	value, err := content.ParseJSON(text)
 	if err != nil {
@@ -127,7 +127,7 @@ func misfit(ctx context.Context, schema *model.JSONSchema, text string) (string,
 	return "", nil
 }
 
-// unfenced returns what stands in a code block, if a text is nothing else.
+// unfenced returns the content of a code block, if a text has nothing else.
 func unfenced(text string) string {
 	text = strings.TrimSpace(text)
 	inner, isBlock := strings.CutPrefix(text, "```")
@@ -146,7 +146,7 @@ func saidIn(cited []model.Evidence) string {
 	return fmt.Sprintf("said in message %d", cited[0].MessageIndex)
 }
 
-// extracts decides whether a value that was extracted is the expected one.
+// extracts decides whether an extracted value is the expected one.
 func (c *Checker) extracts(ctx context.Context, e *model.ExtractsExpectation, held *Conversation) (Finding, error) {
 	if held.ExtractionError != nil {
 		return Finding{}, &Fault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: *held.ExtractionError}}

@@ -10,54 +10,53 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Who speaks in a conversation, and what ends it.
+// These are the speakers of a conversation, and the reasons of its end.
 const (
 	Agent   = "agent"
 	Contact = "contact"
 	Limit   = "limit"
 )
 
-// These bound the evidence of a verdict, in characters of a quote and in entries.
+// These bound the evidence of a verdict: the characters of a quote, and the entries.
 const (
 	MaxQuote    = 1_000
 	MaxEvidence = 10
 )
 
-// Conversation is a conversation of a test that is over, as checks look at it.
+// Conversation is an ended conversation of a test, for checks and criteria.
 type Conversation struct {
 	messages []model.TestMessage
 	calls    []*model.ToolCall
-	// turns are the numbers of the turns that the messages belong to: 0 before the first, or beforehand.
+	// turns are the turn numbers of the messages: 0 before the first turn, or beforehand.
 	turns []int32
 	count int32
-	// endedBy is "agent", "contact", or "limit" if the turns of the test were used up.
+	// endedBy is "agent", "contact", or "limit" if the test's limit of turns was reached.
 	endedBy string
-	// isMeasured is true if it is known how long the agent took for its answers, and what the conversation cost.
+	// isMeasured: took and spent are known.
 	isMeasured bool
 	took       time.Duration
 	spent      model.Credits
-	// Extracted are the values that were extracted, nil for those that the conversation does not tell;
-	// ExtractionError is why they were not.
+	// Extracted are the extracted values; a nil value was not in the conversation. ExtractionError is why extraction
+	// failed.
 	Extracted       map[string]*string
 	ExtractionError *string
 	// Tag asks the agent's classifier.
 	Tag func(context.Context) (*string, error)
 }
 
-// Finding is what a check comes to.
+// Finding is the result of a check.
 type Finding struct {
 	Passed   bool
 	Observed string
 	Evidence []model.Evidence
 }
 
-// beforehand is the turn of messages that the test starts from.
+// beforehand is the turn of the messages that the test starts with.
 const beforehand = -1
 
-// NewConversation returns the conversation of a run. The first messages, start in number, are the
-// test's own.
+// NewConversation returns the conversation of a run. The first start messages are the test's own.
 func NewConversation(run *model.AgentTestRun, start int, endedBy string) *Conversation {
-	// What was called for answers that the test starts from does not count.
+	// Calls for answers that the test starts with do not count.
 	held := &Conversation{messages: run.Messages, count: run.TurnCount, endedBy: endedBy}
 	for _, call := range run.ToolCalls {
 		if int(call.MessageSequence) >= start-1 {
@@ -85,7 +84,7 @@ func NewConversation(run *model.AgentTestRun, start int, endedBy string) *Conver
 	return held
 }
 
-// isIn reports whether a message of the run is in a turn; nil is any.
+// isIn reports whether a message of the run is in a turn. Nil means any turn.
 func (c *Conversation) isIn(message int, turn *int32) bool {
 	of := c.turns[message]
 	switch {
@@ -99,7 +98,7 @@ func (c *Conversation) isIn(message int, turn *int32) bool {
 	return of == *turn
 }
 
-// where quotes what find finds in the messages that somebody wrote in a turn; nil is any.
+// where returns evidence from the messages of a role in a turn, as found by find. A nil turn means any turn.
 func (c *Conversation) where(
 	role model.MessageRole, turn *int32, find func(text string) (string, bool, error),
 ) (cited []model.Evidence, err error) {
@@ -126,7 +125,7 @@ func (c *Conversation) quote(message int, text string) model.Evidence {
 	}
 }
 
-// citeCalls quotes calls by their names and arguments, in the messages of the agent that they led to.
+// citeCalls quotes calls by their names and arguments, in the agent's messages that followed them.
 func (c *Conversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
 	var cited []model.Evidence
 	agent := model.MessageRoleAssistant
@@ -156,7 +155,7 @@ func (c *Conversation) lastOf(role model.MessageRole) []model.Evidence {
 	return nil
 }
 
-// saying quotes the last message in which a value stands as it is.
+// saying quotes the last message that contains a value verbatim.
 func (c *Conversation) saying(value string) []model.Evidence {
 	for i, m := range slices.Backward(c.messages) {
 		if quote := read.Find(m.Text, value); quote != "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Decide returns the verdict on a criterion of a form in docs/reference/offline-model.md, and nil for every other
-// criterion: it never guesses.
+// Decide returns the verdict on a criterion in one of the forms of docs/reference/offline-model.md. It returns nil for
+// every other criterion.
 func Decide(c *Conversation, criterion string) *model.CriterionResult {
 	for _, f := range forms {
 		if parts := f.expression.FindStringSubmatch(strings.TrimSpace(criterion)); parts != nil {
@@ -30,7 +30,7 @@ func Decide(c *Conversation, criterion string) *model.CriterionResult {
 	return nil
 }
 
-// form is a kind of criterion that can be decided by looking.
+// form is a kind of criterion that rules can decide.
 type form struct {
 	expression *regexp.Regexp
 	decide     func(c *Conversation, parts []string) Finding
@@ -106,7 +106,7 @@ func count(made []*model.ToolCall, name string) string {
 	return fmt.Sprintf("The agent called %s.", name)
 }
 
-// quoting quotes the agent's messages that hold a text, as whole words.
+// quoting quotes the agent's messages that contain a text as whole words.
 func (c *Conversation) quoting(text string) []model.Evidence {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -120,7 +120,8 @@ func (c *Conversation) quoting(text string) []model.Evidence {
 	return cited
 }
 
-// nearest quotes the agent's sentence that shares most words with a text, if it has half of those that count.
+// nearest quotes the agent's sentence that shares the most words with a text, if it has at least half of the text's
+// content words.
 func (c *Conversation) nearest(text string) (best []model.Evidence) {
 	said := read.Words(text)
 	wanted := read.Content(said)
@@ -166,7 +167,7 @@ func (c *Conversation) calling(name string) (made []*model.ToolCall) {
 	return made
 }
 
-// has reports whether an argument of a call has a value, in any case. Dots in its name reach into objects.
+// has reports whether an argument of a call has a value, ignoring case. Dots in its name select members of objects.
 func has(arguments json.RawMessage, name, want string) bool {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(arguments, &given) != nil {
@@ -184,7 +185,7 @@ func has(arguments json.RawMessage, name, want string) bool {
 	return false
 }
 
-// valueText returns a string as it is, and any other JSON value as JSON.
+// valueText returns a string unchanged, and any other JSON value as JSON.
 func valueText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -193,7 +194,7 @@ func valueText(value json.RawMessage) string {
 	return string(value)
 }
 
-// inAnySpelling returns an expression for words, in any case, with any apostrophes and any white space between them.
+// inAnySpelling returns an expression for words, ignoring case, with any apostrophes and any white space between them.
 func inAnySpelling(words []string) *regexp.Regexp {
 	marks := strings.NewReplacer("’", "['’‘]", "‘", "['’‘]", "'", "['’‘]")
 	spelled := make([]string, len(words))
@@ -203,8 +204,7 @@ func inAnySpelling(words []string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + strings.Join(spelled, `[\s\p{Z}]+`))
 }
 
-// wholeWords returns the part of a text that matches words. It returns "" if they are absent, or only part of longer
-// words.
+// wholeWords returns the part of a text that matches words, or "" if they are absent or only part of longer words.
 func wholeWords(text string, words *regexp.Regexp) string {
 	for from := 0; from <= len(text); {
 		at := words.FindStringIndex(text[from:])

@@ -6,7 +6,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Fault is why a run has no verdict.
+// Fault is the reason why a run has no verdict.
 type Fault struct {
 	model.RunError
 	// Err is the underlying error, only for the log. It may be nil.
@@ -22,7 +22,7 @@ func (f *Fault) Error() string {
 
 func (f *Fault) Unwrap() error { return f.Err }
 
-// FaultOfGateway is a failure of the gateway itself. Its cause is only for the log.
+// FaultOfGateway returns the Fault for a failure of the gateway itself. err is only for the log.
 func FaultOfGateway(err error) *Fault {
 	return &Fault{
 		Err: err,

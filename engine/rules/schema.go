@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// schemaBytes and expressionBytes bound the caches, in bytes of text. A compiled schema takes some fifty times as
+	// schemaBytes and expressionBytes bound the caches, in bytes of text. A compiled schema takes about fifty times as
 	// much.
 	schemaBytes     = 1 << 20
 	expressionBytes = 256 << 10
@@ -26,7 +26,7 @@ const (
 	MaxFault = 2_000
 )
 
-// Checker decides by schemas and regular expressions, which it compiles and caches. It is safe for concurrent use.
+// Checker checks schemas and regular expressions. It compiles and caches them. It is safe for concurrent use.
 type Checker struct {
 	schemas     *cache.Cache[string, *model.JSONSchema]
 	expressions *cache.Cache[string, *model.Expression]
@@ -40,7 +40,7 @@ func NewChecker() *Checker {
 	}
 }
 
-// Validate tells the model why a call's arguments do not fit the schema. It returns nil if they do.
+// Validate returns an error for the model if a call's arguments do not fit the schema.
 func (c *Checker) Validate(ctx context.Context, schema json.RawMessage, call content.Values) error {
 	compiled, err := c.schemas.Load(string(schema), model.NewJSONSchema)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *Checker) Validate(ctx context.Context, schema json.RawMessage, call con
 	return nil
 }
 
-// faultsIn tells the innermost faults of a validation error.
+// faultsIn returns the innermost faults of a validation error as text.
 func faultsIn(invalid *jsonschema.ValidationError) string {
 	left := MaxFault
 	return content.Cut(strings.Join(slices.Compact(leaves(invalid, nil, &left)), "; "), MaxFault)
@@ -63,8 +63,8 @@ func faultsIn(invalid *jsonschema.ValidationError) string {
 
 var english = message.NewPrinter(language.English)
 
-// leaves appends the innermost faults of a validation error, each with its place in the arguments, until left bytes are
-// used up.
+// leaves appends the innermost faults of a validation error, each with its path in the arguments, until left bytes are
+// used.
 func leaves(e *jsonschema.ValidationError, faults []string, left *int) []string {
 	for _, cause := range e.Causes {
 		if *left > 0 {
@@ -82,7 +82,7 @@ func leaves(e *jsonschema.ValidationError, faults []string, left *int) []string 
 	return append(faults, text)
 }
 
-// Applies reports whether a rule of a mock is meant for a call with these arguments and this number, counted from 0.
+// Applies reports whether a rule of a mock applies to a call with these arguments and this number, counted from 0.
 func (c *Checker) Applies(ctx context.Context, rule *model.MockRule, call content.Values, number int32) bool {
 	fails := func(condition model.MockCondition) bool { return !c.holds(ctx, condition, call) }
 	return (rule.CallIndex == nil || *rule.CallIndex == number) && !slices.ContainsFunc(rule.When, fails)
@@ -107,7 +107,7 @@ func (c *Checker) holds(ctx context.Context, condition model.MockCondition, call
 	return err == nil && matches
 }
 
-// equals compares a string as it is, and any other value with the value of the JSON text.
+// equals compares a string verbatim, and any other value with the value of the JSON text.
 func equals(value any, want string) bool {
 	if text, ok := value.(string); ok {
 		return text == want

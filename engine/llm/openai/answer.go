@@ -13,7 +13,7 @@ type answer struct {
 	calls  []*call
 	finish string
 	usage  llm.Usage
-	// bytes counts text and tool calls. spoken: the text has more than white space.
+	// bytes counts text and tool calls. spoken: the text is not blank.
 	bytes  int
 	spoken bool
 }
@@ -54,7 +54,7 @@ func (a *answer) add(event event) string {
 	if event.Usage != nil {
 		a.usage = llm.Usage{InputTokens: event.Usage.PromptTokens, OutputTokens: event.Usage.CompletionTokens}
 	}
-	// The last event has usage and no choices. Requests never ask for more than one choice.
+	// The last event has usage and no choices. Requests ask for one choice.
 	if len(event.Choices) == 0 {
 		return ""
 	}
@@ -63,15 +63,14 @@ func (a *answer) add(event event) string {
 	for _, delta := range choice.Delta.ToolCalls {
 		a.addCall(delta)
 	}
-	// A refusal is the model's own words in another field.
+	// A refusal is text of the model in another field.
 	text := choice.Delta.Content + choice.Delta.Refusal
 	a.bytes += len(text)
 	a.spoken = a.spoken || strings.TrimSpace(text) != ""
 	return text
 }
 
-// addCall appends to the call with the index of delta, unless delta has another id: some servers number all their calls
-// 0.
+// addCall appends to the call with the index of delta, unless its id differs: some servers number all their calls 0.
 func (a *answer) addCall(delta callDelta) {
 	var current *call
 	for _, c := range a.calls {
@@ -88,7 +87,7 @@ func (a *answer) addCall(delta callDelta) {
 	a.bytes += len(delta.Function.Arguments)
 }
 
-// last returns the chunk that ends a whole answer, or the failure of an incomplete one.
+// last returns the chunk that ends a complete answer, or the failure of an incomplete one.
 func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
 	switch a.finish {
 	case "content_filter":

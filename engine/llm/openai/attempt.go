@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// maxErrorBytes bounds how much of a refusal is read to find its code.
+	// maxErrorBytes bounds how much of an error response is read to find its code.
 	maxErrorBytes = 64 << 10
 	// maxEventBytes bounds one event of a stream. It has room for a whole answer, with each of its bytes escaped.
 	maxEventBytes = 8 * maxAnswerBytes
 )
 
-// These are the causes of an attempt's end other than its caller.
+// These are the causes of an attempt's end that do not come from its caller.
 var (
 	errTimeout = errors.New("the answer took too long")
 	errIdle    = errors.New("the stream fell silent")
@@ -38,13 +38,13 @@ var (
 type attempt struct {
 	model *Model
 	yield func(llm.Chunk, error) bool
-	// status is the provider's HTTP status, once there is one.
+	// status is the provider's HTTP status, or 0 before the response.
 	status int
-	// delivered: a chunk reached the caller. left: the caller then went away.
+	// delivered: a chunk reached the caller. left: the caller stopped reading after that.
 	delivered, left bool
 }
 
-// run asks once and hands the answer to the caller piece by piece. It returns nil if the answer was whole or the caller
+// run sends one request and streams the answer to the caller. It returns nil if the answer was complete or the caller
 // left.
 func (a *attempt) run(ctx context.Context, body *completion) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -60,13 +60,13 @@ func (a *attempt) run(ctx context.Context, body *completion) error {
 	var answer answer
 	for event, err := range events(stream) {
 		if err != nil {
-			// Only usage and the end mark follow the finish reason. The answer is whole without them.
+			// Only usage and the end mark follow the finish reason, so the answer is complete.
 			if answer.finish == "" {
 				return a.failure(ctx, err)
 			}
 			break
 		}
-		// The time that the caller takes for a chunk is not the provider's silence.
+		// The caller's time for a chunk does not count as silence of the provider.
 		idle.Stop()
 		text := answer.add(event)
 		if answer.bytes > maxAnswerBytes {
@@ -95,8 +95,8 @@ func (a *attempt) deliver(chunk llm.Chunk) bool {
 	return !a.left
 }
 
-// open asks and returns the stream of the answer. It records the status. If the answer is not a stream, it returns a
-// failure, and bounds the reading of the body without quoting it.
+// open sends the request and returns the stream of the answer. It records the status. If the response is not a stream,
+// open returns a failure. It reads a bounded part of the body, and does not quote it.
 func (a *attempt) open(ctx context.Context, body *completion) (io.ReadCloser, error) {
 	res, err := a.model.client.post(ctx, "chat/completions", "text/event-stream", body)
 	if err != nil {
@@ -119,10 +119,10 @@ type reported struct{ data []byte }
 
 func (reported) Error() string { return "the provider reported an error" }
 
-// errNotJSON ends a stream with an event that is not of the protocol.
+// errNotJSON is returned for an event that is not a JSON object.
 var errNotJSON = errors.New("an event is not a JSON object")
 
-// events reads a stream up to its end mark, or to its end without one.
+// events reads a stream up to its end mark or its end.
 func events(stream io.Reader) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
 		for framed, err := range sse.Read(stream, &sse.ReadConfig{MaxEventSize: maxEventBytes}) {
@@ -144,7 +144,7 @@ func events(stream io.Reader) iter.Seq2[event, error] {
 	}
 }
 
-// readEvent ignores members of a wrong type, which servers that only resemble OpenAI's send.
+// readEvent ignores members of a wrong type, because some OpenAI-compatible servers send them.
 func readEvent(data []byte) (event, error) {
 	var read event
 	var odd *json.UnmarshalTypeError
@@ -157,7 +157,7 @@ func readEvent(data []byte) (event, error) {
 	return read, nil
 }
 
-// refusal returns the failure for an answer other than 200.
+// refusal returns the failure for a status other than 200.
 func (a *attempt) refusal(res *http.Response) *llm.Error {
 	// A truncated body reveals no code, but the status is enough.
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
@@ -182,7 +182,7 @@ func causeOf(status int) llm.Cause {
 	return llm.Malformed
 }
 
-// failure says why there is no whole answer.
+// failure returns the error of an incomplete answer.
 func (a *attempt) failure(ctx context.Context, err error) error {
 	var known *llm.Error
 	var within reported
@@ -210,7 +210,7 @@ func (a *attempt) failure(ctx context.Context, err error) error {
 	return model.fail(llm.CutOff, status, "the provider answered %d and broke off before the end of the answer", status)
 }
 
-// unreached returns the failure of a provider that did not answer at all.
+// unreached returns the failure when the provider did not respond.
 func (a *attempt) unreached(err error) *llm.Error {
 	network, ok := errors.AsType[*url.Error](err)
 	if !ok {
@@ -221,11 +221,11 @@ func (a *attempt) unreached(err error) *llm.Error {
 	return failure
 }
 
-// codePattern matches the error codes of providers. Nothing else of a refusal is repeated, because providers quote keys
-// and prompts in their messages.
+// codePattern matches the error codes of providers. Messages of providers are not repeated, because they quote keys and
+// prompts.
 var codePattern = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
-// errorCode returns the code of the provider's error as " (invalid_api_key)", or nothing.
+// errorCode returns the code of the provider's error as " (invalid_api_key)", or "".
 func (a *attempt) errorCode(body []byte) string {
 	var refusal struct {
 		Error struct{ Code, Type any }
@@ -242,7 +242,7 @@ func (a *attempt) errorCode(body []byte) string {
 	return " (" + code + ")"
 }
 
-// retryAfter reads Retry-After in either of its forms. It returns 0 if the header is missing, invalid or in the past.
+// retryAfter parses Retry-After, as seconds or a date. It returns 0 if the header is missing, invalid or in the past.
 func retryAfter(header http.Header) time.Duration {
 	value := header.Get("Retry-After")
 	if seconds, err := strconv.Atoi(value); err == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// Check asks the provider for its list of models, which costs nothing, and returns an error if it cannot be reached or
-// refuses the key. Any other answer is none of the key's fault: not every provider has such a list.
+// Check requests the provider's list of models, which is free. It returns an error if the provider is unreachable or
+// refuses the key. It accepts any other response, because some providers have no such list.
 func (m *Model) Check(ctx context.Context) error {
 	res, err := m.client.send(ctx, http.MethodGet, "models", "application/json", nil)
 	if err != nil {

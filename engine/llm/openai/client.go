@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// idleConnections stay open to the provider, so that concurrent turns need not each begin with a handshake.
+	// idleConnections is the number of idle connections to keep, so that concurrent turns need no new handshakes.
 	idleConnections = 128
 	maxRedirects    = 10
 )
@@ -23,7 +23,7 @@ type client struct {
 	header  http.Header
 }
 
-// newClient returns the client for the address before /chat/completions. An empty key is not sent.
+// newClient returns the client for a base URL. An empty key is not sent.
 func newClient(address *url.URL, config Config) *client {
 	sender := http.RoundTripper(&http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -46,7 +46,7 @@ func newClient(address *url.URL, config Config) *client {
 	return c
 }
 
-// staysAtHome refuses redirects to another origin, which must get neither the key nor what contacts say.
+// staysAtHome rejects redirects to another origin, which must not get the key or the messages.
 func staysAtHome(req *http.Request, via []*http.Request) error {
 	if home := via[0].URL; req.URL.Scheme != home.Scheme || req.URL.Host != home.Host {
 		return errors.New("the provider redirected to another host")
@@ -57,7 +57,7 @@ func staysAtHome(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// post sends body as JSON to a path of the provider and returns its answer, whatever the status.
+// post sends body as JSON to a path of the provider and returns the response, whatever the status.
 func (c *client) post(ctx context.Context, path, accept string, body any) (*http.Response, error) {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
@@ -68,7 +68,7 @@ func (c *client) post(ctx context.Context, path, accept string, body any) (*http
 	return c.send(ctx, http.MethodPost, path, accept, &encoded)
 }
 
-// send sends a request to a path of the provider and returns its answer, whatever the status.
+// send sends a request to a path of the provider and returns the response, whatever the status.
 func (c *client) send(ctx context.Context, method, path, accept string, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.address.JoinPath(path).String(), body)
 	if err != nil {

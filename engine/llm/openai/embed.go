@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// textsPerRequest and bytesPerRequest bound one request. Providers take some 2,048 texts and 300,000 tokens.
+	// textsPerRequest and bytesPerRequest bound one request. Providers accept about 2,048 texts and 300,000 tokens.
 	textsPerRequest = 128
 	bytesPerRequest = 256 << 10
-	// maxEmbedded is how much of a text is embedded, in bytes. Models take some 8,192 tokens.
+	// maxEmbedded bounds the embedded part of a text, in bytes. Models accept about 8,192 tokens.
 	maxEmbedded = 16 << 10
-	// maxVectorBytes bounds an answer. A number takes some 12 bytes.
+	// maxVectorBytes bounds a response. A number takes about 12 bytes.
 	maxVectorBytes = 64 << 20
 )
 
-// Embedder asks one embedding model of one provider. It is an llm.Embedder, and reads nothing from the environment but
-// the usual proxy settings.
+// Embedder is an llm.Embedder for one embedding model of one provider. From the environment it reads only the usual
+// proxy settings.
 type Embedder struct {
-	// model describes the provider's failures as those of any other model.
+	// model creates the errors of the provider's failures.
 	model *Model
 }
 
@@ -42,8 +42,8 @@ type vectorList struct {
 	} `json:"data"`
 }
 
-// NewEmbedder returns the embedding model that config describes, or an error that names the fault of config. It does
-// not call the provider. Timeout bounds one request for up to 128 vectors, retries included.
+// NewEmbedder returns the embedding model of config, or an error that names the invalid setting. It does not call the
+// provider. Timeout bounds one request for up to 128 vectors, retries included.
 func NewEmbedder(config Config) (*Embedder, error) {
 	model, err := New(config)
 	if err != nil {
@@ -52,7 +52,7 @@ func NewEmbedder(config Config) (*Embedder, error) {
 	return &Embedder{model: model}, nil
 }
 
-// Name is the model's name as the provider spells it.
+// Name returns the model's name as the provider spells it.
 func (e *Embedder) Name() string { return e.model.Name() }
 
 // Embed implements llm.Embedder. A temporary failure is retried at most twice.
@@ -75,7 +75,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	return vectors, nil
 }
 
-// batch returns the first texts, as many as one request takes, each cut to what a model takes.
+// batch returns the first texts, up to the bounds of one request, each cut to maxEmbedded.
 func batch(texts []string) []string {
 	var some []string
 	size := 0
@@ -131,10 +131,10 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 	return vectors, nil
 }
 
-// errTooLong means that an answer has more than maxVectorBytes.
+// errTooLong is returned for a response of more than maxVectorBytes.
 var errTooLong = errors.New("the answer is too long")
 
-// vectors asks for vectors. It records the status and bounds what is read, as open does.
+// vectors requests vectors. It records the status and bounds the read, like open.
 func (a *attempt) vectors(ctx context.Context, body embedding) (answer vectorList, err error) {
 	res, err := a.model.client.post(ctx, "embeddings", "application/json", body)
 	if err != nil {
@@ -154,7 +154,7 @@ func (a *attempt) vectors(ctx context.Context, body embedding) (answer vectorLis
 	return answer, json.Unmarshal(text, &answer)
 }
 
-// failure says why there are no vectors.
+// failure returns the error of a failed request for vectors.
 func (e *Embedder) failure(ctx context.Context, a *attempt, err error) error {
 	var known *llm.Error
 	var syntax *json.SyntaxError

@@ -1,5 +1,5 @@
-// Package openai is the llm.Model for any server that speaks OpenAI's chat completions: OpenAI itself, its equals in
-// the cloud, and local servers.
+// Package openai implements llm.Model and llm.Embedder for servers with OpenAI's API: OpenAI itself, compatible cloud
+// providers, and local servers. Start reading at [New] and [NewEmbedder].
 package openai
 
 import (
@@ -21,20 +21,20 @@ const (
 	defaultTimeout     = 2 * time.Minute
 	defaultIdleTimeout = 30 * time.Second
 
-	// maxRetries bounds the retries of an answer before any of it reached the caller.
+	// maxRetries bounds the retries of an answer. There are none after its first chunk has reached the caller.
 	maxRetries = 2
-	// maxRetryAfter is the longest wait that a provider may ask for. A longer one is reported as a failure at once, with
-	// the wait, because a contact is waiting for the reply.
+	// maxRetryAfter is the longest Retry-After that is waited for. A longer one fails at once, because a contact is
+	// waiting for the reply.
 	maxRetryAfter = 10 * time.Second
-	// firstBackoff is the wait before the first retry if the provider names none. It doubles each time.
+	// firstBackoff is the wait before the first retry without a Retry-After. It doubles each time.
 	firstBackoff = 500 * time.Millisecond
 	// maxAnswerBytes bounds one answer, text and tool calls together.
 	maxAnswerBytes = 1 << 20
 )
 
-// Config says which model to ask, and where.
+// Config selects a model and its provider.
 type Config struct {
-	// BaseURL is the address before /chat/completions. Empty means OpenAI's own.
+	// BaseURL is the URL before /chat/completions. Empty means OpenAI's own.
 	BaseURL string
 	// Key is sent as a bearer token, unless it is empty. Local servers often need none.
 	Key string
@@ -42,27 +42,25 @@ type Config struct {
 	Model string
 	// Timeout bounds a whole answer, retries included. Zero means two minutes.
 	Timeout time.Duration
-	// IdleTimeout bounds the silence before the first piece of an answer and between two pieces. Zero means thirty
-	// seconds.
+	// IdleTimeout bounds the time before the first chunk of an answer and between chunks. Zero means thirty seconds.
 	IdleTimeout time.Duration
 	// Around wraps the transport of requests. It may be nil.
 	Around func(http.RoundTripper) http.RoundTripper
 }
 
-// Model asks one model of one provider. It reads nothing from the environment but the usual proxy settings.
+// Model is an llm.Model of one provider. From the environment it reads only the usual proxy settings.
 type Model struct {
 	config Config
 	client *client
 }
 
-// New returns the model that config describes, or an error that names the fault of config. It does not call the
-// provider.
+// New returns the model of config, or an error that names the invalid setting. It does not call the provider.
 func New(config Config) (*Model, error) {
 	if config.Model == "" {
 		return nil, errors.New("the model's name is missing")
 	}
 	config.BaseURL = cmp.Or(config.BaseURL, defaultBaseURL)
-	// The error does not repeat the address, because people put passwords into addresses.
+	// The error does not repeat the URL, because URLs may contain passwords.
 	address, err := url.Parse(config.BaseURL)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return nil, errors.New("the model provider's address is not an http or https URL")
@@ -76,11 +74,10 @@ func New(config Config) (*Model, error) {
 	return &Model{config: config, client: newClient(address, config)}, nil
 }
 
-// Name is the model's name as the provider spells it.
+// Name returns the model's name as the provider spells it.
 func (m *Model) Name() string { return m.config.Model }
 
-// Chat implements llm.Model. A temporary failure is retried at most twice, and only while nothing of the answer has
-// reached the caller.
+// Chat implements llm.Model. It retries a temporary failure at most twice, and only before the first chunk.
 func (m *Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		body, err := m.completion(req)
@@ -109,7 +106,7 @@ func (m *Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, 
 	}
 }
 
-// backoff returns how long to wait before trying again, and whether to try again at all.
+// backoff returns the wait before the next try, and whether to try again at all.
 func backoff(err error, retries int) (time.Duration, bool) {
 	var failure *llm.Error
 	if retries >= maxRetries || !errors.As(err, &failure) || !failure.Retryable() || failure.RetryAfter > maxRetryAfter {
@@ -118,12 +115,12 @@ func backoff(err error, retries int) (time.Duration, bool) {
 	if failure.RetryAfter > 0 {
 		return failure.RetryAfter, true
 	}
-	// Up to a quarter less keeps conversations that failed together from retrying together.
+	// Up to a quarter less keeps concurrent failures from retrying together.
 	delay := firstBackoff << retries
 	return delay - rand.N(delay/4), true
 }
 
-// sleep waits and returns true. It returns false if ctx ends first, or would.
+// sleep waits and returns true. It returns false if ctx ends first, or has a deadline before that.
 func sleep(ctx context.Context, delay time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
 		return false
@@ -136,7 +133,7 @@ func sleep(ctx context.Context, delay time.Duration) bool {
 	}
 }
 
-// fail returns an error whose text is for clients: it does not say which model it is.
+// fail returns an error for clients: its text does not name the model.
 func (m *Model) fail(cause llm.Cause, status int, format string, args ...any) *llm.Error {
 	return &llm.Error{
 		Cause:   cause,

@@ -8,8 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// completion is the body of a request for an answer, in the protocol's terms. The provider decides what is nil, but not
-// what is zero.
+// completion is the body of a request in OpenAI's protocol. Nil fields are omitted, zeros are sent.
 type completion struct {
 	Model            string          `json:"model"`
 	Messages         []message       `json:"messages"`
@@ -67,7 +66,7 @@ type jsonSchema struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// completion writes the request in the protocol's terms. Its errors are faults of the caller.
+// completion converts the request to OpenAI's protocol. Its errors are mistakes of the caller.
 func (m *Model) completion(req llm.Request) (*completion, error) {
 	body := &completion{
 		Model:            m.config.Model,
@@ -119,7 +118,7 @@ func messageOf(said llm.Message) (message, error) {
 				ID: call.ID, Type: "function", Function: functionCall{Name: call.Name, Arguments: call.Arguments},
 			})
 		}
-		// Content may be missing only beside tool calls.
+		// Only messages with tool calls may omit the content.
 		if said.Text == "" && len(said.ToolCalls) > 0 {
 			converted.Content = nil
 		}

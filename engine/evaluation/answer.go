@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// thoughtsBegin and thoughtsEnd match what reasoning models write around their thoughts. Some templates leave out the
-// beginning.
+// thoughtsBegin and thoughtsEnd match the tags around the thoughts of reasoning models. Some templates omit the opening
+// tag.
 var (
 	thoughtsBegin = regexp.MustCompile(`(?i)<think(?:ing)?(?:\s[^<>]*)?>`)
 	thoughtsEnd   = regexp.MustCompile(`(?i)</think(?:ing)?\s*>`)
 )
 
-// withoutThoughts returns what a model says after its thoughts. Of thoughts that never end, nothing is an answer.
+// withoutThoughts returns the text of an answer after the model's thoughts. Thoughts without an end tag are dropped.
 func withoutThoughts(text string) string {
 	text = afterThoughts(text)
 	if begins := thoughtsBegin.FindStringIndex(text); begins != nil {
@@ -25,7 +25,7 @@ func withoutThoughts(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// afterThoughts returns what follows the end of the last thoughts in a text.
+// afterThoughts returns the text after the last end tag of thoughts.
 func afterThoughts(text string) string {
 	if ends := thoughtsEnd.FindAllStringIndex(text, -1); len(ends) > 0 {
 		text = text[ends[len(ends)-1][1]:]
@@ -33,25 +33,25 @@ func afterThoughts(text string) string {
 	return text
 }
 
-// objectIn returns the last complete JSON object in a text, without thoughts, drafts, the words or the code fence
-// around it. What is within another object or a list does not count. A text without such an object is returned whole.
+// objectIn returns the last complete JSON object in a text, without thoughts, drafts, surrounding words or code fences.
+// Objects within other objects or lists do not count. A text without an object is returned whole.
 func objectIn(text string) []byte {
 	objects := objectsIn(text)
 	return objects[len(objects)-1]
 }
 
-// objectsIn returns the complete JSON objects in a text, as objectIn does. There is at least one: the text itself, if
-// it has none, or breaks off within one.
+// objectsIn returns the complete JSON objects in a text, like objectIn. There is at least one: the text itself if it
+// has no object or breaks off within one.
 func objectsIn(text string) [][]byte {
 	text = strings.TrimSpace(text)
-	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "`") { // else a quote in it may look like that
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "`") { // otherwise a quote in it may look like a tag
 		text = strings.TrimSpace(afterThoughts(text))
 	}
 	objects := [][]byte{[]byte(text)}
 	for at := 0; at < len(text); {
 		begins := strings.IndexAny(text[at:], "{[")
 		if begins < 0 || thoughtsBegin.MatchString(text[at:at+begins]) {
-			break // what follows are thoughts that never end
+			break // thoughts without an end follow
 		}
 		at += begins
 		decoder := json.NewDecoder(strings.NewReader(text[at:]))
@@ -59,7 +59,7 @@ func objectsIn(text string) [][]byte {
 		var syntax *json.SyntaxError
 		switch err := decoder.Decode(&value); {
 		case err == nil:
-			if bytes.IndexByte(value, '{') >= 0 { // and not "[1]"
+			if bytes.IndexByte(value, '{') >= 0 { // exclude lists such as "[1]"
 				objects = append(objects, value)
 			}
 			at += len(value)
@@ -75,8 +75,8 @@ func objectsIn(text string) [][]byte {
 	return objects
 }
 
-// readObject reads a JSON object into a value. Its members, and those of objects within it, are named exactly, each at
-// most once: encoding/json alone would take the last of several, in whatever case.
+// readObject decodes a JSON object. The names of its members, and of objects within it, must match exactly and not
+// repeat: encoding/json alone would ignore case and take the last of several.
 func readObject(object []byte, into any, names ...string) error {
 	if err := json.Unmarshal(object, into); err != nil {
 		return malformed(err)
@@ -84,7 +84,7 @@ func readObject(object []byte, into any, names ...string) error {
 	return checkNames(json.NewDecoder(bytes.NewReader(object)), names)
 }
 
-// checkNames checks the names of the members of the next value of a decoder, which is valid JSON.
+// checkNames checks the names of the members of the decoder's next value, which must be valid JSON.
 func checkNames(decoder *json.Decoder, names []string) error {
 	token, _ := decoder.Token()
 	opened, isDelimiter := token.(json.Delim)
@@ -109,11 +109,11 @@ func checkNames(decoder *json.Decoder, names []string) error {
 			return err
 		}
 	}
-	_, _ = decoder.Token() // the end of it
+	_, _ = decoder.Token() // the closing delimiter
 	return nil
 }
 
-// malformed says that an answer is not the requested JSON, because of err.
+// malformed returns the error for an answer that is not the requested JSON.
 func malformed(err error) error {
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return unusablef("it is not the JSON object that is asked for (%q cannot be a JSON %s)", mistyped.Field,

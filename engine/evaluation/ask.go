@@ -13,43 +13,43 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// These bound what errors quote of an answer, and errors themselves, in bytes.
+// These bound quotes of answers in errors, and errors themselves, in bytes.
 const (
 	maxQuoted  = 100
 	maxMessage = 4_000
 )
 
-// errNoAnswer ends an answer that takes too long.
+// errNoAnswer is the cause when an answer takes longer than the part's timeout.
 var errNoAnswer = errors.New("the answer takes too long")
 
 // part is a role that a language model plays in a test run, other than the agent's.
 type part struct {
 	llm.Model
-	// name is how errors call it, such as "the judge".
+	// name is the part's name in errors, such as "the judge".
 	name string
 	// cause is the cause of a run's error when this part fails.
 	cause model.RunErrorCause
 	// timeout bounds one answer.
 	timeout time.Duration
-	// votes is how often the judge is asked about a criterion; 0 means once.
+	// votes is the number of the judge's votes on a criterion; 0 means one.
 	votes int
 }
 
-// fault returns the failure of the part, for a reason that clients may read.
+// fault returns the failure of the part. Clients may read the formatted text, but not err.
 func (p part) fault(err error, format string, args ...any) *rules.Fault {
 	message := content.Cut(p.name+": "+fmt.Sprintf(format, args...), maxMessage)
 	return &rules.Fault{RunError: model.RunError{Cause: p.cause, Message: message}, Err: err}
 }
 
-// unusable says what is wrong with an answer. It completes "Your answer cannot be used: ".
+// unusable is what is wrong with an answer. It completes "Your answer cannot be used: ".
 type unusable string
 
 func (u unusable) Error() string { return string(u) }
 
 func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
 
-// askFor asks a model for an answer that read accepts. If read rejects it, the model sees the reason and gets a
-// second chance. The error is a *rules.Fault, or ctx's once it has ended.
+// requestAnswer asks a model for an answer that read accepts. If read rejects the answer, the model sees the reason and
+// gets one more try. The error is a *rules.Fault, or ctx's once it has ended.
 func requestAnswer[T any](ctx context.Context, p part, req llm.Request, read func(llm.Answer) (T, error)) (T, error) {
 	var none T
 	for again := false; ; again = true {
@@ -79,14 +79,13 @@ func requestAnswer[T any](ctx context.Context, p part, req llm.Request, read fun
 }
 
 const (
-	// mostCut bounds how often an answer that broke off is asked for again, and cutBackoff is the first wait before
-	// that.
+	// mostCut bounds the retries after an answer that broke off. cutBackoff is the wait before the first of them.
 	mostCut    = 2
 	cutBackoff = 500 * time.Millisecond
 )
 
-// collect asks for a whole answer. One that broke off is asked for again: adapters repeat what failed before its first
-// piece, and they cannot take back pieces, but here nobody has seen any.
+// collect returns a complete answer, and retries one that broke off. Adapters retry only before the first chunk,
+// because they cannot take chunks back. Here no chunk has been shown.
 func (p part) collect(ctx context.Context, req llm.Request) (llm.Answer, error) {
 	for cuts := 0; ; cuts++ {
 		answer, err := llm.Collect(p.Chat(ctx, req))
@@ -100,7 +99,7 @@ func (p part) collect(ctx context.Context, req llm.Request) (llm.Answer, error) 
 	}
 }
 
-// answer asks for one answer. An answer without an end or without content is unusable.
+// answer asks for one answer. An incomplete or empty answer is unusable.
 func (p part) answer(ctx context.Context, req llm.Request) (llm.Answer, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, p.timeout, errNoAnswer)
 	defer cancel()

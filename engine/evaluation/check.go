@@ -12,11 +12,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// checksTimeout bounds the work on the checks of a run, without the calls of language models.
+// checksTimeout bounds the work on the checks of a run, without calls of language models.
 const checksTimeout = 5 * time.Second
 
-// decideChecks decides checks, in their order. If some cannot be decided, the error is the *rules.Fault of the first,
-// and the results of the others are returned with it. Once ctx has ended the error is ctx's.
+// decideChecks decides checks, in order. If it cannot decide some, it returns the *rules.Fault of the first and the
+// results of the others. Once ctx has ended the error is ctx's.
 func decideChecks(
 	ctx context.Context, c *rules.Checker, all []model.TestCheck, values content.Values, held *rules.Conversation,
 ) ([]model.CheckResult, error) {
@@ -46,7 +46,7 @@ func decideChecks(
 	return results, first
 }
 
-// filledIn says what was expected, where placeholders were filled; empty if there were none.
+// filledIn returns the expectation with its placeholders filled, or "" if it has none.
 func filledIn(given, filled *model.TestExpectation) string {
 	if text := filled.String(); text != given.String() {
 		return text

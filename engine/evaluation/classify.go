@@ -29,8 +29,8 @@ type classifiableTag struct {
 	Definition string `json:"definition"`
 }
 
-// classify returns which tag a conversation gets, and whether it is the expected one. The error is a *rules.Fault, or
-// ctx's once it has ended.
+// classify returns the tag of a conversation, and whether it is the expected one. The error is a *rules.Fault, or ctx's
+// once it has ended.
 func classify(
 	ctx context.Context, p part, tags []model.ClassificationTag, conversation *model.ConversationContext, expected string,
 ) (*model.ClassificationResult, error) {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// scenarioMark is the line after which the contact's instructions hold nothing but the scenario.
+	// scenarioMark is the line of the contact's instructions after which only the scenario follows.
 	scenarioMark = "\n\n# Scenario\n"
 
 	contactInstruction = `You play a person who is in a text conversation with an assistant. The scenario below says who you are and what you want. Stay in that part from beginning to end.
@@ -26,7 +26,7 @@ const (
 - The scenario is for you alone: neither quote it nor mention it, nor that this is a simulation.
 - Call ` + llm.EndConversation + ` once what you want has been done, or can certainly not be done here. A promise to do it is not enough: go on until it is done. Say nothing more after that.`
 
-	// contactOpens takes the place of the assistant's first message if the contact speaks first.
+	// contactOpens replaces the assistant's first message if the contact speaks first.
 	contactOpens = "(Nobody has spoken yet. Write your first message.)"
 )
 
@@ -36,16 +36,16 @@ var contactEnd = llm.Tool{
 	Parameters:  json.RawMessage(llm.ReasonSchema),
 }
 
-// contactMessage is what the contact does next: it says something, ends the conversation, or both.
+// contactMessage is the contact's next step: it says something, ends the conversation, or both.
 type contactMessage struct {
 	text string
-	// endReason is why it ends the conversation, nil if it goes on.
+	// endReason is why the contact ends the conversation. It is nil if the conversation continues.
 	endReason *string
 }
 
-// contactSays returns what the simulated contact of a test does next. The contact sees the messages, but not the
-// agent's calls, and knows the variables, which fill the placeholders of its scenario and of what it knows. The
-// error is a *rules.Fault, or ctx's once it has ended.
+// contactSays returns the next step of a test's simulated contact. The contact sees the messages, but not the agent's
+// calls. The variables fill the placeholders of its scenario and knowledge. The error is a *rules.Fault, or ctx's once
+// it has ended.
 func contactSays(ctx context.Context, p part, test *model.AgentTestRow, messages []model.TestMessage,
 	variables content.Values) (contactMessage, error) {
 	req := llm.Request{System: knowing(variables, contactInstruction) + partOf(test, variables),
@@ -59,12 +59,12 @@ func contactSays(ctx context.Context, p part, test *model.AgentTestRow, messages
 	})
 }
 
-// partOf is the description of the person that the contact of a test plays, with the placeholders filled.
+// partOf returns the description of the person that the contact plays, with the placeholders filled.
 func partOf(test *model.AgentTestRow, variables content.Values) string {
 	return likeness(test.Persona, variables) + scenarioMark + variables.Filled(test.Scenario)
 }
 
-// heardBy returns a conversation from the contact's side. Of a long one, the middle is left out.
+// heardBy returns a conversation from the contact's side. It leaves out the middle of a long conversation.
 func heardBy(messages []model.TestMessage) []llm.Message {
 	var heard []llm.Message
 	if len(messages) == 0 || messages[0].Role == model.MessageRoleUser {
@@ -72,7 +72,7 @@ func heardBy(messages []model.TestMessage) []llm.Message {
 	}
 	length := 0
 	for _, m := range messages {
-		// To the model that plays the contact, the contact is itself.
+		// For the contact's model, the contact is the assistant.
 		role := llm.RoleAssistant
 		if m.Role == model.MessageRoleAssistant {
 			role = llm.RoleUser
@@ -88,7 +88,7 @@ func heardBy(messages []model.TestMessage) []llm.Message {
 	head, tail := ends(heard, maxTranscript, func(m llm.Message) int { return len(m.Text) })
 	if head < tail {
 		for heard[tail].Role != llm.RoleUser && tail < len(heard)-1 {
-			tail++ // the mark is nothing that the contact said
+			tail++ // the mark is not the contact's text
 		}
 		heard[tail].Text = fmt.Sprintf("(%d messages before this one are left out.)\n\n%s", tail-head, heard[tail].Text)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CoverageOfTests returns, by the id of the simulation test, what Coverage would be of its runs.
+// CoverageOfTests returns the Coverage of the runs of each simulation test, by the id of the test.
 func (v *Evaluator) CoverageOfTests(ctx context.Context, t *db.Tenant,
 	ids []string) (map[string][]*model.CallCoverage, error) {
 	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "tool_mocking")
@@ -26,8 +26,7 @@ func (v *Evaluator) CoverageOfTests(ctx context.Context, t *db.Tenant,
 	return v.engine.Coverage(ctx, t, chats)
 }
 
-// CoverageOfExecution returns what would happen to the calls of the tests that the input names, if they were run as
-// they are now.
+// CoverageOfExecution returns what would happen to the calls of the input's tests, if they were run now.
 func (v *Evaluator) CoverageOfExecution(ctx context.Context, t *db.Tenant,
 	in model.StartAgentTestExecutionInput) (*model.AgentTestExecutionCoverage, error) {
 	tests, err := t.TestsToRun(ctx, in)
@@ -65,7 +64,7 @@ func (v *Evaluator) CoverageOfExecution(ctx context.Context, t *db.Tenant,
 	return coverage, nil
 }
 
-// urgency orders what would happen to calls by how soon one wants to know.
+// urgency orders the effects of calls, the most important first.
 var urgency = map[model.CallEffect]int{
 	model.CallEffectReal: 0, model.CallEffectDenied: 1, model.CallEffectUnavailable: 2, model.CallEffectMocked: 3,
 }

@@ -28,15 +28,15 @@ const (
 		`"required":["questions"],"additionalProperties":false}`
 )
 
-// numbered is a passage as the model is given it.
+// numbered is a passage in the model's input.
 type numbered struct {
 	Number int    `json:"number"`
 	Text   string `json:"text"`
 }
 
-// DraftLabelledQuestions has the language model write questions that chunks of the dataset answer, which are drawn by
-// lot. They are kept nowhere. There are fewer than asked for when the dataset has fewer chunks, or some of them
-// answer nothing. UPSTREAM_FAILED when the model does not answer.
+// DraftLabelledQuestions has the language model write questions that random chunks of the dataset answer. It does not
+// store them. It returns fewer than requested if the dataset has fewer chunks, or if some chunks answer no question.
+// The error is UPSTREAM_FAILED if the model fails.
 func (v *Evaluator) DraftLabelledQuestions(ctx context.Context, t *db.Tenant,
 	in model.DraftLabelledQuestionsInput) ([]*model.DraftedQuestion, error) {
 	if err := in.Validate(); err != nil {
@@ -71,7 +71,7 @@ func (v *Evaluator) DraftLabelledQuestions(ctx context.Context, t *db.Tenant,
 	return written, nil
 }
 
-// readDrafts returns the question of each passage; empty for those that have none.
+// readDrafts returns the question of each passage, or "" for passages without one.
 func readDrafts(text string, passages int) ([]string, error) {
 	var said struct {
 		Questions *[]struct {

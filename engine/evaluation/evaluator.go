@@ -1,6 +1,6 @@
-// Package evaluation tests agents. A model plays contacts that talk with an agent, and rules and a judge decide
-// whether the conversation was good. The package also reads ended conversations: their tags, and the values that
-// agents define.
+// Package evaluation tests agents. A model plays contacts that talk with an agent, and rules and a judge decide whether
+// the conversation was good. The package also extracts tags and values from ended conversations. Start reading at
+// [Evaluator].
 package evaluation
 
 import (
@@ -15,24 +15,24 @@ import (
 
 // Options tune an Evaluator. The zero value works.
 type Options struct {
-	// Contact, Judge and Classifier play their roles in tests of agents, and Extractor reads values out of
-	// conversations that are over. Nil means the agents' own model.
+	// Contact, Judge and Classifier play their roles in tests. Extractor reads values from ended conversations. Nil
+	// means the agents' own model.
 	Contact, Judge, Classifier, Extractor llm.Model
-	// Judges are models that executions can be judged again by, beside the judge.
+	// Judges are further models that executions can be rejudged with.
 	Judges []llm.Model
-	// ReviewContact has the judge asked once about each conversation of a test whether the contact played its part.
+	// ReviewContact makes the judge check once per conversation whether the contact played its part.
 	ReviewContact bool
-	// Log receives failures with the causes that clients are not told. Nil means slog.Default().
+	// Log receives failures with the causes that clients do not see. Nil means slog.Default().
 	Log *slog.Logger
 }
 
-// Evaluator tests agents, and reads conversations that are over. It is safe for concurrent use.
+// Evaluator tests agents, and reads ended conversations. It is safe for concurrent use.
 type Evaluator struct {
 	engine *engine.Engine
 	// writer drafts questions.
 	writer part
 	tests  parts
-	// judges are the models that can judge, by their names, of which the first is the judge's.
+	// judges are the models that can judge, by name. judgeNames lists the names; the first is the judge's.
 	judges     map[string]llm.Model
 	judgeNames []string
 	isReviewed bool
@@ -43,7 +43,7 @@ type Evaluator struct {
 // parts are the roles in a test other than the agent's.
 type parts struct{ contact, judge, classifier, extractor part }
 
-// metered wraps the models of the parts so that a meter counts their answers.
+// metered wraps the models of the parts so that the meter counts their answers.
 func (p parts) metered(by *engine.Meter) parts {
 	for _, each := range []*part{&p.contact, &p.judge, &p.classifier, &p.extractor} {
 		each.Model = by.Of(each.Model)
@@ -51,8 +51,7 @@ func (p parts) metered(by *engine.Meter) parts {
 	return p
 }
 
-// New returns an Evaluator of the agents that an Engine lets answer. Their model plays all parts that have none of
-// their own.
+// New returns an Evaluator of the Engine's agents. The Engine's model plays the parts that have no model of their own.
 func New(e *engine.Engine, o Options) *Evaluator {
 	m := e.Model()
 	plays := func(by llm.Model, name string, cause model.RunErrorCause) part {

@@ -39,8 +39,8 @@ type extractable struct {
 	Conversation []transcriptMessage    `json:"conversation"`
 }
 
-// extract reads the values that an agent wants to know out of a conversation: a text or null for each of them, by
-// name. The error is a *rules.Fault, or ctx's once it has ended.
+// extract reads the values that an agent defines from a conversation: a text or null for each, by name. The error is a
+// *rules.Fault, or ctx's once it has ended.
 func extract(
 	ctx context.Context, p part, values []model.ExtractedValue, held *model.AgentTestRun, at time.Time,
 ) (*model.JSONObject, error) {
@@ -71,7 +71,7 @@ func extractedSchema(values []model.ExtractedValue) json.RawMessage {
 	}))
 }
 
-// readExtracted reads an answer of the extractor. Blank values count as null.
+// readExtracted parses the extractor's answer. Blank values become null.
 func readExtracted(text string, values []model.ExtractedValue) (*model.JSONObject, error) {
 	names := make([]string, len(values))
 	for i, value := range values {
@@ -114,8 +114,8 @@ func readValue(name string, given json.RawMessage) (any, error) {
 	return value, nil
 }
 
-// ExtractChat extracts what the agent of a chat wants to know from the chat, which has ended, and keeps it. When the
-// model fails, the chat says why, and the error is returned so that it is tried again.
+// ExtractChat extracts the values of the agent of an ended chat, and stores them. If the model fails, the chat records
+// why, and the error is returned so that the job is retried.
 func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ int32) error {
 	ids := []string{id}
 	found, err := t.FindTogether(ctx,
@@ -125,7 +125,7 @@ func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ 
 		return later(err)
 	}
 	if len(found[0]) == 0 {
-		return nil // deleted meanwhile
+		return nil // deleted concurrently
 	}
 	chat := found[0][0].(*model.SimulationChat)
 	agents, err := t.AgentsByID(ctx, []string{chat.AgentID})
@@ -146,7 +146,7 @@ func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ 
 	defer cancel()
 	err = t.KeepExtracted(writing, id, extracted, failureOf(fault), v.engine.Spent(agents[0], counted, 0))
 	if known, ok := errors.AsType[*model.Error](err); ok && known.Code == model.NotFound {
-		return nil // deleted meanwhile
+		return nil // deleted concurrently
 	}
 	if err != nil {
 		return later(err)
@@ -157,7 +157,7 @@ func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ 
 	return fault
 }
 
-// later has a job wait while the database does not answer, however often it is tried.
+// later returns a db.Later if the database does not answer, so that the job waits without using up its attempts.
 func later(err error) error {
 	if pg.IsAway(err) {
 		return &db.Later{In: claimDelay, Err: err}
@@ -180,7 +180,7 @@ func chatAsRun(messages, calls []model.Row) *model.AgentTestRun {
 	return held
 }
 
-// failureOf is the text of a failure for clients; nil for none.
+// failureOf returns the text of a failure for clients, or nil.
 func failureOf(err error) *string {
 	var fault *rules.Fault
 	switch {
@@ -192,9 +192,8 @@ func failureOf(err error) *string {
 	return new("something went wrong in the gateway")
 }
 
-// extract extracts what the run's agent wants to know from the conversation, which is over, unless the run has it
-// already. When conversations are judged again, values that nobody extracted are extracted only if a check needs
-// them.
+// extract extracts the values of the run's agent from the ended conversation, unless the run has them already. For a
+// rejudged conversation it does so only if a check needs them.
 func (t *tester) extract(ctx context.Context, run *model.AgentTestRun) {
 	values, at := run.Snapshot.Agent.ExtractedValues, t.now()
 	isChecked := func(c model.TestCheck) bool { return c.Expect.Extracts != nil }

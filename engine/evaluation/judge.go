@@ -44,16 +44,16 @@ Give as evidence the places that decide: the "messageIndex" of a message, and a 
 		`"required":["evidence","rationale","applies","passed"],"additionalProperties":false}`
 )
 
-// question is the input of the judge. The transcript comes first because it is the same for all criteria.
+// question is the input of the judge. The transcript comes first because all criteria share it.
 type question struct {
 	Transcript transcript `json:"transcript"`
 	Criterion  string     `json:"criterion"`
 }
 
-// judge judges each criterion on its own, and returns the verdicts in the order of the criteria. Rules decide those
-// that they know about the conversation that was held, nil for none, and the model p all others. Weights are those of
-// the criteria at the same places. If the judge fails on some of them, the error is the *rules.Fault of the first,
-// and the other verdicts are returned with it. Once ctx has ended the error is ctx's.
+// judge judges each criterion separately, and returns the verdicts in the order of the criteria. Rules decide the
+// criteria that they can about the held conversation, which may be nil, and the model p the others. weights are the
+// criteria's weights in the same order. If the judge fails on some criteria, judge returns the *rules.Fault of the
+// first and the other verdicts. Once ctx has ended the error is ctx's.
 func judge(ctx context.Context, held *rules.Conversation, p part, criteria []string, t transcript,
 	weights ...*int32) ([]model.CriterionResult, error) {
 	shown := t.bounded(maxTranscript)
@@ -72,7 +72,7 @@ func judge(ctx context.Context, held *rules.Conversation, p part, criteria []str
 			return nil
 		})
 	}
-	_ = group.Wait() // none of them returns an error, because all verdicts are wanted
+	_ = group.Wait() // no function returns an error, because all verdicts are wanted
 	results := make([]model.CriterionResult, 0, len(criteria))
 	var first error
 	for i := range criteria {
@@ -106,12 +106,12 @@ func judgeOne(ctx context.Context, p part, criterion string, t transcript,
 	})
 }
 
-// verdict is an answer of the judge, of which every member is there and within its bounds.
+// verdict is a valid answer of the judge: all members are present and within their bounds.
 type verdict struct {
 	evidence  []givenEvidence
 	rationale string
 	passed    bool
-	// doesNotApply is true if the criterion's condition never came about.
+	// doesNotApply is true if the criterion's condition never occurred.
 	doesNotApply bool
 }
 
@@ -143,8 +143,7 @@ func parseVerdict(text string) (*verdict, error) {
 	return v, nil
 }
 
-// checkDrafts returns an error if an answer holds, before its last verdict, a complete one that comes to something
-// else.
+// checkDrafts returns an error if the answer has an earlier complete verdict with another result.
 func (v *verdict) checkDrafts(text string) error {
 	objects := objectsIn(text)
 	for _, draft := range objects[:max(len(objects)-1, 0)] {
@@ -156,7 +155,7 @@ func (v *verdict) checkDrafts(text string) error {
 	return nil
 }
 
-// readGrounds returns a verdict with its grounds alone.
+// readGrounds returns a verdict with only its evidence and rationale.
 func readGrounds(evidence *[]givenEvidence, rationale *string) (*verdict, error) {
 	switch {
 	case evidence == nil:
@@ -168,8 +167,8 @@ func readGrounds(evidence *[]givenEvidence, rationale *string) (*verdict, error)
 	return &verdict{evidence: *evidence, rationale: text}, err
 }
 
-// readVerdict reads a verdict and checks its quotes against the transcript. Evidence that a criterion holds needs a
-// quote of what the agent did, if it did anything.
+// readVerdict parses a verdict and checks its quotes against the transcript. Evidence that a criterion holds needs a
+// quote of the agent's text or calls, if there are any.
 func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, error) {
 	verdict, err := parseVerdict(text)
 	if err == nil {
@@ -242,8 +241,8 @@ func readRationale(given *string) (string, error) {
 	return rationale, nil
 }
 
-// JudgeAlone asks the judge about one criterion of a conversation, as often as it has votes, even if the program
-// could decide it: the verdict shows what the judge is worth. Of the run only messages and calls are read. endedBy is
+// JudgeAlone asks the judge about one criterion of a conversation, with the given number of votes, even if rules could
+// decide it. It serves to measure the judge. Of the run it reads the messages, the calls and the end reason. endedBy is
 // "agent", "contact" or "limit". The error says why there is no verdict.
 func (v *Evaluator) JudgeAlone(ctx context.Context, run *model.AgentTestRun, endedBy, criterion string,
 	votes int) (*model.CriterionResult, error) {

@@ -13,9 +13,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ObstaclesOfTests returns, by the id of the test, why it cannot be carried out with its agent as that is now, and
-// what is likely a mistake: sentences, none if there is nothing. It takes two round trips, one more when tests have
-// rows, and one for each level of delegation when checks expect calls that only other agents can make.
+// ObstaclesOfTests returns sentences by the id of the test: why it cannot run with its current agent, and what is
+// likely a mistake. It takes two round trips, one more if tests have rows, and one for each level of delegation if
+// checks expect calls that only other agents can make.
 func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
 	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected",
 		"scenario", "criteria", "checks",
@@ -46,7 +46,7 @@ func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []st
 	}
 	obstacles := make(map[string][]string, len(tests))
 	for _, test := range tests {
-		// Without an agent it was deleted meanwhile, and its tests are about to be.
+		// Without an agent: it was deleted concurrently, and its tests are about to be.
 		if speaker := speakers[test.AgentID]; speaker != nil {
 			obstacles[test.ID] = obstaclesOf(speaker, test, callable[test.AgentID])
 		}
@@ -54,8 +54,8 @@ func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []st
 	return obstacles, nil
 }
 
-// readStarts reads the messages that tests start with, by their ids. They may be megabytes, and have placeholders
-// only where there are rows.
+// readStarts reads the messages that tests start with, by the tests' ids. They may be megabytes, and have placeholders
+// only in tests with rows.
 func readStarts(ctx context.Context, t *db.Tenant, tests map[string]*model.AgentTestRow) error {
 	if len(tests) == 0 {
 		return nil
@@ -78,7 +78,7 @@ func rowOfTest(row model.Row) *model.AgentTestRow {
 	return row.(*model.AgentTestRow)
 }
 
-// maxObstacles bounds those that rows have.
+// maxObstacles bounds the obstacles from rows.
 const maxObstacles = 10
 
 func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.CallCoverage) []string {
@@ -122,8 +122,8 @@ func expects(agent *model.Agent, tag string) error {
 	return model.Errorf(model.Unprocessable, "the agent has no classification tag %q, which the test expects", tag)
 }
 
-// callable returns what the agents of the tests can call by themselves, by their ids, and for agents of which a check
-// expects another call, also what the agents that they delegate to can call.
+// callable returns the calls that the agents of the tests can make, by the agents' ids. If a check expects another
+// call, it includes the calls of agents that they delegate to.
 func (v *Evaluator) callable(
 	ctx context.Context, t *db.Tenant, speakers map[string]*engine.Speaker, tests []*model.AgentTestRow,
 ) (map[string][]*model.CallCoverage, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// knowledgeMark is the line after which the contact's instructions hold what it knows, up to the scenario.
+// knowledgeMark is the line of the contact's instructions after which its knowledge follows, up to the scenario.
 const knowledgeMark = "\n\n# Knowledge\n"
 
 var moods = map[model.ContactMood]string{
@@ -22,7 +22,7 @@ var moods = map[model.ContactMood]string{
 	model.ContactMoodSceptical: "sceptical: you doubt what you are told, and want to know how it is known",
 }
 
-// likeness adds to the contact's instructions what it is like. A nil persona adds nothing.
+// likeness returns the contact's instructions about its persona. A nil persona adds nothing.
 func likeness(p *model.ContactPersona, values content.Values) string {
 	if p == nil {
 		return ""
@@ -45,8 +45,8 @@ func likeness(p *model.ContactPersona, values content.Values) string {
 	return text.String()
 }
 
-// isOut reports whether the contact's patience is at an end for certain: the agent's last answers, in the run, repeat
-// each other so often. How often an answer does not help otherwise, only its model can say.
+// isOut reports whether the contact's patience has certainly run out: the agent's last answers in the run repeat each
+// other too often. Only the contact's model can judge other unhelpful answers.
 func isOut(p *model.ContactPersona, said []model.TestMessage) bool {
 	if p == nil || p.Patience == nil {
 		return false

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// maxTold and maxToldValue bound the variables in the instructions of contact and judge, in bytes.
+	// maxTold bounds all variables in the instructions of contact and judge, and maxToldValue each value, in bytes.
 	maxTold      = 10_000
 	maxToldValue = 500
 )
 
-// filledExpectation returns an expectation with the placeholders of its texts filled. In regular expressions a value
-// stands for itself.
+// filledExpectation returns an expectation with the placeholders of its texts filled. In regular expressions, values
+// are quoted.
 func filledExpectation(b content.Values, e model.TestExpectation) model.TestExpectation {
 	if e.Called != nil {
 		called := *e.Called
@@ -44,7 +44,7 @@ func filledExpectation(b content.Values, e model.TestExpectation) model.TestExpe
 	return e
 }
 
-// unfilledIn returns warnings about placeholders of a test's texts without a value.
+// unfilledIn returns warnings about placeholders without a value in a test's texts.
 func unfilledIn(b content.Values, test *model.AgentTestRow) []string {
 	var warnings []string
 	look := func(where, text string) {
@@ -74,8 +74,8 @@ func unfilledIn(b content.Values, test *model.AgentTestRow) []string {
 	return warnings
 }
 
-// toldOfValues returns the values for the instructions of contact and judge: as many as fit, in the order of their
-// names.
+// toldOfValues returns the values for the instructions of contact and judge, in the order of their names, up to
+// maxTold.
 func toldOfValues(b content.Values) map[string]string {
 	told, size := map[string]string{}, 0
 	for _, name := range slices.Sorted(maps.Keys(b)) {
@@ -91,7 +91,7 @@ func toldOfValues(b content.Values) map[string]string {
 	return told
 }
 
-// knowing adds the variables to the contact's instructions, before the scenario.
+// knowing returns the contact's instructions with the variables, which come before the scenario.
 func knowing(b content.Values, instruction string) string {
 	told := toldOfValues(b)
 	if len(told) == 0 {
@@ -101,8 +101,8 @@ func knowing(b content.Values, instruction string) string {
 		"otherwise: " + content.Encode(told)
 }
 
-// unknownTo returns warnings about what checks expect and the agent does not have: tags, extracted values, and calls
-// that neither it nor an agent that it delegates to can make.
+// unknownTo returns warnings about tags, extracted values and calls that checks expect and the agent does not have. It
+// has the calls of agents that it delegates to.
 func unknownTo(s *engine.Speaker, checks []model.TestCheck, callable []*model.CallCoverage) []string {
 	var warnings []string
 	for i, check := range checks {

@@ -6,11 +6,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// find returns the part of the message, of its text or of its calls, that is the quote word for word, in the way in
-// which texts are compared (see fold). The quote needs a word, and stands at the borders of words and numbers. The
-// judge can quote a call's name with its arguments, its result, its error, its JSON as a whole, and what it found in
-// the knowledge base. In calls, white space matters only within words. callID is that of the call in which the quote
-// stands, one that was not cited if there is such a call; nil for the message's text.
+// find returns the part of the message or its calls that equals the quote, compared as read.NewPassage folds texts. The
+// quote must contain a word and match whole words and numbers. The judge can quote a call's name with its arguments,
+// its result, its error, its whole JSON, and its excerpts from the knowledge base. In calls, white space matters only
+// within words. callID is the call of the quote, preferably one that was not cited. It is nil for the message's text.
 func (m transcriptMessage) find(quote string, cited map[string]bool) (found string, callID *string) {
 	for _, text := range m.texts() {
 		if found = read.NewPassage(text, false).Find(read.NewQuote(quote, false)); found != "" {
@@ -37,7 +36,7 @@ func (m transcriptMessage) find(quote string, cited map[string]bool) (found stri
 	return found, callID
 }
 
-// kindOf returns where in the message a quote stands that find has found: in the text without a call.
+// kindOf returns where a quote is that find has found. Without a callID it is in the text.
 func (m transcriptMessage) kindOf(quote string, callID *string) model.EvidenceKind {
 	if callID == nil {
 		return model.EvidenceKindSaid
@@ -56,7 +55,7 @@ func (m transcriptMessage) kindOf(quote string, callID *string) model.EvidenceKi
 	return model.EvidenceKindResult
 }
 
-// texts returns what can be quoted of the message itself: what is shown of it.
+// texts returns the quotable texts of the message itself: its shown parts.
 func (m transcriptMessage) texts() []string {
 	if m.pieces != nil {
 		return m.pieces
@@ -64,7 +63,7 @@ func (m transcriptMessage) texts() []string {
 	return []string{m.Text}
 }
 
-// texts returns what can be quoted of a call.
+// texts returns the quotable texts of a call.
 func (c transcriptCall) texts() []string {
 	texts := []string{c.Name + " " + content.Encode(c.Arguments), content.Encode(c)}
 	for _, text := range []*string{c.Result, c.Error} {

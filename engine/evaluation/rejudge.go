@@ -14,10 +14,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// JudgeModels are the names of the models that can judge tests: first the one that does unless another is asked for.
+// JudgeModels returns the names of the models that can judge tests. The first is the default.
 func (v *Evaluator) JudgeModels() []string { return slices.Clone(v.judgeNames) }
 
-// withJudge gives the judge of tests the model with a name; empty for the one that judges unless another is asked for.
+// withJudge sets the judge of the parts to the model with the name. An empty name means the default.
 func (v *Evaluator) withJudge(take *parts, name string, counted *engine.Meter) error {
 	if name == "" {
 		return nil
@@ -30,7 +30,7 @@ func (v *Evaluator) withJudge(take *parts, name string, counted *engine.Meter) e
 	return nil
 }
 
-// rejudge decides the conversation again that another run held, and sets the outcome in the run as simulate does.
+// rejudge decides another run's conversation again, and sets the outcome in the run like simulate.
 func (v *Evaluator) rejudge(ctx context.Context, t *db.Tenant, runner *tester, run *model.AgentTestRun) error {
 	found, err := t.Find(ctx, db.AgentTestRunRows, []string{*run.RejudgeOfID},
 		"messages", "tool_calls", "turn_count", "end_reason", "held", "started_at", "criteria_results", "extracted")
@@ -72,8 +72,8 @@ const (
 	limitReached = "The test's limit of "
 )
 
-// conversationOf returns what a run kept of its conversation. Of runs of versions that kept nothing, the reason of
-// the end tells who ended it.
+// conversationOf returns the stored conversation of a run. Runs of older versions stored none; for them, the end reason
+// shows who ended it.
 func conversationOf(run *model.AgentTestRun) *model.HeldConversation {
 	if run.Held != nil {
 		kept := *run.Held

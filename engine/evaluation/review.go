@@ -34,16 +34,15 @@ Give as evidence the messages of the contact that show what went wrong: the "mes
 		`"required":["evidence","rationale","onRole","loops","leaked","completed"],"additionalProperties":false}`
 )
 
-// performance is the input of the judge that checks a simulation.
+// performance is the judge's input for a review of the contact.
 type performance struct {
 	Part         string     `json:"part"`
 	Conversation transcript `json:"conversation"`
 }
 
-// review asks the judge, once, whether the contact played its part in the conversation of a run. The first given
-// messages are the test's. The error is a *rules.Fault of the contact if it did not play its part, a *rules.Fault of
-// the judge if the judge cannot say, or ctx's once it has ended. A contact that only says the test's words is not
-// reviewed.
+// review asks the judge once whether the contact played its part in the conversation of a run. The first given messages
+// are the test's. The error is a *rules.Fault of the contact if it did not play its part, a *rules.Fault of the judge
+// if the judge cannot say, or ctx's once it has ended. A contact that only says the test's words is not reviewed.
 func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int, end ending,
 	values content.Values) error {
 	test := run.Snapshot.Test
@@ -66,7 +65,7 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int,
 		System: reviewInstruction, Schema: json.RawMessage(reviewSchema),
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(performance{partOf(test, values), shown})}},
 	}
-	// Patience that is at an end is the program's to see, and a reason to leave.
+	// Code, not the judge, detects that the patience has run out, which is a reason to leave.
 	mayLeave := end.By != rules.Contact || isOut(test.Persona, run.Messages[given:])
 	fault, err := requestAnswer(ctx, t.judge, req,
 		func(a llm.Answer) (string, error) { return readReview(a.Text, shown, mayLeave) })
@@ -76,11 +75,11 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int,
 	return err
 }
 
-// isOfContact is true of what the contact's model wrote in the run.
+// isOfContact reports whether the contact's model wrote the message in the run.
 func (m transcriptMessage) isOfContact() bool { return m.Speaker == rules.Contact && !m.IsGiven }
 
-// readReview returns what went wrong with a simulation, in words that follow "it"; empty for nothing. An answer
-// that finds a fault must quote the contact, unless the fault is an early end.
+// readReview returns what went wrong with a simulation, in words that follow "it", or "". An answer that finds a fault
+// must quote the contact, unless the fault is an early end.
 func readReview(text string, t transcript, mayLeave bool) (string, error) {
 	var said struct {
 		Evidence  *[]givenEvidence `json:"evidence"`

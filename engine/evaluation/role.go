@@ -12,21 +12,20 @@ import (
 )
 
 // The rules below recognize texts that no real contact would write, in English, French, German, Spanish, Italian and
-// Portuguese. They refuse only what is certain: a refused contact is asked again, and a second refusal ends the run.
-// All but speakerLabel and direction are about folded texts.
+// Portuguese. They reject only certain cases: a rejected contact is asked again, and a second rejection ends the run.
+// All except speakerLabel and direction match folded texts.
 var (
 	// speakerLabel begins a line of a script with several speakers.
 	speakerLabel = lazyregexp.New(`(?im)^[\s*_]*(?:\[` + speakerNames + `\]|` + speakerNames + `[\s*_]*:)`)
 
-	// direction is a stage direction between asterisks, brackets or parentheses: a whole message, or what an actor
-	// does.
+	// direction is a stage direction between asterisks, brackets or parentheses: a whole message, or an actor's action.
 	direction = lazyregexp.New(`(?is)^\s*(?:\*[^*]+\*|\[[^\]]+\]|\([^)]*\pL[^)]*\))\s*$|` +
 		`[*(\[]\s*(?:(?:the )?(?:caller|customer|contact|user) |il |elle |er |sie )?(?:` +
 		`laugh|sigh|paus|smil|nod|chuckl|whisper|wait|hang(?:s|ing)? up|clear(?:s|ing)? (?:his|her|my|their)? ?throat|grin|shrug|frown|think(?:s|ing)\b|angr|annoyed|frustrated|` +
 		`rit\b|rire|soupir|sourit|raccroche|hoche|lacht|lachend|seufz|lächel|nickt|legt auf|ríe|se ríe|suspir|sonríe|cuelga|ride\b|sospira|sorride|riattacca|ri\b|sorri|desliga` +
 		`)[^*)\]]*[*)\]]`)
 
-	// offer is what those say who help.
+	// offer matches phrases of somebody who offers help.
 	offer = anyOf(
 		`how (?:can|may|could) i (?:help|assist|be of (?:help|service|assistance))(?: to)? ?(?:you)?(?: today| with .*)?\s*[?.!,]?$`,
 		`how (?:can|may) i (?:help|assist) you\b(?: today)?[?.!,]`, `how may i be of`,
@@ -51,8 +50,8 @@ var (
 		`posso (?:te |lhe )?ajudar (?:você )?(?:em|com) (?:mais|algo)`,
 	)
 
-	// confession is what people do not say of themselves. What comes behind it must not make it a trade: "an AI
-	// engineer".
+	// confession matches phrases in which a model says that it is one. The words after them must not make a trade of
+	// it: "an AI engineer".
 	confession = anyOf(
 		`(?:as|i am|i'm|i'm just|i am just|i'm only|i am only|being) an? (?:`+machine+`)`+endOfName,
 		`(?:as|i am|i'm) a simulated`,
@@ -78,8 +77,8 @@ const (
 		`inteligencia artificial|modelo de lenguaje|asistente virtual|intelligenza artificiale|modello linguistico|assistente virtuale?|inteligência artificial|modelo de linguagem`
 	endOfName = `(?:\s*[,.;:!?(]|$| (?:and )?(?:i|don't|do not|can't|cannot)\b| (?:et )?je\b| (?:und )?ich\b| kann\b| habe\b| no\b| non\b| não\b| without\b| developed\b| trained\b| created\b)`
 
-	// recital is how many words in a row with somebody addressed are read out, and loop how many words may come back
-	// often.
+	// recital is the number of words in a row, with one that addresses somebody, that count as read out. loop is the
+	// number of words from which a repeated message counts as a loop.
 	recital = 8
 	loop    = 4
 )
@@ -89,10 +88,10 @@ func anyOf(expressions ...string) func() *regexp.Regexp {
 }
 
 var (
-	// scripted are the parts of a scenario that are to be said word for word.
+	// scripted matches the parts of a scenario that the contact has to say verbatim.
 	scripted = lazyregexp.New(
 		`(?im)["“„«][^"“”„«»]+["”“»]|\b(?:says?|asks?|dit|dites|demandez?|sagt?|fragt?|dice|di|pregunta|chiede|diz|pergunta)\s?:.*$`)
-	// addressed are the words with which a scenario speaks to the contact, or of it.
+	// addressed are the words with which a scenario addresses the contact, or refers to it.
 	addressed = []string{
 		"you", "your", "you're", "caller", "customer", "contact", "user", "client", "vous", "votre", "vos", "tu", "ton", "ta",
 		"du", "dein", "deine",
@@ -101,8 +100,8 @@ var (
 	}
 )
 
-// offRole returns how a message departs from the contact's role, or nil. What the scenario has the contact say word for
-// word is in its role.
+// offRole returns how a message departs from the contact's role, or nil. Texts that the scenario prescribes verbatim
+// are in its role.
 func offRole(text, scenario string, messages []model.TestMessage) error {
 	said := read.NewPassage(text, false).Text
 	switch {
@@ -130,8 +129,8 @@ func offRole(text, scenario string, messages []model.TestMessage) error {
 	return nil
 }
 
-// recites reports whether a message has many words of the scenario in a row, with somebody addressed among them.
-// Every contact may state facts in the scenario's words.
+// recites reports whether a message repeats many words of the scenario in a row, with one that addresses the contact
+// among them. Contacts may state facts in the scenario's words.
 func recites(said, scenario string) bool {
 	words := strings.Fields(said)
 	if len(words) < recital {
@@ -157,8 +156,8 @@ func isEcho(said string, messages []model.TestMessage) bool {
 	return last.Role == model.MessageRoleAssistant && isSame(last.Text, said)
 }
 
-// isLoop reports whether the contact's last two messages were the same, and the agent's answers to them were not:
-// the same question gets the same answer.
+// isLoop reports whether a message repeats the contact's last two messages although the agent's answers to them
+// differed.
 func isLoop(said string, messages []model.TestMessage) bool {
 	n := len(messages)
 	if n < 4 || len(strings.Fields(said)) < loop {
@@ -168,7 +167,7 @@ func isLoop(said string, messages []model.TestMessage) bool {
 	return isAgain(n-2) && isAgain(n-4) && !isSame(messages[n-1].Text, messages[n-3].Text)
 }
 
-// isSame reports whether two texts are the same except for their spelling.
+// isSame reports whether two texts are equal after folding.
 func isSame(one, other string) bool {
 	return read.NewQuote(one, false).Text == read.NewQuote(other, false).Text
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// fillRow puts the row of a run, if it has one, into the test of its snapshot: its values go before the variables,
-// and fill the placeholders of messages, tags and mocks, which nothing fills in other tests. Other placeholders
-// are filled later.
+// fillRow puts the row of a run, if any, into the test of its snapshot. The row's values override the variables, and
+// fill the placeholders of messages, tags and mocks, which nothing fills in tests without rows. Other placeholders are
+// filled later.
 func fillRow(run *model.AgentTestRun) error {
 	if run.RowValues == nil {
 		return nil
@@ -53,16 +53,16 @@ func fillRow(run *model.AgentTestRun) error {
 	return nil
 }
 
-// rowFilling fills the placeholders of a test. Its texts may together become as long as one may.
+// rowFilling fills the placeholders of a test. All texts together may have content.MaxRendered bytes.
 type rowFilling struct {
 	values content.Values
 	size   int
 }
 
-// text leaves texts as they are once there is too much of them.
+// text fills a text, unless the texts have exceeded the bound.
 func (f *rowFilling) text(text string) string { return *f.optional(&text, itself) }
 
-// optional is text for one that may be nil, with values written in some way.
+// optional is text for a text that may be nil. write encodes each value.
 func (f *rowFilling) optional(text *string, write func(string) string) *string {
 	if f.size > content.MaxRendered {
 		return text
@@ -87,7 +87,7 @@ func (f *rowFilling) messages(messages []model.TestMessage) []model.TestMessage 
 	return filled
 }
 
-// mocking fills the conditions and failures. Placeholders of templates are filled when a call is answered.
+// mocking fills the conditions and failures. Templates are filled when a call is answered.
 func (f *rowFilling) mocking(given *model.ToolMocking) *model.ToolMocking {
 	if given == nil {
 		return nil
@@ -115,7 +115,7 @@ func (f *rowFilling) rules(rules []model.MockRule) []model.MockRule {
 	return filled
 }
 
-// filledConditions fills the values that conditions compare with. In regular expressions a value stands for itself.
+// filledConditions fills the values that conditions compare with. In regular expressions, values are quoted.
 func filledConditions(conditions []model.MockCondition,
 	fill func(text *string, write func(string) string) *string) []model.MockCondition {
 	filled := slices.Clone(conditions)
@@ -127,8 +127,8 @@ func filledConditions(conditions []model.MockCondition,
 
 func itself(value string) string { return value }
 
-// inAllRows returns the values that every row of a test has, over the variables: those of the first row where rows
-// differ.
+// inAllRows returns the variables, overridden by the values that every row of a test has. If rows differ, the first
+// row's value counts.
 func inAllRows(b content.Values, rows []model.TestRow) (content.Values, error) {
 	common := content.Values{}
 	maps.Copy(common, b)

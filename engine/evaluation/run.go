@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// claimDelay is how long a run waits if the database was away when it should have been claimed.
+	// claimDelay is how long a run waits if the database was unavailable when it should have been claimed.
 	claimDelay = time.Second
-	// finishTimeout bounds writing the outcome, which a worker does even while it is being stopped.
+	// finishTimeout bounds writing the outcome. A worker writes it even while it is being stopped.
 	finishTimeout = 10 * time.Second
-	// finishBackoff is how long to wait after a failed write. Each further wait is twice as long, up to
-	// lastFinishBackoff. A database that is back should learn of a run's outcome before others take the run over.
+	// finishBackoff is the wait after a failed write. It doubles each time, up to lastFinishBackoff. It is short so
+	// that a database that is back gets the outcome before another worker takes over the run.
 	finishBackoff, lastFinishBackoff = 50 * time.Millisecond, 200 * time.Millisecond
 )
 
-// RunTest claims a run of an agent test, runs it and stores its outcome. The attempt counts how often a worker was
-// given the run, from 1. It returns nil if the run is finished or there is nothing to do. If ctx ends before there is
-// an outcome, it releases the run for another worker and returns ctx's error. A run that merely took too long is
-// finished, with the status Error. The error is a db.Later if the database does not answer, either when claiming the
-// run or later, after which the run is released too.
+// RunTest claims a run of an agent test, runs it and stores its outcome. The attempt counts the workers that were given
+// the run, from 1. It returns nil if the run is finished or there is nothing to do. If ctx ends before there is an
+// outcome, RunTest releases the run for another worker and returns ctx's error. A run that took too long is finished,
+// with the status Error. The error is a db.Later if the database does not answer. If that happens after the claim, the
+// run is released, too.
 func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 	run, err := t.ClaimRun(ctx, id, attempt)
 	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
@@ -44,7 +44,7 @@ func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attemp
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if pg.IsAway(fault) {
-		// This is nobody's failure, so the run is tried again, however often it happens.
+		// Neither side failed, so the run is tried again without a limit.
 		return &db.Later{In: claimDelay,
 			Err: errors.Join(fault, keep(writing, func() error { return t.ReleaseRun(writing, run) }))}
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// The words by which wantsSaid recognizes that a criterion is about what the agent says, in English, French and German.
+// These words help wantsSaid to recognize criteria about what the agent says, in English, French and German.
 var (
-	// Of verbs, the base forms need an obliging word like "must" before them.
+	// Base forms of verbs need an obliging word like "must" before them.
 	verbsPresent = read.Set(
 		`says tells mentions states informs explains announces quotes reads dit mentionne indique annonce
 		explique précise informe sagt nennt erwähnt erklärt informiert`)
@@ -36,14 +36,15 @@ var (
 		dem den der`)
 )
 
-// clauseEnd and wordPattern match what ends a clause, and the words of one.
+// clauseEnd matches the end of a clause, and wordPattern a word.
 var (
 	clauseEnd   = regexp.MustCompile(`[.;,:()]|\b(?:and|but|then|et|mais|puis|und|aber|dann)\b`)
 	wordPattern = regexp.MustCompile(`[\pL\d]+(?:'t\b)?`)
 )
 
-// wantsSaid reports whether a criterion holds only if the agent says something. Evidence for it must be from a message:
-// what a tool returned, the contact never heard. It goes by the verbs of the criterion and by who does what they say.
+// wantsSaid reports whether a criterion holds only if the agent says something. Evidence for such a criterion must be
+// from a message, because the contact does not see results of tools. wantsSaid goes by the verbs of the criterion and
+// their subjects.
 func wantsSaid(criterion string) bool {
 	subject, isCondition := "", false
 	text := strings.ToLower(strings.ReplaceAll(criterion, "’", "'"))
@@ -68,7 +69,7 @@ func wantsSaid(criterion string) bool {
 	return false
 }
 
-// subjectOf returns who acts in a clause, as far as its beginning tells: "the agent", "if the caller".
+// subjectOf returns the subject of a clause according to its first words: "the agent", "if the caller".
 func subjectOf(words []string) string {
 	lead := 2
 	if conditions[words[0]] {
@@ -82,8 +83,7 @@ func subjectOf(words []string) string {
 	return ""
 }
 
-// saysSomething reports whether the agent says something in a clause. The subject is who acts in it, "" if nobody is
-// named.
+// saysSomething reports whether the agent says something in a clause. The subject is "" if the clause has none.
 func saysSomething(words []string, subject string) bool {
 	for i, w := range words {
 		before := words[max(0, i-3):i]
@@ -93,7 +93,7 @@ func saysSomething(words []string, subject string) bool {
 		isVerb := verbsPresent[w] || verbsPast[w] || verbsBase[w] && has(obliging)
 		isPassive := verbsPast[w] && has(passive)
 		switch {
-		case isPassive && agentWords[subject] && (w == "told" || w == "informed"): // The agent is who hears it.
+		case isPassive && agentWords[subject] && (w == "told" || w == "informed"): // the agent is the listener
 			continue
 		case isPassive:
 		case contactWords[subject], contactActs(before), !isVerb:
@@ -115,7 +115,7 @@ func contactActs(before []string) bool {
 	return last >= 0 && contactWords[before[last]]
 }
 
-// isNothing reports whether the words behind a verb say that nothing is said.
+// isNothing reports whether the words after a verb negate it, as in "says nothing".
 func isNothing(words []string) bool {
 	for _, w := range words {
 		if !skippable[w] {

@@ -9,18 +9,18 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxSeen bounds the instructions that the judge is shown, and the documents, in bytes each.
+// maxSeen bounds the instructions, and the documents, that the judge sees, in bytes each.
 const maxSeen = 40_000
 
-// material is what the judge is shown beside a conversation, if the test says so.
+// material is the judge's optional input in addition to a conversation.
 type material struct {
-	// Date is that of the conversation.
+	// Date is the date of the conversation.
 	Date string `json:"date,omitempty"`
-	// Instructions are those of the agent.
+	// Instructions are the agent's instructions.
 	Instructions string `json:"instructions,omitempty"`
 	// Documents are the passages that the agent found, each once.
 	Documents []passage `json:"documents,omitempty"`
-	// LeftOutDocuments is how many are too many to be shown.
+	// LeftOutDocuments is the number of passages that did not fit.
 	LeftOutDocuments int `json:"leftOutDocuments,omitempty"`
 }
 
@@ -29,15 +29,14 @@ type passage struct {
 	Text     string `json:"text"`
 }
 
-// show adds to the transcript of a run what its test lets the judge see. given is the number of its messages that the
-// test started from.
+// show adds the material that the test lets the judge see. The run's first given messages are the test's.
 func (t *transcript) show(run *model.AgentTestRun, given int, values content.Values) {
 	test := run.Snapshot.Test
 	if test.Sees(model.JudgeSightDate) {
 		t.Date = dateOf(run, given).UTC().Format("2006-01-02, Monday")
 	}
 	if test.Sees(model.JudgeSightPrompt) {
-		// An agent that held the conversation had a prompt that could be rendered.
+		// The agent held the conversation, so its prompt can be rendered.
 		if told := engine.Instruct(run.Snapshot.Agent, values); told.Text != nil {
 			t.Instructions, _ = shortenMiddle(*told.Text, maxSeen)
 		}
@@ -47,7 +46,7 @@ func (t *transcript) show(run *model.AgentTestRun, given int, values content.Val
 	}
 }
 
-// dateOf is when the conversation of a run was held.
+// dateOf returns the date of the conversation of a run.
 func dateOf(run *model.AgentTestRun, given int) time.Time {
 	for _, m := range run.Messages[given:] {
 		if m.Timestamp != nil {
@@ -57,7 +56,7 @@ func dateOf(run *model.AgentTestRun, given int) time.Time {
 	return *cmp.Or(run.StartedAt, &run.CreatedAt)
 }
 
-// passagesOf returns what retrievals found, in their order, and how much of it is left out.
+// passagesOf returns the passages that retrievals found, in order, and the number of passages left out.
 func passagesOf(calls []*model.ToolCall) (shown []passage, leftOut int) {
 	seen, size := map[string]bool{}, 0
 	for _, call := range calls {

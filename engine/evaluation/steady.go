@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// steady asks a model at the temperature 0 unless another one is given, so that it decides tomorrow as it does today.
-// Some models take no temperature and reject the request; they are asked without one, from then on at once.
+// deterministic asks a model at temperature 0, unless the request sets another, so that its decisions are stable. Some
+// models reject temperatures; then it asks without one, and remembers that.
 type deterministic struct {
 	llm.Model
 	takesNone atomic.Bool
@@ -39,7 +39,7 @@ func (m *deterministic) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm
 	}
 }
 
-// ask asks without a temperature, and remembers if that helps.
+// ask asks without a temperature, and remembers whether that works.
 func (m *deterministic) ask(ctx context.Context, req llm.Request, yield func(llm.Chunk, error) bool) {
 	for chunk, err := range m.Model.Chat(ctx, req) {
 		if err == nil {

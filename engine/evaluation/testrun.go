@@ -17,29 +17,29 @@ import (
 // tester runs tests of agents. It reads no rows: a run comes with everything it needs.
 type tester struct {
 	parts
-	// isReviewed has the judge say of each conversation whether the contact played its part.
+	// isReviewed makes the judge check after each conversation whether the contact played its part.
 	isReviewed bool
-	// Reply lets the agent answer the contact's last message. It also returns the calls, even if it fails. Its error is
-	// UPSTREAM_FAILED if the language model is at fault.
+	// reply lets the agent answer the contact's last message. It also returns the calls, even with an error. The error
+	// is UPSTREAM_FAILED if the language model failed.
 	reply func(context.Context, engine.Situation) (*engine.Reply, []*model.ToolCall, error)
-	// opener returns what the agent says first without a welcome message. Nil means that it says nothing.
+	// opener returns the first message of an agent without a welcome message. Nil means that there is none.
 	opener func() (string, error)
 	// now returns the time of a message.
 	now func() time.Time
-	// Checker decide the checks of tests.
+	// checker decides the checks of tests.
 	checker *rules.Checker
-	// skipped returns how long nobody waited for simulated delays, nil for never. spent returns what a conversation
-	// of these turns has cost, nil for nothing.
+	// skipped returns the sum of the simulated delays that were skipped; nil means none. spent returns the cost of a
+	// conversation with this number of turns; nil means nothing.
 	skipped func() time.Duration
 	spent   func(turns int32) model.Credits
-	// took is how long the agent took for its answers of the run.
+	// took is the agent's time for its answers in the run.
 	took time.Duration
 }
 
-// simulate lets the contact and the agent of the run's snapshot talk, checks and judges the conversation, and sets
-// the outcome in the run: messages, calls, turns, the reason of the end, results, score, error and status. All of
-// these are replaced. The status is Passed, Failed or Error. The returned error is the cause of the status Error,
-// only for the log. Once ctx has ended the error is ctx's, the status stays, and there are no results.
+// simulate lets the contact and the agent of the run's snapshot talk, and then checks and judges the conversation. It
+// sets the outcome in the run and replaces all of it: messages, calls, turns, end reason, results, score, error and
+// status. The status is Passed, Failed or Error. The returned error is the cause of the status Error, only for the log.
+// Once ctx has ended the error is ctx's, the status stays, and there are no results.
 func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	test := run.Snapshot.Test
 	run.Messages, run.ToolCalls = startOf(test.ConversationMessages, t.now())
@@ -68,7 +68,7 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	return t.decide(ctx, run, values)
 }
 
-// decide checks and judges the conversation of a run, which is over, and sets what comes of it, as simulate does.
+// decide checks and judges the ended conversation of a run, and sets the outcome like simulate.
 func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values content.Values) error {
 	test := run.Snapshot.Test
 	given, end := min(len(test.ConversationMessages), len(run.Messages)),
@@ -77,7 +77,7 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 	held := rules.NewConversation(run, given, end.By)
 	held.Tag, held.ExtractionError = t.tagOf(run), run.ExtractionError
 	if run.Extracted != nil {
-		_ = json.Unmarshal([]byte(*run.Extracted), &held.Extracted) // texts and nulls, as the extractor has written them
+		_ = json.Unmarshal([]byte(*run.Extracted), &held.Extracted) // the extractor wrote texts and nulls
 	}
 	transcript := transcriptOf(run, given, end)
 	transcript.Variables, transcript.values = toldOfValues(values), values
@@ -93,8 +93,7 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 	return conclude(ctx, run, true, errors.Join(unchecked, unjudged))
 }
 
-// startOf returns the messages that a simulation starts from, and the calls that the agent made for its answers among
-// them.
+// startOf returns the messages that a simulation starts with, and the agent's calls for its answers among them.
 func startOf(given []model.TestMessage, at time.Time) ([]model.TestMessage, []*model.ToolCall) {
 	messages, calls := slices.Clone(given), []*model.ToolCall{}
 	for i := range messages {
@@ -113,7 +112,7 @@ func startOf(given []model.TestMessage, at time.Time) ([]model.TestMessage, []*m
 
 func applies(r model.CriterionResult) bool { return r.Applies() }
 
-// tagOf returns what asks the agent's classifier about a conversation, once: the run keeps its answer.
+// tagOf returns a function that asks the agent's classifier about a conversation once. The run stores the answer.
 func (t *tester) tagOf(run *model.AgentTestRun) func(context.Context) (*string, error) {
 	return func(ctx context.Context) (*string, error) {
 		if run.Held.Tag == nil {
@@ -134,8 +133,7 @@ func (t *tester) tagOf(run *model.AgentTestRun) func(context.Context) (*string, 
 	}
 }
 
-// classify lets the agent's classifier choose a tag for the test's conversation, and sets the outcome in the run as
-// simulate does.
+// classify lets the agent's classifier choose a tag for the test's conversation, and sets the outcome like simulate.
 func (t *tester) classify(ctx context.Context, run *model.AgentTestRun) error {
 	test := run.Snapshot.Test
 	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason = slices.Clone(test.ConversationContext.Messages),
@@ -153,8 +151,8 @@ func reset(run *model.AgentTestRun) {
 	run.Compared, run.Agreed, run.Extracted, run.ExtractionError = nil, nil, nil, nil
 }
 
-// conclude sets the status, the score and the error of a finished run. What is false decides even if others have no
-// verdict, and the error says why they have none.
+// conclude sets the status, the score and the error of a finished run. A failed check or criterion decides even if
+// others have no verdict. Then the error says why they have none.
 func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err error) error {
 	if ctx.Err() != nil {
 		reset(run)
@@ -177,7 +175,8 @@ func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err err
 	return err
 }
 
-// converse holds the conversation of a run, and returns how it ended and the values of the agent's fields.
+// converse holds the conversation of a run. It returns the end of the conversation and the values of the agent's
+// fields.
 func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending, content.Values, error) {
 	opening, err := t.open(run)
 	if err != nil {
@@ -187,7 +186,7 @@ func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending
 	return end, opening.Values, err
 }
 
-// open begins the conversation of a run, with the welcome message if there is one.
+// open starts the conversation of a run, with the welcome message if there is one.
 func (t *tester) open(run *model.AgentTestRun) (*engine.Opening, error) {
 	variables, err := content.ValuesOf(run.Snapshot.Test.Variables)
 	if err != nil {
@@ -241,8 +240,8 @@ func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values conte
 	return &ending{By: rules.Limit, Reason: fmt.Sprintf(limitReached+"%d turns was reached.", test.MaxTurns)}, nil
 }
 
-// contactSays returns what the contact does next: what the test has it say word for word in its turn, or what its
-// model does. said are the messages of the run itself.
+// contactSays returns the contact's next step: the test's own words for the turn, or the model's. said are the messages
+// of the run itself.
 func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, messages, said []model.TestMessage,
 	values content.Values) (contactMessage, error) {
 	turn := 0
@@ -257,8 +256,8 @@ func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, mess
 	return contactSays(ctx, t.contact, test, messages, values)
 }
 
-// left ends a conversation that the contact leaves, be it after the welcome message. If the agent said nothing, there
-// is nothing to judge.
+// left ends a conversation that the contact leaves, even right after the welcome message. If the agent said nothing,
+// there is nothing to judge.
 func (t *tester) left(run *model.AgentTestRun, reason string) (*ending, error) {
 	if !slices.ContainsFunc(run.Messages, func(m model.TestMessage) bool { return m.Role == model.MessageRoleAssistant }) {
 		return nil, t.contact.fault(nil, "it ended the conversation before the agent said anything")
@@ -294,7 +293,7 @@ func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables 
 	return said, nil
 }
 
-// delayed is how long nobody waited for simulated delays so far.
+// delayed returns the sum of the simulated delays that were skipped so far.
 func (t *tester) delayed() time.Duration {
 	if t.skipped == nil {
 		return 0
@@ -302,8 +301,8 @@ func (t *tester) delayed() time.Duration {
 	return t.skipped()
 }
 
-// faultOfAgent returns why the agent did not answer. If neither its model nor its definition is at fault, the gateway
-// is, and its details stay in the log.
+// faultOfAgent returns why the agent did not answer. If neither its model nor its definition is the cause, the gateway
+// is, and only the log gets the details.
 func faultOfAgent(err error) *rules.Fault {
 	if known, ok := errors.AsType[*model.Error](err); ok {
 		switch known.Code {

@@ -14,45 +14,45 @@ import (
 )
 
 const (
-	// maxShown bounds how much of a call's result the judge sees, in bytes.
+	// maxShown bounds the part of a call's result that the judge sees, in bytes.
 	maxShown = 8_000
-	// maxTranscript is how much of a conversation contact and judge are shown, in bytes: some 40,000 tokens, which
-	// the windows of today's models hold beside everything else. Of one that is longer they see maxText of each
-	// message, and maxOfCall of each result.
+	// maxTranscript bounds the part of a conversation that contact and judge see, in bytes: about 40,000 tokens, which
+	// fit into the context windows of current models. Of a longer one they see maxText of each message, and maxOfCall
+	// of each result.
 	maxTranscript = 160_000
 	maxText       = 8_000
 	maxOfCall     = 1_000
 )
 
-// transcript is a run as the judge reads it, in JSON.
+// transcript is the judge's JSON input for a run.
 type transcript struct {
 	material
 	Messages []transcriptMessage `json:"messages"`
 	Ending   ending              `json:"ending"`
-	// Variables are what the agent knows of the contact.
+	// Variables are the facts that the agent knows about the contact.
 	Variables map[string]string `json:"variables,omitempty"`
 	// Values fill the placeholders of criteria.
 	values content.Values
 }
 
-// transcriptMessage is a message of the run. Its index cites it and its calls.
+// transcriptMessage is a message of the run. Quotes refer to it and its calls by its index.
 type transcriptMessage struct {
-	// LeftOutBefore is how many messages before this one are not shown.
+	// LeftOutBefore is the number of messages left out before this one.
 	LeftOutBefore int `json:"leftOutBefore,omitempty"`
-	// MessageIndex counts the messages of the run from 0.
+	// MessageIndex is the index of the message in the run.
 	MessageIndex int `json:"messageIndex"`
 	// Speaker is "agent" or "contact".
 	Speaker string `json:"speaker"`
-	// IsGiven is true for messages that the test starts from. The agent did not write them in the run.
+	// IsGiven is true for the test's own messages. The agent did not write them in the run.
 	IsGiven bool `json:"isGiven,omitempty"`
 	// Calls are the calls that the agent made before it wrote the message.
 	Calls []transcriptCall `json:"calls,omitempty"`
 	Text  string           `json:"text"`
-	// pieces are the parts of the text that are shown; nil for all of it.
+	// pieces are the shown parts of the text; nil means all of it.
 	pieces []string
 }
 
-// isOwn is true of what the agent wrote and called in the run.
+// isOwn reports whether the agent wrote the message in the run.
 func (m transcriptMessage) isOwn() bool { return m.Speaker == rules.Agent && !m.IsGiven }
 
 // role returns the speaker, as clients see it.
@@ -66,25 +66,25 @@ func (m transcriptMessage) role() *model.MessageRole {
 type transcriptCall struct {
 	Name      string           `json:"name"`
 	Arguments model.JSONObject `json:"arguments"`
-	// Within is the name of the delegation in whose conversation the call was made.
+	// Within is the name of the delegation in which the call was made.
 	Within string `json:"within,omitempty"`
-	// Result is absent if the call failed, for the reason in Error.
+	// Result is absent if the call failed. Then Error says why.
 	Result *string `json:"result,omitempty"`
 	Error  *string `json:"error,omitempty"`
-	// id is that of the call.
+	// id is the call's id.
 	id string
-	// excerpts are the whole chunks that a retrieval found, which can be quoted.
+	// excerpts are the whole chunks of a retrieval, which can be quoted.
 	excerpts []string
 }
 
 type ending struct {
-	// By is "agent", "contact", or "limit" if the turns of the test were used up.
+	// By is "agent", "contact", or "limit" if the test's limit of turns was reached.
 	By     string `json:"by"`
 	Reason string `json:"reason"`
 }
 
-// transcriptOf returns the transcript of a run. given is the number of its messages that the test started from. A call
-// belongs to the message after the one that it helped to answer.
+// transcriptOf returns the transcript of a run. Its first given messages are the test's. A call belongs to the answer
+// that it was made for.
 func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 	names := map[string]string{}
 	made := map[int][]transcriptCall{}
@@ -114,11 +114,10 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 	return t
 }
 
-// bounded returns the transcript that the judge sees. Of one with more than most bytes of JSON, texts are
-// shortened first; then messages in the middle are left out, because the beginning has the topic and the end the
-// outcome.
+// bounded returns the transcript that the judge sees. If it has more than most bytes of JSON, bounded first shortens
+// texts, and then leaves out messages in the middle, because the beginning has the topic and the end the outcome.
 func (t transcript) bounded(most int) transcript {
-	// What the judge sees beside the messages has bounds of its own.
+	// The material has its own bounds.
 	if len(content.Encode(t)) <= most+len(content.Encode(t.material)) {
 		return t
 	}
@@ -149,8 +148,8 @@ func (m transcriptMessage) shortened() transcriptMessage {
 	return m
 }
 
-// ends returns how many messages at the beginning, and from which one on those at the end, are together at most so
-// large: a quarter at the beginning, and the rest at the end. The first and the last one always are.
+// ends returns the messages to keep: the first head messages and those from tail on. They have about most bytes, a
+// quarter of them at the beginning. The first and the last message are always kept.
 func ends[T any](messages []T, most int, size func(T) int) (head, tail int) {
 	tail = len(messages)
 	for used := 0; head < tail; head++ {
@@ -166,7 +165,7 @@ func ends[T any](messages []T, most int, size func(T) int) (head, tail int) {
 	return head, tail
 }
 
-// shortenMiddle leaves out the middle of a text of more than most bytes. pieces are the remaining parts, nil for all.
+// shortenMiddle leaves out the middle of a text with more than most bytes. pieces are the remaining parts, nil for all.
 func shortenMiddle(text string, most int) (short string, pieces []string) {
 	if len(text) <= most {
 		return text, nil
@@ -176,7 +175,7 @@ func shortenMiddle(text string, most int) (short string, pieces []string) {
 		utf8.RuneCountInString(text)-utf8.RuneCountInString(pieces[0])-utf8.RuneCountInString(pieces[1]), pieces[1]), pieces
 }
 
-// at returns the message with an index, nil if it is not shown.
+// at returns the message with an index, or nil if it is not shown.
 func (t transcript) at(index int) *transcriptMessage {
 	at, found := slices.BinarySearchFunc(t.Messages, index,
 		func(m transcriptMessage, index int) int { return cmp.Compare(m.MessageIndex, index) })

@@ -7,12 +7,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// laterVotes is the temperature of all votes but the first. Asked again at 0, a model would only repeat itself.
+// laterVotes is the temperature of all votes after the first. At 0, the model would only repeat its answer.
 const laterVotes = 1.0
 
-// vote asks the judge about a criterion as often as it has votes. The verdict is what at least two thirds of them
-// say; its rationale and evidence are those of the first that says it. Without such a majority the error is a
-// *rules.Fault, for a judge that is of two minds has not decided. A vote that the judge fails to give is for neither.
+// vote asks the judge about a criterion for each of its votes. The verdict needs two thirds of the votes; its rationale
+// and evidence are those of the first such vote. Without that majority the error is a *rules.Fault. A failed vote
+// counts for no verdict.
 func vote(ctx context.Context, p part, criterion string, t transcript) (*model.CriterionResult, error) {
 	if p.votes <= 1 {
 		return judgeOne(ctx, p, criterion, t, llm.Settings{})

@@ -12,20 +12,20 @@ import (
 // Piece is a chunk of a document.
 type Piece struct {
 	Content string
-	// Tokens is about how many tokens Content has for a language model.
+	// Tokens is the approximate number of tokens in Content.
 	Tokens int
 }
 
 const (
-	// maxWhole bounds what stays in one piece whatever the dataset says, such as a row or a question and its answer, in
-	// tokens. It is the highest chunkTokenNum.
+	// maxWhole bounds pieces that ignore the dataset's limit, such as a row or a question with its answer, in tokens.
+	// It is the highest chunkTokenNum.
 	maxWhole = 2048
-	// maxDocument bounds a piece that is a whole document, in bytes. Postgres indexes no text much longer.
+	// maxDocument bounds a piece that is a whole document, in bytes. Postgres cannot index much longer texts.
 	maxDocument = 256 << 10
 )
 
-// Chunk cuts a text by one of model.ChunkMethods, in reading order. The note, which may be empty, tells the document's
-// owner where the method could not be followed. The error is that of ctx.
+// Chunk cuts a text by one of model.ChunkMethods, in reading order. The note tells the document's owner where the
+// method could not be followed; it may be empty. The error is ctx's.
 func Chunk(ctx context.Context, text Text, method string,
 	config model.ParserConfig) (pieces []Piece, note string, err error) {
 	c := &cutter{ctx: ctx, tokens: tokenizerOnce(), limit: int(config.ChunkTokenNum),
@@ -81,8 +81,8 @@ func (c *cutter) table(text Text) string {
 
 var errNoTable = errors.New("no table")
 
-// asRows returns the blocks of a text and how many of them are rows. Plain text in the form of a table, as when
-// somebody pastes one, is read as a table.
+// asRows returns the blocks of a text and the number of rows among them. It reads plain text in the form of a table,
+// such as a pasted one, as a table.
 func asRows(text Text) ([]Block, int) {
 	rows := 0
 	var lines strings.Builder

@@ -15,7 +15,7 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 )
 
-// tokenizerOnce is cl100k, the vocabulary of the embedding models in use. Its tables are part of the program.
+// tokenizerOnce returns cl100k, the vocabulary of common embedding models. Its tables are part of the program.
 var tokenizerOnce = sync.OnceValue(codec.NewCl100kBase)
 
 // maxToken is the length of the longest token, in bytes.
@@ -23,7 +23,7 @@ const maxToken = 128
 
 // cutter cuts text into pieces of at most limit tokens.
 type cutter struct {
-	// ctx ends the cutting early, with some pieces missing.
+	// ctx ends the cutting early. Then some pieces are missing.
 	ctx        context.Context
 	tokens     *codec.Codec
 	limit      int
@@ -34,13 +34,13 @@ type cutter struct {
 func (c *cutter) count(text string) int {
 	n, err := c.tokens.Count(text)
 	if err != nil {
-		// This has never been seen to happen. Few tokens are shorter than two bytes.
+		// This has never been observed. Few tokens are shorter than two bytes.
 		return len(text)/2 + 1
 	}
 	return n
 }
 
-// delimiters matches the end of a unit: any character of the setting, or any text of it between back quotes.
+// delimiters matches the end of a unit: any character of the setting, or a text between back quotes in it.
 func delimiters(setting string) *regexp.Regexp {
 	var parts []string
 	for setting != "" {
@@ -63,7 +63,7 @@ func delimiters(setting string) *regexp.Regexp {
 // loose cuts text at the delimiters and merges the parts up to the limit.
 func (c *cutter) loose(text string) { c.pack(text, c.limit, c.keep) }
 
-// whole keeps text in one piece if it can. Every piece begins with the head.
+// whole keeps text in one piece if possible. Every piece begins with the head.
 func (c *cutter) whole(head, text string) {
 	if whole := head + "\n" + text; len(whole) <= maxWhole {
 		c.keep(whole, c.count(whole))
@@ -72,8 +72,8 @@ func (c *cutter) whole(head, text string) {
 	}
 }
 
-// under cuts text into pieces that all begin with the head, whose tokens count. A head that would take more than half
-// of a piece is treated as text.
+// under cuts text into pieces that all begin with the head. The limit includes the tokens of the head. A head of more
+// than half a piece is treated as text.
 func (c *cutter) under(head, text string, limit int) {
 	if head == "" {
 		c.pack(text, limit, c.keep)
@@ -113,13 +113,13 @@ func (c *cutter) pack(text string, limit int, keep func(text string, tokens int)
 	flush()
 }
 
-// units cuts text into parts of at most limit tokens each: at delimiters first, then, as long as a part is too long,
-// into sentences, words, stretches, graphemes and characters. The parts are adjacent and cover the text.
+// units cuts text into parts of at most limit tokens: first at delimiters. It cuts parts that are too long into
+// sentences, words, stretches, graphemes and characters. The parts are adjacent and cover the text.
 func (c *cutter) units(text string, limit, depth int, yield func(unit string, tokens int)) {
 	for text != "" && c.ctx.Err() == nil {
 		part := text[:c.end(text, depth)]
 		text = text[len(part):]
-		// Text that is certainly too long need not be counted.
+		// Do not count the tokens of text that is certainly too long.
 		tokens := limit + 1
 		if len(part) <= limit*maxToken {
 			tokens = c.count(part)
@@ -141,7 +141,7 @@ const (
 	ofRunes
 )
 
-// maxStretch bounds a unit of an endless word, in bytes.
+// maxStretch bounds a part of a very long word, in bytes.
 const maxStretch = 32
 
 // end returns where the first part of a text ends.
@@ -155,7 +155,7 @@ func (c *cutter) end(text string, depth int) int {
 	case ofSentences:
 		return first(sentences.FromString(text))
 	case ofWords:
-		// White space goes with the word after it, as it does in tokens.
+		// White space belongs to the word after it, as in tokens.
 		blank := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
 		if blank == len(text) {
 			return blank

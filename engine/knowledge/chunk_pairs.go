@@ -16,8 +16,9 @@ var (
 	answerColumns   = []string{"answer", "answers", "réponse", "réponses", "reponse", "reponses", "a", "r"}
 )
 
-// pairs keeps each question with its answer: two columns of a row, lines that are marked ("Q:" and "A:", "Question :"
-// and "Réponse :") or separated by a tab, else headings with the text under them. Text between pairs is cut as naive.
+// pairs keeps each question with its answer. Pairs are two columns of a row, lines with marks ("Q:" and "A:", "Question
+// :" and "Réponse :") or a tab between them, else headings with the text under them. Text between pairs is cut as
+// naive.
 func (c *cutter) pairs(text Text) string {
 	blocks, _ := asRows(text)
 	p := pairing{cutter: c}
@@ -50,7 +51,7 @@ type pairing struct {
 	asked, answered  bool
 	// header is the header of the current table.
 	header []string
-	// between is text that belongs to no pair.
+	// between is text outside of pairs.
 	between strings.Builder
 }
 
@@ -62,7 +63,7 @@ func (p *pairing) pair(question, answer string) {
 	p.found = true
 }
 
-// end closes the current pair. A question without an answer is text like any other.
+// end closes the current pair. A question without an answer becomes ordinary text.
 func (p *pairing) end() {
 	switch {
 	case p.answered:
@@ -78,7 +79,7 @@ func (p *pairing) end() {
 	p.asked, p.answered = false, false
 }
 
-// row takes the columns named as question and answer, else the first two that are not empty.
+// row reads a pair from the columns with the names of questions and answers, else from the first two non-empty columns.
 func (p *pairing) row(b Block) {
 	p.end()
 	q, a := column(b.Header, questionColumns), column(b.Header, answerColumns)
@@ -86,7 +87,7 @@ func (p *pairing) row(b Block) {
 		p.cells(b.Cells[q], b.Cells[a])
 		return
 	}
-	// A table of two columns often has no header. Then its first pair has been taken for the header.
+	// A table of two columns often has no header. Then its first pair was read as the header.
 	if !slices.Equal(p.header, b.Header) && len(b.Header) == 2 && strings.ContainsAny(b.Header[0], " ?") {
 		p.cells(b.Header[0], b.Header[1])
 	}

@@ -16,11 +16,11 @@ type rule struct {
 	label func() *regexp.Regexp
 	// level is the heading's rank among the rules of its method.
 	level int
-	// isNumber: the label is a number of several parts. leads: a sentence may follow the label in its line.
+	// isNumber: the label is a number of several parts. leads: a sentence may follow the label on its line.
 	isNumber, leads bool
 }
 
-// ordinal and numeral match the numbers of parts and chapters: words, digits, Roman numerals, a single letter.
+// ordinal and numeral match the numbers of parts and chapters: words, digits, Roman numerals or a single letter.
 const (
 	ordinal = `(?:first|second|third|fourth|fifth|premier|première|deuxième|seconde?|troisième|quatrième|cinquième)`
 	numeral = `(?:\d{1,4}|[IVXLC]{1,7}|[A-Z]|(?i:` + ordinal + `|one|two|three|four|five|six|seven|eight|nine|ten|` +
@@ -51,7 +51,7 @@ var (
 	hashes = lazyregexp.New(`^(#{1,6})\s+(.+?)\s*#*$`)
 )
 
-// rules are each method's headings, in addition to those that the document's form shows.
+// rules are the headings of each method, in addition to headings by form.
 var rules = map[string][]rule{
 	"manual": {labelled(`part|partie`, 1), labelled(`chapter|chapitre`, 2), labelled(`section|appendix|annexe`, 3),
 		numbered(6)},
@@ -64,14 +64,14 @@ var rules = map[string][]rule{
 
 type entry struct {
 	text string
-	// level is the rank of a heading, 0 for a line.
+	// level is the rank of a heading, or 0 for a line.
 	level int
-	// inline: the heading is the label of a longer line, which is content itself.
+	// inline: the heading is the label of a longer line, which is also content.
 	inline bool
 	kind   Kind
 }
 
-// sections cuts a text at its headings. Each piece begins with the headings above it, and stays within one section.
+// sections cuts a text at its headings. Each piece begins with the headings above it, and contains one section only.
 func (c *cutter) sections(text Text, method string) string {
 	entries := outlineOf(text, rules[method])
 	if !c.bySection(entries, c.limit) {
@@ -81,14 +81,14 @@ func (c *cutter) sections(text Text, method string) string {
 	return ""
 }
 
-// bySection returns false, and cuts nothing, if there is no heading.
+// bySection returns false and cuts nothing if there is no heading.
 func (c *cutter) bySection(entries []entry, limit int) bool {
 	if !slices.ContainsFunc(entries, func(e entry) bool { return e.level > 0 }) {
 		return false
 	}
 	var path []entry
 	var body strings.Builder
-	// bare: nothing stands under the last heading yet.
+	// bare: there is no text under the last heading yet.
 	bare := false
 	flush := func() {
 		switch head := c.head(path, limit); {
@@ -120,12 +120,12 @@ func (c *cutter) bySection(entries []entry, limit int) bool {
 	return true
 }
 
-// head joins a path of headings, the outermost first. It leaves out the outermost ones as long as the head takes more
-// than half of a piece.
+// head joins a path of headings, the outermost first. It leaves out outermost headings until the head takes at most
+// half a piece.
 func (c *cutter) head(path []entry, limit int) string {
 	var titles []string
 	for i, e := range path {
-		// An inline label is in the text as well, where its line begins.
+		// The text has an inline label, too, at the beginning of its line.
 		if !e.inline || i < len(path)-1 {
 			titles = append(titles, e.title())
 		}
@@ -136,7 +136,7 @@ func (c *cutter) head(path []entry, limit int) string {
 	return strings.Join(titles, " > ")
 }
 
-// title returns the text of a heading, and of an inline one the label.
+// title returns the text of a heading, or the label of an inline one.
 func (e entry) title() string {
 	if !e.inline {
 		return strings.Join(strings.Fields(e.text), " ")
@@ -145,7 +145,7 @@ func (e entry) title() string {
 	return strings.TrimRight(strings.Join(fields[:min(2, len(fields))], " "), ".:–—-")
 }
 
-// outlineOf returns the lines and headings of a text. Headings recognized by their words rank below those of the form.
+// outlineOf returns the lines and headings of a text. Headings by words rank below headings by form.
 func outlineOf(text Text, rules []rule) []entry {
 	var entries []entry
 	for _, b := range text.Blocks {
@@ -177,7 +177,7 @@ func outlineOf(text Text, rules []rule) []entry {
 	return entries
 }
 
-// match returns the rank of a line that is a heading by its words, else 0.
+// match returns the rank of a line that is a heading by its words, or 0.
 func match(entries []entry, i int, rules []rule) (level int, inline bool) {
 	text := strings.TrimSpace(entries[i].text)
 	for _, r := range rules {
@@ -188,7 +188,7 @@ func match(entries []entry, i int, rules []rule) (level int, inline bool) {
 		short := utf8.RuneCountInString(text) <= maxHeading && !endsSentence(text)
 		switch {
 		case r.isNumber:
-			// Entries of a list are numbered too, but follow each other.
+			// Items of a list are numbered too, but follow each other.
 			if !short || isListed(entries, i-1, label) || isListed(entries, i+1, label) {
 				return 0, false
 			}
@@ -214,7 +214,7 @@ func endsSentence(text string) bool {
 	return strings.ContainsRune(".;,!", last)
 }
 
-// isListed reports whether a neighbouring line has a number of the same depth.
+// isListed reports whether a neighboring line has a number of the same depth.
 func isListed(entries []entry, i int, label string) bool {
 	if i < 0 || i >= len(entries) || entries[i].kind == Heading {
 		return false
@@ -223,7 +223,7 @@ func isListed(entries []entry, i int, label string) bool {
 	return other != "" && strings.Count(numberOf(other), ".") == strings.Count(numberOf(label), ".")
 }
 
-// numberOf returns the number at the beginning of a line, without a mark at its end.
+// numberOf returns the number at the beginning of a line, without the mark after it.
 func numberOf(label string) string {
 	end := strings.IndexFunc(label, unicode.IsSpace)
 	return strings.TrimRight(label[:max(end, 0)], ".)")

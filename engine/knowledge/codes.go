@@ -12,34 +12,34 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// code is a name or a number that is written in several ways, such as A-1234 and A1234, 06 12 34 56 and 06.12.34.56.
+// code is a name or number with several spellings, such as A-1234 and A1234, or 06 12 34 56 and 06.12.34.56.
 type code struct {
 	// whole is the code without signs and blanks.
 	whole string
-	// parts are the words of the code as it stands.
+	// parts are the words of the code as spelled.
 	parts []string
 }
 
 const (
-	// maxGroups and maxCode, in bytes, bound a code. A longer row of numbers is a table's.
+	// maxGroups, and maxCode in bytes, bound a code. A longer row of numbers belongs to a table.
 	maxGroups, maxCode = 8, 34
-	// shortest is the least length of a code of digits alone: 1/2 is not 12.
+	// shortest is the minimum length of a code of digits: 1/2 is not 12.
 	shortest = 4
 )
 
 var (
-	// signed finds groups of letters and digits that signs join, and spaced groups of digits that blanks join; the first
-	// may have letters.
+	// signed finds groups of letters and digits joined by signs. spaced finds groups of digits joined by blanks; the
+	// first group may have letters.
 	signed = lazyregexp.New(`[\p{L}\p{N}]+(?:[-‐–.,/_][\p{L}\p{N}]+)+`)
 	spaced = lazyregexp.New(`[\p{L}\p{N}]*\p{N}(?: \p{N}+)+`)
-	// pointed is a number with decimals, a version or a list, unless grouped says that the points part thousands, or the
-	// numbers of a date or a telephone.
+	// pointed finds a number with decimals, a version or a list. It is overridden by grouped, which finds separators of
+	// thousands, and dates or telephone numbers with points.
 	pointed = lazyregexp.New(`\p{N}\.\p{N}|,`)
 	grouped = lazyregexp.New(`^\p{N}{1,3}(?:[.,]\p{N}{3})+$|^\p{N}+(?:\.\p{N}+){2,}$`)
 	signs   = lazyregexp.New(`[-‐–.,/_ ]`)
 )
 
-// codesOf returns the codes of a text that are written with signs or blanks.
+// codesOf returns the codes of a text that are spelled with signs or blanks.
 func codesOf(text string) []code {
 	if !strings.ContainsFunc(text, unicode.IsNumber) {
 		return nil
@@ -71,7 +71,7 @@ func wholes(codes []code) (words []model.Word) {
 	return words
 }
 
-// folded returns the words as they are compared.
+// folded returns the words in the form for comparisons.
 func folded(words []model.Word) (texts []string) {
 	for _, word := range words {
 		texts = append(texts, word.Folded)
@@ -79,8 +79,8 @@ func folded(words []model.Word) (texts []string) {
 	return texts
 }
 
-// joinCodes lets the parts of a question's codes be held by chunks that hold the code as a whole. Words are those of
-// the question and the codes.
+// joinCodes lets chunks with a whole code match the parts of that code in the question. words are the words of the
+// question and the codes.
 func joinCodes(tokens []token, codes []code, words []db.Token) {
 	for _, c := range codes {
 		at := slices.IndexFunc(words, func(w db.Token) bool { return w.Word == c.whole && w.Chunks > 0 })

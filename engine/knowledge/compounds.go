@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	// leastPart is the least length of a word in a compound, and leastCompound of a compound, in letters.
+	// leastPart is the minimum length of a word in a compound, and leastCompound that of a compound, in letters.
 	leastPart, leastCompound = 4, 9
-	// maxCompound bounds a compound, in letters, and maxPartsOf the words in it.
+	// maxCompound bounds a compound, in letters, and maxPartsOf the number of its words.
 	maxCompound, maxPartsOf = 60, 4
-	// maxCompounds bounds the compounds that stand for a word.
+	// maxCompounds bounds the compounds that match a word.
 	maxCompounds = 100
-	// maxLookups bounds the places at which a compound is cut on trial, so that one of equal letters takes no longer.
+	// maxLookups bounds the trials of splitting a compound, so that repetitive letters take no longer.
 	maxLookups = 2_000
 )
 
-// links are what may stand between the words of a compound: Lieferung-s-zeit, Gruppe-n-raum.
+// links are letters between the words of a compound: Lieferung-s-zeit, Gruppe-n-raum.
 var links = []string{"", "s", "n", "en", "es", "er", "e"}
 
 func hasCompounds(languages []string) bool {
 	return slices.Contains(languages, "de") || slices.Contains(languages, "nl")
 }
 
-// partsOf takes a compound, given by its terms, apart into as few words as it can that the vocabularies know, the first
-// as long as possible. It is nil if that cannot be done.
+// partsOf splits a compound, given by its terms, into the fewest words of the vocabularies, the first as long as
+// possible. It returns nil if that fails.
 func partsOf(known []*vocabulary, terms []string) []string {
 	lookups := maxLookups
 	for most := 2; most <= maxPartsOf; most++ {
@@ -44,7 +44,7 @@ func partsOf(known []*vocabulary, terms []string) []string {
 	return nil
 }
 
-// takeApart replaces compounds by their words, except for words that the question has anyway.
+// takeApart replaces compounds with their words, except words that the question has anyway.
 func takeApart(tokens []token, apart map[string][]string, words []db.Token) []token {
 	whole := slices.DeleteFunc(slices.Clone(tokens), func(t token) bool { return apart[t.Word] != nil })
 	for _, compound := range tokens {
@@ -64,7 +64,7 @@ func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(term string) bool { return slices.Contains(b, term) })
 }
 
-// split returns the words that the letters consist of, at most most of them, or nil.
+// split splits the letters into at most most known words. It returns nil if that fails.
 func split(known []*vocabulary, letters []rune, most int, lookups *int) []string {
 	if knows(known, string(letters)) {
 		return []string{string(letters)}
@@ -92,8 +92,8 @@ func split(known []*vocabulary, letters []rune, most int, lookups *int) []string
 	return nil
 }
 
-// compoundsWith returns the compounds that begin or end with one of the terms of a word, the rest of which the
-// vocabularies know, and the credit for them: the least share of a compound that the word is.
+// compoundsWith returns the compounds that consist of a term of a word and a known rest. The credit for them is the
+// smallest share of the word in a compound.
 func compoundsWith(known []*vocabulary, terms []string) (compounds []string, credit float64) {
 	credit = 1
 	for _, term := range terms {
@@ -115,7 +115,7 @@ func compoundsWith(known []*vocabulary, terms []string) (compounds []string, cre
 	return slices.Compact(compounds), credit
 }
 
-// isCompound reports whether a word begins or ends with another one, and the rest is known.
+// isCompound reports whether a word begins or ends with part, and the rest is known.
 func isCompound(known []*vocabulary, word, part string) bool {
 	rest, isFirst := strings.CutPrefix(word, part)
 	if !isFirst {

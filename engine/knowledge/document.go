@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// AddDocument adds a document to a dataset. Only indexing finds out whether it can be read.
+// AddDocument adds a document to a dataset. Indexing checks later whether it is readable.
 func (*Base) AddDocument(ctx context.Context, t *db.Tenant, in model.AddDocumentInput) (*model.Document, error) {
 	d, err := model.NewDocument(in, time.Now().UTC().Truncate(time.Microsecond))
 	if err != nil {
@@ -36,7 +36,7 @@ func (*Base) AddDocument(ctx context.Context, t *db.Tenant, in model.AddDocument
 
 const plain = "text/plain"
 
-// texts are the media types of text files, by the endings of their names.
+// texts are the media types of text files by file extension.
 var texts = map[string]string{
 	".csv": "text/csv", ".eml": "message/rfc822", ".htm": "text/html", ".html": "text/html", ".json": "application/json",
 	".log":      plain,
@@ -51,8 +51,8 @@ func byName(name, otherwise string) string {
 	return otherwise
 }
 
-// contentTypeOf returns the media type of a file. The first bytes decide unless they are text. Otherwise the name, the
-// sender's declaration and the look of the text decide, in this order.
+// contentTypeOf returns the media type of a file. The first bytes decide, unless they are text. For text the name, the
+// sender's declaration and the content decide, in this order.
 func contentTypeOf(name, declared string, content io.Reader) (string, error) {
 	found, err := mimetype.DetectReader(content)
 	if err != nil {
@@ -74,7 +74,7 @@ func contentTypeOf(name, declared string, content io.Reader) (string, error) {
 	return byName(name, plain), nil
 }
 
-// isReadable reports whether a media type has a reader. Bytes of an unknown type have one.
+// isReadable reports whether there is a reader for a media type. Bytes of an unknown type have one.
 func isReadable(media string) bool {
 	switch media {
 	case "application/pdf", "application/octet-stream", "application/zip",

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// embed gives the chunks of a document their vectors, if there is an embedding model.
+// embed computes the vectors of a document's chunks, if there is an embedding model.
 func (b *Base) embed(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
 	d.EmbeddingModel = nil
 	if b.embedder == nil || len(chunks) == 0 {
@@ -32,8 +32,8 @@ func (b *Base) embed(ctx context.Context, d *model.Document, chunks []*model.Chu
 	return nil
 }
 
-// Refresh schedules the indexing of all companies' documents whose vectors are of another embedding model. Without a
-// model, vectors stay as they are, unused.
+// Refresh schedules indexing for all companies' documents with vectors of another embedding model. Without a model,
+// vectors are kept but not used.
 func (b *Base) Refresh(ctx context.Context, store *db.Store) error {
 	if b.embedder == nil {
 		return nil
@@ -50,7 +50,7 @@ func (b *Base) Refresh(ctx context.Context, store *db.Store) error {
 	return nil
 }
 
-// oneModel returns UNPROCESSABLE if there are several models, because their vectors cannot be compared.
+// oneModel returns UNPROCESSABLE if there is more than one model, because their vectors cannot be compared.
 func oneModel(models []string) error {
 	models = slices.Compact(slices.Sorted(slices.Values(models)))
 	if len(models) < 2 {
@@ -60,8 +60,8 @@ func oneModel(models []string) error {
 		strings.Join(models, ", "))
 }
 
-// embedQuestion returns the vector of the question. It is nil without a model, if the documents have vectors of another
-// one, or if embedding fails.
+// embedQuestion returns the vector of the question. It is nil if there is no model, if the documents' vectors are from
+// another model, or if embedding fails.
 func (b *Base) embedQuestion(ctx context.Context, embeddingModel, question string) []float32 {
 	if b.embedder == nil || b.embedder.Name() != embeddingModel {
 		return nil

@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// guessedBy bounds the part of a file by which its encoding is guessed, in bytes.
+	// guessedBy bounds the part of a file for guessing its encoding, in bytes.
 	guessedBy = 64 << 10
-	// fewTelling letters beyond ASCII could be of any encoding, if most of the text is ASCII. Such a text is taken for
-	// Windows-1252.
+	// fewTelling is the number of non-ASCII letters up to which a mostly ASCII text is taken for Windows-1252. So few
+	// could be of any encoding.
 	fewTelling = 8
 )
 
-// decode returns the text of a text file, and the empty Text to read it into, which says what was guessed. The encoding
-// is UTF-8 or UTF-16, by the byte order mark or the look, else what the letters look like.
+// decode returns the text of a text file, and the empty Text to read it into, whose warning says what was guessed. A
+// byte order mark or the bytes show UTF-8 or UTF-16. Other encodings are guessed from the letters.
 func decode(content []byte) (source string, into Text, err error) {
 	into = newText(content)
 	var from encoding.Encoding
@@ -52,11 +52,11 @@ func decode(content []byte) (source string, into Text, err error) {
 	return source, into, err
 }
 
-// guess returns the encoding that a text is most likely in, and a sentence that says so. An encoding in which the text
-// has characters that nobody writes, such as frames, loses.
+// guess returns the most likely encoding of a text, and a sentence that names it. Characters that people do not write,
+// such as box drawings, count against an encoding.
 func guess(content []byte) (encoding.Encoding, string) {
 	from, name := encoding.Encoding(charmap.Windows1252), "windows-1252"
-	// Letters beyond ASCII tell the encoding, and may begin late.
+	// Letters beyond ASCII reveal the encoding, and may start late.
 	first := max(bytes.IndexFunc(content, func(r rune) bool { return r >= utf8.RuneSelf }), 0)
 	start := max(first-guessedBy/8, 0)
 	part := content[start:min(start+guessedBy, len(content))]
@@ -87,7 +87,7 @@ func guess(content []byte) (encoding.Encoding, string) {
 		if found == nil || strings.HasPrefix(known, "utf-") {
 			continue
 		}
-		// Of two that are as strange the detector's first one wins.
+		// If two are equally strange, the detector's first one wins.
 		if n := strangeness(found, known, part); n < least-0.02 {
 			from, name, least = found, known, n
 		}
@@ -95,7 +95,7 @@ func guess(content []byte) (encoding.Encoding, string) {
 	return from, fmt.Sprintf("the file does not say its encoding, which was taken for %s", name)
 }
 
-// zeros counts the zero bytes at odd or even places. Western letters in UTF-16 have many.
+// zeros counts the zero bytes at even or odd positions. Western text in UTF-16 has many.
 func zeros(content []byte, first int) int {
 	n := 0
 	for i := first; i < len(content); i += 2 {
@@ -106,10 +106,10 @@ func zeros(content []byte, first int) int {
 	return n
 }
 
-// escapes are what terminals take for colours and titles.
+// escapes are terminal escape sequences, such as colors and titles.
 var escapes = lazyregexp.New("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\))")
 
-// text returns decoded text, or an error if it has too many characters that no text has.
+// text returns decoded text, or an error if it has too many characters that do not occur in text.
 func text(decoded []byte) (string, error) {
 	if bytes.IndexByte(decoded, '\x1b') >= 0 {
 		decoded = escapes().ReplaceAll(decoded, nil)

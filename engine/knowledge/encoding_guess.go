@@ -8,13 +8,13 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// candidates are encodings that are tried after those that the detector finds, which knows no Thai and few short texts.
+// candidates are encodings to try in addition to the detector's, which misses Thai and many short texts.
 var candidates = []string{
 	"gb18030", "euc-kr", "shift_jis", "euc-jp", "big5", "windows-874", "windows-1251", "koi8-r", "koi8-u", "windows-1252",
 }
 
-// doubleBytes tells for encodings with two bytes for a character which first bytes are those of frequent characters and
-// punctuation, and which are those of kana.
+// doubleBytes has ranges of first bytes for two-byte encodings: those of frequent characters and punctuation, and those
+// of kana.
 var doubleBytes = map[string]struct{ frequent, kana [][2]byte }{
 	"gb18030":   {frequent: [][2]byte{{0xA1, 0xA3}, {0xB0, 0xD7}}},
 	"gbk":       {frequent: [][2]byte{{0xA1, 0xA3}, {0xB0, 0xD7}}},
@@ -24,7 +24,7 @@ var doubleBytes = map[string]struct{ frequent, kana [][2]byte }{
 	"shift_jis": {frequent: [][2]byte{{0x81, 0x83}, {0x88, 0x98}}, kana: [][2]byte{{0x82, 0x83}}},
 }
 
-// strangeness returns how much of a text in an encoding is no text that people write, from 0 to 1 or more.
+// strangeness returns the share of a text in an encoding that people would not write, from 0 to 1 or more.
 func strangeness(from encoding.Encoding, name string, part []byte) float64 {
 	decoded, err := from.NewDecoder().Bytes(part)
 	if err != nil {
@@ -40,7 +40,7 @@ func strangeness(from encoding.Encoding, name string, part []byte) float64 {
 	switch {
 	case bytes.kana == nil:
 	case kana*10 < count:
-		// Japanese has kana nearly everywhere.
+		// Nearly all Japanese text has kana.
 		share += 0.2
 	case kana*2 > count:
 		// No other language has as many characters with the same first byte.
@@ -49,7 +49,7 @@ func strangeness(from encoding.Encoding, name string, part []byte) float64 {
 	return share
 }
 
-// rareCharacters counts the characters of two bytes, those whose first byte is no frequent one, and kana.
+// rareCharacters counts the two-byte characters, those among them with no frequent first byte, and kana.
 func rareCharacters(part []byte, frequent, kana [][2]byte) (rare, kanas, count int) {
 	isIn := func(b byte, ranges [][2]byte) bool {
 		return slices.ContainsFunc(ranges, func(r [2]byte) bool { return r[0] <= b && b <= r[1] })
@@ -70,7 +70,7 @@ func rareCharacters(part []byte, frequent, kana [][2]byte) (rare, kanas, count i
 	return rare, kanas, count
 }
 
-// strangeRunes counts the characters beyond ASCII, and those that stand where no language has them.
+// strangeRunes counts the characters beyond ASCII, and those in places where no language has them.
 func strangeRunes(text string) (strange, telling int) {
 	before := ' '
 	marked, latin, thai, thaiMarks := 0, 0, 0, 0
@@ -97,14 +97,14 @@ func strangeRunes(text string) (strange, telling int) {
 	if thaiMarks*20 < thai {
 		strange += thai / 5
 	}
-	// Latin letters with marks stand between others without.
+	// Latin letters with marks usually occur among letters without.
 	if marked*2 > latin {
 		strange += marked / 2
 	}
 	return strange, telling
 }
 
-// isStrange reports characters that no text has, or not after the one before.
+// isStrange reports whether a character does not occur in text, or not after the one before.
 func isStrange(r, before rune) bool {
 	isAfterThai := unicode.Is(unicode.Thai, before)
 	switch {
@@ -120,12 +120,12 @@ func isStrange(r, before rune) bool {
 	case r == 'ΰ' || r == 'ΐ' || unicode.IsLetter(r) && before == 'ς':
 		return true
 	}
-	// A sign between letters belongs to another alphabet.
+	// A sign between letters suggests that it is a letter of another alphabet.
 	return !unicode.IsLetter(r) && !unicode.IsMark(r) && unicode.IsLetter(before) &&
 		strings.ContainsRune("¹²³¼½¾¿¡¤¦§¨ª¬¯±¶¸º×÷£¥¢©®†‡‰΄΅―", r)
 }
 
-// isThaiMark reports vowels and tones that stand above or below a consonant.
+// isThaiMark reports whether a character is a Thai vowel or tone above or below a consonant.
 func isThaiMark(r rune) bool {
 	return r == 0x0E31 || 0x0E34 <= r && r <= 0x0E3A || 0x0E47 <= r && r <= 0x0E4E
 }

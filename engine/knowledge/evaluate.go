@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// lookedBelow is how many chunks below the threshold are looked at for the right one.
+	// lookedBelow is the number of chunks below the threshold among which the right one is searched.
 	lookedBelow = 20
-	// shownFound is how many chunks of a question are shown.
+	// shownFound is the number of chunks to show for a question.
 	shownFound = 3
 )
 
-// Evaluate asks labelled questions of the chat's datasets, or of one of them, after one of these: at most as many as
-// said, 1 to model.MaxEvaluated. Each takes as much as Examine.
+// Evaluate asks the labelled questions of the chat's datasets, or of one of them: the first ones after a question, 1 to
+// model.MaxEvaluated. Each question costs as much as Examine.
 func (b *Base) Evaluate(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, datasetID, after *string,
 	first int32) (*model.RetrievalEvaluation, error) {
 	if err := model.ValidateEvaluation(first); err != nil {
@@ -48,7 +48,7 @@ func (b *Base) Evaluate(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 
 func (b *Base) evaluate(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat,
 	q *model.LabelledQuestion) (*model.EvaluatedQuestion, error) {
-	// Questions are not those of conversations, which are counted.
+	// Unlike Examine, this does not call observe, because only questions of conversations are counted.
 	found, err := b.retrieve(model.WithMemoryBudget(ctx, nil), t, chat, q.Question, lookedBelow)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (b *Base) evaluate(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	return evaluated, nil
 }
 
-// whyMissed says why a right chunk, if any was found, is not the first.
+// whyMissed returns why a right chunk is not the first, or was not found.
 func whyMissed(settings model.PromptSettings, found []*model.RetrievedChunk, right *model.RetrievedChunk,
 	place int) string {
 	switch {

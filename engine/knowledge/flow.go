@@ -2,14 +2,14 @@ package knowledge
 
 import "strings"
 
-// flow is the running text of a document while it is read: paragraphs, and tables between them.
+// flow collects the running text of a document while it is read: paragraphs, and tables between them.
 type flow struct {
 	*document
-	// paragraph is open if depth is 1 or more. A box within it has paragraphs of its own.
+	// A paragraph is open if depth is at least 1. A box within it has its own paragraphs.
 	paragraph strings.Builder
 	depth     int
 	block     Block
-	// tables counts the open tables. A table within another is read as text of its cell.
+	// tables counts the open tables. A table within a table becomes text of its cell.
 	tables int
 	rows   [][]string
 	cells  []string
@@ -62,7 +62,7 @@ func (f *flow) endParagraph() {
 	}
 }
 
-// endCell ends a cell of the outermost table, which stands there several times.
+// endCell ends a cell of the outermost table, which repeats times.
 func (f *flow) endCell(times int) {
 	if f.tables != 1 {
 		return
@@ -86,7 +86,7 @@ func (f *flow) endRow() {
 	f.cells = nil
 }
 
-// endTable keeps a table. A table of a single column only frames text.
+// endTable adds a table. A table of a single column is only a frame around text.
 func (f *flow) endTable() {
 	if f.tables--; f.tables > 0 || len(f.rows) == 0 {
 		return

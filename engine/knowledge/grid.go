@@ -7,35 +7,35 @@ import (
 )
 
 const (
-	// gridCost is the memory of a spreadsheet's cell without its text, in bytes.
+	// gridCost is the memory of a spreadsheet cell without its text, in bytes.
 	gridCost = 32
 	// maxMerged bounds the merged ranges of a sheet.
 	maxMerged = 10_000
 )
 
-// grid is a sheet of a spreadsheet: its rows that are shown and hold something.
+// grid is a sheet of a spreadsheet: its visible rows that are not empty.
 type grid struct {
 	rows   []gridRow
 	merged []mergedCells
-	// byTop are the merged ranges by their first row, if they are wider than one column.
+	// byTop are the merged ranges by their first row, if they span several columns.
 	byTop map[int][]mergedCells
 }
 
 type gridRow struct {
 	// number is the row's number in the sheet, from 0.
 	number int
-	// isApart is set when a blank row is before this one.
+	// isApart is set if the row comes after a blank row.
 	isApart bool
 	cells   []gridCell
 }
 
 type gridCell struct {
 	text string
-	// isNumber is set for numbers, dates and truth values, which are rarely the names of columns.
+	// isNumber is set for numbers, dates and booleans, which are rarely column names.
 	isNumber, isBold bool
 }
 
-// mergedCells is a range of cells that are shown as one, the ends included. Its first cell has the text.
+// mergedCells is an inclusive range of cells that are displayed as one. Its first cell has the text.
 type mergedCells struct{ top, left, bottom, right int }
 
 func (r gridRow) count() int {
@@ -56,7 +56,7 @@ func (r gridRow) texts() []string {
 	return texts
 }
 
-// all reports whether a condition holds for all cells of the row that hold something.
+// all reports whether a condition holds for all non-empty cells of the row.
 func (r gridRow) all(condition func(gridCell) bool) bool {
 	return !slices.ContainsFunc(r.cells, func(c gridCell) bool { return c.text != "" && !condition(c) })
 }
@@ -64,7 +64,7 @@ func (r gridRow) all(condition func(gridCell) bool) bool {
 func (r gridRow) isText() bool { return r.all(func(c gridCell) bool { return !c.isNumber }) }
 func (r gridRow) isBold() bool { return r.all(func(c gridCell) bool { return c.isBold }) }
 
-// first returns the text of the first cell that holds something, and its column.
+// first returns the text and the column of the first non-empty cell.
 func (r gridRow) first() (text string, column int) {
 	for i, c := range r.cells {
 		if c.text != "" {
@@ -86,13 +86,13 @@ type gridReader struct {
 	text *Text
 	// level is the level of a table's title.
 	level int
-	// header is that of the current table, and headerRow the row that it was read from.
+	// header is the current table's header, and headerRow the row of the header.
 	header    []string
 	headerRow gridRow
 	hasRows   bool
 }
 
-// write adds the tables of the grid to a text. Blank rows separate tables, and the lines above a table are its title.
+// write adds the tables of the grid to a text. Blank rows separate tables. The lines above a table are its title.
 func (g *grid) write(text *Text, level int) {
 	text.held = 0
 	g.fillDown()
@@ -114,7 +114,7 @@ func (g *grid) write(text *Text, level int) {
 	r.endTable()
 }
 
-// fillDown gives the text of merged cells to each of their rows.
+// fillDown copies the text of merged cells to each of their rows.
 func (g *grid) fillDown() {
 	for _, m := range g.merged {
 		from, _ := slices.BinarySearchFunc(g.rows, m.top, func(r gridRow, number int) int { return r.number - number })
@@ -155,13 +155,13 @@ func (g *grid) spread(row gridRow) gridRow {
 	return row
 }
 
-// part adds rows without a blank row between them.
+// part adds a group of rows without blank rows in it.
 func (r *gridReader) part(rows []gridRow, isWhole bool) {
 	titles := r.titles(rows)
 	table := rows[titles:]
 	switch {
 	case len(table) == 0, !isWhole && widest(table) == 1, isPairs(table):
-		// Notes, or names with their values.
+		// These rows are notes, or names with their values.
 		r.endTable()
 		for _, row := range rows {
 			r.text.add(Block{Text: strings.Join(shown(row.texts()), " ")})
@@ -190,17 +190,17 @@ func widest(rows []gridRow) int {
 	return most
 }
 
-// titles counts the rows above a table. They fill at most half of its columns, hold the same text in each cell, or
-// stand above a full row of texts with numbers below it. A row of half of the columns is a header if it leaves out the
-// first one of two, or if it has texts alone and the row below has not. A merged cell that leaves out the first column
-// is one, too.
+// titles counts the rows above a table. They fill at most half of its columns, have the same text in each cell, or come
+// before a full row of texts above numbers. A row that fills half of the columns is a header if it omits the first of
+// two columns, or if it has only texts and the row below does not. A merged cell that omits the first column is also a
+// header.
 func (r *gridReader) titles(rows []gridRow) int {
 	start := maxColumns
 	for _, row := range rows {
 		_, column := row.first()
 		start = min(start, column)
 	}
-	// most holds for each row how wide the rows from it on are at most.
+	// most has for each row the maximum width of it and the rows below.
 	most := make([]int, len(rows)+1)
 	for i := len(rows) - 1; i >= 0; i-- {
 		most[i] = max(most[i+1], rows[i].count())
@@ -222,7 +222,7 @@ func (r *gridReader) titles(rows []gridRow) int {
 	return len(rows)
 }
 
-// isAboveHeader reports whether the rows begin with the header of a table of the width.
+// isAboveHeader reports whether the rows begin with the header of a table of this width.
 func isAboveHeader(rows []gridRow, width int) bool {
 	return len(rows) > 1 && rows[0].count() == width && rows[0].isText() && !rows[1].isText()
 }
@@ -235,7 +235,7 @@ func isPairs(rows []gridRow) bool {
 	})
 }
 
-// isHeader reports whether the first of the rows is the header of another table than the current one.
+// isHeader reports whether the first row is the header of a new table.
 func (r *gridReader) isHeader(rows []gridRow, hasTitle bool) bool {
 	first := rows[0]
 	if first.count() < 2 || !first.isText() || len(rows) == 1 {
@@ -263,7 +263,7 @@ func (r *gridReader) title(rows []gridRow) {
 	}
 }
 
-// startTable reads the header, which has several rows where its cells are merged, and returns the rows behind it.
+// startTable reads the header, which has several rows if its cells are merged, and returns the rows after it.
 func (r *gridReader) startTable(rows []gridRow) []gridRow {
 	r.headerRow, r.hasRows = rows[0], false
 	header := r.spread(rows[0])
@@ -283,7 +283,7 @@ func (r *gridReader) startTable(rows []gridRow) []gridRow {
 			}
 		}
 	}
-	// The name of an index may have a row of its own.
+	// The name of an index may be in a row of its own.
 	if n < len(rows)-1 && rows[n].count() == 1 {
 		if name, column := rows[n].first(); column < len(header.cells) && header.cells[column].text == "" {
 			header.cells = slices.Clone(header.cells)
@@ -296,7 +296,7 @@ func (r *gridReader) startTable(rows []gridRow) []gridRow {
 	return rows[n:]
 }
 
-// row adds a row of the current table. A text over half of the table's columns or more is the title of those below it.
+// row adds a row of the current table. A merged text over at least half of the columns is a title for the rows below.
 func (r *gridReader) row(row gridRow) {
 	r.hasRows = true
 	if text, column := row.first(); row.count() == 1 && len(r.header) > 1 {
@@ -309,7 +309,7 @@ func (r *gridReader) row(row gridRow) {
 	r.text.addRow(r.header, row.texts())
 }
 
-// endTable ends the current table. The header is a row by itself when no other followed.
+// endTable ends the current table. A header without rows becomes a row.
 func (r *gridReader) endTable() {
 	if r.header != nil && !r.hasRows {
 		r.text.addRow(nil, r.header)

@@ -17,20 +17,20 @@ import (
 const (
 	// indexTimeout bounds one attempt.
 	indexTimeout = 10 * time.Minute
-	// lastAttempt is the attempt whose failure is the document's, whatever the reason. Attempts that ended with a wait
+	// lastAttempt is the attempt after which the document fails, whatever the reason. Attempts that ended with a wait
 	// do not count.
 	lastAttempt = 3
-	// awayDelay is how long a document waits if the database does not answer. It doubles each further time.
+	// awayDelay is a document's first wait if the database does not answer. It doubles each time.
 	awayDelay = time.Second
-	// releaseTimeout bounds the tries to release a document, and releasePause lies between them. A database that is back
-	// should learn of the release before another worker assumes that this one died.
+	// releaseTimeout bounds the attempts to release a document, and releasePause is the wait between them. A database
+	// that is back should get the release before another worker assumes that this one died.
 	releaseTimeout, releasePause = 10 * time.Second, 100 * time.Millisecond
 )
 
-// Index reads a document, cuts it into chunks and stores them. The attempt counts how often a worker was given the
-// indexing, from 1. It returns nil if the document is Ready or Failed or there is nothing to do. An error means that
-// indexing is to be tried again. It is a db.Later if the embedding model or the database is away. Neither that nor the
-// end of ctx counts as a failure of the document.
+// Index reads a document, cuts it into chunks and stores them. The attempt counts the workers that were given the
+// indexing, from 1. It returns nil if the document is Ready or Failed or there is nothing to do. After an error,
+// indexing has to be retried. The error is a db.Later if the embedding model or the database is unavailable. Neither
+// that nor the end of ctx counts as a failure of the document.
 func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attempt int32) error {
 	d, err := t.ClaimDocument(ctx, indexingID, attempt)
 	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
@@ -51,7 +51,7 @@ func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attem
 	return err
 }
 
-// attempt indexes a claimed document, or records why it cannot.
+// attempt indexes a claimed document, or records why it cannot be indexed.
 func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) error {
 	err := b.outage.Load().err()
 	if err == nil {
@@ -82,7 +82,7 @@ func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) err
 	return err
 }
 
-// release retries until the database records that the attempt does not count, even after ctx has ended.
+// release retries until the database has recorded that the attempt does not count, even after ctx has ended.
 func release(ctx context.Context, t *db.Tenant, d *model.Document) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
@@ -104,13 +104,13 @@ func fail(ctx context.Context, t *db.Tenant, d *model.Document, reason string) e
 	return t.FailDocument(ctx, d)
 }
 
-// isOver reports whether the document is gone or another worker has it.
+// isOver reports whether the document was deleted or claimed by another worker.
 func isOver(err error) bool {
 	var known *model.Error
 	return errors.As(err, &known) && (known.Code == model.Conflict || known.Code == model.NotFound)
 }
 
-// index makes the chunks of a document. An UNPROCESSABLE error names the document's fault.
+// index makes the chunks of a document. An UNPROCESSABLE error says what is wrong with the document.
 func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, indexTimeout)
 	defer cancel()
@@ -150,7 +150,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	return t.FinishDocument(ctx, d, chunks)
 }
 
-// cut reads a document and cuts it into pieces, as soon as there is a place for its company.
+// cut waits for its company's turn, reads a document and cuts it into pieces.
 func (b *Base) cut(ctx context.Context, t *db.Tenant, d *model.Document,
 	dataset *model.Dataset) (pieces []Piece, warning string, err error) {
 	if err := b.files.Enter(ctx, t.CompanyID()); err != nil {
@@ -168,7 +168,7 @@ func (b *Base) cut(ctx context.Context, t *db.Tenant, d *model.Document,
 	return pieces, strings.Join(shown([]string{text.Warning, warning}), "; "), err
 }
 
-// readDocument returns the file and the text of a document. The caller has a place for it.
+// readDocument returns the file and the text of a document. The caller must have entered files.
 func readDocument(ctx context.Context, t *db.Tenant, d *model.Document) ([]byte, Text, error) {
 	content, err := t.ContentOfDocument(ctx, d.ID)
 	if err != nil {
@@ -182,7 +182,7 @@ func readDocument(ctx context.Context, t *db.Tenant, d *model.Document) ([]byte,
 	return content, text, err
 }
 
-// storable removes what Postgres cannot store.
+// storable removes characters that Postgres cannot store.
 func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }

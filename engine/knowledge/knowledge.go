@@ -1,4 +1,5 @@
-// Package knowledge turns documents into chunks, and finds the chunks that help to answer a question.
+// Package knowledge turns documents into chunks, and finds the chunks that help to answer a question. Start reading at
+// [Base]: Index writes chunks, and Retrieve finds them.
 package knowledge
 
 import (
@@ -15,18 +16,18 @@ import (
 type Options struct {
 	// Embedder makes the vectors of chunks and questions. Nil means that only words are compared.
 	Embedder llm.Embedder
-	// Reranker reorders the chunks found, for chats that name one of its models.
+	// Reranker reorders the found chunks, for chats that name one of its models.
 	Reranker Reranker
-	// OCR recognises writing in pictures. Its zero value reads none.
+	// OCR recognizes text in pictures. The zero value does not.
 	OCR OCR
-	// Log receives failures with the causes that clients are not told. Nil means slog.Default().
+	// Log receives failures with the causes that clients do not see. Nil means slog.Default().
 	Log *slog.Logger
-	// Observe is called when a retrieval begins, and the function that it returns when the retrieval ends. The retrieval
-	// uses the returned context. Observe may be nil.
+	// Observe is called before a retrieval. The retrieval uses the returned context. The returned function is called
+	// after the retrieval. Observe may be nil.
 	Observe func(ctx context.Context) (context.Context, func(found int, err error))
 }
 
-// Base is the knowledge of all companies. It is safe for concurrent use.
+// Base is the knowledge base of all companies. It is safe for concurrent use.
 type Base struct {
 	embedder     llm.Embedder
 	rerank       Reranker
@@ -35,14 +36,14 @@ type Base struct {
 	vectors      vectorCache
 	vocabularies *vocabularyCache
 	outage       *atomic.Pointer[outage]
-	// files are the places of files that are read and cut: each takes a core and many times its size.
+	// files limits the files that are read and cut at a time: each takes a core and many times its size in memory.
 	files *fair.Gate
-	// pictures reads those files that hold no text; nil if nobody does.
+	// pictures reads files without text. It is nil without an OCR program.
 	pictures *recogniser
 	observe  func(context.Context) (context.Context, func(int, error))
 }
 
-// EmbeddingModel returns the name of the model that makes vectors; nil without one.
+// EmbeddingModel returns the name of the embedding model, or nil if there is none.
 func (b *Base) EmbeddingModel() *string {
 	if b.embedder == nil {
 		return nil

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// sample is the length in bytes of a text to recognize a language by, and samples the most of them in a document.
+	// sample is the length of a text for recognizing its language, in bytes. samples bounds the samples of a document.
 	sample, samples = 1_000, 100
-	// leastSample is the least length of a text whose language can be recognized.
+	// leastSample is the minimum length of a text for recognizing its language, in bytes.
 	leastSample = 150
-	// leastShare is the share of a document that a language must have, and maxLanguages how many there may be.
+	// leastShare is the minimum share of a language in a document. maxLanguages bounds a document's languages.
 	leastShare, maxLanguages = 0.2, 3
 )
 
-// languagesOf returns the languages of a document that are known by their stems, the most frequent first. It is nil if
-// the chunks do not tell.
+// languagesOf returns the languages of a document that have a stemmer, the most frequent first. It returns nil if none
+// is recognized.
 func languagesOf(chunks []*model.Chunk) []string {
 	shares := map[string]float64{}
 	var text strings.Builder
@@ -51,8 +51,8 @@ func languagesOf(chunks []*model.Chunk) []string {
 	return known[:min(len(known), maxLanguages)]
 }
 
-// languageOf returns the language of a text, empty if it does not tell. A text that could be of several is taken to be
-// of the one that most with its script are.
+// languageOf returns the language of a text, or "". If several are possible, the most common language of the script
+// wins.
 func languageOf(text string) string {
 	if len(text) < leastSample {
 		return ""
@@ -70,7 +70,7 @@ func languageOf(text string) string {
 	return ""
 }
 
-// codeOf returns the code of a language. Both forms of Norwegian have one stemmer.
+// codeOf returns the code of a language. Both forms of Norwegian have the same stemmer.
 func codeOf(language whatlanggo.Lang) string {
 	if language == whatlanggo.Nob || language == whatlanggo.Nno {
 		return "no"

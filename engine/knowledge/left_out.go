@@ -7,16 +7,16 @@ import (
 
 const maxNamed = 5
 
-// leftOut is what a spreadsheet holds and a reader leaves out.
+// leftOut is the content of a spreadsheet that a reader leaves out.
 type leftOut struct {
 	sheets, formulas, faults nameList
 	rows, columns            int
-	// hiddenRow and hiddenColumns are those that were counted last.
+	// hiddenRow and hiddenColumns are the last ones that were counted.
 	hiddenRow     string
 	hiddenColumns map[string]bool
 }
 
-// nameList counts what has names, and keeps the first of them.
+// nameList counts named things, and has the first names.
 type nameList struct {
 	names []string
 	count int
@@ -51,7 +51,7 @@ func (l *leftOut) fault(sheet string, row, column int, shown string) {
 	l.faults.add(cellName(sheet, row, column) + " (" + clip(shown, 20) + ")")
 }
 
-// hide counts the row or the column of a hidden cell.
+// hide counts the row or column of a hidden cell.
 func (l *leftOut) hide(isRow bool, sheet string, row, column int) {
 	if isRow {
 		if key := fmt.Sprint(sheet, "!", row); key != l.hiddenRow {

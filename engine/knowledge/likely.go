@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// maxRare bounds the tokens of which all chunks are looked at, and maxShared those that are only looked for together
-	// with others.
+	// maxRare bounds the tokens whose chunks are all read. maxShared bounds the tokens that only count in chunks with
+	// another token.
 	maxRare, maxShared = 24, 8
-	// weightUnit is the weight that counts as 1 in the database, which adds up whole numbers.
+	// weightUnit is the integer in the database for a weight of 1.
 	weightUnit = 1e6
 )
 
-// likely returns the chunks of a large set whose tokens weigh most, at most as many as the window takes. Without
-// vectors chunks are left out that cannot be among as many of the best as needed. Unless isWhole they may hold tokens
-// that the matches do not tell of.
+// likely returns the chunks of a large set with the highest weights, up to the window. Without vectors, it omits chunks
+// that cannot be among the best needed ones. Unless isWhole, the chunks may contain tokens that are missing in the
+// matches.
 func (s *search) likely(ctx context.Context, needed int) (matches []db.ChunkMatch, isWhole bool, err error) {
 	r := s.rarest()
 	found, err := s.tenant.LikelyChunks(ctx, s.datasets, r.searched, r.terms(), s.base.limits.visits, s.base.limits.window)
@@ -36,7 +36,7 @@ func (s *search) likely(ctx context.Context, needed int) (matches []db.ChunkMatc
 			chunks = slices.DeleteFunc(chunks, func(c db.LikelyChunk) bool { return r.weight(c) < least })
 		}
 		if r.left == 0 {
-			// All weights are known. More that have the same are not put in order.
+			// All weights are known. Chunks beyond the bound with the same weight are not ordered.
 			chunks = chunks[:min(len(chunks), max(needed, orderWindow))]
 		}
 	}
@@ -47,22 +47,21 @@ func (s *search) likely(ctx context.Context, needed int) (matches []db.ChunkMatc
 	return matches, r.left == 0 && !found.IsCut, nil
 }
 
-// rarest is how a large set is searched for the tokens of a question: for the rarest, as long as they are not in too
-// many chunks together, and then for frequent ones, which only count for chunks that hold another one too.
+// rarest plans the search of a large set for a question's tokens. It searches the rarest tokens, until their chunks are
+// too many together. Then it searches frequent tokens, which only count for chunks that contain another token, too.
 type rarest struct {
 	searched []db.WeighedToken
-	// tokens are the places of those that are searched among the question's.
+	// tokens are the indexes of the searched tokens in the question's.
 	tokens []int
-	// other is a frequent token for which the window is filled with chunks that hold no other, if the rare ones do not
-	// fill it.
+	// other is a frequent token. If the rare tokens do not fill the window, chunks that contain only this token do.
 	other *token
-	// place is that of other.
+	// place is the index of other in the question's tokens.
 	place int
-	// left is what the tokens that are not searched weigh together.
+	// left is the total weight of the tokens that are not searched.
 	left int64
 }
 
-// terms are those of the other token.
+// terms returns the terms of other, if any.
 func (r rarest) terms() []string {
 	if r.other == nil {
 		return nil
@@ -70,7 +69,7 @@ func (r rarest) terms() []string {
 	return r.other.Terms
 }
 
-// weight is what the searched tokens of a chunk weigh together.
+// weight returns the total weight of a chunk's searched tokens.
 func (r rarest) weight(c db.LikelyChunk) int64 {
 	if c.Tokens == 0 {
 		return int64(weightOf(*r.other))
@@ -78,7 +77,7 @@ func (r rarest) weight(c db.LikelyChunk) int64 {
 	return c.Weight
 }
 
-// match returns which of the tokens the chunk holds.
+// match returns the tokens in the chunk.
 func (r rarest) match(c db.LikelyChunk, tokens int) db.ChunkMatch {
 	match := c.Match(tokens)
 	if c.Tokens == 0 {
@@ -94,7 +93,8 @@ func (r rarest) match(c db.LikelyChunk, tokens int) db.ChunkMatch {
 
 func (s *search) rarest() (r rarest) {
 	var frequent []int
-	// How many chunks are looked at, how many hold the tokens so far, and about how many hold a frequent one and another.
+	// visits counts the chunks to read, and held those with a token so far. shared estimates the chunks with a frequent
+	// token and another.
 	visits, held, shared := 0, 0, 0
 	for _, i := range s.byRarity() {
 		t := s.tokens[i]
@@ -135,7 +135,7 @@ func (r *rarest) add(place int, t token, with []string) {
 	r.tokens = append(r.tokens, place)
 }
 
-// byRarity returns the places of the tokens that chunks hold, stop words last.
+// byRarity returns the indexes of the tokens that occur in chunks, stop words last.
 func (s *search) byRarity() []int {
 	var places []int
 	for i, t := range s.tokens {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxFormat bounds a number format, in bytes, and maxDecimals the decimals that it shows. Excel allows 255 and 30.
+// maxFormat bounds a number format, in bytes, and maxDecimals its decimals. Excel allows 255 and 30.
 const maxFormat, maxDecimals = 512, 30
 
 // numberFormat is the number format of a spreadsheet's cell, such as `#,##0.00 "€";[Red]-#,##0.00 "€"`.
@@ -18,30 +18,31 @@ type numberFormat struct {
 
 type formatSection struct {
 	parts []formatPart
-	// comparison and bound are the section's condition, such as [<=9999]. comparison is empty without one.
+	// comparison and bound are the section's condition, such as [<=9999]. comparison is empty if there is none.
 	comparison string
 	bound      float64
-	// letters are the letters of a date or time, in lower case. isElapsed is set for hours beyond 24, such as [h]:mm.
+	// letters are the letters of a date or time, in lower case. isElapsed is set for durations, such as [h]:mm.
 	letters   string
 	isElapsed bool
-	// isGeneral is set where the number has no form of its own.
+	// isGeneral is set if the section has no number format.
 	isGeneral, isExponent, isFraction bool
-	// percents counts percent signs, and thousands the trailing commas, each of which divides by 1,000.
+	// percents counts percent signs. thousands counts the trailing commas, each of which divides by 1,000.
 	percents, thousands int
-	// digits counts the placeholders before the decimal point, decimals those behind it, and fixed those that show zeros.
+	// digits counts the placeholders before the decimal point, decimals those after it, and fixed those that show
+	// zeros.
 	digits, decimals, fixed int
 	isGrouped               bool
 	// point and group are the separators.
 	point, group string
 }
 
-// formatPart is literal text, or one placeholder: '0', '#' or '?', or '.' for the decimal point.
+// formatPart is literal text, or one placeholder: '0', '#', '?', or '.' for the decimal point.
 type formatPart struct {
 	placeholder byte
 	literal     string
 }
 
-// parseFormat returns the number format of a code. A code that is too long counts as General.
+// parseFormat parses the code of a number format. A code that is too long counts as General.
 func parseFormat(code string) *numberFormat {
 	f := &numberFormat{}
 	if len(code) > maxFormat {
@@ -67,7 +68,7 @@ type formatParser struct {
 	isNumber bool
 }
 
-// parse reads one section, up to its semicolon or the end.
+// parse parses one section, up to its semicolon or the end.
 func (p *formatParser) parse() {
 	p.swapSeparators()
 	for p.rest != "" && p.rest[0] != ';' {
@@ -94,7 +95,7 @@ func (p *formatParser) parse() {
 	p.section.thousands = p.commas
 }
 
-// swapSeparators recognizes formats such as #.##0,00 that were written as they look where a comma is the decimal point.
+// swapSeparators recognizes formats such as #.##0,00, written in a locale with a decimal comma.
 func (p *formatParser) swapSeparators() {
 	code, _, _ := strings.Cut(p.rest, ";")
 	comma := strings.LastIndexByte(code, ',')
@@ -116,7 +117,7 @@ func (p *formatParser) literal(text string) {
 	p.section.parts = append(p.section.parts, formatPart{literal: text})
 }
 
-// escape reads a literal character after a backslash, a blank of a character's width, or the fill of a cell.
+// escape parses a literal character after a backslash, a blank of a character's width, or a fill.
 func (p *formatParser) escape(kind byte) {
 	size := firstSize(p.rest[1:])
 	switch kind {
@@ -137,7 +138,7 @@ func firstSize(text string) int {
 	return len(text)
 }
 
-// bracket reads a currency, a condition or an elapsed time. Colors show nothing.
+// bracket parses a currency, a condition or an elapsed time. Colors are ignored.
 func (p *formatParser) bracket(inside string) {
 	switch {
 	case inside == "":
@@ -156,7 +157,7 @@ func (p *formatParser) bracket(inside string) {
 	}
 }
 
-// sign reads a placeholder, a letter of a date, or one character that stands for itself.
+// sign parses a placeholder, a letter of a date, or one literal character.
 func (p *formatParser) sign(next byte) {
 	size := firstSize(p.rest)
 	isDate := p.section.letters != ""
@@ -198,7 +199,7 @@ func (p *formatParser) placeholder(kind byte) {
 	p.commas = 0
 }
 
-// section returns the section that a number is shown in, and the number without the sign that the section stands for.
+// section returns the section for a number, and the number without the sign if the section implies it.
 func (f *numberFormat) section(value float64) (formatSection, float64) {
 	for i, s := range f.sections[:min(len(f.sections), 3)] {
 		holds := false
@@ -223,7 +224,7 @@ func (f *numberFormat) section(value float64) (formatSection, float64) {
 	return f.sections[len(f.sections)-1], value
 }
 
-// negative returns the section of negative numbers, with a minus sign where only a color tells them from others.
+// negative returns the section for negative numbers. It adds a minus sign if only a color would mark them.
 func (s formatSection) negative() formatSection {
 	var literals strings.Builder
 	for _, part := range s.parts {
@@ -265,7 +266,7 @@ func (s formatSection) number(value float64) string {
 	return strings.Join(strings.Fields(sign+s.fill(whole, decimals)), " ")
 }
 
-// around returns text with the literals of the section before it and behind it.
+// around returns text between the literals of the section.
 func (s formatSection) around(text string) string {
 	for _, part := range s.parts {
 		text += part.literal
@@ -308,7 +309,7 @@ func (s formatSection) fill(whole, decimals string) string {
 	return b.String()
 }
 
-// digitsInGroups writes digits, behind which more follow, with a separator between thousands.
+// digitsInGroups writes digits with a separator between thousands. behind is the number of digits that follow.
 func (s formatSection) digitsInGroups(b *strings.Builder, digits string, behind int) {
 	for i := range len(digits) {
 		b.WriteByte(digits[i])
@@ -318,7 +319,7 @@ func (s formatSection) digitsInGroups(b *strings.Builder, digits string, behind 
 	}
 }
 
-// general returns a number without a format. Spreadsheets show 15 digits, so that 0.1 + 0.2 is 0.3.
+// general returns a number without a format. Like spreadsheets, it shows 15 digits, so that 0.1 + 0.2 is 0.3.
 func general(value float64) string {
 	if math.Abs(value) < 1e15 {
 		value, _ = strconv.ParseFloat(strconv.FormatFloat(value, 'g', 15, 64), 64)

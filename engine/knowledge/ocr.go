@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/gif"  // DecodeConfig knows it.
-	_ "image/jpeg" // DecodeConfig knows it.
+	_ "image/gif"  // for DecodeConfig
+	_ "image/jpeg" // for DecodeConfig
 	"image/png"
 	"io"
 	"os"
@@ -20,39 +20,39 @@ import (
 	"github.com/klippa-app/go-pdfium/requests"
 )
 
-// OCR is the program that recognises writing in pictures: it takes a picture on its standard input and the arguments of
+// OCR is a program that recognizes text in pictures. It reads a picture from standard input, takes the arguments of
 // Tesseract, and writes the text.
 type OCR struct {
-	// Program is its path; empty means that pictures are not read.
+	// Program is the program's path. If it is empty, pictures are not read.
 	Program string
-	// Languages are those of the writing as the program calls them, such as eng+fra.
+	// Languages are the languages of the text in the program's notation, such as eng+fra.
 	Languages string
 }
 
 const (
-	// maxScanned bounds the pages of scanned PDFs that are looked at, and maxScans their pictures together, in bytes.
+	// maxScanned bounds the pages of scanned PDFs to read, and maxScans their pictures together, in bytes.
 	maxScanned, maxScans = 50, 32 << 20
-	// scanWidth and scanHeight bound the picture of a page, in pixels: about 200 to the inch of a sheet.
+	// scanWidth and scanHeight bound the picture of a page, in pixels: about 200 per inch.
 	scanWidth, scanHeight = 1_700, 2_400
-	// scanWork is the processor time that drawing a page earns.
+	// scanWork is the processor time allowed for drawing a page.
 	scanWork = time.Second
-	// maxPixels bounds pictures: the program takes several bytes for each.
+	// maxPixels bounds pictures, because the program needs several bytes per pixel.
 	maxPixels = 40_000_000
-	// recognition bounds the program's time for one picture, and recognitions that for one file.
+	// recognition bounds the program's time for one picture, and recognitions its time for one file.
 	recognition, recognitions = time.Minute, 5 * time.Minute
-	// maxRecognised bounds what the program writes for one picture, in bytes.
+	// maxRecognised bounds the program's output for one picture, in bytes.
 	maxRecognised = 1 << 20
 )
 
 var quickly = png.Encoder{CompressionLevel: png.BestSpeed}
 
-// errPicture and errScanned are the faults of files that hold no text but pictures.
+// errPicture and errScanned are returned for files that contain only pictures.
 var (
 	errPicture = unreadable("the file is an image: there is no text to read, since writing in pictures is not recognised")
 	errScanned = unreadable("the PDF holds no text: it may be scanned pages")
 )
 
-// errBusy says that another file's pictures are being read. Waiting for minutes would keep the worker from other files.
+// errBusy is returned while another file's pictures are being read. Waiting for minutes would block the worker.
 var errBusy = errors.New("the writing in another file is being recognised")
 
 // recogniser reads pictures, one file at a time.
@@ -76,12 +76,12 @@ func newRecogniser(o OCR) *recogniser {
 	return &recogniser{OCR: o, scanLimits: scanLimits{maxScanned, maxScans, recognition, recognitions}}
 }
 
-// reads reports whether the fault of a file is that it has writing in pictures only.
+// reads reports whether the error means that a file has only pictures, and r can read them.
 func (r *recogniser) reads(fault error) bool {
 	return r != nil && (errors.Is(fault, errPicture) || errors.Is(fault, errScanned))
 }
 
-// read returns the writing in a picture or in a scanned PDF. The error is errBusy if it is to be tried later.
+// read returns the text in a picture or a scanned PDF. The error is errBusy if the caller should retry later.
 func (r *recogniser) read(ctx context.Context, content []byte) (Text, error) {
 	if !r.busy.TryLock() {
 		return Text{}, errBusy
@@ -117,13 +117,13 @@ func (r *recogniser) read(ctx context.Context, content []byte) (Text, error) {
 	return text, nil
 }
 
-// recognise runs the program. It is killed when ctx ends, or after a minute.
+// recognise runs the program. It kills the program when ctx ends, or after a minute.
 func (r *recogniser) recognise(ctx context.Context, picture []byte) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.picture)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.Program, "stdin", "stdout", "-l", r.Languages)
-	// One thread takes hardly longer than four that wait for each other, and leaves the other cores to conversations. The
-	// keys that the gateway has are not for others.
+	// One thread takes hardly longer than four that wait for each other, and leaves the other cores to conversations.
+	// The environment excludes the gateway's keys.
 	cmd.Env = []string{"OMP_THREAD_LIMIT=1", "PATH=" + os.Getenv("PATH")}
 	if data := os.Getenv("TESSDATA_PREFIX"); data != "" {
 		cmd.Env = append(cmd.Env, "TESSDATA_PREFIX="+data)
@@ -153,7 +153,7 @@ func (r *recogniser) recognise(ctx context.Context, picture []byte) (string, err
 	return strings.ToValidUTF8(string(written), ""), nil
 }
 
-// isSmall refuses pictures of too many pixels, and those that do not tell how many they have.
+// isSmall returns an error for pictures with too many or an unknown number of pixels.
 func isSmall(picture []byte) error {
 	config, _, err := image.DecodeConfig(bytes.NewReader(picture))
 	switch {
@@ -165,13 +165,13 @@ func isSmall(picture []byte) error {
 	return nil
 }
 
-// scans draws the first pages of a PDF, within the limits.
+// scans renders the first pages of a PDF, within the limits.
 func scans(ctx context.Context, content []byte, limits scanLimits) ([][]byte, string, error) {
 	type result struct {
 		pictures [][]byte
 		warning  string
 	}
-	// A reader that does not stop when told to is abandoned.
+	// A reader that does not stop with its context is abandoned.
 	done := make(chan result, 1)
 	draws, err := pdfReader(ctx, func(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, error) {
 		pictures, warning, err := drawn(ctx, reader, content, limits)
@@ -225,7 +225,7 @@ func drawn(ctx context.Context, reader pdfium.Pdfium, content []byte,
 	return pictures, "", nil
 }
 
-// gray returns a picture without colours, a quarter of its size. PDFium draws on white, so nothing is transparent.
+// gray returns a picture in gray, a quarter of its size in memory. PDFium draws on white, so nothing is transparent.
 func gray(picture *image.RGBA) *image.Gray {
 	out := image.NewGray(picture.Bounds())
 	for i := range out.Pix {

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// orderWindow is how many of the best chunks are put in order by how often they say the question's words, and their
-	// length.
+	// orderWindow is the number of best chunks that are ordered by how often they contain the question's words, and by
+	// their length.
 	orderWindow = 100
-	// longQuestion is the largest number of tokens of a question that orders chunks by which of its words they hold. Long
-	// chunks hold some words of a longer question by chance.
+	// longQuestion is the maximum number of tokens in a question for which the contained words alone order chunks. Long
+	// chunks contain some words of longer questions by chance.
 	longQuestion = 32
-	// maxFrequencies bounds the tokens, the weightiest, whose occurrences are counted.
+	// maxFrequencies bounds the tokens whose occurrences are counted: those with the highest weights.
 	maxFrequencies = 62
-	// frequencyBound and lengthShare are k1 and b of BM25: how soon another occurrence of a word stops to count, and how
-	// much a chunk's length does.
+	// frequencyBound and lengthShare are k1 and b of BM25: the saturation of a word's occurrences, and the influence of
+	// a chunk's length.
 	frequencyBound, lengthShare = 1.2, 0.75
 )
 
-// order sorts the best chunks of a long question as BM25 does, and so those of other questions that have the same
-// score.
+// order sorts the best chunks of a long question like BM25. For other questions, it so sorts the chunks with equal
+// scores.
 func (s *search) order(ctx context.Context, best []*model.RetrievedChunk, matches []db.ChunkMatch,
 	settings model.PromptSettings) error {
 	isLong := len(s.tokens) > longQuestion
@@ -32,7 +32,7 @@ func (s *search) order(ctx context.Context, best []*model.RetrievedChunk, matche
 	asked := best
 	switch {
 	case !isLong && s.question != nil:
-		return nil // vectors hardly leave two with the same score
+		return nil // with vectors, equal scores are rare
 	case !isLong:
 		asked = tied(best, int(settings.TopN))
 	}
@@ -58,8 +58,8 @@ func (s *search) order(ctx context.Context, best []*model.RetrievedChunk, matche
 	return nil
 }
 
-// tied returns the chunks that share their score with a neighbour, as far as that decides which are the first few. They
-// are sorted.
+// tied returns the chunks with the same score as a neighbor, if that decides which chunks are the first ones. The
+// chunks must be sorted.
 func tied(chunks []*model.RetrievedChunk, first int) []*model.RetrievedChunk {
 	var found []*model.RetrievedChunk
 	for from := 0; from < min(first, len(chunks)); {
@@ -75,7 +75,7 @@ func tied(chunks []*model.RetrievedChunk, first int) []*model.RetrievedChunk {
 	return found
 }
 
-// rank weighs the tokens of each chunk by how often it says them and by its length.
+// rank weighs the tokens of each chunk by their occurrences in it and by its length.
 func (s *search) rank(ctx context.Context, chunks []*model.RetrievedChunk,
 	matches []db.ChunkMatch) (map[string]float64, error) {
 	ids := make([]string, len(chunks))

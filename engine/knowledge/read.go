@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	// maxContent is the largest file that is read, in bytes.
+	// maxContent is the size of the largest file that is read, in bytes.
 	maxContent = 25 << 20
 	// maxReading bounds the reading of a file, without the wait for a reader.
 	maxReading = time.Minute
-	// filesAtATime is how many files a process reads at a time, of which filesOfOne belong to one company.
+	// filesAtATime is the number of files that a process reads at a time, at most filesOfOne of one company.
 	filesAtATime, filesOfOne = 3, 2
 )
 
-// Read returns the text of a document. Its first bytes tell the kind of file, else the ending of its name, else the
-// content type. Any other file is read as plain text. For a file that cannot be read the error is a model.Error, whose
-// sentence addresses the document's owner. Any other error is the context's, and reading again may succeed.
+// Read returns the text of a document. The kind of file follows from its first bytes, else its extension, else the
+// content type. Any other file is read as plain text. If a file is unreadable, the error is a model.Error for the
+// document's owner. Any other error is ctx's, and reading again may succeed.
 func Read(ctx context.Context, name, contentType string, content []byte) (Text, error) {
 	if len(content) > maxContent {
 		return Text{}, unreadable("the file is larger than 25 MiB")
 	}
 	read := reader(name, contentType, content)
 	if isPDF(content) {
-		// Waiting for a reader is not the document's fault.
+		// Waiting for a reader does not count against the document.
 		var err error
 		if read, err = pdfReader(ctx, readPDF); err != nil {
 			return Text{}, err
@@ -57,7 +57,7 @@ func within(ctx context.Context, read readFunc, content []byte) (Text, error) {
 		text Text
 		err  error
 	}
-	// Not every library stops when told to. One that does not is abandoned. It ends by itself, since its input is
+	// Some libraries do not stop with their context. Such a goroutine is abandoned. It ends because its input is
 	// bounded.
 	done := make(chan result, 1)
 	go func() {
@@ -101,7 +101,7 @@ func isPDF(content []byte) bool {
 	return bytes.Contains(content[:min(len(content), 1024)], []byte("%PDF-"))
 }
 
-// reader chooses the reader of a file that is not a PDF.
+// reader returns the reader of a file that is not a PDF.
 func reader(name, contentType string, content []byte) readFunc {
 	switch {
 	case bytes.HasPrefix(content, []byte("PK\x03\x04")):
@@ -145,7 +145,7 @@ func refuse(sentence string) readFunc {
 	return func(context.Context, []byte) (Text, error) { return Text{}, unreadable(sentence) }
 }
 
-// sniff returns the media type of a file that neither its name nor its sender tells.
+// sniff returns the media type of a file by its content.
 func sniff(content []byte) string {
 	media, _, _ := mime.ParseMediaType(http.DetectContentType(content))
 	return media

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// maxHiding bounds the selectors that are remembered of a book's styles.
+// maxHiding bounds the selectors from a book's styles.
 const maxHiding = 10_000
 
 // hidingStyles are the selectors of elements that styles hide: names, classes and ids, such as p, .note and #note.
@@ -20,7 +20,7 @@ var (
 	cssSelector = lazyregexp.New(`^[A-Za-z][A-Za-z0-9]*$|^[A-Za-z0-9]*[.#][A-Za-z0-9_-]+$`)
 )
 
-// add reads a style sheet. Rules for some media, and selectors of several elements, hide nothing.
+// add reads a style sheet. It ignores rules for some media and selectors with several elements.
 func (s hidingStyles) add(sheet string) {
 	sheet = withoutMedia(cssComment().ReplaceAllString(sheet, ""))
 	for _, rule := range cssRule().FindAllStringSubmatch(sheet, maxHiding) {
@@ -34,7 +34,7 @@ func (s hidingStyles) add(sheet string) {
 	}
 }
 
-// withoutMedia removes the rules that begin with @ and hold others, such as those for printers.
+// withoutMedia removes rules with other rules in them that begin with @, such as those for printers.
 func withoutMedia(sheet string) string {
 	var b strings.Builder
 	depth, at := 0, -1

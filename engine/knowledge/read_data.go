@@ -13,7 +13,7 @@ import (
 
 const maxColumns = 10_000
 
-// readCSV reads rows. The first one is the header.
+// readCSV reads rows. The first row is the header.
 func readCSV(ctx context.Context, content []byte) (Text, error) {
 	source, text, err := decode(content)
 	if err != nil {
@@ -40,8 +40,8 @@ func readCSV(ctx context.Context, content []byte) (Text, error) {
 	return text, err
 }
 
-// separator returns what separates the columns: what makes the first rows equally long, else what makes the most
-// columns.
+// separator returns the separator of the columns: the one that makes the first rows equally long, else the one that
+// makes the most columns.
 func separator(source string) rune {
 	const candidates = ",;\t|"
 	best, most, even := ',', 1, false
@@ -71,7 +71,7 @@ func newCSV(source string, separator rune) *csv.Reader {
 	return parser
 }
 
-// parseCSV calls keep with each record until that returns an error, and returns the error.
+// parseCSV calls keep with each record. It stops at the first error of keep and returns it.
 func parseCSV(source string, keep func(record []string) error) error {
 	for line := range strings.Lines(source) {
 		if strings.Count(line, ",")+strings.Count(line, ";")+strings.Count(line, "\t") > maxColumns {
@@ -99,7 +99,7 @@ func parseCSV(source string, keep func(record []string) error) error {
 	}
 }
 
-// isQuoteOpen reports whether a quote of the last record is open, so that one more makes it well-formed.
+// isQuoteOpen reports whether the last record has an open quote, so that one more quote makes it well-formed.
 func isQuoteOpen(record string, separator rune) bool {
 	isWellFormed := func(record string) bool {
 		parser := newCSV(record, separator)
@@ -113,12 +113,12 @@ func isQuoteOpen(record string, separator rune) bool {
 const (
 	// maxLevels bounds the nesting of JSON.
 	maxLevels = 100
-	// maxPath bounds the name of a nested value, in bytes.
+	// maxPath bounds the path of a nested value, in bytes.
 	maxPath = 200
 )
 
-// readJSON reads one value, or one on each line. Each object of a list becomes a row with the names as its header. A
-// nested value is named by its path ("address.city"). A list of plain values is one cell.
+// readJSON reads one value, or one on each line. Each object of a list becomes a row with its names as the header. The
+// name of a nested value is its path ("address.city"). A list of plain values is one cell.
 func readJSON(ctx context.Context, content []byte) (Text, error) {
 	source, text, err := decode(content)
 	if err != nil {
@@ -220,7 +220,7 @@ func (d *jsonReader) object(path string, row *Block, level int) error {
 	return err
 }
 
-// list reads a list. Its plain values become one cell, its objects and lists rows of their own.
+// list reads a list. Its plain values become one cell, and its objects and lists rows of their own.
 func (d *jsonReader) list(path string, row *Block, level int) error {
 	var plain []string
 	for d.decoder.More() && !d.text.full() {
@@ -247,7 +247,7 @@ func (d *jsonReader) list(path string, row *Block, level int) error {
 	return err
 }
 
-// clip cuts off the beginning of a text that has more than most bytes.
+// clip cuts a text after most bytes.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

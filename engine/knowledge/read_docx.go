@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// maxStyles bounds the styles that are remembered, and maxStyleDepth the styles that one is based on.
+// maxStyles bounds the known styles, and maxStyleDepth the chain of styles that one is based on.
 const maxStyles, maxStyleDepth = 10_000, 20
 
 // readDOCX reads the paragraphs, headings, lists and tables of a Word document. It leaves out hidden and deleted text,
@@ -25,12 +25,12 @@ func (d *document) readDOCX() error {
 
 type docx struct {
 	flow
-	// headings are the levels of heading styles, hidden are styles that hide their text, and parents those that a style is
-	// based on.
+	// headings are the levels of heading styles. hidden are styles that hide their text. parents are the styles that
+	// styles are based on.
 	headings map[string]int
 	hidden   map[string]bool
 	parents  map[string]string
-	// skipped counts the open elements of one that is left out, itself included.
+	// skipped is the depth of open elements within one that is left out, including it.
 	skipped int
 	// inRun is set within a run, isHidden for hidden ones, and isHiddenStyle if the paragraph's style hides its text.
 	inRun, isHidden, isHiddenStyle bool
@@ -38,7 +38,7 @@ type docx struct {
 
 var headingName = lazyregexp.New(`(?i)^heading ([1-9])$`)
 
-// styles finds the styles of headings. Word gives them the same names in every language, or an outline level.
+// styles finds the heading styles. They have the same names in every language, or an outline level.
 func (d *docx) styles() error {
 	style := ""
 	return d.starts("word/styles.xml", func(element xml.StartElement) {
@@ -78,14 +78,14 @@ func (d *docx) isHiddenBy(style string) bool {
 	return false
 }
 
-// heading records a heading style. Word itself writes some four thousand styles at most.
+// heading records a heading style. Word itself writes at most about four thousand styles.
 func (d *docx) heading(style string, level int) {
 	if len(d.headings) < maxStyles {
 		d.headings[style] = level
 	}
 }
 
-// outline returns the heading level of an outline level, which is 9 for body text.
+// outline returns the heading level of an outline level. An outline level of 9 is body text.
 func outline(value string) int {
 	if level, err := strconv.Atoi(value); err == nil && level >= 0 && level < 9 {
 		return min(level+1, 6)
@@ -142,12 +142,12 @@ func (d *docx) begin(element xml.StartElement) {
 	case "rStyle":
 		d.isHidden = d.isHidden || d.inRun && d.isHiddenBy(value)
 	case "vanish":
-		// Outside of a run it belongs to the mark at the end of the paragraph.
+		// Outside of a run, the element belongs to the paragraph mark.
 		if d.inRun {
 			d.isHidden = value == "" || isOn(value)
 		}
 	case "hidden":
-		// It stands in the properties of a row, before its cells.
+		// The element is in the properties of a row, before its cells.
 		d.isHiddenRow = d.isHiddenRow || d.tables == 1 && (value == "" || isOn(value))
 	case "tr":
 		d.isHiddenRow = d.isHiddenRow && d.tables > 1

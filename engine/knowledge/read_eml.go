@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// maxMessages bounds the parts within parts of a message.
+// maxMessages bounds the nesting of parts in a message.
 const maxMessages = 20
 
 type email struct {
@@ -27,7 +27,7 @@ type email struct {
 	files []string
 }
 
-// readEML reads the head and the text of a message, as plain text where it has that. It names attachments and does not
+// readEML reads the headers and the text of a message, as plain text if there is any. It names attachments and does not
 // read them.
 func readEML(ctx context.Context, content []byte) (Text, error) {
 	message, err := mail.ReadMessage(bytes.NewReader(content))
@@ -61,7 +61,7 @@ func readEML(ctx context.Context, content []byte) (Text, error) {
 	return e.text, nil
 }
 
-// body returns the text of a part of a message, which has none if it is a file.
+// body returns the text of a part of a message. Files have none.
 func (e *email) body(header textproto.MIMEHeader, content io.Reader, depth int) (Text, error) {
 	if depth > maxMessages {
 		return Text{}, unreadable("the message is nested more than 20 parts deep")
@@ -104,7 +104,7 @@ func (e *email) body(header textproto.MIMEHeader, content io.Reader, depth int) 
 	return readPlain(e.ctx, decoded)
 }
 
-// parts returns the text of several parts. Of parts that say the same, plain text is the first that is not empty.
+// parts returns the text of several parts. Of alternatives, it takes plain text if that is not empty.
 func (e *email) parts(media string, parts *multipart.Reader, depth int) (Text, error) {
 	all := Text{limit: e.text.limit}
 	for !all.full() {

@@ -39,7 +39,7 @@ func (d *document) readEPUB() error {
 	return err
 }
 
-// chapters returns the parts of a book, in order, and what its style sheets hide.
+// chapters returns the parts of a book in order, and the selectors that its style sheets hide.
 func (d *document) chapters(list string) (chapters []string, styles hidingStyles, err error) {
 	parts := map[string]string{}
 	var sheets []string
@@ -66,7 +66,7 @@ func (d *document) chapters(list string) (chapters []string, styles hidingStyles
 	return chapters, styles, err
 }
 
-// styleSheet adds what a style sheet hides. One that is too large for an honest book counts as none.
+// styleSheet adds the selectors that a style sheet hides. It ignores a sheet that is implausibly large.
 func (d *document) styleSheet(name string, styles hidingStyles) error {
 	sheet, err := d.first(name, maxSheet)
 	switch {
@@ -80,12 +80,12 @@ func (d *document) styleSheet(name string, styles hidingStyles) error {
 	return nil
 }
 
-// closed finds empty elements of XHTML that end by themselves, which in HTML hold what follows.
+// closed matches self-closing elements of XHTML. In HTML they would contain the text after them.
 var closed = lazyregexp.New(`(?i)<(title|script|style|textarea|iframe|noscript)\b([^>]*)/>`)
 
 var inPage = lazyregexp.New(`(?is)<style\b[^>]*>(.*?)</style>`)
 
-// chapter adds the text of a page of a book. It leaves out what the styles of the book or of the page hide.
+// chapter adds the text of a page of a book, without elements that the styles of the book or page hide.
 func (d *document) chapter(name string, styles hidingStyles) error {
 	page, err := d.first(name, maxChapter)
 	switch {

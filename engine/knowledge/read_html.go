@@ -21,20 +21,20 @@ func readHTML(ctx context.Context, content []byte, contentType string) (Text, er
 	return readStyledHTML(ctx, content, contentType, nil)
 }
 
-// readStyledHTML reads a page and leaves out what the styles hide.
+// readStyledHTML reads a page without elements that the styles hide.
 func readStyledHTML(ctx context.Context, content []byte, contentType string, styles hidingStyles) (Text, error) {
 	var source io.Reader = bytes.NewReader(content)
 	p := page{text: newText(content)}
 	head := content[:min(len(content), 1024)]
 	from, name, isCertain := charset.DetermineEncoding(head, contentType)
-	// Pages that declare nothing count as Windows-1252, but are UTF-8.
+	// Pages that declare no encoding count as Windows-1252, but most are UTF-8.
 	if name != "utf-8" && (name != "windows-1252" || !utf8.Valid(content)) {
 		if name == "windows-1252" && !isCertain && !bytes.Contains(bytes.ToLower(head), []byte("charset")) {
 			from, p.text.Warning = guess(content)
 		}
 		source = from.NewDecoder().Reader(source)
 	}
-	// This reads tags in order. Building a tree as browsers do would let a small page grow without bound.
+	// This reads tags in order. A tree as in browsers would let a small page grow without bound.
 	tags := html.NewTokenizer(source)
 	for n := 0; !p.text.full(); n++ {
 		if n%1000 == 0 && ctx.Err() != nil {
@@ -65,20 +65,20 @@ func readStyledHTML(ctx context.Context, content []byte, contentType string, sty
 	return p.text, nil
 }
 
-// maxLists bounds the open lists. Deeper ones have the marks of the innermost.
+// maxLists bounds the open lists. Deeper lists use the marks of the innermost.
 const maxLists = 100
 
-// page gathers the blocks of an HTML document tag by tag.
+// page collects the blocks of an HTML document tag by tag.
 type page struct {
 	text  Text
 	block Block
 	line  strings.Builder
 	pre   bool
-	// lists are the open ones, each with the number of its next entry, 0 for a list without numbers.
+	// lists are the open lists, each with the number of its next item, or 0 for an unnumbered list.
 	lists []int
-	// mark goes before the text of the current entry.
+	// mark is written before the text of the current item.
 	mark string
-	// skipped is the name of the tag whose content is left out. depth counts how often it is open.
+	// skipped is the name of the tag whose content is left out. depth counts its open tags.
 	skipped string
 	depth   int
 	table
@@ -89,7 +89,7 @@ type table struct {
 	header       []string
 	rows         [][]string
 	cells        []string
-	// titles and allTitles count the title cells of the row and of the table.
+	// titles and allTitles count the header cells of the row and of the table.
 	titles, allTitles int
 }
 
@@ -112,21 +112,21 @@ func (p *page) skip(tag html.Token) bool {
 	return true
 }
 
-// endsByItself reports tags that most pages do not close: another block ends them.
+// endsByItself reports whether most pages do not close a tag, because the next block ends it.
 func endsByItself(name string) bool {
 	return name == "p" || name == "li" || name == "dt" || name == "dd"
 }
 
 var hiddenStyle = lazyregexp.New(`(?i)(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)`)
 
-// isHidden reports tags whose content readers of the page do not see.
+// isHidden reports whether browsers hide the content of a tag.
 func isHidden(tag html.Token) bool {
 	return slices.ContainsFunc(tag.Attr, func(a html.Attribute) bool {
 		return a.Key == "hidden" || a.Key == "style" && hiddenStyle().MatchString(a.Val)
 	})
 }
 
-// hide leaves out the content of a tag, if it can have any.
+// hide leaves out the content of a tag, unless the tag is a void element.
 func (p *page) hide(tag html.Token) {
 	switch tag.DataAtom {
 	case atom.Area, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Source,
@@ -164,7 +164,7 @@ func (p *page) flush() {
 	p.line.Reset()
 }
 
-// write appends text with its white space folded as browsers do.
+// write appends text with its white space collapsed as in browsers.
 func (p *page) write(text string) {
 	if p.pre {
 		p.line.WriteString(text)
@@ -271,7 +271,7 @@ func attribute(tag html.Token, name string) string {
 	return ""
 }
 
-// firstNumber returns the number of a list's first entry, 0 for a list without numbers.
+// firstNumber returns the number of a list's first item, or 0 for an unnumbered list.
 func firstNumber(tag html.Token) int {
 	if tag.DataAtom != atom.Ol {
 		return 0
@@ -320,7 +320,7 @@ func (p *page) endCell() {
 	}
 }
 
-// endRow keeps the current row. A first row of title cells is the header.
+// endRow adds the current row. A first row of header cells is the header.
 func (p *page) endRow() {
 	p.endCell()
 	if cells := p.cells; len(cells) > 1 && len(cells) == p.titles && len(p.rows) == 0 && p.header == nil {
@@ -332,10 +332,10 @@ func (p *page) endRow() {
 	p.cells, p.titles = nil, 0
 }
 
-// endTable keeps the current table. A table that holds another is layout, and is kept in parts.
+// endTable adds the current table. A table that contains another is layout, and is added in parts.
 func (p *page) endTable() {
 	p.endRow()
-	// A table without any title cell has its titles in its first row, as in a spreadsheet.
+	// In a table without header cells, the first row is the header, as in a spreadsheet.
 	if p.header == nil && p.allTitles == 0 && len(p.rows) > 1 && len(p.rows[0]) > 1 {
 		p.header, p.rows = p.rows[0], p.rows[1:]
 	}

@@ -11,26 +11,26 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 )
 
-// Line ends within a paragraph are kept, because question and answer often share a paragraph.
+// Line breaks within a paragraph are kept, because question and answer often share a paragraph.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.Table),
 	goldmark.WithRendererOptions(html.WithHardWraps(), html.WithUnsafe()),
 )
 
 const (
-	// maxEmphasis bounds the runs of stars and underscores in a part that do not mark list entries. Finding the pairs
-	// takes quadratic time.
+	// maxEmphasis bounds the runs of stars and underscores in a part, except marks of list items. Matching them takes
+	// quadratic time.
 	maxEmphasis = 3_000
-	// segmentSize is about how much Markdown is parsed at once, in bytes. Hostile text takes quadratic time to parse.
-	// Small parts keep that small, and let the context end it between them.
+	// segmentSize is the approximate size of the parts that are parsed, in bytes. Hostile text takes quadratic time to
+	// parse. Small parts limit that, and the context is checked between them.
 	segmentSize = 32 << 10
-	// maxSegment bounds a part, in bytes. A longer one without a place to cut it is read as plain text.
+	// maxSegment bounds a part, in bytes. A longer part without a place to cut is read as plain text.
 	maxSegment = 8 * segmentSize
 	// maxNesting bounds the quotes and lists that begin on one line.
 	maxNesting = 50
 )
 
-// readMarkdown renders Markdown and reads the HTML, so that HTML within it is read as well.
+// readMarkdown renders Markdown to HTML and reads that, so that HTML in the Markdown is read, too.
 func readMarkdown(ctx context.Context, content []byte) (Text, error) {
 	source, text, err := decode(content)
 	if err != nil {
@@ -59,8 +59,7 @@ func readMarkdown(ctx context.Context, content []byte) (Text, error) {
 	return text, nil
 }
 
-// segmentEnd returns where the first part of a text ends: at an empty line, outside of code, that no indented line
-// follows.
+// segmentEnd returns the end of the first part of a text: an empty line outside of code, before an unindented line.
 func segmentEnd(source string) int {
 	at, fence, empty := 0, "", false
 	for line := range strings.Lines(source) {
@@ -82,8 +81,8 @@ func segmentEnd(source string) int {
 	return len(source)
 }
 
-// isTame reports whether the time and memory of parsing are in proportion to the text. The parser pads the rows of a
-// table to the longest.
+// isTame reports whether parsing takes time and memory in proportion to the text. The parser pads table rows to the
+// longest.
 func isTame(segment string) bool {
 	lines, columns, emphasis := 0, 0, 0
 	for line := range strings.Lines(segment) {
@@ -97,8 +96,8 @@ func isTame(segment string) bool {
 	return lines*columns <= 10_000+len(segment) && len(segment) <= maxSegment
 }
 
-// runs counts the runs of stars and underscores in a line after its first character. An underscore within a word is
-// only a letter.
+// runs counts the runs of stars and underscores in a line after its first character. Underscores within words do not
+// count.
 func runs(line string) int {
 	n := 0
 	for i := 1; i < len(line); i++ {
@@ -115,13 +114,13 @@ func isWord(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= utf8.RuneSelf
 }
 
-// isNumbered reports whether a line begins with the number of a list's entry, such as "1. " or "12) ".
+// isNumbered reports whether a line begins with the number of a list item, such as "1. " or "12) ".
 func isNumbered(line string) bool {
 	rest := strings.TrimLeft(line, "0123456789")
 	return len(rest) < len(line) && (strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") "))
 }
 
-// nesting counts the marks of quotes and list entries at the beginning of a line.
+// nesting counts the marks of quotes and list items at the beginning of a line.
 func nesting(line string) int {
 	n := 0
 	for {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// openDocument is the beginning of the media types of OpenDocument files.
+// openDocument is the prefix of the media types of OpenDocument files.
 const openDocument = "application/vnd.oasis.opendocument."
 
-// readODF reads a text or a spreadsheet as LibreOffice writes them.
+// readODF reads an OpenDocument text or spreadsheet.
 func (d *document) readODF() error {
 	isEncrypted := false
 	err := d.starts("META-INF/manifest.xml", func(element xml.StartElement) {
@@ -31,10 +31,10 @@ func (d *document) readODF() error {
 	return unreadable("the OpenDocument file is neither a text nor a spreadsheet; save it as PPTX or PDF")
 }
 
-// odfStyles are the styles of an OpenDocument file, by their families and names.
+// odfStyles are the styles of an OpenDocument file, by family and name.
 type odfStyles struct {
 	styles map[string]odfStyle
-	// open is the key of the style that is read.
+	// open is the key of the style being read.
 	open string
 }
 
@@ -94,9 +94,9 @@ type odt struct {
 	odfStyles
 	// lists counts the open lists.
 	lists int
-	// isHidden is set for a paragraph that a field hides.
+	// isHidden is set while a field hides the paragraph.
 	isHidden bool
-	// repeated are the columns that the open cell stands in.
+	// repeated is the number of columns of the open cell.
 	repeated int
 }
 
@@ -110,21 +110,21 @@ func (d *document) readODT() error {
 func (o *odt) takesText() bool { return o.depth > 0 }
 
 type odfReader interface {
-	// isLeftOut reports whether an element is skipped with everything in it.
+	// isLeftOut reports whether an element is skipped with its content.
 	isLeftOut(element xml.StartElement) bool
 	begin(element xml.StartElement)
 	end(name string)
-	// takesText reports whether text is read at this place.
+	// takesText reports whether text is read here.
 	takesText() bool
 	write(text string)
 }
 
-// readBodyOfODF reads the styles of an OpenDocument file, and then has the reader read its body.
+// readBodyOfODF reads the styles of an OpenDocument file, and then lets the reader read its body.
 func (d *document) readBodyOfODF(styles *odfStyles, r odfReader) error {
 	if err := d.starts("styles.xml", styles.visit); err != nil {
 		return err
 	}
-	// skipped counts the open elements of one that is left out, itself included.
+	// skipped is the depth of open elements within one that is left out, including it.
 	skipped, inBody := 0, false
 	return d.part("content.xml", func(token xml.Token) {
 		switch t := token.(type) {
@@ -153,7 +153,7 @@ func (d *document) readBodyOfODF(styles *odfStyles, r odfReader) error {
 	})
 }
 
-// oneSpace replaces the white space of XML. Longer spaces are elements of their own.
+// oneSpace replaces a white space character of XML. Longer spaces are elements of their own.
 func oneSpace(r rune) rune {
 	if r == '\n' || r == '\t' || r == '\r' {
 		return ' '
@@ -222,7 +222,7 @@ func (o *odt) begin(t xml.StartElement) {
 	}
 }
 
-// repeated returns how often an element stands there.
+// repeated returns how often an element repeats.
 func repeated(t xml.StartElement, attribute string) int {
 	n, err := strconv.Atoi(val(t, attribute))
 	if err != nil {

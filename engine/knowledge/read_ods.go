@@ -9,24 +9,24 @@ import (
 type ods struct {
 	sheetReader
 	odfStyles
-	// sheets counts the sheets that are shown. The first waits until it is known whether others follow, which names it.
+	// sheets counts the visible sheets. The first one is held back until a second one shows that it needs a title.
 	sheets    int
 	first     *grid
 	firstName string
 
 	isTable bool
-	// columns counts those that were declared.
+	// columns counts the declared columns.
 	columns     int
 	repeatedRow int
-	// blanks counts blank cells, which matter only before one that holds something.
+	// blanks counts blank cells, which matter only before a non-empty cell.
 	blanks int
-	// cell is the open cell, line its text, and hasText is set if it shows any, even none.
+	// cell is the open cell, and line its text. hasText is set if it displays a text, even an empty one.
 	cell            xml.StartElement
 	inCell, hasText bool
 	line            strings.Builder
 }
 
-// readODS reads the tables in the sheets of a spreadsheet as they are displayed. It leaves out what is hidden.
+// readODS reads the visible tables of a spreadsheet as displayed.
 func (d *document) readODS() error {
 	o := &ods{sheetReader: sheetReader{document: d}, odfStyles: odfStyles{styles: map[string]odfStyle{}}}
 	if err := d.readBodyOfODF(&o.odfStyles, o); err != nil || d.text.full() {
@@ -52,7 +52,7 @@ func (o *ods) isLeftOut(t xml.StartElement) bool {
 		"scenario", "table-source":
 		return true
 	case "table":
-		// A sheet in a sheet belongs to a chart or a form.
+		// A sheet within a sheet belongs to a chart or a form.
 		if o.isTable {
 			return true
 		}
@@ -132,7 +132,7 @@ func (o *ods) writeSheet(name string, sheet *grid) {
 	sheet.write(&o.text, 2)
 }
 
-// endCell keeps a cell as often as it stands there.
+// endCell adds a cell, as often as it repeats.
 func (o *ods) endCell() {
 	o.inCell = false
 	n := min(repeated(o.cell, "number-columns-repeated"), maxColumns)
@@ -162,11 +162,11 @@ func (o *ods) merge(column int) {
 	}
 }
 
-// value returns what the open cell shows. Dates are spelled as in other spreadsheets.
+// value returns the displayed value of the open cell. Dates are spelled as in other spreadsheets.
 func (o *ods) value(column int) gridCell {
 	kind := ""
 	for _, a := range o.cell.Attr {
-		// A later version of the format has the kind of errors.
+		// A later version of the format has the type error.
 		if a.Name.Local == "value-type" && (kind == "" || a.Value == "error") {
 			kind = a.Value
 		}
@@ -195,13 +195,13 @@ func (o *ods) value(column int) gridCell {
 	return cell
 }
 
-// isFault reports errors that a formula shows.
+// isFault reports whether a text is the error of a formula.
 func isFault(text string) bool {
 	return strings.HasPrefix(text, "Err:") || len(text) > 2 && text[0] == '#' && strings.HasSuffix(text, "!") ||
 		text == "#N/A" || text == "#NAME?"
 }
 
-// endRow keeps a row as often as it stands there.
+// endRow adds a row, as often as it repeats.
 func (o *ods) endRow() {
 	for i := 0; i < o.repeatedRow && o.keep(o.next); i++ {
 		for _, c := range o.next.cells {

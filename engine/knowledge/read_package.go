@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// maxUnpacked bounds what is unpacked of a file, in bytes.
+	// maxUnpacked bounds the unpacked size of a file, in bytes.
 	maxUnpacked = 64 << 20
 	// maxMarkup bounds a tag with its attributes, or the text between two tags, in bytes.
 	maxMarkup = 1 << 20
-	// maxDepth bounds the open elements. Word writes some thirty, and ten more for each table in a table.
+	// maxDepth bounds the open elements. Word writes about thirty, and ten more for each nested table.
 	maxDepth = 1_000
 	// maxParts bounds the slides, sheets or chapters of a file.
 	maxParts = 10_000
 )
 
-// document is a file of XML, or a zip archive of such parts, while it is read.
+// document is an XML file, or a zip archive of XML parts, while it is read.
 type document struct {
 	ctx context.Context
-	// kind is what errors call the file.
+	// kind names the file in errors.
 	kind    string
 	archive *zip.Reader
 	text    Text
-	// unpacked counts the bytes that were read of all parts.
+	// unpacked counts the bytes read from all parts.
 	unpacked int
 }
 
-// readPackage reads a zip archive of XML: an Office document or a book.
+// readPackage reads a zip archive of XML: an Office document or an EPUB book.
 func readPackage(ctx context.Context, content []byte) (Text, error) {
 	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
@@ -70,7 +70,7 @@ func (d *document) tooLarge() error {
 	return unreadable("the " + d.kind + " takes more than 64 MiB when it is unpacked")
 }
 
-// part calls visit with every token of a part. A part that is missing has none.
+// part calls visit with every token of a part. A missing part has no tokens.
 func (d *document) part(name string, visit func(token xml.Token)) error {
 	part, err := d.archive.Open(name)
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *document) part(name string, visit func(token xml.Token)) error {
 	return d.each(part, visit)
 }
 
-// starts calls visit with every element that begins in a part.
+// starts calls visit with every start element of a part.
 func (d *document) starts(name string, visit func(element xml.StartElement)) error {
 	return d.part(name, func(token xml.Token) {
 		if element, begins := token.(xml.StartElement); begins {
@@ -89,7 +89,7 @@ func (d *document) starts(name string, visit func(element xml.StartElement)) err
 	})
 }
 
-// first returns a part, up to one byte more than most. A part that is missing is empty.
+// first returns a part, up to one byte more than most. A missing part is empty.
 func (d *document) first(name string, most int64) ([]byte, error) {
 	part, err := d.archive.Open(name)
 	if err != nil {
@@ -130,13 +130,13 @@ func (d *document) each(part io.Reader, visit func(token xml.Token)) error {
 	return nil
 }
 
-// markup bounds what an XML decoder reads, because the decoder itself has no bounds.
+// markup bounds the input of an XML decoder, because the decoder itself has no bounds.
 type markup struct {
 	of   *document
 	part io.Reader
 	// token counts the bytes since the last token.
 	token int
-	// err says why reading stopped early.
+	// err is why reading stopped early.
 	err error
 }
 
@@ -170,7 +170,7 @@ func (d *document) related(name string) (map[string]string, error) {
 	return parts, err
 }
 
-// inside returns the name of a part that another one in the folder refers to.
+// inside returns the name of a part that another part in the folder refers to.
 func inside(folder, target string) string {
 	if strings.HasPrefix(target, "/") {
 		return strings.TrimPrefix(path.Clean(target), "/")
@@ -178,7 +178,7 @@ func inside(folder, target string) string {
 	return path.Join(folder, target)
 }
 
-// tooMany is the error of a file with more than maxParts parts of a kind.
+// tooMany returns the error for a file with more than maxParts parts of a kind.
 func (d *document) tooMany(parts string) error {
 	return unreadable(fmt.Sprintf("the %s has more than %d %s", d.kind, maxParts, parts))
 }

@@ -29,16 +29,16 @@ const (
 	maxPages = 5_000
 	// maxPageChars bounds the characters of a page.
 	maxPageChars = 100_000
-	// charWork is the processor time that each character earns: three times what reading one takes.
+	// charWork is the processor time allowed for each character: three times the usual time.
 	charWork = 6 * time.Microsecond
-	// pagesAtOnce is the number of pages after which a PDF is reopened, because PDFium caches all that it has read.
+	// pagesAtOnce is the number of pages after which a PDF is reopened, because PDFium caches everything it has read.
 	pagesAtOnce = 250
-	// pdfMemory bounds the memory of one PDF, in pages of 64 KiB, the file not counted.
+	// pdfMemory bounds the memory of one PDF without the file, in pages of 64 KiB.
 	pdfMemory = 768
 )
 
-// pdfs holds PDFium, Chrome's reader, compiled to WebAssembly: no file can make it touch anything outside its own
-// memory. Compiling it takes seconds, so that waits for the first PDF, and the user's cache keeps the result.
+// pdfs holds PDFium, Chrome's reader, compiled to WebAssembly, so that no file can access anything outside its own
+// memory. Compiling takes seconds, so it waits for the first PDF. The user's cache directory keeps the result.
 var pdfs = sync.OnceValues(func() (pdfium.Pool, error) {
 	return webassembly.Init(webassembly.Config{
 		MaxIdle: 1, MaxTotal: filesAtATime, FSConfig: wazero.NewFSConfig(),
@@ -57,7 +57,7 @@ func compiled() wazero.CompilationCache {
 }
 
 // pdfReader waits until PDFium is compiled and one of its readers is free, or ctx ends. The returned function reads one
-// file as read does. It must be called, because it also frees the reader.
+// file with read. The caller must call it, because it also frees the reader.
 func pdfReader(ctx context.Context, read func(context.Context, pdfium.Pdfium, []byte) (Text, error)) (readFunc, error) {
 	compiled := make(chan struct{})
 	go func() {
@@ -78,13 +78,13 @@ func pdfReader(ctx context.Context, read func(context.Context, pdfium.Pdfium, []
 		return nil, errors.Join(ctx.Err(), err)
 	}
 	instance := reflect.ValueOf(reader.GetImplementation()).Elem()
-	// Growing step by step would copy the memory each time, and leave the old copies to the garbage collector. It is done
-	// here because the time that it takes is not the document's fault.
+	// Growing step by step would copy the memory each time, and leave the old copies to the garbage collector. It
+	// happens here so that its time does not count against the document.
 	memory := instance.FieldByName("Module").Interface().(api.Module).Memory()
 	memory.Grow(pdfMemory - memory.Size()>>16)
 	return func(ctx context.Context, content []byte) (Text, error) {
 		defer func() { _ = reader.Close() }()
-		// The library's calls take no context. They use this one, which ends them in the middle of a page.
+		// The library's calls take no context. They use this one, which can end them within a page.
 		instance.FieldByName("Context").Set(reflect.ValueOf(ctx))
 		return read(ctx, reader, content)
 	}, nil
@@ -112,15 +112,15 @@ func readPDF(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, e
 	return text, nil
 }
 
-// isTrap reports whether PDFium crashed, as it does without more memory. It cannot be used afterwards. The runtime does
-// not export the error's type.
+// isTrap reports whether PDFium crashed, as it does when it runs out of memory. It cannot be used afterwards. The
+// runtime does not export the error's type.
 func isTrap(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "wasm error: ") }
 
 // lineCost is the memory of a line without its text, in bytes.
 const lineCost = 32
 
-// line is a line of a page, with its ends and the top of its first letter, in points from the page's lower left corner,
-// and the font size of that letter. A line with wide gaps has parts.
+// line is a line of a page: its ends and the top of its first letter, in points from the page's lower left corner, and
+// the font size of that letter. A line with wide gaps has parts.
 type line struct {
 	text                   string
 	left, right, top, size float32
@@ -128,7 +128,7 @@ type line struct {
 }
 
 func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]line, error) {
-	// PDFium takes only what it needs from a reader. Given the bytes, it would keep a copy of all of them.
+	// PDFium reads only what it needs from a reader. From bytes it would make a full copy.
 	open := func() (references.FPDF_DOCUMENT, error) {
 		document, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content),
 			FileReaderSize: int64(len(content))})
@@ -149,7 +149,7 @@ func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]li
 		return nil, unreadable("the PDF has more than 5,000 pages")
 	}
 	var pages [][]line
-	// A PDF holds less text than other files of its size, and reading it takes longer.
+	// A PDF contains less text than other files of its size, and reading it takes longer.
 	text := Text{limit: min(1<<20+4*len(content), maxText)}
 	for i := range count.PageCount {
 		if i > 0 && i%pagesAtOnce == 0 {
@@ -160,7 +160,7 @@ func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]li
 				return nil, err
 			}
 		}
-		// A damaged page is left out. The others still answer questions.
+		// Skip a damaged page: the others still answer questions.
 		lines, err := pdfPage(ctx, reader, document, i)
 		var known *model.Error
 		switch {
@@ -207,7 +207,7 @@ func pdfPage(ctx context.Context, reader pdfium.Pdfium, document references.FPDF
 	var lines []line
 	at := 0
 	for row := range strings.Lines(all.Text) {
-		// PDFium joins lines whose last word is broken.
+		// PDFium joins a line whose last word is broken with the next line.
 		for _, part := range strings.SplitAfter(row, brokenWord) {
 			if l := (line{text: pdfLine(part)}); l.text != "" {
 				place(reader, text.TextPage, at, part, &l)
@@ -219,7 +219,7 @@ func pdfPage(ctx context.Context, reader pdfium.Pdfium, document references.FPDF
 	return inReadingOrder(lines), nil
 }
 
-// withoutRunningLines drops the first and last lines of pages if most pages have the same, apart from numbers.
+// withoutRunningLines drops the first and last lines of pages if they are the same on most pages, apart from numbers.
 func withoutRunningLines(pages [][]line) [][]line {
 	if len(pages) < 4 {
 		return pages
@@ -245,7 +245,7 @@ func withoutRunningLines(pages [][]line) [][]line {
 
 func isEdge(i, lines int) bool { return i == 0 || i == lines-1 }
 
-// edge is the place of a line and its text without digits.
+// edge is the position of a line and its text without digits.
 type edge struct {
 	text string
 	top  int

@@ -9,23 +9,22 @@ import (
 )
 
 const (
-	// maxColumnGap is the largest distance between lines of a column, in font sizes.
+	// maxColumnGap is the maximum distance between lines of a column, in font sizes.
 	maxColumnGap = 4
-	// minGutter is the smallest distance between columns, in font sizes. Spaces in justified text are narrower on the
-	// whole.
+	// minGutter is the minimum distance between columns, in font sizes. Most spaces in justified text are narrower.
 	minGutter = 0.7
 )
 
 type span struct{ from, to float32 }
 
-// pageRow are the lines of a page that stand beside each other, from left to right.
+// pageRow has the lines of a page at the same height, from left to right.
 type pageRow struct {
 	parts []line
-	// lines are their places among the lines of the page.
+	// lines are their indexes among the lines of the page.
 	lines []int
 }
 
-// inReadingOrder returns the lines of a page with one column after the other. Tables stay as they are, row by row.
+// inReadingOrder returns the lines of a page column by column. Tables stay in rows.
 func inReadingOrder(lines []line) []line {
 	rows := pageRows(lines)
 	moved := make([]bool, len(lines))
@@ -66,7 +65,7 @@ func inReadingOrder(lines []line) []line {
 
 func (l line) bottom() float32 { return l.top - l.size }
 
-// isBeside reports whether a line stands in the row of one that is not lower.
+// isBeside reports whether a line is in the same row as first, which is not lower.
 func isBeside(first, l line) bool {
 	return first.bottom()-l.bottom() < 0.6*min(first.size, l.size)
 }
@@ -97,8 +96,8 @@ func pageRows(lines []line) []pageRow {
 	return rows
 }
 
-// columnsFrom returns how many rows from the first on leave the same gap free, and the middle of the gap. Without a gap
-// there are none.
+// columnsFrom returns the number of rows, from the first on, that leave the same gap free, and the middle of the gap.
+// The count is 0 if there is no gap.
 func columnsFrom(rows []pageRow) (count int, gutter float32) {
 	var gaps []span
 	first := rows[0].parts
@@ -126,7 +125,7 @@ func columnsFrom(rows []pageRow) (count int, gutter float32) {
 	return count, (gaps[0].from + gaps[0].to) / 2
 }
 
-// without returns what the parts of a row leave free of a gap.
+// without returns the part of a gap that the parts of a row leave free.
 func (s span) without(parts []line) span {
 	for _, p := range parts {
 		switch {
@@ -153,7 +152,7 @@ func sides(rows []pageRow, gutter float32) (left, right []line) {
 	return left, right
 }
 
-// beside appends the line that parts beside each other make.
+// beside appends one line made of the parts of a row.
 func beside(lines []line, parts []line) []line {
 	if len(parts) == 0 {
 		return lines
@@ -170,7 +169,7 @@ func beside(lines []line, parts []line) []line {
 }
 
 // isProse reports whether lines are running text: most fill the column, and many begin within a sentence. Cells of
-// tables are short, or begin again.
+// tables are short, or begin with a capital letter.
 func isProse(lines []line) bool {
 	if len(lines) < 3 {
 		return false
@@ -197,8 +196,8 @@ func isProse(lines []line) bool {
 	return isRunning && full*100 >= len(lines)*55 && characters >= 12*len(lines)
 }
 
-// hasHoles reports whether one of the sides is blank in many rows between its first and its last, as the shorter cells
-// of a table are.
+// hasHoles reports whether one side is blank in many rows between its first and last, like the shorter cells of a
+// table.
 func hasHoles(rows []pageRow, gutter float32) bool {
 	isAt := [2]func(line) bool{
 		func(l line) bool { return l.left < gutter },

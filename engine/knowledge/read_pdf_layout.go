@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// paragraphs joins lines to paragraphs. A wider gap, another font size or the mark of a list begins a new one. Short
-// lines in a larger font are headings, the largest being the outermost.
+// paragraphs joins lines to paragraphs. A wider gap, another font size or a list mark begins a new one. Short lines in
+// a larger font are headings; the largest font is the outermost level.
 func paragraphs(pages [][]line) Text {
 	sizes := headingSizes(pages)
 	gap, compounds := usualGap(pages), compoundsOf(pages)
@@ -73,7 +73,7 @@ func unfinished(kind Kind, words []byte) bool {
 
 var hyphenated = regexp.MustCompile(`[\pL\d]+(?:-[\pL\d]+)+`)
 
-// compoundsOf returns the words that stand with hyphens within the lines, in lower case.
+// compoundsOf returns the hyphenated words within lines, in lower case.
 func compoundsOf(pages [][]line) map[string]bool {
 	compounds := map[string]bool{}
 	for _, page := range pages {
@@ -86,7 +86,7 @@ func compoundsOf(pages [][]line) map[string]bool {
 	return compounds
 }
 
-// join appends a line to text. A word that is broken at the end of the text is put together.
+// join appends a line to text, and joins a word that is broken at the end of the text.
 func join(words []byte, next string, compounds map[string]bool) []byte {
 	begun, isBroken := bytes.CutSuffix(words, []byte(brokenWord))
 	if !isBroken {
@@ -101,8 +101,8 @@ func join(words []byte, next string, compounds map[string]bool) []byte {
 	return append(begun, next...)
 }
 
-// keepsHyphen reports whether a word that is broken at the end of a line has a hyphen there itself, as E-Mail, AB-12,
-// state-of-the-art, and what stands so elsewhere.
+// keepsHyphen reports whether a word broken at the end of a line has its own hyphen there, like E-Mail, AB-12,
+// state-of-the-art, and words in compounds.
 func keepsHyphen(begun []byte, next string, compounds map[string]bool) bool {
 	first := string(begun[bytes.LastIndexAny(begun, " \n")+1:])
 	second, _, _ := strings.Cut(next, " ")

@@ -11,10 +11,11 @@ import (
 	"github.com/klippa-app/go-pdfium/requests"
 )
 
-// brokenWord is PDFium's sign for the hyphen of a word that is broken at the end of a line.
+// brokenWord is PDFium's character for the hyphen of a word that is broken at the end of a line.
 const brokenWord = "\uFFFE"
 
-// pdfLine returns a line as PDFium reads it without the private characters of fonts. One before the text is a bullet.
+// pdfLine returns a line of PDFium without private characters of fonts. A private character before the text is a
+// bullet.
 func pdfLine(row string) string {
 	row = strings.TrimSpace(row)
 	if first, size := utf8.DecodeRuneInString(row); isPrivate(first) {
@@ -23,7 +24,7 @@ func pdfLine(row string) string {
 	return strings.Map(withoutPrivate, row)
 }
 
-// isPrivate reports characters that only a font gives a meaning, such as the bullets of Symbol and Wingdings.
+// isPrivate reports whether only a font gives a character a meaning, as with the bullets of Symbol and Wingdings.
 func isPrivate(r rune) bool { return unicode.Is(unicode.Co, r) }
 
 func withoutPrivate(r rune) rune {
@@ -33,7 +34,7 @@ func withoutPrivate(r rune) rune {
 	return r
 }
 
-// place finds where a line stands on its page. Its characters begin at a place among all of the page.
+// place sets the position of a line on its page. Its characters begin at index at among all characters of the page.
 func place(reader pdfium.Pdfium, page references.FPDF_TEXTPAGE, at int, row string, l *line) {
 	left := func(i int) (box line) {
 		found, err := reader.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: page, Index: at + i})
@@ -78,7 +79,7 @@ func place(reader pdfium.Pdfium, page references.FPDF_TEXTPAGE, at int, row stri
 }
 
 func cut(row string, spans []span, whole line, box func(int) line) []line {
-	// words are where words begin, in bytes and in characters.
+	// words are the starts of words, in bytes and in characters.
 	var words, characters []int
 	n, inWord := 0, false
 	for i, r := range row {
@@ -104,7 +105,7 @@ func cut(row string, spans []span, whole line, box func(int) line) []line {
 		text := pdfLine(row[start:end])
 		if last, isHyphen := strings.CutSuffix(text, "-"); isHyphen && i+1 < len(spans) {
 			if r, _ := utf8.DecodeLastRuneInString(last); unicode.IsLetter(r) {
-				// In a column the line ends here, which PDFium did not see.
+				// The line ends here in a column, which PDFium did not detect.
 				text = last + brokenWord
 			}
 		}

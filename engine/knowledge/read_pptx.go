@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// readPPTX reads the titles, texts and tables of the slides that are not hidden, in order. It leaves out notes.
+// readPPTX reads the titles, texts and tables of the visible slides, in order, without notes.
 func (d *document) readPPTX() error {
 	parts, err := d.related("ppt/presentation.xml")
 	if err != nil {

@@ -13,27 +13,26 @@ import (
 type rtf struct {
 	rest []byte
 	text Text
-	// from is the encoding of bytes, of which some are still to be decoded.
+	// from is the encoding of bytes, which are still to be decoded.
 	from  encoding.Encoding
 	bytes []byte
 	line  strings.Builder
 	cells []string
-	// groups are the open ones, the innermost last.
+	// groups are the open groups, the innermost last.
 	groups []group
-	// fallback counts the characters to leave out after one of Unicode.
+	// fallback counts the characters to skip after a Unicode character.
 	fallback int
 }
 
 type group struct {
-	// isSkipped is set for what is no text, isHidden for hidden text, and isDeleted for text that was deleted with a
-	// record of it.
+	// isSkipped is set for content that is not text, isHidden for hidden text, and isDeleted for text with a tracked
+	// deletion.
 	isSkipped, isHidden, isDeleted bool
-	// fallbacks is how many characters stand for one of Unicode, for programs that know none.
+	// fallbacks is the number of fallback characters after each Unicode character, for programs without Unicode.
 	fallbacks int
 }
 
-// readRTF reads the paragraphs, and the rows of tables, of a document in the Rich Text Format. It leaves out hidden and
-// deleted text.
+// readRTF reads the paragraphs and table rows of a document in the Rich Text Format, without hidden and deleted text.
 func readRTF(ctx context.Context, content []byte) (Text, error) {
 	r := &rtf{rest: content, text: newText(content), from: charmap.Windows1252, groups: []group{{fallbacks: 1}}}
 	for n := 0; len(r.rest) > 0 && !r.text.full(); n++ {
@@ -78,7 +77,7 @@ func (r *rtf) write(next byte) {
 	}
 }
 
-// put adds text, after the bytes before it.
+// put adds text, after the pending bytes.
 func (r *rtf) put(text string) {
 	if r.group().leavesOut() {
 		text = ""
@@ -92,7 +91,7 @@ func (r *rtf) put(text string) {
 	r.text.hold(len(text))
 }
 
-// control reads what follows a backslash: a sign, or a word with a number.
+// control reads a control symbol, or a control word with its number, after a backslash.
 func (r *rtf) control() {
 	if len(r.rest) == 0 {
 		return
@@ -144,7 +143,7 @@ func (r *rtf) sign() {
 			}
 		}
 	case '*':
-		// What only some programs know, such as the settings of one.
+		// Skip destinations that only some programs know, such as settings.
 		r.group().isSkipped = true
 	case '~':
 		r.write(' ')
@@ -198,7 +197,7 @@ func (r *rtf) word(word string, number int) {
 	}
 }
 
-// paragraph keeps a paragraph. Those of a cell belong together.
+// paragraph ends a paragraph. The paragraphs of a cell stay together.
 func (r *rtf) paragraph() {
 	r.put("")
 	if len(r.cells) > 0 {

@@ -11,14 +11,14 @@ import (
 
 type xlsx struct {
 	sheetReader
-	// shared are the texts that cells refer to by number.
+	// shared are the shared strings, which cells refer to by number.
 	shared []string
 	styles []cellStyle
-	// formats are the formats that were parsed, by their codes.
+	// formats are the parsed formats, by their codes.
 	formats map[string]*numberFormat
-	// from1904 says that the first day is that of 1904.
+	// from1904 is set if the workbook counts days from 1904.
 	from1904 bool
-	// cell is the text of the open cell, in its form and style, and isValue says that the text read belongs to it.
+	// cell, form and style are the text, type and style of the open cell. isValue is set while its text is read.
 	cell               strings.Builder
 	column             int
 	form, style        string
@@ -32,7 +32,7 @@ type cellStyle struct {
 
 type sheetPart struct{ name, part string }
 
-// readXLSX reads the tables in the sheets of a workbook as they are displayed. It leaves out what is hidden.
+// readXLSX reads the visible tables of a workbook as displayed.
 func (d *document) readXLSX() error {
 	x := &xlsx{sheetReader: sheetReader{document: d}, formats: map[string]*numberFormat{}}
 	sheets, err := x.sheets()
@@ -69,7 +69,7 @@ func (x *xlsx) read(sheet sheetPart, isNamed bool) error {
 	return nil
 }
 
-// sheets returns those that are shown, in order.
+// sheets returns the visible sheets, in order.
 func (x *xlsx) sheets() ([]sheetPart, error) {
 	parts, err := x.related("xl/workbook.xml")
 	if err != nil {
@@ -93,10 +93,10 @@ func (x *xlsx) sheets() ([]sheetPart, error) {
 	return sheets, err
 }
 
-// isOn returns a truth value of Office documents.
+// isOn parses a boolean of Office documents.
 func isOn(value string) bool { return value == "1" || value == "true" || value == "on" }
 
-// texts reads what cells refer to. How Japanese is pronounced is left out.
+// texts reads the shared strings, without the pronunciation of Japanese.
 func (x *xlsx) texts() error {
 	var text strings.Builder
 	inText, isPronunciation := false, false
@@ -129,7 +129,7 @@ func (x *xlsx) texts() error {
 
 var escaped = lazyregexp.New(`_x[0-9A-Fa-f]{4}_`)
 
-// unescaped returns a text without Excel's spelling of characters that XML has not, such as _x000D_.
+// unescaped decodes Excel's escapes of characters that XML cannot contain, such as _x000D_.
 func unescaped(text string) string {
 	if !strings.Contains(text, "_x") {
 		return text
@@ -140,7 +140,7 @@ func unescaped(text string) string {
 	})
 }
 
-// knownFormats are the formats that have numbers instead of codes. Those of dates look alike: only the kind counts.
+// knownFormats are the built-in formats, which have no codes. All date formats are alike here: only the kind counts.
 var knownFormats = map[string]string{
 	"1": "0", "2": "0.00", "3": "#,##0", "4": "#,##0.00", "5": `"$"#,##0`, "6": `"$"#,##0`, "7": `"$"#,##0.00`,
 	"8": `"$"#,##0.00`,

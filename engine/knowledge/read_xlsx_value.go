@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// value returns what the open cell shows.
+// value returns the displayed value of the open cell.
 func (x *xlsx) value() gridCell {
 	text := x.cell.String()
 	var style cellStyle
@@ -59,7 +59,7 @@ func (x *xlsx) number(value float64, code string) string {
 	return section.number(shown)
 }
 
-// date returns the day, the time, or both, of a number of days, as ISO 8601 spells them.
+// date returns a number of days as a date, a time, or both, in ISO 8601.
 func (s formatSection) date(days float64, from1904 bool) string {
 	if s.isElapsed {
 		return s.elapsed(days)
@@ -69,7 +69,7 @@ func (s formatSection) date(days float64, from1904 bool) string {
 	case from1904:
 		first = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
 	case days >= 1 && days < 60:
-		// Spreadsheets count a February 29, 1900.
+		// Spreadsheets count a February 29, 1900, which did not exist.
 		first = first.AddDate(0, 0, 1)
 	}
 	if days < 0 || days > 3e6 {
@@ -95,7 +95,7 @@ func (s formatSection) date(days float64, from1904 bool) string {
 	return at.Format(time.DateOnly + " " + clock)
 }
 
-// elapsed returns a length of time, whose hours or minutes may be many.
+// elapsed returns a duration, whose hours or minutes may exceed 24 or 60.
 func (s formatSection) elapsed(days float64) string {
 	sign := ""
 	if days < 0 {

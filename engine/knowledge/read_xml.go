@@ -10,13 +10,13 @@ import (
 type element struct {
 	name string
 	text strings.Builder
-	// header and cells are its attributes and the elements that hold nothing but text.
+	// header and cells are its attributes and its text-only child elements.
 	header, cells []string
 	isParent      bool
 }
 
-// readXML reads each element with attributes, or elements that hold nothing but text, as a row with their names as its
-// header. Elements in a running text belong to it.
+// readXML reads each element with attributes or text-only child elements as a row. The names of these are the row's
+// header. Elements within running text belong to the text.
 func readXML(ctx context.Context, content []byte) (Text, error) {
 	d := &document{ctx: ctx, kind: "XML", text: newText(content)}
 	open := []*element{{}}
@@ -50,7 +50,7 @@ func (e *element) cell(d *document, name, text string) {
 	d.text.hold(len(name) + len(text) + 2*cellCost)
 }
 
-// end gives the parent the text of an element that holds nothing else, or keeps the element as a row.
+// end adds the text of a text-only element to its parent, or adds the element as a row.
 func (e *element) end(d *document, parent *element) {
 	text := strings.Join(strings.Fields(e.text.String()), " ")
 	d.text.hold(-e.text.Len())

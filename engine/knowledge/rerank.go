@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	// rerankWindow is how many chunks are reranked at least, if as many were found.
+	// rerankWindow is the minimum number of chunks to rerank, if enough were found.
 	rerankWindow = 64
-	// rerankTimeout bounds the wait of a question for its reranking.
+	// rerankTimeout bounds the time for reranking the chunks of a question.
 	rerankTimeout = 10 * time.Second
-	// maxRanking bounds the answer of a reranker, in bytes.
+	// maxRanking bounds the response of a reranker, in bytes.
 	maxRanking = 1 << 20
 )
 
-// Reranker is a service that orders texts by how well they answer a question. Its protocol is the one that Cohere and
-// Jina share.
+// Reranker is a service that orders texts by how well they answer a question, with the protocol that Cohere and Jina
+// share.
 type Reranker struct {
-	// URL is the whole address, such as https://api.jina.ai/v1/rerank.
+	// URL is the full URL, such as https://api.jina.ai/v1/rerank.
 	URL string
 	// Key is sent as a bearer token, unless it is empty.
 	Key string
@@ -37,17 +37,17 @@ type Reranker struct {
 	Models []string
 	// Around wraps the transport of requests. It may be nil.
 	Around func(http.RoundTripper) http.RoundTripper
-	// Observe is called when a request begins, and the function that it returns when the request ends. The request has
-	// the returned context. Observe may be nil.
+	// Observe is called before a request. The request uses the returned context. The returned function is called with
+	// the error after the request. Observe may be nil.
 	Observe func(ctx context.Context, model string) (context.Context, func(error))
 }
 
-// Validate returns the fault of the settings. Without an address there must be no models.
+// Validate returns an error that names an invalid setting. Without a URL there must be no models.
 func (r Reranker) Validate() error {
 	if r.URL == "" && len(r.Models) == 0 {
 		return nil
 	}
-	// The error does not repeat the address, because people put passwords into addresses.
+	// The error does not repeat the URL, because URLs may contain passwords.
 	address, err := url.Parse(r.URL)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return errors.New("the reranker's address is not an http or https URL")
@@ -60,8 +60,8 @@ func (r Reranker) Validate() error {
 
 func (r Reranker) has(name string) bool { return name != "" && slices.Contains(r.Models, name) }
 
-// reranked returns the chunks in the order of the reranker. If that fails, they keep their order: an answer from
-// somewhat worse chunks is better than none.
+// reranked returns the chunks in the order of the reranker. If it fails, they keep their order: an answer from somewhat
+// worse chunks is better than none.
 func (b *Base) reranked(ctx context.Context, name, question string,
 	found []*model.RetrievedChunk) []*model.RetrievedChunk {
 	if len(found) < 2 {
@@ -80,7 +80,7 @@ func (b *Base) reranked(ctx context.Context, name, question string,
 	for i, f := range found {
 		rankOf[f] = ranks[i]
 	}
-	// The sort is stable, so that documents which the reranker finds equal or leaves out keep their order.
+	// The sort is stable: documents that the reranker finds equal or omits keep their order.
 	return slices.SortedStableFunc(slices.Values(found),
 		func(a, b *model.RetrievedChunk) int { return cmp.Compare(rankOf[b], rankOf[a]) })
 }
@@ -92,7 +92,7 @@ type rerankRequest struct {
 	TopN      int      `json:"top_n"`
 }
 
-// rank returns the relevance of each document. A document that the service leaves out has the lowest.
+// rank returns the relevance of each document. Documents that the service omits have the lowest.
 func (r Reranker) rank(ctx context.Context, name, question string, documents []string) (ranks []float64, err error) {
 	if r.Observe != nil {
 		var ended func(error)
@@ -117,7 +117,7 @@ func (r Reranker) rank(ctx context.Context, name, question string, documents []s
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		// The error leaves out the address, which may hold a password.
+		// The error omits the URL, which may contain a password.
 		if failed, ok := errors.AsType[*url.Error](err); ok {
 			err = failed.Err
 		}

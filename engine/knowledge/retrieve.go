@@ -10,44 +10,45 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// limits say when retrieval looks at only a part of the chunks.
+// limits bound the chunks that a retrieval reads.
 type limits struct {
-	// whole is the largest number of chunks of a chat that are all scored.
+	// whole is the largest number of chunks for which all are scored.
 	whole int
-	// window is how many chunks of a larger set are scored for their terms, and as many again for their vectors.
+	// window is the number of chunks of a larger set that are scored for their terms, and the number for their vectors.
 	window int
-	// visits bounds how many chunks of a larger set each kind of search for its terms looks at.
+	// visits bounds the chunks of a larger set that each kind of term search reads.
 	visits int
 }
 
-// manyTokens is how many tokens of a question are looked for in every chunk of the largest set that is scored whole.
+// manyTokens is the number of question tokens up to which limits.whole chunks are all scored. More tokens allow fewer
+// chunks.
 const manyTokens = 62
 
 var defaultLimits = limits{whole: 2_000, window: 300, visits: 1_000}
 
-// Retrieve returns the chunks of the chat's datasets that help to answer the question, best first: at most topN, each
-// with a score of at least similarityThreshold, its content and its document. The list may be empty. It takes a
-// constant number of statements.
+// Retrieve returns the chunks of the chat's datasets that help to answer the question, best first. There are at most
+// topN, each with a score of at least similarityThreshold, with its content and document. There may be none. Retrieve
+// takes a constant number of statements.
 //
 // The error is BAD_INPUT for a question that is empty or has more than 10,000 characters, and UNPROCESSABLE for
-// datasets whose vectors are of several models. If an embedding model or a reranker fails, only the log says so, and
+// datasets with vectors of several models. If an embedding model or a reranker fails, the failure is only logged, and
 // chunks are found and ordered without it.
 func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat,
 	question string) ([]*model.RetrievedChunk, error) {
 	return b.Examine(ctx, t, chat, question, 0)
 }
 
-// Examine is Retrieve for somebody who asks why: the best chunks below the threshold follow, at most as many as said, 0
-// to 100. Without vectors, those that hold no word of the question are left out.
+// Examine is Retrieve for debugging. The best chunks below the threshold follow the others; below is their maximum
+// number, from 0 to 100. Without vectors, chunks without a word of the question are left out.
 func (b *Base) Examine(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string,
 	below int32) (found []*model.RetrievedChunk, err error) {
-	// A response holds far less than what is read for it, and other questions share some of that.
+	// A response contains far less than is read for it, and other questions share some of that.
 	ctx, ended := b.observe(model.WithMemoryBudget(ctx, nil))
 	defer func() { ended(len(used(found)), err) }()
 	return b.retrieve(ctx, t, chat, question, below)
 }
 
-// used are the chunks before those below the threshold.
+// used returns the chunks before those below the threshold.
 func used(found []*model.RetrievedChunk) []*model.RetrievedChunk {
 	for i, c := range found {
 		if c.IsBelowThreshold {
@@ -95,7 +96,7 @@ func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	return found, nil
 }
 
-// explain tells which words of the question each chunk holds.
+// explain sets the words of the question that each chunk contains.
 func (s *search) explain(found []*model.RetrievedChunk, matches []db.ChunkMatch) {
 	chunks := make(map[string]*model.RetrievedChunk, len(found))
 	for _, c := range found {
@@ -122,13 +123,13 @@ type search struct {
 	datasets []string
 	// versions are the versions of the datasets, in their order.
 	versions []string
-	// languages are those of the datasets, by whose rules words are stemmed.
+	// languages are the languages of the datasets, whose rules stem words.
 	languages []string
 	chunks    int
 	tokens    []token
-	// question is the question's vector, nil if vectors are not compared.
+	// question is the question's vector, or nil if vectors are not compared.
 	question []float32
-	// cosines are the chunks' cosines to the question, by id. Chunks without a vector have none.
+	// cosines are the cosines of chunks and question, by chunk id. Chunks without a vector have none.
 	cosines map[string]float64
 }
 
@@ -152,15 +153,15 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	if err := s.lookUp(ctx, question); err != nil {
 		return nil, err
 	}
-	// Vectors that do not count for the score need not be compared.
+	// Vectors without a weight in the score need not be compared.
 	if len(models) > 0 && chat.PromptSettings.KeywordsSimilarityWeight < 1 {
 		s.question = b.embedQuestion(ctx, models[0], question)
 	}
 	return s, nil
 }
 
-// lookUp makes the tokens of the question. It finds how many chunks hold each word, and the words that an unknown one
-// may stand for.
+// lookUp sets the tokens of the question. It finds how many chunks contain each word, and the known words for an
+// unknown one.
 func (s *search) lookUp(ctx context.Context, question string) error {
 	words, codes := wordsOf(question), codesOf(question)
 	asked := folded(words)
@@ -182,7 +183,7 @@ func (s *search) lookUp(ctx context.Context, question string) error {
 	return s.guess(ctx, vocabularies)
 }
 
-// guess takes unknown compounds of the question apart, and lets other unknown words stand for the nearest known ones.
+// guess splits unknown compounds of the question, and replaces other unknown words with the nearest known ones.
 func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 	nearest, credits, apart := map[string][]string{}, map[string]float64{}, map[string][]string{}
 	var all []string
@@ -230,8 +231,8 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 	return nil
 }
 
-// matches returns the chunks whose score may reach the threshold, with the tokens that they hold. Of a large set these
-// are at least as many of the best as needed.
+// matches returns the chunks whose score may reach the threshold, with their tokens. For a large set, these include at
+// least the best needed ones.
 func (s *search) matches(ctx context.Context, threshold float64, needed int) ([]db.ChunkMatch, error) {
 	if s.chunks <= s.base.limits.whole && s.chunks*len(s.tokens) <= s.base.limits.whole*manyTokens {
 		if s.question == nil && threshold > 0 {
@@ -278,7 +279,7 @@ func (s *search) queries() [][]string {
 	return queries
 }
 
-// score returns the chunks with a sufficient score, or all of them, best first, then by document and position.
+// score returns the chunks with a sufficient score, or all, best first, then by document and position.
 func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings, all bool) []*model.RetrievedChunk {
 	comparable := slices.ContainsFunc(slices.Collect(maps.Values(s.cosines)), func(c float64) bool { return c > 0 })
 	scored := []*model.RetrievedChunk{}
@@ -304,7 +305,7 @@ func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings, a
 	return scored
 }
 
-// withContents adds the contents and documents of chunks. It leaves out those that were deleted meanwhile.
+// withContents adds the contents and documents of chunks. It omits chunks that were deleted concurrently.
 func withContents(ctx context.Context, t *db.Tenant, found []*model.RetrievedChunk) ([]*model.RetrievedChunk, error) {
 	if len(found) == 0 {
 		return found, nil

@@ -12,21 +12,21 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// stopLetters is what a stop word has for its letters. It decides between texts that are otherwise equal.
+// stopLetters is the letter weight of a stop word. It decides between texts that are otherwise equal.
 const stopLetters = 0.1
 
 // token is a word of a question.
 type token struct {
-	// A chunk holds the token if it holds any of Terms. Chunks is about how many do.
+	// A chunk contains the token if it contains any of Terms. Chunks is about how many chunks do.
 	db.Token
-	// weight is its letters times its rarity, of which letters is the part that does not depend on chunks.
+	// weight is letters times the rarity of the word. letters does not depend on chunks.
 	weight, letters float64
-	// credit is the part of the weight that a chunk gets for it. It is below 1 if the terms only resemble the word.
+	// credit is the share of the weight that a chunk gets. It is below 1 if the terms only resemble the word.
 	credit float64
 }
 
-// tokensOf returns the distinct words of a question to this number of chunks in these languages, the weightiest first,
-// at most db.MaxSearchTokens.
+// tokensOf returns the distinct words of a question, the highest weights first, at most db.MaxSearchTokens. It weighs
+// them for this number of chunks in these languages.
 func tokensOf(words []db.Token, languages []string, chunks int) []token {
 	var tokens []token
 	isFrench := slices.Contains(languages, "fr")
@@ -53,12 +53,11 @@ func tokensOf(words []db.Token, languages []string, chunks int) []token {
 	return tokens[:min(len(tokens), db.MaxSearchTokens)]
 }
 
-// maxUnknown bounds the words of a question that no chunk holds, of which each is compared with all words that there
-// are.
+// maxUnknown bounds the unknown words of a question, because each is compared with all known words.
 const maxUnknown = 32
 
-// weigh gives tokens their weights, and sorts them: the weightiest first. A word that no chunk holds counts as rare as
-// the others on average, so that only its letters lower a score.
+// weigh sets the weights of tokens and sorts them, the highest first. A word that no chunk contains has the average
+// rarity of the others, so that only its letters lower a score.
 func weigh(tokens []token, chunks int) {
 	var letters, all float64
 	for i := range tokens {
@@ -80,15 +79,14 @@ func weigh(tokens []token, chunks int) {
 		func(a, b token) int { return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.Word, b.Word)) })
 }
 
-// rarity is the inverse document frequency of BM25, for a word that some of the chunks hold. It is above 0.
+// rarity is the inverse document frequency of BM25 for a word that some chunks contain. It is above 0.
 func rarity(holders, chunks int) float64 {
 	// Documents may be indexed between the two counts.
 	others := float64(max(chunks-holders, 0))
 	return math.Log(1 + (others+0.5)/(float64(holders)+0.5))
 }
 
-// lettersWeight is log2(1 + letters), half as much again for a word with a digit: long words and numbers distinguish
-// texts.
+// lettersWeight is log2(1 + letters), times 1.5 for a word with a digit: long words and numbers distinguish texts.
 func lettersWeight(t db.Token) float64 {
 	if t.IsStopWord {
 		return stopLetters
@@ -102,13 +100,13 @@ func lettersWeight(t db.Token) float64 {
 
 func (t token) isStop() bool { return t.letters <= stopLetters }
 
-// isUnknown reports whether no chunk holds the token and another word may stand for it. Numbers and short words are
-// never guessed.
+// isUnknown reports whether no chunk contains the token and similar words may replace it. Numbers and short words are
+// never replaced.
 func (t token) isUnknown() bool {
 	return t.Chunks == 0 && maxDistance(t.Word) > 0 && !t.isStop() && !strings.ContainsFunc(t.Word, unicode.IsDigit)
 }
 
-// maxDistance is how many letters of a misspelled word may be wrong.
+// maxDistance is the maximum number of wrong letters in a misspelled word.
 func maxDistance(word string) int {
 	switch letters := utf8.RuneCountInString(word); {
 	case letters < 4:
@@ -119,8 +117,8 @@ func maxDistance(word string) int {
 	return 2
 }
 
-// nearest returns the known words that an unknown token may stand for, if any, and the credit for them: its share of
-// correct letters.
+// nearest returns the known words that an unknown token may mean, and the credit for them: the share of correct
+// letters.
 func (t token) nearest(known []string) (words []string, credit float64) {
 	best := maxDistance(t.Word)
 	for _, word := range known {
@@ -135,11 +133,10 @@ func (t token) nearest(known []string) (words []string, credit float64) {
 	return t.likest(words), 1 - float64(best)/float64(utf8.RuneCountInString(t.Word))
 }
 
-// maxMeant bounds the words that an unknown one stands for.
+// maxMeant bounds the words that an unknown word may mean.
 const maxMeant = 16
 
-// likest returns those of equally near words that begin as the token does and have as many letters, if there are too
-// many.
+// likest returns the words to keep if there are too many: those with the token's first letter and length.
 func (t token) likest(words []string) []string {
 	if len(words) <= maxMeant {
 		return words
@@ -158,7 +155,7 @@ func (t token) likest(words []string) []string {
 	return words[:maxMeant]
 }
 
-// standFor gives a token the terms of other words.
+// standFor replaces the terms of a token with those of other words.
 func (t *token) standFor(words []db.Token, credit float64) {
 	t.Terms, t.credit = nil, credit
 	for _, word := range words {
@@ -168,8 +165,8 @@ func (t *token) standFor(words []db.Token, credit float64) {
 	t.Terms = model.Unique(t.Terms)
 }
 
-// distance is how many letters must be inserted, deleted, replaced or swapped with their neighbour to turn one word
-// into the other. If that is more than most, it returns some number above most.
+// distance is the number of letters to insert, delete, replace or swap with a neighbor to turn one word into the other.
+// If that is more than most, it returns a number above most.
 func distance(from, to string, most int) int {
 	a, b := []rune(from), []rune(to)
 	if len(a)-len(b) > most || len(b)-len(a) > most {
@@ -196,11 +193,11 @@ func distance(from, to string, most int) int {
 	return row[len(b)]
 }
 
-// expected is how many of a question's tokens a chunk has to hold to answer all of it, however long the question is:
-// the weightiest.
+// expected is the number of a question's weightiest tokens that a chunk has to contain for a similarity of 1, however
+// long the question is.
 const expected = 10
 
-// fullWeight is the weight of the expected tokens, which a similarity of 1 takes. Tokens are sorted.
+// fullWeight is the weight of the expected tokens, for a similarity of 1. Tokens must be sorted.
 func fullWeight(tokens []token) (all float64) {
 	for _, t := range tokens[:min(len(tokens), expected)] {
 		all += t.weight
@@ -208,7 +205,7 @@ func fullWeight(tokens []token) (all float64) {
 	return all
 }
 
-// termSimilarity is the share of a question's full weight that a chunk holds, 0 to 1.
+// termSimilarity is the share of a question's full weight in a chunk, from 0 to 1.
 func termSimilarity(tokens []token, holds func(i int) bool) float64 {
 	var held float64
 	all := fullWeight(tokens)
@@ -223,11 +220,10 @@ func termSimilarity(tokens []token, holds func(i int) bool) float64 {
 	return min(held/all, 1)
 }
 
-// blend is a chunk's score, with weight as the share of the term similarity.
+// blend is a chunk's score. weight is the share of the term similarity.
 func blend(term, vector, weight float64) float64 { return weight*term + (1-weight)*vector }
 
-// unit scales a vector to length 1, so that the product of two is their cosine. It returns nil for a vector without a
-// direction.
+// unit scales a vector to length 1, so that the product of two is their cosine. It returns nil for a zero vector.
 func unit(vector []float32) []float32 {
 	var square float64
 	for _, x := range vector {
@@ -249,7 +245,7 @@ func cosine(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return 0
 	}
-	// Eight independent sums run in parallel. Cutting a and b alike avoids further bounds checks.
+	// Eight independent sums run in parallel. Slicing a and b alike avoids further bounds checks.
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32
 	for len(a) >= 8 && len(b) >= 8 {
 		x, y := (*[8]float32)(a), (*[8]float32)(b)

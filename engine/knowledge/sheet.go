@@ -10,13 +10,13 @@ type sheetReader struct {
 	grid
 	// hidden are the hidden columns.
 	hidden ranges
-	// next is the row that is read, row its number, and isBlank is set if a blank row came before it.
+	// next is the current row, and row its number. isBlank is set if a blank row came before it.
 	next                 gridRow
 	row                  int
 	isHiddenRow, isBlank bool
 }
 
-// visible returns a cell without its content if it is hidden.
+// visible returns a cell, without its content if it is hidden.
 func (r *sheetReader) visible(cell gridCell, column int) gridCell {
 	if !r.isHiddenRow && !r.hidden.has(column) {
 		return cell
@@ -27,7 +27,7 @@ func (r *sheetReader) visible(cell gridCell, column int) gridCell {
 	return gridCell{}
 }
 
-// keep keeps a row that holds something, and reports whether it did. Hidden rows separate no tables.
+// keep adds a row that is not empty, and reports whether it did. Hidden rows do not separate tables.
 func (r *sheetReader) keep(row gridRow) bool {
 	if r.text.full() || r.isHiddenRow {
 		return false
@@ -43,7 +43,7 @@ func (r *sheetReader) keep(row gridRow) bool {
 	return true
 }
 
-// ranges are numbers of rows or columns, such as those that are hidden.
+// ranges are ranges of row or column numbers, such as the hidden ones.
 type ranges [][2]int
 
 func (r ranges) has(number int) bool {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// maxTable is the largest document that is read as a table, in bytes: the rows of a test have far less.
+	// maxTable is the size of the largest document that is read as a table, in bytes. The rows of a test have far less.
 	maxTable = 4 << 20
-	// nameColumn is the column that names rows.
+	// nameColumn is the column with the names of rows.
 	nameColumn = "row"
 )
 
-// Rows returns the rows of a document that is a table, as a test has them: with the named columns, or all. BAD_INPUT
-// for too many columns, NOT_FOUND when there is no such document, UNPROCESSABLE when it is no such table.
+// Rows returns the rows of a table document for a test, with the named columns or all. The error is BAD_INPUT for too
+// many columns, NOT_FOUND if the document does not exist, and UNPROCESSABLE if it is not such a table.
 func (b *Base) Rows(ctx context.Context, t *db.Tenant, in model.ImportAgentTestRowsInput) ([]*model.TestRow, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (b *Base) Rows(ctx context.Context, t *db.Tenant, in model.ImportAgentTestR
 	return rows, err
 }
 
-// rowsOf returns the rows of all tables of a text, as many as a test may have, and how many there are.
+// rowsOf returns the rows of all tables of a text, up to the maximum of a test, and the number of all rows.
 func rowsOf(text Text, columns []string) (rows []*model.TestRow, count int, err error) {
 	known := map[string]bool{}
 	for _, block := range text.Blocks {
@@ -76,7 +76,7 @@ func rowsOf(text Text, columns []string) (rows []*model.TestRow, count int, err 
 				values[column] = cell
 			}
 		}
-		row.Values, _ = json.Marshal(values) // texts always marshal
+		row.Values, _ = json.Marshal(values) // strings always marshal
 		rows = append(rows, row)
 	}
 	var faults model.Fields

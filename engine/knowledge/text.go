@@ -11,25 +11,25 @@ import (
 // Text is the content of a document: its blocks in reading order.
 type Text struct {
 	Blocks []Block
-	// Warning says what was guessed or left out, if anything was.
+	// Warning says what was guessed or left out, if anything.
 	Warning string
-	// size is the memory of the blocks, held that of text which is not a block yet, and names what the names of columns
-	// take when each row repeats them. size and held together stay within limit, and so does names, except for one block.
-	// A limit of 0 is no limit. All are in bytes.
+	// size is the memory of the blocks, and held that of text that is not a block yet. names is the size of column
+	// names that rows repeat. size and held together stay within limit, and so does names, except for one block. A
+	// limit of 0 is no limit. All are in bytes.
 	size, held, names, limit int
 }
 
-// newText returns the empty text of a file. Its limit keeps a small file from unpacking into a huge text.
+// newText returns the empty text of a file. Its limit keeps a small file from expanding into a huge text.
 func newText(content []byte) Text {
 	return Text{limit: min(minText+8*len(content), maxText)}
 }
 
-// Block is a part of a document, as its form shows.
+// Block is a part of a document with its form.
 type Block struct {
 	Kind Kind
-	// Level is 1 to 6 for a heading, 1 being the outermost, and else 0.
+	// Level is 1 to 6 for a heading, where 1 is the outermost, and 0 for other kinds.
 	Level int
-	// Text is the text of any kind but Row.
+	// Text is the text of every kind except Row.
 	Text string
 	// Header and Cells are the columns of a Row. Header may be empty, and is never longer than Cells.
 	Header, Cells []string
@@ -39,20 +39,20 @@ type Block struct {
 type Kind int
 
 const (
-	// Paragraph is running text. Some of its lines may be headings that only their words show ("Article 5").
+	// Paragraph is running text. Some lines may be headings by their words ("Article 5").
 	Paragraph Kind = iota
-	// Heading is the title of what follows.
+	// Heading is the title of the blocks after it.
 	Heading
 	// Row is one row of a table, with the table's header.
 	Row
-	// Plain is text that is never a heading, such as an entry of a list, or code.
+	// Plain is text that is never a heading, such as an item of a list, or code.
 	Plain
 )
 
 const (
-	// maxText bounds the text of a document, in bytes, and minText is what every document may have.
+	// maxText bounds the text of a document, in bytes. minText is the lowest limit of any document.
 	maxText, minText = 48 << 20, 4 << 20
-	// blockCost and cellCost are the memory of a block and a cell without their text.
+	// blockCost and cellCost are the memory of a block and a cell without their text, in bytes.
 	blockCost, cellCost = 80, 16
 )
 
@@ -93,11 +93,11 @@ func (t *Text) warn(sentences ...string) {
 
 func (t *Text) full() bool { return t.limit > 0 && max(t.size+t.held, t.names) > t.limit }
 
-// hold counts text that is not a block yet, so that no paragraph or table grows without bound. It is subtracted again
+// hold counts text that is not a block yet, so that paragraphs and tables are bounded. A negative size releases it
 // before it becomes a block.
 func (t *Text) hold(size int) { t.held += size }
 
-// fault is the error of a document whose text is full.
+// fault returns the error for a document whose text is full.
 func (t *Text) fault() error {
 	return unreadable(fmt.Sprintf("the file holds more than %d MiB of text, too much for its size", t.limit>>20))
 }
@@ -116,7 +116,7 @@ func (t *Text) addTable(header []string, rows [][]string) {
 	}
 }
 
-// addRow appends a row with a header that tidy has cleaned.
+// addRow appends a row. tidy must have cleaned the header.
 func (t *Text) addRow(header, cells []string) {
 	t.add(Block{Kind: Row, Header: header[:min(len(header), len(cells))], Cells: cells})
 }
@@ -163,7 +163,7 @@ func shown(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" })
 }
 
-// clean removes invisible characters and those that Postgres cannot store, and ends lines with \n.
+// clean removes invisible characters and characters that Postgres cannot store, and ends lines with \n.
 func clean(text string) string {
 	if !strings.ContainsFunc(text, isNoise) {
 		return strings.ToValidUTF8(text, "\uFFFD")
@@ -178,7 +178,8 @@ func clean(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// isNoise reports control characters, soft hyphens, byte order marks, and line ends that clean replaces.
+// isNoise reports whether clean removes or replaces a character: control characters, soft hyphens, byte order marks,
+// and some line ends.
 func isNoise(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.IsControl(r) || r == '\u00AD' || r == '\uFEFF' || r == '\u2028' ||
 		r == '\u2029'

@@ -13,12 +13,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// nearMargin is how many chunks the database is asked for beyond the window: it computes inner products in another
-// order, so chunks with nearly the same one may change places.
+// nearMargin is the number of additional chunks to request from the database. It adds inner products in another order,
+// so chunks with nearly equal ones may change places.
 const nearMargin = 50
 
-// nearest returns the ids of the chunks of a large set that are nearest to the question, at least as many as the window
-// takes. Every vector is compared, in the database or, if that cannot, here.
+// nearest returns the ids of the chunks of a large set nearest to the question, at least as many as the window takes.
+// Every vector is compared, in the database if that can, otherwise here.
 func (s *search) nearest(ctx context.Context) ([]string, error) {
 	ids, ok, err := s.tenant.NearestChunks(ctx, s.datasets, s.question, s.base.limits.window+nearMargin)
 	if ok || err != nil {
@@ -34,7 +34,7 @@ func (s *search) nearest(ctx context.Context) ([]string, error) {
 	return best.ids(), nil
 }
 
-// compare computes the cosines of the chunks, and returns the near ones that fit into the window.
+// compare computes the cosines of the chunks, and returns the nearest up to the window.
 func (s *search) compare(ctx context.Context, found, near []string) ([]string, error) {
 	chunks, err := s.tenant.VectorsOfChunks(ctx, model.Unique(slices.Concat(found, near)))
 	if err != nil {
@@ -72,10 +72,10 @@ type near struct {
 	chunk  *model.Chunk
 }
 
-// nearestFirst keeps the chunks with the largest cosines above 0. Equal ones are ordered by document and position.
+// nearestFirst has the chunks with the largest cosines above 0. Equal cosines are ordered by document and position.
 type nearestFirst struct {
 	most int
-	// kept has the best chunks so far, and some newer ones that are not sorted in yet.
+	// kept has the best chunks so far, and some newer ones that are not sorted yet.
 	kept []near
 	// least is the smallest cosine to keep.
 	least float64
@@ -91,7 +91,7 @@ func (f *nearestFirst) add(cosine float64, chunk *model.Chunk) {
 	}
 }
 
-// sort keeps the best chunks only.
+// sort keeps only the best chunks.
 func (f *nearestFirst) sort() {
 	slices.SortFunc(f.kept, func(a, b near) int {
 		return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(a.chunk.DocumentID, b.chunk.DocumentID),
@@ -115,7 +115,7 @@ type embedded struct {
 	size int
 }
 
-// add returns how many bytes the chunk takes.
+// add adds a chunk and returns the bytes that it takes.
 func (e *embedded) add(c *model.Chunk) int {
 	grown := 400 + 4*len(c.Embedding)
 	e.chunks = append(e.chunks, c)
@@ -140,8 +140,8 @@ func newVectorCache() vectorCache {
 	return vectorCache{cache.New(maxVectors, func(_ indexing, part *embedded) int { return part.size })}
 }
 
-// of yields every chunk of the datasets that has a vector, or one error. It reads what is not cached, and caches that
-// if the vectors of all the datasets fit.
+// of yields every chunk of the datasets that has a vector, or one error. It reads missing ones from the database, and
+// caches them if the vectors of all the datasets fit.
 func (c vectorCache) of(ctx context.Context, t *db.Tenant, datasets []string) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		documents, err := t.EmbeddedDocuments(ctx, datasets)
@@ -180,7 +180,7 @@ func (c vectorCache) of(ctx context.Context, t *db.Tenant, datasets []string) it
 	}
 }
 
-// reading is what one question reads, by document. parts is nil once that is too much to cache.
+// reading has the chunks that one question reads, by document. parts is nil if they are too many to cache.
 type reading struct {
 	parts map[string]*embedded
 	// size is the memory of all vectors of the question's datasets, in bytes.

@@ -16,13 +16,12 @@ import (
 )
 
 // A misspelled word is compared with every word of the datasets in memory. An index would find similar words by the
-// parts that they share with it. But thousands of words share each part, and Postgres would read all their rows for one
-// word.
+// parts that they share. But thousands of words share each part, and Postgres would read all their rows for one word.
 
-// vocabulary is the words of a dataset's chunks at one version.
+// vocabulary has the words of a dataset's chunks at one version.
 type vocabulary struct {
 	version string
-	// words are those that an unknown word may stand for, by their number of letters, in order.
+	// words are the candidates for unknown words, by their number of letters, sorted.
 	words map[int][]knownWord
 	// size is the memory of the words, in bytes.
 	size int
@@ -33,8 +32,8 @@ type knownWord struct {
 	letters letters
 }
 
-// letters has a bit for each letter of a word, and another one for each that occurs more than once. Some letters share
-// a bit. An inserted or deleted letter changes at most one bit, a replaced one two.
+// letters has a bit for each letter of a word, and another one for each repeated letter. Some letters share a bit. An
+// inserted or deleted letter changes at most one bit, a replaced letter two.
 type letters uint64
 
 func lettersOf(word string) (held letters) {
@@ -48,7 +47,7 @@ func lettersOf(word string) (held letters) {
 	return held
 }
 
-// lacks counts the bits of other that l lacks.
+// lacks counts the bits of other that l does not have.
 func (l letters) lacks(other letters) int { return bits.OnesCount64(uint64(other &^ l)) }
 
 func vocabularyOf(v db.Vocabulary) *vocabulary {
@@ -68,8 +67,8 @@ func vocabularyOf(v db.Vocabulary) *vocabulary {
 	return known
 }
 
-// mayBeMeant reports whether the word may be the correct form of a misspelled one, which has no digits and at most two
-// wrong letters. In some vocabularies most words are numbers.
+// mayBeMeant reports whether the word may be the correct form of a misspelled word, which has no digits and at most two
+// wrong letters. It matters because most words of some vocabularies are numbers.
 func mayBeMeant(word string) bool {
 	digits := 0
 	for i := range len(word) {
@@ -80,7 +79,8 @@ func mayBeMeant(word string) bool {
 	return word != "" && digits <= 2
 }
 
-// alike returns the known words whose length and letters are near enough to a misspelled word, each once and in order.
+// alike returns the known words whose length and letters are close enough to a misspelled word, without repetitions,
+// sorted.
 func alike(known []*vocabulary, word string) []string {
 	most, length, held := maxDistance(word), utf8.RuneCountInString(word), lettersOf(word)
 	var found []string
@@ -100,21 +100,20 @@ func alike(known []*vocabulary, word string) []string {
 const (
 	// maxVocabularies bounds the cached vocabularies, in bytes.
 	maxVocabularies = 64 << 20
-	// maxRead bounds the vocabularies of one read, in bytes, and readsAtATime the concurrent reads. They bound the
-	// memory of reading however many words somebody has uploaded.
+	// maxRead bounds the vocabularies of one read, in bytes, and readsAtATime the concurrent reads. Together they bound
+	// memory, however many words are uploaded.
 	maxRead      = maxVocabularies / 2
 	readsAtATime = 2
-	// readTime bounds a read, which goes on when its callers leave.
+	// readTime bounds a read, which continues when its callers leave.
 	readTime = 30 * time.Second
 )
 
 type vocabularyCache struct {
-	// known has the vocabularies by the ids of the datasets.
+	// known has the vocabularies by dataset id.
 	known *cache.Cache[string, *vocabulary]
 	// reads lets concurrent questions share a read.
 	reads singleflight.Group
-	// places are those of reads in progress, of which a company has one: however many datasets it asks about, others
-	// wait for one read at most.
+	// places limits the concurrent reads to one per company, so that others wait for at most one read.
 	places *fair.Gate
 }
 
@@ -123,8 +122,7 @@ func newVocabularyCache() *vocabularyCache {
 	return &vocabularyCache{known: known, places: fair.New(readsAtATime, 1)}
 }
 
-// of returns the vocabularies of datasets at these versions or later ones. One statement reads those that are not
-// cached.
+// of returns the vocabularies of datasets at these versions or later ones. It reads missing ones in one statement.
 func (c *vocabularyCache) of(ctx context.Context, t *db.Tenant, datasetIDs, versions []string) ([]*vocabulary, error) {
 	var known []*vocabulary
 	var missing, names []string

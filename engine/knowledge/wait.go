@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// firstWait is how long a document first waits for an embedding model that is away. Each further wait is twice as
-	// long, up to longestWait.
+	// firstWait is a document's first wait for an embedding model that is unavailable. It doubles each time, up to
+	// longestWait.
 	firstWait, longestWait = 5 * time.Second, 5 * time.Minute
-	// maxWaits is how often a document waits before it fails, for about a day in all. Waits for the database count too.
+	// maxWaits bounds a document's waits before it fails, about a day in all. Waits for the database count, too.
 	maxWaits = 290
-	// outageTime is how long no document is sent to a model that was away.
+	// outageTime is the time without requests to a model that was unavailable.
 	outageTime = 15 * time.Second
 )
 
-// outage remembers that the embedding model was away a moment ago, which saves reading documents in vain.
+// outage records that the embedding model was just unavailable, which saves reading documents in vain.
 type outage struct {
 	until   time.Time
 	failure *llm.Error
 }
 
-// err returns the model's failure while there is no point in asking again.
+// err returns the model's failure during the outage.
 func (o *outage) err() error {
 	if o != nil && time.Now().Before(o.until) {
 		return o.failure
@@ -35,7 +35,7 @@ func (o *outage) err() error {
 	return nil
 }
 
-// isAway returns the failure of an embedding model that will probably be back, and nil for any other error.
+// isAway returns the failure of an embedding model that is likely temporary, and nil for any other error.
 func isAway(err error) *llm.Error {
 	if failure, ok := errors.AsType[*llm.Error](err); ok && (failure.Retryable() || failure.Cause == llm.TimedOut) {
 		return failure
@@ -48,7 +48,7 @@ func waitOf(first time.Duration, waits int32) time.Duration {
 	return min(longestWait, first<<min(waits, 10))
 }
 
-// later schedules another attempt at the document, and has its warning say why.
+// later schedules another attempt at the document, and sets why as its warning.
 func later(ctx context.Context, t *db.Tenant, d *model.Document, wait time.Duration, why string, failure error) error {
 	wait = min(wait, longestWait)
 	wait += rand.N(wait / 5)

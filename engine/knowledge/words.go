@@ -12,10 +12,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxWord bounds a word, in bytes. Postgres indexes none that is much longer.
+// maxWord bounds a word, in bytes. Postgres cannot index much longer words.
 const maxWord = 200
 
-// wordsOf returns the distinct words of a text, as allWordsOf does.
+// wordsOf returns the distinct words of allWordsOf.
 func wordsOf(text string) []model.Word {
 	seen := map[model.Word]bool{}
 	return slices.DeleteFunc(allWordsOf(text), func(word model.Word) bool {
@@ -25,8 +25,8 @@ func wordsOf(text string) []model.Word {
 	})
 }
 
-// allWordsOf returns the words of a text in their order, for Postgres to make terms of. They are in lower case and
-// without elisions. Postgres's parser does not cut them further.
+// allWordsOf returns the words of a text in order, from which Postgres makes terms. They are in lower case, without
+// elisions, and Postgres's parser does not split them further.
 func allWordsOf(text string) []model.Word {
 	all := []model.Word{}
 	for it := words.FromString(normal(text)); it.Next(); {
@@ -46,17 +46,17 @@ func allWordsOf(text string) []model.Word {
 	return all
 }
 
-// normal returns a text in lower case, with compatible characters and apostrophes written in one way.
+// normal returns a text in lower case, with normalized characters and apostrophes.
 func normal(text string) string {
 	return norm.NFKC.String(apostrophes.Replace(strings.ToLower(marks.Replace(text))))
 }
 
-// marks are signs after a word that normalization would turn into letters of the word.
+// marks are signs after words that normalization would turn into letters.
 var marks = strings.NewReplacer("™", " ", "℠", " ")
 
 var apostrophes = strings.NewReplacer("’", "'", "ʼ", "'")
 
-// strip removes what an apostrophe joins to a word: l'article, qu'il, customer's.
+// strip removes a part joined by an apostrophe: l'article, qu'il, customer's.
 func strip(word string) string {
 	before, after, joined := strings.Cut(word, "'")
 	if !joined {
@@ -69,7 +69,7 @@ func strip(word string) string {
 	return strings.TrimSuffix(word, "'s")
 }
 
-// parts cuts a word at whatever is neither letter nor digit. Decimals stay whole, with a point or a comma.
+// parts splits a word at characters that are neither letters nor digits. Decimals with a point or a comma stay whole.
 func parts(word string) []string {
 	if strings.Trim(word, "0123456789.,") == "" {
 		return strings.Fields(strings.Trim(strings.ReplaceAll(word, ",", "."), "."))
@@ -79,8 +79,8 @@ func parts(word string) []string {
 	})
 }
 
-// isStopWord recognizes French stop words that Postgres does not: those that its list has with accents, and a few that
-// it lacks.
+// isStopWord recognizes French stop words that Postgres does not: those with accents in its list, and a few that it
+// lacks.
 func isStopWord(word string) bool {
 	switch word {
 	case "les", "quel", "quelle", "quels", "quelles", "comment", "si", "cette", "cet", "ils", "elles", "ca", "etre",

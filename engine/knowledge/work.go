@@ -12,26 +12,26 @@ import (
 // errWork is the cause of a context that limitWork ended.
 var errWork = errors.New("too much work")
 
-// workLook is the interval at which a reader's work is checked.
+// workLook is the interval of checks of a reader's work.
 const workLook = 20 * time.Millisecond
 
-// maxWork bounds the processor time for reading a file of the size, at several times what honest files need. Wall time
-// would blame the file for a busy machine.
+// maxWork bounds the processor time for reading a file of this size, at several times the time for ordinary files. Wall
+// time would count against the file on a busy machine.
 func maxWork(size int) time.Duration {
 	return time.Second + 2*time.Duration(size>>10)*time.Second>>10
 }
 
-// earnedKey is the context key of the time earned, an *atomic.Int64 in nanoseconds.
+// earnedKey is the context key of the additional time, an *atomic.Int64 in nanoseconds.
 type earnedKey struct{}
 
-// earn gives a reader more time because it has read something from the file.
+// earn allows a reader more time because it has read something from the file.
 func earn(ctx context.Context, more time.Duration) {
 	ctx.Value(earnedKey{}).(*atomic.Int64).Add(int64(more))
 }
 
 // limitWork locks the caller to its thread. The returned context ends with the cause errWork once the thread has used
-// more processor time than a file of the size may take and the reader has earned. The same goroutine must call the
-// returned function, whose error is the document's fault.
+// more processor time than maxWork and the earned time. The same goroutine must call the returned function, which
+// returns an error if that happened.
 func limitWork(ctx context.Context, size int) (context.Context, func() error) {
 	runtime.LockOSThread()
 	spent, earned := threadClock(), new(atomic.Int64)

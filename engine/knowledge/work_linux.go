@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadClock returns a function that reports the calling thread's processor time since. Any thread may call it.
+// threadClock returns a function that returns the calling thread's processor time since then. Any thread may call it.
 func threadClock() func() time.Duration {
-	// This is how Linux encodes a thread's clock; pthread_getcpuclockid(3) does the same.
+	// Linux encodes a thread's clock this way, as pthread_getcpuclockid(3) does.
 	clock := int32(^unix.Gettid()<<3 | 6)
 	read := func() time.Duration {
 		var at unix.Timespec

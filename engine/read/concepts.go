@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// synonyms are words of service conversations with much the same meaning, folded, in both languages, one group per
-// line. A contact's word and a tool's word match if they are in the same group.
+// synonyms are words of service conversations with much the same meaning, folded, in English and French, one group per
+// line. Words of a contact and of a tool match if they are in the same group.
 const synonyms = `
 card carte
 lost lose losing perdu perdue perdre egare egaree
@@ -112,7 +112,7 @@ var sameMeaning = sync.OnceValue(func() map[string]string {
 	return first
 })
 
-// turnsOfPhrase are small words that mean much together.
+// turnsOfPhrase replaces phrases of small words with a word of the same meaning.
 var turnsOfPhrase = strings.NewReplacer(
 	" where is ", " track ", " where are ", " track ", " where s ", " track ", " ou est ", " track ", " ou sont ",
 	" track ", " ou en est ", " track ", " says where ", " track ", " asks where ", " track ",
@@ -142,7 +142,7 @@ var turnsOfPhrase = strings.NewReplacer(
 	" send text message ", " par sms ", " send text message ", " mot de passe ", " password ",
 )
 
-// endings are cut off a word, the first that leads to a group of synonyms.
+// endings are endings of words to try, in order, until the rest is in a group of synonyms.
 var endings = []string{"s", "x", "es", "ed", "d", "ing", "ee", "e", "r"}
 
 // Concepts returns the content words of a text, each as the first of its group of synonyms.

@@ -20,18 +20,18 @@ var goodbyes = [][]string{
 	{"bonne", "journee"}, {"bonne", "soiree"}, {"adieu"},
 }
 
-// humans are words for a human. Those of anybody may have other meanings, so they count only beside a word of reaching.
-// In a long message, so do all of them.
+// humans are words for a human. Words of anybody have other meanings, too, so they count only with a word of reaching.
+// In a long message, that applies to all of them.
 var (
 	humans   = Set(`human humain humaine operator operateur operatrice conseiller conseillere adviser advisor representative`)
 	anybody  = Set(`agent someone somebody person people colleague manager supervisor staff quelqu personne collegue responsable`)
 	reaching = Set(`speak talk transfer connect through reach parler transferer transferez passer passez joindre discuter`)
-	// optOuts end a conversation for good if they are the whole message.
+	// optOuts opt out of further messages if they are the whole message.
 	optOuts = []string{"stop", "unsubscribe", "stop sms", "stop please", "please stop", "stop it", "stop writing",
 		"stop messaging me", "not interested", "no thanks not interested", "i am not interested",
 		"i m not interested", "pas interesse", "pas interessee", "je ne suis pas interesse", "je ne suis pas interessee",
 		"desabonner", "arretez", "arret"}
-	// refusals do so anywhere in a message.
+	// refusals opt out anywhere in a message.
 	refusals = []string{"don t call me", "do not call me", "not interested any more", "not interested anymore",
 		"no longer interested", "plus interesse", "plus interessee", "leave me alone", "remove me", "take me off",
 		"don t text me", "do not text me", "don t message me", "do not write to me", "stop texting me",
@@ -40,10 +40,10 @@ var (
 		"don t write to me", "ne m appelez plus", "ne me rappelez plus", "ne m ecrivez plus", "ne me contactez plus"}
 )
 
-// maxHumanWords bounds a message that asks for a human by a word for one alone.
+// maxHumanWords bounds a message in which a word for a human alone asks for one.
 const maxHumanWords = 5
 
-// maxGoodbyeWords bounds a message that is only about leaving.
+// maxGoodbyeWords bounds a message that only says goodbye.
 const maxGoodbyeWords = 12
 
 // IsGoodbye reports whether the contact says goodbye, in a short message without a question.

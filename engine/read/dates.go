@@ -12,7 +12,7 @@ import (
 
 var (
 	isoDate = lazyregexp.New(`\b(\d{4})-(\d{1,2})-(\d{1,2})\b`)
-	// slashedDate has the day first.
+	// slashedDate has the day before the month.
 	slashedDate = lazyregexp.New(`\b(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b`)
 	dayMonth    = lazyregexp.New(`\b(\d{1,2})(?:st|nd|rd|th|er)?(?: of| de)? (` + monthNames +
 		`)[a-z]*\.?,?(?: (\d{4}))?\b`)
@@ -23,12 +23,12 @@ var (
 	// partOfDayTime and pastTime match "8 in the morning" and "half past two".
 	partOfDayTime = lazyregexp.New(`\b(1[0-2]|0?[1-9]) (?:in the|du|de l') ?(morning|matin|afternoon|apres|evening|soir)`)
 	pastTime      = lazyregexp.New(`\b(half past|quarter past|quarter to) (\w+)`)
-	// present matches the day of the conversation in an agent's instructions.
+	// present matches the date of the conversation in an agent's instructions.
 	present = lazyregexp.New(
 		`(?i)\b(today is|today:|current date:?|date:|nous sommes le|aujourd'hui est le|date du jour :?)\s+[^.\n]{0,30}`)
 )
 
-// firstHour is the hour before which "half past two" is in the afternoon.
+// firstHour is the hour before which "half past two" means the afternoon.
 const firstHour = 7
 
 var pastMinutes = map[string]time.Duration{"half past": 30 * time.Minute, "quarter past": 15 * time.Minute,
@@ -41,7 +41,7 @@ var months = map[string]time.Month{
 	"july": 7, "juil": 7, "aug": 8, "aou": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
 }
 
-// weekdays and relativeDays count from the day of the conversation.
+// weekdays and relativeDays are relative to the day of the conversation.
 var (
 	weekdays = map[string]time.Weekday{
 		"monday": 1, "lundi": 1, "tuesday": 2, "mardi": 2, "wednesday": 3, "mercredi": 3, "thursday": 4, "jeudi": 4,
@@ -79,7 +79,7 @@ func Plain(text string) string {
 
 // Today returns the day of the conversation according to the instructions, or the zero time.
 func Today(instructions string) time.Time {
-	// Most often the first match tells the day. Then the rest need not be read.
+	// Usually the first match has the day, and the rest need not be read.
 	if day, ok := Date(present().FindString(instructions), time.Time{}); ok {
 		return day
 	}
@@ -91,8 +91,8 @@ func Today(instructions string) time.Time {
 	return time.Time{}
 }
 
-// Date returns the first day that a text names. Days without a year, weekdays and "tomorrow" need today, and mean the
-// next such day.
+// Date returns the first date in a text. Dates without a year, weekdays and "tomorrow" need today, and mean the next
+// such day.
 func Date(text string, today time.Time) (time.Time, bool) {
 	text = Plain(text)
 	if m := isoDate().FindStringSubmatch(text); m != nil {
@@ -143,7 +143,7 @@ func monthDayOf(month, day, year string, today time.Time) (time.Time, bool) {
 	return date, ok
 }
 
-// exactDay refuses days that do not exist.
+// exactDay rejects dates that do not exist.
 func exactDay(year string, month time.Month, day string) (time.Time, bool) {
 	y, _ := strconv.Atoi(year)
 	d, _ := strconv.Atoi(day)
@@ -151,7 +151,7 @@ func exactDay(year string, month time.Month, day string) (time.Time, bool) {
 	return date, date.Day() == d && date.Month() == month
 }
 
-// Time returns the first time of day that a text names, as the time since midnight.
+// Time returns the first time of day in a text, as the time since midnight.
 func Time(text string) (time.Duration, bool) {
 	text = Plain(isoDate().ReplaceAllString(strings.ReplaceAll(text, "T", " "), " "))
 	if m := halfDayTime().FindStringSubmatch(text); m != nil {
@@ -199,7 +199,7 @@ func Time(text string) (time.Duration, bool) {
 	return 0, false
 }
 
-// TellsBirth reports whether the words of a sentence tell when somebody was born.
+// TellsBirth reports whether the words of a sentence state a date of birth.
 func TellsBirth(words []string) bool {
 	for i, word := range words {
 		if word == "birthday" && (i+1 == len(words) || words[i+1] != "is") {
@@ -219,5 +219,5 @@ func IsBirth(words []string) bool {
 	})
 }
 
-// IsDate reports whether a text has a date in digits, with the year first.
+// IsDate reports whether a text has a date in digits that starts with the year.
 func IsDate(text string) bool { return isoDate().MatchString(text) }

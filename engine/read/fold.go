@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	// firstMark is the first letter that may change the one before it. All letters before it are folded one by one.
+	// firstMark is the first letter that may combine with the one before it. All letters before it are folded
+	// separately.
 	firstMark = '\u0300'
-	// Punctuation and currency signs are folded one by one too, and do not change.
+	// Punctuation and currency signs from firstSign to lastSign do not change.
 	firstSign, lastSign = '\u2002', '\u20cf'
 )
 
-// ligatures are other letters that many people type as these.
+// ligatures are letters that many people type as others.
 var ligatures = strings.NewReplacer("œ", "oe", "æ", "ae", "ß", "ss", "ø", "o", "ł", "l")
 
 // foldedLetters has the folded form of each letter before firstMark.
@@ -27,7 +28,7 @@ var foldedLetters = sync.OnceValue(func() *[firstMark]string {
 	return letters
 })
 
-// Fold returns a text in lower case, without accents and ligatures, so that what people type matches what is written.
+// Fold returns a text in lower case, without accents and ligatures, so that different spellings match.
 func Fold(text string) string {
 	at := strings.IndexFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 	if at < 0 {
@@ -49,7 +50,7 @@ func Fold(text string) string {
 	return folded.String()
 }
 
-// foldAny is Fold for letters of any script.
+// foldAny is Fold for any script.
 func foldAny(text string) string {
 	var folded strings.Builder
 	folded.Grow(len(text))

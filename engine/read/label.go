@@ -8,13 +8,13 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// afterLabel matches what goes between a label and its value, and the value: ": AB1 2CD", " number is 12", " Family
+// afterLabel matches the words between a label and its value, and the value: ": AB1 2CD", " number is 12", " Family
 // Plus".
 var afterLabel = lazyregexp.New(
 	`^(?:(?: [\pL]+){0,3}(?::| (?i:is|est|called)\b)\s*((?:[“"«]\s*)?[^.,;\n!?”"»]{2,60})|\.? (\p{Lu}[\pL\pN'’-]+(?: \p{Lu}[\pL\pN'’-]+)*))`)
 
-// Labelled finds the value after the first label that has one. A label is the word in any case, not within another
-// word.
+// Labelled finds the value after the first label that has one. A label is the word, ignoring case, but not as part of
+// another word.
 func Labelled(text, word string) (string, bool) {
 	// The text after a label begins with no letter, so the label must end like a word.
 	if !isWordByte(word[len(word)-1]) {

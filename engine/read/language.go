@@ -11,8 +11,8 @@ const (
 	French
 )
 
-// These words show the language of a text and nothing of its subject. Only those of shared belong to both languages.
-// They have no accents, like all folded words.
+// These words show the language of a text and nothing of its subject. Only the words in shared belong to both
+// languages. They have no accents, like all folded words.
 var (
 	englishWords = Set(`the an and or but is are was were be been am do does did have has had i you he she
 		it we they my your his her our their its this that these those of to for with from in at by
@@ -28,7 +28,7 @@ var (
 	shared = Set(`a as on me m s ok okay hm`)
 )
 
-// Detect counts the words of each language and reports whether one has more.
+// Detect returns the language with more words in the text, and false if neither has more.
 func Detect(text string) (Language, bool) {
 	var inEnglish, inFrench int
 	for _, word := range Words(text) {

@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// opener matches what people say before the actual answer.
+// opener matches introductory words before the actual answer.
 var opener = lazyregexp.New(
 	`(?i)^(?:(?:yes|sure|ok|okay|well|oui|bien sûr|alors)[,. ]+)?(?:it is|it['’]s|its|that is|that['’]s|this is|` +
 		`i am called|i am|i['’]m|it was|because|c['’]est|il s['’]agit de|je m['’]appelle|je suis|parce que|` +
@@ -17,10 +17,10 @@ var opener = lazyregexp.New(
 var introduced = lazyregexp.New(
 	`(?i:\bmy (?:full )?name is|\bname:|\bname['’]s|\bi am called|\bje m['’]appelle|\bmon nom est|\bnom :|\bi am|\bi['’]m|\bthis is|\bau nom de|\bje suis|\bfor patient|\bin the name of) (\p{Lu}[\pL'’.-]+(?: (?:(?:van|von|de|da|du|la|le|der) )*\p{Lu}[\pL'’.-]+)*)`)
 
-// particles are small words that may be part of names.
+// particles are small words that can be part of names.
 var particles = Set(`de da du d la le l will may her ray don mark`)
 
-// Answer returns a text without what people say before the actual answer: "Ana" of "Yes, my name is Ana".
+// Answer returns a text without introductory words: "Ana" of "Yes, my name is Ana".
 func Answer(text string) string { return opener().ReplaceAllString(strings.TrimSpace(text), "") }
 
 // Introduction returns the name in an introduction: "Ana Silva" of "Hi, my name is Ana Silva.".

@@ -15,22 +15,22 @@ const (
 	emphasis = "*_~"
 	hyphens  = "-‐‑"
 	dashes   = hyphens + "‒–—―−"
-	// inNumbers may stand within a number.
+	// inNumbers can be part of a number.
 	inNumbers = ".,:⁄"
-	// sign is a minus sign before a number, which is no dash.
+	// sign is a minus sign before a number. It is not a dash.
 	sign = '−'
 )
 
-// Passage is a text as it is compared with others, and where each of its bytes comes from.
+// Passage is a text folded for comparison, with the origin of each of its bytes.
 type Passage struct {
 	source, Text string
-	// starts and ends are the bounds in source of the character that a byte of text comes from.
+	// starts and ends are the bounds in source of the character behind each byte of Text.
 	starts, ends []int
 }
 
-// NewPassage returns a text without what models change when they retype it: case, compatible characters (NFKC),
-// invisible ones, the amount of white space, the shapes of quotation marks and dashes, and quotation marks and
-// Markdown around words. If isLoose, white space matters only between letters and digits.
+// NewPassage folds the differences that models introduce when they repeat a text: case, compatible characters (NFKC),
+// invisible characters, amounts of white space, shapes of quotation marks and dashes, and quotation marks and Markdown
+// around words. If isLoose, white space matters only between letters and digits.
 func NewPassage(text string, isLoose bool) Passage {
 	f := folder{Passage: Passage{source: text}, isLoose: isLoose, isLineStart: true}
 	for at := 0; at < len(text); {
@@ -45,18 +45,18 @@ func NewPassage(text string, isLoose bool) Passage {
 type folder struct {
 	Passage
 	written strings.Builder
-	// last is the last character that was written. pending is white space that comes before the next one.
+	// last is the last written character. pending is white space to write before the next one.
 	last    rune
 	pending bool
 	isLoose bool
-	// isLineStart: nothing but marks of Markdown came in this line.
+	// isLineStart: the line so far has only marks of Markdown.
 	isLineStart bool
 }
 
-// add folds the characters of the source from start to end, which belong together.
+// add folds the characters of the source from start to end, which form one unit of normalization.
 func (f *folder) add(segment string, start, end int) {
 	if strings.ContainsFunc(segment, isMark) || strings.ContainsFunc(segment, isOtherNumber) {
-		// Its compatible form would be another number (10² is not 102), or a blank with an accent (´).
+		// NFKC would make another number (10² is not 102), or a blank with an accent (´).
 		for at := start; at < end; {
 			r, width := utf8.DecodeRuneInString(f.source[at:])
 			f.character(r, at, at+width)
@@ -85,8 +85,8 @@ func (f *folder) character(r rune, start, end int) {
 	}
 }
 
-// marksLine reports whether a character at the beginning of a line is a mark of Markdown: of a heading, a quotation or
-// a list without numbers.
+// marksLine reports whether a character at the beginning of a line is a Markdown mark: of a heading, a quotation or an
+// unnumbered list.
 func (f *folder) marksLine(r rune, end int) bool {
 	next, _ := utf8.DecodeRuneInString(f.source[end:])
 	switch r {
@@ -98,7 +98,7 @@ func (f *folder) marksLine(r rune, end int) bool {
 	return false
 }
 
-// mark writes a quotation mark or emphasis only where it is none: within a word, and an asterisk between blanks.
+// mark writes a mark only if it does not quote or emphasize: within a word, or as an asterisk between blanks.
 func (f *folder) mark(r rune, start, end int) {
 	next := f.next(end)
 	isWithin := !f.pending && isWord(f.last) && isWord(next)
@@ -109,7 +109,7 @@ func (f *folder) mark(r rune, start, end int) {
 	f.isLineStart = false
 }
 
-// dash writes a dash without the blanks around it, or the sign of a number.
+// dash writes a dash without the blanks around it, or a minus sign before a number.
 func (f *folder) dash(start, end int) {
 	if unicode.IsNumber(f.next(end)) && (f.pending || !isWord(f.last)) {
 		f.write(sign, start, end)
@@ -119,7 +119,7 @@ func (f *folder) dash(start, end int) {
 	f.write('-', start, end)
 }
 
-// next returns the next visible character of the source, 0 at its end.
+// next returns the next visible character of the source, or 0 at its end.
 func (f *folder) next(at int) rune {
 	for _, r := range f.source[at:] {
 		if !isInvisible(r) {
@@ -144,7 +144,7 @@ func (f *folder) append(r rune, start, end int) {
 	f.written.WriteRune(r)
 }
 
-// shape returns the one character for all that are white space, a dash, or quotation marks of a kind.
+// shape returns one character for all kinds of white space, of dashes, and of single or double quotation marks.
 func shape(r rune) rune {
 	switch {
 	case isSpace(r):
@@ -161,10 +161,11 @@ func shape(r rune) rune {
 
 func isMark(r rune) bool { return strings.ContainsRune(doubleMarks+singleMarks+emphasis, r) }
 
-// isOtherNumber is true of what is a number by its form, such as ² and ½.
+// isOtherNumber reports whether a character such as ² or ½ is a number by its form.
 func isOtherNumber(r rune) bool { return unicode.Is(unicode.No, r) }
 
-// isInvisible reports whether a character is not seen: joiners, soft hyphens, byte order marks, variation selectors.
+// isInvisible reports whether a character is invisible, such as joiners, soft hyphens, byte order marks and variation
+// selectors.
 func isInvisible(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Variation_Selector) }
 
 func isSpace(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) }

@@ -7,20 +7,19 @@ import (
 )
 
 var (
-	// inquiring matches the beginning of a question about how things are.
+	// inquiring matches the beginning of a question for information.
 	inquiring = lazyregexp.New(
 		`^(what|which|when|how|who|why|do you|does|is|are|quel|quelle|quels|quelles|quand|comment|combien|qui|pourquoi|est-ce que vous|avez-vous|y a-t-il|faut-il)\b`)
-	// inverted matches a French question by the order of its words.
+	// inverted matches a French question by its word order.
 	inverted = lazyregexp.New(`\pL-(?:t-)?(?:elles?|ils?|on|ce)\b`)
-	// permitted matches the beginning of a question for a document, or a tool.
+	// permitted matches the beginning of a question about permission or obligation, for a document or a tool.
 	permitted = lazyregexp.New(`^(can i|may i|must i|should i|do i|puis-je|dois-je|peut-on|doit-on|est-ce que je)\b`)
-	// personal matches a matter of the contact's own, which is for a tool.
+	// personal matches a matter of the contact's own, for a tool.
 	personal = lazyregexp.New(
 		`\b(my|our|mon|ma|mes|notre|nos|i want|i need|i'd like|i would like|i lost|can you|could you|je veux|je voudrais|j'aimerais|pouvez-vous)\b`)
 )
 
-// IsInquiry reports whether a plain text is a question about how things are: one that yes and no do not answer, or that
-// begins with a word such as "is" or "does".
+// IsInquiry reports whether a plain text asks for information: with a question word, or a word such as "is" or "does".
 func IsInquiry(text string) bool {
 	if _, rest, ok := strings.Cut(text, " "); ok && greetings[strings.Trim(strings.Fields(text)[0], ".,!")] {
 		text = rest
@@ -28,8 +27,8 @@ func IsInquiry(text string) bool {
 	return inquiring().MatchString(text) || strings.Contains(text, "-") && inverted().MatchString(text)
 }
 
-// IsPersonal reports whether a plain text is about a matter of the speaker's own, or wants something done.
+// IsPersonal reports whether a plain text is about the speaker's own matter, or wants an action.
 func IsPersonal(text string) bool { return personal().MatchString(text) }
 
-// AsksLeave reports whether a plain text asks what one may or must do.
+// AsksLeave reports whether a plain text asks whether the speaker may or must do something.
 func AsksLeave(text string) bool { return permitted().MatchString(text) }

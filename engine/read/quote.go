@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// outerPunctuation may be missing, or be more, at the ends of a quote. A folded text has no quotation marks there.
+// outerPunctuation may differ at the ends of a quote. A folded text has no quotation marks there.
 const outerPunctuation = " .,;:!?"
 
-// Quote is a quote as find looks for it: folded, without the punctuation around it.
+// Quote is a quote to find in a Passage: folded, without the punctuation around it.
 type Quote struct {
 	// Text is "" if the quote has no word.
 	Text string
-	// head and tail are what the quote has around it.
+	// head and tail are the punctuation around the quote.
 	head, tail string
 }
 
-// NewQuote returns a quote to look for. A loose one may differ in case and marks.
+// NewQuote returns a quote to find. isLoose must be that of the passage.
 func NewQuote(quote string, isLoose bool) Quote {
 	f := NewPassage(strings.TrimFunc(quote, isSpace), isLoose)
 	text := strings.TrimRight(f.Text, outerPunctuation)
@@ -48,7 +48,7 @@ func hasWord(text string) bool {
 	return false
 }
 
-// Find returns the first part of the source that is the quote, and "" if there is none.
+// Find returns the first part of the source that equals the quote, or "".
 func (f Passage) Find(quote Quote) string {
 	if quote.Text == "" {
 		return ""
@@ -67,7 +67,7 @@ func (f Passage) Find(quote Quote) string {
 	}
 }
 
-// quoted returns the source from start to end, with as much around it as the quote has too.
+// quoted returns the source from start to end, with the punctuation around it that the quote has, too.
 func (f Passage) quoted(quote Quote, start, end int) string {
 	for head := quote.head; head != ""; {
 		wanted, width := utf8.DecodeLastRuneInString(head)
@@ -87,7 +87,7 @@ func (f Passage) quoted(quote Quote, start, end int) string {
 	return strings.TrimFunc(f.source[start:end], isSpace)
 }
 
-// cutsBefore reports whether a word or a number would lose its beginning at a place of the folded text.
+// cutsBefore reports whether a cut at a position of the folded text would split a word or number that starts earlier.
 func (f Passage) cutsBefore(at int) bool {
 	first, _ := utf8.DecodeRuneInString(f.Text[at:])
 	before, width := utf8.DecodeLastRuneInString(f.Text[:at])
@@ -96,11 +96,11 @@ func (f Passage) cutsBefore(at int) bool {
 		return false
 	}
 	isCut := before == sign || f.connects(at-width, width, previous, first)
-	// The elided article is no part of a word: "l'agent".
+	// An elided article is not part of the word: "l'agent".
 	return isJoined(before, first) || isCut && before != '\''
 }
 
-// cutsAfter reports whether a word or a number would lose its end at a place of the folded text.
+// cutsAfter reports whether a cut at a position of the folded text would split a word or number that ends later.
 func (f Passage) cutsAfter(at int) bool {
 	last, _ := utf8.DecodeLastRuneInString(f.Text[:at])
 	after, width := utf8.DecodeRuneInString(f.Text[at:])
@@ -108,11 +108,11 @@ func (f Passage) cutsAfter(at int) bool {
 	return width > 0 && isWord(last) && (isJoined(last, after) || f.connects(at, width, last, next))
 }
 
-// connects reports whether the character at a place of the folded text makes one word or number of what is on its two
-// sides: "can't" is not "can", "non-refundable" is not "refundable", "10.50" is not "10".
+// connects reports whether the character at a position of the folded text joins its neighbors to one word or number:
+// "can't" is not "can", "non-refundable" is not "refundable", "10.50" is not "10".
 func (f Passage) connects(at, width int, before, after rune) bool {
 	if at == 0 || at+width == len(f.Text) || f.ends[at-1] != f.starts[at] || f.ends[at] != f.starts[at+width] {
-		return false // there is something between them, such as a blank
+		return false // the source has something between them, such as a blank
 	}
 	here, _ := utf8.DecodeRuneInString(f.Text[at:])
 	source, _ := utf8.DecodeRuneInString(f.source[f.starts[at]:])
@@ -131,13 +131,13 @@ func isJoined(one, other rune) bool {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 
-// isUnspaced reports whether a character is of a script that puts no blanks between words.
+// isUnspaced reports whether a character belongs to a script without blanks between words.
 func isUnspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer,
 		unicode.Myanmar)
 }
 
-// Find returns the part of the source that is the text: as a quote if it has a word, else anywhere.
+// Find returns the part of the source that equals the text: at word borders if the text has a word, otherwise anywhere.
 func Find(source, text string) string {
 	wanted, in := NewQuote(text, false), NewPassage(source, false)
 	if wanted.Text != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// Ended returns a text with an end mark.
+// Ended returns a text with a full stop, if it has no end mark.
 func Ended(text string) string {
 	text = strings.TrimRight(text, " \n")
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.Contains(text, "\n") {
@@ -17,7 +17,7 @@ func Ended(text string) string {
 	return text + "."
 }
 
-// Shorten writes a text in one line. An ellipsis replaces what is beyond most characters.
+// Shorten writes a text in one line. It replaces the part after most characters with an ellipsis.
 func Shorten(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if letters := []rune(text); len(letters) > most {
@@ -26,7 +26,7 @@ func Shorten(text string, most int) string {
 	return text
 }
 
-// LowerFirst begins a text in lower case, unless its first word is an abbreviation.
+// LowerFirst writes the first letter of a text in lower case, unless the first word is an abbreviation.
 func LowerFirst(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if second, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsUpper(second) {
@@ -38,13 +38,13 @@ func LowerFirst(text string) string {
 // sentenceEnd is a full stop, question mark or exclamation mark before a space, or the end of a line.
 var sentenceEnd = lazyregexp.New(`([.!?])\s+|\s*\n+\s*`)
 
-// sentenceGap is what may be between two sentences, from the end mark on: a quotation mark, a citation, a space.
+// sentenceGap matches the text between two sentences: the end mark, then a quotation mark, a citation, white space.
 var sentenceGap = lazyregexp.New(`^[.!?](?:\s?[”"»])?(?:\s\[\d+\])?\s+|^\n\s*`)
 
-// listMark begins a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
+// listMark matches the mark of a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
 var listMark = lazyregexp.New(`^(#+|[-*•]|\d+[.)])(\s+|$)`)
 
-// UpperFirst begins a text in upper case.
+// UpperFirst writes the first letter of a text in upper case.
 func UpperFirst(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:]
@@ -73,8 +73,8 @@ func CutListMark(line string) (string, bool) {
 	return strings.TrimSpace(line[len(mark):]), mark != ""
 }
 
-// LastQuestion returns the last question of a text, and what follows it, or "" if there is none. A quotation before the
-// question is not part of it.
+// LastQuestion returns the last question of a text and the text after it, or "". The question excludes a quotation
+// before it.
 func LastQuestion(text string) (question, rest string) {
 	end := strings.LastIndex(text, "?") + 1
 	if end == 0 {

@@ -17,9 +17,9 @@ var (
 	numeral     = lazyregexp.New(`\d+(?:[.,]\d+)?`)
 	// separators separate the items of a list.
 	separators = lazyregexp.New(`\s*(?:,|;|\n|\s(?:and|et|&)\s)\s*`)
-	// whichever are answers that leave the choice open.
+	// whichever are answers that accept any choice.
 	whichever = Set(`any whatever whichever unsure egal importe peu either`)
-	// places are words that choose from a list by place.
+	// places are words that choose from a list by position.
 	places = []map[string]bool{
 		Set("1 first premier premiere earliest"), Set("2 second deuxieme seconde"), Set("3 third troisieme"),
 		Set("4 fourth quatrieme"), Set("5 fifth cinquieme"),
@@ -42,13 +42,13 @@ var (
 // Email returns the first e-mail address of a text, or "".
 func Email(text string) string { return email().FindString(text) }
 
-// WebAddress returns the first address of a text that begins with http:// or https://, or "".
+// WebAddress returns the first http:// or https:// address of a text, or "".
 func WebAddress(text string) string { return webAddress().FindString(text) }
 
-// Postcodes returns the words of a text in the form of a British postcode, or of four or five digits.
+// Postcodes returns the words of a text with the form of a British postcode, or of four or five digits.
 func Postcodes(text string) []string { return postcode().FindAllString(text, -1) }
 
-// Phone returns the first telephone number of a text, of eight digits or more: its digits, and its "+" if it has one.
+// Phone returns the first telephone number with at least eight digits: its digits, and its "+" if it has one.
 func Phone(text string) (string, bool) {
 	for _, found := range phoneNumber().FindAllString(isoDate().ReplaceAllString(text, " "), -1) {
 		digits := strings.Map(func(r rune) rune {
@@ -83,7 +83,7 @@ func Number(word string) (float64, bool) {
 	return value, err == nil
 }
 
-// Place returns the place, from 0, that words such as "first" or "2" choose in a list of this length, or -1.
+// Place returns the index that words such as "first" or "2" choose in a list of this length, or -1.
 func Place(words []string, of int) int {
 	for i, place := range places[:min(len(places), of)] {
 		if slices.ContainsFunc(words, func(word string) bool { return place[word] }) {

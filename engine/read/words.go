@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// weak are verbs that begin the names of all kinds of tools, and common words of descriptions. They do not distinguish
-// tools by themselves. empty words tell nothing at all.
+// weak are verbs in the names of all kinds of tools, and common words of descriptions. They alone do not distinguish
+// tools. empty words have no information at all.
 var (
 	weak  = Set(`open find get list send check make create set run add show update fetch search issue ask new request record`)
 	empty = Set(`call use offer say answer wait caller visitor customer contact passenger person people
@@ -17,10 +17,10 @@ var (
 		kind any normal one second third never ever anything something there mean means way works work doesn isn won come comes nothing rien`)
 )
 
-// IsEmpty reports whether a word tells nothing about the subject of a text.
+// IsEmpty reports whether a word has no information about the subject of a text.
 func IsEmpty(word string) bool { return empty[word] }
 
-// IsWeak reports whether a word is too common to distinguish tasks by itself.
+// IsWeak reports whether a word alone is too common to distinguish tasks.
 func IsWeak(word string) bool { return weak[word] }
 
 // HasAlike reports whether one of the words is a form of the word.
@@ -28,8 +28,8 @@ func HasAlike(words []string, word string) bool {
 	return slices.ContainsFunc(words, func(other string) bool { return Alike(word, other) })
 }
 
-// Alike reports whether two words are forms of one: they have at least the first four letters in common, and the
-// shorter one has at most one letter more. So "delivery" and "deliveries" are alike.
+// Alike reports whether two words are forms of one word, such as "delivery" and "deliveries". They share at least the
+// first four letters, and the shorter one has at most one letter more than that.
 func Alike(one, other string) bool {
 	if one == other {
 		return true
@@ -41,7 +41,8 @@ func Alike(one, other string) bool {
 	return common >= 4 && min(len(one), len(other))-common <= 1
 }
 
-// NameWords splits a technical name into words in lower case: "trackingNumber" and "tracking_number" give the same.
+// NameWords splits a technical name into words in lower case. "trackingNumber" and "tracking_number" give the same
+// words.
 func NameWords(name string) []string {
 	var spaced strings.Builder
 	small := false
@@ -55,7 +56,7 @@ func NameWords(name string) []string {
 	return strings.FieldsFunc(spaced.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// fillers may accompany a greeting or thanks without being a subject.
+// fillers may accompany a greeting or thanks. They are no subject.
 var fillers = Set(`there madame monsieur mr mrs ms sir madam everyone much lot beaucoup infiniment great
 		perfect parfait super allo well help aide speaking indeed info day today aujourd hui jour actually finalement hmm huh ugh lol idk dunno whatever euh bof thx cheers`)
 
@@ -73,14 +74,13 @@ func Words(text string) []string {
 	return strings.FieldsFunc(Fold(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// IsSmall reports whether a word is one of the small words of a language, such as "at", which have no subject.
+// IsSmall reports whether a word is a small word of English or French, such as "at", which has no subject.
 func IsSmall(word string) bool {
 	word = Fold(word)
 	return englishWords[word] || frenchWords[word] || shared[word]
 }
 
-// Content returns the distinct words that a message is about: of three letters or more, and not small words of either
-// language.
+// Content returns the distinct subject words of a message: those of three letters or more that are no small words.
 func Content(said []string) []string {
 	var content []string
 	for _, word := range said {

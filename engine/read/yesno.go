@@ -7,13 +7,13 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// IsYes reports whether a folded word is a yes.
+// IsYes reports whether a folded word means yes.
 func IsYes(word string) bool { return yes[word] }
 
-// IsNo reports whether a folded word is a no.
+// IsNo reports whether a folded word means no.
 func IsNo(word string) bool { return no[word] }
 
-// WantsRepeat reports whether the contact asks for the same again.
+// WantsRepeat reports whether the contact asks to repeat something.
 func WantsRepeat(text string) bool {
 	return slices.ContainsFunc(Words(text), func(word string) bool {
 		return slices.Contains([]string{"again", "retry", "try", "repeat", "recheck", "refresh", "reessayer", "reessayez",
@@ -21,16 +21,16 @@ func WantsRepeat(text string) bool {
 	})
 }
 
-// turnedDown matches what the contact does not want, up to the end of the clause.
+// turnedDown matches something that the contact does not want, up to the end of the clause.
 var turnedDown = lazyregexp.New(
 	`\b(?:(?:do not|don't|does not|doesn't|did not|didn't|no longer|won't|will not|never) (?:really |even )?(?:want|need|wish|intend|plan|like)(?:ed)?|would rather not|i'd rather not|not going to|never ?mind|forget (?:about )?it|laissez tomber|tant pis|oubliez cela|` +
 		`(?:not|no longer) interested|(?:ne |n')?(?:veux|voudrais|souhaite|desire|ai) (?:pas|plus|aucun)(?: (?:envie|besoin))?|pas besoin)\b[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
 
-// Every text that turns something down has at least one of the denials.
+// denials are needed for a match: every text that turns something down has at least one.
 var denials = []string{"not", "n't", "no longer", "never", "pas", "plus", "aucun", "mind", "forget", "tomber",
 	"tant pis", "oubliez", "rather"}
 
-// Wishes returns a text of the contact without what it turns down, and whether it turns anything down.
+// Wishes returns a text without the parts that turn something down, and whether there are any.
 func Wishes(text string) (string, bool) {
 	text = strings.ReplaceAll(Fold(text), "’", "'")
 	if !slices.ContainsFunc(denials, func(denial string) bool { return strings.Contains(text, denial) }) {
@@ -40,13 +40,13 @@ func Wishes(text string) (string, bool) {
 	return rest, rest != text
 }
 
-// Declines reports whether a message turns something down and wants nothing else.
+// Declines reports whether a message turns something down and asks for nothing else.
 func Declines(text string) bool {
 	rest, some := Wishes(text)
 	return some && len(Content(Words(rest))) == 0
 }
 
-// maxOpening is how many words of a text may open it with a yes or no.
+// maxOpening is the number of words at the beginning of a text that may be a yes or no.
 const maxOpening = 3
 
 var yes = Set(`yes yeah yep sure correct exactly oui ouais ok okay certainly absolutely ahead accord volontiers parfait definitely`)
@@ -56,7 +56,7 @@ var no = Set(`no nope non never jamais not pas`)
 // SaysYes reports whether a text opens with a yes.
 func SaysYes(text string) bool { return YesOrNo(Words(text)) == 1 }
 
-// YesOrNo returns 1 for words that open with a yes, -1 for a no and 0 for neither.
+// YesOrNo returns 1 if the words begin with a yes, -1 for a no and 0 for neither.
 func YesOrNo(said []string) int {
 	for _, word := range said[:min(len(said), maxOpening)] {
 		switch {

@@ -43,7 +43,7 @@ func strangeness(from encoding.Encoding, name string, part []byte) float64 {
 		// Nearly all Japanese text has kana.
 		share += 0.2
 	case kana*2 > count:
-		// No other language has as many characters with the same first byte.
+		// No other encoding gives as many characters with the same first byte.
 		share -= 0.1
 	}
 	return share

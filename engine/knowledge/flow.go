@@ -62,7 +62,7 @@ func (f *flow) endParagraph() {
 	}
 }
 
-// endCell ends a cell of the outermost table, which repeats times.
+// endCell ends a cell of the outermost table, and adds it to the row the given number of times.
 func (f *flow) endCell(times int) {
 	if f.tables != 1 {
 		return

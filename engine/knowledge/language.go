@@ -51,8 +51,8 @@ func languagesOf(chunks []*model.Chunk) []string {
 	return known[:min(len(known), maxLanguages)]
 }
 
-// languageOf returns the language of a text, or "". If several are possible, the most common language of the script
-// wins.
+// languageOf returns the language of a text, or "" if it is not recognized. Scripts with one dominant language give
+// that language.
 func languageOf(text string) string {
 	if len(text) < leastSample {
 		return ""

@@ -24,7 +24,7 @@ type formatSection struct {
 	// letters are the letters of a date or time, in lower case. isElapsed is set for durations, such as [h]:mm.
 	letters   string
 	isElapsed bool
-	// isGeneral is set if the section has no number format.
+	// isGeneral is set if the section contains General.
 	isGeneral, isExponent, isFraction bool
 	// percents counts percent signs. thousands counts the trailing commas, each of which divides by 1,000.
 	percents, thousands int

@@ -247,7 +247,7 @@ func (d *jsonReader) list(path string, row *Block, level int) error {
 	return err
 }
 
-// clip cuts a text after most bytes.
+// clip returns the end of a text: at most most bytes, from the start of a character.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

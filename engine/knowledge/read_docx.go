@@ -25,8 +25,8 @@ func (d *document) readDOCX() error {
 
 type docx struct {
 	flow
-	// headings are the levels of heading styles. hidden are styles that hide their text. parents are the styles that
-	// styles are based on.
+	// headings are the levels of heading styles. hidden says whether a style hides its text. parents are the base
+	// styles of styles.
 	headings map[string]int
 	hidden   map[string]bool
 	parents  map[string]string

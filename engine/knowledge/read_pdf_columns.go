@@ -169,7 +169,7 @@ func beside(lines []line, parts []line) []line {
 }
 
 // isProse reports whether lines are running text: most fill the column, and many begin within a sentence. Cells of
-// tables are short, or begin with a capital letter.
+// tables are short, or rarely begin in lower case.
 func isProse(lines []line) bool {
 	if len(lines) < 3 {
 		return false

@@ -136,7 +136,7 @@ func (t token) nearest(known []string) (words []string, credit float64) {
 // maxMeant bounds the words that an unknown word may mean.
 const maxMeant = 16
 
-// likest returns the words to keep if there are too many: those with the token's first letter and length.
+// likest returns at most maxMeant of the words, preferring the token's first letter and then its length.
 func (t token) likest(words []string) []string {
 	if len(words) <= maxMeant {
 		return words

@@ -89,7 +89,7 @@ func New(m llm.Model, o Options) *Engine {
 		},
 	}
 	if e.caller == nil {
-		// Only an allow list can be wrong.
+		// New fails only for an invalid allow list.
 		e.caller, _ = endpoint.New(endpoint.Options{})
 	}
 	if e.traceID == nil {

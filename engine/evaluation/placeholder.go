@@ -101,8 +101,8 @@ func knowing(b content.Values, instruction string) string {
 		"otherwise: " + content.Encode(told)
 }
 
-// unknownTo returns warnings about tags, extracted values and calls that checks expect and the agent does not have. It
-// has the calls of agents that it delegates to.
+// unknownTo returns warnings about tags, extracted values and calls that checks expect and the agent does not have.
+// Calls of agents that it delegates to count as its own.
 func unknownTo(s *engine.Speaker, checks []model.TestCheck, callable []*model.CallCoverage) []string {
 	var warnings []string
 	for i, check := range checks {

@@ -50,8 +50,7 @@ var (
 		`posso (?:te |lhe )?ajudar (?:você )?(?:em|com) (?:mais|algo)`,
 	)
 
-	// confession matches phrases in which a model says that it is one. The words after them must not make a trade of
-	// it: "an AI engineer".
+	// confession matches phrases in which a model says that it is one. It excludes trades, such as "an AI engineer".
 	confession = anyOf(
 		`(?:as|i am|i'm|i'm just|i am just|i'm only|i am only|being) an? (?:`+machine+`)`+endOfName,
 		`(?:as|i am|i'm) a simulated`,
@@ -77,8 +76,8 @@ const (
 		`inteligencia artificial|modelo de lenguaje|asistente virtual|intelligenza artificiale|modello linguistico|assistente virtuale?|inteligência artificial|modelo de linguagem`
 	endOfName = `(?:\s*[,.;:!?(]|$| (?:and )?(?:i|don't|do not|can't|cannot)\b| (?:et )?je\b| (?:und )?ich\b| kann\b| habe\b| no\b| non\b| não\b| without\b| developed\b| trained\b| created\b)`
 
-	// recital is the number of words in a row, with one that addresses somebody, that count as read out. loop is the
-	// number of words from which a repeated message counts as a loop.
+	// recital is the number of consecutive words of the scenario that count as reading it out. loop is the minimum
+	// number of words for a message that counts as a repetition.
 	recital = 8
 	loop    = 4
 )

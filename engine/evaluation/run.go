@@ -44,7 +44,7 @@ func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attemp
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if pg.IsAway(fault) {
-		// Neither side failed, so the run is tried again without a limit.
+		// Neither the agent nor the test failed, so the run is tried again without a limit.
 		return &db.Later{In: claimDelay,
 			Err: errors.Join(fault, keep(writing, func() error { return t.ReleaseRun(writing, run) }))}
 	}
@@ -81,8 +81,8 @@ func keep(ctx context.Context, write func() error) error {
 	}
 }
 
-// test runs a run's snapshot and sets the outcome in the run. The agent's tools, sub-agents and knowledge base chat are
-// as they are now, the agent itself as it was.
+// test runs a run's snapshot and sets the outcome in the run. The agent is the one of the snapshot; its tools,
+// sub-agents and knowledge base chat are the current ones.
 func (v *Evaluator) test(ctx context.Context, t *db.Tenant, run *model.AgentTestRun) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {

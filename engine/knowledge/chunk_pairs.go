@@ -16,9 +16,8 @@ var (
 	answerColumns   = []string{"answer", "answers", "réponse", "réponses", "reponse", "reponses", "a", "r"}
 )
 
-// pairs keeps each question with its answer. Pairs are two columns of a row, lines with marks ("Q:" and "A:", "Question
-// :" and "Réponse :") or a tab between them, else headings with the text under them. Text between pairs is cut as
-// naive.
+// pairs keeps each question with its answer. Pairs are two columns of a row, lines with marks such as "Q:" and "A:", or
+// lines with a tab between them, else headings with the text under them. Text between pairs is cut as naive.
 func (c *cutter) pairs(text Text) string {
 	blocks, _ := asRows(text)
 	p := pairing{cutter: c}

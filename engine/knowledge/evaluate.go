@@ -15,7 +15,7 @@ const (
 	shownFound = 3
 )
 
-// Evaluate asks the labelled questions of the chat's datasets, or of one of them: the first ones after a question, 1 to
+// Evaluate asks labelled questions of the chat's datasets, or of one dataset: the first questions after a cursor, 1 to
 // model.MaxEvaluated. Each question costs as much as Examine.
 func (b *Base) Evaluate(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, datasetID, after *string,
 	first int32) (*model.RetrievalEvaluation, error) {

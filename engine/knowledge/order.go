@@ -23,8 +23,8 @@ const (
 	frequencyBound, lengthShare = 1.2, 0.75
 )
 
-// order sorts the best chunks of a long question like BM25. For other questions, it so sorts the chunks with equal
-// scores.
+// order sorts the best chunks of a long question like BM25. For other questions, it sorts only chunks with equal scores
+// that way.
 func (s *search) order(ctx context.Context, best []*model.RetrievedChunk, matches []db.ChunkMatch,
 	settings model.PromptSettings) error {
 	isLong := len(s.tokens) > longQuestion
@@ -58,8 +58,7 @@ func (s *search) order(ctx context.Context, best []*model.RetrievedChunk, matche
 	return nil
 }
 
-// tied returns the chunks with the same score as a neighbor, if that decides which chunks are the first ones. The
-// chunks must be sorted.
+// tied returns the groups of chunks with equal scores that reach into the first ones. The chunks must be sorted.
 func tied(chunks []*model.RetrievedChunk, first int) []*model.RetrievedChunk {
 	var found []*model.RetrievedChunk
 	for from := 0; from < min(first, len(chunks)); {

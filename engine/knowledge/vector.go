@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// nearMargin is the number of additional chunks to request from the database. It adds inner products in another order,
-// so chunks with nearly equal ones may change places.
+// nearMargin is the number of additional chunks to request from the database. The database adds inner products in
+// another order, so chunks with nearly equal ones may change places.
 const nearMargin = 50
 
 // nearest returns the ids of the chunks of a large set nearest to the question, at least as many as the window takes.

@@ -1,5 +1,5 @@
 // Package lazyregexp compiles regular expressions on first use, like the package of that name in Go's source. Most
-// starts of the program need none, and compiling all takes a third of the time of agentgraph version.
+// starts of the program need none, and compiling all takes a third of the time of `agentgraph version`.
 package lazyregexp
 
 import (

@@ -26,7 +26,8 @@ type Model interface {
 	// Name is the model's name as its provider spells it, for records and logs.
 	Name() string
 
-	// Chat asks for one answer and streams it. Each range over the sequence sends one request; nothing is sent before.
+	// Chat asks for one answer and streams it. Nothing is sent until the sequence is ranged over. Each range asks
+	// again.
 	//
 	// The sequence ends either with a Chunk whose Finish is set, or with an error. An *Error says how the model failed,
 	// possibly after some chunks. An answer that a length limit or a content filter cuts is an error, so Finish means

@@ -21,7 +21,7 @@ var goodbyes = [][]string{
 }
 
 // humans are words for a human. Words of anybody have other meanings, too, so they count only with a word of reaching.
-// In a long message, that applies to all of them.
+// In a message of more than maxHumanWords, that applies to humans, too.
 var (
 	humans   = Set(`human humain humaine operator operateur operatrice conseiller conseillere adviser advisor representative`)
 	anybody  = Set(`agent someone somebody person people colleague manager supervisor staff quelqu personne collegue responsable`)
@@ -40,7 +40,7 @@ var (
 		"don t write to me", "ne m appelez plus", "ne me rappelez plus", "ne m ecrivez plus", "ne me contactez plus"}
 )
 
-// maxHumanWords bounds a message in which a word for a human alone asks for one.
+// maxHumanWords is the length of a message up to which a word of humans needs no word of reaching.
 const maxHumanWords = 5
 
 // maxGoodbyeWords bounds a message that only says goodbye.

@@ -34,7 +34,7 @@ func (s hidingStyles) add(sheet string) {
 	}
 }
 
-// withoutMedia removes rules with other rules in them that begin with @, such as those for printers.
+// withoutMedia removes the rules that begin with @ and contain other rules, such as those for printers.
 func withoutMedia(sheet string) string {
 	var b strings.Builder
 	depth, at := 0, -1

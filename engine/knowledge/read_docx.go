@@ -32,7 +32,8 @@ type docx struct {
 	parents  map[string]string
 	// skipped is the depth of open elements within one that is left out, including it.
 	skipped int
-	// inRun is set within a run, isHidden for hidden ones, and isHiddenStyle if the paragraph's style hides its text.
+	// inRun is set within a run, isHidden within a hidden run, and isHiddenStyle if the paragraph's style hides its
+	// text.
 	inRun, isHidden, isHiddenStyle bool
 }
 

@@ -13,9 +13,9 @@ type Text struct {
 	Blocks []Block
 	// Warning says what was guessed or left out, if anything.
 	Warning string
-	// size is the memory of the blocks, and held that of text that is not a block yet. names is the size of column
-	// names that rows repeat. size and held together stay within limit, and so does names, except for one block. A
-	// limit of 0 is no limit. All are in bytes.
+	// size is the memory of the blocks, and held the memory of text that is not a block yet. names is the size of
+	// column names that rows repeat. size and held together stay within limit, and so does names, except for one block.
+	// A limit of 0 is no limit. All are in bytes.
 	size, held, names, limit int
 }
 

@@ -12,7 +12,7 @@ import (
 const cited = `\d{1,3}(?:\s*[-–]\s*\d{1,3})?`
 
 var (
-	// citing matches a citation: "[1]", "[1, 3]", "[1-3]". Longer numbers, such as years, are no citations.
+	// citing matches a citation: "[1]", "[1, 3]", "[1-3]". Longer numbers, such as years, are not citations.
 	citing = lazyregexp.New(`\[` + cited + `(?:\s*[,;]\s*` + cited + `)*\]`)
 	// citedRange matches a number or a range of numbers.
 	citedRange = lazyregexp.New(`(\d+)(?:\s*[-–]\s*(\d+))?`)

@@ -33,9 +33,9 @@ func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) [
 	return told
 }
 
-// remembered reports whether the model sees a call again. It sees calls of the chat's own agent if their turn was kept,
-// or if they had, or may have had, a real effect and must not be repeated. It does not see a call whose target does not
-// exist, because a provider may reject the name.
+// remembered reports whether the model sees a call of an earlier turn. It sees calls of the chat's own agent if the
+// turn was kept. It also sees calls that had, or may have had, a real effect, because they must not be repeated. It
+// does not see retrievals, nor calls whose target does not exist, because a provider may reject the name.
 func remembered(call *model.ToolCall) bool {
 	isUnknown := call.Kind == model.ToolCallKindTool && call.TargetID == nil
 	isDone := !call.Mocked && (call.Error == nil || call.MayHaveHappened())

@@ -49,7 +49,7 @@ func (s *Speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*targe
 		}).decide(mocking.Denies(), tool.Endpoint != nil))
 	}
 	for _, sub := range s.SubAgents {
-		// Delegating is no side effect, though the other agent may have side effects.
+		// Delegating is not a side effect, though the other agent may have side effects.
 		targets = append(targets, (&target{
 			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindSubAgent, TargetID: &sub.ID,
 				TechnicalName: sub.TechnicalName},

@@ -14,7 +14,7 @@ import (
 // minSecret is the minimum length of a text to hide, in characters. Shorter texts are part of too many words.
 const minSecret = 4
 
-// schemes are schemes of Authorization. They are no secrets, and frequent in ordinary responses.
+// schemes are schemes of Authorization. They are not secret, and frequent in ordinary responses.
 var schemes = []string{"basic", "bearer", "digest", "token"}
 
 // secrets are texts to hide, in lower case, longest first.

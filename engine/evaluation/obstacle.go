@@ -14,8 +14,8 @@ import (
 )
 
 // ObstaclesOfTests returns sentences by the id of the test: why it cannot run with its current agent, and what is
-// likely a mistake. It takes two round trips, one more if tests have rows, and one for each level of delegation if
-// checks expect calls that only other agents can make.
+// likely a mistake. It takes two round trips, and one more if tests have rows. If checks expect calls that only other
+// agents can make, it takes another one for each level of delegation.
 func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
 	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected",
 		"scenario", "criteria", "checks",

@@ -25,11 +25,11 @@ const (
 	finishBackoff, lastFinishBackoff = 50 * time.Millisecond, 200 * time.Millisecond
 )
 
-// RunTest claims a run of an agent test, runs it and stores its outcome. The attempt counts the workers that were given
-// the run, from 1. It returns nil if the run is finished or there is nothing to do. If ctx ends before there is an
-// outcome, RunTest releases the run for another worker and returns ctx's error. A run that took too long is finished,
-// with the status Error. The error is a db.Later if the database does not answer. If that happens after the claim, the
-// run is released, too.
+// RunTest claims a run of an agent test, runs it and stores its outcome. attempt counts from 1 how often a worker was
+// given the run. RunTest returns nil if the run is finished or there is nothing to do. If ctx ends before there is an
+// outcome, it releases the run for another worker and returns ctx's error. A run that took too long is finished, with
+// the status Error. The error is a db.Later if the database does not answer. If that happens after the claim, the run
+// is released, too.
 func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 	run, err := t.ClaimRun(ctx, id, attempt)
 	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {

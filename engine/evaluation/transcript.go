@@ -114,8 +114,8 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 	return t
 }
 
-// bounded returns the transcript that the judge sees. If it has more than most bytes of JSON, bounded first shortens
-// texts, and then leaves out messages in the middle, because the beginning has the topic and the end the outcome.
+// bounded returns the transcript that the judge sees. If it has more than most bytes of JSON, bounded shortens texts.
+// If that is not enough, it leaves out messages in the middle: the beginning has the topic and the end the outcome.
 func (t transcript) bounded(most int) transcript {
 	// The material has its own bounds.
 	if len(content.Encode(t)) <= most+len(content.Encode(t.material)) {

@@ -27,10 +27,10 @@ const (
 	releaseTimeout, releasePause = 10 * time.Second, 100 * time.Millisecond
 )
 
-// Index reads a document, cuts it into chunks and stores them. The attempt counts the workers that were given the
-// indexing, from 1. It returns nil if the document is Ready or Failed or there is nothing to do. After an error,
-// indexing has to be retried. The error is a db.Later if the embedding model or the database is unavailable. Neither
-// that nor the end of ctx counts as a failure of the document.
+// Index reads a document, cuts it into chunks and stores them. attempt counts from 1 how often a worker was given the
+// indexing. Index returns nil if the document is Ready or Failed or there is nothing to do. After an error, indexing
+// has to be retried. The error is a db.Later if the embedding model or the database is unavailable. Neither that nor
+// the end of ctx counts as a failure of the document.
 func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attempt int32) error {
 	d, err := t.ClaimDocument(ctx, indexingID, attempt)
 	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {

@@ -12,7 +12,7 @@ import (
 
 // limits bound the chunks that a retrieval reads.
 type limits struct {
-	// whole is the largest number of chunks for which all are scored.
+	// whole is the size of the largest set of chunks that is scored completely.
 	whole int
 	// window is the number of chunks of a larger set that are scored for their terms, and the number for their vectors.
 	window int

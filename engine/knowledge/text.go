@@ -15,7 +15,7 @@ type Text struct {
 	Warning string
 	// size is the memory of the blocks, and held the memory of text that is not a block yet. names is the size of
 	// column names that rows repeat. size and held together stay within limit, and so does names, except for one block.
-	// A limit of 0 is no limit. All are in bytes.
+	// A limit of zero means none. All are in bytes.
 	size, held, names, limit int
 }
 

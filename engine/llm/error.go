@@ -32,8 +32,8 @@ const (
 	TooLong Cause = "TOO_LONG"
 )
 
-// Error is the failure of a model. Its text may be shown to a client: it has the model's name and the HTTP status,
-// never a key, an address or the provider's own text.
+// Error is the failure of a model. Its text may be shown to a client: it never contains a key, an address or the
+// provider's message.
 type Error struct {
 	Cause Cause
 	// Status is the provider's HTTP status, or 0 if there was no response.

@@ -19,7 +19,8 @@ var (
 		`\b(my|our|mon|ma|mes|notre|nos|i want|i need|i'd like|i would like|i lost|can you|could you|je veux|je voudrais|j'aimerais|pouvez-vous)\b`)
 )
 
-// IsInquiry reports whether a plain text asks for information: with a question word, or a word such as "is" or "does".
+// IsInquiry reports whether a plain text asks for information: with a question word, a word such as "is" or "does", or
+// an inverted French verb.
 func IsInquiry(text string) bool {
 	if _, rest, ok := strings.Cut(text, " "); ok && greetings[strings.Trim(strings.Fields(text)[0], ".,!")] {
 		text = rest

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// Ended returns a text with a full stop, if it has no end mark.
+// Ended returns a text with a full stop, unless it has an end mark or several lines.
 func Ended(text string) string {
 	text = strings.TrimRight(text, " \n")
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.Contains(text, "\n") {

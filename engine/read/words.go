@@ -56,7 +56,7 @@ func NameWords(name string) []string {
 	return strings.FieldsFunc(spaced.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// fillers may accompany a greeting or thanks. They are no subject.
+// fillers may accompany a greeting or thanks. They are not subjects.
 var fillers = Set(`there madame monsieur mr mrs ms sir madam everyone much lot beaucoup infiniment great
 		perfect parfait super allo well help aide speaking indeed info day today aujourd hui jour actually finalement hmm huh ugh lol idk dunno whatever euh bof thx cheers`)
 
@@ -80,7 +80,7 @@ func IsSmall(word string) bool {
 	return englishWords[word] || frenchWords[word] || shared[word]
 }
 
-// Content returns the distinct subject words of a message: those of three letters or more that are no small words.
+// Content returns the distinct subject words of a message: words of three letters or more, without small words.
 func Content(said []string) []string {
 	var content []string
 	for _, word := range said {

@@ -21,7 +21,7 @@ const (
 	defaultTimeout     = 2 * time.Minute
 	defaultIdleTimeout = 30 * time.Second
 
-	// maxRetries bounds the retries of an answer. There are none after its first chunk has reached the caller.
+	// maxRetries bounds the retries of an answer. After its first chunk has reached the caller, there are none.
 	maxRetries = 2
 	// maxRetryAfter is the longest Retry-After that is waited for. A longer one fails at once, because a contact is
 	// waiting for the reply.

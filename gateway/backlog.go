@@ -6,21 +6,21 @@ import (
 	"sync"
 )
 
-// mostMaking bounds the queries of one socket that are answered at the same time.
+// mostMaking bounds the queries of one socket that run at the same time.
 const mostMaking = 8
 
-// backlog keeps a socket from making responses that its client does not take. While a response waits to be written, at
-// most one other query is answered. The rest wait in the order in which they came.
+// backlog delays the queries of a socket whose client does not receive the responses. While a response is being
+// written, at most one other query runs. The rest wait in order of arrival.
 type backlog struct {
 	mu sync.Mutex
-	// making and unwritten count responses that are being made and that wait to be written; taken counts those that the
-	// client has taken, up to mostMaking.
+	// making and unwritten count the responses that are being made and that are being written. taken counts the responses
+	// that the client has received, up to mostMaking.
 	making, unwritten, taken int
 	waiting                  []chan struct{}
 }
 
-// hasRoom reports whether one more response may be made. The more responses a client has taken, the more it may ask
-// for at once.
+// hasRoom reports whether one more response may be made. The more responses the client has received, the more may be
+// made at the same time.
 func (b *backlog) hasRoom() bool {
 	return b.making+b.unwritten < 2 || b.unwritten == 0 && b.making < b.taken
 }
@@ -47,13 +47,13 @@ func (b *backlog) enter(ctx context.Context) bool {
 	if i := slices.Index(b.waiting, turn); i >= 0 {
 		b.waiting = slices.Delete(b.waiting, i, i+1)
 	} else {
-		b.making-- // Its turn came at the same moment.
+		b.making-- // admitted at the same moment
 		b.admit()
 	}
 	return false
 }
 
-// made notes that the response waits to be written.
+// made records that the response is about to be written.
 func (b *backlog) made() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,7 +62,7 @@ func (b *backlog) made() {
 	b.admit()
 }
 
-// leave notes that the response was written or dropped.
+// leave records that the response was written or dropped.
 func (b *backlog) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

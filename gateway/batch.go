@@ -16,9 +16,9 @@ import (
 
 func isBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) }
 
-// batch answers a list of requests with the list of their responses, one after the other. Each of them counts for the
-// rate limits and has its own bounds; together they have the longest time limit and the size limit of one response.
-// The list is refused as a whole if one of its elements is no request.
+// batch carries out a list of requests in order, and answers with the list of their responses. Each counts for the rate
+// limits and has its own bounds. The list has the longest time limit of its requests, and the size limit of one
+// response. It is refused as a whole if an element is not a request.
 func (x exchange) batch(body []byte) {
 	requests, f := x.decodeBatch(body)
 	if f != nil {
@@ -70,7 +70,7 @@ func (x exchange) decodeBatch(body []byte) ([]request, *fault) {
 	return requests, nil
 }
 
-// inBatch appends the response to one request of a list. The first was counted for the rate limits as it arrived.
+// inBatch appends the response to one request of a list. The first request was counted for the rate limits on arrival.
 func (x exchange) inBatch(ctx context.Context, answer []byte, params request, isFirst bool) []byte {
 	principal, _ := model.PrincipalOf(ctx)
 	rec := &record{begin: time.Now(), remote: x.r.RemoteAddr, caller: principal}

@@ -6,13 +6,13 @@ import (
 	"github.com/coder/websocket"
 )
 
-// closure is the reason why the server closes a socket, in the protocol's codes.
+// closure is the protocol's code and reason with which the server closes a socket.
 type closure struct {
 	code   websocket.StatusCode
 	reason string
 }
 
-// The protocol's closures. They are compared and sent, never changed.
+// The protocol's closures. They are compared by address and never changed.
 var (
 	closeDraining    = &closure{websocket.StatusGoingAway, "The gateway is shutting down"}
 	closeBroken      = &closure{websocket.StatusInternalError, "Internal error"}

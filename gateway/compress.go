@@ -12,17 +12,17 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/console"
 )
 
-// leastCompressed is the size, in bytes, from which compression is worth its time.
+// leastCompressed is the size in bytes from which compression is worth its time.
 const leastCompressed = 4 << 10
 
-// zippers reuses compressors, each of which takes hundreds of kilobytes.
+// zippers reuses compressors, since each takes hundreds of kilobytes.
 var zippers = sync.Pool{New: func() any {
-	zipper, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is one that there is
+	zipper, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	return zipper
 }}
 
-// compressed calls next with a writer that compresses large responses with a Content-Length. Others are sent while they
-// are made, and one that breaks off must not end like a whole one, as a gzip stream would.
+// compressed calls next with a writer that compresses large JSON responses with a Content-Length. Other responses are
+// sent while they are made; compressed, one that breaks off could look complete.
 func (s *Server) compressed(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	if !s.settings.Compress {
 		next(w, r)
@@ -38,7 +38,7 @@ func (s *Server) compressed(w http.ResponseWriter, r *http.Request, next http.Ha
 	c.send()
 }
 
-// compressible compresses a response that is worth it, to be sent in one piece.
+// compressible compresses a response that is large enough, and sends it in one piece.
 type compressible struct {
 	http.ResponseWriter
 	// status is 0 before the response has started.
@@ -85,5 +85,5 @@ func (w *compressible) send() {
 	w.Header().Set("Content-Encoding", "gzip")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.ResponseWriter.WriteHeader(w.status)
-	_, _ = w.ResponseWriter.Write(body) // if the client has gone, nothing is lost
+	_, _ = w.ResponseWriter.Write(body) // a failed write to a client is harmless
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Connections bounds the open connections of a listener, in all and per address; 0 means no bound. A private address is
-// a proxy's, which brings many clients, so only the total bounds it.
+// Connections bounds the open connections of a listener, in total and per address; 0 means no bound. Private addresses
+// count only toward the total, since they belong to proxies with many clients.
 type Connections struct{ All, PerAddress int }
 
 // Listen wraps the listener of a server whose handler is a Server. Connections beyond the bounds are closed as soon as
@@ -78,7 +78,7 @@ func (l *boundedListener) leave(address netip.Addr, isPublic bool) {
 	}
 }
 
-// clientConn is a client's connection. It can hold writes back until a response is complete.
+// clientConn is a client's connection. It can hold writes until a response is complete.
 type clientConn struct {
 	net.Conn
 	leave func()
@@ -93,7 +93,7 @@ func (c *clientConn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes the sending half. net/http needs it before it closes a connection whose request it did not read.
+// CloseWrite closes the sending half. net/http calls it before it closes a connection with an unread request.
 func (c *clientConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -104,8 +104,8 @@ func (c *clientConn) CloseWrite() error {
 // sharedAddresses are the addresses of carrier-grade NAT, RFC 6598, which many clients share.
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 
-// publicAddress returns the address of a client, and whether it is public and thus may belong to that client alone. An
-// IPv6 client counts as its whole /64 network.
+// publicAddress returns the address of a client, and whether it is public, so that it may belong to this client alone.
+// For IPv6 it returns the address of the /64 network.
 func publicAddress(remote string) (address netip.Addr, isPublic bool) {
 	port, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -122,11 +122,11 @@ func publicAddress(remote string) (address netip.Addr, isPublic bool) {
 	return address, true
 }
 
-// failedPerMinute bounds the refused credentials of one public address in a minute, before it must wait.
+// failedPerMinute is how many credentials of one public address may be refused in a minute before it must wait.
 const failedPerMinute = 60
 
-// doubtedPerMinute is how many credentials that anybody may have invented may be refused in a minute, of all addresses
-// together, before all of their kind have to wait; doubtedAtOnce is how many are looked up at a time.
+// doubtedPerMinute is how many doubted credentials may be refused in a minute, from all addresses together, before all
+// doubted credentials must wait. doubtedAtOnce is how many are looked up at a time. See Doubts.
 const (
 	doubtedPerMinute = 600
 	doubtedAtOnce    = 8
@@ -135,7 +135,7 @@ const (
 // failures slows down addresses that send bad credentials.
 type failures struct {
 	limit *rateLimit
-	// doubted counts those that were in doubt, of all addresses, and slots are taken while they are looked up.
+	// doubted counts the refused doubted credentials of all addresses. slots bounds their concurrent lookups.
 	doubted *rate.Limiter
 	slots   chan struct{}
 }
@@ -147,8 +147,8 @@ func newFailures() failures {
 	}
 }
 
-// doubt waits until a credential that is in doubt may be looked up, and calls lookUp, which reports whether it was
-// refused. It returns RATE_LIMITED when too many of the address or of all addresses were.
+// doubt waits until a doubted credential may be looked up, and calls lookUp, which reports whether it was refused. It
+// returns RATE_LIMITED if too many were refused, of this address or of all addresses.
 func (f failures) doubt(ctx context.Context, remote string, lookUp func() (isRefused bool)) error {
 	select {
 	case f.slots <- struct{}{}:

@@ -11,10 +11,10 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/console"
 )
 
-// browse answers browsers that open an address without a credential: with the console, its icon, or a page that says
-// what is there and leads to the console. It reports whether it answered. Pages need no credential, are not rate
-// limited, and are served even while the server drains, as they hold nothing of a company. Pages of other origins may
-// not read them.
+// browse answers browsers that open a URL without a credential. It serves the console, its icon, or a page that
+// explains the URL and links to the console. It reports whether it answered. These pages need no credential, are not
+// rate limited, and are served even while the server drains, since they have no company's data. Other origins may not
+// read them.
 func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 	if s.console == nil {
 		return false
@@ -37,7 +37,7 @@ func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 	}
 	switch {
 	case path == "/":
-		// The redirect is relative, as a proxy may have taken a prefix off the path.
+		// The redirect is relative, since a proxy may have removed a prefix from the path.
 		w.Header().Set("Location", strings.TrimPrefix(console.Path, "/")+"/")
 		w.WriteHeader(http.StatusFound)
 	case path == Path:
@@ -72,16 +72,16 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, status int, tit
 		links+`.</p></html>`)
 }
 
-// docsPath is the page that documents the API, if there is one.
+// docsPath is the path of the API documentation, if Options.Pages has it.
 const docsPath = "/docs"
 
-// Knower is a transport that knows which paths it serves.
+// Knower is a transport that can report whether it serves a path.
 type Knower interface {
 	graphql.Transport
 	Knows(path string) bool
 }
 
-// knows reports whether a transport of other paths serves the path.
+// knows reports whether one of Options.Transports serves the path.
 func (s *Server) knows(path string) bool {
 	return slices.ContainsFunc(s.others, func(t graphql.Transport) bool {
 		k, ok := t.(Knower)
@@ -89,7 +89,7 @@ func (s *Server) knows(path string) bool {
 	})
 }
 
-// wantsPage reports whether the client is a browser that opens an address: only browsers ask for HTML by name.
+// wantsPage reports whether the client is a browser that opens a page: only browsers ask for text/html by name.
 func wantsPage(h http.Header) bool {
 	return prefer(mediaRanges(strings.Join(h.Values("Accept"), ",")), "text/html").specificity == exact
 }

@@ -2,11 +2,11 @@ package gateway
 
 import "net/http"
 
-// mostHeld bounds the bodies that are written in one piece, in bytes. For longer ones another system call does not
-// matter.
+// mostHeld is the size in bytes up to which a body is written in one piece. For a longer body one more system call does
+// not matter.
 const mostHeld = 64 << 10
 
-// Write writes, or appends to the held bytes. Only one goroutine writes at a time.
+// Write writes to the connection, or holds the bytes while writeWhole runs. Only one goroutine writes at a time.
 func (c *clientConn) Write(p []byte) (int, error) {
 	if c.held == nil {
 		return c.Conn.Write(p)
@@ -15,8 +15,8 @@ func (c *clientConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// writeWhole sends the header and the whole body of a response in one piece. net/http would send pieces of 4 KiB, each
-// of which costs a system call here and one at the client.
+// writeWhole sends the header and the whole body of a response in one piece. net/http would send pieces of 4 KiB, and
+// each costs a system call here and one at the client.
 func (c *clientConn) writeWhole(w http.ResponseWriter, body []byte) (int, error) {
 	buffer := buffers.Get().(*[]byte)
 	defer giveBack(buffer)
@@ -24,7 +24,7 @@ func (c *clientConn) writeWhole(w http.ResponseWriter, body []byte) (int, error)
 	written, err := c.hold(buffer, w, body)
 	if len(*buffer) > 0 {
 		if _, failure := c.Conn.Write(*buffer); failure != nil {
-			// The server takes the response for sent, and must not send the next one into the middle of it.
+			// net/http believes that the response was sent, and must not send the next one in the middle of it.
 			c.isBroken = true
 			_ = c.Close()
 			err = failure

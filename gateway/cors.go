@@ -9,7 +9,7 @@ import (
 // corsMaxAge is how many seconds a browser may cache a preflight response. No browser keeps it longer.
 const corsMaxAge = 7_200
 
-// newCORS returns nil if no page of another origin may call.
+// newCORS returns nil if no other origin is allowed.
 func newCORS(origins []string) *cors.Cors {
 	if len(origins) == 0 {
 		return nil
@@ -18,7 +18,7 @@ func newCORS(origins []string) *cors.Cors {
 		AllowedOrigins: origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 			http.MethodDelete},
-		// Browsers add no credentials by themselves here, so an extra header gives a page no more power.
+		// Browsers add no credentials here, so an extra header gives a page no more rights.
 		AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{
 			traceHeader, versionHeader, "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After",

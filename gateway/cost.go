@@ -17,17 +17,17 @@ import (
 const (
 	// usualLength is the assumed length of a list if neither the operation nor the schema gives one.
 	usualLength = 5
-	// skippedRow is what a row costs that an offset skips: Postgres reads it all the same.
+	// skippedRow is the cost of a row that an offset skips, since Postgres reads it too.
 	skippedRow = 3
-	// mostSkipped bounds that cost: an offset far behind the end of a list skips no more rows than the list has. Only
-	// REST's page numbers come to it.
+	// mostSkipped bounds the cost of skipped rows: an offset far behind the end of a list skips only the list's rows. Only
+	// REST's page numbers reach this bound.
 	mostSkipped = 60_000
-	// introspected is what a value of the schema costs: the executor looks for it, where most others come of a row. The
-	// whole schema, as tools read it, fits into an operation once.
+	// introspected is the cost of a value of the schema, which the executor resolves more slowly than a column of a row.
+	// One operation can read the whole schema once, as tools do.
 	introspected = 3
-	// mutated is what a field of a mutation costs at least, which is a transaction.
+	// mutated is the cost of a mutation's root field without an @cost: a transaction.
 	mutated = 20_000
-	// mostCost is where costs stop growing. The product of two of them fits an int.
+	// mostCost is the highest cost. The product of two costs fits an int.
 	mostCost = 1_000_000_000
 )
 
@@ -49,10 +49,10 @@ func (g guard) checkCost(ctx context.Context, operation *graphql.OperationContex
 		cost, g.settings.QueryCost, dearestOf(g.schema, operation.Operation, operation.Variables))
 }
 
-// wantsCost reports whether the client asks for the cost: by "cost": true in the request's extensions.
+// wantsCost reports whether the client asks for the cost, with "cost": true in the request's extensions.
 func wantsCost(operation *graphql.OperationContext) bool { return operation.Extensions["cost"] == true }
 
-// InterceptResponse tells the cost of a query or mutation to clients that want it.
+// InterceptResponse adds the cost of a query or mutation to the response's extensions if the client asks for it.
 func (g guard) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	operation := graphql.GetOperationContext(ctx)
 	rec, _ := ctx.Value(recordKey{}).(*record)
@@ -62,8 +62,7 @@ func (g guard) InterceptResponse(ctx context.Context, next graphql.ResponseHandl
 	return next(ctx)
 }
 
-// hasConstantCost reports whether the cost is the same whatever the variables are: none of them can set the length of a
-// list or leave fields out.
+// hasConstantCost reports whether no variable affects the cost: none can set the length of a list or leave out fields.
 func hasConstantCost(operation *ast.OperationDefinition) bool {
 	return !slices.ContainsFunc(operation.VariableDefinitions, func(v *ast.VariableDefinition) bool {
 		return v.Type.Elem != nil || v.Type.NamedType != "ID" && v.Type.NamedType != "String"
@@ -72,7 +71,7 @@ func hasConstantCost(operation *ast.OperationDefinition) bool {
 
 // costOf estimates the number of values in the response to a valid operation. Each object, list and leaf counts one, or
 // the weight of its field's @cost; a shared weight counts once for all objects. The length of a list comes from its
-// page size or the argument that its field's @listSize names, else from @listSize's assumption. A field selected twice
+// page size or from the arguments that @listSize names, else from @listSize's assumedSize. A field selected twice
 // counts twice. Of the types of an interface, the most expensive one counts. Introspection is priced by the real
 // lengths of the schema's lists. The cost stops growing at mostCost.
 func costOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) int {
@@ -86,7 +85,7 @@ func (c costs) root(operation *ast.OperationDefinition) *ast.Definition {
 	}[operation.Operation]
 }
 
-// price is what a selection costs for each object, and once for all of them, where one statement reads them all.
+// price is the cost of a selection: each for every object, and once for all objects, which one statement reads.
 type price struct{ each, once int }
 
 func (p price) sum() int { return min(p.each+p.once, mostCost) }
@@ -191,7 +190,7 @@ func (c costs) field(f *ast.Field, page int) price {
 	return own.plus(c.object(f.SelectionSet, definition, 0).plus(price{each: 1}).times(length))
 }
 
-// isIntrospection reports whether it is a field of the schema's own types.
+// isIntrospection reports whether the field belongs to an introspection type, such as __Type.
 func isIntrospection(f *ast.Field) bool { return strings.HasPrefix(f.ObjectDefinition.Name, "__") }
 
 // described returns the length of an introspection list: exact for lists of the schema, typical for lists of a type.
@@ -209,8 +208,7 @@ func (c costs) described(list string) int {
 	return usualLength
 }
 
-// asked returns how many elements a field's arguments ask for, 0 if they do not say. An impossible page size is left to
-// the field, which refuses it.
+// asked returns how many elements a field's arguments ask for, or 0. The field itself refuses an invalid page size.
 func (c costs) asked(f *ast.Field) int {
 	if directive := f.Definition.Directives.ForName("listSize"); directive != nil {
 		if names := directive.Arguments.ForName("slicingArguments"); names != nil {
@@ -228,7 +226,7 @@ func (c costs) asked(f *ast.Field) int {
 	return min(size, model.MaxPageSize)
 }
 
-// argument returns the value of an argument, or of a field within it. It is nil if absent.
+// argument returns the value at a path of an argument, or nil.
 func (c costs) argument(f *ast.Field, path []string) any {
 	definition := f.Definition.Arguments.ForName(path[0])
 	if definition == nil {
@@ -279,7 +277,7 @@ func constant(definition *ast.FieldDefinition, directive, argument string) (numb
 	return 0, false
 }
 
-// lengthOf returns the length that a value implies: that of a list, or a number itself. It is 0 for anything else.
+// lengthOf returns the length of a list, the value of a number, or 0 for anything else.
 func lengthOf(value any) int {
 	if n, ok := integer(value); ok {
 		return int(max(0, min(n, mostCost)))

@@ -6,8 +6,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// dearestOf returns the path, in names of the response, of the field that makes an operation expensive: the dearest of
-// the root, and below it as long as one field has more than half of what its object costs.
+// dearestOf returns the path, in response names, of the field that makes an operation expensive. It starts with the
+// most expensive root field, and descends while one field has more than half the cost of its object.
 func dearestOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) string {
 	c := costs{schema: schema, variables: variables, fragments: map[spread]price{}}
 	set, on, page := operation.SelectionSet, c.root(operation), 0
@@ -25,7 +25,7 @@ func dearestOf(schema *ast.Schema, operation *ast.OperationDefinition, variables
 	}
 }
 
-// dearest returns the dearest field of a selection, nil if there is none. It looks into each fragment once.
+// dearest returns the most expensive field of a selection, or nil. It visits each fragment once.
 func (c costs) dearest(set ast.SelectionSet, on *ast.Definition, page int,
 	seen map[spread]bool) (dearest *ast.Field, cost int) {
 	consider := func(field *ast.Field, price int) {

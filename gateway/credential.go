@@ -13,20 +13,20 @@ import (
 const (
 	apiKeyHeader        = "X-Api-Key"
 	authorizationHeader = "Authorization"
-	// tokenParameter is RFC 6750's name for a token in an address.
+	// tokenParameter is RFC 6750's name for a token in a URL.
 	tokenParameter = "access_token"
 )
 
 type addressedKey struct{}
 
-// withoutToken takes access tokens out of the request's address, so that nobody who looks at the address sees them.
+// withoutToken moves access tokens from the request's URL to its context, so that no log of the URL shows them.
 func withoutToken(r *http.Request) *http.Request {
 	if !strings.Contains(r.URL.RawQuery, tokenParameter) {
 		return r
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || !query.Has(tokenParameter) {
-		return r // The address itself is refused later.
+		return r // The URL itself is refused later.
 	}
 	r = r.WithContext(context.WithValue(r.Context(), addressedKey{}, query[tokenParameter]))
 	address := *r.URL
@@ -36,8 +36,8 @@ func withoutToken(r *http.Request) *http.Request {
 	return r
 }
 
-// withAddressed returns the request with the token of its address, if it has one, in the header where others have it.
-// Browsers send no headers with an EventSource, so a stream may have one, and nothing else.
+// withAddressed moves the token of the request's URL, if any, into the Authorization header. Browsers send no headers
+// with an EventSource, so only a stream may have its token in the URL.
 func withAddressed(r *http.Request) (_ *http.Request, isAddressed bool, err error) {
 	tokens, isAddressed := r.Context().Value(addressedKey{}).([]string)
 	if !isAddressed {
@@ -55,8 +55,8 @@ func withAddressed(r *http.Request) (_ *http.Request, isAddressed bool, err erro
 	return r, true, nil
 }
 
-// credentialOf returns the request's API key, or else the bearer token of its Authorization header, or "". The key goes
-// first because proxies add Authorization headers of their own.
+// credentialOf returns the request's API key, or else the bearer token of its Authorization header, or "". The key
+// comes first because proxies may add an Authorization header.
 func credentialOf(h http.Header) string {
 	if key := h.Get(apiKeyHeader); key != "" {
 		return key

@@ -14,7 +14,7 @@ type deadline struct {
 	settings Settings
 }
 
-// InterceptResponse cancels the response's context in time. Subscriptions live as long as their connection.
+// InterceptResponse limits the time of a query or mutation. Subscriptions last as long as their connection.
 func (d deadline) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	// A refused request has no operation.
 	operation := graphql.GetOperationContext(ctx).Operation
@@ -42,7 +42,7 @@ func (s Settings) timeoutOf(ctx context.Context) time.Duration {
 		}
 		longest = max(longest, timeout)
 	}
-	// Every field may be skipped.
+	// All fields may be skipped.
 	return cmp.Or(longest, s.RequestTimeout)
 }
 

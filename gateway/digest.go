@@ -40,12 +40,12 @@ func (d *digest) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// formDigest hashes a form without its boundary, which clients generate again for each attempt, and without
-// anything behind its end.
+// formDigest hashes a form except its boundary, which clients generate again for each attempt, and everything after its
+// end.
 type formDigest struct {
 	hash      hash.Hash
 	delimiter []byte
-	// line is the beginning of a line that may turn out to be a delimiter.
+	// line is the start of a line that may be a delimiter.
 	line []byte
 	// within: the rest of the line is content.
 	within, ended bool
@@ -63,7 +63,7 @@ func (d *formDigest) Write(p []byte) (int, error) {
 			p = p[end:]
 			continue
 		}
-		// The last delimiter ends in two more dashes.
+		// The last delimiter ends with two more dashes.
 		if missing := len(d.delimiter) + 2 - len(d.line); end == 0 || end > missing {
 			end = min(missing, len(p))
 		}
@@ -76,7 +76,7 @@ func (d *formDigest) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// begin hashes the beginning of a line, or a marker if the line is a delimiter.
+// begin hashes the start of a line, or a marker if the line is a delimiter.
 func (d *formDigest) begin() {
 	if rest, found := bytes.CutPrefix(d.line, d.delimiter); found {
 		d.ended = string(rest) == "--"

@@ -13,15 +13,15 @@ type documents struct {
 	*cache.Cache[string, *document]
 }
 
-// document is a parsed query with the costs of those operations whose cost does not depend on variables.
+// document is a parsed query with the costs of its operations, unless they depend on variables.
 type document struct {
 	*ast.QueryDocument
-	// costs has an int for each *ast.OperationDefinition.
+	// costs maps each *ast.OperationDefinition to an int.
 	costs sync.Map
 }
 
-// A parsed document takes up to bytesPerByte for each byte of its text, and bytesPerDocument besides. Between 1 and 47
-// were measured for each byte; many short names take the most.
+// A parsed document takes bytesPerDocument, and up to bytesPerByte for each byte of its text. 1 to 47 were measured for
+// each byte; many short names take the most.
 const (
 	bytesPerByte     = 50
 	bytesPerDocument = 1_000
@@ -33,7 +33,7 @@ func newDocuments(maxBytes int) documents {
 	})}
 }
 
-// Get returns the document of a query that has been validated before.
+// Get returns the cached document of a query.
 func (d documents) Get(_ context.Context, query string) (*ast.QueryDocument, bool) {
 	if known, ok := d.Cache.Get(query); ok {
 		return known.QueryDocument, true

@@ -33,10 +33,10 @@ func envelope(response *graphql.Response) (head, tail []byte) {
 	return head, append(tail, '}')
 }
 
-// dataHead precedes the data of a response that has nothing else.
+// dataHead precedes the data of a response with nothing else.
 const dataHead = `{"data":`
 
-// inPlace returns the JSON of a response with nothing but data, which already stands in the buffer behind dataHead.
+// inPlace returns the JSON of a response that has only data. The data must already be in the buffer after dataHead.
 func inPlace(buffer []byte, response *graphql.Response) (body []byte, ok bool) {
 	data := response.Data
 	if len(response.Errors) > 0 || len(response.Extensions) > 0 || len(data) == 0 ||
@@ -53,14 +53,14 @@ func appendResponse(buffer []byte, response *graphql.Response) []byte {
 	return append(buffer, tail...)
 }
 
-// Bounds of a response's errors: their number, and the bytes of each message. Nobody reads more.
+// Bounds of a response's errors: their number, and the bytes of each message.
 const (
 	mostErrors  = 10
 	mostMessage = 2_000
 )
 
-// bounded keeps the first errors, shortens their messages, and says how many it left out: a short document can cause
-// thousands of errors, each quoting from it.
+// bounded returns the first errors with shortened messages, and an error that counts the omitted ones. A short document
+// can cause thousands of errors that quote it.
 func bounded(errs gqlerror.List) gqlerror.List {
 	isLong := func(err *gqlerror.Error) bool { return len(err.Message) > mostMessage }
 	if len(errs) <= mostErrors && !slices.ContainsFunc(errs, isLong) {

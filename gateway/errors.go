@@ -35,12 +35,12 @@ var statuses = map[model.Code]int{
 	// Documents that do not parse or do not fit the schema keep the codes that GraphQL tools know.
 	errcode.ParseFailed:      http.StatusBadRequest,
 	errcode.ValidationFailed: http.StatusBadRequest,
-	// Clients of persisted queries take these for an answer, after which they send the whole query.
+	// Clients of persisted queries expect these with status 200, and then send the whole query.
 	persistedNotFoundCode:     http.StatusOK,
 	persistedNotSupportedCode: http.StatusOK,
 }
 
-// extensions returns an error's extensions: its code, the trace of the request, and the faults of fields if there are.
+// extensions returns an error's extensions: its code, the request's trace ID, and the faults of fields, if any.
 func extensions(ctx context.Context, code string, fields model.Fields) map[string]any {
 	members := map[string]any{"code": code}
 	if id := TraceID(ctx); id != "" {
@@ -52,7 +52,7 @@ func extensions(ctx context.Context, code string, fields model.Fields) map[strin
 	return members
 }
 
-// StatusOf returns the HTTP status for a code of extensions.code, 500 for an unknown one.
+// StatusOf returns the HTTP status for an error code, 500 for an unknown code.
 func StatusOf(code string) int {
 	return cmp.Or(statuses[model.Code(code)], http.StatusInternalServerError)
 }
@@ -62,20 +62,20 @@ func codeOf(err *gqlerror.Error) string {
 	return code
 }
 
-// isGraphQL reports whether the document is at fault: it does not parse or does not fit the schema.
+// isGraphQL reports whether the error is that the document does not parse or does not fit the schema.
 func isGraphQL(err *gqlerror.Error) bool {
 	code := codeOf(err)
 	return code == errcode.ParseFailed || code == errcode.ValidationFailed
 }
 
-// isPersisted reports whether the gateway does not know the document that a request only names.
+// isPersisted reports whether the error is that the gateway does not know the document that the request names.
 func isPersisted(err *gqlerror.Error) bool {
 	code := codeOf(err)
 	return code == persistedNotFoundCode || code == persistedNotSupportedCode
 }
 
-// presenter turns any error into what the client may see, and logs the rest. It always makes a new value, as several
-// requests may share an error.
+// presenter turns any error into the error that the client may see, and logs the rest. It always returns a new value,
+// since requests may share an error.
 type presenter struct {
 	log      *slog.Logger
 	settings Settings
@@ -137,7 +137,7 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 		fields, _ := located.Extensions["fields"].(model.Fields)
 		return &gqlerror.Error{Message: located.Message, Extensions: extensions(ctx, codeOf(located), fields)}
 	case errors.As(err, &number):
-		// gqlparser's validation passes integer literals that are too large for Int.
+		// gqlparser's validation accepts integer literals that are too large for Int.
 		return shownTo(ctx, model.Errorf(model.BadInput, "%s", number.Message))
 	case errors.Is(ctx.Err(), context.Canceled):
 		return shownTo(ctx, model.Errorf(model.Unavailable, "the request was cancelled"))
@@ -160,7 +160,7 @@ func (p presenter) reason(err error) string {
 	return "something that the gateway needs does not answer"
 }
 
-// mask logs the cause and tells the client only where in the log to find it.
+// mask logs the cause, and returns an error with only the trace ID of the log record.
 func (p presenter) mask(ctx context.Context, err error, located *gqlerror.Error) *gqlerror.Error {
 	attributes := []any{"error", err, "path", located.Path.String(), "traceId", TraceID(ctx)}
 	if panicked, ok := errors.AsType[panicError](err); ok {
@@ -182,7 +182,7 @@ type panicError struct {
 
 func (e panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// recovered is the executor's recover function.
+// recovered turns a panic in a resolver into a panicError.
 func recovered(_ context.Context, value any) error {
 	return panicError{value: value, stack: debug.Stack()}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// exchange is one GraphQL request over HTTP with its response, single or streamed.
+// exchange is a GraphQL request over HTTP with its response, single or streamed.
 type exchange struct {
 	*Server
 	w      http.ResponseWriter
@@ -61,7 +61,7 @@ func (x exchange) run(params request) {
 	}
 }
 
-// guarded runs a step of an execution and turns a panic outside of a field, which gqlgen does not catch, into an error.
+// guarded runs a step of an execution, and turns a panic that gqlgen does not catch into an error.
 func (s *Server) guarded(ctx context.Context, step func()) (broken *gqlerror.Error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -80,15 +80,15 @@ func (x exchange) reject(response *graphql.Response) {
 		return
 	}
 	status := StatusOf(codeOf(response.Errors[0]))
-	// Clients of the older media type recognise a GraphQL server, as opposed to a proxy, by its 200.
+	// Clients of the older media type expect 200 from a GraphQL server, and take other statuses for a proxy's.
 	if x.accept.single == jsonType && isGraphQL(response.Errors[0]) {
 		status = http.StatusOK
 	}
 	writeResponse(x.w, status, x.accept.single, response)
 }
 
-// respondExecuted answers with what was executed: 200, whatever errors accompany the data, unless nothing was
-// available.
+// respondExecuted sends the response of an executed operation. The status is 200 even with errors, or 503 if
+// isUnavailable.
 func (x exchange) respondExecuted(operation *ast.OperationDefinition, response *graphql.Response) {
 	status := http.StatusOK
 	switch {
@@ -101,11 +101,11 @@ func (x exchange) respondExecuted(operation *ast.OperationDefinition, response *
 	writeResponse(x.w, status, x.accept.single, response)
 }
 
-// retryAfter, in seconds, is when a client may ask for what is unavailable again.
+// retryAfter is the Retry-After header of a 503, in seconds.
 const retryAfter = "5"
 
-// isUnavailable reports whether an executed operation has no data at all because nothing could be reached: balancers
-// and monitors go by the status. One of several mutations may have been carried out although a null hides it.
+// isUnavailable reports whether an executed operation has no data and only UNAVAILABLE errors. Load balancers and
+// monitors read the status. It is false for several mutations, since a null may hide one that succeeded.
 func isUnavailable(operation *ast.OperationDefinition, response *graphql.Response) bool {
 	isOther := func(err *gqlerror.Error) bool { return codeOf(err) != string(model.Unavailable) }
 	if len(response.Errors) == 0 || slices.ContainsFunc(response.Errors, isOther) ||
@@ -128,7 +128,7 @@ func (x exchange) notAcceptable() {
 	x.deny(refusal(http.StatusNotAcceptable, "the response can be %s, %s or %s", graphqlType, jsonType, eventType))
 }
 
-// writeResponse sends a response, with its data as the executor made it.
+// writeResponse sends a response. Its data is copied unchanged.
 func writeResponse(w http.ResponseWriter, status int, mediaType string, response *graphql.Response) {
 	buffer := buffers.Get().(*[]byte)
 	defer giveBack(buffer)
@@ -141,10 +141,10 @@ func writeBody(w http.ResponseWriter, status int, mediaType string, body []byte)
 	h.Set("Content-Type", mediaType+utf8Suffix)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // one write takes the fewest system calls; if the client has gone, nothing is lost
+	_, _ = w.Write(body) // one write takes the fewest system calls; its failure is harmless
 }
 
-// buffers reuses response buffers, except the largest.
+// buffers reuses response buffers of up to mostBuffer bytes.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const mostBuffer = 256 << 10

@@ -23,8 +23,7 @@ type guard struct {
 	schema    *ast.Schema
 }
 
-// MutateOperationParameters checks the text before validation. A text that does not parse is left to the executor,
-// which reports why.
+// MutateOperationParameters checks the text before validation. The executor reports a text that does not parse.
 func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.RawParams) *gqlerror.Error {
 	if len(request.Query) > g.settings.QueryBytes {
 		return exceeded("the query is longer than the limit of %d bytes", g.settings.QueryBytes)
@@ -55,8 +54,8 @@ func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.R
 	return nil
 }
 
-// MutateOperationContext checks the variables, which gqlparser has coerced, restores the spelling of custom scalars'
-// objects, and checks the cost of the operation with these variables.
+// MutateOperationContext checks the variables after gqlparser has coerced them, restores the spelling of custom
+// scalars' objects, and checks the operation's cost with these variables.
 func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	if faults := checkVariables(g.schema, operation.Operation, operation.Variables); len(faults) > 0 {
 		return faults[0]
@@ -80,8 +79,7 @@ func exceeded(format string, numbers ...any) *gqlerror.Error {
 	return gqlerror.Wrap(model.Errorf(model.LimitExceeded, format, numbers...))
 }
 
-// moreTokens reports whether the text has more than limit tokens, comments included. It stops at text that is not
-// GraphQL.
+// moreTokens reports whether the text has more than limit tokens, including comments. It stops at an invalid token.
 func moreTokens(source *ast.Source, limit int) bool {
 	tokens := lexer.New(source)
 	for range limit + 1 {
@@ -93,8 +91,8 @@ func moreTokens(source *ast.Source, limit int) bool {
 	return true
 }
 
-// mostRepeats bounds how often one selection names the same field. Validation compares them in pairs: four thousand
-// take it two seconds.
+// mostRepeats bounds how often one selection names the same field. Validation compares these in pairs, which takes two
+// seconds for four thousand.
 const mostRepeats = 100
 
 // walk measures a document. It walks each fragment once, however often it is spread.
@@ -106,8 +104,8 @@ type walk struct {
 	introspects bool
 }
 
-// depth returns the number of levels of fields in the selection. It counts the fields by response name in fields, which
-// a selection shares with its inline fragments.
+// depth returns the number of levels of fields in the selection. It counts each response name in fields, a map that a
+// selection shares with its inline fragments.
 func (w *walk) depth(selection ast.SelectionSet, fields map[string]int) int {
 	deepest := 0
 	for _, selected := range selection {
@@ -136,7 +134,7 @@ func (w *walk) fragment(name string) int {
 	if fragment == nil {
 		return 0
 	}
-	// Validation refuses a fragment that spreads itself; here the walk only has to end.
+	// Validation refuses a fragment that spreads itself. Here the recursion only has to end.
 	w.depths[name] = 0
 	w.depths[name] = w.depth(fragment.SelectionSet, map[string]int{})
 	return w.depths[name]

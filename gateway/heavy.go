@@ -11,30 +11,28 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// An operation of heavyCost or more, a thousandth of the largest cost, takes turns with others. The cost that each
-// mutation has does not count. A query with heavyFields fields of its root takes turns too, since each may be a
-// statement of its own.
+// An operation that costs heavyCost or more is heavy; the base cost of mutations does not count. A query with
+// heavyFields root fields is heavy too, since each field may run a statement.
 const (
 	heavyCost   = 1_000
 	heavyFields = 50
 )
 
-// Slots shares slots between companies. Enter waits for one, which the company has to Leave, or returns the context's
-// error.
+// Slots shares slots between companies. Enter waits for a slot, or returns the context's error. After a nil error the
+// caller must call Leave.
 type Slots interface {
 	Enter(ctx context.Context, companyID string) error
 	Leave(companyID string)
 }
 
-// heavy is an extension by which heavy operations take turns. Each takes a processor for tens of milliseconds, and
-// however many of them one company sends at a time, others must not wait for all of them. What waits for a language
-// model is left alone: it takes no processor meanwhile.
+// heavy is an extension that queues heavy operations. Each uses a processor for tens of milliseconds, and one company's
+// operations must not delay those of all others. Operations that call a language model are exempt: they mostly wait.
 type heavy struct {
 	ours
 	slots Slots
 }
 
-// InterceptResponse waits for a turn before anything is done.
+// InterceptResponse waits for a slot before anything is executed.
 func (h heavy) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	operation := graphql.GetOperationContext(ctx)
 	if operation.Operation == nil || !isHeavy(ctx, operation) {

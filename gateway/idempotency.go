@@ -28,51 +28,51 @@ const (
 // keptHeaders are the headers that belong to a response rather than to its transmission.
 var keptHeaders = []string{"Content-Type", "Location"}
 
-// keptStatuses are the failures that a retry would only meet again.
+// keptStatuses are the statuses of failures that a retry cannot avoid.
 var keptStatuses = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity}
 
-// finalCodes are the codes of errors that a retry would only meet again.
+// finalCodes are the codes of errors that a retry cannot avoid.
 var finalCodes = []string{string(model.BadInput), string(model.NotFound), string(model.Unprocessable),
 	string(model.LimitExceeded)}
 
-// ClaimRequest makes sure that a company's request is carried out once, whichever process receives it. Requests with
-// the same id are one request and must have the same fingerprint; both are a SHA-256. It returns the kept response to
-// an earlier attempt. If there is none, the request is to be carried out now, by the claim. Errors for the client are
-// CONFLICT and UNPROCESSABLE.
+// ClaimRequest ensures that a company's request is carried out once, whichever process receives it. Requests with the
+// same id are one request and must have the same fingerprint; both are SHA-256 hashes. It returns the kept response to
+// an earlier attempt, or a claim by which the caller carries out the request. Errors for the client are CONFLICT and
+// UNPROCESSABLE.
 type ClaimRequest func(ctx context.Context, companyID string, id, fingerprint []byte) (
 	kept *model.StoredResponse, claim RequestClaim, err error)
 
 // RequestClaim is the right to carry out a request. End must be called once.
 type RequestClaim interface {
-	// CarryOut runs do in one transaction, which also notes that the request was carried out.
+	// CarryOut runs do in one transaction, which also records that the request was carried out.
 	CarryOut(ctx context.Context, do func(context.Context) error) error
-	// End ends the claim with the response to keep, or with nil to keep none.
+	// End ends the claim and saves the response. Nil saves none.
 	End(ctx context.Context, kept *model.StoredResponse) error
 }
 
 type keyedKey struct{}
 
-// keyed is the ResponseWriter of a request with an Idempotency-Key. Until a mutation starts, the response goes
-// straight to the client. From then on it is buffered here until it is saved.
+// keyed is the ResponseWriter of a request with an Idempotency-Key. It passes the response to the client until a
+// mutation starts. From then on it buffers the response until that is saved.
 type keyed struct {
 	http.ResponseWriter
 	id   []byte
 	url  string
 	body *digest
 
-	// kept is the response to an earlier attempt; claim is that of a request that is carried out now.
+	// kept is the response to an earlier attempt. claim is set while this request is carried out.
 	kept  *model.StoredResponse
 	claim RequestClaim
-	// isWhole: the request is one mutation, which is carried out in one transaction.
+	// isWhole: the request is a single mutation, carried out in one transaction.
 	isWhole bool
-	// isFinal: a retry must not, or need not, be carried out. isSecret: the response must not be kept.
+	// isFinal: a retry gets this response and is not carried out. isSecret: the response's body must not be saved.
 	isFinal, isSecret bool
 
 	status   int
 	response bytes.Buffer
 }
 
-// once hands the request on. A mutation with an Idempotency-Key is carried out once, and every retry gets the same
+// once routes the request. It carries out a mutation with an Idempotency-Key once, and answers retries with the same
 // response.
 func (s *Server) once(w http.ResponseWriter, r *http.Request) {
 	keys, given := r.Header[idempotencyHeader]
@@ -112,7 +112,7 @@ func isKey(keys []string) bool {
 		!strings.ContainsFunc(keys[0], func(c rune) bool { return c < ' ' || c > '~' })
 }
 
-// settle ends the request's claim and then sends the response.
+// settle ends the request's claim and then sends the response. answered is false after a panic.
 func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
 	var kept *model.StoredResponse
 	if answered {
@@ -130,7 +130,7 @@ func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
 	}
 }
 
-// keepable returns the response if retries are to get it, else nil.
+// keepable returns the response to save for retries, or nil if retries are to be carried out.
 func (k *keyed) keepable() *model.StoredResponse {
 	if isSuccess := k.status >= 200 && k.status < 300; !k.isFinal || !isSuccess &&
 		!slices.Contains(keptStatuses, k.status) {
@@ -165,7 +165,7 @@ func (k *keyed) replay() {
 	_, _ = k.ResponseWriter.Write(k.kept.Body)
 }
 
-// waits: the response does not go straight to the client.
+// waits reports whether the response is buffered or replaced rather than passed to the client.
 func (k *keyed) waits() bool { return k.claim != nil || k.kept != nil }
 
 func (k *keyed) WriteHeader(status int) {
@@ -190,7 +190,8 @@ func (k *keyed) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (k *keyed) Unwrap() http.ResponseWriter { return k.ResponseWriter }
 
-// idOf is the request's id in the principal's company: pages choose their keys without knowing of each other.
+// idOf returns the request's id in the principal's company. It depends on the holder of a page's token, since pages
+// choose their keys independently.
 func (k *keyed) idOf(p model.Principal) []byte {
 	if p.Reach == nil {
 		return k.id
@@ -199,15 +200,14 @@ func (k *keyed) idOf(p model.Principal) []byte {
 	return sum[:]
 }
 
-// fingerprint hashes everything that must be the same in a retry and is not part of the id. The body must have been
-// read.
+// fingerprint hashes everything else that must be equal in a retry. The body must have been read.
 func (k *keyed) fingerprint(p model.Principal) []byte {
 	scopes := slices.Sorted(slices.Values(p.Scopes))
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.body.mediaType, k.url, scopes, k.body.hash.Sum(nil)))
 	return sum[:]
 }
 
-// idempotency is an extension that claims the mutations of requests with an Idempotency-Key.
+// idempotency is an extension that claims requests with an Idempotency-Key before their mutations run.
 type idempotency struct {
 	ours
 	*Server
@@ -219,7 +219,7 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 		return next(ctx)
 	}
 	principal, _ := model.PrincipalOf(ctx)
-	// A client that leaves will ask again, and must get the response then.
+	// A client that disconnects will retry, and must get the response then.
 	ctx = context.WithoutCancel(ctx)
 	claiming, cancel := context.WithTimeout(ctx, i.settings.RequestTimeout)
 	defer cancel()
@@ -232,22 +232,22 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 		}
 		return graphql.OneShot(&graphql.Response{Errors: gqlerror.List{shown}})
 	case k.kept != nil:
-		return graphql.OneShot(&graphql.Response{Data: []byte("null")}) // nobody sees it
+		return graphql.OneShot(&graphql.Response{Data: []byte("null")}) // replaced by the kept response
 	}
 	fields := mutations(ctx)
 	for _, field := range fields {
 		k.isSecret = k.isSecret || slices.Contains(i.settings.SecretFields, field.Name)
 	}
 	if len(fields) == 1 {
-		// A field that waits for a model commits before and after that, in transactions of its own.
+		// A field that waits for a language model commits before and after that, in its own transactions.
 		_, isSlow := i.settings.SlowFields[fields[0].Name]
 		k.isWhole = !isSlow
 	}
 	return next(ctx)
 }
 
-// InterceptField carries out a mutation and notes that in one transaction, so that a retry does not carry it out again
-// even if this process ends before the response is kept.
+// InterceptField carries out a mutation and records that in one transaction. A retry then does not repeat the mutation,
+// even if this process ends before it saves the response.
 func (i idempotency) InterceptField(ctx context.Context, next graphql.Resolver) (value any, err error) {
 	k, given := ctx.Value(keyedKey{}).(*keyed)
 	if !given || !k.isWhole || graphql.GetFieldContext(ctx).Object != "Mutation" {
@@ -260,8 +260,7 @@ func (i idempotency) InterceptField(ctx context.Context, next graphql.Resolver) 
 	return value, err
 }
 
-// InterceptResponse notes whether a retry must not be carried out, because something was done, or need not be, because
-// it would only meet the same errors.
+// InterceptResponse sets isFinal if a mutation succeeded, or if a retry could only fail in the same way.
 func (i idempotency) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	response := next(ctx)
 	if k, given := ctx.Value(keyedKey{}).(*keyed); given && k.claim != nil && response != nil {
@@ -270,13 +269,13 @@ func (i idempotency) InterceptResponse(ctx context.Context, next graphql.Respons
 	return response
 }
 
-// isFinal reports whether count mutations with these errors are not to be carried out again.
+// isFinal reports whether count mutations with these errors must not be repeated.
 func isFinal(errs gqlerror.List, count int) bool {
 	final, failed := true, map[string]bool{}
 	for _, err := range errs {
 		final = final && slices.Contains(finalCodes, codeOf(err))
 		switch len(err.Path) {
-		case 0: // of the whole operation
+		case 0: // an error of the whole operation
 			count = 0
 		case 1:
 			failed[err.Path.String()] = true
@@ -285,7 +284,7 @@ func isFinal(errs gqlerror.List, count int) bool {
 	return final || len(failed) < count
 }
 
-// mutations are the root fields of the operation that do something.
+// mutations returns the operation's root fields except __typename.
 func mutations(ctx context.Context) []*ast.Field {
 	var fields []*ast.Field
 	for field := range rootFields(graphql.GetOperationContext(ctx)) {

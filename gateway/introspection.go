@@ -12,15 +12,15 @@ import (
 	"github.com/agentgraph/agentgraph/cache"
 )
 
-// cachedSchemas bounds the cached responses to introspection, in bytes.
+// cachedSchemas bounds the cached introspection responses, in bytes.
 const cachedSchemas = 4 << 20
 
 // schemaRequest identifies the response to an operation without variables.
 type schemaRequest struct{ query, operation string }
 
 // exactIntrospection is an extension that returns null for the fields of __Type that do not apply to the type's kind,
-// as the specification requires. gqlgen returns empty lists and false, by which tools cannot tell "none" from "does not
-// apply". It caches the responses to operations that read nothing but the schema.
+// as the specification requires. gqlgen returns empty lists and false, from which tools cannot tell "none" from "does
+// not apply". The extension also caches the responses to operations that read only the schema.
 type exactIntrospection struct {
 	ours
 	responses *cache.Cache[schemaRequest, []byte]
@@ -32,7 +32,7 @@ func newExactIntrospection() exactIntrospection {
 	})}
 }
 
-// MutateOperationContext wraps the fields of operations that introspect. Others do not pay for it.
+// MutateOperationContext wraps the fields of operations that introspect, and no others.
 func (exactIntrospection) MutateOperationContext(_ context.Context,
 	operation *graphql.OperationContext) *gqlerror.Error {
 	if some, _ := introspects(operation); some {
@@ -44,7 +44,7 @@ func (exactIntrospection) MutateOperationContext(_ context.Context,
 	return nil
 }
 
-// InterceptResponse answers from the cache, or caches the response.
+// InterceptResponse returns the cached response, or caches the response that it gets.
 func (e exactIntrospection) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	operation := graphql.GetOperationContext(ctx)
 	if operation.Operation == nil || len(operation.Operation.VariableDefinitions) > 0 {
@@ -74,7 +74,7 @@ func introspects(operation *graphql.OperationContext) (some, only bool) {
 	return some, some && only
 }
 
-// kindsOfFields are the kinds of types that have each field of __Type. Every kind has the others.
+// kindsOfFields maps fields of __Type to the kinds of types that have them. All kinds have the other fields.
 var kindsOfFields = map[string][]ast.DefinitionKind{
 	"fields":        {ast.Object, ast.Interface},
 	"interfaces":    {ast.Object, ast.Interface},

@@ -6,8 +6,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// keepSpelling rewrites the literals of custom scalars in a validated document. Numbers become texts, because gqlparser
-// would read them as floats, and a decimal number would change. Objects take the form of model.Spelled, because
+// keepSpelling rewrites the literals of custom scalars in a validated document. Numbers become strings, because
+// gqlparser would read them as floats and change decimal numbers. Objects get the form of model.Spelled, because
 // gqlparser would lose the order of their keys.
 func keepSpelling(document *ast.QueryDocument) {
 	for _, operation := range document.Operations {
@@ -53,7 +53,7 @@ func spellValue(value *ast.Value) {
 	}
 }
 
-// spellMembers gives an object, and everything in it, the form of model.Spelled.
+// spellMembers gives an object and all values in it the form of model.Spelled.
 func spellMembers(value *ast.Value) {
 	for _, child := range value.Children {
 		spellMembers(child.Value)

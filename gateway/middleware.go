@@ -24,7 +24,7 @@ const (
 	version       = "v1"
 )
 
-// These are the same in every response, which shares them: nobody writes to a header's values.
+// Header values that all responses share. Nothing writes to them.
 var (
 	headerVersion = []string{version}
 	headerNoSniff = []string{"nosniff"}
@@ -40,8 +40,8 @@ type trace struct {
 	parent string
 }
 
-// TraceID returns the identifier of the request: the trace of its traceparent header, or one that the gateway made. The
-// X-Trace-Id header of the response and every line of the log carry it.
+// TraceID returns the trace ID of the request, from its traceparent header or made by the gateway. The response's
+// X-Trace-Id header and every log record carry it.
 func TraceID(ctx context.Context) string {
 	t, _ := ctx.Value(traceKey{}).(trace)
 	return t.id
@@ -53,7 +53,7 @@ func TraceParent(ctx context.Context) string {
 	return t.parent
 }
 
-// ServeHTTP serves /healthz, /readyz and Path, and leaves everything else to the other transports.
+// ServeHTTP serves /healthz, /readyz and Path, and passes other paths to Options.Transports.
 func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	r = withoutToken(s.atPath(r))
 	rec := &record{begin: time.Now(), remote: r.RemoteAddr, method: r.Method, path: r.URL.Path, header: response.Header()}
@@ -68,18 +68,18 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	w := &statusWriter{ResponseWriter: response}
 	w.conn, _ = r.Context().Value(connKey{}).(*clientConn)
 	if w.conn != nil && w.conn.isBroken {
-		panic(http.ErrAbortHandler) // an earlier response on this connection was sent in part, so none may follow it
+		panic(http.ErrAbortHandler) // an earlier response was sent in part, so none may follow
 	}
 	h := w.Header()
 	h.Set(traceHeader, trace.id)
 	h[versionHeader], h["X-Content-Type-Options"] = headerVersion, headerNoSniff
-	// Caches must not store responses, and those that do must tell credentials apart.
+	// Caches must not store responses. Caches that do must store one for each credential.
 	h["Cache-Control"], h["Vary"] = headerNoStore, headerVary
 	control := http.NewResponseController(w)
-	// A deadline left behind by an earlier request on this connection must not end this one.
+	// An earlier request on this connection may have left a deadline.
 	_ = control.SetWriteDeadline(time.Time{})
 	if r.ContentLength != 0 {
-		// Code that reads the body sets a deadline of its own, and clears it.
+		// Code that reads the body replaces this deadline, and clears it.
 		_ = control.SetReadDeadline(rec.begin.Add(s.settings.RequestTimeout))
 	}
 
@@ -92,7 +92,7 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// atPath returns the request with the base path taken away, if it has it. A slash behind Path means Path.
+// atPath returns the request without the base path, if its path has one. A trailing slash after Path is ignored.
 func (s *Server) atPath(r *http.Request) *http.Request {
 	rest, has := strings.CutPrefix(r.URL.Path, s.settings.BasePath)
 	if !has || rest != "" && rest[0] != '/' {
@@ -110,8 +110,8 @@ func (s *Server) atPath(r *http.Request) *http.Request {
 	return &within
 }
 
-// admit answers health checks and requests for public pages. It lets other requests in if the server is not draining,
-// the credential is good and the rate limit is not reached.
+// admit answers health checks and requests for public pages. It routes other requests if the server is not draining,
+// the credential is valid and the rate limit is not reached.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/healthz":
@@ -176,8 +176,8 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	s.compressed(w, r.WithContext(withOutgoing(ctx, out)), s.once)
 }
 
-// permitted returns FORBIDDEN for a token that is good for one subscription on a path that has none, and for any other
-// credential in an address.
+// permitted returns FORBIDDEN for a token for one subscription at a path without subscriptions, and for any other
+// credential in a URL.
 func permitted(principal model.Principal, path string, isAddressed bool) error {
 	switch {
 	case principal.Subscription != "" && path != Path:
@@ -191,8 +191,8 @@ func permitted(principal model.Principal, path string, isAddressed bool) error {
 }
 
 // admitted returns the principal of a credential from an address, sent by a page of the origins. After too many refused
-// credentials of an address, the next bad one gets RATE_LIMITED. Good ones still pass, since many clients may share an
-// address, unless they are in doubt.
+// credentials from an address, the next bad one gets RATE_LIMITED. Valid ones still pass, since many clients may share
+// an address, unless they are doubted; see Doubts.
 func (s *Server) admitted(ctx context.Context, credential, remote string, origins []string) (model.Principal, error) {
 	principal, err := s.undoubted(ctx, credential, remote)
 	if credential != "" && isUnauthenticated(err) {
@@ -212,7 +212,7 @@ func (s *Server) admitted(ctx context.Context, credential, remote string, origin
 	return principal, nil
 }
 
-// undoubted is principal, unless the credential is in doubt and too many of these were refused.
+// undoubted is like principal, but returns RATE_LIMITED for a doubted credential if too many were refused.
 func (s *Server) undoubted(ctx context.Context, credential, remote string) (principal model.Principal, err error) {
 	if s.doubts == nil || !s.doubts(credential) {
 		return s.principal(ctx, credential)
@@ -242,13 +242,13 @@ func (s *Server) principal(ctx context.Context, credential string) (model.Princi
 	return s.authenticate(ctx, credential)
 }
 
-// revoked reports whether a once good credential is no longer so. A failure to find out counts as still good.
+// revoked reports whether a credential is no longer valid. It is false if the check itself fails.
 func (s *Server) revoked(ctx context.Context, credential string) bool {
 	_, err := s.principal(ctx, credential)
 	return isUnauthenticated(err)
 }
 
-// slow logs a client that was dropped because it was too slow to receive.
+// slow logs that a client was dropped because it received too slowly.
 func (s *Server) slow(ctx context.Context, operation, remote string) {
 	principal, _ := model.PrincipalOf(ctx)
 	s.log.LogAttrs(ctx, slog.LevelWarn, "slow client dropped", slog.String("operation", operation),
@@ -256,7 +256,7 @@ func (s *Server) slow(ctx context.Context, operation, remote string) {
 		slog.String("traceId", TraceID(ctx)))
 }
 
-// survive turns a panic outside of a resolver into one masked error.
+// survive turns a panic outside of a resolver into a masked error.
 func (s *Server) survive(w *statusWriter, r *http.Request) {
 	value := recover()
 	if value == nil {
@@ -267,7 +267,7 @@ func (s *Server) survive(w *statusWriter, r *http.Request) {
 	}
 	cause := recovered(r.Context(), value)
 	if w.status != 0 {
-		_ = s.presenter.present(r.Context(), cause) // Too late for the client, but not for the log.
+		_ = s.presenter.present(r.Context(), cause) // too late for the client, but still logged
 		panic(http.ErrAbortHandler)
 	}
 	s.refuse(w, r, cause)
@@ -286,8 +286,8 @@ func traceOf(h http.Header) trace {
 	return trace{id: hex.EncodeToString(id)}
 }
 
-// statusWriter remembers the status that was sent, 0 before that. A small body that is written in one call is sent in
-// one piece.
+// statusWriter records the status that was sent, 0 before. It sends a small body that is written in one call in one
+// piece.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -302,8 +302,8 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// begin notes the status, limits how long writing may take, and joins the lines of Vary, which CORS and compression add
-// to: nginx before 1.23 reads the last line only, and would show one credential's response to another.
+// begin records the status, limits the time for writing, and joins the lines of Vary. CORS and compression add lines,
+// but nginx before 1.23 reads only the last, and would serve one credential's response to another.
 func (w *statusWriter) begin(status int) {
 	if w.status != 0 {
 		return

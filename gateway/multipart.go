@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/form"
 )
 
-// preflightHeaders are headers of which a form must carry at least one. A page of another site can send a form without
-// a preflight request, but none of these headers.
+// A form must have one of the preflightHeaders. A page of another site can send a form without a preflight request, but
+// none of these headers.
 var preflightHeaders = []string{"GraphQL-Require-Preflight", "X-Requested-By", "Apollo-Require-Preflight"}
 
 // multipart runs a GraphQL multipart request: the part "operations" holds the request as JSON, and the part "map" says
@@ -80,7 +80,7 @@ func fillUploads(params request, sent *form.Form) (*fault, error) {
 	return nil, nil
 }
 
-// place puts a file at a path where the variables have a null. It reports false if there is no null.
+// place replaces the null at a path of the variables by a file. It reports false if there is no null.
 func place(variables map[string]any, path string, upload graphql.Upload) bool {
 	steps := strings.Split(path, ".")
 	if steps[0] != "variables" {

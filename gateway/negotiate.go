@@ -27,10 +27,10 @@ type accept struct {
 	parts bool
 }
 
-// none reports that the gateway can send nothing that suits the client.
+// none reports whether no media type of the gateway suits the client.
 func (a accept) none() bool { return a.single == "" && !a.stream && !a.parts }
 
-// errorType is the media type of errors, which are sent whatever the client accepts.
+// errorType is the media type of errors. Errors are sent even to clients that accept none of the gateway's types.
 func (a accept) errorType() string { return cmp.Or(a.single, jsonType) }
 
 type mediaRange struct {
@@ -40,7 +40,7 @@ type mediaRange struct {
 	spec string
 }
 
-// preference is how much a client wants a media type: first by weight, then by how exactly it asked for it.
+// preference ranks a media type for a client: by its weight, then by how exactly the client named it.
 type preference struct {
 	weight      float64
 	specificity int
@@ -52,8 +52,8 @@ func (p preference) over(q preference) bool {
 	return cmp.Or(cmp.Compare(p.weight, q.weight), cmp.Compare(p.specificity, q.specificity)) > 0
 }
 
-// negotiate chooses among the gateway's media types. Without a preference of the client it is application/json. Of two
-// equal ones it is the newer application/graphql-response+json, provided that the client names it or gives it a higher
+// negotiate chooses among the gateway's media types. The default is application/json. The newer
+// application/graphql-response+json is chosen if the client names it and ranks it no lower, or gives it a higher
 // weight.
 func negotiate(h http.Header) accept {
 	header := strings.Join(h.Values("Accept"), ",")
@@ -76,13 +76,13 @@ func negotiate(h http.Header) accept {
 		return r.name == partsType && r.spec == "1.0" && r.weight > 0
 	})
 	if a.parts && a.single == "" && !a.stream {
-		a.single = jsonType // for whatever is no subscription
+		a.single = jsonType // for queries and mutations
 	}
 	a.first = a.stream && (a.single == "" || events.weight > best.weight)
 	return a
 }
 
-// prefer applies the range that names the media type most exactly, as RFC 9110 requires.
+// prefer returns the preference of the range that names the media type most exactly, as RFC 9110 requires.
 func prefer(ranges []mediaRange, mediaType string) preference {
 	family, _, _ := strings.Cut(mediaType, "/")
 	var p preference

@@ -16,9 +16,9 @@ import (
 )
 
 // Page is a public document, the same for everybody. It needs no credential, is not rate limited, and is served even
-// while the server drains, as it holds nothing of a company.
+// while the server drains, since it has no company's data.
 type Page struct {
-	// Type is its Content-Type, and Policy its Content-Security-Policy, which may be empty.
+	// Type is the Content-Type, and Policy the Content-Security-Policy, which may be "".
 	Type, Policy string
 	// Content is the document. A Page that is stored with gzip has Compressed instead.
 	Content, Compressed []byte
@@ -34,21 +34,21 @@ func newPages(of map[string]Page) pages {
 	return handlers
 }
 
-// at returns the page of a path, or nil. With a trailing slash it leads to the page, whose links are relative to its
-// path.
+// at returns the page of a path, or nil. A trailing slash redirects to the path without it, since the page's links are
+// relative.
 func (p pages) at(path string) http.Handler {
 	plain := strings.TrimSuffix(path, "/")
 	if p[plain] == nil || plain == path {
 		return p[path]
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		// The redirect is relative, as a proxy may have taken a prefix off the path.
+		// The redirect is relative, since a proxy may have removed a prefix from the path.
 		w.Header().Set("Location", "../"+plain[strings.LastIndexByte(plain, '/')+1:])
 		w.WriteHeader(http.StatusFound)
 	})
 }
 
-// pageAge is the Cache-Control of pages. They change with the program alone.
+// pageAge is the Cache-Control of pages. Pages change only with the program.
 const pageAge = "public, max-age=300"
 
 func handlerOf(page Page) http.Handler {
@@ -59,7 +59,7 @@ func handlerOf(page Page) http.Handler {
 			return page.Compressed
 		}
 		var out bytes.Buffer
-		writer, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one that there is
+		writer, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is valid
 		_, _ = writer.Write(page.Content)                            // a buffer takes everything
 		_ = writer.Close()
 		return out.Bytes()

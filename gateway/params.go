@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// fault is an error in a request before it is a GraphQL request at all.
+// fault is an error in an HTTP request that holds no readable GraphQL request.
 type fault struct {
 	status int
 	err    *model.Error
@@ -40,7 +40,7 @@ func (f *fault) write(ctx context.Context, w http.ResponseWriter, a accept) {
 	writeResponse(w, f.status, a.errorType(), &graphql.Response{Errors: gqlerror.List{shownTo(ctx, f.err)}})
 }
 
-// request is a GraphQL request. It keeps the text of the variables, because decoding loses the order of their keys.
+// request is a GraphQL request. variables is the text of the variables, because decoding loses the order of their keys.
 type request struct {
 	*graphql.RawParams
 	variables json.RawMessage
@@ -69,7 +69,7 @@ func decodeParams(text []byte) (request, *fault) {
 		case gjson.Null:
 		case gjson.String:
 			if *member.text = value.Str; strings.Contains(value.Raw, `\u`) {
-				_ = json.Unmarshal([]byte(value.Raw), member.text) // it knows how to handle half a surrogate pair
+				_ = json.Unmarshal([]byte(value.Raw), member.text) // it handles unpaired surrogates
 			}
 		default:
 			return request{}, refusal(http.StatusBadRequest, "%s must be a string", member.name)
@@ -90,7 +90,7 @@ func decodeParams(text []byte) (request, *fault) {
 	return r, nil
 }
 
-// decodeObject decodes an object of a valid JSON text, or null, which leaves nil. It returns false for everything else.
+// decodeObject decodes a JSON object. Null leaves the map nil. It returns false for everything else.
 func decodeObject(value gjson.Result, object *map[string]any) bool {
 	if value.Type == gjson.Null {
 		return true
@@ -102,8 +102,8 @@ func decodeObject(value gjson.Result, object *map[string]any) bool {
 	return unmarshal([]byte(value.Raw), object) == nil
 }
 
-// flatObject decodes an object of texts, numbers and truth values, as most variables are, in one pass. It returns false
-// for others, which may be valid too.
+// flatObject decodes an object of strings, numbers and booleans in one pass, as most variables are. It returns false
+// for other objects, which may be valid too.
 func flatObject(value gjson.Result) (map[string]any, bool) {
 	if !value.IsObject() || strings.Contains(value.Raw, `\u`) {
 		return nil, false
@@ -127,9 +127,9 @@ func flatObject(value gjson.Result) (map[string]any, bool) {
 	return object, isFlat
 }
 
-// requestMembers returns the members of a JSON object. Of members with the same name, the last one counts.
+// requestMembers returns the members of a JSON object. The last of equal names counts.
 func requestMembers(text []byte) (map[string]gjson.Result, error) {
-	// The bounds come first: they bound the depth of everything that follows.
+	// The bounds come first, since they limit the depth for the code below.
 	bounded := model.CheckJSON(text)
 	if bounded != nil || !utf8.Valid(text) || !gjson.ValidBytes(text) {
 		var any json.RawMessage
@@ -154,7 +154,7 @@ func requestMembers(text []byte) (map[string]gjson.Result, error) {
 	return members, nil
 }
 
-// urlParams reads a GraphQL request from a URL. An empty parameter counts as absent.
+// urlParams reads a GraphQL request from a URL's query string. An empty parameter counts as absent.
 func urlParams(query url.Values) (request, *fault) {
 	params := &graphql.RawParams{Query: query.Get("query"), OperationName: query.Get("operationName")}
 	for name, target := range map[string]*map[string]any{"variables": &params.Variables,

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The errors of persisted queries. Apollo, urql and others know them by these texts, and then send the whole query.
+// The errors of persisted queries. Apollo, urql and others match these texts, and then send the whole query.
 const (
 	persistedNotFound         = "PersistedQueryNotFound"
 	persistedNotFoundCode     = "PERSISTED_QUERY_NOT_FOUND"
@@ -23,14 +23,14 @@ const (
 	persistedNotSupportedCode = "PERSISTED_QUERY_NOT_SUPPORTED"
 )
 
-// hashPrefix stands before a SHA-256 in a documentId, as the draft of GraphQL over HTTP has it.
+// hashPrefix precedes a SHA-256 in a documentId, as in the draft of GraphQL over HTTP.
 const hashPrefix = "sha256:"
 
-// bytesPerText is what a persisted query takes in addition to its text.
+// bytesPerText is the memory of a persisted query in addition to its text.
 const bytesPerText = 250
 
-// newPersisted returns a cache of the valid queries that clients sent with their SHA-256. All companies share it,
-// since a hash stands for one text. It is nil, which keeps nothing, for 0 bytes.
+// newPersisted returns a cache of the valid queries that clients sent with their SHA-256. All companies share the
+// cache, since a hash identifies the text. For 0 bytes it is nil.
 func newPersisted(maxBytes int) *cache.Cache[string, string] {
 	if maxBytes <= 0 {
 		return nil
@@ -38,11 +38,11 @@ func newPersisted(maxBytes int) *cache.Cache[string, string] {
 	return cache.New(maxBytes, func(_, text string) int { return bytesPerText + len(text) })
 }
 
-// documentIDs are the names that a request gives its document, instead of its text or in addition to it.
+// documentIDs are the ids that a request gives its document, instead of or in addition to its text.
 type documentIDs struct {
 	// id is the request's documentId, or "".
 	id string
-	// hash is the hexadecimal SHA-256 that extensions.persistedQuery or documentId give, or "".
+	// hash is the hexadecimal SHA-256 in extensions.persistedQuery or documentId, or "".
 	hash string
 }
 
@@ -67,7 +67,8 @@ func idsOf(id string, extensions map[string]any) (documentIDs, *gqlerror.Error) 
 	return ids, nil
 }
 
-// find gives the request the text of the document that it names. With trusted documents it refuses every other text.
+// findPersisted sets params.Query to the text of the document that the request names. With trusted documents it refuses
+// every other text.
 func (s *Server) findPersisted(params request) *gqlerror.Error {
 	ids, err := idsOf(params.documentID, params.Extensions)
 	if err != nil {
@@ -97,8 +98,8 @@ func (s *Server) findPersisted(params request) *gqlerror.Error {
 	return nil
 }
 
-// operationOf reads and checks the operation of a request. The operation that it returns beside errors is only good
-// for the executor's DispatchError.
+// operationOf parses and checks the operation of a request. An operation that it returns with errors is only for the
+// executor's DispatchError.
 func (s *Server) operationOf(ctx context.Context, exec graphql.GraphExecutor,
 	params request) (*graphql.OperationContext, gqlerror.List) {
 	sent := params.Query != ""
@@ -114,7 +115,7 @@ func (s *Server) operationOf(ctx context.Context, exec graphql.GraphExecutor,
 		}
 	}
 	if len(errs) == 0 && sent && s.persisted != nil && s.settings.Trusted == nil {
-		// The hash was compared with the text.
+		// findPersisted has compared the hash with the text.
 		if ids, err := idsOf(params.documentID, params.Extensions); err == nil && ids.hash != "" {
 			s.persisted.Add(ids.hash, params.Query)
 		}
@@ -127,7 +128,7 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// errorOf returns an error with one of the codes that GraphQL tools know.
+// errorOf returns an error with a code that GraphQL tools know.
 func errorOf(message, code string) *gqlerror.Error {
 	err := gqlerror.Errorf("%s", message)
 	errcode.Set(err, code)

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/form"
 )
 
-// postTransport serves operations of any kind whose request is a JSON body or a form with files.
+// postTransport serves operations of any kind from a JSON body or a form with files.
 type postTransport struct{ *Server }
 
 func (postTransport) Supports(r *http.Request) bool { return r.Method == http.MethodPost }
@@ -49,8 +49,8 @@ func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 	x.run(params)
 }
 
-// checkContent refuses any body but plain JSON in UTF-8, above all forms: a page of another site could send them
-// without a preflight request.
+// checkContent refuses any body except plain JSON in UTF-8. A page of another site could send other types, such as
+// forms, without a preflight request.
 func checkContent(h http.Header) *fault {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return refusal(http.StatusUnsupportedMediaType, "the body must not be compressed")
@@ -68,14 +68,14 @@ func checkContent(h http.Header) *fault {
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *fault) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(s.settings.RequestTimeout))
-	// Most bodies say how long they are, and are short. Others take memory as they come.
+	// Most bodies are short and declare their length. For others the buffer grows as they arrive.
 	const few = 16 << 10
 	read := bytes.NewBuffer(make([]byte, 0, bytes.MinRead+max(0, min(r.ContentLength, few))))
 	_, err := read.ReadFrom(http.MaxBytesReader(w, r.Body, s.settings.BodyBytes))
 	body := read.Bytes()
 	if err == nil {
-		// A deadline left behind would cancel the request's context while it is answered. After a failure it must stay,
-		// as net/http would wait for the rest of the body before it answers.
+		// Clear the deadline, which would otherwise cancel the request's context. After a failure the deadline must stay, or
+		// net/http would wait for the rest of the body before it responds.
 		_ = control.SetReadDeadline(time.Time{})
 	}
 	var tooLarge *http.MaxBytesError

@@ -15,19 +15,20 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// mostBuckets bounds the memory of a rate limit: only the most recently used keys keep a bucket, others start afresh.
+// mostBuckets bounds the buckets of a rate limit. The least recently used are dropped, and are full again on next use.
 const mostBuckets = 10_000
 
-// rateLimit allows each API key, or each company, perMinute things a minute, by a bucket of that size that refills
-// evenly. Access tokens share their key's bucket. A nil rateLimit limits nothing. It is safe for concurrent use.
+// rateLimit allows each owner, such as an API key or a company, perMinute things a minute. Each has a bucket of that
+// size, which refills evenly. Access tokens share their key's bucket. A nil rateLimit limits nothing. It is safe for
+// concurrent use.
 type rateLimit struct {
-	// whose and things name what is counted, such as "API key" and "requests".
+	// owner and things name what is counted, such as "API key" and "requests".
 	owner, things string
 	perMinute     int
 	buckets       *lru.Cache[string, *rate.Limiter]
 }
 
-// newRateLimit returns nil, which is no limit, for 0 or less.
+// newRateLimit returns nil, which limits nothing, if perMinute is 0 or less.
 func newRateLimit(whose, things string, perMinute int) *rateLimit {
 	if perMinute <= 0 {
 		return nil
@@ -38,8 +39,8 @@ func newRateLimit(whose, things string, perMinute int) *rateLimit {
 
 func (l *rateLimit) perSecond() float64 { return float64(l.perMinute) / 60 }
 
-// take spends n things of the key now, and sets the RateLimit headers unless h is nil. If that is too many now, it
-// spends nothing, sets Retry-After and returns RATE_LIMITED. If it would always be too many, it returns LIMIT_EXCEEDED.
+// take spends n things of the key, and sets the RateLimit headers unless h is nil. If too few are left, it spends
+// nothing, sets Retry-After and returns RATE_LIMITED. It returns LIMIT_EXCEEDED if n exceeds the whole limit.
 func (l *rateLimit) take(h http.Header, keyID string, n int, at time.Time) error {
 	err := l.takeNext(h, keyID, n, at)
 	if err == nil && l != nil && n != 0 {
@@ -48,7 +49,7 @@ func (l *rateLimit) take(h http.Header, keyID string, n int, at time.Time) error
 	return err
 }
 
-// takeNext is take of a limit behind another one, which h tells of unless this one refuses.
+// takeNext is like take, but sets the headers only when it refuses: they describe the limit that was checked before.
 func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) error {
 	if l == nil || n == 0 {
 		return nil
@@ -69,7 +70,7 @@ func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) erro
 		l.perMinute, l.things, wait)
 }
 
-// tell sets the RateLimit headers unless h is nil, and returns the remaining requests.
+// tell sets the RateLimit headers unless h is nil, and returns how many things are left.
 func (l *rateLimit) tell(h http.Header, bucket *rate.Limiter, at time.Time) float64 {
 	left := max(bucket.TokensAt(at), 0)
 	if h != nil {
@@ -91,12 +92,12 @@ func (l *rateLimit) bucket(keyID string) *rate.Limiter {
 	return fresh
 }
 
-// seconds returns how long it takes until that many more things are allowed, in whole seconds, at least 1.
+// seconds returns the time until so much more is allowed, in whole seconds, at least 1.
 func (l *rateLimit) seconds(things float64) string {
 	return strconv.Itoa(max(int(math.Ceil(things/l.perSecond())), 1))
 }
 
-// keyLimit is a rate limit of API keys, of which each holder of a page's tokens may take one part in tokenShare.
+// keyLimit is a rate limit of API keys. The holder of a page's token may use 1/tokenShare of its key's limit.
 type keyLimit struct{ keys, holders *rateLimit }
 
 func newKeyLimit(things string, perMinute int) keyLimit {
@@ -107,8 +108,8 @@ func newKeyLimit(things string, perMinute int) keyLimit {
 	return l
 }
 
-// take is take of the limits that the principal has. Its own part comes first, so that what is refused of it uses up
-// nothing of the key's.
+// take spends from the principal's limits. A token's own limit comes first, so that its refused requests spend nothing
+// of the key's limit.
 func (l keyLimit) take(h http.Header, principal model.Principal, n int, at time.Time) error {
 	if principal.Reach == nil || !principal.IsToken() {
 		return l.keys.take(h, principal.KeyID, n, at)
@@ -119,8 +120,8 @@ func (l keyLimit) take(h http.Header, principal model.Principal, n int, at time.
 	return l.keys.takeNext(h, principal.KeyID, n, at)
 }
 
-// takeRequest counts a request against the principal's key and then its company. The key comes first, so that a key
-// which is refused again and again uses up nothing of the company's limit.
+// takeRequest counts a request against the principal's key and then its company. The key comes first, so that its
+// refused requests spend nothing of the company's limit.
 func (s *Server) takeRequest(h http.Header, principal model.Principal, at time.Time) error {
 	if err := s.requests.take(h, principal, 1, at); err != nil {
 		return err
@@ -134,7 +135,7 @@ type modelDriven struct {
 	limit keyLimit
 }
 
-// MutateOperationContext refuses an operation before any of it is executed.
+// MutateOperationContext refuses an operation that exceeds the limit before any of it is executed.
 func (m modelDriven) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	if m.limit.keys == nil {
 		return nil
@@ -150,7 +151,7 @@ func (m modelDriven) MutateOperationContext(ctx context.Context, operation *grap
 	return nil
 }
 
-// modelDrivenFields counts the fields of an operation's root that make a language model work.
+// modelDrivenFields counts an operation's root fields that call a language model.
 func modelDrivenFields(operation *graphql.OperationContext) (n int) {
 	for field := range rootFields(operation) {
 		if field.Definition.Directives.ForName("modelDriven") != nil {

@@ -21,8 +21,8 @@ const (
 	readyFor = 500 * time.Millisecond
 )
 
-// readiness checks whether the process can serve requests. Concurrent callers share one check, since anybody may ask,
-// as often as they like.
+// readiness checks whether the process can serve requests. Concurrent callers share one check, since anybody may call
+// /readyz at any rate.
 type readiness struct {
 	ready func(context.Context) error
 	// remarks may be nil.
@@ -33,14 +33,14 @@ type readiness struct {
 	last   atomic.Pointer[readyAnswer]
 }
 
-// readyAnswer is the result of one check, which began at a time.
+// readyAnswer is the result of the check that began at the given time.
 type readyAnswer struct {
 	at      time.Time
 	err     error
 	remarks []string
 }
 
-// check returns why the process cannot serve requests, or else what is to be said of it, within two seconds.
+// check returns an error if the process cannot serve requests, or else the remarks, within two seconds.
 func (r *readiness) check(ctx context.Context) ([]string, error) {
 	if last := r.last.Load(); last != nil && time.Since(last.at) <= readyFor {
 		return last.remarks, last.err
@@ -91,7 +91,7 @@ func health(w http.ResponseWriter, r *http.Request, status int, state string, re
 	}
 	w.Header().Set("Content-Type", jsonType+utf8Suffix)
 	w.WriteHeader(status)
-	// Texts can always be encoded, and if the client has gone, nothing is lost.
+	// Strings can always be encoded, and a failed write to a client is harmless.
 	text, _ := json.Marshal(struct {
 		Status  string   `json:"status"`
 		Reasons []string `json:"reasons,omitempty"`

@@ -29,7 +29,7 @@ type Observer interface {
 type Request struct {
 	// Operation is the client's name for the operation, at most 64 bytes. It may be "".
 	Operation string
-	// Kind is "" if the request held no valid operation.
+	// Kind is "" if the request had no valid operation.
 	Kind ast.Operation
 	// Code is the code of the first error, or "".
 	Code     string
@@ -39,7 +39,7 @@ type Request struct {
 // Load is how busy a Server is.
 type Load struct {
 	Requests, Sockets int
-	// ResponseBytes counts responses that are being made or that clients have not taken yet.
+	// ResponseBytes counts the bytes of responses that are being made or that clients have not received yet.
 	ResponseBytes int64
 }
 
@@ -53,15 +53,15 @@ func (s *Server) Load() Load {
 
 type recordKey struct{}
 
-// record gathers what is logged about a request, or about an operation on a socket.
+// record collects the facts to log about a request, or about an operation on a socket.
 type record struct {
 	begin  time.Time
 	remote string
 	caller model.Principal
-	// header is the response's. On a socket, method and path are "" and header is nil.
+	// header is the response's header. On a socket, method and path are "" and header is nil.
 	method, path string
 	header       http.Header
-	// isObserved: the observer saw the request begin.
+	// isObserved: Observer.Begin was called.
 	isObserved bool
 	// operation, kind, document and cost describe a valid operation.
 	operation string
@@ -74,7 +74,7 @@ type record struct {
 
 func (r *record) fail(code string) { r.code.CompareAndSwap(nil, &code) }
 
-// codeOf returns the code of the first error, or one derived from the status if another package worded the error.
+// codeOf returns the code of the first error. It derives a code from the status if another package wrote the error.
 func (r *record) codeOf(status int) string {
 	if code := r.code.Load(); code != nil {
 		return *code
@@ -96,7 +96,7 @@ func (r *record) codeOf(status int) string {
 	return string(model.BadInput)
 }
 
-// observe tells the observer that a request begins.
+// observe calls Observer.Begin, if there is an observer.
 func (s *Server) observe(ctx context.Context, r *record) context.Context {
 	if s.observer == nil {
 		return ctx
@@ -105,7 +105,7 @@ func (s *Server) observe(ctx context.Context, r *record) context.Context {
 	return s.observer.Begin(ctx)
 }
 
-// ended logs a finished request and tells the observer. status is 0 on a socket.
+// ended logs a finished request and calls Observer.End. status is 0 on a socket.
 func (s *Server) ended(ctx context.Context, r *record, status int, message string) {
 	duration, code := time.Since(r.begin), r.codeOf(status)
 	attributes := make([]slog.Attr, 0, 12)
@@ -132,7 +132,7 @@ func (s *Server) ended(ctx context.Context, r *record, status int, message strin
 // noteOperation is an extension that records the requested operation for the log, even if it is refused later.
 type noteOperation struct{ ours }
 
-// ours is what the gateway's extensions of the executor have in common.
+// ours is embedded in the gateway's extensions of the executor.
 type ours struct{}
 
 func (ours) ExtensionName() string                   { return "agentgraph" }

@@ -16,49 +16,48 @@ import (
 )
 
 // responseLimit is an extension that bounds the memory of one response, or of one event of a subscription, and of all
-// of them together until they are written. The cost alone does not, as it is an estimate: lists may be longer and texts
-// larger.
+// responses together until they are written. The cost is no such bound, since it is an estimate: lists may be longer
+// and texts larger.
 type responseLimit struct {
 	ours
 	settings Settings
 	memory   *responseMemory
 }
 
-// What each value counts in addition to its name and text, and what each object in a list counts: it takes a few
-// thousand bytes of memory while the response is made.
+// Bytes that each value counts in addition to its name and text, and that each object in a list counts.
 const (
 	bytesPerValue  = 64
 	bytesPerObject = 512
 )
 
-// A large text counts several times where the executor makes the response: in its field, in what that is of, and in the
-// response, each of which grows by moving. The same text may stand in it many times.
+// A text above largeText bytes counts timesWritten times: the executor copies it into the JSON of its field, of its
+// parent and of the response, and these buffers grow by copying.
 const (
 	largeText    = 1 << 10
 	timesWritten = 4
 )
 
-// workPerQuestion is the work of a statement, with making it and reading its rows, in values. The executor takes a
-// microsecond or two for each value.
+// workPerQuestion is the work of a statement in values, including building it and reading its rows. The executor takes
+// one or two microseconds for each value.
 const workPerQuestion = 125
 
-// All responses together may hold as much as mostLarge of the largest ones, from their start until they are written.
-// Beyond that, only responses of mutations grow above 1/largeShare of the limit. Most responses are far smaller and
-// continue. Rows that a mutation reads for itself count with its response.
+// All responses together may hold the bytes of mostLarge responses of the largest size, until they are written. Beyond
+// that, only responses of mutations may exceed 1/largeShare of that size. Most responses are far smaller. A mutation
+// may read ownShare times that size for itself, which counts with its response.
 const (
 	mostLarge  = 4
 	largeShare = 8
 	ownShare   = 3
 )
 
-// yieldShift makes a response let others run after each 2^16 bytes. Go itself would let many large ones go on for ten
-// milliseconds each, while every step of a small one waits for all of them.
+// yieldShift makes a response yield the processor after each 2^16 bytes. Go would let each large response run for ten
+// milliseconds, and each step of a small response would wait for all of them.
 const yieldShift = 16
 
-// noteShift has a document noted as one with a large response after each 2^20 bytes, while the response is being made.
+// noteShift makes add call noteLarge after each 2^20 bytes, while the response is being made.
 const noteShift = 20
 
-// workShift makes the executor let others run after each 2^8 values, for the same reason: a few hundred microseconds.
+// workShift makes the executor yield the processor after each 2^8 values, a few hundred microseconds.
 const workShift = 8
 
 // busyMessage is the message of the error when there is no memory for a large response.
@@ -68,30 +67,31 @@ type sizeKey struct{}
 
 type size struct {
 	atomic.Int64
-	// most is its limit.
+	// most is the limit in bytes.
 	most int64
-	// work is what the executor did for it, and mostWork its limit; 0 means no limit.
+	// work counts the executor's work in values. mostWork is its limit; 0 means no limit.
 	work     atomic.Int64
 	mostWork int
-	// isOver: nothing more is added. isBusy: other responses are the reason; isLong: its work is.
+	// isOver: a limit is exceeded, and nothing more is added. isBusy: other responses took the memory. isLong: the work
+	// was too much.
 	isOver, isBusy, isLong atomic.Bool
-	// isMutation: the error must not suggest a retry of what was done.
+	// isMutation: the error must not suggest a retry.
 	isMutation bool
-	// out counts it together with other responses.
+	// out counts the bytes together with other responses.
 	out *outgoing
-	// document is what a query is known by, if its response is large.
+	// document is the text of a query, and "" for other operations.
 	document string
-	// objects caches what an object counts, by its selections.
+	// objects caches perObject by selection set.
 	objects sync.Map
 }
 
-// InterceptResponse starts the count at zero. If the response becomes too large, it gets one error for all that is
-// missing. Its bytes count until its writer has written it.
+// InterceptResponse counts the bytes of a response until it is written. A response that becomes too large gets one
+// error for everything that is missing.
 func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	of := graphql.GetOperationContext(ctx)
-	operation := of.Operation // nil when it was refused
+	operation := of.Operation // nil if it was refused
 	out := outgoingOf(ctx)
-	if out == nil { // Nobody says when it is written.
+	if out == nil { // The writing is not counted.
 		out = l.memory.open(model.KeyRef{}, nil)
 		defer out.close()
 	}
@@ -100,7 +100,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	if operation != nil && operation.Operation == ast.Query {
 		size.document = of.RawQuery
 		if _, only := introspects(of); only {
-			size.mostWork = 0 // The cost bounds what reads nothing but the schema.
+			size.mostWork = 0 // The cost bounds operations that read only the schema.
 		}
 	}
 	if out.isHopeless(size.document) {
@@ -141,13 +141,12 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	return response
 }
 
-// InterceptField answers null for everything after the response has become too large. Mutations are carried out all the
-// same: they were asked for, and a client without a response must not have to guess which ones were. What a mutation
-// reads for itself has a bound of its own.
+// InterceptField returns null for all fields after the response has become too large. Mutations are still carried out:
+// a client must not have to guess which ones were. The reads within a mutation have their own bound.
 func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
 	size, ok := ctx.Value(sizeKey{}).(*size)
 	if !ok {
-		return next(ctx) // It opens the source of a subscription.
+		return next(ctx) // The field opens the source of a subscription.
 	}
 	field := graphql.GetFieldContext(ctx)
 	if field.Object == "Mutation" {
@@ -165,7 +164,7 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 	objects, bytes := weigh(value)
 	each := size.ofObject(field.Field.Selections)
 	bytes += bytesPerValue + len(field.Field.Alias) + objects*each.typenameBytes
-	// The fields of a list's objects are counted here: a list that does not fit is not started.
+	// The fields of a list's objects are counted here, so that a list that does not fit is not started.
 	work := objects * each.fields
 	if field.Parent == nil || field.Parent.Field.Field == nil {
 		work++
@@ -177,8 +176,8 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 	return value, nil
 }
 
-// bounded lets a mutation read for itself what fits into ownShare responses. Beyond that its reads fail, and its
-// transaction with them, with LIMIT_EXCEEDED; or with UNAVAILABLE, where others are the reason.
+// bounded lets a mutation read up to ownShare times the response limit. Beyond that its reads and its transaction fail
+// with LIMIT_EXCEEDED, or with UNAVAILABLE if other responses took the memory.
 func (l responseLimit) bounded(out *outgoing, next graphql.Resolver) graphql.Resolver {
 	return func(ctx context.Context) (any, error) {
 		read := &size{most: ownShare * l.settings.ResponseBytes, out: out}
@@ -196,7 +195,7 @@ func (l responseLimit) bounded(out *outgoing, next graphql.Resolver) graphql.Res
 	}
 }
 
-// responseBudget is the limit for code that makes a response by itself.
+// responseBudget is the model.MemoryBudget of a response.
 type responseBudget struct {
 	limit responseLimit
 	size  *size
@@ -213,8 +212,8 @@ func (b responseBudget) Reserve(bytes int) error {
 	return nil
 }
 
-// Query counts a question to the database. A query that has read nothing is given up if others took the memory
-// meanwhile.
+// CountStatement counts a database statement. It fails for a query that has read little, if its response is known to be
+// large and other responses took the memory meanwhile.
 func (b responseBudget) CountStatement() error {
 	if b.size.Load() < smallResponse && b.size.out.isHopeless(b.size.document) &&
 		b.size.isOver.CompareAndSwap(false, true) {
@@ -226,13 +225,12 @@ func (b responseBudget) CountStatement() error {
 	return nil
 }
 
-// ownReads is the limit for what a mutation reads for itself. It is asked for, so it may ask the database what it has
-// to.
+// ownReads is the model.MemoryBudget of a mutation's own reads. It does not limit the number of statements.
 type ownReads struct{ responseBudget }
 
 func (ownReads) CountStatement() error { return nil }
 
-// addWork counts work that is done for a response.
+// addWork counts work for a response, in values.
 func (s *size) addWork(work int) {
 	now, most := s.work.Add(int64(work)), int64(s.mostWork)
 	if now > most && most > 0 && s.isOver.CompareAndSwap(false, true) {
@@ -259,15 +257,15 @@ func (l responseLimit) add(s *size, bytes int64) {
 	}
 }
 
-// perObject is what an object counts besides what its fields count: how many of them are asked for, of any type that it
-// may have, and the bytes of its __typename fields, which the executor makes without calling InterceptField.
+// perObject is what an object counts in addition to its fields: the number of selected fields for all of its possible
+// types, and the bytes of __typename, for which the executor does not call InterceptField.
 type perObject struct{ fields, typenameBytes int }
 
 func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {
 	if len(selections) == 0 {
 		return each
 	}
-	key := &selections[0] // The executor keeps a field's selections while it makes the response.
+	key := &selections[0] // the same slice during the whole response
 	if known, ok := s.objects.Load(key); ok {
 		return known.(perObject)
 	}
@@ -299,7 +297,7 @@ func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {
 	return each
 }
 
-// written returns how much a text of the given length counts.
+// written returns the bytes that a text of the given length counts.
 func written(bytes int) int {
 	if bytes > largeText {
 		bytes *= timesWritten
@@ -307,8 +305,8 @@ func written(bytes int) int {
 	return bytes
 }
 
-// weigh returns the number of objects that a value is or lists, and the bytes of a text or a list of texts. Rows were
-// counted when they were read, and the fields of an object count its content.
+// weigh returns the number of objects in a value, and the bytes of a text or of a list. Rows were counted when they
+// were read, and the content of an object counts with its fields.
 func weigh(value any) (objects, bytes int) {
 	switch value := value.(type) {
 	case string:

@@ -10,9 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// responseMemory counts the bytes of responses from their start until a client has taken them. The budget has a
-// soft and a hard bound, and one key reaches the hard bound before all keys together do. Above the soft bound no
-// response may become large; above the hard bound none may become larger than smallResponse.
+// responseMemory counts the bytes of responses from their start until a client has taken them. All responses together
+// have a soft and a hard bound; the responses to one key have a lower hard bound. Above a soft bound no response may
+// become large; above a hard bound none may exceed smallResponse.
 type responseMemory struct {
 	// budget is the soft bound of all responses.
 	budget int64
@@ -22,31 +22,30 @@ type responseMemory struct {
 	keys map[model.KeyRef]*keyMemory
 }
 
-// keyMemory is what responses to one API key hold.
+// keyMemory counts the responses to one API key.
 type keyMemory struct {
 	held atomic.Int64
-	// The mutex of responseMemory guards the fields below. users counts the open outgoing of the key.
+	// The mutex of responseMemory guards the fields below. users counts the key's open outgoing values.
 	users   int
 	waiting map[*outgoing]time.Time
-	// large has the bytes that responses to queries took to make, by the documents' hashes, at most mostLargeKnown of
-	// them. Small responses are left out.
+	// large maps the hashes of documents to the bytes that their responses took to make. It has at most mostLargeKnown
+	// entries, and none for small responses.
 	large map[uint64]int64
 }
 
 const (
-	// keyShare and hardBound are parts of the budget, in quarters.
+	// keyShare bounds the responses to one key, and hardBound all responses, in quarters of the budget.
 	keyShare  = 3
 	hardBound = 6
-	// smallResponse is the size, in bytes, up to which responses are made at any time. Larger ones that wait for their
-	// client may be dropped.
+	// smallResponse is the size in bytes up to which a response is always made. The client of a larger response may be
+	// dropped if it is slow.
 	smallResponse = 64 << 10
 	// slowAfter is how long a response waits for its client before the client may be dropped in favor of others.
 	slowAfter = 5 * time.Second
-	// mostLargeKnown bounds the documents that a key is known to have large responses for.
+	// mostLargeKnown bounds the entries of keyMemory.large.
 	mostLargeKnown = 64
 )
 
-// documentHashes is the seed of the hashes of documents.
 var documentHashes = maphash.MakeSeed()
 
 func newResponseMemory(s Settings) *responseMemory {
@@ -61,7 +60,7 @@ type outgoing struct {
 	key    *keyMemory
 	// drop ends the connection without waiting for the client. It may be nil.
 	drop func()
-	// unwritten is the number of bytes that were made and that the client has not taken.
+	// unwritten is the number of bytes made and not yet taken by the client.
 	unwritten atomic.Int64
 }
 
@@ -71,13 +70,13 @@ func withOutgoing(ctx context.Context, o *outgoing) context.Context {
 	return context.WithValue(ctx, outgoingKey{}, o)
 }
 
-// outgoingOf returns the outgoing of the context; nil if there is none.
+// outgoingOf returns the context's outgoing, or nil.
 func outgoingOf(ctx context.Context) *outgoing {
 	o, _ := ctx.Value(outgoingKey{}).(*outgoing)
 	return o
 }
 
-// open begins to count the responses to a caller. The caller of open must call close once.
+// open starts to count the responses to a caller. The caller of open must call close once.
 func (m *responseMemory) open(of model.KeyRef, drop func()) *outgoing {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,7 +89,7 @@ func (m *responseMemory) open(of model.KeyRef, drop func()) *outgoing {
 	return &outgoing{memory: m, of: of, key: key, drop: drop}
 }
 
-// close gives back what was not written.
+// close releases the unwritten bytes.
 func (o *outgoing) close() {
 	o.written()
 	o.memory.mu.Lock()
@@ -100,19 +99,19 @@ func (o *outgoing) close() {
 	}
 }
 
-// add counts bytes, or gives them back when they are negative.
+// add counts bytes, or releases them if the number is negative.
 func (o *outgoing) add(bytes int64) {
 	o.key.held.Add(bytes)
 	o.memory.held.Add(bytes)
 }
 
-// hasRoom reports whether the bytes still fit below the soft bound, above which responses stay small.
+// hasRoom reports whether the bytes fit below the hard bounds. Above these, responses stay small.
 func (o *outgoing) hasRoom(bytes int64) bool {
 	m := o.memory
 	return o.key.held.Load()+bytes <= m.budget/4*keyShare && m.held.Load()+bytes <= m.budget/4*hardBound
 }
 
-// most returns how large a response may become now, if it may have limit bytes while there is enough memory.
+// most returns how many bytes a response may have now. limit is its bound while there is enough memory.
 func (o *outgoing) most(limit int64) int64 {
 	switch {
 	case !o.hasRoom(0):
@@ -123,7 +122,7 @@ func (o *outgoing) most(limit int64) int64 {
 	return limit
 }
 
-// noteLarge remembers how many bytes a response took to make, or had taken when it was given up.
+// noteLarge records how many bytes a response took to make, or had taken when it was abandoned.
 func (o *outgoing) noteLarge(document string, bytes int64) {
 	if bytes < smallResponse || document == "" {
 		return
@@ -137,8 +136,8 @@ func (o *outgoing) noteLarge(document string, bytes int64) {
 	o.key.large[hash] = max(o.key.large[hash], bytes)
 }
 
-// isHopeless reports whether the response to a document is likely to need more than there is room for. Postgres then
-// need not be asked first.
+// isHopeless reports whether the response to a document is likely to exceed the memory that is available. Such a
+// document is refused before it queries Postgres.
 func (o *outgoing) isHopeless(document string) bool {
 	if document == "" || o.hasRoom(o.memory.budget/mostLarge) {
 		return false
@@ -149,8 +148,8 @@ func (o *outgoing) isHopeless(document string) bool {
 	return bytes > 0 && !o.hasRoom(bytes)
 }
 
-// made records a response that is about to be written. Its bytes are counted already. When too much waits, the
-// client that has let its response wait longest is dropped.
+// made records a response that is about to be written. Its bytes are counted already. If too many bytes are unwritten,
+// made drops the client whose response has waited longest.
 func (o *outgoing) made(bytes int64) {
 	o.unwritten.Add(bytes)
 	if bytes < smallResponse || o.drop == nil {
@@ -178,7 +177,8 @@ func (o *outgoing) made(bytes int64) {
 	}
 }
 
-// slowest returns what has waited for its client longest, and since before the given time. It may be nil.
+// slowest returns the response that has waited longest for its client, or nil if none has waited since before the given
+// time.
 func (k *keyMemory) slowest(before time.Time) (slowest *outgoing) {
 	for o, since := range k.waiting {
 		if since.Before(before) {
@@ -188,7 +188,7 @@ func (k *keyMemory) slowest(before time.Time) (slowest *outgoing) {
 	return slowest
 }
 
-// written notes that the client has taken everything that was made.
+// written releases all bytes made so far: the client has taken them.
 func (o *outgoing) written() {
 	bytes := o.unwritten.Swap(0)
 	o.add(-bytes)

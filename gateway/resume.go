@@ -11,18 +11,18 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// lastEventHeader is what an EventSource that reconnects sends: the id of the last event that it has.
+// lastEventHeader is the header in which a reconnecting EventSource sends the id of its last event.
 const lastEventHeader = "Last-Event-ID"
 
-// resumption is how a subscription goes on behind what a client has: by an argument such as afterSequence, which is
-// named after the field of its results that numbers them.
+// resumption is how a subscription resumes after the events that a client has. Its argument, such as afterSequence, is
+// named after the field that numbers its results.
 type resumption struct {
 	argument string
 	// path is the place of the number in a response; "" if the client does not select it.
 	path string
 }
 
-// resumptionOf returns the zero resumption if the subscription has no such argument.
+// resumptionOf returns the resumption of a subscription. It is zero if the subscription has no such argument.
 func resumptionOf(operation *ast.OperationDefinition) resumption {
 	for _, selected := range operation.SelectionSet {
 		field, isField := selected.(*ast.Field)
@@ -44,7 +44,7 @@ func resumptionOf(operation *ast.OperationDefinition) resumption {
 	return resumption{}
 }
 
-// aliasOf returns under which name a selection has a field, or "". Fragments have no cycles.
+// aliasOf returns the response name of a field in a selection, or "". Fragments have no cycles.
 func aliasOf(set ast.SelectionSet, name string) string {
 	for _, selected := range set {
 		alias := ""
@@ -65,7 +65,7 @@ func aliasOf(set ast.SelectionSet, name string) string {
 	return ""
 }
 
-// idOf returns the number of a response as the id of its event, or "".
+// idOf returns the number in a response, which is the id of its event, or "".
 func (r resumption) idOf(response []byte) string {
 	if r.path == "" {
 		return ""
@@ -75,7 +75,7 @@ func (r resumption) idOf(response []byte) string {
 
 type lastEventKey struct{}
 
-// withLastEvent keeps the number that the client says it has last, if it says one.
+// withLastEvent puts the id of the client's last event into the context, if the client sends one.
 func withLastEvent(ctx context.Context, h http.Header) context.Context {
 	last, err := strconv.ParseInt(h.Get(lastEventHeader), 10, 32)
 	if err != nil {
@@ -84,11 +84,11 @@ func withLastEvent(ctx context.Context, h http.Header) context.Context {
 	return context.WithValue(ctx, lastEventKey{}, int32(last))
 }
 
-// resume is an extension by which subscriptions go on behind the last event that the client has.
+// resume is an extension that resumes subscriptions after the client's last event.
 type resume struct{ ours }
 
-// InterceptOperation has the argument of the field that opens a subscription replaced. Other operations are left alone:
-// what stands around the fields of one is paid for by each of them.
+// InterceptOperation replaces the argument of the field that opens a subscription. It leaves other operations alone,
+// since field middleware runs for each field.
 func (resume) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	operation := graphql.GetOperationContext(ctx)
 	last, given := ctx.Value(lastEventKey{}).(int32)

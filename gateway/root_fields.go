@@ -9,7 +9,8 @@ import (
 
 var rootTypes = []string{"Query", "Mutation", "Subscription"}
 
-// rootFields yields the operation's own fields, each name once, without those that its variables leave out.
+// rootFields yields the operation's root fields, one for each response name, without those that @skip and @include
+// leave out.
 func rootFields(operation *graphql.OperationContext) iter.Seq[*ast.Field] {
 	return func(yield func(*ast.Field) bool) {
 		set := operation.Operation.SelectionSet
@@ -29,8 +30,8 @@ func rootFields(operation *graphql.OperationContext) iter.Seq[*ast.Field] {
 	}
 }
 
-// isCollected reports whether a selection is its fields as it stands, which spares most operations to be gone through
-// once more: it has few of them, no fragment, no directive, and no name twice.
+// isCollected reports whether a selection has only a few distinct fields without directives, so that
+// graphql.CollectFields would change nothing. That holds for most operations.
 func isCollected(set ast.SelectionSet) bool {
 	const few = 4
 	if len(set) > few {

@@ -11,14 +11,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// SDLPath is where the schema is served as one file, to clients that may introspect it.
+// SDLPath is the path of the schema as one file. It is served only if introspection is on.
 const SDLPath = "/schema.graphql"
 
-// oneOf defines a directive that is built in since 2025. Tools from before know it by its definition, and others take
-// it.
+// oneOf defines @oneOf, which is built in since 2025. Older tools need the definition, and newer tools accept it.
 const oneOf = "\ndirective @oneOf on INPUT_OBJECT\n"
 
-// SDL returns the schema as one file in the schema definition language, with its descriptions as Describe makes them.
+// SDL calls Describe and returns the schema as one file in the schema definition language.
 func SDL(schema *ast.Schema) string {
 	Describe(schema)
 	var text strings.Builder
@@ -26,11 +25,11 @@ func SDL(schema *ast.Schema) string {
 	return text.String() + oneOf
 }
 
-// described begins what Describe adds.
+// described starts the note on a scope that Describe adds.
 const described = "Needs the scope "
 
-// Describe adds to the descriptions of fields which scope they need and what they cost, as their directives say, for
-// tools that show descriptions and no directives. Calling it again changes nothing.
+// Describe adds the scopes and costs in fields' directives to the fields' descriptions, for tools that do not show
+// directives. It changes the schema. A second call changes nothing.
 func Describe(schema *ast.Schema) {
 	schemas.Lock()
 	defer schemas.Unlock()

@@ -1,6 +1,5 @@
-// Package gateway is the front door: it serves an executable GraphQL schema over HTTP, server-sent events and
-// WebSocket, checks credentials and bounds, and turns every error into what a client may see. It knows nothing of what
-// the schema is about.
+// Package gateway serves an executable GraphQL schema over HTTP, server-sent events and WebSocket. It checks
+// credentials and bounds, and hides internal errors from clients. It works with any schema. Start reading at New.
 package gateway
 
 import (
@@ -28,22 +27,23 @@ import (
 // Path is where GraphQL is served, over every transport.
 const Path = "/graphql"
 
-// Authenticate returns the principal of an API key or access token. It returns an UNAUTHENTICATED *model.Error for one
-// that is malformed, unknown, revoked or expired. Any other error means that it could not tell. It bounds its own time.
+// Authenticate returns the principal of an API key or access token. It returns an UNAUTHENTICATED *model.Error if the
+// credential is malformed, unknown, revoked or expired. Any other error means that the check failed. It limits its own
+// time.
 type Authenticate func(ctx context.Context, credential string) (model.Principal, error)
 
-// Doubts reports whether anybody may have invented a credential that has the right form. It costs nothing to ask.
+// Doubts reports whether a credential has the right form but may be invented. It must not query the database.
 type Doubts func(credential string) bool
 
 // Options configures a Server. Schema, Authenticate, Ready and Log are required.
 type Options struct {
 	Schema       graphql.ExecutableSchema
 	Authenticate Authenticate
-	// Doubts tells credentials that may be authenticated only so often before enough of them were refused; nil for none.
+	// Doubts selects the credentials whose refusals are limited for all addresses together. Nil selects none.
 	Doubts Doubts
 	// Ready returns nil if the process can serve requests.
 	Ready func(ctx context.Context) error
-	// Remarks are what /readyz says of a process that can. They may be nil.
+	// Remarks returns what /readyz adds to its answer when the process is ready. It may be nil.
 	Remarks func(ctx context.Context) []string
 	Log     *slog.Logger
 	// Extensions are installed in the given order, after the gateway's own.
@@ -51,30 +51,30 @@ type Options struct {
 	// Transports serve all paths except Path and the health checks. The first that supports the request gets it, with
 	// the principal in its context. A transport that is a Refuser also words the gateway's refusals on its paths.
 	Transports []graphql.Transport
-	// Revocations ends sockets and streams whose key is revoked. If nil, that is noticed at the next sign of life.
+	// Revocations ends sockets and streams whose credential is revoked. If nil, they end after the next PingInterval.
 	Revocations Revocations
 	// Claim lets clients retry POST requests with an Idempotency-Key. If nil, the header is ignored.
 	Claim ClaimRequest
-	// HeavySlots shares processors between the heavy operations of companies. If nil, all of them are carried out at once.
+	// HeavySlots bounds the heavy operations that run at the same time. If nil, they are not bounded.
 	HeavySlots Slots
 	// Console serves the web console to browsers. Nil means no console.
 	Console *console.Handler
-	// Pages are public documents by path, which is without a trailing slash.
+	// Pages are public documents by path, without a trailing slash.
 	Pages map[string]Page
 	// Observer watches requests. It may be nil.
 	Observer Observer
 	Settings Settings
 }
 
-// Refuser is a transport that words refusals in its own form: those for a missing or bad credential, a rate limit,
-// draining, or a panic. The error is fit for the client, and StatusOf returns the status of its code. Headers that
-// belong to the refusal (WWW-Authenticate, Retry-After) are already set.
+// Refuser is a transport that writes the gateway's refusals in its own format: for a missing or bad credential, a rate
+// limit, draining, or a panic. The client may see the error, and StatusOf returns the status of its code. The headers
+// WWW-Authenticate and Retry-After are already set.
 type Refuser interface {
 	graphql.Transport
 	Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror.Error)
 }
 
-// Server is the front door as an http.Handler.
+// Server serves GraphQL and the other paths of Options. It is an http.Handler, made by New.
 type Server struct {
 	settings     Settings
 	exec         *executor.Executor
@@ -104,7 +104,7 @@ type Server struct {
 	memory    *responseMemory
 }
 
-// schemas serialises changes to a schema, which several servers may share. The first New makes them all.
+// schemas serialises changes to schemas, which servers may share. The first New for a schema makes all changes.
 var schemas sync.Mutex
 
 // New returns a Server. It panics if an extension does not fit the schema.
@@ -112,7 +112,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 	// gqlgen answers @defer with null even for non-null fields, so nobody may use it.
 	schemas.Lock()
 	if directives := o.Schema.Schema().Directives; directives["defer"] != nil {
-		delete(directives, "defer") // only the first New writes, since requests of others may read the map
+		delete(directives, "defer") // only the first New writes: requests of other servers may read the map
 	}
 	schemas.Unlock()
 	Describe(o.Schema.Schema())
@@ -172,13 +172,13 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 	return s
 }
 
-// Retire lets /readyz answer 503 from now on, so that balancers send requests elsewhere. All requests that still come
-// are taken until Drain.
+// Retire makes /readyz answer 503 from now on, so that load balancers send requests elsewhere. The server accepts
+// requests until Drain.
 func (s *Server) Retire() { s.traffic.retiring.Store(true) }
 
-// Drain stops the server. From now on it refuses requests with UNAVAILABLE, /readyz says so, and open subscriptions are
-// closed so that their clients reconnect elsewhere. Requests under way may finish until ctx ends. Drain returns nil if
-// none is left. Call it before http.Server.Shutdown, which does not know about sockets.
+// Drain stops the server. From now on the server refuses requests with UNAVAILABLE, /readyz answers 503, and open
+// subscriptions are closed, so that their clients reconnect elsewhere. Running requests may finish until ctx ends.
+// Drain returns nil if none is left. Call it before http.Server.Shutdown, which does not wait for sockets.
 func (s *Server) Drain(ctx context.Context) error {
 	if left := s.traffic.drain(ctx); left > 0 {
 		return fmt.Errorf("drain the gateway: %d requests did not end in time: %w", left, ctx.Err())
@@ -208,10 +208,10 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, r, model.Errorf(model.NotFound, "there is nothing at this path"))
 }
 
-// restOfBody is how long a client may take to send the rest of a body that nobody reads.
+// restOfBody is how long a client may take to send the rest of a refused request's body.
 const restOfBody = 2 * time.Second
 
-// refuse answers a rejected request in the form of its path's transport.
+// refuse answers a rejected request in the format of its path's transport.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
 	if r.ContentLength != 0 {
 		// net/http reads the rest of the body before it sends a response, and must not wait long for it.

@@ -11,26 +11,26 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Revocations tells which credentials have been revoked, so that their sockets and streams end.
+// Revocations reports which credentials were revoked, so that their sockets and streams end.
 type Revocations interface {
 	// Revocations returns a number that changes as soon as this process learns of a revoked credential.
 	Revocations() uint64
-	// Revoked returns those of the credentials that were revoked, or whose key was or has expired.
+	// Revoked returns the credentials that were revoked, or whose key was revoked or has expired.
 	Revoked(ctx context.Context, credentials []model.CredentialRef) ([]model.CredentialRef, error)
 }
 
 const (
-	// Sessions are checked every sessionsLook. Their credentials are read every sessionsRead even without a signal, as a
-	// signal may be lost.
+	// Sessions are checked every sessionsLook. Their credentials are read at a signal, and at least every sessionsRead,
+	// since a signal may be lost.
 	sessionsLook = 400 * time.Millisecond
 	sessionsRead = 1500 * time.Millisecond
-	// tokenShare is the part of its key's sessions that one page's token may have, and of its key's requests that one
-	// visitor may: no visitor of a page shuts out the others.
+	// 1/tokenShare of a key's sessions is the share of one page's token, and 1/tokenShare of its requests that of one
+	// visitor. No visitor of a page then shuts out the others.
 	tokenShare = 10
 )
 
-// sessions are the open sockets and streams. They end within a second when their credential is revoked, within two if
-// the signal is lost, and when their token expires. One goroutine watches all of them while there are any.
+// sessions are the open sockets and streams. A session ends when its token expires, and within a second of its
+// credential's revocation, or two if the signal is lost. One goroutine watches all of them while there are any.
 type sessions struct {
 	revocations Revocations
 	perKey      int
@@ -52,9 +52,8 @@ func newSessions(r Revocations, perKey int, log *slog.Logger) *sessions {
 	return &sessions{revocations: r, perKey: perKey, log: log, open: map[model.KeyRef]map[*session]struct{}{}}
 }
 
-// begin opens a session. If there are Revocations, it calls end, once, when the principal's credential is no longer
-// good. The caller must call closed when the session is over. It returns LIMIT_EXCEEDED if the key has as many sessions
-// as it may.
+// begin opens a session, or returns LIMIT_EXCEEDED if the key has too many. The caller must call closed when the
+// session is over. If there are Revocations, end is called once when the principal's credential becomes invalid.
 func (s *sessions) begin(principal model.Principal, end func()) (closed func(), err error) {
 	of, key := &session{principal.Credential(), principal.ExpiresAt, end}, principal.Key()
 	s.mu.Lock()
@@ -99,7 +98,7 @@ func (s *sessions) forget(key model.KeyRef, of *session) {
 	}
 }
 
-// watch ends sessions as needed until none is left.
+// watch ends the sessions of expired and revoked credentials. It returns when none is open.
 func (s *sessions) watch(heard uint64) {
 	ticker := time.NewTicker(sessionsLook)
 	defer ticker.Stop()
@@ -127,8 +126,8 @@ func (s *sessions) watch(heard uint64) {
 	}
 }
 
-// expire ends the expired sessions and returns the credentials of the open ones. Nil means that none is open, and
-// watching stops.
+// expire ends the expired sessions and returns the credentials of the others. Nil means that none is open and watching
+// stops.
 func (s *sessions) expire(at time.Time) []model.CredentialRef {
 	var expired []func()
 	defer func() {

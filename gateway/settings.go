@@ -2,39 +2,39 @@ package gateway
 
 import "time"
 
-// Settings are the bounds of the front door. Start from DefaultSettings: a zero does not mean the default.
+// Settings are the bounds and options of a Server. Start from DefaultSettings: a zero value does not mean the default.
 type Settings struct {
-	// BasePath is the path at which clients find the gateway, such as /agents, or "". Behind a proxy that takes it away,
-	// requests come without it; both are served.
+	// BasePath is the path at which clients find the gateway, such as /agents, or "". Requests without it are served too,
+	// since a proxy may remove it.
 	BasePath string
 	// BodyBytes bounds a request body and a WebSocket message.
 	BodyBytes int64
-	// UploadBytes bounds the files of a request together; BodyBytes bounds the rest of it.
+	// UploadBytes bounds the sum of a request's files. BodyBytes bounds the rest of such a request.
 	UploadBytes int64
 	// QueryBytes, QueryTokens and QueryDepth bound a document before it is validated. Depth counts nested fields,
 	// leaves included.
 	QueryBytes  int
 	QueryTokens int
 	QueryDepth  int
-	// QueryCost bounds the cost of one operation, in values of its response, estimated before execution from the
-	// schema's @cost and @listSize. 0 switches it off.
+	// QueryCost bounds the cost of one operation, which is the estimated number of values in its response. The estimate
+	// uses the schema's @cost and @listSize. 0 means no limit.
 	QueryCost int
-	// ResponseBytes bounds the memory of one response while it is made. Each value counts its name, its text and another
-	// 64 bytes, and what was read for it besides.
+	// ResponseBytes bounds the memory of one response while it is made. Each value counts its name, its text and 64 bytes
+	// more. The rows that were read for the response count too.
 	ResponseBytes int64
-	// ResponseWork bounds the work for one response, in values that the executor makes one by one; a question to the
-	// database counts as 125. What is written straight from rows is no such work. 0 means no limit.
+	// ResponseWork bounds the work for one response, in values that the executor makes one by one. A database statement
+	// counts as 125 values. Values that are written directly from rows do not count. 0 means no limit.
 	ResponseWork int
 	// CachedBytes bounds the cache of parsed documents.
 	CachedBytes int
-	// PersistedBytes bounds the memory of queries that clients name by their SHA-256 after they sent them once. 0 keeps
-	// none, and reports that to clients.
+	// PersistedBytes bounds the memory of persisted queries, which clients name by their SHA-256 after sending them once.
+	// 0 disables persisted queries, and clients get an error that says so.
 	PersistedBytes int
-	// Trusted are the only documents that clients of GraphQL may use. Nil lets them send their own.
+	// Trusted are the only documents that GraphQL clients may use. Nil lets clients send any document.
 	Trusted *TrustedDocuments
 	// Batch bounds the operations of one request whose body is a list of them. 0 refuses lists.
 	Batch int
-	// Compress lets clients that accept gzip get large single responses compressed. Streams never are.
+	// Compress compresses large single responses for clients that accept gzip. Streams are never compressed.
 	Compress bool
 	// Introspection lets clients read the schema through __schema and __type.
 	Introspection bool
@@ -43,29 +43,30 @@ type Settings struct {
 	RequestTimeout time.Duration
 	// SlowFields are fields of the mutation root with a timeout of their own.
 	SlowFields map[string]time.Duration
-	// SecretFields are fields of the mutation root whose responses are never kept.
+	// SecretFields are fields of the mutation root. The bodies of their responses are never saved for retries.
 	SecretFields []string
 	// WriteTimeout is how long a client may take to receive one response or message before it is dropped.
 	WriteTimeout time.Duration
 	// InitTimeout is how long a socket may stay open without connection_init.
 	InitTimeout time.Duration
-	// PingInterval is the time between two signs of life on an open stream. Each time, the credential is checked again.
+	// PingInterval is the time between two pings or comments on an open socket or stream. Each time, the credential is
+	// checked again.
 	PingInterval time.Duration
 	// SocketOperations bounds the concurrent operations of one socket.
 	SocketOperations int
-	// AllowedOrigins are the hosts, other than the gateway's own, whose pages may open a socket. A pattern is matched
-	// as in path.Match, against scheme://host if it has a scheme.
+	// AllowedOrigins are patterns of hosts, other than the gateway's own, whose pages may open a socket. A pattern is
+	// matched as in path.Match, against scheme://host if it has a scheme.
 	AllowedOrigins []string
-	// CORSOrigins are the origins, such as https://console.example.com, whose pages may call the gateway and open
-	// sockets. "*" stands for every origin, and in https://*.example.com for any subdomain.
+	// CORSOrigins are the origins, such as https://console.example.com, whose pages may call the gateway and open sockets.
+	// "*" means every origin, and https://*.example.com any subdomain.
 	CORSOrigins []string
 	// Connections bounds the open connections. The listener applies it.
 	Connections Connections
-	// RateLimit bounds the requests of one key in a minute, including operations on sockets, and ModelRateLimit the
-	// fields marked @modelDriven that it asks for. 0 means no limit. Each Server counts for itself.
+	// RateLimit bounds the requests of one key in a minute, including operations on sockets. ModelRateLimit bounds the
+	// fields marked @modelDriven in these requests. 0 means no limit. Each Server counts separately.
 	RateLimit      int
 	ModelRateLimit int
-	// SlowOperation is the duration from which a query or mutation is logged as slow; 0 logs none.
+	// SlowOperation is the duration from which a query or mutation is logged as slow. 0 logs none.
 	SlowOperation time.Duration
 	// CompanyRateLimit bounds the requests of all keys of one company in a minute; 0 means no limit.
 	CompanyRateLimit int
@@ -73,7 +74,7 @@ type Settings struct {
 	SessionsPerKey int
 }
 
-// DefaultSettings returns the bounds of a production gateway. Rate limits are off, as they depend on the clients.
+// DefaultSettings returns settings for production. Rate limits are off, since they depend on the clients.
 func DefaultSettings() Settings {
 	return Settings{
 		BodyBytes:        1 << 20,

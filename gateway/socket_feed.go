@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// turn is how many events of one operation are sent before the socket's other operations get their turn.
+	// turn is how many events of one operation are sent before the socket's next operation gets its turn.
 	turn = 64
 	// mostAtOnce and bytesAtOnce bound the messages of one write.
 	mostAtOnce  = 16
@@ -31,8 +31,8 @@ func (s *socket) follow(op *operation, x *execution, ended func()) {
 	s.wake(op)
 }
 
-// wake signals that the operation may have an event. One goroutine at a time sends for all operations of the socket, so
-// that no more is read for a client than it takes.
+// wake signals that the operation may have an event. At most one goroutine sends events for all operations of the
+// socket, so that events are read no faster than the client receives them.
 func (s *socket) wake(op *operation) {
 	s.queueMu.Lock()
 	defer s.queueMu.Unlock()
@@ -66,8 +66,8 @@ func (s *socket) nextReady() *operation {
 	return op
 }
 
-// sendEvents sends an operation's events, and reports whether there may be more now. After its turn it goes on as long
-// as memory holds rows that were read for this operation alone.
+// sendEvents sends an operation's events, and reports whether more may be available now. After its turn it continues
+// while the feed holds rows that were read for this operation alone.
 func (s *socket) sendEvents(op *operation) bool {
 	x := op.execution
 	for sent := 0; sent < turn || x.feed.Holds(); {
@@ -90,8 +90,8 @@ func (s *socket) sendEvents(op *operation) bool {
 	return true
 }
 
-// gather returns the messages for the events that are available, possibly none. After an error, or once the execution
-// is broken, no more will come.
+// gather returns messages for the available events, possibly none. After an error, or if the execution is broken, there
+// are no more events.
 func (x *execution) gather(op *operation) (messages [][][]byte, err error) {
 	for bytes := 0; len(messages) < mostAtOnce && bytes < bytesAtOnce; {
 		event, err := x.feed.Next(x.ctx)

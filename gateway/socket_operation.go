@@ -12,16 +12,16 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// operation runs on a socket, from subscribe until complete or error.
+// operation is an operation on a socket, from "subscribe" until "complete" or "error".
 type operation struct {
 	id     string
 	name   string
 	cancel context.CancelFunc
-	// opening is the beginning of a message that carries a result.
+	// opening is the start of a "next" message, up to its payload.
 	opening []byte
-	// out counts its responses.
+	// out counts the bytes of the operation's responses.
 	out *outgoing
-	// execution and ended belong to a subscription with a feed, which has no goroutine while it is idle.
+	// execution and ended are set for a subscription with a feed, which has no goroutine while it is idle.
 	execution *execution
 	ended     func()
 }
@@ -70,8 +70,7 @@ func (s *socket) forget(id string) {
 	}
 }
 
-// complete ends an operation that the client no longer wants. An unknown id belongs to an operation that has just ended
-// by itself.
+// complete ends an operation at the client's request. An unknown id belongs to an operation that has just ended.
 func (s *socket) complete(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +79,7 @@ func (s *socket) complete(id string) {
 	}
 }
 
-// run executes an operation and sends its results, unless it has a feed, whose events bring them.
+// run executes an operation and sends its results. For a subscription with a feed it starts follow and returns.
 func (s *socket) run(ctx context.Context, op *operation, params request) {
 	rec := &record{begin: time.Now(), remote: s.remote, caller: s.caller()}
 	ctx = graphql.StartOperationTrace(s.observe(context.WithValue(ctx, recordKey{}, rec), rec))
@@ -108,7 +107,7 @@ func (s *socket) run(ctx context.Context, op *operation, params request) {
 	ended()
 }
 
-// start begins an operation. It returns nil if the operation was refused, after telling the client.
+// start begins an operation. If it refuses the operation, it sends the error and returns nil.
 func (s *socket) start(ctx context.Context, op *operation, params request, at time.Time) *execution {
 	if err := s.takeRequest(nil, s.caller(), at); err != nil {
 		s.last(op, "error", errorsJSON(gqlerror.List{s.presenter.present(ctx, err)}))
@@ -130,7 +129,8 @@ func (s *socket) start(ctx context.Context, op *operation, params request, at ti
 	return s.begin(ctx, s.exec, operation)
 }
 
-// results sends the results of an operation as they come. Queries wait while the client does not take earlier results.
+// results sends the results of an operation as they arrive. A query waits while the client does not receive earlier
+// results.
 func (s *socket) results(ctx context.Context, op *operation, x *execution) {
 	isQuery := x.operation.Operation.Operation == ast.Query
 	if isQuery {
@@ -143,7 +143,7 @@ func (s *socket) results(ctx context.Context, op *operation, x *execution) {
 		if isQuery {
 			s.backlog.made()
 		}
-		// Without data nothing was executed, or a subscription's source could not be opened.
+		// Without data, nothing was executed or a subscription's source could not be opened.
 		if len(response.Data) == 0 && len(response.Errors) > 0 {
 			s.last(op, "error", errorsJSON(response.Errors))
 			return

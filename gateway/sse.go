@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// events is an open stream. To clients that name them it is server-sent events, in the distinct connections mode of
-// graphql-sse: "next" events carry results, and one "complete" event ends it. To others it is the parts of
+// events is an open stream. Clients that accept text/event-stream get server-sent events in the distinct connections
+// mode of graphql-sse: "next" events carry results, and a "complete" event ends the stream. Other clients get
 // multipart/mixed, as in Apollo's protocol for subscriptions over HTTP.
 type events struct {
 	exchange
@@ -28,7 +28,7 @@ type events struct {
 	resumption resumption
 }
 
-// The frame of a part. A client only reads a part once the delimiter behind it has arrived.
+// The frame of a part. A client reads a part only once the delimiter after it has arrived.
 const (
 	partDelimiter = "\r\n--graphql"
 	partHeader    = "\r\nContent-Type: application/json\r\n\r\n"
@@ -61,7 +61,7 @@ func (e events) next(result []byte) bool {
 	if id := e.resumption.idOf(result); id != "" {
 		begin = "event: next\nid: " + id + "\ndata: "
 	}
-	// In JSON a line break can only stand between values, so it may start another data line.
+	// In JSON, line breaks occur only between tokens, so each may start another data line.
 	if bytes.ContainsAny(result, "\r\n") {
 		result = bytes.ReplaceAll(result, []byte{'\r'}, nil)
 		result = bytes.ReplaceAll(result, []byte{'\n'}, []byte("\ndata: "))
@@ -78,7 +78,7 @@ func (e events) complete() {
 	_ = e.send([]byte("event: complete\ndata:\n\n"))
 }
 
-// comment keeps the connection from looking dead.
+// comment sends a keep-alive. It reports false if the client is gone or too slow.
 func (e events) comment() bool {
 	if e.isParts {
 		return e.send([]byte(partHeader + "{}" + partDelimiter))
@@ -86,7 +86,7 @@ func (e events) comment() bool {
 	return e.send([]byte(":\n\n"))
 }
 
-// send sends the parts of an event. It logs a client that does not take them in time.
+// send sends the parts of an event. It logs a client that does not receive them in time.
 func (e events) send(parts ...[]byte) bool {
 	_ = e.control.SetWriteDeadline(time.Now().Add(e.settings.WriteTimeout))
 	var err error
@@ -104,9 +104,8 @@ func (e events) send(parts ...[]byte) bool {
 	return err == nil
 }
 
-// stream executes the operation and sends its results as they come. It stops when the operation ends, the client
-// leaves, the credential is no longer good or the server drains. When it returns, nothing of the operation runs any
-// more.
+// stream executes the operation and sends its results as they arrive. It stops when the operation ends, the client
+// disconnects, the credential becomes invalid or the server drains. The operation has ended when stream returns.
 //
 //nolint:funlen // one loop over what may happen
 func (x exchange) stream(ctx context.Context, operation *graphql.OperationContext) {
@@ -130,7 +129,7 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 			case <-left:
 				return
 			}
-			select { // Nothing more is made before the client has taken this.
+			select { // The next result is made once the client has this one.
 			case <-written:
 			case <-left:
 				return

@@ -22,21 +22,21 @@ type execution struct {
 	ctx       context.Context
 	operation *graphql.OperationContext
 	next      graphql.ResponseHandler
-	// broken is the reason why nothing more will come.
+	// broken is the error that ended the execution, or nil.
 	broken *gqlerror.Error
-	// feed is open if the subscription takes its events from it rather than waiting in next.
+	// feed is open if the subscription reads its events from it instead of waiting in next.
 	feed live.Feed
-	// group is equal for subscriptions that answer an event alike.
+	// group is equal for subscriptions that have the same response to each event.
 	group string
 	// isDear says that each event counts as a request.
 	isDear bool
 }
 
-// dearEvent is the cost of an event from which on it counts as a request. What is followed usually costs some tens or
-// hundreds, and retrieves nothing.
+// dearEvent is the cost from which an event counts as a request. Most events cost tens or hundreds, and retrieve
+// nothing.
 const dearEvent = 10_000
 
-// begin starts to execute an operation, until ctx ends.
+// begin starts an operation, which runs until ctx ends.
 func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor,
 	operation *graphql.OperationContext) *execution {
 	x := &execution{Server: s, exec: exec, operation: operation}
@@ -53,8 +53,8 @@ func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor,
 	return x
 }
 
-// responses yields the one response of a query or mutation, or those of a subscription without a feed as they come,
-// until it ends or its context does. A response is valid until the next one is asked for, as they share a buffer.
+// responses yields the response of a query or mutation, or the responses of a subscription without a feed until it or
+// its context ends. A response is valid until the next one, since they share a buffer.
 func (x *execution) responses() iter.Seq[*graphql.Response] {
 	return func(yield func(*graphql.Response) bool) {
 		for x.broken == nil {
@@ -62,7 +62,7 @@ func (x *execution) responses() iter.Seq[*graphql.Response] {
 			switch {
 			case x.broken != nil:
 			case x.operation.Operation.Operation != ast.Subscription && response == nil:
-				// gqlgen returns nothing if the context ended before it began.
+				// gqlgen returns nil if the context ended before gqlgen began.
 				yield(x.exec.DispatchError(x.ctx, gqlerror.List{gqlerror.Wrap(x.ctx.Err())}))
 				return
 			case response == nil || !yield(response) || x.operation.Operation.Operation != ast.Subscription:
@@ -78,7 +78,7 @@ func (x *execution) respond() (response *graphql.Response) {
 	return response
 }
 
-// texts yields the responses as JSON, whether or not there is a feed.
+// texts yields the responses as JSON, with or without a feed.
 func (x *execution) texts() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if !x.feed.IsOpen() {
@@ -130,7 +130,8 @@ func (x *execution) responseTo(event *live.Event) []byte {
 	})
 }
 
-// chargeEvent counts an event that is dear as a request of who makes its response.
+// chargeEvent counts an expensive event as a request of the caller. In a group, only the caller whose subscription
+// makes the response pays.
 func (x *execution) chargeEvent() *gqlerror.Error {
 	if !x.isDear {
 		return nil
@@ -142,9 +143,9 @@ func (x *execution) chargeEvent() *gqlerror.Error {
 	return nil
 }
 
-// groupOf returns equal groups for equal responses to the same event: the same selection in the same document, with the
-// same values of the variables in it, for callers of the same company with the same rights to read. The source's own
-// arguments do not matter, since the event is the same.
+// groupOf returns equal groups for subscriptions with equal responses to the same event: the same operation and
+// variables, for callers of the same company with the same rights. Arguments of the root field do not matter, since the
+// event is the same.
 func groupOf(ctx context.Context, operation *graphql.OperationContext) string {
 	principal, _ := model.PrincipalOf(ctx)
 	used := map[string]any{}

@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// traffic counts the requests under way and stops new ones.
+// traffic counts running requests and open sockets, and stops new ones.
 type traffic struct {
 	// closing ends when draining begins; open streams watch it.
 	closing context.Context
 	begin   context.CancelFunc
-	// retiring is set while the process is stopping and still takes requests.
+	// retiring is set when the process will stop soon but still accepts requests.
 	retiring atomic.Bool
 
 	mu       sync.Mutex
@@ -24,7 +24,7 @@ func newTraffic() *traffic {
 	return &traffic{closing: closing, begin: begin, idle: make(chan struct{})}
 }
 
-// enter counts a request in. It reports false if the server is draining.
+// enter counts a request. It reports false if the server is draining.
 func (t *traffic) enter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,7 +44,7 @@ func (t *traffic) leave() {
 	}
 }
 
-// drain stops new requests and waits until none is under way or ctx ends. It returns how many are left.
+// drain stops new requests and waits until none is running or ctx ends. It returns how many are still running.
 func (t *traffic) drain(ctx context.Context) int {
 	t.mu.Lock()
 	if t.closing.Err() == nil {

@@ -19,18 +19,17 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// TrustedDocuments are the only documents that a Server serves to clients of GraphQL. It never changes.
+// TrustedDocuments are the only documents that a Server executes for GraphQL clients. They are immutable.
 type TrustedDocuments struct {
 	byID map[string]string
-	// byHash finds them by the hexadecimal SHA-256 of their text.
+	// byHash maps the hexadecimal SHA-256 of a document's text to the text.
 	byHash map[string]string
 }
 
-// LoadTrustedDocuments reads all documents below the root of files, and checks them against the schema and the bounds
-// of documents in the settings. A file
-// NAME.graphql or NAME.gql is one document with the id NAME. A file NAME.json has many: it is an object from ids to
-// documents, as Relay's compiler and GraphQL Code Generator write it, or a manifest of Apollo's. Ids differ whichever
-// file they are from. The first fault ends it, with an error that names the file and the place in the document.
+// LoadTrustedDocuments reads all documents in files, and checks them against the schema and the document bounds of the
+// settings. A file NAME.graphql or NAME.gql holds one document, with the id NAME. A file NAME.json is an object from
+// ids to documents, as Relay's compiler and GraphQL Code Generator write it, or a manifest of Apollo's. An id must name
+// the same document in all files. The error names the file and, if possible, the position in the document.
 func LoadTrustedDocuments(files fs.FS, schema *ast.Schema, settings Settings) (*TrustedDocuments, error) {
 	bounds := guard{settings: settings, documents: newDocuments(0), schema: schema}
 	t := &TrustedDocuments{byID: map[string]string{}, byHash: map[string]string{}}
@@ -90,7 +89,7 @@ func manifest(text []byte) (map[string]string, error) {
 	return documents, nil
 }
 
-// sha256Form matches ids that promise to be the SHA-256 of their document.
+// sha256Form matches ids that claim to be the SHA-256 of their document.
 var sha256Form = regexp.MustCompile(`^(?:sha256:)?([0-9a-f]{64})$`)
 
 func (t *TrustedDocuments) add(bounds guard, id, text string) error {
@@ -116,7 +115,7 @@ func (t *TrustedDocuments) add(bounds guard, id, text string) error {
 	return nil
 }
 
-// find gives the request the text of the document that it names.
+// findTrusted sets params.Query to the text of the document that the request names.
 func (t *TrustedDocuments) findTrusted(ids documentIDs, params *graphql.RawParams) *gqlerror.Error {
 	text, known := t.byID[ids.id]
 	if !known && ids.hash != "" {
@@ -125,7 +124,7 @@ func (t *TrustedDocuments) findTrusted(ids documentIDs, params *graphql.RawParam
 		}
 	}
 	if !known && params.Query != "" {
-		// The text of a trusted document is as good as its id.
+		// A client may also send the text of a trusted document.
 		text, known = t.byHash[hashOf(params.Query)]
 	}
 	switch {

@@ -2,9 +2,9 @@ package gateway
 
 import "github.com/vektah/gqlparser/v2/validator/rules"
 
-// validation are the rules that a document is validated by. With suggest, messages name what a client may have meant:
-// never for types, whose candidates the library finds in another order each time. Without, they say nothing of the
-// schema; gqlgen sees to two rules of five.
+// validation returns the rules for documents. With suggest, messages suggest similar names. They never suggest types,
+// which the library lists in random order. Without suggest, messages reveal nothing about the schema; gqlgen replaces
+// two of the five rules.
 func validation(suggest bool) *rules.Rules {
 	all := rules.NewDefaultRules()
 	all.ReplaceRule(rules.KnownTypeNamesRule.Name, rules.KnownTypeNamesRuleWithoutSuggestions.RuleFunc)

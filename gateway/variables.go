@@ -16,10 +16,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// checkVariables returns what is wrong with the variables of an operation, whether or not gqlparser has coerced them:
-// it lets through some that the specification refuses, and says less of others. The messages are those of graphql-js
-// without the values, which may be secrets. Each has the place of the variable's definition, and names in
-// extensions.fields where in the variables the fault is.
+// checkVariables returns the faults of an operation's variables, whether or not gqlparser has coerced them. gqlparser
+// accepts some faults that the specification forbids, and reports others vaguely. The messages are those of graphql-js
+// without the values, which may be secrets. Each has the position of the variable's definition, and names the path of
+// the faulty value in extensions.fields.
 func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) gqlerror.List {
 	c := &variableCheck{schema: schema}
 	for _, definition := range operation.VariableDefinitions {
@@ -56,7 +56,7 @@ func (c *variableCheck) add(at, format string, args ...any) {
 	c.faults = append(c.faults, err)
 }
 
-// wrong adds what is wrong with the value at a place, such as input.fields.0.
+// wrong adds a fault of the value at a path, such as input.fields.0.
 func (c *variableCheck) wrong(at, format string, args ...any) {
 	name, place := c.definition.Variable, ""
 	if at != name {
@@ -138,7 +138,8 @@ func (c *variableCheck) object(definition *ast.Definition, at string, value any)
 	}
 }
 
-// misfit says why a value does not fit one of GraphQL's own scalars; others check themselves.
+// misfit returns why a value does not fit one of GraphQL's built-in scalars, or "". Custom scalars check their own
+// values.
 func misfit(scalar string, value any) string {
 	switch scalar {
 	case "Int":
@@ -177,7 +178,7 @@ func misfit(scalar string, value any) string {
 	return ""
 }
 
-// integer reads a whole number, as spelled in JSON or as coerced by gqlparser.
+// integer reads a whole number, as JSON or as gqlparser coerced it.
 func integer(value any) (int64, bool) {
 	switch v := value.(type) {
 	case json.Number:
@@ -190,8 +191,8 @@ func integer(value any) (int64, bool) {
 	}
 }
 
-// variablesKey is the context key of the variables as the client spelled them, a json.RawMessage. The decoded ones have
-// lost the order of their keys.
+// variablesKey is the context key of the variables' JSON, a json.RawMessage. The decoded variables have lost the order
+// of their keys.
 type variablesKey struct{}
 
 func membersOf(text json.RawMessage) map[string]json.RawMessage {
@@ -200,7 +201,7 @@ func membersOf(text json.RawMessage) map[string]json.RawMessage {
 	return members
 }
 
-// hasObject reports whether an object stands for a custom scalar somewhere in the value.
+// hasObject reports whether the value of a custom scalar somewhere in value is an object.
 func hasObject(schema *ast.Schema, t *ast.Type, value any) bool {
 	if list, ok := value.([]any); ok && t.Elem != nil {
 		return slices.ContainsFunc(list, func(element any) bool { return hasObject(schema, t.Elem, element) })
@@ -216,8 +217,8 @@ func hasObject(schema *ast.Schema, t *ast.Type, value any) bool {
 	})
 }
 
-// asSpelled replaces every object that stands for a custom scalar by the text that the client sent for it. Texts
-// without any are not looked through: each level takes as long as its text.
+// asSpelled replaces each object of a custom scalar by the JSON that the client sent for it. It does not parse a text
+// without such objects.
 func asSpelled(schema *ast.Schema, t *ast.Type, value any, text json.RawMessage) any {
 	if text == nil || !hasObject(schema, t, value) {
 		return value

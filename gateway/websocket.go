@@ -18,11 +18,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// subprotocol is the only protocol of sockets.
+// subprotocol is the only WebSocket subprotocol that the gateway speaks.
 const subprotocol = "graphql-transport-ws"
 
-// mostSigns bounds what a client sends between two pings of the server and no rate limit counts: pings, pongs, as
-// messages or as frames, and what ends operations. For each KiB that one has it counts once more.
+// mostSigns bounds the messages and frames without a rate limit that a client sends between two of the server's pings:
+// pings, pongs, and "complete" for running operations. Each KiB of a message counts once more.
 const mostSigns = 1_000
 
 type socketTransport struct{ *Server }
@@ -31,10 +31,11 @@ func (socketTransport) Supports(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-// Do opens the socket, which then lives by itself: net/http's goroutine and buffers are released.
+// Do opens the socket and returns, which releases net/http's goroutine and buffers. The socket runs in its own
+// goroutine.
 func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	h := &handshake{ResponseWriter: w, timeout: t.settings.WriteTimeout}
-	var s *socket // which reads nothing before it is there
+	var s *socket // set before anything is read
 	conn, err := websocket.Accept(h, r, &websocket.AcceptOptions{
 		Subprotocols:   []string{subprotocol},
 		OriginPatterns: t.settings.AllowedOrigins,
@@ -44,7 +45,7 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 		OnPongReceived:     func(context.Context, []byte) { s.heardFrame() },
 	})
 	if err != nil {
-		return // Accept has answered.
+		return // Accept has sent the response.
 	}
 	conn.SetReadLimit(t.settings.BodyBytes)
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), traceKey{}, r.Context().Value(traceKey{})))
@@ -52,7 +53,7 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 		Server: t.Server, exec: exec, conn: conn, wire: h.wire, remote: r.RemoteAddr, ctx: ctx, cancel: cancel,
 		credential: credentialOf(r.Header), origins: r.Header.Values(originHeader), operations: map[string]*operation{},
 	}
-	// The request counts as under way until Do returns, and the socket from here on.
+	// The traffic counts the request until Do returns, and the socket from here on.
 	if !t.traffic.enter() {
 		s.close(closeDraining)
 		return
@@ -92,36 +93,36 @@ type socket struct {
 	remote string
 	// origins are the Origin headers of the handshake.
 	origins []string
-	// ctx ends with the socket. Reading and writing do not use it: when the context ends, the library drops the
-	// connection without a close frame.
+	// ctx ends with the socket. Reads and writes do not use it: if their context ends, the library drops the connection
+	// without a close frame.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// pulse closes a socket that is never initialised. After that it checks from time to time that the client is there.
+	// pulse closes a socket that is not initialised in time. After initialisation it pings the client every PingInterval.
 	pulse *time.Timer
 	// Only the reading goroutine writes credential, and only until the socket is acknowledged.
 	credential   string
 	acknowledged atomic.Bool
-	// signs counts up to mostSigns.
+	// signs counts up to mostSigns, from 0 after each ping of the server.
 	signs atomic.Int64
 	// session closes the socket's session. It is nil before the socket is acknowledged.
 	session func()
 
 	running sync.WaitGroup
 	backlog backlog
-	// mu is held for every write, so that nothing of an operation is sent after its end.
+	// mu is held for every write, so that nothing is sent for an operation after its end.
 	mu         sync.Mutex
 	closed     bool
 	operations map[string]*operation
 
-	// queueMu guards the fields below, and is only held briefly.
+	// queueMu guards the fields below. It is held only briefly.
 	queueMu   sync.Mutex
 	hasEnded  bool
 	isPumping bool
-	// ready are operations that may have an event.
+	// ready are the operations that may have an event, in order.
 	ready []*operation
 }
 
-// caller is the principal of the credential. It is zero before the socket is acknowledged.
+// caller returns the socket's principal, zero before the socket is acknowledged.
 func (s *socket) caller() model.Principal {
 	principal, _ := model.PrincipalOf(s.ctx)
 	return principal
@@ -177,7 +178,7 @@ func (s *socket) handle(text []byte) *closure {
 		return closeInvalid
 	}
 	if m.Type == "subscribe" {
-		s.signs.Add(-1) // for its end, by the client
+		s.signs.Add(-1) // for the client's later "complete"
 	} else if !s.heard(len(text)) {
 		return closeBusy
 	}
@@ -197,10 +198,10 @@ func (s *socket) handle(text []byte) *closure {
 	return nil
 }
 
-// heard counts a ping or pong of the given length, and reports whether the client may continue.
+// heard counts a message of the given length, and reports whether the client may continue.
 func (s *socket) heard(bytes int) bool { return s.signs.Add(int64(1+bytes>>10)) <= mostSigns }
 
-// heardFrame counts a frame of the protocol below, and closes the socket at the first that is too many.
+// heardFrame counts a ping or pong frame, and closes the socket at the first one above mostSigns.
 func (s *socket) heardFrame() bool {
 	mayGoOn := s.heard(0)
 	if !mayGoOn && s.signs.Load() == mostSigns+1 {
@@ -213,7 +214,7 @@ func isObjectOrAbsent(payload json.RawMessage) bool {
 	return len(payload) == 0 || payload[0] == '{' || string(payload) == "null"
 }
 
-// initialise checks the credential of the payload, else of the handshake, and acknowledges the socket.
+// initialise checks the credential of the payload, or else of the handshake, and acknowledges the socket.
 func (s *socket) initialise(payload json.RawMessage) *closure {
 	if s.acknowledged.Load() {
 		return closeInitTwice
@@ -252,8 +253,8 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 	return nil
 }
 
-// beat closes a socket that was not initialised in time or whose credential is no longer good, and drops one whose
-// client is gone.
+// beat closes a socket that was not initialised in time or whose credential is no longer valid. It drops a socket whose
+// client does not answer a ping.
 func (s *socket) beat() {
 	if !s.acknowledged.Load() {
 		s.close(closeInitTimeout)
@@ -274,9 +275,9 @@ func (s *socket) beat() {
 	s.pulse.Reset(s.settings.PingInterval)
 }
 
-// write sends a message of the connection itself.
+// write sends a message that belongs to no operation.
 func (s *socket) write(m message) {
-	text, _ := json.Marshal(m) // A raw payload that was read as JSON can be written as JSON.
+	text, _ := json.Marshal(m) // a payload that was read as JSON can be written as JSON
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -284,7 +285,7 @@ func (s *socket) write(m message) {
 	}
 }
 
-// send writes messages. The caller holds mu. A client that does not take them in time is dropped and logged.
+// send writes messages. The caller holds mu. It drops and logs a client that does not receive them in time.
 func (s *socket) send(operation string, messages ...[][]byte) {
 	err := s.wire.send(messages...)
 	if err == nil {
@@ -298,14 +299,14 @@ func (s *socket) send(operation string, messages ...[][]byte) {
 	_ = s.conn.CloseNow()
 }
 
-// drop closes the connection of a client that does not read while others need the memory. A close frame cannot reach
-// it, as a message before it was sent in part.
+// drop closes the connection of a client that does not read while other responses need the memory. It sends no close
+// frame, since a message before it was sent in part.
 func (s *socket) drop(operation string) {
 	s.slow(s.ctx, operation, s.remote)
 	_ = s.wire.Close()
 }
 
-// close ends all operations and tells the client why.
+// close ends all operations and sends the closure.
 func (s *socket) close(why *closure) {
 	s.mu.Lock()
 	already := s.closed
@@ -317,7 +318,7 @@ func (s *socket) close(why *closure) {
 	}
 }
 
-// end closes the connection and waits for everything that still runs on it.
+// end closes the connection and waits for the socket's goroutines.
 func (s *socket) end() {
 	s.queueMu.Lock()
 	s.hasEnded = true

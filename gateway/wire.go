@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// The buffers of an open socket. Messages of clients are small, and larger ones are read past the buffer. The library
+// The buffers of an open socket, in bytes. Clients' messages are small; larger ones bypass the read buffer. The library
 // writes only control frames, of at most 129 bytes.
 const (
 	readBuffer    = 512
 	controlBuffer = 256
 )
 
-// handshake is the response to a connection's upgrade. It gives the library the connection without the buffers that the
-// server used to read requests.
+// handshake is the response to a connection's upgrade. It passes the connection to the WebSocket library without
+// net/http's large buffers.
 type handshake struct {
 	http.ResponseWriter
 	timeout time.Duration
 	wire    *wire
 }
 
-// Hijack takes the connection over from the server.
+// Hijack takes over the connection from the server.
 func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, served, err := http.NewResponseController(h.ResponseWriter).Hijack()
 	if err != nil {
@@ -40,7 +40,7 @@ func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 
 // wire is the connection of a socket. The library reads from it and writes control frames, each in one call. Messages
-// bypass the library, so that a message for many sockets is neither copied nor written in pieces.
+// bypass the library, so that a message for many sockets is not copied, and is written in one call.
 type wire struct {
 	net.Conn
 	timeout time.Duration
@@ -56,7 +56,7 @@ const (
 	opcodeMask  = 0xf
 )
 
-// Write writes a control frame. Nothing is written after a close frame.
+// Write writes a control frame. After a close frame it returns net.ErrClosed.
 func (w *wire) Write(frame []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

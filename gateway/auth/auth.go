@@ -1,4 +1,4 @@
-// Package auth turns an API key or an access token into the principal that it stands for.
+// Package auth authenticates API keys and access tokens. Start reading at Keys.Authenticate.
 package auth
 
 import (
@@ -19,26 +19,25 @@ import (
 // touchEvery is the precision of the recorded last use of a key.
 const touchEvery = time.Minute
 
-// rememberFor is how long an authenticated credential is cached. It bounds how long a credential is still accepted
-// after another replica revoked it and the signal was lost.
+// rememberFor is how long an authenticated credential is cached. For so long a credential is still accepted after
+// another replica has revoked it, if the signal was lost.
 const rememberFor = 1500 * time.Millisecond
 
-// mostRemembered bounds the cached credentials. The least recently used ones go first.
+// mostRemembered bounds the cached credentials. The least recently used are dropped first.
 const mostRemembered = 10_000
 
 // Keys authenticates API keys and their access tokens against the database, and caches them briefly. A revoked key and
-// its tokens are refused by the next request: on the replica that revoked it at once, on the others when the signal
-// arrives, or within two seconds without one.
+// its tokens are refused at once on the replica that revoked it. Other replicas refuse it when the signal arrives, or
+// within two seconds without the signal.
 type Keys struct {
 	store *db.Store
-	// timeout bounds how long the database is asked for a credential.
+	// timeout bounds the database lookup of a credential.
 	timeout time.Duration
 	// known caches credentials by the hashes of their texts. Refused ones are not cached.
 	known *lru.Cache[[sha256.Size]byte, remembered]
 
-	// hasImported says whether there were keys of other servers when they were last looked for, importedMu and
-	// importedUntil when to look again: as long as there are none, nothing is looked up for a text that is no secret of
-	// ours.
+	// hasImported caches whether there are keys from other servers, until importedUntil. While there are none, a
+	// credential without our form causes no lookup.
 	hasImported   atomic.Bool
 	importedMu    sync.Mutex
 	importedUntil time.Time
@@ -48,22 +47,22 @@ type remembered struct {
 	principal model.Principal
 	// until is when the credential is read again, or expires.
 	until time.Time
-	// revocations is the store's number from before the credential was read.
+	// revocations is the store's revocation counter before the credential was read.
 	revocations uint64
 }
 
-// NewKeys returns Keys that authenticate against the store, which is asked for so long at most.
+// NewKeys returns Keys that authenticate against the store. timeout bounds each lookup.
 func NewKeys(store *db.Store, timeout time.Duration) *Keys {
 	// lru.New only fails for a size below one.
 	known, _ := lru.New[[sha256.Size]byte, remembered](mostRemembered)
 	return &Keys{store: store, timeout: timeout, known: known}
 }
 
-// nobody is compared with if no key has the prefix, so that a wrong key takes as long as a right one.
+// nobody is compared if no key matches, so that a wrong key takes as long as a right one.
 var nobody = model.APIKey{Hash: make([]byte, 32)}
 
-// Authenticate returns the principal of the secret, or UNAUTHENTICATED. The message does not tell an unknown key or
-// token from a revoked or expired one.
+// Authenticate returns the principal of the secret, or UNAUTHENTICATED. The message is the same for unknown, revoked
+// and expired credentials.
 func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal, error) {
 	if secret == "" {
 		return model.Principal{}, model.Errorf(model.Unauthenticated, "an API key or an access token is needed")
@@ -94,9 +93,8 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 	return principal, nil
 }
 
-// Doubts reports whether anybody might have invented the credential, so that it may cost a statement only now and then:
-// it has the right form, but not our signature, or it was made elsewhere, and it was not good when it was last shown
-// here.
+// Doubts reports whether the credential may be invented, so that its lookups must be limited. Such a credential has our
+// form without our signature, or the form of an imported key, and it is not in the cache. Doubts runs no statement.
 func (k *Keys) Doubts(secret string) bool {
 	if k.known.Contains(sha256.Sum256([]byte(secret))) {
 		return false
@@ -104,7 +102,7 @@ func (k *Keys) Doubts(secret string) bool {
 	return k.hasImported.Load() && model.IsForeignSecret(secret) || k.store.Signer().Doubts(secret)
 }
 
-// key reads the principal of an API key, and when the key expires.
+// key returns the principal of an API key, and when the key expires.
 func (k *Keys) key(ctx context.Context, secret string, now time.Time) (model.Principal, *time.Time, error) {
 	refused := model.Errorf(model.Unauthenticated, "the API key is not valid")
 	companyID, prefix, ok := model.ParseAPIKey(secret)
@@ -131,7 +129,7 @@ func (k *Keys) key(ctx context.Context, secret string, now time.Time) (model.Pri
 	return model.Principal{}, nil, refused
 }
 
-// imported does the same for a key that was made elsewhere.
+// imported is like key, for a key from another server.
 func (k *Keys) imported(ctx context.Context, secret string, now time.Time,
 	refused error) (model.Principal, *time.Time, error) {
 	if isThere, err := k.anyImported(ctx, now); err != nil || !isThere {
@@ -150,7 +148,7 @@ func (k *Keys) imported(ctx context.Context, secret string, now time.Time,
 	return key.Principal(), key.ExpiresAt, touch(ctx, tenant, key, now)
 }
 
-// anyImported reports whether there are keys of other servers. It looks at most once per rememberFor.
+// anyImported reports whether there are keys from other servers. It queries the database at most once per rememberFor.
 func (k *Keys) anyImported(ctx context.Context, now time.Time) (bool, error) {
 	k.importedMu.Lock()
 	defer k.importedMu.Unlock()
@@ -166,7 +164,7 @@ func (k *Keys) anyImported(ctx context.Context, now time.Time) (bool, error) {
 	return isThere, nil
 }
 
-// token does the same for access tokens.
+// token is like key, for an access token.
 func (k *Keys) token(ctx context.Context, text string, now time.Time) (model.Principal, *time.Time, error) {
 	refused := model.Errorf(model.Unauthenticated, "the access token is not valid, or no longer valid")
 	companyID, hash, ok := model.ParseAccessToken(text)

@@ -1,5 +1,5 @@
-// Package console serves the web console: the built page from the binary, and the one-time code with which "agentgraph
-// dev" lets people in. The page itself is a client of the API like any other.
+// Package console serves the web console from the binary, and exchanges the one-time code of "agentgraph dev" for a
+// session. The console is an ordinary client of the API.
 package console
 
 import (
@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// Path is where the console is served. It owns everything below that.
+// Path is the path of the console, which owns everything below it.
 const Path = "/console"
 
 // dist is the output of "make console": each file compressed, with .gz appended to its name.
@@ -22,18 +22,18 @@ const Path = "/console"
 //go:embed all:dist
 var dist embed.FS
 
-// ours is the part of both policies that lets a document use our own files and nothing else. Scripts cannot turn text
-// into HTML either.
+// ours is the common part of the policies: a document may use our own files and nothing else, and scripts cannot turn
+// text into HTML.
 const ours = "default-src 'none'; script-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
 
-// editorTypes are the names of the Trusted Types policies that the explorer and its editor make.
+// editorTypes are the names of the Trusted Types policies of the explorer and its editor.
 const editorTypes = "default workers dompurify defaultWorkerFactory diffEditorWidget diffReview " +
 	"domLineBreaksComputer editorViewLayer standaloneColorizer tokenizeToString"
 
 const (
 	policy = ours + "trusted-types 'none'; style-src 'self'; worker-src 'none'"
-	// explorerPolicy allows what the explorer's editor cannot do without: styles written by its scripts, and workers.
+	// explorerPolicy also allows inline styles and workers, which the explorer's editor needs.
 	explorerPolicy = ours + "trusted-types " + editorTypes + "; style-src 'self' 'unsafe-inline'; worker-src 'self'"
 )
 
@@ -43,7 +43,7 @@ type Handler struct {
 	page, explorer func() (string, error)
 }
 
-// New returns a Handler. With a nil invitation everybody needs an API key.
+// New returns a Handler. With a nil invitation, every user needs an API key.
 func New(invitation *Invitation) *Handler {
 	return &Handler{invitation: invitation, page: page("index.html"), explorer: page("explore.html")}
 }
@@ -60,8 +60,7 @@ func page(name string) func() (string, error) {
 	})
 }
 
-// ServeHTTP answers with a file of the build, with the API explorer, or with the page, whose script knows what to show
-// at which path.
+// ServeHTTP serves a file of the build, the API explorer, or the page, whose script shows the view for the path.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	below := strings.TrimPrefix(r.URL.Path, Path)
 	if below == "/session" && h.invitation != nil {
@@ -73,7 +72,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case below == "":
-		// The redirect is relative, as a proxy may have taken a prefix off the path.
+		// The redirect is relative, since a proxy may have removed a prefix from the path.
 		w.Header().Set("Location", strings.TrimPrefix(Path, "/")+"/")
 		w.WriteHeader(http.StatusFound)
 	case strings.HasPrefix(below, "/assets/"):
@@ -85,7 +84,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// IsRead reports whether a request only reads. Others are answered with 405.
+// IsRead reports whether the method is GET or HEAD. It answers other methods with 405.
 func IsRead(w http.ResponseWriter, r *http.Request) bool {
 	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead
 	if !isRead {
@@ -95,7 +94,7 @@ func IsRead(w http.ResponseWriter, r *http.Request) bool {
 	return isRead
 }
 
-// document answers with a page at a path depth levels below the console's.
+// document serves a page at a path that is depth levels below the console's.
 func document(w http.ResponseWriter, page func() (string, error), policy string, depth int) {
 	text, err := page()
 	if err != nil {
@@ -120,7 +119,7 @@ var types = map[string]string{
 	".ttf": "font/ttf",
 }
 
-// What browsers may cache, and how long. The names of assets contain the hashes of their content.
+// Values of Cache-Control. Assets may be cached forever, since their names contain hashes of their content.
 const (
 	forever = "public, max-age=31536000, immutable"
 	oneDay  = "public, max-age=86400"
@@ -155,7 +154,7 @@ func asset(w http.ResponseWriter, r *http.Request, name, caching string) {
 	_, _ = w.Write(content)
 }
 
-// ServeIcon answers with the icon of the console, for browsers that ask for one at the usual path.
+// ServeIcon serves the console's icon, for browsers that request /favicon.ico.
 func (h *Handler) ServeIcon(w http.ResponseWriter, r *http.Request) {
 	name, _ := fs.Glob(dist, "dist/assets/icon-*.svg.gz") // fails for a malformed pattern only
 	if len(name) == 0 {
@@ -165,7 +164,7 @@ func (h *Handler) ServeIcon(w http.ResponseWriter, r *http.Request) {
 	asset(w, r, strings.TrimSuffix(path.Base(name[0]), ".gz"), oneDay)
 }
 
-// AcceptsGzip reports whether the client names gzip, as every browser does.
+// AcceptsGzip reports whether Accept-Encoding names gzip, as every browser's does.
 func AcceptsGzip(h http.Header) bool {
 	for coding := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
 		name, weight, _ := strings.Cut(strings.ReplaceAll(coding, " ", ""), ";")

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// Session lets a page call the API.
+// Session is a token with which a page calls the API.
 type Session struct {
 	Token     string    `json:"token"`
 	ExpiresAt time.Time `json:"expiresAt"`
 	Scopes    []string  `json:"scopes"`
 }
 
-// An Invitation exchanges a code for a session, once. It is for the person who started the program on their own machine
-// and saw the code.
+// An Invitation exchanges a code for a session, once. The code is for the person who started the program and saw its
+// output.
 type Invitation struct {
 	session func(context.Context) (Session, error)
 	until   time.Time
@@ -33,7 +33,7 @@ type Invitation struct {
 // invitationTime is how long a code is valid.
 const invitationTime = 24 * time.Hour
 
-// NewInvitation makes a code. session is called when somebody presents it.
+// NewInvitation makes a random code. It calls session when a client presents the code.
 func NewInvitation(session func(context.Context) (Session, error)) *Invitation {
 	secret := make([]byte, 16)
 	_, _ = rand.Read(secret)
@@ -41,10 +41,10 @@ func NewInvitation(session func(context.Context) (Session, error)) *Invitation {
 		code: base64.RawURLEncoding.EncodeToString(secret)}
 }
 
-// Fragment returns what to append to the console's address to get the session. Browsers do not send it to servers.
+// Fragment returns the URL fragment that carries the code to the console. Browsers do not send fragments to servers.
 func (i *Invitation) Fragment() string { return "#code=" + i.code }
 
-// ServeHTTP answers POST of {"code": "…"} with a Session, or with 410 if the code is wrong, used or expired.
+// ServeHTTP answers a POST of {"code": "…"} with a Session, or with 410 if the code is wrong, used or expired.
 func (i *Invitation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")

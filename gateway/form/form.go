@@ -18,9 +18,9 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 )
 
-// Limits bound a form.
+// Limits are the bounds of a form.
 type Limits struct {
-	// File bounds the files of a form together, Rest everything else, in bytes.
+	// File bounds the sum of the files, and Rest everything else, in bytes.
 	File, Rest int64
 	// Pace is the time in which 256 KiB of the form must arrive, or its rest; 0 means no limit.
 	Pace time.Duration
@@ -29,20 +29,20 @@ type Limits struct {
 // leastPerPace is how many bytes must arrive in the time of Limits.Pace.
 const leastPerPace = 256 << 10
 
-// TooLargeError means that a form exceeds a limit.
+// TooLargeError is returned when a form exceeds a limit.
 type TooLargeError struct{ Limits }
 
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the body is larger than the limit of %d bytes for files and %d for the rest", e.File, e.Rest)
 }
 
-// ErrMalformed means that a body is not a form, or did not arrive whole.
+// ErrMalformed is returned when a body is not a form, or did not arrive whole.
 var ErrMalformed = errors.New("the body is not a well-formed multipart/form-data body, or did not arrive whole")
 
-// ErrTooSlow means that a body did not arrive in time.
+// ErrTooSlow is returned when a body did not arrive in time.
 var ErrTooSlow = errors.New("the body arrived too slowly: send it again over a faster line, or a smaller file")
 
-// Status returns the HTTP status for an error of Read that is the client's fault, 0 for any other.
+// Status returns the HTTP status for an error of Read that is the client's fault, or 0.
 func Status(err error) int {
 	switch {
 	case errors.As(err, new(*TooLargeError)):
@@ -55,13 +55,13 @@ func Status(err error) int {
 	return 0
 }
 
-// Is reports whether the headers declare the body a form.
+// Is reports whether the Content-Type is multipart/form-data.
 func Is(h http.Header) bool {
 	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	return err == nil && media == "multipart/form-data"
 }
 
-// Form is a form that was read. Close it when its files are no longer needed.
+// Form is a form with its files. The caller must close it.
 type Form struct {
 	form *multipart.Form
 	open []multipart.File
@@ -70,8 +70,8 @@ type Form struct {
 // inMemory is how many bytes of a form's files stay in memory; the rest goes to disk.
 const inMemory = 1 << 20
 
-// Read reads a request's form until the deadline; a zero deadline means none. It returns a *TooLargeError, ErrTooSlow,
-// ErrMalformed, or an error of this machine.
+// Read reads a request's form until the deadline; a zero deadline means none. It returns a *TooLargeError, ErrTooSlow
+// or ErrMalformed, or an error of the disk.
 func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.Time) (*Form, error) {
 	control := http.NewResponseController(w)
 	body := &pacedBody{ReadCloser: r.Body, control: control, pace: limits.Pace, deadline: deadline}
@@ -97,8 +97,8 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.T
 		return nil, err
 	}
 	if !deadline.IsZero() || limits.Pace > 0 {
-		// A deadline left behind would cancel the request's context while it is answered. After a failure it must stay,
-		// as net/http would wait for the rest of the body before it answers.
+		// Clear the deadline, which would otherwise cancel the request's context. After a failure the deadline must stay, or
+		// net/http would wait for the rest of the body before it responds.
 		_ = control.SetReadDeadline(time.Time{})
 	}
 	f := &Form{form: read}
@@ -120,19 +120,19 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.T
 	return f, nil
 }
 
-// pacedBody is a body whose client must keep a pace.
+// pacedBody is a body whose client must keep up a pace.
 type pacedBody struct {
 	io.ReadCloser
 	control  *http.ResponseController
 	pace     time.Duration
 	deadline time.Time
-	// arrived is how many bytes came since the pace was measured last.
+	// arrived is how many bytes arrived since the pace was last measured.
 	arrived int
 	// isLate is set once the client was too slow.
 	isLate bool
 }
 
-// expect sets by when the next part of the body must have arrived.
+// expect sets the read deadline for the next part of the body.
 func (b *pacedBody) expect() {
 	until := b.deadline
 	if b.pace > 0 {
@@ -155,11 +155,11 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// mostDiscarded bounds what is read of a body that is too large, in bytes.
+// mostDiscarded bounds the bytes that discard reads.
 const mostDiscarded = 64 << 20
 
-// discard reads on where a body is too large. Clients send before they listen: one whose
-// connection is closed meanwhile sees that, and not why. Those that wait for 100 Continue have sent nothing.
+// discard reads and drops the rest of a body that is too large. A client that is still sending when the connection
+// closes sees the closed connection instead of the response. Clients that wait for 100 Continue have sent nothing.
 func discard(r *http.Request, body io.Reader) {
 	if !strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		_, _ = io.CopyN(io.Discard, body, mostDiscarded)
@@ -178,7 +178,7 @@ func reason(err error, limits Limits) error {
 	return ErrMalformed
 }
 
-// Value returns the text with the name, or "". Of several with the same name, the last one counts.
+// Value returns the text with the name, or "". The last of equal names counts.
 func (f *Form) Value(name string) (value string, given bool) {
 	values := f.form.Value[name]
 	if len(values) == 0 {
@@ -193,7 +193,7 @@ func (f *Form) Names() []string { return slices.Collect(maps.Keys(f.form.Value))
 // Files returns the names of the form's files.
 func (f *Form) Files() []string { return slices.Collect(maps.Keys(f.form.File)) }
 
-// Upload returns the file with the name. given is false if there is none. Each call returns a reader of its own.
+// Upload returns the file with the name. given is false if there is none. Each call returns its own reader.
 func (f *Form) Upload(name string) (upload graphql.Upload, given bool, err error) {
 	headers := f.form.File[name]
 	if len(headers) == 0 {

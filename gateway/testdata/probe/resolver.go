@@ -1,5 +1,5 @@
-// Package probe is a small executable schema that does everything a gateway has to cope with: it answers, waits, fails,
-// panics, streams, floods and never ends.
+// Package probe is a small executable schema for tests of the gateway. Its resolvers answer, wait, fail, panic, stream,
+// flood and never end.
 package probe
 
 import (
@@ -23,7 +23,7 @@ type Root struct {
 	Increments atomic.Int32
 }
 
-// errShared is one value for all requests, so a presenter must not write to it.
+// errShared is shared by all requests, so a presenter must not write to it.
 var errShared = model.Errorf(model.NotFound, "agent %q does not exist", "shared")
 
 // Query returns the resolvers of queries.
@@ -101,7 +101,7 @@ func (tree) Broken(context.Context, *Tree) (string, error) { return "", model.Mi
 
 type subscription struct{ root *Root }
 
-// stream feeds next(0), next(1) and so on to a subscriber until next reports the last one or the subscriber leaves.
+// stream sends next(0), next(1) and so on to a subscriber until next reports false or the subscriber disconnects.
 func stream[T any](ctx context.Context, root *Root, next func(int32) (T, bool)) <-chan T {
 	values := make(chan T)
 	root.Live.Add(1)

@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// readBody adds the members of the JSON body to the variables. spelled has the other name of each that was given by
-// one.
+// readBody adds the members of the JSON body to the variables. spelled maps members to the other name that the client
+// used.
 func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint,
 	variables map[string]any) (spelled map[string]string, fault *problem) {
 	code := cmp.Or(e.faults, model.BadInput)
@@ -41,7 +41,7 @@ func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint
 	return d.spelled, nil
 }
 
-// rawBody reads the body before the connection's read deadline, which the gateway has set.
+// rawBody reads the body until the read deadline that the gateway has set.
 func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 	contentType, encoding := r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding")
 	isEmpty := r.ContentLength == 0 && contentType == ""
@@ -55,8 +55,8 @@ func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 	}
 	text, err := io.ReadAll(source)
 	if err == nil {
-		// A deadline left behind would cancel the request's context while it is answered. After a failure it must stay,
-		// as net/http would wait for the rest of the body before it answers.
+		// Clear the deadline, which would otherwise cancel the request's context. After a failure the deadline must stay, or
+		// net/http would wait for the rest of the body before it responds.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	}
 	var tooLarge *http.MaxBytesError
@@ -70,10 +70,10 @@ func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 	return text, nil
 }
 
-// byteOrderMark begins the texts of some clients. It is no part of JSON.
+// byteOrderMark is what some clients send before the JSON. It is not part of JSON.
 var byteOrderMark = []byte("\uFEFF")
 
-// parse returns the JSON object in a text, or an error that quotes nothing of the text.
+// parse returns the JSON object in a text. Its errors do not quote the text.
 func parse(text []byte) (json.RawMessage, error) {
 	var object json.RawMessage
 	var syntax *json.SyntaxError

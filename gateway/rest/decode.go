@@ -22,20 +22,20 @@ const (
 )
 
 // decoder reads well-formed JSON as values of the schema's input types. It collects all faults by the path of the
-// faulty property ("toolMocking.mockedTools.0.toolId"). Names are matched ignoring case, the last of equal ones counts,
-// and null means absent.
+// faulty property ("toolMocking.mockedTools.0.toolId"). Case is ignored in names, the last of equal names counts, and
+// null means absent.
 type decoder struct {
 	types  map[string]*ast.Definition
 	strict bool
 	faults model.Fields
-	// also and emptied are those of the route, whose members are at the top.
+	// also and emptied are the route's, for the members at the top level.
 	also    map[string]string
 	emptied string
-	// spelled has the other name of each member that was given by one.
+	// spelled maps members to the other name that the client used.
 	spelled map[string]string
 }
 
-// object reads a JSON object with these fields. The result holds the given ones.
+// object reads a JSON object with these fields. The result has the fields that were given.
 func (d *decoder) object(path string, text json.RawMessage, fields ast.FieldList) map[string]any {
 	given, ok := d.properties(path, text, fields)
 	if !ok {
@@ -67,7 +67,7 @@ func (d *decoder) properties(path string, text json.RawMessage,
 	if _, err := input.Token(); err != nil {
 		return nil, false
 	}
-	for input.More() { // it stays true after an error
+	for input.More() { // true even after an error
 		key, err := input.Token()
 		if err != nil {
 			return nil, false
@@ -97,7 +97,7 @@ func (d *decoder) properties(path string, text json.RawMessage,
 	return given, true
 }
 
-// other returns the member that the name also means, or nothing.
+// other returns the member that has this other name, or "".
 func (d *decoder) other(path, name string, property json.RawMessage) string {
 	for also, member := range d.also {
 		if path == "" && property[0] == '[' && strings.EqualFold(also, name) {
@@ -122,7 +122,7 @@ func (d *decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 		return d.enum(path, text, definition)
 	default:
 		if t.NamedType == "ID" && !t.NonNull && string(text) == `""` {
-			return "" // stands for none, such as the folder of a test at the root
+			return "" // means none, such as the folder of a test at the root
 		}
 		s := scalars[t.NamedType]
 		value, ok := s.read(text)
@@ -133,7 +133,7 @@ func (d *decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 	}
 }
 
-// OfV1 returns the fields that v1 has. To its clients the others are unknown properties.
+// OfV1 returns the fields without @beyondV1. For v1 clients the others are unknown properties.
 func OfV1(fields ast.FieldList) ast.FieldList {
 	return slices.DeleteFunc(slices.Clone(fields),
 		func(f *ast.FieldDefinition) bool { return f.Directives.ForName("beyondV1") != nil })
@@ -204,9 +204,8 @@ func readID(text json.RawMessage) (any, bool) {
 	return id, ok && id != "" && !strings.ContainsRune(id.(string), 0)
 }
 
-// readInt accepts a whole number in any spelling: 6, 6.0 and 6e0 are the same number in JSON, and "6" was a number to
-// v1. A number that an Int cannot hold becomes the nearest that it can: the field's own bound, which is narrower, then
-// refuses it.
+// readInt accepts a whole number in any notation: 6, 6.0 and 6e0, and "6" as in v1. A number outside of Int becomes the
+// nearest Int. The field's own bound, which is narrower, then refuses it.
 func readInt(text json.RawMessage) (any, bool) {
 	n, ok := readFloat(text)
 	if !ok || n != math.Trunc(n.(float64)) {
@@ -215,7 +214,7 @@ func readInt(text json.RawMessage) (any, bool) {
 	return int64(min(max(n.(float64), math.MinInt32), math.MaxInt32)), true
 }
 
-// readFloat accepts a number, and as v1 did a text that holds one. It refuses numbers that overflow.
+// readFloat accepts a number, and a string with a number as in v1. It refuses numbers that overflow.
 func readFloat(text json.RawMessage) (any, bool) {
 	if quoted, ok := as[string](text); ok && json.Valid([]byte(quoted.(string))) {
 		text = json.RawMessage(strings.TrimSpace(quoted.(string)))

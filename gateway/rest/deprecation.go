@@ -11,17 +11,17 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// deprecation is the notice that clients get of a route, or of a part of its answer, that will be gone.
+// deprecation is the notice that a route, an input or a part of its response will be removed.
 type deprecation struct {
-	// since and sunset are dates: when it was deprecated, and when it will be gone.
+	// since and sunset are the dates of the deprecation and of the removal.
 	since, sunset string
 }
 
-// leastNotice is how many months before the sunset the announcement must be made.
+// leastNotice is the least number of months from the deprecation to the sunset.
 const leastNotice = 6
 
-// deprecate fills the headers of the notice. The schema says by @deprecated what is deprecated, and the table since
-// when: one without the other is an error.
+// deprecate sets the headers of the notice. The schema marks what is @deprecated, and the table has the dates. One
+// without the other is an error.
 func (e *endpoint) deprecate() error {
 	e.isDeprecated = deprecates(ast.SelectionSet{e.operation.fields[0]})
 	for _, variable := range e.operation.variables {

@@ -7,29 +7,30 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Route is what there is to say about a route. Variables are described as the inputs that they fill.
+// Route describes a route for the OpenAPI document. Variables have the descriptions of the inputs that they fill.
 type Route struct {
 	Method, Path string
-	// Operation is the name of the stored operation, and Fields lead to its result, which is the last one's.
+	// Operation is the name of the stored operation. Fields is the path to the result, which is the value of the last
+	// field.
 	Operation string
 	Fields    []*ast.Field
-	// About describes the route. If it is empty, the schema does.
+	// About describes the route. If it is "", use the schema's description.
 	About string
-	// Variables are all that the operation has; InPath, InQuery and InBody those that are filled from there.
+	// Variables are all variables of the operation. InPath, InQuery and InBody are the inputs of each part of the request.
 	Variables, InPath, InQuery, InBody ast.FieldList
-	// Upload is filled by the file of a form; nil for none.
+	// Upload is the variable that a form's file fills, or nil.
 	Upload *ast.FieldDefinition
-	// Page are the numbers that a paged list answers beside data and total; nil for another answer.
+	// Page are the numbers that a paged list returns in addition to data and total. It is nil for other routes.
 	Page ast.FieldList
-	// Status is that of a success.
+	// Status is the HTTP status of a success.
 	Status int
-	// MayBeAbsent: there may be no result. IsStrict: the body may have no unknown properties.
+	// MayBeAbsent: the result may be null, which is a 404. IsStrict: the body may have no unknown properties.
 	MayBeAbsent, IsStrict, HasLocation, IsDeprecated bool
-	// HasTag: a success has an ETag. TakesMatch: If-Match says what a change is based on.
+	// HasTag: a success has an ETag. TakesMatch: the route accepts If-Match.
 	HasTag, TakesMatch bool
 }
 
-// Routes returns all routes. It fails as New does if the table does not fit the schema.
+// Routes returns all routes. It returns an error if the table does not fit the schema.
 func Routes(schema *ast.Schema) ([]Route, error) {
 	all, err := readStored(stored)
 	if err != nil {

@@ -14,19 +14,19 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// endpoint is a route that fits the schema.
+// endpoint is a route whose operation was checked against the schema.
 type endpoint struct {
 	route
 
 	segments  []string
 	operation *operation
-	// members are the variables that the JSON body fills, or the query string if the method takes no body.
+	// members are the variables that the JSON body fills, or the query string if takesBody is false.
 	members ast.FieldList
-	// current and revision read the route's state. They are nil if it has none.
+	// current and revision read the route's state, or are nil.
 	current, revision *endpoint
-	// upload is the variable that a form's file fills. It is "" if the route takes none.
+	// upload is the variable that a form's file fills, or "".
 	upload string
-	// isDeprecated: the operation or a part of its answer is. notice are the headers that tell so.
+	// isDeprecated: a part of the operation is deprecated. notice are the headers that say so.
 	isDeprecated bool
 	notice       http.Header
 }
@@ -101,7 +101,7 @@ func (e *endpoint) needsBody() bool {
 	})
 }
 
-// fill marks a variable of one of the types as filled, so that the body no longer can.
+// fill removes a variable of one of the types from members, since another part of the request fills it.
 func (e *endpoint) fill(name string, types ...string) error {
 	if !e.operation.has(name, types...) {
 		return fmt.Errorf("the operation has no variable %s of type %s", name, strings.Join(types, " or "))
@@ -110,7 +110,7 @@ func (e *endpoint) fill(name string, types ...string) error {
 	return nil
 }
 
-// match returns the values of the path's parameters, percent-decoded. It returns false for a different path.
+// match returns the path's parameters, percent-decoded. It returns false for a different path.
 func (e *endpoint) match(given []string) (map[string]any, bool) {
 	if len(given) != len(e.segments) {
 		return nil, false
@@ -144,8 +144,8 @@ func (e *endpoint) serves(method string) bool {
 	return e.method == method || e.method == http.MethodGet && method == http.MethodHead
 }
 
-// find returns the endpoint of a request and the values in its path, or a problem. If the path only has other methods,
-// it sets the Allow header.
+// find returns the endpoint of a request and its path parameters, or a problem. If the path has only other methods, it
+// sets the Allow header.
 func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map[string]any, *problem) {
 	var allowed []string
 	given := segments(pathOf(r.URL.EscapedPath()))
@@ -171,7 +171,7 @@ func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map
 	return nil, nil, problemf(http.StatusMethodNotAllowed, model.BadInput, "the method is not allowed here; use %s", allow)
 }
 
-// Knows reports whether there is something at the path, whatever the method.
+// Knows reports whether a route or export has the path, with any method.
 func (t *Transport) Knows(path string) bool {
 	given := segments(pathOf(path))
 	return t.exportAt(path) != nil || slices.ContainsFunc(t.endpoints, func(e *endpoint) bool {
@@ -180,11 +180,10 @@ func (t *Transport) Knows(path string) bool {
 	})
 }
 
-// version may stand before a path, although v1's paths have none.
+// version may precede a path, although v1's paths have no version.
 const version = "v1"
 
-// pathOf returns a path as the table has it, except for the slash at its beginning: clients that join a base URL and a
-// path put several slashes or the version first.
+// pathOf returns a path without its leading slashes and version, which clients that join a base URL and a path may add.
 func pathOf(path string) string {
 	path = strings.TrimLeft(path, "/")
 	if first, rest, more := strings.Cut(path, "/"); more && strings.EqualFold(first, version) {
@@ -193,7 +192,7 @@ func pathOf(path string) string {
 	return path
 }
 
-// segments splits a path. A trailing slash makes no difference.
+// segments splits a path. It ignores a trailing slash.
 func segments(path string) []string {
 	return strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
 }

@@ -24,35 +24,34 @@ type Ledger func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model
 // AuditLog reads the audit events of the context's company, oldest first.
 type AuditLog func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.AuditEvent, error]
 
-// Export is what there is to say about a path whose response is as long as what it tells of, and is written as that is
-// read.
+// Export describes a path that streams rows as they are read.
 type Export struct {
 	Path, Name, Description string
-	// Scope is what the credential needs.
+	// Scope is the scope that the credential needs.
 	Scope model.APIKeyScope
-	// RowType is a type of the schema that has the fields of a row. Columns are the fields that CSV has.
+	// RowType is a type of the schema with the fields of a row. Columns are the fields in the CSV.
 	RowType string
 	Columns []string
-	// List is the member of the JSON object that has the rows.
+	// List is the name of the JSON member with the rows.
 	List    string
 	InQuery ast.FieldList
 }
 
 type export struct {
 	Export
-	// file begins the name of the file of CSV.
+	// file is the start of the CSV file's name.
 	file string
-	// rows reads what is exported in the range of time.
+	// rows reads the rows in the time range.
 	rows func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[row, error]
 }
 
-// row is something exported. As JSON it is marshalled.
+// row is an exported row. Its JSON is that of json.Marshal.
 type row interface {
-	// cells are its values, in the order of the header.
+	// cells returns the row's values in the order of Columns.
 	cells() []string
 }
 
-// ledgerExport exports the usage. Its rows are those of usageRow.
+// ledgerExport exports the usage.
 func ledgerExport(ledger Ledger) export {
 	return export{
 		Export: Export{
@@ -68,7 +67,7 @@ func ledgerExport(ledger Ledger) export {
 	}
 }
 
-// auditExport exports the audit events. Its rows are those of auditRow.
+// auditExport exports the audit events.
 func auditExport(log AuditLog) export {
 	return export{
 		Export: Export{
@@ -115,8 +114,8 @@ func (t *Transport) exportAt(path string) *export {
 	return nil
 }
 
-// export streams what there is between two bounds, as JSON or CSV. It returns a problem if it fails before the
-// response has started. After that a failure breaks the connection, so that no client takes a part for the whole.
+// export streams the rows between two dates as JSON or CSV. It returns a problem if it fails before the response has
+// started. A later failure breaks the connection, so that no client mistakes a partial response for a complete one.
 func (t *Transport) export(w http.ResponseWriter, r *http.Request, e *export) *problem {
 	if !exportQuery.serves(r.Method) {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -148,7 +147,7 @@ func (t *Transport) export(w http.ResponseWriter, r *http.Request, e *export) *p
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(exportWriteTimeout))
 		}
 		if out.write(row) != nil {
-			panic(http.ErrAbortHandler) // the client has gone, or is too slow
+			panic(http.ErrAbortHandler) // the client is gone or too slow
 		}
 	}
 	if out.close() != nil {
@@ -163,7 +162,7 @@ const (
 	exportWriteTimeout = 30 * time.Second
 )
 
-// cut ends a failed export, with a problem if nothing was sent yet.
+// cut ends a failed export. It returns a problem if nothing was sent yet, and panics otherwise.
 func (t *Transport) cut(ctx context.Context, rows int, err error) *problem {
 	var known *model.Error
 	switch {
@@ -209,7 +208,7 @@ type table struct {
 	rows   int
 }
 
-// begin writes what is before the rows. The buffer remembers its failure.
+// begin writes the start of the response. Later writes return its error.
 func (t *table) begin() {
 	from, to := t.wanted.From.Format(time.DateOnly), t.wanted.To().Format(time.DateOnly)
 	header := t.http.Header()
@@ -275,7 +274,7 @@ func (r usageRow) cells() []string {
 		cell(&r.IdempotencyKey)}
 }
 
-// auditRow is an audit event, which knows its JSON.
+// auditRow is an audit event, which has its own JSON form.
 type auditRow struct{ *model.AuditEvent }
 
 func newAuditRow(e *model.AuditEvent) row { return auditRow{e} }
@@ -295,8 +294,8 @@ func dateTime(at time.Time) string {
 	return text.String()
 }
 
-// cell keeps spreadsheets from reading a text as a formula, by an apostrophe in front of one that looks like it.
-// Without a text it is empty.
+// cell returns a text for CSV, or "" for nil. An apostrophe before a text that looks like a formula keeps spreadsheets
+// from evaluating it.
 func cell(text *string) string {
 	if text == nil || *text == "" {
 		return ""

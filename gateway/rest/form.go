@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// readForm adds the texts and the file of a form to the variables. Names are matched ignoring case. The file's part
-// must have the name of its variable; any other file is a fault, as it would be lost.
+// readForm adds the texts and the file of a form to the variables. Case is ignored in names. The file's part must have
+// the name of its variable. Any other file is a fault, since it would be lost.
 func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint,
 	variables map[string]any) (*form.Form, *problem) {
 	limits := form.Limits{File: t.maxUpload, Rest: t.maxBody, Pace: t.requestTimeout}

@@ -21,8 +21,8 @@ func isJSON(contentType string) bool {
 		ok && len(suffixed) > len("+json") && strings.HasSuffix(suffixed, "+json")
 }
 
-// acceptsJSON reports whether the Accept headers allow a response in JSON. Only JSON with a weight of 0 refuses it:
-// clients of v1 that asked for other types alone got JSON. Malformed ranges are skipped.
+// acceptsJSON reports whether the Accept headers allow a JSON response. Only a weight of 0 for JSON forbids it: v1 sent
+// JSON even to clients that accepted only other types. Malformed ranges are skipped.
 func acceptsJSON(h http.Header) bool {
 	refused := false
 	for _, header := range h.Values("Accept") {

@@ -16,7 +16,7 @@ type page struct {
 	number, size int64
 }
 
-// pageParameter is a parameter of the query string that asks for a part of a list, a number from 1 to most.
+// pageParameter is a paging parameter of the query string, a number from 1 to most. standard is its default.
 type pageParameter struct {
 	name, description string
 	standard, most    int64
@@ -27,11 +27,11 @@ var (
 	pageSize   = pageParameter{"pageSize", "How many there are on a page.", model.DefaultPageSize, model.MaxPageSize}
 )
 
-// readPage adds the page that pageNumber and pageSize ask for to the variables. Their names are matched ignoring case.
+// readPage adds the page that pageNumber and pageSize select to the variables. Case is ignored in their names.
 func (t *Transport) readPage(given url.Values, variables map[string]any) (page, *problem) {
 	var faults model.Fields
 	p := page{number: pageNumber.read(given, &faults), size: pageSize.read(given, &faults)}
-	// No list is longer than an Int can count, so any page that begins beyond that is just as empty.
+	// No list is longer than the largest Int, so pages that start beyond it are equally empty.
 	variables["first"], variables["offset"] = p.size, min((p.number-1)*p.size, math.MaxInt32)
 	return p, t.invalid(faults, model.BadInput)
 }
@@ -57,7 +57,7 @@ func (p pageParameter) read(values url.Values, faults *model.Fields) int64 {
 	return n
 }
 
-// close returns the end of the page's list, which replaces its closing brace.
+// close returns the end of the list's JSON, which replaces its closing brace.
 func (p page) close() []byte {
 	return fmt.Appendf(nil, `,"pageNumber":%d,"pageSize":%d}`, p.number, p.size)
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// state is how to read what a change is based on: two stored operations with the same result.
+// state names two stored operations that read the current state of a resource. They have the same result path.
 type state struct {
-	// current reads what clients have read, whose ETag they send as If-Match.
+	// current reads the resource as clients get it, with the ETag that they send as If-Match.
 	current string
-	// revision reads when that was changed last.
+	// revision reads when the resource was last changed.
 	revision string
 	result   string
 }
 
-// expectedUpdatedAt is the variable of a change that makes it fail if there was another one since that moment.
+// expectedUpdatedAt is the variable that makes a change fail if the resource was changed after that time.
 const expectedUpdatedAt = "expectedUpdatedAt"
 
 func entityTag(body []byte) string {
@@ -31,7 +31,7 @@ func entityTag(body []byte) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(hash[:12]) + `"`
 }
 
-// tags returns the ETags of a header. A weak one keeps its W/, by which it equals no strong one.
+// tags returns the ETags of a header. A weak ETag retains its W/, so that it equals no strong one.
 func tags(h http.Header, name string) []string {
 	var tags []string
 	for _, header := range h.Values(name) {
@@ -42,16 +42,16 @@ func tags(h http.Header, name string) []string {
 	return tags
 }
 
-// isKnown reports whether the client has the body of the ETag already, as If-None-Match says.
+// isKnown reports whether If-None-Match has the ETag.
 func isKnown(h http.Header, tag string) bool {
 	return slices.ContainsFunc(tags(h, "If-None-Match"), func(known string) bool {
 		return known == "*" || strings.TrimPrefix(known, "W/") == tag
 	})
 }
 
-// expect returns a problem unless what the request changes is still what If-Match names, and makes the change fail if
-// it is changed while this request is served. When it was changed is read first, so that no change between the two is
-// missed.
+// expect returns a problem unless the resource still has an ETag of If-Match. It sets expectedUpdatedAt, so that the
+// change fails if the resource changes meanwhile. It reads the revision before the resource, so that it misses no
+// change between the two.
 func (t *Transport) expect(r *http.Request, exec graphql.GraphExecutor, e *endpoint,
 	variables map[string]any) *problem {
 	wanted := tags(r.Header, "If-Match")
@@ -82,7 +82,7 @@ func (t *Transport) expect(r *http.Request, exec graphql.GraphExecutor, e *endpo
 	return nil
 }
 
-// changedSince is the problem of a change that is based on something else.
+// changedSince returns the problem for a resource that has changed.
 func changedSince() *problem {
 	return problemf(http.StatusPreconditionFailed, model.Conflict,
 		"it was changed since the ETag in If-Match was read: read it again, and repeat the change")

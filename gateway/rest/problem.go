@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// problem is the body of every failure: problem details with GraphQL's error code, the trace, and the faults by the
-// caller's own property names.
+// problem is the body of every failure: problem details with the GraphQL error code, the trace ID, and the faults by
+// the property names that the caller used.
 type problem struct {
 	Type     string       `json:"type"`
 	Title    string       `json:"title"`
@@ -61,7 +61,7 @@ func (t *Transport) invalid(faults model.Fields, code model.Code) *problem {
 	return t.problem(faultsAs(faults, code))
 }
 
-// presented reads an error that the executor's presenter made. An error without a code was not meant for the client.
+// presented converts an error of the executor's presenter. An error without a code becomes an internal error.
 func presented(err *gqlerror.Error) *model.Error {
 	code, ok := err.Extensions["code"].(string)
 	if !ok {
@@ -71,8 +71,8 @@ func presented(err *gqlerror.Error) *model.Error {
 	return &model.Error{Code: model.Code(code), Message: err.Message, Fields: fields}
 }
 
-// failure returns the problem for an operation's errors: for the most severe one, with the names that the route's
-// caller knows.
+// failure returns the problem for the most severe of an operation's errors, with the names that the route's clients
+// use.
 func (t *Transport) failure(e *endpoint, spelled map[string]string, errs gqlerror.List) *problem {
 	var gravest *problem
 	for _, err := range errs {
@@ -105,8 +105,7 @@ func faultsAs(faults model.Fields, code model.Code) *model.Error {
 	return err
 }
 
-// Refuse answers, with problem details, a request that the gateway turned away before this transport saw it. The status
-// follows from the error's code.
+// Refuse answers a request that the gateway refused with problem details. The status follows from the error's code.
 func (t *Transport) Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror.Error) {
 	t.refuse(w, r, t.problem(presented(err)))
 }

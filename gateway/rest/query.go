@@ -13,12 +13,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// takesBody reports whether the route's members come in a body rather than the query string.
+// takesBody reports whether the route's members come from the body rather than the query string.
 func (e *endpoint) takesBody() bool {
 	return e.method != http.MethodGet && e.method != http.MethodDelete
 }
 
-// parameters are the names that the query string may have.
+// parameters returns the names that the query string may have.
 func (e *endpoint) parameters() []string {
 	var names []string
 	if e.paged {
@@ -32,8 +32,8 @@ func (e *endpoint) parameters() []string {
 	return names
 }
 
-// query parses the query string. A name that the route does not know is a fault: a client that guessed it would take
-// the answer for what it asked for. Names are matched ignoring case.
+// query parses the query string. Case is ignored in names. An unknown name is a fault: otherwise a client that guessed
+// a filter would believe that it was applied.
 func (t *Transport) query(r *http.Request, e *endpoint) (url.Values, *problem) {
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -69,7 +69,7 @@ func (t *Transport) readQuery(given url.Values, e *endpoint, variables map[strin
 			object[field.Name] = literal(texts[0], field.Type)
 		}
 	}
-	text, _ := json.Marshal(object) // literals always marshal
+	text, _ := json.Marshal(object) // literals can always be encoded
 	values := d.object("", text, e.members)
 	if fault := t.invalid(d.faults, model.BadInput); fault != nil {
 		return fault
@@ -78,7 +78,7 @@ func (t *Transport) readQuery(given url.Values, e *endpoint, variables map[strin
 	return nil
 }
 
-// literal returns a text of the query string as JSON, as a body would contain it.
+// literal returns a value of the query string as the JSON that a body would have.
 func literal(text string, of *ast.Type) json.RawMessage {
 	switch of.NamedType {
 	case "Int", "Float", "Boolean":
@@ -89,6 +89,6 @@ func literal(text string, of *ast.Type) json.RawMessage {
 	if text == "" {
 		return json.RawMessage("null")
 	}
-	quoted, _ := json.Marshal(text) // a text always marshals
+	quoted, _ := json.Marshal(text) // a string can always be encoded
 	return quoted
 }

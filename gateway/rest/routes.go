@@ -1,7 +1,7 @@
-// Package rest serves v1 REST as stored GraphQL operations. Each route of the table names an operation of the
-// operations folder. The variables come from the path and from the members of the JSON body, or of a GET's query
-// string. Aliases and fragments give the v1 shape, and the response body is the part of the operation's data at the
-// route's result.
+// Package rest serves v1 REST as stored GraphQL operations. Each route of the table names an operation in the
+// operations folder. Its variables come from the path and from the JSON body or, for GET and DELETE, the query string.
+// Aliases and fragments give the v1 shape. The response body is the operation's data at the route's result path. Start
+// reading at Transport and routes.
 package rest
 
 import (
@@ -12,40 +12,40 @@ import (
 
 type route struct {
 	method string
-	// path holds literal segments, matched ignoring case, and {variable} segments.
+	// path has literal segments, whose case is ignored, and {variable} segments.
 	path string
-	// operation is the name of the stored operation, and result the path of the response body in its data.
+	// operation is the name of the stored operation. result is the path of the response body in its data.
 	operation string
 	result    string
-	// about describes the route where the field of the schema behind it has more to it, or less.
+	// about describes the route if the description of its field in the schema does not fit.
 	about string
 	// status is the status of a success; 0 means 200. A 204 has no body.
 	status int
-	// location is a path for the Location header. The response body fills {member} segments.
+	// location is a path for the Location header. Members of the response body replace {member} segments.
 	location string
-	// lookup is a variable for which v1 answers a failed lookup with 400: if what it names does not exist, that is
-	// BAD_INPUT.
+	// lookup is a variable for which v1 answers a failed lookup with 400. If the object that it names does not exist, the
+	// error is BAD_INPUT.
 	lookup string
-	// absent is the message for a null result. If empty, the path names nothing.
+	// absent is the message for a null result. If "", the message says that nothing exists at the path.
 	absent string
-	// paged lists take pageNumber and pageSize, and answer them after data and total.
+	// paged lists take pageNumber and pageSize, and return them after data and total.
 	paged bool
-	// strict bodies refuse unknown properties at every depth.
+	// strict refuses unknown properties of the body at every depth.
 	strict bool
-	// faults is the code for faults of the body. Empty means BAD_INPUT.
+	// faults is the code for faults of the body. "" means BAD_INPUT.
 	faults model.Code
-	// deprecated dates what the schema marks @deprecated of the operation or its answer.
+	// deprecated has the dates for the parts of the operation that the schema marks @deprecated.
 	deprecated deprecation
-	// also are other names of members of the body, by which clients know them from elsewhere. Such a name counts if its
-	// value is a list and the member takes one.
+	// also maps other names of the body's members, from other routes, to the members. Such a name counts only if its value
+	// is a list.
 	also map[string]string
-	// state is what a change is based on, for If-Match.
+	// state reads the current state of the resource, for If-Match.
 	state state
-	// emptied is a member that null empties. Elsewhere null means absent.
+	// emptied is a member that null sets to "". For other members null means absent.
 	emptied string
 }
 
-// routes is v1. Of several matching paths, the first with the request's method answers.
+// routes are the routes of v1. The first route that matches the path and the method answers.
 var routes = []route{
 	{method: http.MethodGet, path: "/Agent/{agentId}", operation: "GetAgent", result: "agent"},
 	{method: http.MethodPut, path: "/Agent/{agentId}/prompt", operation: "ReplacePrompt",

@@ -54,22 +54,23 @@ func readStored(files fs.FS) (*ast.QueryDocument, error) {
 
 type operation struct {
 	name string
-	// text is a document with the operation and the fragments that it uses.
+	// text is a document with the operation and its fragments.
 	text string
-	// variables are described like the fields of an input object. Descriptions and bounds are those of what they fill.
+	// variables are the operation's variables as input fields, with the descriptions and bounds of the inputs that they
+	// fill.
 	variables ast.FieldList
-	// renamed maps the path of an input, in the schema's terms, to the variable that fills it.
+	// renamed maps the path of an input in the schema to the variable that fills it.
 	renamed map[string]string
-	// fields lead to the result, which is the last one's.
+	// fields is the path to the result, which is the value of the last field.
 	fields []*ast.Field
-	// before and after surround the result in the operation's data.
+	// before and after are the JSON around the result in the operation's data.
 	before, after []byte
-	// members are the names of the result's own members.
+	// members are the names of the result's members.
 	members []string
 }
 
-// newOperation takes the operation out of the document and checks it against the schema. result is the path to the
-// result, which must have one field and nothing else at each level.
+// newOperation returns the named operation, checked against the schema. result is the path to the result. Each level of
+// the path must have exactly one field.
 func newOperation(schema *ast.Schema, all *ast.QueryDocument, name, result string) (*operation, error) {
 	definition := all.Operations.ForName(name)
 	if definition == nil {
@@ -123,7 +124,7 @@ func addFragments(document, all *ast.QueryDocument, set ast.SelectionSet) error 
 	return nil
 }
 
-// locate finds the result, and on the way the inputs that the variables fill.
+// locate finds the result, and on the path to it the inputs that the variables fill.
 func (o *operation) locate(set ast.SelectionSet, result string) error {
 	var field *ast.Field
 	for _, name := range strings.Split(result, ".") {
@@ -155,7 +156,7 @@ func (o *operation) locate(set ast.SelectionSet, result string) error {
 	return nil
 }
 
-// rename notes which variable fills an input, or parts of it, and describes the variable as the input is.
+// rename records which variables fill an input or parts of it, and copies the input's description to the variable.
 func (o *operation) rename(path string, value *ast.Value, of *ast.FieldDefinition) {
 	switch value.Kind {
 	case ast.Variable:
@@ -169,7 +170,7 @@ func (o *operation) rename(path string, value *ast.Value, of *ast.FieldDefinitio
 	}
 }
 
-// FieldsOf returns the fields of a selection, with those of its fragments.
+// FieldsOf returns the fields of a selection, including the fields of its fragments.
 func FieldsOf(set ast.SelectionSet) (fields []*ast.Field) {
 	for _, selection := range set {
 		switch s := selection.(type) {
@@ -191,7 +192,7 @@ func (o *operation) extract(data []byte) ([]byte, bool) {
 	return data, begins && ends && !isNull(data)
 }
 
-// named translates the paths of faults into those that the caller knows. It returns nil if nothing changes.
+// named translates the paths of faults into names that the caller used. It returns nil if nothing changes.
 func (o *operation) named(faults model.Fields, spelled map[string]string) model.Fields {
 	changed := false
 	out := make(model.Fields, len(faults))

@@ -21,15 +21,15 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Options are what a Transport needs from the gateway. Status and TraceID are required.
+// Options configures a Transport. Status and TraceID are required.
 type Options struct {
 	// Status returns the HTTP status of an error code.
 	Status func(code string) int
-	// TraceID returns the identifier of the context's request.
+	// TraceID returns the trace ID of the context's request.
 	TraceID func(ctx context.Context) string
-	// Ledger feeds GET /Consumption/export, which no stored operation can answer. If nil, the path does not exist.
+	// Ledger reads the rows of GET /Consumption/export. If nil, the path does not exist.
 	Ledger Ledger
-	// AuditLog feeds GET /AuditEvent/export in the same way.
+	// AuditLog reads the rows of GET /AuditEvent/export. If nil, the path does not exist.
 	AuditLog AuditLog
 	// BasePath is the path at which clients find the gateway, or "". Paths in responses begin with it.
 	BasePath string
@@ -37,7 +37,7 @@ type Options struct {
 	MaxBody int64
 	// MaxUpload bounds the file of a form, in bytes. MaxBody bounds the rest of the form.
 	MaxUpload int64
-	// RequestTimeout is the time in which a part of a form must arrive; see form.Limits.
+	// RequestTimeout is the time in which each part of a form must arrive; see form.Limits.
 	RequestTimeout time.Duration
 }
 
@@ -56,7 +56,7 @@ type Transport struct {
 
 var _ graphql.Transport = (*Transport)(nil)
 
-// New returns the transport, or an error that names the route whose operation does not fit the schema.
+// New returns a Transport. If an operation does not fit the schema, it returns an error that names the route.
 func New(schema *ast.Schema, o Options) (*Transport, error) {
 	if o.Status == nil || o.TraceID == nil {
 		return nil, errors.New("rest needs Status and TraceID")
@@ -113,7 +113,7 @@ func newEndpoints(schema *ast.Schema, all *ast.QueryDocument, table []route) ([]
 	return endpoints, nil
 }
 
-// Supports is true for every path except GraphQL and the health checks: unknown paths get the 404 of v1.
+// Supports is true for every path except /graphql and the health checks. Unknown paths get v1's 404.
 func (t *Transport) Supports(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/graphql", "/healthz", "/readyz":
@@ -177,8 +177,7 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	}
 	params := e.params(r, variables)
 	params.ReadTime = graphql.TraceTiming{Start: start, End: graphql.Now()}
-	// v1 has no cursors, and promises every page from 1 on. A request has one list, whose total counts what an offset
-	// skips.
+	// v1 has no cursors: every page from 1 on must work. A request has one list, whose total counts the skipped rows.
 	result, fault := t.execute(model.WithNumberedPages(r.Context()), exec, e, spelled, params)
 	if fault == nil && e.hasTag() {
 		tag := entityTag(result)
@@ -204,15 +203,14 @@ func (e *endpoint) params(r *http.Request, variables map[string]any) *graphql.Ra
 		Headers: r.Header}
 }
 
-// hasTag reports whether the response is what a GET at its path returns, one thing and not a list.
+// hasTag reports whether the response is the single resource that a GET at the same path returns.
 func (e *endpoint) hasTag() bool {
 	return e.method == http.MethodGet && !e.paged || e.current != nil &&
 		slices.Equal(e.operation.members, e.current.operation.members)
 }
 
 // execute runs the operation and returns the bytes of its result. It returns a problem for any error, since v1 has no
-// partial responses, and for a null result. Faults of members that the caller spelled differently are reported by that
-// name.
+// partial responses, and for a null result. Faults of members have the names that the caller used.
 func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *endpoint, spelled map[string]string,
 	params *graphql.RawParams) ([]byte, *problem) {
 	operation, errs := exec.CreateOperationContext(ctx, params)
@@ -257,7 +255,7 @@ func (t *Transport) respond(w http.ResponseWriter, e *endpoint, parts ...[]byte)
 	}
 }
 
-// fillLocation fills the {member} segments of a path with texts of a JSON object.
+// fillLocation replaces the {member} segments of a path by members of a JSON object.
 func fillLocation(location string, result []byte) string {
 	var members map[string]any
 	if err := json.Unmarshal(result, &members); err != nil {

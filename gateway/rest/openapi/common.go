@@ -24,7 +24,7 @@ all of this and more, over the same resolvers.
   name of the property. Requests that are not valid HTTP are the exception: their response is plain text.`
 )
 
-// newDocument returns a document with what all routes share.
+// newDocument returns a document with the components that all routes share.
 func newDocument() *openapi3.T {
 	components := openapi3.NewComponents()
 	components.SecuritySchemes = openapi3.SecuritySchemes{
@@ -48,7 +48,7 @@ func newDocument() *openapi3.T {
 	}
 	components.Headers = openapi3.Headers{}
 	for name := range headers {
-		if name != "Deprecation" && name != "Sunset" { // they come with what is deprecated
+		if name != "Deprecation" && name != "Sunset" { // only for deprecated routes
 			components.Headers[name] = describeHeader(name)
 		}
 	}
@@ -63,7 +63,7 @@ func newDocument() *openapi3.T {
 			Title: "agentgraph REST", Version: "v1", Description: about,
 			License: &openapi3.License{Name: "Apache-2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"},
 		},
-		// It is relative to the document's address, as a proxy may have taken a prefix off the path.
+		// The URL is relative to the document, since a proxy may have removed a prefix from the path.
 		Servers:    openapi3.Servers{{URL: "."}},
 		Paths:      openapi3.NewPaths(),
 		Components: &components,
@@ -100,7 +100,7 @@ func describeHeader(name string) *openapi3.HeaderRef {
 	}}}
 }
 
-// answerHeaders refers to the headers that every answer to a request with a credential may have.
+// answerHeaders refers to the headers that any response to a request with a credential may have.
 func answerHeaders(more ...string) openapi3.Headers {
 	of := openapi3.Headers{}
 	for _, name := range append([]string{"X-Api-Version", "X-Trace-Id", "RateLimit-Limit", "RateLimit-Remaining",
@@ -110,7 +110,7 @@ func answerHeaders(more ...string) openapi3.Headers {
 	return of
 }
 
-// problems are the statuses of failures, and what they mean.
+// problems maps the statuses of failures to their meaning.
 var problems = map[int]string{
 	http.StatusBadRequest: "The request alone shows that it is wrong, such as a property out of its bounds " +
 		"or an unknown parameter.",
@@ -129,7 +129,7 @@ var problems = map[int]string{
 	http.StatusServiceUnavailable:    "The server cannot answer now. Trying again later is safe.",
 }
 
-// problemName names the component of a status: NotFound.
+// problemName returns the name of a status's component, such as NotFound.
 func problemName(status int) string {
 	return strings.ReplaceAll(http.StatusText(status), " ", "")
 }
@@ -178,7 +178,7 @@ func problemSchema() *openapi3.Schema {
 	return schema
 }
 
-// securityOf lets either credential in that has the scopes.
+// securityOf requires an API key or an access token with the scopes.
 func securityOf(scopes []string) *openapi3.SecurityRequirements {
 	return openapi3.NewSecurityRequirements().
 		With(openapi3.NewSecurityRequirement().Authenticate("ApiKey", scopes...)).

@@ -13,11 +13,11 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Functions are what templates call for a document.
+// Functions returns the functions that templates use for a document.
 func Functions(document *openapi3.T) template.FuncMap {
 	return template.FuncMap{
 		"bounds": bounds, "properties": properties, "scopes": Scopes, "failures": Failures, "problems": Problems,
-		// parameter and schema follow references.
+		// parameter and schema resolve references.
 		"parameter": func(ref *openapi3.ParameterRef) *openapi3.Parameter {
 			return cmp.Or(document.Components.Parameters[component(ref.Ref)], ref).Value
 		},
@@ -27,21 +27,21 @@ func Functions(document *openapi3.T) template.FuncMap {
 	}
 }
 
-// Chapter is the operations of a tag.
+// Chapter has the operations of a tag.
 type Chapter struct {
 	*openapi3.Tag
 	Operations []Operation
 }
 
-// Operation is an operation at its path.
+// Operation is an operation with its method and path.
 type Operation struct {
 	*openapi3.Operation
 	Method, Path string
-	// Counterpart is the field of the schema behind it, such as Mutation.createDataset, or "".
+	// Counterpart is the operation's field of the schema, such as Mutation.createDataset, or "".
 	Counterpart string
 }
 
-// Chapters returns the operations of a document by tag, by path, and by method from GET to DELETE.
+// Chapters returns the operations of a document by tag, sorted by path and by method from GET to DELETE.
 func Chapters(document *openapi3.T) []Chapter {
 	chapters := make([]Chapter, len(document.Tags))
 	for i, tag := range document.Tags {
@@ -87,7 +87,7 @@ func properties(of *openapi3.Schema) []Property {
 // Scopes returns the scopes that a credential needs.
 func Scopes(o *openapi3.Operation) []string { return (*o.Security)[0]["ApiKey"] }
 
-// Failures returns the statuses of the problems that an operation may answer with, in order.
+// Failures returns the statuses of an operation's failures, sorted.
 func Failures(o *openapi3.Operation) []string {
 	var failed []string
 	for status, response := range o.Responses.Map() {
@@ -99,13 +99,13 @@ func Failures(o *openapi3.Operation) []string {
 	return failed
 }
 
-// Problem is what a status of a failure means.
+// Problem is the meaning of a failure's status.
 type Problem struct {
 	Status         int
 	Title, Meaning string
 }
 
-// Problems returns the problems of a document by status.
+// Problems returns the problems of a document, sorted by status.
 func Problems(document *openapi3.T) []Problem {
 	var all []Problem
 	for status := range problems {
@@ -118,7 +118,7 @@ func Problems(document *openapi3.T) []Problem {
 
 func component(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
-// Type is the type of a value in words. Each part is a word or the name of a component.
+// Type returns the type of a value in words. It calls link for the names of components.
 func Type(ref *openapi3.SchemaRef, link func(component string) string) string {
 	switch {
 	case ref.Ref != "":
@@ -145,7 +145,7 @@ func orNothing(s *openapi3.Schema) string {
 	return ""
 }
 
-// bounds returns the bounds and the default of a value in words. It leaves out what the description already says.
+// bounds returns the bounds and the default of a value in words, except those that the description already states.
 func bounds(ref *openapi3.SchemaRef) string {
 	if ref.Value == nil {
 		return ""

@@ -1,5 +1,5 @@
-// Package openapi describes the routes of REST as an OpenAPI document, and that to people. It works when code is
-// generated: the program itself has what it wrote.
+// Package openapi describes the REST routes as an OpenAPI document, and renders that document for people. It runs when
+// code is generated; the program embeds the results. Start reading at Describe.
 package openapi
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Describe returns routes and exports as an OpenAPI 3.1 document: parameters, bodies and answers follow from the table,
-// the stored operations and the schema. It fails if the schema has a type that it cannot describe.
+// Describe returns routes and exports as an OpenAPI 3.1 document. Parameters, bodies and responses follow from the
+// table, the stored operations and the schema. It returns an error if it cannot describe a type.
 func Describe(schema *ast.Schema, routes []rest.Route, exports []rest.Export) (*openapi3.T, error) {
 	examples, err := readExamples()
 	if err != nil {
@@ -34,19 +34,19 @@ func Describe(schema *ast.Schema, routes []rest.Route, exports []rest.Export) (*
 	return d.document, d.fault
 }
 
-// resultOf is the field that the body of an answer is the value of.
+// resultOf returns the field whose value is the response body.
 func resultOf(r rest.Route) *ast.Field { return r.Fields[len(r.Fields)-1] }
 
-// counterpart is the extension that names the field of the schema behind an operation: Query.dataset.documents.
+// counterpart is the extension that names an operation's field of the schema, such as Query.dataset.documents.
 const counterpart = "x-graphql-field"
 
 type describer struct {
 	schema   *ast.Schema
 	document *openapi3.T
 	examples map[string]example
-	// selections are the fragments and types that components describe, by the component's name.
+	// selections maps the names of components to the fragments and types that they describe.
 	selections map[string]string
-	// fault is the first thing that could not be described.
+	// fault is the error of the first type that could not be described.
 	fault error
 }
 
@@ -54,8 +54,8 @@ func (d *describer) fail(format string, args ...any) {
 	d.fault = cmp.Or(d.fault, fmt.Errorf(format, args...))
 }
 
-// add puts an operation into the document, under the tag of its path's first segment. A tag without a type of its name
-// is described as the type of the first operation's answer.
+// add adds an operation to the document, under the tag of its path's first segment. A tag has the description of the
+// type of its name, or else of the type of its first operation's response.
 func (d *describer) add(path, method string, answer *ast.Type, o *openapi3.Operation) {
 	tag := strings.Split(path, "/")[1]
 	o.Tags = []string{tag}
@@ -128,7 +128,7 @@ func (d *describer) parameter(in string, v *ast.FieldDefinition) *openapi3.Param
 
 func (d *describer) body(r rest.Route) *openapi3.RequestBodyRef {
 	object := d.inputObject(r.InBody, r.IsStrict)
-	// Only POST without anything that is required may do without a body.
+	// Only a POST without required properties may omit the body.
 	body := &openapi3.RequestBody{Required: len(object.Required) > 0 || r.Method != http.MethodPost,
 		Content: openapi3.Content{}}
 	name := r.Operation + "Body"
@@ -182,13 +182,13 @@ func (d *describer) success(r rest.Route) *openapi3.Response {
 	return response
 }
 
-// anyFailure are the statuses of the problems that every route may answer with.
+// anyFailure are the failure statuses of every route.
 var anyFailure = []int{
 	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotAcceptable,
 	http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
 }
 
-// failures are the statuses of the problems that the route may answer with.
+// failures returns the failure statuses of a route.
 func failures(r rest.Route) []int {
 	statuses := slices.Clone(anyFailure)
 	names := func(v *ast.FieldDefinition) bool { return v.Type.Name() == "ID" }
@@ -250,7 +250,8 @@ func (d *describer) export(e rest.Export) *openapi3.Operation {
 	return o
 }
 
-// security names the scopes that an operation needs for what it selects, without those that others of them hold.
+// security returns the scopes that an operation needs for its fields, without those that another of these scopes
+// implies.
 func (d *describer) security(r rest.Route) *openapi3.SecurityRequirements {
 	scopes := scopesOf(nil, ast.SelectionSet{r.Fields[0]})
 	var needed []string

@@ -9,14 +9,14 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// recorded is what a test of the whole program sent and was answered, with ids and times made stable. It writes the
-// file again with AGENTGRAPH_RECORD=1.
+// recorded are requests and responses of a test of the whole program, with stable ids and times. The test writes the
+// file if AGENTGRAPH_RECORD is 1.
 //
 //go:embed examples.json
 var recorded []byte
 
 type example struct {
-	// Parameters are those of the path and the query string.
+	// Parameters are the parameters of the path and the query string.
 	Parameters map[string]string `json:"parameters,omitempty"`
 	Body       json.RawMessage   `json:"body,omitempty"`
 	Answer     json.RawMessage   `json:"answer,omitempty"`
@@ -36,7 +36,7 @@ func (d *describer) illustrate(o *openapi3.Operation) {
 		return
 	}
 	for _, p := range o.Parameters {
-		if p.Value == nil { // a reference to what many have
+		if p.Value == nil { // a reference to a shared parameter
 			continue
 		}
 		if text, given := of.Parameters[p.Value.Name]; given {
@@ -53,7 +53,7 @@ func (d *describer) illustrate(o *openapi3.Operation) {
 	}
 }
 
-// literal is the value that a text of a URL stands for.
+// literal returns the JSON value of a parameter's text.
 func literal(text string, schema *openapi3.SchemaRef) any {
 	var value any
 	if schema.Value == nil || schema.Value.Type.Is("string") || json.Unmarshal([]byte(text), &value) != nil {

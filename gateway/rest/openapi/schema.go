@@ -16,7 +16,7 @@ func componentSchema(name string) *openapi3.SchemaRef {
 	return &openapi3.SchemaRef{Ref: schemaPrefix + name}
 }
 
-// described are the scalars of the schema in OpenAPI's terms.
+// described maps the schema's scalars to OpenAPI schemas.
 var described = map[string]openapi3.Schema{
 	"ID":         {Type: &openapi3.Types{"string"}},
 	"String":     {Type: &openapi3.Types{"string"}},
@@ -29,7 +29,7 @@ var described = map[string]openapi3.Schema{
 	"JSONObject": {Type: &openapi3.Types{"object"}, AdditionalProperties: openapi3.BoolSchema{Has: new(true)}},
 }
 
-// output describes what is selected of a type. A description beside a reference would be lost on many readers.
+// output describes a selection of a type. Many tools ignore a description next to a reference.
 func (d *describer) output(t *ast.Type, set ast.SelectionSet, description string) *openapi3.SchemaRef {
 	switch definition := d.schema.Types[t.Name()]; {
 	case t.Elem != nil:
@@ -43,7 +43,7 @@ func (d *describer) output(t *ast.Type, set ast.SelectionSet, description string
 	}
 }
 
-// leaf describes a scalar, or refers to an enum.
+// leaf describes a scalar, or refers to an enum's component.
 func (d *describer) leaf(definition *ast.Definition, description string) *openapi3.SchemaRef {
 	if definition.Kind == ast.Enum {
 		d.enum(definition)
@@ -82,8 +82,8 @@ func orNull(schema *openapi3.SchemaRef, nullable bool, description string) *open
 	}
 }
 
-// object refers to the component for what is selected of an object. The component has the name of the fragment, the
-// given name, or that of the type.
+// object refers to the component for a selection of an object. The component is named after the fragment, the given
+// name or the type.
 func (d *describer) object(definition *ast.Definition, set ast.SelectionSet, name string) *openapi3.SchemaRef {
 	if spread, ok := set[0].(*ast.FragmentSpread); ok && len(set) == 1 {
 		name = strings.TrimSuffix(strings.TrimSuffix(spread.Name, "Resource"), "Result")
@@ -117,7 +117,7 @@ func (d *describer) object(definition *ast.Definition, set ast.SelectionSet, nam
 	return componentSchema(name)
 }
 
-// properties adds the fields that are selected of a concrete type. All of them are always there.
+// properties adds the selected fields of a concrete type. All of them are required.
 func (d *describer) properties(schema *openapi3.Schema, of *ast.Definition, set ast.SelectionSet) {
 	for _, selection := range set {
 		switch s := selection.(type) {
@@ -139,7 +139,7 @@ func (d *describer) properties(schema *openapi3.Schema, of *ast.Definition, set 
 	}
 }
 
-// fits reports whether a concrete type has what a fragment on a type selects.
+// fits reports whether a fragment with the type condition applies to a concrete type.
 func (d *describer) fits(of *ast.Definition, condition string) bool {
 	for _, possible := range d.schema.GetPossibleTypes(d.schema.Types[condition]) {
 		if possible.Name == of.Name {
@@ -149,7 +149,7 @@ func (d *describer) fits(of *ast.Definition, condition string) bool {
 	return condition == "" || condition == of.Name
 }
 
-// inputObject describes an object of a request. Null stands for what is absent.
+// inputObject describes an object of a request. Null means absent.
 func (d *describer) inputObject(fields ast.FieldList, strict bool) *openapi3.Schema {
 	schema := openapi3.NewObjectSchema()
 	if strict {
@@ -202,7 +202,7 @@ func (d *describer) inputType(t *ast.Type) *openapi3.SchemaRef {
 	return componentSchema(definition.Name)
 }
 
-// bound adds the bounds of @bounds: those of characters to the texts, those of entries to the list or object.
+// bound adds the bounds of @bounds: of characters to strings, and of entries to the list or object.
 func (d *describer) bound(schema *openapi3.Schema, bounds *ast.Directive) {
 	if bounds == nil {
 		return
@@ -237,7 +237,7 @@ func (d *describer) bound(schema *openapi3.Schema, bounds *ast.Directive) {
 	}
 }
 
-// names are those of what is selected, with the names of fragments.
+// names returns the names of a selection's fields and fragments.
 func names(set ast.SelectionSet) []string {
 	var all []string
 	for _, selection := range set {

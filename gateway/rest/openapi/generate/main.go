@@ -1,5 +1,5 @@
 // Command generate writes the OpenAPI document of REST and docs/reference/rest.md. Its arguments are the folder of the
-// schema and the two files.
+// schema and the paths of the two files.
 package main
 
 import (
@@ -51,7 +51,7 @@ func write(folder string, files []string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(files[i], out, 0o644); err != nil { //nolint:gosec // for everybody
+		if err := os.WriteFile(files[i], out, 0o644); err != nil { //nolint:gosec // readable by everybody
 			return err
 		}
 	}

@@ -1,5 +1,5 @@
-// Package app is the program behind one http.Handler. It wires the gateway to the store and the engine, works on jobs,
-// and shuts down in order.
+// Package app is the whole program behind one http.Handler. It connects the gateway to the store and the engine, runs
+// jobs, and shuts down in order. Start reading at New and App.Serve.
 package app
 
 import (
@@ -33,7 +33,7 @@ import (
 	"github.com/agentgraph/agentgraph/resolvers"
 )
 
-// maxHeaderBytes bounds the headers of a request, which are read before the request is authenticated.
+// maxHeaderBytes bounds the headers of a request, which are read before authentication.
 const maxHeaderBytes = 32 << 10
 
 // drainTime is how long requests in progress may take to finish when the program ends.
@@ -42,8 +42,8 @@ const drainTime = 20 * time.Second
 // stopTime is how long jobs in progress may take to finish when the program ends.
 const stopTime = 5 * time.Second
 
-// How many heavy operations are carried out at once for each processor, and how many of them may be one company's. They
-// wait for the database about as long as they compute.
+// The heavy operations that run at once for each processor, and how many of them may belong to one company. They wait
+// for the database about as long as they compute.
 const (
 	heavySlots = 4
 	heavyShare = 3
@@ -51,25 +51,25 @@ const (
 
 // Options are the parts of an App.
 type Options struct {
-	// Store holds everything. Its opener closes it after the App has ended.
+	// Store is the database. The caller closes it after the App has ended.
 	Store *db.Store
-	// Engine holds the conversations. NewEngine creates one.
+	// Engine runs the conversations. NewEngine creates one.
 	Engine *engine.Engine
-	// Evaluator tests the agents of the Engine. Nil means one without settings.
+	// Evaluator tests the Engine's agents. Nil means one with default settings.
 	Evaluator *evaluation.Evaluator
-	// Settings bound what clients may ask. The App itself sets SlowFields and SecretFields.
+	// Settings are the gateway's settings. The App itself sets SlowFields and SecretFields.
 	Settings gateway.Settings
-	// Console serves the web console. Nil means none.
+	// Console serves the web console. Nil means no console.
 	Console *console.Handler
-	// Version is the program's version that clients see.
+	// Version is the program's version, which clients see.
 	Version string
-	// Workers is how many jobs Serve works on at once; 0 for none.
+	// Workers is how many jobs Serve runs at once. 0 runs no jobs.
 	Workers int
-	// DrainDelay is how long Serve still takes requests after /readyz has reported that it stops.
+	// DrainDelay is how long Serve accepts requests after /readyz has started to report that the process stops.
 	DrainDelay time.Duration
-	// Plan answers queries by plans where possible. Without it a resolver answers each field.
+	// Plan answers queries by query plans where possible. Otherwise resolvers answer all fields.
 	Plan bool
-	// TrustedDocuments are files with the only documents that clients of GraphQL may use. Nil lets them send their own.
+	// TrustedDocuments are files with the only documents that GraphQL clients may use. Nil lets clients send any document.
 	TrustedDocuments fs.FS
 	// AuditWebhook receives audit events from processes with workers. Without a URL none are sent.
 	AuditWebhook db.AuditWebhook
@@ -78,19 +78,19 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// App is the whole program.
+// App is the whole program, made by New.
 type App struct {
 	options Options
 	server  *gateway.Server
-	// http serves the server inside its observers.
+	// http serves the gateway through the Observer's handler.
 	http *http.Server
 }
 
-// secretFields are the mutations whose answers show secrets, which must not be stored.
+// secretFields are the mutations whose responses contain secrets, so that the responses must not be stored.
 var secretFields = []string{"createApiKey", "createAccessToken", "createWebhook", "rotateWebhookSecret"}
 
-// New wires the gateway to the store and the engine. It fails if a stored operation of REST v1, or a trusted
-// document, does not fit the schema.
+// New connects the gateway to the store and the engine. It returns an error if a stored operation of REST v1 or a
+// trusted document does not fit the schema.
 func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
@@ -191,11 +191,12 @@ func auditLogOf(store *db.Store) rest.AuditLog {
 	}
 }
 
-// Handler answers requests as Serve does, for use in another server.
+// Handler returns the handler of all requests, for use in another server.
 func (a *App) Handler() http.Handler { return a.http.Handler }
 
-// Serve answers requests and works on jobs until ctx ends. Then it begins no more jobs, and after the delay takes no
-// more requests, and lets those in progress finish. Jobs that take longer than stopTime go to other processes.
+// Serve answers requests and runs jobs until ctx ends. Then it starts no more jobs, and after DrainDelay accepts no
+// more requests. It lets running requests and jobs finish. Jobs that take longer than stopTime are left to other
+// processes.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	o := a.options
 	if o.Workers > 0 {
@@ -212,7 +213,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	if o.Workers > 0 {
 		delivering.Go(func() { o.Store.DeliverWebhooks(ctx, o.Engine.PostWebhook, o.AuditWebhook, o.Log) })
 	}
-	// This comes only now because the start leaves less garbage while the heap is small.
+	// Only now, because the start leaves less garbage with Go's default settings.
 	tuneMemory()
 	go settle(ctx, func() int64 { return a.server.Load().ResponseBytes })
 	failed := make(chan error, 1)

@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// embeddingTimeout bounds the time of embedding a batch of texts.
+// embeddingTimeout bounds the embedding of a batch of texts.
 const embeddingTimeout = time.Minute
 
 // Names of providers in traces.
@@ -28,34 +28,31 @@ const (
 	openaiProvider  = "openai"
 )
 
-// EngineOptions are the models that agents speak through, the knowledge they answer from and the addresses they may
-// reach.
+// EngineOptions configures NewEngine: the agents' models and knowledge bases, and the hosts that they may reach.
 type EngineOptions struct {
-	// Provider has the language model. Without both an address and a key, the offline model answers.
+	// Provider is the provider of the language model. With neither an address nor a key, the offline model answers.
 	Provider openai.Config
-	// OfflinePause is how long the offline model waits between the pieces of an answer in a chat. It never waits in
-	// tests of agents.
+	// OfflinePause is how long the offline model waits between the pieces of an answer in a chat. In tests it never waits.
 	OfflinePause time.Duration
-	// QuestionModel is a model of the provider that turns messages into questions to the knowledge base. Empty means
-	// none.
+	// QuestionModel is a model of the provider that rewrites messages as questions to the knowledge base. "" means none.
 	QuestionModel string
-	// Embedder compares questions and documents by meaning. Without a Model there is none. An empty address means the
+	// Embedder compares questions and documents by meaning. An empty Model means none. An empty address means the
 	// provider's, and an empty key for that address means the provider's key.
 	Embedder openai.Config
 	Reranker knowledge.Reranker
-	// OCR recognises writing in documents that are pictures.
+	// OCR reads the text in scanned documents.
 	OCR knowledge.OCR
-	// Judge and Contact are the models that judge tests of agents and play their contacts. Without a Model it is the
-	// agents' own. An empty address means the provider's, and an empty key for that address means the provider's key.
+	// Judge and Contact are the models that judge tests of agents and play their contacts. An empty Model means the
+	// agents' model. An empty address means the provider's, and an empty key for that address means the provider's key.
 	Judge, Contact openai.Config
-	// Judges are other models of the judge's provider, by which executions can be judged again.
+	// Judges are other models of the judge's provider, which can judge executions again.
 	Judges []string
-	// TurnTimeout bounds the time of an agent's answer, and MaxModelCalls its requests to the model.
+	// TurnTimeout bounds the time of an agent's answer. MaxModelCalls bounds its requests to the model.
 	TurnTimeout   time.Duration
 	MaxModelCalls int
 	// ToolAllow are the private hosts and CIDRs that tools may reach.
 	ToolAllow []string
-	// TransferWebhook is the address of the telephony provider. Empty means none.
+	// TransferWebhook is the address of the telephony provider. "" means none.
 	TransferWebhook string
 	// Prices are the prices of conversations.
 	Prices model.Prices
@@ -64,7 +61,7 @@ type EngineOptions struct {
 	Log      *slog.Logger
 }
 
-// NewEngine returns the engine and the evaluator that the options describe, and a function that frees their resources.
+// NewEngine returns an engine and its evaluator. The caller must call the returned function to release their resources.
 func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), error) {
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
@@ -91,7 +88,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), 
 	}
 	e := engine.New(speaker, engine.Options{
 		Tested: tested, Rephraser: rephraser,
-		// The model has a time-out of its own for each response.
+		// The model also has a timeout for each response.
 		ReplyTimeout:  o.TurnTimeout,
 		MaxModelCalls: o.MaxModelCalls, Caller: caller, TransferWebhook: o.TransferWebhook, Knowledge: base,
 		Prices: o.Prices, Log: o.Log, TraceID: gateway.TraceID, ObserveCall: o.Observer.Calls(),
@@ -99,7 +96,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), 
 	return e, evaluation.New(e, parts), caller.Close, nil
 }
 
-// parts returns the models that play the parts in tests other than the agent's.
+// parts returns the models of the roles in tests other than the agent.
 func (o EngineOptions) parts() (parts evaluation.Options, err error) {
 	parts.Log = o.Log
 	if o.isOffline() {
@@ -127,7 +124,7 @@ func (o EngineOptions) parts() (parts evaluation.Options, err error) {
 			return parts, err
 		}
 	}
-	// A model that judges itself would not notice, and the offline contact plays by rules.
+	// A model would not notice its own mistakes, and the offline contact follows fixed rules.
 	parts.ReviewContact = o.Judge.Model != "" && (o.Contact.Model != "" || !o.isOffline())
 	return parts, nil
 }
@@ -135,8 +132,8 @@ func (o EngineOptions) parts() (parts evaluation.Options, err error) {
 // isOffline reports whether no provider is configured.
 func (o EngineOptions) isOffline() bool { return o.Provider.Key == "" && o.Provider.BaseURL == "" }
 
-// CheckModel asks the provider of the language model whether it takes the key, once and for nothing. It returns nil if
-// it does, or if no provider is configured.
+// CheckModel asks the provider of the language model whether the key is valid. It sends one free request. It returns
+// nil if the key is valid or no provider is configured.
 func (o EngineOptions) CheckModel(ctx context.Context) error {
 	if o.isOffline() {
 		return nil
@@ -148,13 +145,12 @@ func (o EngineOptions) CheckModel(ctx context.Context) error {
 	return m.Check(ctx)
 }
 
-// CheckJudge asks the provider of the judge whether it takes the key, as CheckModel does. It returns nil if the judge
-// has no model of its own.
+// CheckJudge is like CheckModel, for the judge's provider. It returns nil if the judge has no model of its own.
 func (o EngineOptions) CheckJudge(ctx context.Context) error {
 	return o.checkOwn(ctx, "judge", o.Judge)
 }
 
-// CheckContact asks the provider of the contacts of tests whether it takes the key, as CheckJudge does.
+// CheckContact is like CheckJudge, for the provider of the contacts in tests.
 func (o EngineOptions) CheckContact(ctx context.Context) error {
 	return o.checkOwn(ctx, "contact", o.Contact)
 }
@@ -170,7 +166,7 @@ func (o EngineOptions) checkOwn(ctx context.Context, role string, config openai.
 	return m.Check(ctx)
 }
 
-// own returns the model of a role in tests that has its own.
+// own returns the model of a role in tests that has its own model.
 func (o EngineOptions) own(role string, config openai.Config) (llm.Model, error) {
 	if config.BaseURL == "" && config.Key == "" && o.isOffline() {
 		return nil, fmt.Errorf("the model of the %s, %s, has no provider: give it an address or a key", role, config.Model)
@@ -184,7 +180,7 @@ func (o EngineOptions) own(role string, config openai.Config) (llm.Model, error)
 	return o.Observer.Model(m, openaiProvider), nil
 }
 
-// beside completes the settings of another model with those of the provider. The provider's key goes to nobody but the
+// beside fills the empty settings of another model from the provider's. The provider's key is sent only to the
 // provider.
 func (o EngineOptions) beside(config openai.Config) openai.Config {
 	config.BaseURL = cmp.Or(config.BaseURL, o.Provider.BaseURL)
@@ -194,7 +190,7 @@ func (o EngineOptions) beside(config openai.Config) openai.Config {
 	return config
 }
 
-// speakers returns the language models of agents in chats and in tests.
+// speakers returns the agents' language models for chats and for tests.
 func (o EngineOptions) speakers() (chats, tests llm.Model, err error) {
 	if o.isOffline() {
 		m := offline.New()
@@ -204,7 +200,7 @@ func (o EngineOptions) speakers() (chats, tests llm.Model, err error) {
 	return m, m, err
 }
 
-// rephraser returns the model that turns messages into questions to the knowledge base, nil if there is none.
+// rephraser returns the model that rewrites messages as questions to the knowledge base, or nil.
 func (o EngineOptions) rephraser() (llm.Model, error) {
 	if o.isOffline() || o.QuestionModel == "" {
 		return nil, nil
@@ -223,7 +219,7 @@ func (o EngineOptions) named(name string) (llm.Model, error) {
 	return o.Observer.Model(model, openaiProvider), nil
 }
 
-// knowledge returns the knowledge base that agents answer from.
+// knowledge returns the knowledge base.
 func (o EngineOptions) knowledge() (*knowledge.Base, error) {
 	o.Reranker.Around, o.Reranker.Observe = o.Observer.Around(), o.Observer.Reranks()
 	options := knowledge.Options{Reranker: o.Reranker, OCR: o.OCR, Log: o.Log, Observe: o.Observer.Retrievals()}

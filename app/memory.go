@@ -14,28 +14,29 @@ import (
 )
 
 const (
-	// headroom is how much the heap grows before it is collected, in bytes. A heap of a few MB that may only double is
-	// collected all the time. The growth is at least leastPercent and at most mostPercent of the live heap.
+	// headroom is how much the heap grows between collections, in bytes: at least leastPercent and at most mostPercent of
+	// the live heap. Go's default growth of 100% would collect a heap of a few MB all the time.
 	headroom     = 12 << 20
 	leastPercent = 50
 	mostPercent  = 400
 
-	// limitRatio is the share of the container's memory that Go may use. The rest is for the PDF reader and the system.
+	// limitRatio is the share of the container's memory for Go. The rest is for the PDF reader and the system.
 	limitRatio = 0.8
 )
 
 const (
-	// Memory is returned to the system twice in any case: first what only the start needed, after settleFirst, then what
-	// the first jobs needed, such as indexing the demo's documents, after settleEvery.
+	// Memory is always returned to the system twice: settleFirst after the start, and again settleEvery later, when the
+	// first jobs have run.
 	settleFirst = 3 * time.Second
 	settleEvery = 20 * time.Second
-	// idleBytes is what an idle process allocates at most in settleEvery. Its garbage would stay until the heap has grown
-	// by headroom, which takes it minutes.
+	// idleBytes is the most that an idle process allocates in settleEvery. An idle process takes minutes to allocate
+	// headroom, so its garbage would stay for minutes.
 	idleBytes = 4 << 20
-	// settledLive is the most that may be alive, in bytes. To look through more takes longer than so little garbage is
-	// worth.
+	// settledLive is the largest live heap that is collected when idle, in bytes. A larger heap takes too long to scan for
+	// so little garbage.
 	settledLive = 64 << 20
-	// Every takenEvery it checks whether responses that held manyBytes or more were taken since, and returns their memory.
+	// Every takenEvery, settle checks whether clients have received responses that held manyBytes or more, and returns
+	// their memory.
 	takenEvery = 2 * time.Second
 	manyBytes  = 32 << 20
 )
@@ -45,7 +46,7 @@ var tuneMemory = sync.OnceFunc(func() {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		afterEachCollection(leaveHeadroom)
 	}
-	// This respects GOMEMLIMIT. It fails on systems without containers, which have no limit either.
+	// Set respects GOMEMLIMIT. It fails on systems without containers, which have no limit either.
 	_, _ = memlimit.Set(memlimit.WithRatio(limitRatio))
 })
 
@@ -60,15 +61,15 @@ func afterEachCollection(f func()) {
 	}, f)
 }
 
-// gcPercent is the percentage in effect.
+// gcPercent is the current GC percentage.
 var gcPercent atomic.Int64
 
-// leaveHeadroom lets the heap grow by headroom until the next collection.
+// leaveHeadroom sets the GC percentage so that the heap grows by headroom.
 func leaveHeadroom() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	percent := int64(percentFor(live[0].Value.Uint64()))
-	// Setting the percentage stops the world for a moment.
+	// Setting the percentage stops the world briefly.
 	if gcPercent.Swap(percent) != percent {
 		debug.SetGCPercent(int(percent))
 	}
@@ -80,8 +81,9 @@ func percentFor(live uint64) int {
 	return int(min(max(percent/25*25, leastPercent), mostPercent))
 }
 
-// settle returns unused memory to the system until ctx ends: after the start, whenever the process is idle and small,
-// and when clients have taken large responses. responses returns the bytes of responses that are not taken yet.
+// settle returns unused memory to the system until ctx ends: after the start, when the process is idle with a small
+// heap, and when clients have received large responses. responses returns the bytes of responses that clients have not
+// received.
 func settle(ctx context.Context, responses func() int64) {
 	next, taken := time.NewTimer(settleFirst), time.NewTicker(takenEvery)
 	defer next.Stop()

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseProgram gives back the pages of code and constants. The kernel maps them again on use. It leaves out mappings
+// releaseProgram releases the memory pages of code and constants. The kernel loads them again on use. It skips mappings
 // with private changes, such as breakpoints, which would be lost.
 func releaseProgram() {
 	program, err := os.Executable()

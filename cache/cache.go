@@ -1,4 +1,4 @@
-// Package cache keeps the most recently used values within a bound on their memory.
+// Package cache has a cache of recently used values with a bound on their memory.
 package cache
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Cache holds values by key. When they take more than its bound, it drops the least recently used ones. It is safe for
+// Cache holds values by key. It drops the least recently used values when all together exceed its bound. It is safe for
 // concurrent use.
 type Cache[K comparable, V any] struct {
 	maxBytes int
@@ -24,7 +24,7 @@ type entry[V any] struct {
 	bytes int
 }
 
-// New returns a cache of at most maxBytes. weigh estimates the memory of an entry in bytes, the key included.
+// New returns a cache of at most maxBytes. weigh estimates the memory of an entry in bytes, including the key.
 func New[K comparable, V any](maxBytes int, weigh func(K, V) int) *Cache[K, V] {
 	c := &Cache[K, V]{maxBytes: maxBytes, weigh: weigh}
 	// NewLRU only fails for a size below one. The number of entries has no bound of its own.
@@ -40,7 +40,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return found.value, ok
 }
 
-// Add stores the value unless the key has one, and returns the value that the key has now.
+// Add stores the value unless the key has one, and returns the key's value.
 func (c *Cache[K, V]) Add(key K, value V) V {
 	bytes := c.weigh(key, value)
 	c.mu.Lock()
@@ -62,7 +62,7 @@ func (c *Cache[K, V]) Put(key K, value V) {
 	c.put(key, entry[V]{value, bytes})
 }
 
-// put stores an entry of a key that has none.
+// put stores the entry of a key without one.
 func (c *Cache[K, V]) put(key K, added entry[V]) {
 	if added.bytes > c.maxBytes {
 		return
@@ -80,8 +80,8 @@ func (c *Cache[K, V]) Len() int {
 	return c.entries.Len()
 }
 
-// Load returns the value of the key. If there is none, it stores what load returns, unless that is an error. Concurrent
-// callers may all load it. They get the value that was stored first.
+// Load returns the value of the key. If there is none, it calls load and stores the value, unless load returns an
+// error. Concurrent callers may all call load. They get the value that was stored first.
 func (c *Cache[K, V]) Load(key K, load func(K) (V, error)) (V, error) {
 	if value, ok := c.Get(key); ok {
 		return value, nil

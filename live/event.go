@@ -1,7 +1,7 @@
-// Package live lets many followers share one reader. A Log holds the latest events of a topic, which are read once
-// for all followers. A Follower takes them one at a time, at its own pace, and reads events that the Log no longer
-// holds by itself. A Feed lets a transport decide when to take an event. Followers that need the same rendering of an
-// event share it.
+// Package live lets many followers share one reader. A Log holds the latest events of a topic, which are read once for
+// all followers. A Follower takes events one at a time, at its own pace, and itself reads the events that the Log no
+// longer holds. A Feed lets a transport decide when to take an event. Followers that need the same rendering of an
+// event share it. Start reading at Log.
 package live
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Position orders values that can be read again. A follower that fell behind reads on from its last one.
+// Position orders the values of a topic. A follower that fell behind reads from its last position.
 type Position int64
 
 // Stored is a value that can be read again, the position after it, and its approximate size in bytes.
@@ -25,22 +25,22 @@ type Stored[E any] struct {
 type Event struct {
 	value any
 	at    Position
-	// isStored is set if the value can be read again. Other events have the position of the previous kept one.
+	// isStored is set if the value can be read again. Other events have the position of the previous stored event.
 	isStored bool
-	// size is what the event takes of the budget. The budget is nil for an event that a follower read by itself.
+	// size is what the event takes of the budget. budget is nil for an event that a follower read itself.
 	size   int
 	budget *MemoryBudget
 
 	mu      sync.Mutex
 	answers map[string]*answer
-	// answered is what its answers take of the budget.
+	// answered is what the answers take of the budget.
 	answered    int
 	isForgotten bool
 }
 
 // answer is an event rendered for a group of followers.
 type answer struct {
-	// made is closed when text is ready. It is nil when no other follower can use the answer.
+	// done is closed when text is ready. text is nil if no other follower can use the answer.
 	done chan struct{}
 	text []byte
 	at   time.Time
@@ -53,8 +53,8 @@ const (
 	freshness = time.Second
 )
 
-// Answer returns the text that render makes of the event. Members of a group that call it at about the same time
-// share one text, if render reports that it can be shared. Answer returns nil when ctx ends first.
+// Answer returns the text that render makes of the event. Calls for the same group at about the same time share one
+// text, if render reports that it can be shared. Answer returns nil if ctx ends first.
 func (e *Event) Answer(ctx context.Context, group string, render func() (text []byte, isShared bool)) []byte {
 	a, isMine := e.answerOf(group)
 	switch {
@@ -80,7 +80,7 @@ func (e *Event) Answer(ctx context.Context, group string, render func() (text []
 	return a.text
 }
 
-// answerOf returns the group's answer, and whether the caller must make it. It returns nil when none can be shared.
+// answerOf returns the group's answer, and whether the caller must make it. It returns nil if no answer can be shared.
 func (e *Event) answerOf(group string) (a *answer, isMine bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -119,12 +119,12 @@ func (e *Event) answer(group string, a *answer, render func() ([]byte, bool)) []
 	case e.budget.take(len(text)):
 		e.answered += len(text)
 	default:
-		delete(e.answers, group) // waiting followers get it nevertheless
+		delete(e.answers, group) // waiting followers still get it
 	}
 	return text
 }
 
-// forget drops the event's answers when no follower waits for them.
+// forget drops the event's answers and releases its bytes. No follower may wait for the event.
 func (e *Event) forget() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -2,8 +2,8 @@ package live
 
 import "context"
 
-// Feed connects a transport to the channel of a resolver. The resolver's channel gets an event only when the
-// transport takes one, so nothing waits and nothing is rendered in between.
+// Feed connects a transport to a resolver's channel. The channel gets an event only when the transport takes one, so
+// that no event is buffered or rendered earlier.
 type Feed struct {
 	source source
 	give   func(*Event)
@@ -18,7 +18,7 @@ type source interface {
 
 type feedKey struct{}
 
-// WithFeed returns a context in which the first Channel goes through the feed.
+// WithFeed returns a context in which the first call of Channel uses the feed.
 func WithFeed(ctx context.Context, feed *Feed) context.Context {
 	return context.WithValue(ctx, feedKey{}, feed)
 }
@@ -26,20 +26,20 @@ func WithFeed(ctx context.Context, feed *Feed) context.Context {
 // IsOpen reports whether a Channel uses the feed.
 func (f *Feed) IsOpen() bool { return f.source != nil }
 
-// OnWake sets the function to call when there may be an event after Next returned none. Call OnWake before Next. wake
+// OnWake sets the function to call when there may be an event after Next returned nil. Call OnWake before Next. wake
 // must not block.
 func (f *Feed) OnWake(wake func()) { f.source.onWake(wake) }
 
 // Next is Follower.Next.
 func (f *Feed) Next(ctx context.Context) (*Event, error) { return f.source.Next(ctx) }
 
-// Holds reports whether events are in memory for this feed alone.
+// Holds reports whether the feed has events in memory that no other follower shares.
 func (f *Feed) Holds() bool { return f.source.holds() }
 
 // Give puts the event into the channel, which must be empty.
 func (f *Feed) Give(e *Event) { f.give(e) }
 
-// Channel returns a channel of the follower's events. When there are no more, or ctx ends, it closes the follower.
+// Channel returns a channel of the follower's events. It closes the follower when there are no more events or ctx ends.
 func Channel[E any](ctx context.Context, f *Follower[E]) <-chan E {
 	context.AfterFunc(ctx, f.Close)
 	if feed, ok := ctx.Value(feedKey{}).(*Feed); ok && !feed.IsOpen() {

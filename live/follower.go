@@ -9,13 +9,15 @@ import (
 )
 
 const (
-	// How long to wait before reading again: briefly for what is not there yet, a little longer after an error.
+	// The delay before reading again doubles from firstRetry: up to lastRetry for a value that is not visible yet, and up
+	// to lastRepair after errors.
 	firstRetry = 2 * time.Millisecond
 	lastRetry  = 250 * time.Millisecond
 	lastRepair = 5 * time.Second
 )
 
-// Follower takes the events of a Log after a position, each once and in order. Only one goroutine at a time may take.
+// Follower takes the events of a Log after a position, each once and in order. Only one goroutine at a time may call
+// Next.
 type Follower[E any] struct {
 	log *Log[E]
 	// wake is called when there may be an event after Next returned none.
@@ -23,7 +25,7 @@ type Follower[E any] struct {
 	close func()
 	// at is the position reached so far.
 	at Position
-	// page holds the values that it read by itself, up to the position upTo.
+	// page has the values that the follower has read itself, up to the position upTo.
 	page    []Stored[E]
 	upTo    Position
 	hasLast bool
@@ -33,7 +35,7 @@ type Follower[E any] struct {
 	isClosed  bool
 }
 
-// Follow returns a follower of the events after the position. Close ends it and then calls closed.
+// Follow returns a follower of the events after the position. The caller must close it. Close calls closed once.
 func (l *Log[E]) Follow(at Position, closed func()) *Follower[E] {
 	f := &Follower[E]{log: l, at: at, close: sync.OnceFunc(closed), wake: func() {}}
 	l.mu.Lock()
@@ -43,7 +45,7 @@ func (l *Log[E]) Follow(at Position, closed func()) *Follower[E] {
 	return f
 }
 
-// Close ends the follower. It may be called at any time and more than once.
+// Close ends the follower. It may be called at any time, and more than once.
 func (f *Follower[E]) Close() {
 	f.leave()
 	f.close()
@@ -74,8 +76,8 @@ func (l *Log[E]) rest() {
 	}
 }
 
-// Next takes the next event. It returns nil when there is none now, io.EOF when none will come, and ctx's error when
-// ctx ended. It waits only for events that are known to exist.
+// Next takes the next event. It returns nil if there is none now, io.EOF if there will be none, and ctx's error if ctx
+// ended. It waits only for events that are known to exist.
 func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 	var retry time.Duration
 	for ctx.Err() == nil {
@@ -100,7 +102,7 @@ func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 			f.page, f.upTo = values, upTo
 			continue
 		case f.log.hasEnded():
-			return nil, io.EOF // its topic is gone
+			return nil, io.EOF // the topic no longer exists
 		default:
 			retry = min(max(2*retry, firstRetry), lastRetry)
 		}
@@ -112,8 +114,8 @@ func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 	return nil, ctx.Err()
 }
 
-// take takes the next event of the log, unless the follower is behind what the log holds. Then there may be values to
-// read, up to the position known.
+// take takes the next event of the log. If the follower is behind the events that the log holds, it returns isBehind,
+// and the position known up to which there may be values to read.
 func (f *Follower[E]) take() (event *Event, known Position, isBehind bool, err error) {
 	l := f.log
 	l.mu.Lock()
@@ -124,7 +126,7 @@ func (f *Follower[E]) take() (event *Event, known Position, isBehind bool, err e
 	for f.next = max(f.next, l.first); f.next < l.first+uint64(len(l.events)); {
 		e := l.events[f.next-l.first]
 		f.next++
-		// Skip events that it has read by itself, and those said before them.
+		// Skip stored events that the follower has read itself, and other events before them.
 		if e.at < f.at || e.at == f.at && e.isStored {
 			continue
 		}
@@ -146,8 +148,8 @@ func (f *Follower[E]) take() (event *Event, known Position, isBehind bool, err e
 	return nil, 0, false, nil
 }
 
-// holds reports whether it keeps events in memory for itself alone.
+// holds reports whether the follower has events in memory that no other follower shares.
 func (f *Follower[E]) holds() bool { return len(f.page) > 0 }
 
-// onWake sets what to call when there may be something to take. Call it before taking anything.
+// onWake sets the function to call when there may be an event. Call it before Next.
 func (f *Follower[E]) onWake(wake func()) { f.wake = wake }

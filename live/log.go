@@ -5,27 +5,27 @@ import (
 	"sync"
 )
 
-// Read reads the values after a position in order, as many as fit in memory. It returns the position up to which it
-// has read everything. That position is beyond after, unless a value that must exist is not visible yet, because the
-// log has been at known. io.EOF means that the topic is gone.
+// Read returns the values after a position in order, as many as fit in memory. It has read everything up to the
+// position upTo. upTo equals after only if a value up to known, which the log has reached, is not visible yet. It
+// returns io.EOF if the topic no longer exists.
 type Read[E any] func(ctx context.Context, after, known Position) (values []Stored[E], upTo Position, err error)
 
 const (
-	// mostEvents and mostBytes bound what one Log holds for slow followers.
+	// mostEvents and mostBytes bound the events that one Log holds for slow followers.
 	mostEvents = 1_024
 	mostBytes  = 1 << 20
-	// leastSize is what an event takes of the budget at least, in bytes.
+	// leastSize is what an event takes of the budget in addition to its size, in bytes.
 	leastSize = 256
 )
 
-// Log holds the latest events for followers that have not taken them yet. Only one goroutine at a time may add to it;
-// Followers come, go and take as they like.
+// Log holds the latest events for followers that have not taken them yet. Only one goroutine at a time may call Begin,
+// Add, Skip, Say and Close. Followers are independent of each other.
 type Log[E any] struct {
 	read   Read[E]
 	budget *MemoryBudget
 
 	mu sync.Mutex
-	// events are those after the position base, numbered from first.
+	// events are the events after the position base, numbered from first.
 	events    []*Event
 	first     uint64
 	bytes     int
@@ -43,7 +43,7 @@ func NewLog[E any](budget *MemoryBudget, read Read[E]) *Log[E] {
 	return &Log[E]{budget: budget, read: read, followers: map[*Follower[E]]struct{}{}}
 }
 
-// Begin empties the log and moves it to a position. Followers behind it read by themselves.
+// Begin empties the log and moves it to a position. Followers behind this position call Read.
 func (l *Log[E]) Begin(at Position) {
 	l.update(func() {
 		l.drop(len(l.events))
@@ -51,7 +51,7 @@ func (l *Log[E]) Begin(at Position) {
 	})
 }
 
-// End is the position after the last event.
+// End returns the position after the last event.
 func (l *Log[E]) End() Position {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +65,7 @@ func (l *Log[E]) IsFollowed() bool {
 	return len(l.followers) > 0
 }
 
-// Add adds values that can be read again.
+// Add adds values that Read can return again.
 func (l *Log[E]) Add(values ...Stored[E]) {
 	if len(values) == 0 {
 		return
@@ -77,14 +77,14 @@ func (l *Log[E]) Add(values ...Stored[E]) {
 	})
 }
 
-// Skip records that no other value follows up to the position.
+// Skip records that there are no more values up to the position.
 func (l *Log[E]) Skip(to Position) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.end = max(l.end, to)
 }
 
-// Say adds a value that cannot be read again: a follower that falls behind misses it.
+// Say adds a value that Read cannot return: a follower that falls behind misses it. size is in bytes.
 func (l *Log[E]) Say(value E, size int) {
 	l.update(func() { l.add(&Event{value: value, at: l.end, size: size}) })
 }
@@ -105,7 +105,7 @@ func (l *Log[E]) hasEnded() bool {
 	return l.isEnded
 }
 
-// change changes the log and then wakes the waiting followers.
+// update changes the log and then wakes the waiting followers.
 func (l *Log[E]) update(change func()) {
 	l.mu.Lock()
 	change()
@@ -130,7 +130,7 @@ func (l *Log[E]) add(e *Event) {
 		return
 	}
 	if e.size += leastSize; !l.budget.take(e.size) {
-		// All followers read by themselves, a page at a time.
+		// All followers call Read, a page at a time.
 		l.drop(len(l.events))
 		l.base = l.end
 		return

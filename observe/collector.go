@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// collectorTimeout bounds one upload, retries included, unless a variable says otherwise.
+	// collectorTimeout bounds one upload, including retries, unless OTEL_EXPORTER_OTLP_TIMEOUT is set.
 	collectorTimeout = 10 * time.Second
 	// collectorRetry is the delay before the first retry; it doubles each time.
 	collectorRetry = 500 * time.Millisecond
 )
 
-// collector sends spans by OTLP over HTTP. It is an otlptrace.Client, because OpenTelemetry's own one links all of
-// gRPC, which we never use.
+// collector is an otlptrace.Client that sends spans by OTLP over HTTP. OpenTelemetry's own client links all of gRPC,
+// which the program does not use.
 type collector struct {
 	address string
 	header  http.Header
@@ -35,7 +35,7 @@ type collector struct {
 	client  http.Client
 }
 
-// newCollector returns the collector that the variables name.
+// newCollector returns the collector that the OTEL_* variables configure.
 func newCollector(getenv func(string) string) (*collector, error) {
 	of := func(name string) string {
 		return cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_"+name), getenv("OTEL_EXPORTER_OTLP_"+name))
@@ -53,7 +53,7 @@ func newCollector(getenv func(string) string) (*collector, error) {
 		c.address = strings.TrimSuffix(cmp.Or(getenv("OTEL_EXPORTER_OTLP_ENDPOINT"), "http://localhost:4318"), "/") +
 			"/v1/traces"
 	}
-	// The error leaves out the address, as people put passwords into addresses.
+	// The error does not quote the address, which may contain a password.
 	if address, err := url.Parse(c.address); err != nil || address.Host == "" || address.Scheme != "http" &&
 		address.Scheme != "https" {
 		return nil, errors.New("OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL")
@@ -86,9 +86,9 @@ func (c *collector) Stop(context.Context) error {
 	return nil
 }
 
-// UploadTraces sends spans, and retries while the collector asks for it and the time lasts.
+// UploadTraces sends spans. It retries until the timeout if the collector is unreachable or busy.
 func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	// TracesData has the fields of a request, whose own type is in a package that needs gRPC.
+	// TracesData has the fields of the request type, which is in a package that needs gRPC.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
 	if err != nil {
 		return err

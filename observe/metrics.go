@@ -10,17 +10,17 @@ import (
 
 const namespace = "agentgraph"
 
-// Bounds of histograms, in seconds.
+// Bucket bounds of histograms, in seconds.
 var (
 	requestBounds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	tripBounds    = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30}
 	modelBounds   = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 25, 60, 120}
 )
 
-// metrics are counted as things happen. Settings and the program itself bound their labels.
+// metrics are updated as events happen. Settings and the program bound the number of label values.
 type metrics struct {
 	registry *prometheus.Registry
-	// own are the registered collectors of this package.
+	// own are the collectors of this package.
 	own   []prometheus.Collector
 	names names
 
@@ -83,8 +83,7 @@ func newMetrics(version string) *metrics {
 	return m
 }
 
-// Collectors returns collectors of all metrics that this package registers, for their documentation. They cannot be
-// collected.
+// Collectors returns collectors of all metrics of this package, to document them. They must not be collected.
 func Collectors() []prometheus.Collector { return append(newMetrics("").own, &state{}) }
 
 func counters(name, help string, labels ...string) *prometheus.CounterVec {
@@ -105,10 +104,10 @@ func secondsSince(begin time.Time) float64 { return time.Since(begin).Seconds() 
 // mostNames bounds the distinct operation names from clients, in addition to the stored ones.
 const mostNames = 200
 
-// otherName stands for all names beyond the bound, as clients may make up any number.
+// otherName is the label of all further names, since clients may invent any number.
 const otherName = "other"
 
-// names are the operation names that get a label of their own: the stored ones, and the first ones that clients use.
+// names are the operation names with their own label: those of stored operations, and the first ones that clients use.
 type names struct {
 	mu    sync.Mutex
 	known map[string]bool
@@ -124,7 +123,7 @@ func (n *names) know(stored []string) {
 	}
 }
 
-// label returns the name if it has a label of its own, else otherName.
+// label returns the name if it has its own label, else otherName.
 func (n *names) label(name string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

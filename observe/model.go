@@ -26,7 +26,7 @@ const (
 	outcomeCanceled = "canceled"
 )
 
-// Model wraps a provider's model to watch its calls. It returns nil for nil.
+// Model wraps a model to watch its calls. It returns nil for nil. provider is the provider's name in traces.
 func (o *Observer) Model(m llm.Model, provider string) llm.Model {
 	if m == nil || o.metrics == nil && o.traces == nil {
 		return m
@@ -71,7 +71,8 @@ func (m watchedModel) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.C
 	}
 }
 
-// Embedder wraps a provider's embedding model to watch its calls. It returns nil for nil.
+// Embedder wraps an embedding model to watch its calls. It returns nil for nil. provider is the provider's name in
+// traces.
 func (o *Observer) Embedder(e llm.Embedder, provider string) llm.Embedder {
 	if e == nil || o.metrics == nil && o.traces == nil {
 		return e
@@ -92,10 +93,10 @@ func (e watchedEmbedder) Embed(ctx context.Context, texts []string) (vectors [][
 	return e.Embedder.Embed(c.ctx, texts)
 }
 
-// rerankerProvider is the provider name in traces for every Reranker, whatever service it uses.
+// rerankerProvider is the provider's name in traces for every Reranker.
 const rerankerProvider = "reranker"
 
-// Reranks watches requests to a reranker. It is nil if nothing watches.
+// Reranks returns a function that watches requests to a reranker. It returns nil if nothing is watched.
 func (o *Observer) Reranks() func(ctx context.Context, model string) (context.Context, func(error)) {
 	if o.metrics == nil && o.traces == nil {
 		return nil
@@ -162,7 +163,7 @@ func (c *modelCall) end(outcome string) {
 	endSpan(c.span, outcome)
 }
 
-// endSpan ends a span, if there is one. The outcome decides whether it is marked as failed.
+// endSpan ends a span unless it is nil. The outcome decides whether the span is marked as failed.
 func endSpan(span trace.Span, outcome string) {
 	if span == nil {
 		return
@@ -191,7 +192,7 @@ func outcomeOf(err error) string {
 	return "other"
 }
 
-// Calls watches the real calls of tools and transfers. It is nil if nothing watches.
+// Calls returns a function that watches real calls of tools and transfers. It returns nil if nothing is watched.
 func (o *Observer) Calls() func(ctx context.Context, technicalName string) (context.Context, func(error)) {
 	if o.metrics == nil && o.traces == nil {
 		return nil
@@ -215,7 +216,7 @@ func (o *Observer) Calls() func(ctx context.Context, technicalName string) (cont
 	}
 }
 
-// Retrievals watches queries to knowledge bases. It is nil if nothing watches.
+// Retrievals returns a function that watches queries to knowledge bases. It returns nil if nothing is watched.
 func (o *Observer) Retrievals() func(ctx context.Context) (context.Context, func(found int, err error)) {
 	if o.metrics == nil && o.traces == nil {
 		return nil
@@ -243,8 +244,8 @@ func (o *Observer) Retrievals() func(ctx context.Context) (context.Context, func
 	}
 }
 
-// Around makes requests carry the traceparent of their surrounding span. It is nil without traces. The requests get no
-// spans of their own, as their addresses may contain what contacts said.
+// Around returns a function that adds the traceparent of the current span to requests. It returns nil without traces.
+// The requests get no spans, since their URLs may contain what contacts said.
 func (o *Observer) Around() func(http.RoundTripper) http.RoundTripper {
 	if o.traces == nil {
 		return nil
@@ -263,7 +264,7 @@ func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// asJSON encodes messages. They hold only texts, so encoding cannot fail.
+// asJSON encodes messages. They contain only strings, so encoding cannot fail.
 func asJSON(messages []llm.Message) string {
 	text, _ := json.Marshal(messages)
 	return string(text)

@@ -1,5 +1,5 @@
-// Package observe tells operators what the program does: metrics for Prometheus, traces for OpenTelemetry, and a log of
-// slow statements. Whatever is switched off costs nothing.
+// Package observe reports to operators what the program does: metrics for Prometheus, traces for OpenTelemetry, and a
+// log of slow statements. Parts that are switched off cost nothing. Start reading at Start and Observer.
 package observe
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Options say what to observe. OpenTelemetry's own OTEL_* variables switch on traces.
+// Options configures an Observer. OpenTelemetry's OTEL_* variables switch on traces.
 type Options struct {
-	// Listen is the address for metrics, as net.Listen takes it. "" switches metrics off.
+	// Listen is the address that serves metrics, for net.Listen. "" switches metrics off.
 	Listen string
-	// Pprof serves profiles next to the metrics.
+	// Pprof serves profiles at the same address.
 	Pprof bool
-	// SlowStatement is the duration from which a statement is logged as slow; 0 logs none.
+	// SlowStatement is the duration from which a statement is logged as slow. 0 logs none.
 	SlowStatement time.Duration
 	// Version is the program's version.
 	Version string
@@ -29,7 +29,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Observer hands out watchers for the parts of the program. The zero value watches nothing.
+// Observer makes watchers for the parts of the program. The zero value watches nothing.
 type Observer struct {
 	metrics *metrics
 	traces  *traces
@@ -41,7 +41,7 @@ type Observer struct {
 	served   chan struct{}
 }
 
-// Start returns an Observer. It serves metrics, if asked for, until Close.
+// Start returns an Observer. It serves metrics until Close if o.Listen is set. The caller must call Close.
 func Start(ctx context.Context, o Options) (*Observer, error) {
 	observer := &Observer{slow: o.SlowStatement, log: o.Log}
 	if o.Pprof && o.Listen == "" {
@@ -69,7 +69,7 @@ func Start(ctx context.Context, o Options) (*Observer, error) {
 	return observer, nil
 }
 
-// pages serves metrics and, on request, profiles.
+// pages returns the handler of the metrics and, optionally, profiles.
 func (o *Observer) pages(withProfiles bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(o.metrics.registry, promhttp.HandlerOpts{
@@ -77,7 +77,7 @@ func (o *Observer) pages(withProfiles bool) http.Handler {
 		MaxRequestsInFlight: 4,
 	}))
 	if withProfiles {
-		// pprof.Cmdline is left out: its flags may hold secrets.
+		// without pprof.Cmdline, since flags may contain secrets
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
 		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
@@ -86,7 +86,7 @@ func (o *Observer) pages(withProfiles bool) http.Handler {
 	return mux
 }
 
-// MetricsAddress is the address that serves metrics, or "".
+// MetricsAddress returns the address that serves metrics, or "".
 func (o *Observer) MetricsAddress() string {
 	if o.listener == nil {
 		return ""
@@ -94,7 +94,7 @@ func (o *Observer) MetricsAddress() string {
 	return o.listener.Addr().String()
 }
 
-// Close sends the finished spans and stops serving, before ctx ends.
+// Close sends the finished spans and stops serving metrics. It returns an error if ctx ends first.
 func (o *Observer) Close(ctx context.Context) error {
 	var errs []error
 	if o.traces != nil {

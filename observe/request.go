@@ -23,7 +23,7 @@ type workKey struct{}
 // work counts a request's use of the database.
 type work struct{ statements, trips atomic.Int64 }
 
-// Requests watches the gateway's requests. It is nil if nothing watches.
+// Requests returns a watcher of the gateway's requests. It returns nil if nothing is watched.
 func (o *Observer) Requests() gateway.Observer {
 	if o.metrics == nil && o.traces == nil {
 		return nil
@@ -33,7 +33,7 @@ func (o *Observer) Requests() gateway.Observer {
 
 type requests struct{ *Observer }
 
-// Begin starts counting the statements of the request, and puts an operation on a socket into the trace of the socket.
+// Begin starts to count the request's statements, and adds an operation on a socket to the socket's trace.
 func (o requests) Begin(ctx context.Context) context.Context {
 	if o.traces != nil && !trace.SpanContextFromContext(ctx).IsValid() {
 		ctx = o.traces.propagator.Extract(ctx, propagation.MapCarrier{"traceparent": gateway.TraceParent(ctx)})
@@ -63,13 +63,14 @@ func (o requests) End(ctx context.Context, r gateway.Request) {
 	}
 }
 
-// Handler gives each request a span, except health checks. Without traces it returns the handler itself.
+// Handler wraps a handler so that each request except health checks gets a span. Without traces it returns the handler
+// itself.
 func (o *Observer) Handler(handler http.Handler) http.Handler {
 	if o.traces == nil {
 		return handler
 	}
 	traced := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The gateway reads its trace id from here, and passes it on to operations on sockets.
+		// The gateway reads the trace ID from this header, and passes it to operations on sockets.
 		o.traces.propagator.Inject(r.Context(), propagation.HeaderCarrier(r.Header))
 		handler.ServeHTTP(w, r)
 	})
@@ -85,7 +86,7 @@ func (o *Observer) Handler(handler http.Handler) http.Handler {
 		}))
 }
 
-// Extensions are the extensions for the gateway's executor.
+// Extensions returns the extensions for the gateway's executor.
 func (o *Observer) Extensions() []graphql.HandlerExtension {
 	if o.traces == nil {
 		return nil
@@ -93,8 +94,8 @@ func (o *Observer) Extensions() []graphql.HandlerExtension {
 	return []graphql.HandlerExtension{operationSpan{o.traces}}
 }
 
-// operationSpan is an extension that gives each query and mutation a span. A subscription gets none, as its span would
-// last until it is closed.
+// operationSpan is an extension that gives each query and mutation a span. A subscription gets none, since its span
+// would last until it ends.
 type operationSpan struct{ *traces }
 
 func (operationSpan) ExtensionName() string                   { return "OperationSpan" }

@@ -12,11 +12,11 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// backlogTimeout bounds the time to count the jobs.
+// backlogTimeout bounds the counting of jobs.
 const backlogTimeout = 2 * time.Second
 
-// Watch makes the metrics show the current load of the store and the server, and gives stored operations labels of
-// their own. An Observer watches one program.
+// Watch adds the current load of the store and the server to the metrics, and gives stored operations their own labels.
+// Call it at most once.
 func (o *Observer) Watch(store *db.Store, server *gateway.Server, stored []string) {
 	if o.traces != nil {
 		o.traces.names.know(stored)
@@ -52,7 +52,7 @@ var (
 		"state")
 )
 
-// state is a prometheus.Collector.
+// state is a prometheus.Collector of the current load.
 type state struct {
 	store  *db.Store
 	server *gateway.Server
@@ -100,7 +100,7 @@ func (s *state) Collect(metrics chan<- prometheus.Metric) {
 	defer cancel()
 	backlog, err := s.store.Backlog(ctx)
 	if err != nil {
-		// The other metrics are worth having even while the database is away.
+		// The other metrics are useful even if the database is unreachable.
 		s.log.Warn("could not count jobs for the metrics", "error", err)
 		return
 	}

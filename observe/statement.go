@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// Statements watches every statement. It is nil if nothing watches.
+// Statements returns a tracer that watches every statement. It returns nil if nothing is watched.
 func (o *Observer) Statements() pgx.QueryTracer {
 	if o.metrics == nil && o.traces == nil && o.slow == 0 {
 		return nil
@@ -40,10 +40,10 @@ type statements struct {
 
 type tripKey struct{}
 
-// trip is one round trip to the database.
+// trip is a round trip to the database.
 type trip struct {
 	begin time.Time
-	// first is the text of the first of count statements.
+	// first is the text of the first statement; count is the number of statements.
 	first string
 	count int
 }
@@ -130,13 +130,13 @@ func withoutContent(err error) error {
 	return err
 }
 
-// values and rows match lists of any length.
+// values and rows match lists of values and of rows, with any length.
 var (
 	values = regexp.MustCompile(`\?(?:\s*,\s*\?)+`)
 	rows   = regexp.MustCompile(`\(\?\)(?:\s*,\s*\(\?\))+`)
 )
 
-// shapeOf returns a statement without its values, so that it is the same every time.
+// shapeOf returns a statement with ? for its values, so that equal statements with different values are equal.
 func shapeOf(sql string) string {
 	var shape strings.Builder
 	for i := 0; i < len(sql); {

@@ -23,12 +23,12 @@ type traces struct {
 	tracer     trace.Tracer
 	propagator propagation.TextMapPropagator
 	names      names
-	// withContent adds the content of conversations with models to their spans.
+	// withContent adds the messages to and from models to the spans.
 	withContent bool
 }
 
-// newTraces sets up the traces that the OTEL_* variables ask for, and returns nil if they ask for none. The SDK itself
-// reads those of the sampler, the limits and the batches.
+// newTraces returns the traces that the OTEL_* variables configure, or nil. The SDK itself reads the variables for the
+// sampler, the limits and the batches.
 func newTraces(ctx context.Context, o Options) (*traces, error) {
 	if !wantsTraces() {
 		return nil, nil
@@ -41,7 +41,7 @@ func newTraces(ctx context.Context, o Options) (*traces, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The variables take precedence over the attributes before them.
+	// The variables take precedence over the attributes above.
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
 		resource.WithAttributes(semconv.ServiceName("agentgraph"), semconv.ServiceVersion(o.Version)), resource.WithFromEnv())
 	if err != nil {
@@ -59,7 +59,7 @@ func newTraces(ctx context.Context, o Options) (*traces, error) {
 	}, nil
 }
 
-// wantsTraces reports whether a variable says where to send traces.
+// wantsTraces reports whether the OTEL_* variables switch on traces.
 func wantsTraces() bool {
 	if disabled, _ := strconv.ParseBool(os.Getenv("OTEL_SDK_DISABLED")); disabled {
 		return false
@@ -73,13 +73,13 @@ func wantsTraces() bool {
 	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
-// statements returns a tracer that gives statements spans below the current one. The spans show only a summary, as the
-// texts hold values.
+// statements returns a tracer that gives each statement a child span. The spans show only a summary, since the texts
+// contain values.
 func (t *traces) statements() *otelpgx.Tracer {
 	return otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider),
 		otelpgx.WithMeterProvider(metricnoop.NewMeterProvider()),
 		otelpgx.WithDisableSQLStatementInAttributes(),
-		// They are the same for all statements, and reading them copies the settings each time.
+		// The details are the same for all statements, and reading them copies the settings each time.
 		otelpgx.WithDisableConnectionDetailsInAttributes(),
 		otelpgx.WithSpanNameFunc(func(sql string) string { return summaryOf(shapeOf(sql)) }))
 }

@@ -21,12 +21,12 @@ const (
 	bytesPerValue = 500
 )
 
-// plans caches plans by their operations. It compares operations by address, because documents are cached, too.
+// planCache caches plans by their operations. It compares operations by address, because documents are cached too.
 type planCache struct {
 	*cache.Cache[*ast.OperationDefinition, *cachedPlans]
 }
 
-// planned is the cache entry of an operation.
+// cachedPlans is the cache entry of an operation.
 type cachedPlans struct {
 	// conditions are the variables of @skip and @include.
 	conditions []string
@@ -34,7 +34,7 @@ type cachedPlans struct {
 	text int
 
 	mu sync.Mutex
-	// variants are the operation's plans by the values of the conditions, nil for no plan.
+	// variants maps the values of the conditions to the operation's plans, nil for no plan.
 	variants map[uint64]*queryPlan
 }
 

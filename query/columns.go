@@ -10,8 +10,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// columnsOf returns the sorted columns that the field being resolved selects from its rows. An empty result stands
-// for all columns.
+// columnsOf returns the sorted columns that the field being resolved selects from its rows. An empty result means all
+// columns.
 func (t *Table) columnsOf(ctx context.Context) []string {
 	operation, field := graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field
 	typeName := field.Definition.Type.Name()
@@ -35,7 +35,7 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 	for _, kind := range kinds[typeName] {
 		types = append(types, kind)
 	}
-	columns := []string{"id"} // it is always read, and distinguishes this from all columns
+	columns := []string{"id"} // always read; without it, the result would mean all columns
 	for _, of := range types {
 		for _, set := range selections {
 			for _, selected := range graphql.CollectFields(operation, set, t.satisfies[of]) {

@@ -83,7 +83,7 @@ func readsVariable(value *ast.Value) bool {
 
 func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedField {
 	if c.plan.selected > mostValues {
-		return nil // there is no plan any more
+		return nil // the plan was given up
 	}
 	fields := graphql.CollectFields(c.operation, set, c.table.satisfies[of])
 	c.plan.selected += len(fields)
@@ -137,7 +137,7 @@ func (c *compiler) root(field graphql.CollectedField) writeKey {
 	return c.leads(r.relation, r, field)
 }
 
-// sameArguments reports whether the arguments of two fields have the same texts, so that both read the same.
+// sameArguments reports whether the arguments of two fields have the same texts, so that both read the same rows.
 func sameArguments(a, b *ast.Field) bool {
 	return slices.EqualFunc(a.Arguments, b.Arguments, func(a, b *ast.Argument) bool {
 		return a.Name == b.Name && a.Value.String() == b.Value.String()
@@ -264,7 +264,7 @@ func (c *compiler) object(of string, r *read, set ast.SelectionSet) writeRow {
 	}
 }
 
-// objectOf is object for one type. kind is the value of the column kind, empty for a type without kinds.
+// objectOf is like object, for one type. kind is the value of the column kind, "" for a type without kinds.
 func (c *compiler) objectOf(of string, r *read, set ast.SelectionSet, kind string) writeRow {
 	return object(c, of, set, func(field graphql.CollectedField) writeRow { return c.field(of, r, field, kind) })
 }

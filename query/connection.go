@@ -108,7 +108,7 @@ func (c *compiler) pageInfo(r *read, set ast.SelectionSet) writeKey {
 	})
 }
 
-// cursorOf writes the cursor of a row of the page, or null where there is no row.
+// cursorOf writes the cursor of a row of the page, or null if there is no row.
 func cursorOf(r *read, row func(*lookup, int) int) writeKey {
 	write := cursor(r)
 	return func(a *response, dst []byte, key int) []byte {

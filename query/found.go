@@ -16,8 +16,7 @@ type lookup struct {
 	// isKeyed is set when the keys are known, isSent when the statement was sent, isRead when the rows have arrived.
 	isKeyed, isSent, isRead bool
 	places                  map[string]int32
-	// ofParent is the index of the key for each row of the parent, -1 for none. It is empty where the indexes are the
-	// same.
+	// ofParent is the index of the key for each row of the parent, -1 for none. It is empty if the indexes are the same.
 	ofParent []int32
 	// heads and tails are the first and the last row of each key, -1 for none. counts are the numbers of rows.
 	heads, tails, counts []int32
@@ -127,7 +126,7 @@ func (f *lookup) collect(r *read, parent *lookup) {
 func (a *response) take(f *lookup, r *read, values [][]byte) error {
 	key := int32(0)
 	switch {
-	case len(f.keys) <= 1: // there is no other
+	case len(f.keys) <= 1: // there is only one key
 	case r.relation.shape == toPage:
 		key, values = int32(integerOf(values[0]))-1, values[1:]
 	default:

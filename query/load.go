@@ -18,7 +18,7 @@ import (
 )
 
 // Loading is the gqlgen extension through which resolvers read rows by dataloaders: one statement for each level and
-// relation of an operation, however many rows there are. Each response has fresh loaders, and so does each event of a
+// relation of an operation, for any number of rows. Each response has fresh loaders, and so does each event of a
 // subscription. Each field of a mutation has them too, because it must see the writes of the previous field.
 type Loading struct{ *Table }
 
@@ -62,7 +62,7 @@ type loaders struct {
 	known map[loaderKey]any
 }
 
-// tenant returns the caller's company. Without a principal, it returns one without rows.
+// tenant returns the caller's company. Without a principal, it returns a company without rows.
 func (l *loaders) tenant() *db.Tenant {
 	principal, _ := model.PrincipalOf(l.ctx)
 	return l.table.store.Tenant(principal.CompanyID)
@@ -79,7 +79,7 @@ type loaderKey struct {
 
 // windowOf identifies a page of a filtered list.
 func windowOf(args model.PageArgs, filter pg.Filter) string {
-	page, _ := json.Marshal(args) // numbers and texts only
+	page, _ := json.Marshal(args) // only numbers and strings
 	return fmt.Sprintf("%s %q", page, filter.Values())
 }
 
@@ -156,8 +156,8 @@ func (l *loaders) field(ctx context.Context) (*relation, []string) {
 	return r, l.table.columnsOf(ctx)
 }
 
-// One returns the row that the field being resolved leads to. It returns R's zero value where there is none, and
-// NOT_FOUND where the row is missing.
+// One returns the row that the field being resolved leads to. It returns R's zero value if there is no key, and
+// NOT_FOUND if the row is missing.
 func One[R any](ctx context.Context, row any) (R, error) {
 	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
@@ -190,7 +190,7 @@ func Many[R any](ctx context.Context, row any) ([]R, error) {
 	})
 }
 
-// First returns the only row that the field being resolved leads to, or R's zero value where there is none.
+// First returns the only row that the field being resolved leads to, or R's zero value.
 func First[R any](ctx context.Context, row any) (R, error) {
 	rows, err := Many[R](ctx, row)
 	var none R
@@ -239,8 +239,8 @@ func Total(ctx context.Context, row any) (int32, error) {
 	})
 }
 
-// Value returns the value that is read for the row under the name, by the row's id, or V's zero value where there is
-// none. Fields that use the same name share the result.
+// Value returns the row's value in the map that read returns for the ids of the row's batch, or V's zero value. Fields
+// that use the same name share the result.
 func Value[V any](
 	ctx context.Context, row model.Node, name string, read func(ctx context.Context, t *db.Tenant, ids []string) (
 		map[string]V, error),
@@ -279,8 +279,8 @@ func ByID[R any](ctx context.Context, id string) (R, error) {
 	}).Load(l.ctx, id)()
 }
 
-// Columns returns the columns that the selection of the field being resolved needs from its rows. An empty result
-// stands for all columns.
+// Columns returns the columns that the selection of the field being resolved needs from its rows. An empty result means
+// all columns.
 func Columns(ctx context.Context) []string { return loadersOf(ctx).table.columnsOf(ctx) }
 
 // keyOf returns the key that a row leads to by the relation, empty for none.

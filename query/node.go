@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Nodes returns the rows with the ids, in order, nil for ids that do not exist.
+// Nodes returns the rows with the ids, in order, and nil for ids that do not exist.
 func Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
 	if len(ids) > model.MaxPageSize {
 		var faults model.Fields
@@ -26,10 +26,10 @@ func Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
 	}).Load(l.ctx, key)()
 }
 
-// nodes is Nodes, once for each list of ids in a response.
+// nodes is like Nodes. It is called once for each list of ids in a response.
 func (l *loaders) nodes(ids []string) ([]model.Node, error) {
 	ctx, t := l.ctx, l.tenant()
-	// An impossible id does not exist.
+	// Postgres would refuse these ids.
 	possible := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return strings.ContainsRune(id, 0) ||
 			!utf8.ValidString(id)

@@ -11,25 +11,25 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// plan is how to answer an operation: what to read, and how to write the response from it. It is immutable, so any
-// number of requests share it.
+// queryPlan is how to answer an operation: what to read, and how to write the response. It is immutable except for its
+// counters, so that any number of requests share it.
 type queryPlan struct {
 	store *db.Store
 	// reads are ordered: each comes after its parent.
 	reads []*read
-	// fields are the fields of Query. Those of rest have no writer, because the generated executor answers them.
+	// fields are the fields of Query. Fields in rest have no writer, because the generated executor answers them.
 	fields []output[writeKey]
 	rest   ast.SelectionSet
 	needs  []need
 	// selected counts the values that the operation selects.
 	selected int
-	// alone is how many more runs read on a connection of their own.
+	// alone is how many more runs use their own connection.
 	alone atomic.Int32
 	// failing logs only once that Postgres rejects the plan.
 	failing sync.Once
 }
 
-// need is the requirement of @requires.
+// need is a requirement of @requires.
 type need struct {
 	scope   model.APIKeyScope
 	keyOnly bool
@@ -54,7 +54,7 @@ type output[W any] struct {
 // writeRow writes the value of a field for a row of its read.
 type writeRow func(a *response, dst []byte, row int) []byte
 
-// writeKey writes the value for a key of its read. -1 stands for no key.
+// writeKey writes the value for a key of its read. -1 means no key.
 type writeKey func(a *response, dst []byte, key int) []byte
 
 // read is a statement of a plan. It reads rows that depend on the rows of another read, or on the operation's
@@ -65,7 +65,7 @@ type read struct {
 	// parent is the read whose rows lead here, by the value of the column from. Nil for a field of Query.
 	parent *read
 	from   int
-	// shares is set if its keys are those of its parent, whose rows are read by their own ids.
+	// shares is set if the read has the keys of its parent, whose rows are read by their own ids.
 	shares bool
 	// key is the expression for a single key. isFound is set if the statement looks the key up itself, in the single
 	// row of its parent, and is sent together with the parent's.
@@ -85,7 +85,7 @@ type read struct {
 	columns   []string
 	// joins are rows that the same statement reads by joins.
 	joins []pg.Join
-	// host is the read whose statement joins these rows, as alias. Nil for a read with a statement of its own.
+	// host is the read whose statement joins these rows, as alias. Nil for a read with its own statement.
 	host  *read
 	alias string
 	// wantsRows reads the rows of a page, wantsNext whether another page follows, and wantsTotal the number of all
@@ -107,7 +107,7 @@ const (
 	ofSeveral = 1
 )
 
-// mostShapes bounds the statements that a read keeps.
+// mostShapes bounds the page statements that a read caches.
 const mostShapes = 32
 
 // column returns the index of a column in the read's rows, and adds the column when it is missing.

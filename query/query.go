@@ -1,7 +1,7 @@
 // Package query answers GraphQL queries by precompiled plans. A plan contains the statements that read everything an
-// operation selects. It sends statements whose keys are known together, and writes the JSON response directly from
-// Postgres's values. The generated executor answers everything that plans do not support, and every response with an
-// error.
+// operation selects. It sends the statements whose keys are known in one round trip, and writes the JSON response
+// directly from Postgres's values. The generated executor answers everything that plans do not support, and every
+// response with an error. Start reading at Schema.Exec for plans, and at Loading for resolvers.
 package query
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Schema answers queries by plans where it can, and otherwise through the schema that it wraps. Both produce the same
+// Schema answers queries by plans where possible, and otherwise through the schema that it wraps. Both produce the same
 // bytes.
 type Schema struct {
 	graphql.ExecutableSchema

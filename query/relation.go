@@ -17,7 +17,7 @@ const (
 	toTotal
 )
 
-// relation leads from a row to others, by the key in one of its columns.
+// relation leads from a row to other rows, by the key in one of its columns.
 type relation struct {
 	shape  shape
 	rows   pg.Rows
@@ -31,7 +31,7 @@ type relation struct {
 	value string
 	// isFirst is set if a key has at most one row: the field is that row, or null.
 	isFirst bool
-	// isWhole makes resolvers read all columns, whatever is selected.
+	// isWhole makes resolvers read all columns, for any selection.
 	isWhole bool
 	reading string
 	// isSummed leaves the total of a list to resolvers.

@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rows are the results of a read: Postgres's values, one after another.
+// rows are the results of a read: Postgres's values in one buffer.
 type rows struct {
 	width int
 	data  []byte

@@ -18,13 +18,13 @@ type response struct {
 	budget    model.MemoryBudget
 	variables map[string]any
 	lookups   []lookup
-	// asked are the statements of one round trip, and under the reads that they belong to.
+	// statements are the statements of one round trip; under has the read of each.
 	statements []pg.Read
 	under      []sent
 	// isLeft is set if the generated executor must answer.
 	isLeft bool
-	// unreserved are bytes read that are not reserved yet. covered is how much of the response has memory reserved: as
-	// much as was read, and then the excess.
+	// unreserved are the bytes that were read and are not reserved yet. covered is the number of bytes of the response
+	// that are reserved.
 	unreserved, covered int
 	// reserved is the total of all reservations. err is the budget's error.
 	reserved int
@@ -37,7 +37,7 @@ type response struct {
 
 var responses = sync.Pool{New: func() any { return &response{} }}
 
-// maxReused is how much memory of one read is kept for reuse, in bytes of values.
+// maxReused is how many bytes of values of one read are reused.
 const maxReused = 256 << 10
 
 func newResponse(p *queryPlan, budget model.MemoryBudget, variables map[string]any) *response {
@@ -96,7 +96,7 @@ func (a *response) write(dst []byte, start int, ends []int) []byte {
 	return append(dst, '}')
 }
 
-// run answers the operation for the company. After its own fields, it calls rest for the fields that the generated
+// run answers the operation for the company. After the planned fields, it calls rest for the fields that the generated
 // executor answers. It returns errUnplanned to leave the whole operation to the generated executor.
 func (p *queryPlan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any,
 	rest func() []byte) (data []byte, err error) {
@@ -267,7 +267,7 @@ func (a *response) send(ctx context.Context) error {
 // isOfCompany reports whether the read is a list of the company, which has no keys.
 func (r *read) isOfCompany() bool { return r.parent == nil && r.argument == "" }
 
-// ask adds the statements of a read whose keys are known.
+// prepare adds the statements of a read whose keys are known.
 func (r *read) prepare(a *response, reads []pg.Read, under []sent) ([]pg.Read, []sent) {
 	f := &a.lookups[r.index]
 	read, of := pg.Read{Keys: f.keys, IsOne: len(f.keys) == 1}, ofSeveral

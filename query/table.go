@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rowTypes are the object types that are rows. A field with the name of a field of the row is that column, or a part
-// of it if the column is JSON. relations and computed define the others. All other fields are not planned.
+// rowTypes are the object types that are rows. A field is the column of the struct field with the same name, or a part
+// of it if the column is JSON. relations and computed define further fields. All others are not planned.
 var rowTypes = map[string]any{
 	"Agent":                 model.Agent{},
 	"PromptVersion":         model.PromptVersion{},
@@ -42,7 +42,7 @@ var rowTypes = map[string]any{
 	"ApiKey":                model.APIKey{},
 }
 
-// kinds are the interfaces whose types are decided by the row's column kind.
+// kinds maps interfaces to their types, by the row's column kind.
 var kinds = map[string]map[string]string{
 	"AgentTest": {
 		string(model.AgentTestKindSimulation):     "SimulationTest",
@@ -50,7 +50,7 @@ var kinds = map[string]map[string]string{
 	},
 }
 
-// relations lead from a row to others.
+// relations lead from rows to other rows.
 var relations = map[string]relation{
 	"Agent.tools":                 many(db.ToolsOfAgents),
 	"Agent.subAgents":             many(db.SubAgentsOfAgents),
@@ -110,7 +110,7 @@ var relations = map[string]relation{
 
 	"Campaign.agent": one("agent_id", db.AgentRows),
 	"Campaign.items": page(db.ItemsOfCampaigns).that(itemsThat),
-	// The fields of its agent. Its own fields come after them.
+	// the agent's fields, which precede the campaign's
 	"Campaign.fields": one("agent_id", db.AgentRows).only("fields"),
 
 	"CampaignItem.campaign":  one("campaign_id", db.CampaignRows),
@@ -132,7 +132,7 @@ var relations = map[string]relation{
 	"AgentTestExecutionTest.folder": one("", db.AgentTestFolderRows).by(folderOfExecuted).whole(),
 }
 
-// logic lists fields with a resolver of their own, and the columns that they need besides the id.
+// logic maps fields with their own resolver to the columns that they need in addition to the id.
 var logic = map[string][]string{
 	"Agent.coverage":                      nil,
 	"AgentTest.isFlaky":                   nil,
@@ -197,7 +197,7 @@ var roots = map[string]root{
 	"campaignItems": all(db.CampaignItemList).of("campaignId", db.CampaignRows).that(itemsOfCampaign),
 }
 
-// Table is rowTypes, relations and roots, checked against a schema. Plans and resolvers use it to read.
+// Table has rowTypes, relations and roots, checked against a schema. Plans and resolvers read by it.
 type Table struct {
 	schema *ast.Schema
 	store  *db.Store

@@ -75,7 +75,7 @@ func appendTime(dst []byte, t time.Time) []byte {
 	return append(t.UTC().AppendFormat(dst, dateTimeLayout), '"')
 }
 
-// epoch is where Postgres starts counting microseconds.
+// epoch is the zero of Postgres's timestamps, in Unix microseconds.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
 // timeOf decodes Postgres's timestamptz.

@@ -1,5 +1,6 @@
-// Package archive keeps a company in one file: a tar, compressed by gzip, of JSON lines for the rows of each table and
-// of the files of documents. It is written and read in little memory, however large the company is.
+// Package archive exports a company to a file and imports it: a gzipped tar with JSON lines for the rows of each table,
+// and the files of documents. Both use little memory for a company of any size. FromV1 makes an archive from a v1
+// server. Start reading at Export and Import.
 package archive
 
 import (
@@ -13,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Format and Version say what an archive is. The version grows when older readers would misread it.
+// Format and Version identify the file format. The version increases when older readers would misread an archive.
 const (
 	Format  = "agentgraph-company"
 	Version = 1
@@ -21,16 +22,16 @@ const (
 
 const (
 	manifestName = "manifest.json"
-	// filesName is the folder of the files of documents, which come after the rows of the table filesAfter.
+	// filesName is the folder of the documents' files, which follow the rows of the table filesAfter.
 	filesName  = "files"
 	filesAfter = "documents"
 )
 
-// Bounds of what is read, in bytes.
+// Bounds of an archive that is read, in bytes.
 const (
 	mostManifest = 1 << 20
 	mostLine     = 32 << 20
-	// mostRatio is how many times larger than itself an archive may become, once it has become larger than freeBytes.
+	// mostRatio bounds the ratio of decompressed to compressed size, from freeBytes on.
 	mostRatio = 250
 	freeBytes = 64 << 20
 )
@@ -39,25 +40,24 @@ const (
 type Manifest struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
-	// ID tells archives apart, so that the same one is taken in once.
+	// ID identifies the archive, so that it is imported only once.
 	ID      string  `json:"id"`
 	Program string  `json:"program,omitempty"`
 	Company Company `json:"company"`
-	// ExportedAt is the moment at which the company was as the archive says.
+	// ExportedAt is the time of the exported snapshot.
 	ExportedAt time.Time `json:"exportedAt"`
-	// Rows is how many rows the archive has of each table, and Files how many files. They are compared with what is read
-	// if Rows is given.
+	// Rows is the number of rows of each table, and Files the number of files. Import compares both if Rows is given.
 	Rows  map[string]int64 `json:"rows,omitempty"`
 	Files int64            `json:"files,omitempty"`
 	// LeftOut are the tools whose headers are not in the archive.
 	LeftOut []db.ToolHeaders `json:"leftOut,omitempty"`
-	// PausedSchedules is how many schedules were enabled in the archive, and are disabled by its import.
+	// PausedSchedules is the number of enabled schedules, which the import disables.
 	PausedSchedules int `json:"-"`
-	// PausedCampaigns is how many campaigns were running in the archive, and are paused by its import.
+	// PausedCampaigns is the number of running campaigns, which the import pauses.
 	PausedCampaigns int `json:"-"`
 }
 
-// Company is whose archive it is.
+// Company is the archived company.
 type Company struct {
 	ID        string    `json:"id"`
 	Name      string    `json:"name"`
@@ -92,7 +92,7 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// total is how many rows and files there are.
+// total returns the number of rows and files.
 func (m *Manifest) total() int64 {
 	total := m.Files
 	for _, rows := range m.Rows {
@@ -101,17 +101,17 @@ func (m *Manifest) total() int64 {
 	return total
 }
 
-// order is that in which the entries of an archive stand.
+// order is the order of an archive's entries.
 var order = func() []string {
 	names := db.ArchivedTables()
 	return slices.Insert(names, slices.Index(names, filesAfter)+1, filesName)
 }()
 
-// placeOf is the place of a table, or of files, in the order; -1 for neither.
+// placeOf returns the place of a table or of filesName in order, or -1.
 func placeOf(name string) int { return slices.Index(order, name) }
 
-// kindOf says what the entry of a name holds: the table of table.jsonl or table/part.jsonl, or a file, with its
-// document's id.
+// kindOf returns the kind of an entry: the table for table.jsonl or table/part.jsonl, or filesName with the document's
+// id.
 func kindOf(name string) (kind, documentID string, ok bool) {
 	name = path.Clean(name)
 	folder, file := path.Split(name)

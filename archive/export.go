@@ -15,21 +15,21 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// partSize is the least number of bytes of rows in an entry, except the last entry of a table. A tar says before each
-// entry how long it is, so an entry is made in memory.
+// partSize is the least number of bytes of an entry with rows, except the last entry of a table. A tar has the length
+// before each entry, so an entry is built in memory.
 const partSize = 1 << 20
 
-// ExportOptions say what to export and where to report.
+// ExportOptions configures Export.
 type ExportOptions struct {
-	// Secrets keeps the headers of tools, as they are kept: only a server with the same secret key can use them.
+	// Secrets includes the headers of tools in their stored form. Only a server with the same secret key can use them.
 	Secrets bool
-	// Program is the version of the program that exports.
+	// Program is the version of the exporting program.
 	Program string
-	// Progress is called with how many rows and files are done and how many there are. It may be nil.
+	// Progress is called with the number of exported rows and files and the total. It may be nil.
 	Progress func(done, all int64)
 }
 
-// Export writes one snapshot of the company. Others may continue writing.
+// Export writes an archive of one snapshot of the company. It does not block writes to the company.
 func Export(ctx context.Context, store *db.Store, companyID string, to io.Writer, o ExportOptions) (*Manifest, error) {
 	var manifest *Manifest
 	return manifest, store.Snapshot(ctx, companyID, func(ctx context.Context, snapshot *db.Snapshot) error {
@@ -102,7 +102,7 @@ func (w *writer) begin() error {
 	return w.entry(manifestName, append(text, '\n'))
 }
 
-// rows writes those of a table, in parts.
+// rows writes the rows of a table, in parts.
 func (w *writer) rows(ctx context.Context, snapshot *db.Snapshot, table string, secrets bool) error {
 	part, number := &bytes.Buffer{}, 0
 	flush := func() error {

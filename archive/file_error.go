@@ -6,15 +6,15 @@ import (
 	"io"
 )
 
-// fileError is an error of the file of an archive. It hides its cause: errors of disks and ends of files in the
-// middle would be taken for those of a connection to the database.
+// fileError is an error of an archive's file. It does not wrap its cause: an error of the disk or an unexpected end of
+// file could be mistaken for an error of the database connection.
 type fileError struct{ text string }
 
 func (e *fileError) Error() string { return e.text }
 
 func fileErrorf(format string, args ...any) error { return &fileError{fmt.Sprintf(format, args...)} }
 
-// explain says why an archive cannot be read on: its file cannot be read, or is not what was written.
+// explain returns a fileError for an error while reading: the file cannot be read, or the archive is damaged.
 func (c *counted) explain(err error) error {
 	var known *fileError
 	switch {
@@ -26,7 +26,7 @@ func (c *counted) explain(err error) error {
 	return fileErrorf("the archive is damaged or ends early: %v", err)
 }
 
-// source reads an entry of an archive, and explains its errors.
+// source reads an entry of an archive and returns its errors as fileErrors.
 type source struct {
 	from io.Reader
 	of   *counted
@@ -40,7 +40,7 @@ func (s source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// target writes an archive.
+// target writes an archive's file and returns its errors as fileErrors.
 type target struct{ to io.Writer }
 
 func (t target) Write(p []byte) (int, error) {

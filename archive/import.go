@@ -19,24 +19,24 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// These bound a batch of rows, which one statement inserts. It may exceed the bytes by one row.
+// Bounds of a batch of rows, which one statement inserts. A batch may exceed batchBytes by one row.
 const (
 	batchRows  = 500
 	batchBytes = 2 << 20
 )
 
-// ImportOptions say how to import an archive and where to report.
+// ImportOptions configures Import.
 type ImportOptions struct {
-	// IsRehearsal checks everything and keeps nothing.
+	// IsRehearsal checks everything and then rolls back.
 	IsRehearsal bool
-	// Progress is called with how many rows and files are done and how many there are, 0 if the archive does not say so.
+	// Progress is called with the number of imported rows and files, and the number in the archive, which is 0 if unknown.
 	// It may be nil.
 	Progress func(done, all int64)
 }
 
-// Import makes a company of an archive, all of it or nothing, and returns the manifest with what was read.
-// db.ErrImportedBefore means that it was made before of the same archive. CONFLICT means that it was made of an archive
-// with the same id and other contents. Errors name the entry and the line.
+// Import creates a company from an archive in one transaction, and returns the manifest with the imported numbers. It
+// returns db.ErrImportedBefore if the company was imported from the same archive before, and CONFLICT if that archive
+// had the same id but other contents. Errors name the entry and the line.
 func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOptions) (*Manifest, error) {
 	r, err := newReader(from)
 	if err != nil {
@@ -68,8 +68,8 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 	return r.manifest, err
 }
 
-// compareWith reads the rest of the archive. It returns the error unless the contents differ from what was imported
-// before.
+// compareWith reads the rest of the archive. It returns before if the contents are those imported before, else
+// CONFLICT.
 func (r *reader) compareWith(before *db.ImportedBeforeError) error {
 	for {
 		header, err := r.next()
@@ -96,16 +96,16 @@ type reader struct {
 	source *counted
 	whole  io.Reader
 	tar    *tar.Reader
-	// digest is of the names and contents of the entries.
+	// digest hashes the names and contents of the entries.
 	digest   hash.Hash
 	manifest *Manifest
 	tell     func(done, all int64)
 
-	// rows and files are how many were read.
+	// rows and files count the rows and files that were read.
 	rows  map[string]int64
 	files int64
 	done  int64
-	// place is that of the last entry in the order.
+	// place is the last entry's place in order.
 	place int
 }
 
@@ -129,7 +129,7 @@ func newReader(from io.Reader) (*reader, error) {
 		rows: map[string]int64{}}, nil
 }
 
-// content reads an entry, which becomes part of the digest.
+// content returns a reader of an entry, which adds the entry to the digest.
 func (r *reader) content(of *tar.Header) io.Reader {
 	_, _ = fmt.Fprintf(r.digest, "%s\x00%d\x00", path.Clean(of.Name), of.Size)
 	return io.TeeReader(source{r.tar, r.source}, r.digest)
@@ -139,7 +139,7 @@ func (r *reader) content(of *tar.Header) io.Reader {
 type counted struct {
 	from io.Reader
 	n    int64
-	// failed is why the source could not be read on.
+	// failed is the error of the source, or nil.
 	failed error
 }
 
@@ -152,7 +152,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bounded ends with an error when an archive becomes far larger than what it is read from.
+// bounded reads a decompressed archive. It fails if that is far larger than the compressed archive.
 type bounded struct {
 	from       io.Reader
 	compressed *counted
@@ -168,7 +168,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// next returns the next entry that holds something, or io.EOF.
+// next returns the next entry that is a file, or io.EOF.
 func (r *reader) next() (*tar.Header, error) {
 	for {
 		header, err := r.tar.Next()
@@ -245,7 +245,7 @@ func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
 	}
 }
 
-// end reads what follows the last entry, so that the checksum of the whole is checked.
+// end reads the rest after the last entry, so that gzip verifies its checksum.
 func (r *reader) end() error {
 	if _, err := io.Copy(io.Discard, r.whole); err != nil {
 		return r.source.explain(err)
@@ -261,7 +261,7 @@ func entryError(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, told(err))
 }
 
-// told is an error with all its fields, where there are several.
+// told returns the error's message, with all fields if there are several.
 func told(err error) error {
 	var known *model.Error
 	switch {
@@ -273,7 +273,7 @@ func told(err error) error {
 	return errors.New(known.Error())
 }
 
-// lines reads the rows of an entry. Empty lines are passed over.
+// lines imports the rows of an entry. It skips empty lines.
 func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string, content io.Reader) error {
 	lines := bufio.NewScanner(content)
 	lines.Buffer(make([]byte, 0, 1<<16), mostLine)
@@ -292,7 +292,7 @@ func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string, 
 		batch, numbers, size = batch[:0], numbers[:0], 0
 		return err
 	}
-	for lines.Scan() && lines.Err() == nil { // before an error comes what was read of the line
+	for lines.Scan() && lines.Err() == nil { // before an error, Scan returns a partial line
 		number++
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 {
@@ -321,7 +321,7 @@ func (r *reader) count(more int64) {
 	}
 }
 
-// compare returns an error unless everything was read that the manifest counts.
+// compare returns an error if the numbers of rows and files differ from the manifest's.
 func (r *reader) compare() error {
 	if r.manifest.Rows == nil {
 		return nil

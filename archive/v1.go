@@ -19,33 +19,33 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// V1Options say what is read from a v1 server.
+// V1Options configures FromV1.
 type V1Options struct {
-	// Address and Key are those of the server.
+	// Address is the URL of the v1 server, and Key an API key of the company on it.
 	Address, Key string
-	// Company is whose archive is made. Its time of creation is that of its oldest row.
+	// Company is the company of the archive. Its CreatedAt becomes that of its oldest row.
 	Company Company
-	// Agents and Campaigns are read in addition to those that tests, folders and the consumption name: a v1 server
-	// lists neither.
+	// Agents and Campaigns are ids to read, in addition to those in tests, folders and the consumption. A v1 server lists
+	// neither agents nor campaigns.
 	Agents, Campaigns []string
-	// Progress is called with how much of a list is read. It may be nil.
+	// Progress is called with the number of entries read and the total of a list. It may be nil.
 	Progress func(what string, read, total int64)
-	// Pause is the wait before a request is sent again; 0 means half a second.
+	// Pause is the first wait before a request is sent again. 0 means half a second.
 	Pause time.Duration
 }
 
-// V1Report counts what an import from a v1 server read, wrote and left out.
+// V1Report lists what FromV1 read, wrote and left out.
 type V1Report struct {
-	// Read and Written are how many entries were read and written, by what they are.
+	// Read and Written are the numbers of entries that were read and written, by their kind.
 	Read, Written map[string]int64
-	// Left is what was read, or is there, and is not in the archive.
+	// Left describes what exists on the server and is not in the archive.
 	Left []string
-	// Notes are what has to be added by hand, since a v1 server does not show it.
+	// Notes describe what must be added by hand, since a v1 server does not return it.
 	Notes []string
 }
 
-// FromV1 writes an archive of what a v1 server lists of the company of a key. What cannot be moved is in the report;
-// an error means that the server could not be read.
+// FromV1 writes an archive with the data that a v1 server returns for a company. The report lists the data that cannot
+// be moved. FromV1 returns an error if it cannot read the server or write the archive.
 func FromV1(ctx context.Context, to io.Writer, o V1Options) (*V1Report, error) {
 	if o.Pause == 0 {
 		o.Pause = time.Second / 2
@@ -71,7 +71,7 @@ func FromV1(ctx context.Context, to io.Writer, o V1Options) (*V1Report, error) {
 	return m.report, m.write(to)
 }
 
-// v1Move is a company on its way from a v1 server.
+// v1Move is the move of a company from a v1 server.
 type v1Move struct {
 	V1Options
 	client *v1Client
@@ -80,11 +80,11 @@ type v1Move struct {
 	agentIDs       []string
 	agents         map[string]v1Object
 	folders, tests []v1Object
-	// campaigns are the agents of campaigns.
+	// campaigns maps the ids of campaigns to their agents.
 	campaigns map[string]string
-	// known are the ids that were written, behind their tables.
+	// known has "table id" for each row that was added.
 	known map[string]bool
-	// unknown is how many rows have a member that is unknown here, by table, column and member.
+	// unknown counts the rows with a member that this version does not know, by "table column member".
 	unknown map[string]int
 	rows    map[string][]map[string]any
 }
@@ -97,8 +97,8 @@ func (m *v1Move) note(format string, args ...any) {
 	m.report.Notes = append(m.report.Notes, fmt.Sprintf(format, args...))
 }
 
-// row adds a row, without what is null, which gets its default when it is imported, and without members that are
-// unknown here.
+// row adds a row, without empty values, which get their defaults at import, and without members that this version does
+// not know.
 func (m *v1Move) row(table, id string, values map[string]any) {
 	for column, value := range values {
 		raw, isRaw := value.(json.RawMessage)
@@ -120,7 +120,7 @@ func (m *v1Move) row(table, id string, values map[string]any) {
 	m.known[table+" "+id] = true
 }
 
-// list reads a list. A server that does not have it answers 404: then it is empty.
+// list reads a list. The list is empty if the server answers 404.
 func (m *v1Move) list(ctx context.Context, what, path string, query url.Values) ([]v1Object, error) {
 	before := m.report.Read[what]
 	all, total, err := m.client.list(ctx, path, query, func(read, total int64) {
@@ -138,14 +138,14 @@ func (m *v1Move) list(ctx context.Context, what, path string, query url.Values) 
 	return all, err
 }
 
-// agent notes the id of an agent.
+// agent records the id of an agent.
 func (m *v1Move) agent(id string) {
 	if id != "" && !slices.Contains(m.agentIDs, id) {
 		m.agentIDs = append(m.agentIDs, id)
 	}
 }
 
-// readTests reads tests and folders, of all agents at once where the server lists them so.
+// readTests reads tests and folders: of all agents at once if the server allows that, else of each agent.
 func (m *v1Move) readTests(ctx context.Context) error {
 	for _, of := range []struct {
 		what, path string
@@ -170,7 +170,7 @@ func (m *v1Move) readTests(ctx context.Context) error {
 	return m.completeTests(ctx)
 }
 
-// completeTests reads tests alone that a list does not show as a whole.
+// completeTests reads each test that is incomplete in the list.
 func (m *v1Move) completeTests(ctx context.Context) error {
 	for i, test := range m.tests {
 		if test.raw("scenario") != nil || test.raw("conversationContext") != nil {
@@ -179,7 +179,7 @@ func (m *v1Move) completeTests(ctx context.Context) error {
 		whole := v1Object{}
 		err := m.client.get(ctx, "/AgentTest/"+url.PathEscape(test.text("id")), nil, &whole)
 		if hasStatus(err, http.StatusNotFound) {
-			continue // it is reported as one without a scenario
+			continue // reported later as a test without a scenario
 		}
 		if err != nil {
 			return err
@@ -189,10 +189,10 @@ func (m *v1Move) completeTests(ctx context.Context) error {
 	return nil
 }
 
-// consumptionYears is for how many years back the consumption is asked which agents and campaigns there were.
+// consumptionYears is how many past years of consumption are searched for agents and campaigns.
 const consumptionYears = 5
 
-// readConsumption finds the agents and campaigns that cost something.
+// readConsumption finds the agents and campaigns that have consumption.
 func (m *v1Move) readConsumption(ctx context.Context) error {
 	m.campaigns = map[string]string{}
 	for _, id := range m.Agents {
@@ -229,12 +229,12 @@ func (m *v1Move) readConsumption(ctx context.Context) error {
 	return nil
 }
 
-// isDeleted reports whether what cost something is known to be there no more.
+// isDeleted reports whether the agent or campaign in the consumption is known to be deleted.
 func isDeleted(named v1Object) bool {
 	return slices.Contains([]string{"Deleted", "Unknown"}, named.text("nameStatus"))
 }
 
-// readAgents reads the agents that are known by now.
+// readAgents reads the agents whose ids were recorded.
 func (m *v1Move) readAgents(ctx context.Context) error {
 	for i, id := range m.agentIDs {
 		agent := v1Object{}

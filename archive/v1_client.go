@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// v1PageSize is how much of a list a v1 server returns at most.
+	// v1PageSize is the largest page of a list that a v1 server returns.
 	v1PageSize = 100
-	// v1Tries is how often a request is sent that fails for a while.
+	// v1Tries is how often a failing request is sent.
 	v1Tries = 7
-	// v1Answer bounds the answer to a request, in bytes, and v1AnswerTime how long one may take.
+	// v1Answer bounds a response, in bytes. v1AnswerTime bounds the time of one try.
 	v1Answer     = 64 << 20
 	v1AnswerTime = time.Minute
-	// v1LongestWait is for how long at most a server may ask to wait before the next try.
+	// v1LongestWait bounds the wait that a server may ask for before the next try.
 	v1LongestWait = 5 * time.Minute
 )
 
-// v1Object is an object of a v1 server. Names of its members are matched whatever their case.
+// v1Object is a JSON object of a v1 server. Case is ignored in the names of its members.
 type v1Object map[string]json.RawMessage
 
-// raw returns a member; nil if it is absent or null.
+// raw returns a member, or nil if it is absent or null.
 func (o v1Object) raw(name string) json.RawMessage {
 	value, isGiven := o[name]
 	for other := range o {
@@ -45,7 +45,7 @@ func (o v1Object) raw(name string) json.RawMessage {
 }
 
 func (o v1Object) text(name string) (text string) {
-	_ = json.Unmarshal(o.raw(name), &text) // empty if it is no text
+	_ = json.Unmarshal(o.raw(name), &text) // "" if it is not a string
 	return text
 }
 
@@ -58,7 +58,7 @@ func (o v1Object) objects(name string) (objects []v1Object) {
 	return objects
 }
 
-// v1Error is an answer that is no success.
+// v1Error is a failed response of a v1 server.
 type v1Error struct {
 	path, detail string
 	status       int
@@ -72,21 +72,22 @@ func (e *v1Error) Error() string {
 	return text
 }
 
-// hasStatus reports whether the error is an answer with one of the statuses.
+// hasStatus reports whether the error is a v1Error with one of the statuses.
 func hasStatus(err error, statuses ...int) bool {
 	var answered *v1Error
 	return errors.As(err, &answered) && slices.Contains(statuses, answered.status)
 }
 
-// v1Client reads a v1 server.
+// v1Client reads from a v1 server.
 type v1Client struct {
 	address, key string
 	http         *http.Client
-	// pause is the wait before the second try. It doubles for each further one.
+	// pause is the wait before the second try. It doubles for each further try.
 	pause time.Duration
 }
 
-// get decodes the answer to a request. It is sent again when the server is busy, fails or cuts the connection.
+// get decodes the response to a request. It sends the request again if the server is busy, fails or breaks the
+// connection.
 func (c *v1Client) get(ctx context.Context, path string, query url.Values, into any) error {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
@@ -107,7 +108,8 @@ func (c *v1Client) get(ctx context.Context, path string, query url.Values, into 
 	}
 }
 
-// once sends a request. wait is how long the server asks to wait before the next try, and negative if none helps.
+// once sends a request once. After an error, wait is how long the server asks to wait before the next try. It is
+// negative if the request must not be sent again.
 func (c *v1Client) once(ctx context.Context, path string, into any) (wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, v1AnswerTime)
 	defer cancel()
@@ -141,7 +143,7 @@ func (c *v1Client) once(ctx context.Context, path string, into any) (wait time.D
 	return 0, nil
 }
 
-// retryAfter reads the header of that name: seconds, or a time.
+// retryAfter parses the Retry-After header, which has seconds or a time.
 func retryAfter(text string) time.Duration {
 	if seconds, err := strconv.Atoi(text); err == nil {
 		return max(0, time.Duration(seconds)*time.Second)
@@ -153,8 +155,8 @@ func retryAfter(text string) time.Duration {
 	return max(0, time.Until(at))
 }
 
-// list reads all pages of a list. Entries that move to another page meanwhile are read once. total is how many there
-// are, as far as the server says.
+// list reads all pages of a list. An entry that moves to another page meanwhile is returned once. total is the server's
+// count, or at least the number of entries read. list calls read after each page.
 func (c *v1Client) list(ctx context.Context, path string, query url.Values,
 	read func(read, total int64)) (all []v1Object, total int64, err error) {
 	seen := map[string]bool{}

@@ -49,7 +49,7 @@ func (m *v1Move) readKnowledge(ctx context.Context) error {
 			"created_at":      chat.at("createdAt"), "updated_at": chat.at("updatedAt"),
 		})
 		var of []string
-		_ = json.Unmarshal(chat.raw("datasetIds"), &of) // none if it is absent
+		_ = json.Unmarshal(chat.raw("datasetIds"), &of) // none if absent
 		for position, dataset := range of {
 			if !m.known["datasets "+dataset] {
 				m.left("the dataset %s of the knowledge base chat %q (%s): the server does not list it", dataset, chat.text("name"),
@@ -72,7 +72,7 @@ func (m *v1Move) readCampaigns(ctx context.Context) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.campaigns)) {
 		if id == "" {
-			continue // what no campaign cost
+			continue // consumption without a campaign
 		}
 		agentID := m.campaigns[id]
 		if _, isRead := m.agents[agentID]; !isRead {
@@ -128,7 +128,7 @@ func (m *v1Move) ownFields(agentID string, fields []v1Object) []map[string]any {
 
 var dialable = regexp.MustCompile(`^(\+[1-9][0-9]{1,14})?$`)
 
-// item makes the rows of an item and its events.
+// item adds the rows of an item and its events.
 func (m *v1Move) item(campaignID string, item v1Object) {
 	id, status, number := item.text("id"), item.text("runningStatus"), item.text("phoneNumber")
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// clean returns JSON without members that are null, at any depth, and without the ones that are named. Members of
-// data bags and variables that are null count as absent, too.
+// clean returns JSON without members that are null or named in without, at any depth. This also removes null members of
+// data bags and variables.
 func clean(text json.RawMessage, without ...string) json.RawMessage {
 	if text == nil {
 		return nil
@@ -47,8 +47,8 @@ func withoutNulls(value any, without []string) any {
 	return value
 }
 
-// at returns a time as an archive has it; nil if there is none, or one of the year 1, as .NET writes one that was
-// never set.
+// at returns a time in the archive's format. It returns nil without a time, and for times before 1970: .NET writes an
+// unset time as year 1.
 func (o v1Object) at(name string) any {
 	text := o.text(name)
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly} {
@@ -62,7 +62,7 @@ func (o v1Object) at(name string) any {
 	return nil
 }
 
-// writeAgents makes the rows of agents, their tools and sub-agents.
+// writeAgents adds the rows of agents, their tools and sub-agents.
 func (m *v1Move) writeAgents() {
 	undescribed := 0
 	for _, id := range m.agentIDs {
@@ -110,7 +110,7 @@ func (m *v1Move) writeAgents() {
 	}
 }
 
-// subAgent makes the row of a sub-agent, if it can be told which agent it is.
+// subAgent adds the row of a sub-agent, if its agent can be identified.
 func (m *v1Move) subAgent(of string, position int, sub v1Object) {
 	m.report.Read["sub-agents"]++
 	id, leadsTo := sub.text("id"), []string{}
@@ -137,7 +137,7 @@ func (m *v1Move) subAgent(of string, position int, sub v1Object) {
 	})
 }
 
-// writeTests makes the rows of folders and tests.
+// writeTests adds the rows of folders and tests.
 func (m *v1Move) writeTests() {
 	for _, folder := range m.folders {
 		id, agentID := folder.text("id"), folder.text("agentId")
@@ -157,7 +157,7 @@ func (m *v1Move) writeTests() {
 	}
 }
 
-// test makes the row of a test. Its runs are history, which stays.
+// test adds the row of a test. Its runs are not moved.
 func (m *v1Move) test(test v1Object) {
 	id, agentID, folder := test.text("id"), test.text("agentId"), test.text("folderId")
 	if !m.known["agents "+agentID] {

@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// revocableToken returns the hash of the token that the caller may revoke: a token itself, an API key the one that it
+// revocableToken returns the hash of the token to revoke. A token may revoke itself, and an API key the token that it
 // names.
 func revocableToken(ctx context.Context, token *string) ([]byte, error) {
 	principal, _ := model.PrincipalOf(ctx)

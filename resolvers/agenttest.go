@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-// verdictOf returns the verdict of a finished execution, and nil for others.
+// verdictOf returns the verdict of a finished execution, or nil.
 func verdictOf(ctx context.Context, execution *model.AgentTestExecution) (*model.AgentTestVerdict, error) {
 	if !execution.IsFinished() {
 		return nil, nil
@@ -21,7 +21,7 @@ func verdictOf(ctx context.Context, execution *model.AgentTestExecution) (*model
 	return new(counts.Verdict()), nil
 }
 
-// history returns the last runs of a test, and reads as many of each test of its batch.
+// history returns the last runs of a test. It reads them for all tests of the batch at once.
 func history(ctx context.Context, test model.AgentTest, first int32) ([]*model.AgentTestRun, error) {
 	runs, err := query.Value(ctx, test, fmt.Sprintf("the last %d runs", first),
 		func(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.AgentTestRun, error) {
@@ -30,7 +30,7 @@ func history(ctx context.Context, test model.AgentTest, first int32) ([]*model.A
 	return orEmpty(runs), err
 }
 
-// orEmpty returns the list, which is not nil.
+// orEmpty returns the list, or an empty list for nil.
 func orEmpty[V any](list []V) []V {
 	if list == nil {
 		return []V{}

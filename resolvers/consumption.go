@@ -30,7 +30,7 @@ func axes(ctx context.Context) (selected model.ConsumptionAxes) {
 	return selected
 }
 
-// selects reports whether the field, whose type is an object, selects one of the name.
+// selects reports whether a field of an object type selects a field with the name.
 func selects(operation *graphql.OperationContext, field graphql.CollectedField, name string) bool {
 	of := graphql.CollectFields(operation, field.Selections, []string{field.Definition.Type.Name()})
 	return slices.ContainsFunc(of, func(f graphql.CollectedField) bool { return f.Name == name })

@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// requires resolves a field only if the caller has the scope, or one that the field is open to, and, with keyOnly, uses
-// an API key rather than a token.
+// requires resolves a field only if the caller has the scope, or a scope that the field is open to. With keyOnly the
+// caller must use an API key rather than a token.
 func requires(ctx context.Context, _ any, next graphql.Resolver, scope model.APIKeyScope, keyOnly bool) (any, error) {
 	principal, ok := model.PrincipalOf(ctx)
 	if !ok {
@@ -26,16 +26,16 @@ func requires(ctx context.Context, _ any, next graphql.Resolver, scope model.API
 	return next(ctx)
 }
 
-// isOpen reports whether the schema opens the field to a scope that the caller holds itself.
+// isOpen reports whether the schema opens the field to the scope chat, and the caller has that scope.
 func isOpen(field *ast.FieldDefinition, principal model.Principal) bool {
 	open := field.Directives.ForName("openTo")
 	return open != nil && principal.Reach != nil && open.Arguments.ForName("scope").
 		Value.Raw == string(model.APIKeyScopeChat)
 }
 
-// Confinement is the gqlgen extension that keeps callers with the scope chat to the fields that are open to it, and
-// those with a token for one subscription to that: whatever else the schema has, or comes to have, is refused before
-// anything of the operation is done.
+// Confinement is the gqlgen extension that limits callers with the scope chat to the fields that are open to it, and
+// tokens for one subscription to that subscription. It refuses operations with other fields, including fields added
+// later, before they are executed.
 type Confinement struct{}
 
 // ExtensionName names the extension.
@@ -44,7 +44,7 @@ func (Confinement) ExtensionName() string { return "Confinement" }
 // Validate accepts every schema.
 func (Confinement) Validate(graphql.ExecutableSchema) error { return nil }
 
-// MutateOperationContext refuses an operation that selects anything else.
+// MutateOperationContext refuses an operation with fields that the caller may not select.
 func (Confinement) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	principal, known := model.PrincipalOf(ctx)
 	if only := principal.Subscription; only != "" && !opens(operation.Operation, string(only)) {
@@ -60,7 +60,7 @@ func (Confinement) MutateOperationContext(ctx context.Context, operation *graphq
 	return nil
 }
 
-// opens reports whether the operation is nothing but the subscription.
+// opens reports whether the operation is exactly the subscription.
 func opens(operation *ast.OperationDefinition, subscription string) bool {
 	if operation.Operation != ast.Subscription || len(operation.SelectionSet) != 1 {
 		return false
@@ -69,7 +69,7 @@ func opens(operation *ast.OperationDefinition, subscription string) bool {
 	return isField && field.Name == subscription
 }
 
-// confined looks for what a caller may not select.
+// confined finds fields that a caller may not select.
 type confined struct {
 	principal model.Principal
 	seen      map[*ast.FragmentDefinition]bool

@@ -1,4 +1,5 @@
-// Package resolvers answers every field of the schema: one call per field, no mapping.
+// Package resolvers resolves the fields of the schema, each by one call of the store or the engine. Start reading at
+// Resolver.
 package resolvers
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Resolver holds what the fields need.
+// Resolver has the store, the engine and the evaluator that the fields use.
 type Resolver struct {
 	store     *db.Store
 	engine    *engine.Engine
@@ -19,7 +20,7 @@ type Resolver struct {
 	server    model.Server
 }
 
-// New returns the resolvers of a store, and of an engine and an evaluator on it. Clients see the given server.
+// New returns the resolvers of a store, an engine and an evaluator. Clients read the given server.
 func New(store *db.Store, e *engine.Engine, v *evaluation.Evaluator, server model.Server) *Resolver {
 	return &Resolver{store: store, engine: e, evaluator: v, server: server}
 }
@@ -29,10 +30,10 @@ func (r *Resolver) Config() graph.Config {
 	return graph.Config{Resolvers: r, Directives: graph.DirectiveRoot{Requires: requires}}
 }
 
-// tenant returns the caller's company, the only way to rows from here. Without a principal it holds nothing.
+// tenant returns the caller's company, through which resolvers read all rows. Without a principal it has no rows.
 func (r *Resolver) tenant(ctx context.Context) *db.Tenant {
 	principal, _ := model.PrincipalOf(ctx)
-	tenant := db.TenantOf(ctx) // in the transaction of a request that is carried out once
+	tenant := db.TenantOf(ctx) // in the transaction of an idempotent request
 	if tenant == nil || tenant.CompanyID() != principal.CompanyID {
 		tenant = r.store.Tenant(principal.CompanyID)
 	}

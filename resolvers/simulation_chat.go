@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// coverage returns, for each chat, what would happen to its calls.
+// coverage returns the effect of each possible call, by the chat's id.
 func (r *Resolver) coverage(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.CallCoverage, error) {
 	found, err := t.Find(ctx, db.SimulationChatRows, ids, "agent_id", "tool_mocking")
 	if err != nil {

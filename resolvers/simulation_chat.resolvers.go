@@ -21,11 +21,11 @@ func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.
 		if !principal.Reach.HasAgent(input.AgentID) {
 			return nil, model.Missing("agent", input.AgentID)
 		}
-		// A page could have the agent believe what its tools never said.
+		// With mocking, a page could give the agent false answers of its tools.
 		if input.ToolMocking != nil {
 			return nil, model.Errorf(model.Forbidden, "the credential does not have the scope %s, which mocking needs", model.APIKeyScopeSimulate)
 		}
-		// It could have the agent say and do what nobody wrote for it.
+		// With these, a page could make the agent say and do anything.
 		if input.Prompt != nil || input.Messages != nil {
 			return nil, model.Errorf(model.Forbidden, "the credential does not have the scope %s, which a prompt and messages to begin with need", model.APIKeyScopeSimulate)
 		}

@@ -2,7 +2,7 @@ package resolvers
 
 import "github.com/agentgraph/agentgraph/model"
 
-// checkEndpoint returns BAD_INPUT when calls of a tool's endpoint would be refused.
+// checkEndpoint returns BAD_INPUT if the server would refuse to call a tool's endpoint.
 func (r *Resolver) checkEndpoint(in *model.ToolEndpointInput) error {
 	if in == nil {
 		return nil

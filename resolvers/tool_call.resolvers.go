@@ -13,7 +13,7 @@ func (r *agentResolver) Coverage(ctx context.Context, obj *model.Agent, toolMock
 	if err := toolMocking.Validate(); err != nil {
 		return nil, err
 	}
-	// Agents of one list share what is read for the same mocking.
+	// Agents of one list share the result for the same mocking.
 	mocking, err := json.Marshal(toolMocking)
 	if err != nil {
 		return nil, err

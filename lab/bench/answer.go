@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// parse reads an answer. It normalises numbers, times and the different forms of lists, so that the rest can be
-// compared value by value.
+// parse reads an answer. It normalizes numbers, times and the forms of lists, so that answers can be compared value by
+// value.
 func parse(answer []byte) (any, error) {
 	var value any
 	if err := json.Unmarshal(answer, &value); err != nil {
@@ -43,8 +43,8 @@ func normal(value any) any {
 	return value
 }
 
-// differs returns the path at which an answer lacks a wanted value or has another one, or "". The answer may hold more:
-// a server that cannot select within JSON sends all of it. A list with one object counts as that object.
+// differs returns the path of the first wanted value that an answer lacks or has differently, or "". The answer may
+// have further values, since some servers cannot select within JSON. A list with one object counts as that object.
 func differs(path string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -94,7 +94,7 @@ func quantile(sorted []time.Duration, part float64) time.Duration {
 	return sorted[min(int(part*float64(len(sorted))), len(sorted)-1)]
 }
 
-// spread summarises the values of several rounds.
+// spread summarizes the values of several rounds.
 type spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`

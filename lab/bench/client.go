@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// request is a request of a workload. All requests are made before anything is measured.
+// request is a request of a workload. All requests are built before the measurement.
 type request struct {
 	method, path, key string
 	body              []byte
 }
 
-// asker sends one request after another on one connection. It knows only as much HTTP as it must: the client must cost
-// next to nothing compared with the servers, and Go's own client costs more than some of them.
+// asker sends one request after another on one connection. It supports only the necessary parts of HTTP: the client
+// must use little processor time, and Go's client uses more than some of the servers.
 type asker struct {
 	address string
 	conn    net.Conn

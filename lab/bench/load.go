@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// drive sends requests over the connections until the time is over, each connection as soon as it has its answer, and
-// returns the sorted durations. Connections take the requests in order, whichever is free.
+// drive sends requests over the connections until the time is over, and returns the sorted durations. Each connection
+// sends the next request as soon as it has its answer.
 func drive(ctx context.Context, address string, requests []request, connections int,
 	duration time.Duration) ([]time.Duration, error) {
 	var next atomic.Int64
@@ -22,8 +22,8 @@ func drive(ctx context.Context, address string, requests []request, connections 
 	})
 }
 
-// onEach calls work on each of the connections again and again, until the time is over or one call fails, and returns
-// the sorted durations that it has added.
+// onEach calls work repeatedly on each connection until the time is over or a call fails. It returns the sorted
+// durations that work has added.
 func onEach(
 	ctx context.Context, address string, connections int, duration time.Duration,
 	work func(context.Context, *asker, *[]time.Duration) error,

@@ -12,14 +12,14 @@ import (
 const (
 	// checked is how many answers of each workload are compared, value by value.
 	checked = 40
-	// firstWarmup is how long each server runs each workload before the first round, so that everything compiled at run
-	// time is compiled. warmup is the same before each measurement.
+	// firstWarmup is how long each server runs each workload before the first round, so that just-in-time compilers are
+	// done. warmup is the same before each measurement.
 	firstWarmup = 3 * time.Second
 	warmup      = 500 * time.Millisecond
 )
 
-// check starts each server behind a proxy, compares its answers with those of the first server, and counts what a
-// request costs Postgres.
+// check starts each server behind a proxy, compares its answers with those of the first server, and counts the
+// statements and round trips of a request.
 func (b *bench) check(ctx context.Context, specs []spec) error {
 	b.counts = map[string]count{}
 	wanted := map[string][]any{}
@@ -76,7 +76,7 @@ func (b *bench) checkServer(s *server, p *proxy, wanted map[string][]any) error 
 				return fmt.Errorf("answers differ: %s", at)
 			}
 		}
-		// The median leaves out what a server does now and then on its own, and once per connection.
+		// The median excludes what a server does periodically, and once per connection.
 		b.counts[workload+" "+s.name] = count{Statements: middle(statements), RoundTrips: middle(trips), Bytes: size}
 	}
 	return nil
@@ -147,7 +147,7 @@ func (b *bench) measureCell(ctx context.Context, c *cell, s *server) (round, err
 	return measured, err
 }
 
-// measureRound drives a process, first to warm it up, and returns all that was measured but the peak of its memory.
+// measureRound warms a process up, drives it, and returns all measurements except the peak memory.
 func (b *bench) measureRound(ctx context.Context, pid int, uses func() ([3]time.Duration, error),
 	drive func(during time.Duration) ([]time.Duration, error)) (round, error) {
 	if _, err := drive(warmup); err != nil {

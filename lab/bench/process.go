@@ -17,7 +17,7 @@ const tick = 10 * time.Millisecond
 // process is a process as /proc describes it.
 type process struct {
 	pid, parent int
-	// cpu is its own processor time, ended that of the children that it has waited for.
+	// cpu is the process's own processor time. ended is the time of the children that it has waited for.
 	cpu, ended time.Duration
 }
 
@@ -52,7 +52,7 @@ func tree(root int) ([]process, error) {
 		if err != nil {
 			continue
 		}
-		if p, err := readProcess(pid); err == nil { // others have ended in the meantime
+		if p, err := readProcess(pid); err == nil { // others have ended meanwhile
 			children[p.parent] = append(children[p.parent], p)
 		}
 	}
@@ -84,7 +84,7 @@ func peakOf(root int, descendants bool) (int64, error) {
 	for _, p := range all {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
 		if err != nil {
-			continue // ended in the meantime
+			continue // it has ended meanwhile
 		}
 		for line := range strings.Lines(string(text)) {
 			if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {

@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 )
 
-// proxy stands between a server and Postgres and counts the server's requests in Postgres's protocol, so that it counts
-// alike for every driver.
+// proxy forwards connections between a server and Postgres. It counts requests in Postgres's protocol, which is the
+// same for every driver.
 type proxy struct {
 	listener net.Listener
 	target   string // directory of Postgres' socket
-	// statements counts executed statements, trips the times that a connection waited for an answer.
+	// statements counts executed statements. trips counts how often a connection waited for an answer.
 	statements, trips atomic.Int64
 }
 
@@ -43,7 +43,7 @@ func (p *proxy) serve() {
 	}
 }
 
-// join carries one connection until either side ends it.
+// join forwards one connection until either side closes it.
 func (p *proxy) join(server net.Conn) {
 	postgres, err := net.Dial("unix", p.target)
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *proxy) join(server net.Conn) {
 		}
 	}}
 	answered := &messages{seen: func(kind byte) {
-		if kind == 'Z' && unanswered.Load() > 0 { // the first one ends the log-in
+		if kind == 'Z' && unanswered.Load() > 0 { // the first one ends the login
 			unanswered.Add(-1)
 		}
 	}}

@@ -43,7 +43,7 @@ func (c *cell) ratio(other *cell, value func(round) float64) spread {
 
 func perSecond(r round) float64 { return r.perSecond }
 
-// cpu is the cost of a request to the server and Postgres together.
+// cpu returns the processor time of a request, of the server and Postgres together.
 func cpu(r round) float64 { return r.cpu[0] + r.cpu[1] }
 
 // group holds the cells that are compared with each other, the first server's first.
@@ -150,7 +150,7 @@ func withSpread(format string, s spread) string {
 	return fmt.Sprintf(format+" ["+format+"–"+format+"]", s.Median, s.Min, s.Max)
 }
 
-// json writes the same for programs to read.
+// json writes the results as JSON.
 func (b *bench) json(w io.Writer) error {
 	type entry struct {
 		Workload    string            `json:"workload"`

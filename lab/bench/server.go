@@ -18,7 +18,7 @@ type spec struct {
 	name    string
 	command []string
 	dialect dialect
-	// database is the name of the database that it reads.
+	// database is the name of the database that the server reads.
 	database string
 }
 
@@ -52,7 +52,7 @@ func (b *bench) start(ctx context.Context, s spec, socket string) (*server, erro
 	command := exec.Command(s.command[0], s.command[1:]...)
 	command.Stdout, command.Stderr = log, log
 	command.Env = append(os.Environ(), b.environment(s, address, socket)...)
-	// A server ends with this program, however that ends.
+	// The kernel ends the server with this program.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", s.name, err)
@@ -75,7 +75,7 @@ func (b *bench) start(ctx context.Context, s spec, socket string) (*server, erro
 	return running, nil
 }
 
-// environment passes a server all its settings. The product and its peers use different names.
+// environment returns a server's environment variables. agentgraph and its peers use different names.
 func (b *bench) environment(s spec, address, socket string) []string {
 	url := b.database.url(s.database, socket)
 	return []string{
@@ -107,8 +107,8 @@ func (s *server) awaitReady(ctx context.Context) error {
 	}
 }
 
-// answers sends the server one request of each workload. GraphJin takes no second one of an operation while it compiles
-// it: it panics.
+// answers sends the server one request of each workload, one at a time: GraphJin panics if an operation arrives while
+// it compiles the same one.
 func (s *server) answers() error {
 	a, err := newAsker(s.address)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *server) lastWords() string {
 	return string(text[max(len(text)-2000, 0):])
 }
 
-// stop asks the server to end, and kills it if it does not.
+// stop asks the server to end, and kills it if it does not end in time.
 func (s *server) stop() {
 	select {
 	case <-s.ended:

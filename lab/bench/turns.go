@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// said are the messages of each chat: enough for calls, delegations and knowledge, and no goodbye.
+// said are the messages of each chat. They cause calls, delegations and retrievals, and do not end the chat.
 var said = []string{
 	"Hello, I have a question.",
 	"What are your opening hours on Saturday?",
@@ -26,15 +26,14 @@ var said = []string{
 	"Please send me a confirmation by text message.",
 }
 
-// gateway is an agentgraph with the demo company on a Postgres of its own.
+// gateway is an agentgraph with the demo company and its own Postgres.
 type gateway struct {
 	*server
 	key   string
 	chats []request // each starts one
 }
 
-// turns measures how many turns of chats this tree and the old revision answer. Both start again for each
-// round.
+// turns measures how many turns of chats this tree and the old revision answer. Both are restarted for each round.
 func (b *bench) turns(ctx context.Context) (err error) {
 	if b.directory, err = os.MkdirTemp("", "agentgraph-bench-"); err != nil {
 		return err
@@ -152,7 +151,7 @@ func (b *bench) startGateway(ctx context.Context, s spec) (*gateway, error) {
 	return g, nil
 }
 
-// meet reads the key from what the program says first, and the agents that it has.
+// meet reads the key from the program's first output, and the agents from its API.
 func (g *gateway) meet(first []byte) error {
 	var ready struct {
 		APIKey string `json:"apiKey"`
@@ -214,7 +213,7 @@ func (g *gateway) send(a *asker, query string, input map[string]any, answer any)
 const sendMessage = `mutation ($in: SendSimulationMessageInput!) {
 	sendSimulationMessage(input: $in) { newMessages { sequence role text } simulationChat { status } } }`
 
-// talk holds chats on the connections until the time is over, and returns the sorted durations of the turns.
+// talk runs chats on the connections until the time is over, and returns the sorted durations of the turns.
 func (g *gateway) talk(ctx context.Context, connections int, duration time.Duration) ([]time.Duration, error) {
 	var next atomic.Int64
 	return onEach(ctx, g.address, connections, duration, func(ctx context.Context, a *asker, took *[]time.Duration) error {
@@ -222,7 +221,7 @@ func (g *gateway) talk(ctx context.Context, connections int, duration time.Durat
 	})
 }
 
-// hold holds one chat to its end, or until ctx ends.
+// hold runs one chat until it or ctx ends.
 func (g *gateway) hold(ctx context.Context, a *asker, chat request, took *[]time.Duration) error {
 	text, err := a.ask(chat)
 	if err != nil {

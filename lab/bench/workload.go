@@ -17,7 +17,7 @@ var workloads = []struct{ name, means string }{
 	{turnsWorkload, "chats of five messages with the demo's agents, on a model that takes no time"},
 }
 
-// turnsWorkload is measured apart from the reads.
+// turnsWorkload is measured separately from the reads.
 const turnsWorkload = "turns"
 
 var (
@@ -35,10 +35,10 @@ var (
 	postgraphilePage string
 )
 
-// dialect makes a server's requests. Workloads that it lacks are not measured for that server.
+// dialect builds a server's requests by workload. Missing workloads are not measured for that server.
 type dialect map[string]func(agent) request
 
-// graphql sends operations as clients do, with their whole text. Operations with the variable get the company.
+// graphql sends operations as clients do, with their whole text. It sets the variable company if an operation has it.
 func graphql(oneAgent, page string) dialect {
 	ask := func(query string, variables map[string]string, company string) request {
 		if strings.Contains(query, "$company") {
@@ -62,7 +62,7 @@ func (d dialect) withREST() dialect {
 	return d
 }
 
-// byHand makes the requests for the server without a gateway.
+// byHand builds the requests for Command raw.
 func byHand() dialect {
 	return dialect{
 		"W1": func(a agent) request { return request{method: http.MethodGet, path: "/W1/" + a.id} },
@@ -70,7 +70,7 @@ func byHand() dialect {
 	}.withREST()
 }
 
-// requests returns the workload's requests for all agents, in an order that looks random and never changes.
+// requests returns the workload's requests for all agents, in a pseudorandom order with a fixed seed.
 func (d dialect) requests(workload string, agents []agent, keys map[string]string) []request {
 	all := make([]request, len(agents))
 	for i, at := range rand.New(rand.NewPCG(1, 2)).Perm(len(agents)) {

@@ -10,22 +10,21 @@ import (
 	"time"
 )
 
-// operation is something that a client wants done once. It is sent again, under the same Idempotency-Key, until it is
-// acknowledged or its client gives up.
+// operation is an operation that must be carried out once. Its client sends it again, under the same Idempotency-Key,
+// until it is acknowledged or the client gives up.
 type operation struct {
 	kind, name string
 	scene      *scene
-	// doubts counts the attempts of which the client does not know whether they were carried out: the connection broke,
-	// or the response was a 5xx.
+	// doubts counts the attempts with an unknown outcome: the connection broke, or the response was a 5xx.
 	doubts  int
 	isAcked bool
 	refused string
-	// kept is how often Postgres has it.
+	// kept is how often Postgres has the operation.
 	kept int
 }
 
-// mayBeKept is how often an operation may be carried out: once, and again where the program does not promise otherwise,
-// because the attempt before ended in doubt.
+// mayBeKept returns how often an operation may be carried out: once, and again after each attempt in doubt, for which
+// the program promises nothing.
 func (o *operation) mayBeKept() int {
 	if o.isAcked {
 		return 1 + o.doubts
@@ -33,10 +32,10 @@ func (o *operation) mayBeKept() int {
 	return max(1, o.doubts)
 }
 
-// scene is a fault and what happened while it lasted, recovery included.
+// scene is a fault with its results, including those of the recovery.
 type scene struct {
 	name string
-	// skipped says why the fault could not be injected.
+	// skipped is the reason why the fault could not be injected.
 	skipped string
 	started time.Time
 	ended   time.Time
@@ -45,14 +44,14 @@ type scene struct {
 	gap     time.Duration
 }
 
-// ledger hold everything that was attempted. They are safe for concurrent use.
+// ledger has all operations. It is safe for concurrent use.
 type ledger struct {
 	mu         sync.Mutex
 	scenes     []*scene
 	operations []*operation
-	// faults say what else is wrong in Postgres.
+	// faults are other errors found in Postgres.
 	faults []string
-	// unreached counts the requests that no replica took.
+	// unreached counts the requests that no replica accepted.
 	unreached atomic.Int64
 }
 
@@ -71,7 +70,7 @@ func (b *ledger) endScene(s *scene) {
 	s.gap = max(s.gap, time.Since(s.lastAck))
 }
 
-// begin notes an operation of the current scene.
+// begin adds an operation to the current scene.
 func (b *ledger) begin(kind, name string) *operation {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,8 +103,8 @@ func (b *ledger) refuse(o *operation, why string) {
 	o.refused = why
 }
 
-// find notes that an operation was carried out, as its refusal says. That is what follows an attempt in doubt whose
-// process died before it had kept the response. An operation without such an attempt is refused for no reason.
+// find records that an operation was carried out, as its refusal says. That follows an attempt in doubt whose process
+// died before it saved the response. Without such an attempt, the refusal is an error.
 func (b *ledger) find(o *operation, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,7 +115,7 @@ func (b *ledger) find(o *operation, why string) {
 	o.isAcked = true
 }
 
-// current is the scene that is played.
+// current returns the current scene.
 func (b *ledger) current() *scene {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,9 +124,8 @@ func (b *ledger) current() *scene {
 
 // tally counts operations.
 type tally struct {
-	// attempted were sent, acknowledged answered with success. lost were acknowledged and are not in Postgres. inDoubt
-	// counts attempts. again is how often an operation was carried out once more after one of them, and doubled how
-	// often without one.
+	// attempted counts all operations, and acknowledged the successful ones. lost were acknowledged and are not in
+	// Postgres. inDoubt counts attempts. again counts repetitions after an attempt in doubt, and doubled the others.
 	attempted, acknowledged, lost, doubled, inDoubt, again int
 }
 
@@ -153,7 +151,7 @@ func (t *tally) row(w io.Writer, name, gap string) {
 
 const heading = "\tattempted\tacknowledged\tlost\tdoubled\tin doubt\tagain\t%s\t\n"
 
-// print writes a table of the faults and one of the kinds of operations.
+// print writes a table of the faults and a table of the kinds of operations.
 func (b *ledger) print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "fault"+heading, "s without one")
@@ -208,7 +206,7 @@ func (b *ledger) print(out io.Writer) {
 	}
 }
 
-// verdict returns an error if something was lost or doubled, or if nothing was tried.
+// verdict returns an error if an operation was refused, lost or doubled, or if none was acknowledged.
 func (b *ledger) verdict() error {
 	all := tally{}
 	for _, o := range b.operations {

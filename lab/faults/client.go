@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// client sends operations to the replicas in turn, as a balancer would.
+// client sends operations to the replicas in turn, as a load balancer would.
 type client struct {
 	ledger    *ledger
 	key       string
 	addresses []string
-	// avoided are the addresses that nothing is sent to at present.
+	// avoided marks the addresses that get no requests at present.
 	avoided [2]atomic.Bool
 	turn    atomic.Int64
 	http    http.Client
@@ -33,7 +33,7 @@ const (
 	patience       = 45 * time.Second
 	// retryEvery is how long a client waits before it sends an operation again.
 	retryEvery = 250 * time.Millisecond
-	// modelPatience is how often a client sends again what a model failed to answer.
+	// modelPatience is how many failures of the model a client accepts for an operation.
 	modelPatience = 8
 )
 
@@ -42,7 +42,7 @@ type outcome int
 
 const (
 	acknowledged outcome = iota
-	// again is for what was not carried out and may be sent again; doubtful may have been carried out.
+	// again was not carried out and may be sent again. doubtful may have been carried out.
 	again
 	doubtful
 	// modelFailed was not carried out, since its model failed.
@@ -52,13 +52,13 @@ const (
 	found
 )
 
-// try carries an operation out: it sends it until it is acknowledged and returns its data. One in ten is sent once more
-// after that, as by a client that did not get the response.
+// try sends an operation until it is acknowledged, and decodes its data into into. One operation in ten is then sent
+// once more, as by a client that did not get the response.
 func (c *client) try(ctx context.Context, kind, name, document string, variables map[string]any, into any) bool {
 	o := c.ledger.begin(kind, name)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	// One key for one body: a dialer that gets an item again calls it under another claim.
+	// The key includes the variables: a dialer that gets an item again reports it under another claim.
 	once := fmt.Sprintf("%s %x", kind, sha256.Sum256(fmt.Append(nil, variables)))
 	failures := 0
 	for {
@@ -89,8 +89,7 @@ func (c *client) try(ctx context.Context, kind, name, document string, variables
 	}
 }
 
-// send makes one attempt at an operation, or at something that is not in the ledger if o is nil. The text says why it
-// is refused.
+// send sends an operation once. o is nil if the operation is not in the ledger. The text is the reason of a refusal.
 func (c *client) send(ctx context.Context, o *operation, once, document string, variables map[string]any,
 	into any) (outcome, string) {
 	body, err := json.Marshal(map[string]any{"query": document, "variables": variables})
@@ -107,7 +106,7 @@ func (c *client) send(ctx context.Context, o *operation, once, document string, 
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("X-Api-Key", c.key)
 	request.Header.Set("Idempotency-Key", once)
-	// net/http itself sends a request that has such a key again when its connection breaks.
+	// net/http itself retries a request with an Idempotency-Key if its connection breaks.
 	var sent atomic.Int64
 	request = request.WithContext(httptrace.WithClientTrace(attempt,
 		&httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent.Add(1) }}))
@@ -124,7 +123,7 @@ func (c *client) send(ctx context.Context, o *operation, once, document string, 
 			c.ledger.doubt(o)
 		}
 		c.ledger.unreached.Add(1)
-		return again, "" // nobody got it this time
+		return again, "" // no replica received it
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
@@ -134,7 +133,7 @@ func (c *client) send(ctx context.Context, o *operation, once, document string, 
 	return judge(text, into)
 }
 
-// next is the address that has its turn.
+// next returns the next address that is not avoided.
 func (c *client) next() string {
 	i := int(c.turn.Add(1)) % len(c.addresses)
 	if c.avoided[i].Load() {
@@ -143,10 +142,10 @@ func (c *client) next() string {
 	return c.addresses[i]
 }
 
-// avoid says whether anything is sent to the address with the number.
+// avoid sets whether the address with the index is avoided.
 func (c *client) avoid(i int, isAvoided bool) { c.avoided[i].Store(isAvoided) }
 
-// judge reads a response.
+// judge returns the outcome of a response, and decodes its data.
 func judge(text []byte, into any) (outcome, string) {
 	var read struct {
 		Data   json.RawMessage
@@ -156,7 +155,7 @@ func judge(text []byte, into any) (outcome, string) {
 		}
 	}
 	if err := json.Unmarshal(text, &read); err != nil {
-		return doubtful, "" // from something before the program
+		return doubtful, "" // not the program's response
 	}
 	if len(read.Errors) == 0 {
 		if into != nil && json.Unmarshal(read.Data, into) != nil {

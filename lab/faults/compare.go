@@ -8,7 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// kinds are the operations of clients. Each query selects the names of what Postgres holds, and how often it does.
+// kinds are the kinds of operations. Each query selects the names of the operations in Postgres, and how often each is
+// there.
 var kinds = []struct{ name, title, query string }{
 	// A message counts with its reply.
 	{"message", "messages, with their replies", `SELECT m.text, count(*) FROM simulation_chat_messages m
@@ -29,14 +30,14 @@ var kinds = []struct{ name, title, query string }{
 	{"run", "verdicts of runs", "SELECT run_id, count(*) FROM verdicts GROUP BY 1"},
 }
 
-// settled are what must come to be without anybody's help once the faults are over.
+// settled count the unfinished work, which the program must finish on its own once the faults are over.
 var settled = []struct{ what, query string }{
 	{"runs of tests that have not ended", "SELECT count(*) FROM agent_test_runs WHERE status IN ('Queued', 'Running')"},
 	{"documents that are not indexed", "SELECT count(*) FROM documents WHERE status IN ('Pending', 'Indexing')"},
 	{"jobs", "SELECT count(*) FROM jobs"},
 }
 
-// invariants count what must not be.
+// invariants count violations.
 var invariants = []struct{ what, query string }{
 	{"chats whose messages are not numbered without gaps", `SELECT count(*) FROM (SELECT 1 FROM simulation_chat_messages
 		GROUP BY company_id, chat_id HAVING max(sequence) <> count(*)) AS wrong`},
@@ -51,7 +52,7 @@ var invariants = []struct{ what, query string }{
 	{"runs that Failed", "SELECT count(*) FROM agent_test_runs WHERE status = 'Failed'"},
 }
 
-// noteVerdicts has Postgres keep each verdict of a run in a table of its own, which the program does not know.
+// noteVerdicts makes Postgres record each verdict of a run in a separate table, which the program does not know.
 const noteVerdicts = `CREATE TABLE verdicts (run_id text, status text);
 	CREATE FUNCTION note_verdict() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN INSERT INTO verdicts
 		VALUES (NEW.id, NEW.status); RETURN NULL; END $$;
@@ -61,7 +62,7 @@ const noteVerdicts = `CREATE TABLE verdicts (run_id text, status text);
 // settleTime bounds the remaining work once the faults are over.
 const settleTime = 2 * time.Minute
 
-// compare waits until nothing is under way any more and looks up each operation in Postgres.
+// compare waits until the program has finished its work, and looks up each operation in Postgres.
 func (b *ledger) compare(ctx context.Context, address string) error {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
@@ -100,7 +101,7 @@ func (b *ledger) compare(ctx context.Context, address string) error {
 	return nil
 }
 
-// settle waits for what the program has to bring to an end by itself.
+// settle waits until the program has finished its work.
 func (b *ledger) settle(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
@@ -122,7 +123,7 @@ func (b *ledger) settle(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// addRuns notes each run of a test as acknowledged with its execution: it must have one verdict.
+// addRuns adds each run of a test to the ledger as an acknowledged operation, which must have one verdict.
 func (b *ledger) addRuns(ctx context.Context, conn *pgx.Conn) error {
 	scenes := map[string]*scene{}
 	for _, o := range b.operations {
@@ -158,7 +159,7 @@ func counts(ctx context.Context, conn *pgx.Conn, query string) (map[string]int, 
 	return kept, err
 }
 
-// pause waits, unless ctx ends before.
+// pause waits. It returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

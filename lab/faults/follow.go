@@ -12,15 +12,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// follower follows a chat over server-sent events. When the stream ends it goes on behind the last message that it has,
-// at the next replica.
+// follower follows a chat over server-sent events. When the stream ends, it resumes after its last message, at the next
+// replica.
 type follower struct {
 	*client
 	id string
 
 	mu   sync.Mutex
 	last int
-	// seen counts how often each message came, by its number, and scenes has where it came first.
+	// seen counts how often each message arrived, by its number. scenes has the scene in which it first arrived.
 	seen   map[int]int
 	scenes map[int]*scene
 }
@@ -84,7 +84,7 @@ type audience struct {
 	cancel context.CancelFunc
 }
 
-// watch begins to follow the chats that the company starts, until ctx ends.
+// watch follows the chats that the company starts, until ctx ends.
 func (w *company) watch(ctx context.Context) *audience {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &audience{cancel: cancel}
@@ -104,7 +104,7 @@ func (w *company) watch(ctx context.Context) *audience {
 	return a
 }
 
-// leave lets each follower read what there is, and notes in the ledger what it saw.
+// leave lets each follower read all existing messages, and records in the ledger what it saw.
 func (w *company) leave(ctx context.Context, a *audience, address string) error {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {

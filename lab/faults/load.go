@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// company is what the clients work with.
+// company is the company that the clients use.
 type company struct {
 	*client
 	agent, dataset, campaign string
-	// chats has those in which nobody waits for a response.
+	// chats has the chats in which no client waits for a response.
 	chats     chan *follower
 	mu        sync.Mutex
 	followers []*follower
@@ -23,11 +23,11 @@ type company struct {
 
 const (
 	maxChats = 40
-	// maxInProgress bounds the operations that are not done yet.
+	// maxInProgress bounds the running operations.
 	maxInProgress = 300
 )
 
-// newCompany makes an agent, a dataset and a running campaign.
+// newCompany creates an agent, a dataset and a running campaign.
 func newCompany(ctx context.Context, c *client) (*company, error) {
 	w := &company{client: c, chats: make(chan *follower, maxChats)}
 	var made struct {
@@ -66,8 +66,8 @@ func (w *company) failure(what string) error {
 	return errors.New(what)
 }
 
-// work starts perSecond operations a second until ctx ends, and returns when all are done. Operations start whether or
-// not earlier ones are done, so one that waits holds back no other.
+// work starts perSecond operations a second until ctx ends, and returns when all are done. It does not wait for earlier
+// operations, so that a slow one delays no other.
 func (w *company) work(ctx context.Context, perSecond func() int) {
 	patient := context.WithoutCancel(ctx)
 	doing := []func(context.Context, int64){w.say, w.say, w.say, w.record, w.record, w.add, w.dial, w.upload, w.execute,
@@ -109,7 +109,7 @@ func (w *company) startChat(ctx context.Context, n int64) *follower {
 	w.mu.Lock()
 	mayStart := len(w.followers) < maxChats
 	if mayStart {
-		w.followers = append(w.followers, nil) // its place
+		w.followers = append(w.followers, nil) // reserve its index
 	}
 	place := len(w.followers) - 1
 	w.mu.Unlock()
@@ -156,7 +156,7 @@ func (w *company) add(ctx context.Context, n int64) {
 		map[string]any{"campaign": w.campaign, "number": number}, nil)
 }
 
-// dial takes items, as a dialer does, and reports that it calls them.
+// dial claims items, as a dialer does, and reports that it calls them.
 func (w *company) dial(ctx context.Context, n int64) {
 	var claimed struct {
 		ClaimCampaignItems struct {
@@ -186,7 +186,7 @@ func (w *company) upload(ctx context.Context, n int64) {
 			"after "+name+".\n", 100)}, nil)
 }
 
-// execute makes a test and runs it three times.
+// execute creates a test and runs it three times.
 func (w *company) execute(ctx context.Context, n int64) {
 	name := fmt.Sprintf("test %d", n)
 	var made struct {

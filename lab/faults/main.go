@@ -1,5 +1,5 @@
 // Command faults breaks the program's dependencies while clients use it. Then it compares the responses with the
-// database. docs/internals/performance.md says what it found.
+// database. docs/internals/performance.md has the results.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// errVerdict is returned when Postgres does not hold what clients were promised.
+// errVerdict is returned when the rows in Postgres contradict the acknowledged operations.
 var errVerdict = errors.New("the books do not agree")
 
 func main() {
@@ -27,7 +27,7 @@ func main() {
 		if errors.Is(err, errVerdict) {
 			os.Exit(1)
 		}
-		os.Exit(2) // the faults could not be played to their end
+		os.Exit(2) // not all faults could be injected
 	}
 }
 

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// provider is a server of an OpenAI-compatible model. It plays agents, which repeat what they hear, contacts and
-// judges.
+// provider is a server of an OpenAI-compatible model. It answers as an agent, which repeats each message, as a contact
+// and as a judge.
 type provider struct {
 	*httptest.Server
-	// isFaulty makes two thirds of the requests fail, each in the next of the ways.
+	// isFaulty makes two thirds of the requests fail, each in the next way of ways.
 	isFaulty atomic.Bool
 	asked    atomic.Int64
 }
@@ -27,7 +27,7 @@ func newProvider() *provider {
 	return p
 }
 
-// answerTime is how long the model takes for a good answer.
+// answerTime is how long a successful answer takes.
 const answerTime = 200 * time.Millisecond
 
 func (p *provider) answer(w http.ResponseWriter, r *http.Request) {
@@ -63,7 +63,7 @@ func (p *provider) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "data: [DONE]\n\n")
 }
 
-// speak sends a text as the piece that ends for the reason.
+// speak sends a text as the last piece of an answer, with the finish reason.
 func speak(w http.ResponseWriter, text, reason string) {
 	piece := map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"content": text},
 		"finish_reason": reason}}}
@@ -83,7 +83,7 @@ type way struct {
 	fail http.HandlerFunc
 }
 
-// open is the beginning of an answer.
+// open is the start of an answer.
 const open = `data: {"choices":[{"index":0,"delta":{"content":"I was about to"}}]}` + "\n\n"
 
 var ways = []way{
@@ -147,7 +147,7 @@ func slowly(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// reset ends the connection so that the client's kernel reports an error.
+// reset closes the connection with a TCP reset.
 func reset(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

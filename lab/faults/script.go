@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// act is a fault and how it is brought about.
+// act is a fault and how it is injected.
 type act struct {
 	name string
 	// load multiplies the usual number of operations; 0 means 1.
@@ -21,10 +21,10 @@ type act struct {
 	do   func(context.Context, *environment) error
 }
 
-// between is how long everything works again before the next blow.
+// between is how long everything works before the next fault.
 const between = 1500 * time.Millisecond
 
-// script returns the acts in their order.
+// script returns the acts in order.
 func script(isShort bool) []act {
 	times := func(long, short int) int {
 		if isShort {
@@ -84,13 +84,13 @@ func script(isShort bool) []act {
 	}
 }
 
-// skipped is the error of an act that cannot be played here.
+// skipped is the error of an act that cannot be run on this machine.
 type skipped struct{ error }
 
 // operationsPerSecond is the usual load.
 const operationsPerSecond = 15
 
-// play has clients work while the acts are played, and returns the ledger.
+// play runs the acts while clients work, and returns the ledger.
 func (s *environment) play(ctx context.Context, acts []act) (*ledger, error) {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
@@ -137,13 +137,13 @@ func (s *environment) play(ctx context.Context, acts []act) (*ledger, error) {
 	return s.ledger, nil
 }
 
-// rest waits, or returns the error of a context that has ended.
+// rest waits. It returns ctx's error if ctx ends first.
 func rest(ctx context.Context, d time.Duration) error {
 	pause(ctx, d)
 	return ctx.Err()
 }
 
-// repeat does something so often, and lets everything work for a while before each time.
+// repeat calls do the given number of times, and waits between before each call.
 func repeat(ctx context.Context, times int, do func(i int) error) error {
 	for i := range times {
 		if err := rest(ctx, between); err != nil {
@@ -157,14 +157,14 @@ func repeat(ctx context.Context, times int, do func(i int) error) error {
 }
 
 func (s *environment) restartDatabase(ctx context.Context, away time.Duration) error {
-	_ = s.database.Stop() // one that has to be killed, since its disk is slow, recovers at its next start
+	_ = s.database.Stop() // if it must be killed, since its disk is slow, it recovers at its next start
 	if err := rest(ctx, away); err != nil {
 		return err
 	}
 	return s.startDatabase(ctx)
 }
 
-// crashDatabase kills a process of Postgres, which then ends all others and recovers.
+// crashDatabase kills a process of Postgres. Postgres then ends all others and recovers.
 func (s *environment) crashDatabase(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, s.database.URL())
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *environment) cut(ctx context.Context, statement string) error {
 		"'agentgraph' AND query ILIKE '%s'", statement))
 }
 
-// fillDisk takes all space on Postgres's disk for a while. Postgres may end by that; then it is started again.
+// fillDisk fills Postgres's disk for a time. If that ends Postgres, fillDisk starts it again.
 func (s *environment) fillDisk(ctx context.Context, d time.Duration) error {
 	if !s.isOwnDisk {
 		return skipped{s.noDisk}
@@ -200,7 +200,7 @@ func (s *environment) fillDisk(ctx context.Context, d time.Duration) error {
 	defer func() { _ = file.Close() }()
 	block := make([]byte, 1<<20)
 	for end := time.Now().Add(d); time.Now().Before(end); {
-		// What Postgres gives back is taken too, down to the last page.
+		// Take the space that Postgres frees too, down to the last page.
 		for len(block) >= 4<<10 {
 			if _, err := file.Write(block); errors.Is(err, syscall.ENOSPC) {
 				block = block[:len(block)/2]
@@ -221,7 +221,7 @@ func (s *environment) fillDisk(ctx context.Context, d time.Duration) error {
 	}
 	select {
 	case <-s.database.Ended():
-		_ = s.database.Stop() // it has ended, and not in order
+		_ = s.database.Stop() // it has crashed
 		return s.startDatabase(ctx)
 	case <-time.After(time.Second):
 		return nil

@@ -18,12 +18,12 @@ import (
 	"github.com/agentgraph/agentgraph/db/local"
 )
 
-// stage is a Postgres, two replicas of the program and their model, and clients that use them.
+// environment is a Postgres, two replicas of the program, their model, and clients.
 type environment struct {
 	program   string
 	logs      string
 	directory string
-	// isOwnDisk tells that the directory is a disk of its own, which can be filled; if not, noDisk says why.
+	// isOwnDisk is set if the directory is a separate disk, which can be filled. Otherwise noDisk is the reason.
 	isOwnDisk bool
 	noDisk    error
 	database  *local.Server
@@ -33,17 +33,17 @@ type environment struct {
 	company   *company
 }
 
-// replica is a process of the program, on the same port each time it is started.
+// replica is a process of the program, which has the same address after each start.
 type replica struct {
 	environment *environment
-	// program is what it runs.
+	// program is the path of the executable.
 	program string
 	address string
 	log     io.Writer
 	cmd     *exec.Cmd
 }
 
-// diskSize is the size of the disk that is filled, in bytes. It is in memory.
+// diskSize is the size in bytes of the disk that is filled, which is in memory.
 const diskSize = 768 << 20
 
 func newEnvironment(ctx context.Context, program, logs string) (_ *environment, err error) {
@@ -59,7 +59,7 @@ func newEnvironment(ctx context.Context, program, logs string) (_ *environment, 
 	if s.directory, err = os.MkdirTemp("", "agentgraph-faults-"); err != nil {
 		return nil, err
 	}
-	// The server may run as another user, who must reach its directory.
+	// Postgres may run as another user, who must be able to reach its directory.
 	if err = os.Chmod(s.directory, 0o755); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *environment) startDatabase(ctx context.Context) (err error) {
 	return err
 }
 
-// close ends and removes everything.
+// close ends all processes and removes the directory.
 func (s *environment) close() {
 	for _, r := range s.replicas {
 		r.kill()
@@ -101,7 +101,7 @@ func (s *environment) close() {
 	}
 }
 
-// prepare makes the schema and a company, and starts the replicas.
+// prepare creates the schema and a company, and starts the replicas.
 func (s *environment) prepare(ctx context.Context) error {
 	if _, err := s.command(ctx, "migrate", "up"); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (s *environment) command(ctx context.Context, args ...string) (string, erro
 	return strings.TrimSpace(string(out)), err
 }
 
-// sql runs statements on a connection of their own.
+// sql runs statements on a new connection.
 func (s *environment) sql(ctx context.Context, statements string) error {
 	conn, err := pgx.Connect(ctx, s.database.URL())
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *environment) newReplica(ctx context.Context, i int) (*replica, error) {
 	return r, nil
 }
 
-// start runs the program and returns when it serves.
+// start runs the program and returns when it is ready.
 func (r *replica) start(ctx context.Context, flags ...string) error {
 	r.cmd = exec.CommandContext(ctx, r.program, append([]string{
 		"serve", "--listen", r.address, "--workers", "5", "--log-level", "warn", "--drain-delay", "0s",
@@ -185,10 +185,10 @@ func (r *replica) start(ctx context.Context, flags ...string) error {
 	return r.await(ctx)
 }
 
-// readyTime is how long a replica may take to be ready once nothing is in its way.
+// readyTime is how long a replica may take to become ready without faults.
 const readyTime = time.Minute
 
-// await returns when the replica says that it is ready.
+// await returns when /readyz reports that the replica is ready.
 func (r *replica) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
@@ -218,7 +218,7 @@ func (r *replica) kill() {
 	_ = r.cmd.Wait() // reports that it was killed
 }
 
-// restart ends the process in order and starts it with the flags.
+// restart ends the process gracefully and starts it with the flags.
 func (r *replica) restart(ctx context.Context, flags ...string) error {
 	if err := r.stop(); err != nil {
 		return err

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// leaving is how long a balancer may still send requests to a replica that it no longer wants to use.
+// leaving is how long a load balancer may still send requests to a replica that it has stopped using.
 const leaving = 200 * time.Millisecond
 
-// upgrade returns the acts of an upgrade from the old program to the new one, back, and up again. No request fails.
+// upgrade returns the acts of an upgrade from the old program to the new one, back, and up again. No request may fail.
 func upgrade(from, to string) []act {
 	replaced := func(name, program string) act {
 		return act{name: name, do: func(ctx context.Context, s *environment) error {
@@ -36,7 +36,7 @@ func upgrade(from, to string) []act {
 	}
 }
 
-// replace ends the replica, as soon as nobody is sent to it any more, and starts the program in its place.
+// replace stops sending requests to the replica, ends it, and starts the program at its address.
 func (s *environment) replace(ctx context.Context, i int, r *replica, program string) error {
 	if err := rest(ctx, between); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *environment) replace(ctx context.Context, i int, r *replica, program st
 	return nil
 }
 
-// verdictOfUpgrade returns an error if a request has failed, beside what a verdict says.
+// verdictOfUpgrade is like verdict, but also returns an error if a request failed.
 func (b *ledger) verdictOfUpgrade() error {
 	all := tally{}
 	for _, o := range b.operations {

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// largest is the company that has all runs and items, and every second row of everything else.
+// largest is the company with all runs and items, and every second row of the other tables.
 const largest = "company_0"
 
 const (
@@ -16,7 +16,7 @@ const (
 	messagesPerChat  = 10
 )
 
-// rows inserts rows 1 to $1. Names in braces are filled in.
+// rows inserts rows 1 to $1. Names in braces are replaced.
 var rows = []struct{ what, statement string }{
 	{"companies", `INSERT INTO companies (id, name, created_at) SELECT 'company_' || i - 1, 'Company ' || i, '2024-01-01'
 		FROM generate_series(1, $1) AS i`},
@@ -77,7 +77,7 @@ var rows = []struct{ what, statement string }{
 		FROM generate_series(1, $1) AS i`},
 }
 
-// after makes what follows from the rows.
+// after are the statements that derive rows from the inserted ones.
 var after = []string{
 	`INSERT INTO usage_days SELECT company_id, (at AT TIME ZONE 'UTC')::date, channel, agent_id, campaign_id,
 		sum(micro_credits), count(*)
@@ -91,7 +91,7 @@ var after = []string{
 	"VACUUM ANALYZE",
 }
 
-// fill loads the rows. Foreign keys are not looked at: the rows are right.
+// fill inserts the rows. It switches off the checks of foreign keys, since the rows are correct.
 func fill(ctx context.Context, conn *pgx.Conn, s size) error {
 	if _, err := conn.Exec(ctx, "SET session_replication_role = replica"); err != nil {
 		return err
@@ -107,7 +107,7 @@ func fill(ctx context.Context, conn *pgx.Conn, s size) error {
 		"{company}", fmt.Sprintf("(CASE WHEN i %% 2 = 0 THEN 'company_0' ELSE 'company_' || i %% %d END)", s.companies),
 		"{companies}", fmt.Sprint(s.companies), "{perExecution}", fmt.Sprint(runsPerExecution), "{perChat}",
 		fmt.Sprint(messagesPerChat),
-		// Rows are spread over two years, the last ones over the last days.
+		// Rows are spread over two years, the last rows over the last days.
 		"{at}", fmt.Sprintf("(timestamptz '2024-01-01' + i %% %d * interval '63 seconds')", whole.runs),
 	)
 	for _, r := range rows {

@@ -1,5 +1,5 @@
-// Command growth fills a database with what a service has after years, and measures the same queries on it and on a
-// small one. docs/internals/performance.md says what it found.
+// Command growth fills a database with the rows of a service after years, and measures the same queries on it and on a
+// small database. docs/internals/performance.md has the results.
 package main
 
 import (
@@ -31,20 +31,20 @@ func main() {
 	}
 }
 
-// size is how much a database is filled with.
+// size has the numbers of rows in a database.
 type size struct{ companies, agents, runs, entries, messages, items int }
 
 // whole is the size of a service after years.
 var whole = size{companies: 1_000, agents: 200_000, runs: 1_000_000, entries: 5_000_000, messages: 2_000_000,
 	items: 500_000}
 
-// scaled is a part of the size, at least one of each.
+// scaled returns the size times by, with at least one row of each kind.
 func (s size) scaled(by float64) size {
 	part := func(n int) int { return max(1, int(float64(n)*by)) }
 	return size{part(s.companies), part(s.agents), part(s.runs), part(s.entries), part(s.messages), part(s.items)}
 }
 
-// ofSmall is the part of the whole that the small database has.
+// ofSmall is the size of the small database as a part of whole.
 const ofSmall = 0.001
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return printAll(out, measured[0], measured[1])
 }
 
-// measure fills a database of its own, measures and removes it.
+// measure fills a new database, measures it and removes it.
 func measure(ctx context.Context, parent string, s size, times int) (*measurement, error) {
 	dir, err := os.MkdirTemp(parent, "agentgraph-growth-")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// measurement is what was found in one database.
+// measurement has the results of one database.
 type measurement struct {
 	size     size
 	filledIn time.Duration
@@ -23,13 +23,13 @@ type measurement struct {
 	queries  []query
 }
 
-// table is a table with its size, its indexes included.
+// table is a table with its size, including indexes.
 type table struct {
 	Name  string
 	Bytes int64
 }
 
-// query is how long a query took, shortest first.
+// query has the durations of a query, shortest first.
 type query struct {
 	name  string
 	times []time.Duration
@@ -140,7 +140,7 @@ func queries(t *db.Tenant) []named { //nolint:funlen // a table
 	}
 }
 
-// pageOf reads a page, and its total where that is wanted.
+// pageOf returns a function that reads a page and, if wantsTotal, its total.
 func pageOf[R model.Node](read func(context.Context) (*model.Page[R], error),
 	wantsTotal bool) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -152,7 +152,7 @@ func pageOf[R model.Node](read func(context.Context) (*model.Page[R], error),
 	}
 }
 
-// printAll prints what was found as tables of Markdown.
+// printAll prints the results as Markdown tables.
 func printAll(out io.Writer, small, large *measurement) error {
 	text := &strings.Builder{}
 	for _, m := range []*measurement{small, large} {

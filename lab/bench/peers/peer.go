@@ -1,4 +1,4 @@
-// Package peers is shared by the Go servers that agentgraph is compared with: it reads what to serve.
+// Package peers has the common code of the Go servers that agentgraph is compared with.
 package peers
 
 import (
@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// Peer is what the benchmark tells a server through the environment.
+// Peer has the settings that the benchmark passes to a server in the environment.
 type Peer struct {
 	// Listen is the address to serve on.
 	Listen string
@@ -25,7 +25,7 @@ type Peer struct {
 	Companies map[string]string
 }
 
-// FromEnvironment reads LISTEN, DATABASE_URL, POOL and KEYS, which is the name of a file.
+// FromEnvironment reads LISTEN, DATABASE_URL, POOL and KEYS, which is the path of a file.
 func FromEnvironment() (Peer, error) {
 	p := Peer{Listen: os.Getenv("LISTEN"), DatabaseURL: os.Getenv("DATABASE_URL")}
 	var err error
@@ -42,7 +42,7 @@ func FromEnvironment() (Peer, error) {
 // Handler answers a request of the company.
 type Handler func(w http.ResponseWriter, r *http.Request, company string) error
 
-// Authenticated refuses requests without a known key, and reports errors of the others.
+// Authenticated refuses requests without a known key, and answers 500 if handle returns an error.
 func (p Peer) Authenticated(handle Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		company, known := p.Companies[r.Header.Get("X-Api-Key")]

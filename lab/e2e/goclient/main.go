@@ -1,5 +1,6 @@
-// Command goclient uses a gateway by the Go client that oapi-codegen writes from its OpenAPI document. Its arguments
-// are the address, an API key and the id of an agent. It says what was not as expected, and then exits with 1.
+// Command goclient tests a gateway with the Go client that oapi-codegen generates from its OpenAPI document. Its
+// arguments are the address, an API key and the id of an agent. It reports what differs from the expectation, and then
+// exits with 1.
 package main
 
 import (
@@ -40,7 +41,7 @@ func run(ctx context.Context, address, key, agentID string) error {
 	return tests(ctx, client, agentID)
 }
 
-// datasets creates one, finds it in the list, and reads the problem of one that cannot be.
+// datasets creates a dataset, finds it in the list, and reads the problem for an invalid one.
 func datasets(ctx context.Context, client *v1.ClientWithResponses) error {
 	tokens := int32(64)
 	key := "goclient-1"
@@ -77,7 +78,7 @@ func datasets(ctx context.Context, client *v1.ClientWithResponses) error {
 	return nil
 }
 
-// tests creates a test of each kind, and tells them apart in a list.
+// tests creates a test of each kind, and distinguishes them in a list.
 func tests(ctx context.Context, client *v1.ClientWithResponses, agentID string) error {
 	simulation, err := client.CreateSimulationTestWithResponse(ctx, nil, v1.CreateSimulationTestBody{
 		AgentId: agentID, Name: "Parking", Scenario: "Asks for parking", Criteria: &[]string{"Names the price"},

@@ -1,5 +1,5 @@
-// Command raw shows what a frontend's reads cost without any gateway: each is one hand-written statement, in which
-// Postgres builds the answer's JSON.
+// Command raw shows the cost of a frontend's reads without a gateway: each read is one hand-written statement, in which
+// Postgres builds the JSON.
 package main
 
 import (

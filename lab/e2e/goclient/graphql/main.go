@@ -1,5 +1,5 @@
-// Command graphql uses a gateway by the Go client that genqlient writes from its schema. Its arguments are the address,
-// an API key and the id of an agent. It says what was not as expected, and then exits with 1.
+// Command graphql tests a gateway with the Go client that genqlient generates from its schema. Its arguments are the
+// address, an API key and the id of an agent. It reports what differs from the expectation, and then exits with 1.
 package main
 
 import (
@@ -51,7 +51,7 @@ func run(ctx context.Context, address, key, agentID string) error {
 	return nil
 }
 
-// pages looks for the agent from the end of the list.
+// pages searches the list for the agent, from the end.
 func pages(ctx context.Context, client graphql.Client, agentID string) error {
 	size := 2
 	for before := (*string)(nil); ; {

@@ -82,8 +82,7 @@ func percentFor(live uint64) int {
 }
 
 // settle returns unused memory to the system until ctx ends: after the start, when the process is idle with a small
-// heap, and when clients have received large responses. responses returns the bytes of responses that clients have not
-// received.
+// heap, and when clients have received large responses. responses must return the bytes of unreceived responses.
 func settle(ctx context.Context, responses func() int64) {
 	next, taken := time.NewTimer(settleFirst), time.NewTicker(takenEvery)
 	defer next.Stop()

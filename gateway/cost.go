@@ -19,7 +19,7 @@ const (
 	usualLength = 5
 	// skippedRow is the cost of a row that an offset skips, since Postgres reads it too.
 	skippedRow = 3
-	// mostSkipped bounds the cost of skipped rows: an offset far behind the end of a list skips only the list's rows. Only
+	// mostSkipped bounds the cost of skipped rows: an offset far beyond the end of a list skips only the list's rows. Only
 	// REST's page numbers reach this bound.
 	mostSkipped = 60_000
 	// introspected is the cost of a value of the schema, which the executor resolves more slowly than a column of a row.
@@ -94,7 +94,7 @@ func (p price) plus(other price) price {
 }
 func (p price) times(objects int) price { return price{times(p.each, objects), p.once} }
 
-// costs adds up an operation. Each fragment is priced once per type and page size, however often it is spread.
+// costs adds up an operation. Each fragment is priced once per type and page size.
 type costs struct {
 	schema    *ast.Schema
 	variables map[string]any

@@ -98,8 +98,8 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	return out
 }
 
-// splitPath returns the path of the field. If one of the field's arguments could not be read, it also returns the path
-// of the faulty input in the domain's terms, without the wrapping argument "input".
+// splitPath returns the path of the field. If one of the field's arguments is faulty, it also returns the path of the
+// faulty input, without the wrapping argument "input".
 func splitPath(ctx context.Context, path ast.Path) (field ast.Path, argument string) {
 	at := graphql.GetFieldContext(ctx)
 	if at == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// guard is an extension that refuses documents that are too expensive to validate, operations that are too expensive to
-// execute, and variables that do not fit their types. Each check comes before the work that it bounds.
+// guard is an extension that refuses documents too expensive to validate, operations too expensive to execute, and
+// variables that do not fit their types. Each check precedes the work that it bounds.
 type guard struct {
 	ours
 	settings  Settings
@@ -95,7 +95,7 @@ func moreTokens(source *ast.Source, limit int) bool {
 // seconds for four thousand.
 const mostRepeats = 100
 
-// walk measures a document. It walks each fragment once, however often it is spread.
+// walk measures a document. It visits each fragment once.
 type walk struct {
 	document *ast.QueryDocument
 	depths   map[string]int

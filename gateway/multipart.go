@@ -13,12 +13,12 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/form"
 )
 
-// A form must have one of the preflightHeaders. A page of another site can send a form without a preflight request, but
-// none of these headers.
+// preflightHeaders protect forms: a form must have one of them. A page of another site can send a form without a
+// preflight request, but none of these headers.
 var preflightHeaders = []string{"GraphQL-Require-Preflight", "X-Requested-By", "Apollo-Require-Preflight"}
 
-// multipart runs a GraphQL multipart request: the part "operations" holds the request as JSON, and the part "map" says
-// where in the variables each file belongs. See https://github.com/jaydenseric/graphql-multipart-request-spec
+// multipart runs a GraphQL multipart request. The part "operations" has the request as JSON. The part "map" has the
+// paths of the files in the variables. See https://github.com/jaydenseric/graphql-multipart-request-spec
 func (x exchange) multipart() {
 	if !slices.ContainsFunc(preflightHeaders, func(name string) bool { return x.r.Header.Get(name) != "" }) {
 		x.deny(refusal(http.StatusUnsupportedMediaType, "a multipart/form-data body needs the header %s or %s",

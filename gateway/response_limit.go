@@ -15,9 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// responseLimit is an extension that bounds the memory of one response, or of one event of a subscription, and of all
-// responses together until they are written. The cost is no such bound, since it is an estimate: lists may be longer
-// and texts larger.
+// responseLimit is an extension that bounds the memory of each response or event, and of all responses together until
+// they are written. The cost is no such bound, since it is an estimate: lists may be longer and texts larger.
 type responseLimit struct {
 	ours
 	settings Settings
@@ -257,8 +256,8 @@ func (l responseLimit) add(s *size, bytes int64) {
 	}
 }
 
-// perObject is what an object counts in addition to its fields: the number of selected fields for all of its possible
-// types, and the bytes of __typename, for which the executor does not call InterceptField.
+// perObject is what an object counts in advance: the number of its selected fields, of all possible types, and the
+// bytes of __typename, for which the executor does not call InterceptField.
 type perObject struct{ fields, typenameBytes int }
 
 func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {

@@ -24,8 +24,8 @@ const (
 	// since a signal may be lost.
 	sessionsLook = 400 * time.Millisecond
 	sessionsRead = 1500 * time.Millisecond
-	// 1/tokenShare of a key's sessions is the share of one page's token, and 1/tokenShare of its requests that of one
-	// visitor. No visitor of a page then shuts out the others.
+	// tokenShare divides a key's limits. One page's token may have 1/tokenShare of the key's sessions, and one visitor of
+	// a page 1/tokenShare of its requests, so that no visitor shuts out the others.
 	tokenShare = 10
 )
 

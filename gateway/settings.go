@@ -38,10 +38,10 @@ type Settings struct {
 	Compress bool
 	// Introspection lets clients read the schema through __schema and __type.
 	Introspection bool
-	// RequestTimeout bounds a query or mutation, including the time to read its body. Subscriptions live as long as
-	// their connection.
+	// RequestTimeout bounds a query or mutation, including the time to read its body. Subscriptions last as long as their
+	// connection.
 	RequestTimeout time.Duration
-	// SlowFields are fields of the mutation root with a timeout of their own.
+	// SlowFields are fields of the mutation root with their own timeout.
 	SlowFields map[string]time.Duration
 	// SecretFields are fields of the mutation root. The bodies of their responses are never saved for retries.
 	SecretFields []string

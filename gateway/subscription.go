@@ -144,8 +144,8 @@ func (x *execution) chargeEvent() *gqlerror.Error {
 }
 
 // groupOf returns equal groups for subscriptions with equal responses to the same event: the same operation and
-// variables, for callers of the same company with the same rights. Arguments of the root field do not matter, since the
-// event is the same.
+// variables, by callers of one company with equal rights. Arguments of the root field do not matter, since the event is
+// the same.
 func groupOf(ctx context.Context, operation *graphql.OperationContext) string {
 	principal, _ := model.PrincipalOf(ctx)
 	used := map[string]any{}

@@ -21,8 +21,8 @@ import (
 // subprotocol is the only WebSocket subprotocol that the gateway speaks.
 const subprotocol = "graphql-transport-ws"
 
-// mostSigns bounds the messages and frames without a rate limit that a client sends between two of the server's pings:
-// pings, pongs, and "complete" for running operations. Each KiB of a message counts once more.
+// mostSigns bounds what a client sends between two of the server's pings without a rate limit: pings, pongs, and
+// unnecessary "complete" messages. Each KiB of a message counts once more.
 const mostSigns = 1_000
 
 type socketTransport struct{ *Server }

@@ -114,8 +114,8 @@ func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 	return nil, ctx.Err()
 }
 
-// take takes the next event of the log. If the follower is behind the events that the log holds, it returns isBehind,
-// and the position known up to which there may be values to read.
+// take takes the next event of the log. If the log no longer holds that event, isBehind is true, and there may be
+// values to read up to the position known.
 func (f *Follower[E]) take() (event *Event, known Position, isBehind bool, err error) {
 	l := f.log
 	l.mu.Lock()

@@ -6,8 +6,8 @@ import (
 )
 
 // Read returns the values after a position in order, as many as fit in memory. It has read everything up to the
-// position upTo. upTo equals after only if a value up to known, which the log has reached, is not visible yet. It
-// returns io.EOF if the topic no longer exists.
+// position upTo. The log has reached the position known: if upTo equals after, a value up to known is not visible yet.
+// It returns io.EOF if the topic no longer exists.
 type Read[E any] func(ctx context.Context, after, known Position) (values []Stored[E], upTo Position, err error)
 
 const (

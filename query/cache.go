@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/cache"
 )
 
-// Bounds of the plan cache: the memory of all plans with their documents, and the number of plans per operation for
-// different values of @skip and @include.
+// Bounds of the plan cache: the bytes of all plans with their documents, and the plans per operation for different
+// values of @skip and @include.
 const (
 	mostBytes    = 32 << 20
 	mostVariants = 8

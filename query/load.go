@@ -17,9 +17,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Loading is the gqlgen extension through which resolvers read rows by dataloaders: one statement for each level and
-// relation of an operation, for any number of rows. Each response has fresh loaders, and so does each event of a
-// subscription. Each field of a mutation has them too, because it must see the writes of the previous field.
+// Loading is the gqlgen extension by which resolvers read rows with dataloaders: one statement for each level and
+// relation of an operation. Each response has fresh loaders, and so does each event of a subscription. Each field of a
+// mutation has them too, because it must see the writes of the previous field.
 type Loading struct{ *Table }
 
 // ExtensionName names the extension.

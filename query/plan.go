@@ -67,8 +67,8 @@ type read struct {
 	from   int
 	// shares is set if the read has the keys of its parent, whose rows are read by their own ids.
 	shares bool
-	// key is the expression for a single key. isFound is set if the statement looks the key up itself, in the single
-	// row of its parent, and is sent together with the parent's.
+	// key is the expression for a single key. isLookup is set if the statement itself looks up the key in the single row
+	// of its parent. Both statements are then sent together.
 	key      pg.Key
 	isLookup bool
 	// kinds are the kinds of the parent's rows that lead here, by the column kind. Nil for all of them.

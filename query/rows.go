@@ -11,8 +11,8 @@ import (
 type rows struct {
 	width int
 	data  []byte
-	// ends holds the end of each value in data, row by row. isNull marks NULL values. isLarge marks values that are
-	// stored in large; data has only their index.
+	// ends has the end of each value in data, row by row. isNull marks NULL values. isLarge marks values in large, for
+	// which data has only the index.
 	ends  []uint32
 	large [][]byte
 }

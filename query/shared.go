@@ -11,8 +11,8 @@ import (
 
 // Bounds of reads on shared connections.
 const (
-	// runsAlone is how many runs of a plan use their own connection after a run that read more than mostShared bytes,
-	// and runsLate after a run that was not served in time.
+	// runsAlone is how many runs of a plan use their own connection after a run that read more than mostShared bytes.
+	// runsLate is the number after a run that was not served in time.
 	runsAlone  = 64
 	runsLate   = 8
 	mostShared = 64 << 10
@@ -60,7 +60,7 @@ func (p *queryPlan) readShared(ctx context.Context, tenant *db.Tenant, variables
 	if err == nil {
 		return a, nil
 	}
-	// It is not released, because the pipeline may still use its memory.
+	// The response is not reused, because the pipeline may still use its memory.
 	a.releaseMemory(err)
 	if errors.Is(err, pg.ErrUnshared) {
 		p.alone.Store(runsLate)

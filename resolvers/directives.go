@@ -33,9 +33,9 @@ func isOpen(field *ast.FieldDefinition, principal model.Principal) bool {
 		Value.Raw == string(model.APIKeyScopeChat)
 }
 
-// Confinement is the gqlgen extension that limits callers with the scope chat to the fields that are open to it, and
-// tokens for one subscription to that subscription. It refuses operations with other fields, including fields added
-// later, before they are executed.
+// Confinement is the gqlgen extension that limits callers with the scope chat to the fields open to it, and tokens for
+// one subscription to that subscription. It refuses operations with other fields, including fields added later, before
+// they are executed.
 type Confinement struct{}
 
 // ExtensionName names the extension.

@@ -119,7 +119,7 @@ var types = map[string]string{
 	".ttf": "font/ttf",
 }
 
-// Values of Cache-Control. Assets may be cached forever, since their names contain hashes of their content.
+// Values of Cache-Control. Assets never change, since their names contain hashes of their content.
 const (
 	forever = "public, max-age=31536000, immutable"
 	oneDay  = "public, max-age=86400"

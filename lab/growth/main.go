@@ -1,5 +1,5 @@
-// Command growth fills a database with the rows of a service after years, and measures the same queries on it and on a
-// small database. docs/internals/performance.md has the results.
+// Command growth measures the same queries on a database with the rows of a service after years, and on a small
+// database. docs/internals/performance.md has the results.
 package main
 
 import (

@@ -68,7 +68,7 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 	return r.manifest, err
 }
 
-// compareWith reads the rest of the archive. It returns before if the contents are those imported before, else
+// compareWith reads the rest of the archive. It returns the given error if the archive has the imported contents, else
 // CONFLICT.
 func (r *reader) compareWith(before *db.ImportedBeforeError) error {
 	for {

@@ -156,7 +156,7 @@ func retryAfter(text string) time.Duration {
 }
 
 // list reads all pages of a list. An entry that moves to another page meanwhile is returned once. total is the server's
-// count, or at least the number of entries read. list calls read after each page.
+// count, but at least the number of entries. list calls read after each page.
 func (c *v1Client) list(ctx context.Context, path string, query url.Values,
 	read func(read, total int64)) (all []v1Object, total int64, err error) {
 	seen := map[string]bool{}

@@ -22,7 +22,7 @@ var zippers = sync.Pool{New: func() any {
 }}
 
 // compressed calls next with a writer that compresses large JSON responses with a Content-Length. Other responses are
-// sent while they are made; compressed, one that breaks off could look complete.
+// sent while they are made. If they were compressed, a partial one could look complete.
 func (s *Server) compressed(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	if !s.settings.Compress {
 		next(w, r)

@@ -104,8 +104,8 @@ func (c *clientConn) CloseWrite() error {
 // sharedAddresses are the addresses of carrier-grade NAT, RFC 6598, which many clients share.
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 
-// publicAddress returns the address of a client, and whether it is public, so that it may belong to this client alone.
-// For IPv6 it returns the address of the /64 network.
+// publicAddress returns the address of a client, and whether it is public, that is, probably not shared. For public
+// IPv6 it returns the address of the /64 network.
 func publicAddress(remote string) (address netip.Addr, isPublic bool) {
 	port, err := netip.ParseAddrPort(remote)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// dearestOf returns the path, in response names, of the field that makes an operation expensive. It starts with the
-// most expensive root field, and descends while one field has more than half the cost of its object.
+// dearestOf returns the path, in response names, of the field that makes an operation expensive. The path starts with
+// the most expensive root field, and descends while one field has more than half the cost of its object.
 func dearestOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) string {
 	c := costs{schema: schema, variables: variables, fragments: map[spread]price{}}
 	set, on, page := operation.SelectionSet, c.root(operation), 0

@@ -190,9 +190,9 @@ func permitted(principal model.Principal, path string, isAddressed bool) error {
 	return nil
 }
 
-// admitted returns the principal of a credential from an address, sent by a page of the origins. After too many refused
-// credentials from an address, the next bad one gets RATE_LIMITED. Valid ones still pass, since many clients may share
-// an address, unless they are doubted; see Doubts.
+// admitted returns the principal of a credential. remote is the client's address. origins are the Origin headers of the
+// request. After too many refused credentials from an address, the next bad one gets RATE_LIMITED. Valid ones still
+// pass, since many clients may share an address, unless they are doubted; see Doubts.
 func (s *Server) admitted(ctx context.Context, credential, remote string, origins []string) (model.Principal, error) {
 	principal, err := s.undoubted(ctx, credential, remote)
 	if credential != "" && isUnauthenticated(err) {
@@ -286,7 +286,7 @@ func traceOf(h http.Header) trace {
 	return trace{id: hex.EncodeToString(id)}
 }
 
-// statusWriter records the status that was sent, 0 before. It sends a small body that is written in one call in one
+// statusWriter records the status that was sent, 0 before. A small body that is written in one call is sent in one
 // piece.
 type statusWriter struct {
 	http.ResponseWriter

@@ -15,7 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// mostBuckets bounds the buckets of a rate limit. The least recently used are dropped, and are full again on next use.
+// mostBuckets bounds the buckets of a rate limit. The least recently used are dropped, and start full on their next
+// use.
 const mostBuckets = 10_000
 
 // rateLimit allows each owner, such as an API key or a company, perMinute things a minute. Each has a bucket of that

@@ -97,7 +97,7 @@ type socket struct {
 	// without a close frame.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// pulse closes a socket that is not initialised in time. After initialisation it pings the client every PingInterval.
+	// pulse closes a socket that is not initialized in time. After that it pings the client every PingInterval.
 	pulse *time.Timer
 	// Only the reading goroutine writes credential, and only until the socket is acknowledged.
 	credential   string
@@ -253,7 +253,7 @@ func (s *socket) initialise(payload json.RawMessage) *closure {
 	return nil
 }
 
-// beat closes a socket that was not initialised in time or whose credential is no longer valid. It drops a socket whose
+// beat closes a socket that was not initialized in time or whose credential is no longer valid. It drops a socket whose
 // client does not answer a ping.
 func (s *socket) beat() {
 	if !s.acknowledged.Load() {

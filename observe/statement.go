@@ -136,7 +136,7 @@ var (
 	rows   = regexp.MustCompile(`\(\?\)(?:\s*,\s*\(\?\))+`)
 )
 
-// shapeOf returns a statement with ? for its values, so that equal statements with different values are equal.
+// shapeOf returns a statement with ? for its values, so that statements that differ only in values have one shape.
 func shapeOf(sql string) string {
 	var shape strings.Builder
 	for i := 0; i < len(sql); {

@@ -54,8 +54,8 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 	return slices.Compact(columns)
 }
 
-// needed returns the columns that a field needs, or false when they are unknown. Looking up a struct's field by name
-// is slow, so NewTable calls this once per field.
+// needed returns the columns that a field needs, or false when they are unknown. Looking up a struct's field by name is
+// slow, so NewTable calls needed once per field.
 func (t *Table) needed(of, field string) ([]string, bool) {
 	name := of + "." + field
 	if columns, known := t.needs[name]; known {

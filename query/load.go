@@ -68,7 +68,7 @@ func (l *loaders) tenant() *db.Tenant {
 	return l.table.store.Tenant(principal.CompanyID)
 }
 
-// loaderKey identifies a loader: what it reads, its columns and page window, and the rows that it reads for. These
+// loaderKey identifies a loader: what it reads, its columns and page window, and the rows that it reads for. The rows
 // are a batch, or a row that was read alone.
 type loaderKey struct {
 	rows    any
@@ -88,8 +88,8 @@ type readKeys[V any] func(keys []string) (finder[V], error)
 
 type finder[V any] func(key string) (V, error)
 
-// loaderOf returns the loader of the key. A new loader gets all its keys at once and reads as soon as it has them.
-// Therefore it never waits for other keys, and the number of statements does not depend on timing.
+// loaderOf returns the loader of the key. A new loader gets all its keys at once and reads as soon as it has them. It
+// never waits for other keys, so the number of statements does not depend on timing.
 func loaderOf[V any](l *loaders, of loaderKey, keys func() []string, read readKeys[V]) *dataloader.Loader[string, V] {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -24,7 +24,7 @@ const (
 )
 
 // leastLarge is the length from which a value has its own memory, in bytes. A slice that grows by doubling copies all
-// its contents, and takes twice the memory meanwhile.
+// its contents, and takes twice the memory while it does.
 const leastLarge = 16 << 10
 
 // mostData is how many bytes data can hold, so that an offset does not overlap the marks.

@@ -197,7 +197,7 @@ var roots = map[string]root{
 	"campaignItems": all(db.CampaignItemList).of("campaignId", db.CampaignRows).that(itemsOfCampaign),
 }
 
-// Table has rowTypes, relations and roots, checked against a schema. Plans and resolvers read by it.
+// Table has rowTypes, relations and roots, checked against a schema. Plans and resolvers use it to read.
 type Table struct {
 	schema *ast.Schema
 	store  *db.Store

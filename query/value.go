@@ -250,8 +250,8 @@ func headOf(n int, alias string) string {
 	return `"` + alias + `":`
 }
 
-// goField returns the struct field that a GraphQL field is bound to, or false. No method of a row or of its columns
-// has the name of a field, because gqlgen would prefer the method. This does not look up methods: the linker would
+// goField returns the struct field that a GraphQL field is bound to, or false. No method of a row or of its columns has
+// the name of a field, because gqlgen would prefer the method. goField does not look up methods, since the linker would
 // then keep the methods of all types.
 func goField(in reflect.Type, name string) (reflect.StructField, bool) {
 	return in.FieldByNameFunc(func(field string) bool { return token.IsExported(field) && strings.EqualFold(field, name) })

@@ -19,8 +19,8 @@ import (
 // touchEvery is the precision of the recorded last use of a key.
 const touchEvery = time.Minute
 
-// rememberFor is how long an authenticated credential is cached. For so long a credential is still accepted after
-// another replica has revoked it, if the signal was lost.
+// rememberFor is how long an authenticated credential is cached. If the signal is lost, a credential that another
+// replica has revoked is accepted for this time.
 const rememberFor = 1500 * time.Millisecond
 
 // mostRemembered bounds the cached credentials. The least recently used are dropped first.
@@ -37,7 +37,7 @@ type Keys struct {
 	known *lru.Cache[[sha256.Size]byte, remembered]
 
 	// hasImported caches whether there are keys from other servers, until importedUntil. While there are none, a
-	// credential without our form causes no lookup.
+	// credential without agentgraph's form causes no lookup.
 	hasImported   atomic.Bool
 	importedMu    sync.Mutex
 	importedUntil time.Time
@@ -93,8 +93,9 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 	return principal, nil
 }
 
-// Doubts reports whether the credential may be invented, so that its lookups must be limited. Such a credential has our
-// form without our signature, or the form of an imported key, and it is not in the cache. Doubts runs no statement.
+// Doubts reports whether the credential may be invented, so that its lookups must be limited. Such a credential has
+// agentgraph's form without its signature, or the form of an imported key, and is not in the cache. Doubts runs no
+// statement.
 func (k *Keys) Doubts(secret string) bool {
 	if k.known.Contains(sha256.Sum256([]byte(secret))) {
 		return false

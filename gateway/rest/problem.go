@@ -105,7 +105,7 @@ func faultsAs(faults model.Fields, code model.Code) *model.Error {
 	return err
 }
 
-// Refuse answers a request that the gateway refused with problem details. The status follows from the error's code.
+// Refuse writes the gateway's refusal of a request as problem details. The status follows from the error's code.
 func (t *Transport) Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror.Error) {
 	t.refuse(w, r, t.problem(presented(err)))
 }

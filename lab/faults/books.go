@@ -23,8 +23,8 @@ type operation struct {
 	kept int
 }
 
-// mayBeKept returns how often an operation may be carried out: once, and again after each attempt in doubt, for which
-// the program promises nothing.
+// mayBeKept returns how often an operation may be carried out: once, and again after each attempt in doubt, since the
+// program may then repeat it.
 func (o *operation) mayBeKept() int {
 	if o.isAcked {
 		return 1 + o.doubts

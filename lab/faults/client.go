@@ -52,8 +52,8 @@ const (
 	found
 )
 
-// try sends an operation until it is acknowledged, and decodes its data into into. One operation in ten is then sent
-// once more, as by a client that did not get the response.
+// try sends an operation until it is acknowledged, and decodes its data. It then sends one operation in ten again, like
+// a client that did not get the response.
 func (c *client) try(ctx context.Context, kind, name, document string, variables map[string]any, into any) bool {
 	o := c.ledger.begin(kind, name)
 	ctx, cancel := context.WithTimeout(ctx, patience)

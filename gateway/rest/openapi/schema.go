@@ -82,7 +82,7 @@ func orNull(schema *openapi3.SchemaRef, nullable bool, description string) *open
 	}
 }
 
-// object refers to the component for a selection of an object. The component is named after the fragment, the given
+// object refers to the component for a selection of an object. The component's name comes from the fragment, the given
 // name or the type.
 func (d *describer) object(definition *ast.Definition, set ast.SelectionSet, name string) *openapi3.SchemaRef {
 	if spread, ok := set[0].(*ast.FragmentSpread); ok && len(set) == 1 {

@@ -106,7 +106,7 @@ func (m *v1Move) readCampaigns(ctx context.Context) error {
 	return nil
 }
 
-// ownFields are the fields of a campaign that its agent does not have.
+// ownFields returns the fields of a campaign that its agent does not have.
 func (m *v1Move) ownFields(agentID string, fields []v1Object) []map[string]any {
 	own := []map[string]any{}
 	for _, field := range fields {

@@ -27,7 +27,7 @@ type entry[V any] struct {
 // New returns a cache of at most maxBytes. weigh estimates the memory of an entry in bytes, including the key.
 func New[K comparable, V any](maxBytes int, weigh func(K, V) int) *Cache[K, V] {
 	c := &Cache[K, V]{maxBytes: maxBytes, weigh: weigh}
-	// NewLRU only fails for a size below one. The number of entries has no bound of its own.
+	// NewLRU only fails for a size below one. The number of entries has no separate bound.
 	c.entries, _ = simplelru.NewLRU(math.MaxInt, func(_ K, dropped entry[V]) { c.bytes -= dropped.bytes })
 	return c
 }

@@ -174,7 +174,7 @@ func shownTo(ctx context.Context, e *model.Error) *gqlerror.Error {
 	return &gqlerror.Error{Message: e.Message, Extensions: extensions(ctx, string(e.Code), e.Fields)}
 }
 
-// panicError carries a panic as an error, for the presenter to mask.
+// panicError is a panic as an error, which the presenter masks.
 type panicError struct {
 	value any
 	stack []byte

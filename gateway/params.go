@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// fault is an error in an HTTP request that holds no readable GraphQL request.
+// fault is an error of an HTTP request that has no readable GraphQL request.
 type fault struct {
 	status int
 	err    *model.Error
@@ -177,7 +177,7 @@ func urlParams(query url.Values) (request, *fault) {
 	return r, nil
 }
 
-// unmarshal is json.Unmarshal, except that numbers keep their spelling and errors quote nothing.
+// unmarshal is like json.Unmarshal, but it keeps the spelling of numbers, and its errors do not quote the text.
 func unmarshal(text []byte, target any) error {
 	if !utf8.Valid(text) {
 		return errors.New("the request is not UTF-8")

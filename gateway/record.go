@@ -138,7 +138,7 @@ type ours struct{}
 func (ours) ExtensionName() string                   { return "agentgraph" }
 func (ours) Validate(graphql.ExecutableSchema) error { return nil }
 
-// longestName keeps a client from filling the log.
+// longestName bounds the names of operations in the log, in bytes.
 const longestName = 64
 
 func (noteOperation) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {

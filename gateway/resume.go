@@ -18,7 +18,7 @@ const lastEventHeader = "Last-Event-ID"
 // named after the field that numbers its results.
 type resumption struct {
 	argument string
-	// path is the place of the number in a response; "" if the client does not select it.
+	// path is the path of the number in a response, or "" if the client does not select it.
 	path string
 }
 

@@ -150,7 +150,7 @@ func groupOf(ctx context.Context, operation *graphql.OperationContext) string {
 	principal, _ := model.PrincipalOf(ctx)
 	used := map[string]any{}
 	usedBelow(operation.Operation.SelectionSet, false, operation.Variables, used)
-	// The variables came as JSON.
+	// The variables were decoded from JSON, so they can be encoded.
 	text, _ := json.Marshal([]any{
 		principal.CompanyID, principal.Scopes, principal.IsToken(), principal.Reach, operation.RawQuery,
 		operation.OperationName, used,

@@ -197,7 +197,7 @@ type variablesKey struct{}
 
 func membersOf(text json.RawMessage) map[string]json.RawMessage {
 	var members map[string]json.RawMessage
-	_ = json.Unmarshal(text, &members) // It was decoded before.
+	_ = json.Unmarshal(text, &members) // It was decoded before, so it is valid.
 	return members
 }
 

@@ -83,7 +83,7 @@ func readsVariable(value *ast.Value) bool {
 
 func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedField {
 	if c.plan.selected > mostValues {
-		return nil // the plan was given up
+		return nil // there will be no plan
 	}
 	fields := graphql.CollectFields(c.operation, set, c.table.satisfies[of])
 	c.plan.selected += len(fields)

@@ -37,7 +37,7 @@ type response struct {
 
 var responses = sync.Pool{New: func() any { return &response{} }}
 
-// maxReused is how many bytes of values of one read are reused.
+// maxReused bounds the memory of one read that is reused, in bytes of values.
 const maxReused = 256 << 10
 
 func newResponse(p *queryPlan, budget model.MemoryBudget, variables map[string]any) *response {
@@ -61,7 +61,7 @@ func newResponse(p *queryPlan, budget model.MemoryBudget, variables map[string]a
 func (a *response) release() {
 	for i := range a.plan.reads {
 		f := &a.lookups[i]
-		// They point into the values.
+		// The keys point into the values.
 		clear(f.keys)
 		clear(f.places)
 		f.rows.large = nil

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// workloads are the measured reads, in the order of the report.
+// workloads are the measured workloads, in the order of the report.
 var workloads = []struct{ name, means string }{
 	{"W1", "one agent, all of it"},
 	{"W2", "a page of 50 agents with tools, sub-agents, 5 tests, chat and datasets"},

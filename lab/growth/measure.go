@@ -49,7 +49,7 @@ func sizes(ctx context.Context, conn *pgx.Conn) (tables []table, bytes int64, er
 	return tables, bytes, conn.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&bytes)
 }
 
-// measure runs each query times times.
+// measure runs each query the given number of times.
 func (m *measurement) measure(ctx context.Context, t *db.Tenant, times int) error {
 	for _, q := range queries(t) {
 		measured := query{name: q.name}

@@ -437,9 +437,9 @@ type Agent implements Node {
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): PromptVersionConnection! @requires(scope: prompts)
-  "First sentence when the agent initiates; placeholders like ` + "`" + `{firstName}` + "`" + ` are replaced by field values."
+  "The first message when the agent initiates. Placeholders like ` + "`" + `{firstName}` + "`" + ` are replaced by field values."
   outboundWelcomeMessage: String @openTo(scope: chat)
-  "First sentence when a contact reaches the agent; same placeholder rule."
+  "The first message when a contact reaches the agent. Placeholders are replaced in the same way."
   inboundWelcomeMessage: String @openTo(scope: chat)
   "Variables that the prompt expects."
   fields: [AgentField!]!
@@ -447,7 +447,7 @@ type Agent implements Node {
   classificationTags: [ClassificationTag!]!
   "Values extracted once a conversation ends."
   extractedValues: [ExtractedValue!]!
-  "Whether the agent may transfer the call to a human. Only an agent on the Phone does."
+  "Whether the agent may transfer the call to a human. Only agents on the channel ` + "`" + `Phone` + "`" + ` do."
   isCallTransferEnabled: Boolean!
   "The connected knowledge base chat's id, if any."
   knowledgeBaseChatId: ID
@@ -461,9 +461,9 @@ type Agent implements Node {
 type AgentField {
   "The key to use in a data bag."
   name: String!
-  "A value is required for the agent to run."
+  "Whether the agent needs a value to run."
   isMandatory: Boolean!
-  "Filled by the platform (the phone number, for example): no value needs to be passed."
+  "Whether the platform fills it, such as the phone number. Then no value is needed."
   isSystem: Boolean!
 }
 
@@ -533,7 +533,7 @@ enum AgentOrder {
 input AgentFieldInput {
   "Letters, digits, ` + "`" + `_` + "`" + ` and ` + "`" + `.` + "`" + `, not beginning with a digit or a dot; 1 to 100 characters, unique within the agent."
   name: String!
-  "A value is required for the agent to run."
+  "Whether the agent needs a value to run."
   isMandatory: Boolean! = false
   "Filled by the platform."
   isSystem: Boolean! = false
@@ -583,7 +583,7 @@ input CreateAgentInput {
   classificationTags: [ClassificationTagInput!]! = []
   "At most 100."
   extractedValues: [ExtractedValueInput!]! = []
-  "Whether the agent may transfer the call to a human. Only an agent on the Phone does."
+  "Whether the agent may transfer the call to a human. Only agents on the channel ` + "`" + `Phone` + "`" + ` do."
   isCallTransferEnabled: Boolean! = false
 }
 
@@ -619,7 +619,7 @@ input UpdateAgentInput {
   classificationTags: [ClassificationTagInput!]
   "The new extracted values."
   extractedValues: [ExtractedValueInput!]
-  "Whether the agent may transfer the call to a human. Only an agent on the Phone does."
+  "Whether the agent may transfer the call to a human. Only agents on the channel ` + "`" + `Phone` + "`" + ` do."
   isCallTransferEnabled: Boolean
   "The version of the prompt that this change is based on. If it is no longer the current one, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedVersion: Int
@@ -690,7 +690,7 @@ extend type Mutation {
   createAgent("The agent." input: CreateAgentInput!): CreateAgentPayload @requires(scope: write)
   "Changes an agent."
   updateAgent("The changes." input: UpdateAgentInput!): UpdateAgentPayload @requires(scope: write)
-  "Deletes an agent with its prompt versions, its simulated chats, its campaigns with their items, and every edge from and to it."
+  "Deletes an agent, its prompt versions, simulated chats, campaigns with their items, and all edges from and to it."
   deleteAgent("The agent." input: DeleteAgentInput!): DeleteAgentPayload @requires(scope: write)
   "Replaces the prompt of an agent. A prompt that differs from the current one becomes a new version."
   updateAgentPrompt("The prompt." input: UpdateAgentPromptInput!): UpdateAgentPromptPayload @requires(scope: write)
@@ -846,7 +846,7 @@ type SimulationTest implements AgentTest & Node {
 
 "What the judge can see besides the conversation."
 enum JudgeSight {
-  "The agent's instructions in the run, with placeholders filled; above 40,000 bytes the middle is left out. A policy is judged by them."
+  "The agent's instructions in the run, with placeholders filled. Criteria about a policy need them. Above 40,000 bytes the middle is left out."
   Prompt
   "The full passages that the agent's searches found, each once, 40,000 bytes at most. Otherwise the judge sees the beginning of each search result."
   Documents
@@ -1016,7 +1016,7 @@ input TestMessageInput {
   text: String! @bounds(minLength: 1, maxLength: 10000)
   "When it was written."
   timestamp: DateTime
-  "The calls that the agent made for this answer, at most 20; only in messages of the agent that answer the contact, which a simulation test starts from."
+  "The calls that the agent made for this answer, at most 20. Only in the agent's answers to the contact, in messages that a simulation test starts from."
   toolCalls: [TestMessageCallInput!] @beyondV1 @bounds(maxItems: 20)
 }
 
@@ -1064,7 +1064,7 @@ input CreateSimulationTestInput {
   criteria: [String!]! = [] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
   "The weights of the criteria by position, each 1 to 100. A criterion with null, or without an entry, is required."
   criteriaWeights: [Int]! = [] @bounds(maxItems: 30)
-  "At most 50 checks that the program decides."
+  "At most 50 checks."
   checks: [TestCheckInput!]! = [] @bounds(maxItems: 50)
   "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, 0 to 1; 1 when absent."
   passAt: Float @bounds(min: 0, max: 1)
@@ -1079,8 +1079,8 @@ input CreateSimulationTestInput {
   "Messages to start from, at most 200. The contact speaks next after a message of the agent, and the agent after a message of the contact."
   conversationContext: [TestMessageInput!]! = [] @bounds(maxItems: 200)
   """
-  Values of the agent's fields by name, at most 200: texts, numbers, truth values, and lists and objects of them, each of at
-  most 10,000 characters. Placeholders reach into objects by dots. Null means absent.
+  Values of the agent's fields by name, at most 200: texts, numbers, booleans, and lists and objects of them, each of at
+  most 10,000 characters. Placeholders can contain paths with dots. Null means absent.
   """
   variables: JSONObject @bounds(maxItems: 200)
   "What to mock. Every target must be connected to the agent."
@@ -1141,7 +1141,7 @@ input UpdateSimulationTestInput {
   checks: [TestCheckInput!] @bounds(maxItems: 50)
   "The new score that a run needs to pass."
   passAt: Float @bounds(min: 0, max: 1)
-  "What the judge sees from now on; empty for the conversation alone."
+  "What the judge sees from now on; empty for only the conversation."
   judgeSees: [JudgeSight!] @bounds(maxItems: 10)
   "The new persona; one without fields removes it."
   persona: ContactPersonaInput
@@ -1261,9 +1261,9 @@ type DeleteAgentTestPayload {
 input AgentTestFilter {
   "Only with this text in the name, ignoring case."
   nameContains: String
-  "Only those whose most recent run is in one of these states."
+  "Only tests whose most recent run is in one of these states."
   lastRunStatuses: [AgentTestRunStatus!]
-  "Only those that are flaky, or only those that are not."
+  "Only flaky tests, or only tests that are not flaky."
   isFlaky: Boolean
 }
 
@@ -1410,7 +1410,7 @@ extend type Mutation {
   deleteAgentTests("The tests." input: DeleteAgentTestsInput!): DeleteAgentTestsPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest_check.graphqls", Input: `"A check of a simulation. The program decides it, with any model and at no cost."
+	{Name: "../schema/agenttest_check.graphqls", Input: `"A check of a simulation. The program decides it without a language model, except the check ` + "`" + `tag` + "`" + `, which asks the agent's classifier and costs its tokens."
 type TestCheck {
   "What is expected, in words."
   description: String!
@@ -1432,9 +1432,9 @@ type TestExpectation {
   neverSays: SaidExpectation
   "Who ends the conversation."
   endedBy: ConversationEnder
-  "The tag that the agent's classifier gives to the conversation. The only one that asks a language model."
+  "The tag that the agent's classifier gives to the conversation. This is the only check that asks a language model, which costs tokens."
   tag: String
-  "The most exchanges."
+  "The most exchanges between contact and agent."
   turnsAtMost: Int
   "The most seconds that the agent takes for all its answers, including its calls and the delays of mocks."
   durationAtMost: Float
@@ -1453,17 +1453,17 @@ every condition holds.
 type CalledExpectation {
   "The name by which the language model calls it."
   technicalName: String
-  "What is called."
+  "The kind of the call."
   kind: ToolCallKind
-  "Conditions on the arguments. An empty list always holds."
+  "Conditions on the arguments, which must all hold. Empty for none."
   where: [MockCondition!]! @listSize(assumedSize: 2)
-  "Whether only calls that succeeded count. When false, those that failed count too."
+  "Whether only successful calls count. If false, failed calls count too."
   succeeded: Boolean!
   "The fewest calls that match."
   min: Int!
   "The most calls that match; null for no limit."
   max: Int
-  "The first matching call starts before any call with this technical name."
+  "A technical name. The first matching call must start before all calls of that name."
   before: String
 }
 
@@ -1471,9 +1471,9 @@ type CalledExpectation {
 type NeverCalledExpectation {
   "The name by which the language model calls it."
   technicalName: String
-  "What is called."
+  "The kind of the call."
   kind: ToolCallKind
-  "Conditions on the arguments. An empty list always holds."
+  "Conditions on the arguments, which must all hold. Empty for none."
   where: [MockCondition!]! @listSize(assumedSize: 2)
 }
 
@@ -1485,17 +1485,15 @@ type SaidExpectation {
   matches: String
   "Who says it."
   role: MessageRole!
-  """
-  In which turn: 0 is the welcome message, 1 the first exchange, -1 the last one, -2 the one before it. Null for any.
-  """
+  "The turn: 0 is the welcome message, 1 the first exchange, -1 the last one, -2 the one before it. Null for any."
   turn: Int
 }
 
 "JSON that the agent sends or receives."
 type ResultExpectation {
   """
-  At least one call with this technical name has a result that fits. If null, the agent's last message is the JSON, which
-  may be in a code block.
+  The technical name of calls, at least one of which has a result that fits. If null, the agent's last message must be
+  the JSON, which may be in a code block.
   """
   technicalName: String
   "The JSON Schema."
@@ -1530,7 +1528,7 @@ type CheckResult {
   expected: String! @requires(scope: contacts)
   "Whether it holds."
   passed: Boolean!
-  "What was observed, in words. For calls it says how many failed."
+  "What was observed, in words. For calls, it includes how many failed."
   observed: String! @requires(scope: contacts)
   "At most 10 quotes that show it. A call is quoted by its name and its arguments."
   evidence: [Evidence!]! @listSize(assumedSize: 2)
@@ -1574,11 +1572,11 @@ input TestExpectationInput @oneOf @strict {
 input CalledExpectationInput @strict {
   "1 to 64 characters."
   technicalName: String @bounds(minLength: 1, maxLength: 64)
-  "What is called."
+  "The kind of the call."
   kind: ToolCallKind
   "Conditions on the arguments, at most 20."
   where: [MockConditionInput!]! = [] @bounds(maxItems: 20)
-  "Count only calls that succeeded. By default, calls that failed count too."
+  "Whether only successful calls count. By default, failed calls count too."
   succeeded: Boolean! = false
   "1 to 1,000."
   min: Int! = 1 @bounds(min: 1, max: 1000)
@@ -1592,7 +1590,7 @@ input CalledExpectationInput @strict {
 input NeverCalledExpectationInput @strict {
   "1 to 64 characters."
   technicalName: String @bounds(minLength: 1, maxLength: 64)
-  "What is called."
+  "The kind of the call."
   kind: ToolCallKind
   "Conditions on the arguments, at most 20."
   where: [MockConditionInput!]! = [] @bounds(maxItems: 20)
@@ -1666,15 +1664,15 @@ enum AgentTestConclusion {
   CannotDecide
 }
 
-"An execution compared with one or more others, as they are now. Unfinished runs are not judged yet."
+"A comparison of an execution with one or more others, in their current state. Unfinished runs do not count."
 type AgentTestComparison {
   "The execution to compare with, usually the earlier one; the first if there are several."
   base: AgentTestExecution!
   "All executions to compare with: ` + "`" + `base` + "`" + ` and the executions of ` + "`" + `moreBaseIds` + "`" + `. The runs of a test in all of them are one sample."
   bases: [AgentTestExecution!]! @listSize(assumedSize: 5)
-  "The execution that is judged by the comparison."
+  "The execution to judge."
   head: AgentTestExecution!
-  "Each test, or row of a test, on either side: first those of the head in its order, then those that are only in the base."
+  "Each test, or row of a test, on either side: first the tests of the head in its order, then tests that are only in the base."
   tests: [AgentTestComparisonTest!]! @listSize(assumedSize: 200)
   "How many tests are newly failing."
   newlyFailing: Int!
@@ -1692,7 +1690,7 @@ type AgentTestComparison {
   stratifiedPValue: Float
   "The correction for the number of tests."
   correction: AgentTestCorrection!
-  "What the judged runs of these tests show together, by ` + "`" + `stratifiedPValue` + "`" + `. It says nothing about a single test, nor does a single test say anything about it."
+  "What the judged runs of these tests show together, by ` + "`" + `stratifiedPValue` + "`" + `. It does not decide about single tests, nor do they decide it."
   conclusion: AgentTestConclusion!
   "How many judged runs of each test on each side would show the observed overall difference in four of five cases. Null if there is no difference, if the conclusion is decided, or if more than 20 are needed."
   decidingRepeats: Int
@@ -1720,9 +1718,9 @@ type AgentTestComparisonTest {
   headRuns: [AgentTestRunSummary!]!
   "How the test changed from base to head: the observation, however few the runs are."
   change: AgentTestChange!
-  "Runs of it both passed and failed in the base."
+  "Whether runs of it both passed and failed in the base."
   isFlakyInBase: Boolean!
-  "Runs of it both passed and failed in the head."
+  "Whether runs of it both passed and failed in the head."
   isFlakyInHead: Boolean!
   "Fisher's exact test, two-sided, on its judged runs; null when a side has none. It is not corrected for the number of tests."
   pValue: Float
@@ -1739,7 +1737,7 @@ extend type Query {
   compareAgentTestExecutions(
     "The execution to compare with, usually the earlier one."
     baseId: ID!
-    "The execution that is judged by the comparison."
+    "The execution to judge."
     headId: ID!
     "More executions to compare with, at most 4; duplicates are dropped."
     moreBaseIds: [ID!]! = []
@@ -1801,7 +1799,7 @@ type AgentTestExecution implements Node {
   passRate: Float
   "The 95 % confidence interval of the pass rate; null if no run was judged."
   passRateInterval: RateInterval
-  "The chance that k runs of a test all pass, averaged over the tests: at k-1, the mean of C(passed, k) / C(judged, k). If a test has too few judged runs for k, the value falls by as much as the mean of the other tests. So it never grows with k."
+  "The chance that k runs of a test all pass, averaged over the tests. The entry at index k-1 is the mean of C(passed, k) / C(judged, k). If some tests have too few judged runs for k, the value falls by the ratio by which the mean of the other tests falls. So the values never grow with k."
   passHatK: [Float!]!
   "How many tests each value of ` + "`" + `passHatK` + "`" + ` covers: tests with at least k judged runs."
   passHatKTests: [Int!]!
@@ -1830,7 +1828,7 @@ type AgentTestExecution implements Node {
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestRunConnection!
-  "Whether it tries an unsaved prompt. A draft changes neither a test's last run nor whether the test is flaky."
+  "Whether it tries an unsaved prompt. A draft does not change a test's last run, nor its flakiness."
   isDraft: Boolean!
   "The prompt that it tries; null for the agent's own."
   draftPrompt: String @requires(scope: prompts)
@@ -1844,11 +1842,11 @@ type AgentTestExecution implements Node {
   rejudgements: [AgentTestExecution!]! @listSize(assumedSize: 20)
   "How often its verdicts agree with the earlier ones on the same conversations; null if it has its own conversations."
   agreement: JudgeAgreement @cost(weight: 1000, isShared: true)
-  "The language model that judges; null if it was not recorded, as for executions with their own conversations."
+  "The language model that judges. Null if it was not recorded, such as for executions with their own conversations."
   judgeModel: String
   "The API key that started it, directly or by an access token; null if it was not recorded."
   apiKeyId: ID
-  "The name of that key, for people."
+  "The name of that key."
   startedBy: String
   "The tests and rows that this retry leaves out because they were deleted. Empty if there are none."
   leftOutTests: [LeftOutTest!]!
@@ -1860,7 +1858,7 @@ type AgentTestExecution implements Node {
   finishedAt: DateTime
 }
 
-"When to stop repeating a test because its runs have decided. The remaining runs are Skipped. Without rates, one failed run decides."
+"When to stop repeating a test. The remaining runs are Skipped. Without rates, one failed run is enough."
 type StopRepeating {
   "The pass rate of a good test."
   good: Float
@@ -1920,13 +1918,13 @@ type AgentTestRunCounts {
   running: Int!
   "Passed."
   passed: Int!
-  "Failed: judged, and a criterion is false."
+  "Judged, and not passed."
   failed: Int!
   "Could not be judged."
   error: Int!
   "Cancelled."
   cancelled: Int!
-  "Skipped, because earlier runs had decided."
+  "Skipped, because earlier runs were enough."
   skipped: Int!
   "Passed or failed."
   judged: Int!
@@ -2192,11 +2190,12 @@ extend type Mutation {
   """
   retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
   """
-  Judges the conversations of a finished execution again, with another judge or by other criteria. The result is a new
-  execution; the old one does not change. No agent speaks or calls again: the new runs reuse the conversations of all
-  simulations that ended normally, and checks are decided again. Neither a test's last run nor its flakiness changes. An
-  execution can be judged again at most 20 times. ` + "`" + `CONFLICT` + "`" + ` if the execution is not finished. ` + "`" + `UNPROCESSABLE` + "`" + ` if it
-  judged other conversations itself, or if no conversation remains. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
+  Judges the conversations of a finished execution again, with another judge or by other criteria. The new verdicts are
+  in a new execution. The first verdicts stay in the old one, which does not change; ` + "`" + `agreement` + "`" + ` compares both. No agent
+  speaks or calls again: the new runs reuse the conversations of all simulations that ended normally, and decide their
+  checks again. A test's last run and its flakiness stay. An execution can be judged again at most 20 times. ` + "`" + `CONFLICT` + "`" + `
+  if the execution is not finished. ` + "`" + `UNPROCESSABLE` + "`" + ` if it judged other conversations itself, or if no conversation
+  remains. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
   """
   rejudgeAgentTestExecution("The execution, and how to judge it." input: RejudgeAgentTestExecutionInput!): RejudgeAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
   """
@@ -2359,7 +2358,7 @@ input CreateTestFromSimulationChatInput {
   upToSequence: Int
   "The name. By default it contains the time of the chat."
   name: String
-  "Persona and intent of the simulated contact, who continues from the last message. A chat does not contain them."
+  "Persona and intent of the simulated contact, who continues from the last message. The chat does not contain them."
   scenario: String!
   "Success criteria in plain text, each judged separately. At least 1 if there are no checks. A chat does not contain them."
   criteria: [String!]! = []
@@ -2459,7 +2458,7 @@ enum AgentTestRunStatus {
   Error
   "It was cancelled."
   Cancelled
-  "It was not needed: earlier runs of the test had decided, by ` + "`" + `AgentTestExecution.stopRepeating` + "`" + `."
+  "It was not needed, because earlier runs were enough for ` + "`" + `AgentTestExecution.stopRepeating` + "`" + `."
   Skipped
 }
 
@@ -2493,7 +2492,7 @@ type AgentTestRun implements Node {
   rowValues: JSONObject @requires(scope: contacts)
   "The state."
   status: AgentTestRunStatus!
-  "The conversation, starting messages included."
+  "The conversation, including starting messages."
   messages: [TestMessage!]! @requires(scope: contacts) @listSize(assumedSize: 20)
   "The calls that the agent made."
   toolCalls: [ToolCall!]! @requires(scope: contacts)
@@ -2516,7 +2515,7 @@ type AgentTestRun implements Node {
   criteriaResults: [CriterionResult!]!
   "The verdict, for a classification."
   classificationResult: ClassificationResult
-  "Why the run could not be judged. A failed run may have an error too, for a criterion without a verdict."
+  "Why the run could not be judged. A failed run may also have an error, for a criterion without a verdict."
   error: RunError
   "The prompt version of the run. For a draft, the version of the agent's own prompt."
   promptVersion: Int!
@@ -2530,11 +2529,11 @@ type AgentTestRun implements Node {
   included: ` + "`" + `toolCalls` + "`" + ` has the chunks that were found. Null until the run has started.
   """
   instructions: String @cost(weight: 1000) @requires(scope: write)
-  "How long it took."
+  "How long it took in milliseconds."
   durationMs: Int
   "When it was created."
   createdAt: DateTime!
-  "When it began."
+  "When it started."
   startedAt: DateTime
   "When it ended."
   finishedAt: DateTime
@@ -2558,7 +2557,7 @@ type AgentTestRunSummary {
   promptVersion: Int!
   "Whether the run tried an unsaved prompt."
   isDraft: Boolean!
-  "How long it took."
+  "How long it took in milliseconds."
   durationMs: Int
   "When it was created."
   createdAt: DateTime!
@@ -2614,7 +2613,7 @@ enum EvidenceKind {
   Said
   "The name or the arguments of a call."
   Called
-  "The answer to a call: its result, its error, or what a search found. It does not show that anybody said the quote."
+  "The answer to a call: its result, its error, or the chunks of a search. Nobody needs to have said the quote."
   Result
 }
 
@@ -2934,7 +2933,7 @@ enum ApiKeyScope {
   scopes.
   """
   chat
-  "Everything, keys included."
+  "Everything, including keys."
   admin
 }
 
@@ -2942,7 +2941,7 @@ enum ApiKeyScope {
 type ApiKey {
   "The id."
   id: ID!
-  "What the key is for."
+  "The purpose of the key."
   name: String!
   "The first characters of the secret, to distinguish keys."
   prefix: String!
@@ -2960,7 +2959,7 @@ type ApiKey {
 
 "A new API key."
 input CreateApiKeyInput {
-  "What the key is for, 1 to 100 characters."
+  "The purpose of the key, 1 to 100 characters."
   name: String!
   "The scopes of the key, at least one. ` + "`" + `chat` + "`" + ` cannot be combined with others."
   scopes: [ApiKeyScope!]!
@@ -2991,35 +2990,35 @@ type RevokeApiKeyPayload {
 extend type Mutation {
   "Creates an API key. A company has at most 100 usable keys. Access tokens cannot create keys, because the key would outlive the token."
   createApiKey("The key." input: CreateApiKeyInput!): CreateApiKeyPayload @requires(scope: admin, keyOnly: true)
-  "Revokes an API key at once and for good. Revoking it again changes nothing."
+  "Revokes an API key at once and permanently. Revoking it again changes nothing."
   revokeApiKey("The key." input: RevokeApiKeyInput!): RevokeApiKeyPayload @requires(scope: admin)
 }
 `, BuiltIn: false},
 	{Name: "../schema/audit_event.graphqls", Input: `"An action that the audit log records."
 enum AuditAction {
-  "Made an API key."
+  "Created an API key."
   CreateApiKey
   "Revoked an API key."
   RevokeApiKey
-  "Made an access token. The target is its API key: tokens have no ids."
+  "Created an access token. The target is its API key, because tokens have no ids."
   CreateAccessToken
   "Revoked an access token. The target is its API key."
   RevokeAccessToken
-  "Made an agent."
+  "Created an agent."
   CreateAgent
   "Changed an agent, but not its prompt."
   UpdateAgent
-  "Wrote a prompt. The target is the agent."
+  "Saved a prompt. The target is the agent."
   UpdatePrompt
   "Changed a tool."
   UpdateTool
   "Set or cleared the plan. The target is the company."
   ChangePlan
-  "Deleted an agent with what belongs to it."
+  "Deleted an agent and everything that belongs to it."
   DeleteAgent
   "Deleted a tool."
   DeleteTool
-  "Ended a delegation."
+  "Removed a sub-agent from an agent."
   DeleteSubAgent
   "Deleted a knowledge base chat."
   DeleteKnowledgeBaseChat
@@ -3039,7 +3038,7 @@ enum AuditAction {
   DeleteSimulationChat
   "Deleted an execution of agent tests with its runs."
   DeleteAgentTestExecution
-  "Made a webhook."
+  "Created a webhook."
   CreateWebhook
   "Changed a webhook."
   UpdateWebhook
@@ -3047,7 +3046,7 @@ enum AuditAction {
   RotateWebhookSecret
   "Deleted a webhook."
   DeleteWebhook
-  "Made a schedule of agent tests."
+  "Created a schedule of agent tests."
   CreateAgentTestSchedule
   "Changed a schedule of agent tests."
   UpdateAgentTestSchedule
@@ -3055,13 +3054,13 @@ enum AuditAction {
   DeleteAgentTestSchedule
 }
 
-"Who did what, when and from where. The event is written in the same transaction as the action and never changes."
+"A record of an action: who did it, when and from where. It is written in the same transaction as the action and never changes."
 type AuditEvent {
   "The id."
   id: ID!
   "What was done."
   action: AuditAction!
-  "The id of what it was done to."
+  "The id of the object of the action."
   targetId: ID!
   "The API key that did it, directly or by an access token; null for an operator at the command line."
   apiKeyId: ID
@@ -3095,9 +3094,9 @@ type AuditEventEdge {
 
 "Which audit events to list. Every given condition must hold."
 input AuditEventFilter {
-  "Only this."
+  "Only this action."
   action: AuditAction
-  "Only what was done to this."
+  "Only actions on this object."
   targetId: ID
   "Only by this API key and its access tokens."
   apiKeyId: ID
@@ -3116,7 +3115,7 @@ extend type Query {
     last: Int
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Which ones."
+    "Which events."
     filter: AuditEventFilter
   ): AuditEventConnection @requires(scope: admin)
 }
@@ -3129,7 +3128,7 @@ enum CampaignStatus {
   Running
   "No item is handed out; calls in progress continue."
   Paused
-  "Somebody declared it finished; no item is handed out."
+  "It was declared finished; no item is handed out."
   Completed
   "It is read-only: nothing in it changes."
   Archived
@@ -3147,21 +3146,21 @@ type Campaign implements Node {
   status: CampaignStatus!
   "The keys of its items' data bags: the agent's fields as they are now, then the campaign's own."
   fields: [CampaignField!]!
-  "How often a contact is tried."
+  "How many attempts are made to reach a contact."
   maxAttempts: Int!
-  "How long after an unanswered attempt the next one is due."
+  "How many minutes after an unanswered attempt the next one is due."
   retryDelayMinutes: Int!
   "The region (ISO 3166, two letters) of phone numbers without a country code; null if numbers must have one."
   defaultRegion: String
   "The ` + "`" + `version` + "`" + ` of the item that changed last; 0 if no item has changed. Pass it as ` + "`" + `afterVersion` + "`" + ` to ` + "`" + `campaignItemUpdated` + "`" + ` to receive only later changes."
   itemVersion: Int!
-  "How many of its items are in each state, archived ones left out."
+  "How many of its items are in each state, without archived items."
   counts: CampaignItemCounts! @cost(weight: 2000, isShared: true)
   "Its items, newest first."
   items(
     "Only in this state."
     runningStatus: CampaignItemStatus
-    "Only archived ones, or only others."
+    "Only archived items, or only others."
     isArchived: Boolean
     "Which items."
     filter: CampaignItemFilter
@@ -3186,11 +3185,11 @@ type Campaign implements Node {
 type CampaignField {
   "The key to use in a data bag."
   name: String!
-  "What it holds; null for a field of the agent."
+  "What it contains; null for a field of the agent."
   description: String
   "Every item must have a value for it."
   isMandatory: Boolean!
-  "Filled by the platform (the phone number, for example): no value needs to be passed."
+  "Whether the platform fills it, such as the phone number. Then no value is needed."
   isSystem: Boolean!
 }
 
@@ -3246,9 +3245,9 @@ input CreateCampaignInput {
   agentId: ID!
   "1 to 255 characters."
   name: String!
-  "How often a contact is tried, 1 to 20."
+  "How many attempts are made to reach a contact, 1 to 20."
   maxAttempts: Int! = 3
-  "How long after an unanswered attempt the next one is due, 0 to 43,200 (30 days)."
+  "How many minutes after an unanswered attempt the next one is due, 0 to 43,200 (30 days)."
   retryDelayMinutes: Int! = 60
   "The region (ISO 3166, two letters) of phone numbers that are written without a country code."
   defaultRegion: String
@@ -3433,9 +3432,9 @@ type CampaignItem implements Node {
   isArchived: Boolean!
   "When the dialer's claim on it expires; null if it is not claimed."
   claimedUntil: DateTime
-  "A number that grows with every change of any item in the campaign: the later of two changes has the higher number."
+  "A number that grows with every change of an item in the campaign. Later changes have higher numbers."
   version: Int!
-  "What happened to it, in order."
+  "Its events, in order."
   eventList: [CampaignItemEvent!]!
 }
 
@@ -3523,7 +3522,7 @@ input CampaignItemFilter {
   tag: String
 }
 
-"How to handle a contact whose number is taken by an open item of the campaign or by an earlier contact in the list."
+"How to handle a contact whose number an open item of the campaign, or an earlier contact in the list, already has."
 enum OnDuplicate {
   "The contact is left out and reported in ` + "`" + `duplicates` + "`" + `. The others are added."
   SKIP
@@ -3548,7 +3547,7 @@ input AddCampaignItemsInput {
 
 "A contact to add."
 input CampaignItemInput {
-  "A valid number, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. It may be left out for a Web agent only."
+  "A valid number, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. Only Web agents do not need it."
   phoneNumber: String! = ""
   "Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Null means absent. Mandatory fields need a value unless the platform fills them."
   dataBag: JSONObject @bounds(maxItems: 200)
@@ -3558,11 +3557,11 @@ input CampaignItemInput {
 type AddCampaignItemsPayload {
   "The items, in the order of the input."
   items: [CampaignItem!]!
-  "The contacts whose numbers are taken, in the order of the input."
+  "The contacts whose numbers are already in the campaign or the list, in the order of the input."
   duplicates: [CampaignItemDuplicate!]! @listSize(assumedSize: 20)
 }
 
-"A contact whose number is taken."
+"A contact whose number is already in the campaign or the list."
 type CampaignItemDuplicate {
   "The contact's place in the list of the input, from 0."
   index: Int!
@@ -3583,17 +3582,16 @@ input AdvanceCampaignItemInput {
   "The new state."
   to: CampaignItemStatus!
   """
-  Whether the contact answered, for moves of an item in ` + "`" + `Calling` + "`" + `. If absent, it follows from ` + "`" + `to` + "`" + `. ` + "`" + `Calling` + "`" + `
-  with true reports an answer while the call goes on. ` + "`" + `Pending` + "`" + ` with false reports a call that nobody answered:
-  the item is tried again after the campaign's delay, or ` + "`" + `Processed` + "`" + ` with the system tag when its attempts are
-  used up.
+  Whether the contact answered, for moves of an item in ` + "`" + `Calling` + "`" + `. If absent, it follows from ` + "`" + `to` + "`" + `. ` + "`" + `Calling` + "`" + ` with true
+  reports an answer during the call. ` + "`" + `Pending` + "`" + ` with false reports an unanswered call: the item is tried again after the
+  campaign's delay, or becomes ` + "`" + `Processed` + "`" + ` with the system tag when its attempts are used up.
   """
   answered: Boolean
   "The result, for the move from ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Processed` + "`" + `."
   result: CampaignItemResultInput
   "The reason, at most 1,000 characters. It is shown in the event of an attempt that ends, and becomes the item's ` + "`" + `error` + "`" + ` for the move to ` + "`" + `Error` + "`" + `. Only the last four digits of phone numbers in it are saved."
   reason: String
-  "The claim under which the item was handed out. ` + "`" + `CONFLICT` + "`" + ` if the claim no longer holds the item."
+  "The claim that handed out the item. ` + "`" + `CONFLICT` + "`" + ` if the claim no longer holds the item."
   claimId: ID
 }
 
@@ -3605,7 +3603,7 @@ input CampaignItemResultInput {
   conversation: CampaignItemConversationInput
   "At most 10,000 characters."
   summary: String
-  "Extracted value name to text, number or truth value; at most 200."
+  "Extracted value name to text, number or boolean; at most 200."
   metadata: JSONObject
 }
 
@@ -3691,17 +3689,17 @@ type ArchiveCampaignItemsPayload {
   items: [CampaignItem!]!
 }
 
-"How many items a dialer wants, and for how long."
+"Which items a dialer claims, and for how long."
 input ClaimCampaignItemsInput {
   "The campaign."
   campaignId: ID!
   "How many at most, 1 to 1,000."
   limit: Int!
-  "How long the claim holds unless it is renewed, 5 to 3,600."
+  "How many seconds the claim holds unless it is renewed, 5 to 3,600."
   leaseSeconds: Int! = 60
 }
 
-"What the dialer got."
+"The items that were handed out."
 type ClaimCampaignItemsPayload {
   "The claim; null when nothing was due."
   claimId: ID
@@ -3709,17 +3707,17 @@ type ClaimCampaignItemsPayload {
   items: [CampaignItem!]!
 }
 
-"The claim to prolong."
+"The claim to renew."
 input RenewCampaignClaimInput {
   "The campaign."
   campaignId: ID!
   "The claim."
   claimId: ID!
-  "How long it holds from now on, 5 to 3,600."
+  "How many seconds it holds from now on, 5 to 3,600."
   leaseSeconds: Int! = 60
 }
 
-"What the claim holds."
+"The items that the claim still holds."
 type RenewCampaignClaimPayload {
   "The items under the claim that are still waiting for their calls; empty if all were called or handed out again."
   items: [CampaignItem!]! @listSize(assumedSize: 100)
@@ -3734,7 +3732,7 @@ extend type Query {
     campaignId: ID!
     "Only in this state."
     runningStatus: CampaignItemStatus
-    "Only archived ones, or only others."
+    "Only archived items, or only others."
     isArchived: Boolean
     "Which items."
     filter: CampaignItemFilter
@@ -3773,8 +3771,8 @@ extend type Mutation {
   Hands out due items to a dialer, the longest waiting first. Two dialers never get the same item. A claim that is not
   renewed expires, and its items are handed out again. Only a running campaign hands out items.
   """
-  claimCampaignItems("How many." input: ClaimCampaignItemsInput!): ClaimCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.limit"])
-  "Prolongs a claim."
+  claimCampaignItems("The number of items, and the lease." input: ClaimCampaignItemsInput!): ClaimCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.limit"])
+  "Renews a claim."
   renewCampaignClaim("The claim." input: RenewCampaignClaimInput!): RenewCampaignClaimPayload @requires(scope: write)
 }
 
@@ -3787,50 +3785,50 @@ extend type Subscription {
   campaignItemUpdated(
     "The campaign."
     campaignId: ID!
-    "Only what changed after this version."
+    "Only items that changed after this version."
     afterVersion: Int! = 0
   ): CampaignItem! @requires(scope: browse)
 }
 `, BuiltIn: false},
-	{Name: "../schema/company.graphqls", Input: `"The company that owns agents, chats, datasets and keys. Nothing of it can be seen by another company."
+	{Name: "../schema/company.graphqls", Input: `"The company that owns agents, chats, datasets and keys. Other companies cannot see any of its data."
 type Company implements Node {
   "The id."
   id: ID!
   "The name."
   name: String!
-  "Its API keys, newest first, revoked ones included."
+  "Its API keys, newest first, including revoked ones."
   apiKeys: [ApiKey!]! @requires(scope: admin)
-  "The tags that its agents have, each once, by name; at most 1,000."
+  "The tags of its agents, each once, by name; at most 1,000."
   agentTags: [String!]! @cost(weight: 2000, isShared: true)
   "When it was created."
   createdAt: DateTime!
 }
 `, BuiltIn: false},
 	{Name: "../schema/consumption.graphqls", Input: `"""
-One end of a range of time: an ISO date (` + "`" + `2026-03-01` + "`" + `), meaning the whole UTC day, or a date-time
-(` + "`" + `2026-03-01T09:30:00Z` + "`" + `), in UTC when it has no offset, exact to the millisecond.
+The start or end of a time range: an ISO date (` + "`" + `2026-03-01` + "`" + `) for the whole UTC day, or a date-time
+(` + "`" + `2026-03-01T09:30:00Z` + "`" + `), exact to the millisecond. Without an offset it is UTC.
 """
 scalar DateBound
 
-"What the company used in a range of time. Each axis sums up exactly to the total."
+"The company's usage in a time range. Each breakdown adds up exactly to the total."
 type ConsumptionBreakdown {
   "The first moment of the range."
   periodFrom: DateTime!
-  "The last moment of the range, which is part of it."
+  "The last moment of the range, inclusive."
   periodTo: DateTime!
-  "Everything that was used."
+  "The total usage."
   totalCredits: Credits!
-  "By channel: all four, in the order of ` + "`" + `Channel` + "`" + `."
+  "By channel: all four channels, in the order of ` + "`" + `Channel` + "`" + `."
   byChannel: [ChannelConsumption!]! @listSize(assumedSize: 4)
-  "By UTC month: every one that the range touches, in order of time."
+  "By UTC month: every month of the range, oldest first."
   byMonth: [MonthConsumption!]! @listSize(assumedSize: 12)
-  "By UTC day: every one that the range touches, in order of time."
+  "By UTC day: every day of the range, oldest first."
   byDay: [DayConsumption!]! @listSize(assumedSize: 92)
-  "By agent: those with entries in the range, the most credits first, then by id."
+  "By agent: agents with entries in the range, by credits (most first), then by id."
   byAgent: [AgentConsumption!]! @listSize(assumedSize: 100)
 }
 
-"What was used on a channel."
+"The usage on a channel."
 type ChannelConsumption {
   "The channel."
   channel: Channel!
@@ -3838,37 +3836,37 @@ type ChannelConsumption {
   credits: Credits!
 }
 
-"What was used in a month."
+"The usage in a month."
 type MonthConsumption {
   "The month in UTC, ` + "`" + `YYYY-MM` + "`" + `."
   month: String!
   "The credits; 0 when nothing was used."
   credits: Credits!
-  "By channel: all four, in the order of ` + "`" + `Channel` + "`" + `."
+  "By channel: all four channels, in the order of ` + "`" + `Channel` + "`" + `."
   byChannel: [ChannelConsumption!]! @listSize(assumedSize: 4)
 }
 
-"What was used on a day."
+"The usage on a day."
 type DayConsumption {
   "The day in UTC, ` + "`" + `YYYY-MM-DD` + "`" + `."
   day: String!
   "The credits; 0 when nothing was used."
   credits: Credits!
-  "By channel: all four, in the order of ` + "`" + `Channel` + "`" + `."
+  "By channel: all four channels, in the order of ` + "`" + `Channel` + "`" + `."
   byChannel: [ChannelConsumption!]! @listSize(assumedSize: 4)
 }
 
-"Whether an id still leads to something."
+"Whether the object of an id exists."
 enum NameStatus {
   "It exists."
   Resolved
   "It existed, and was deleted."
   Deleted
-  "It was never one of this company's."
+  "The company never had it."
   Unknown
 }
 
-"What an agent used."
+"The usage of an agent."
 type AgentConsumption {
   "The id that the usage was recorded with."
   agentId: ID!
@@ -3876,13 +3874,13 @@ type AgentConsumption {
   agent: Agent
   "Whether the agent exists."
   nameStatus: NameStatus!
-  "Its credits, those without a campaign included."
+  "Its credits, including usage without a campaign."
   credits: Credits!
-  "What it used for campaigns, the most credits first, then by id. What had no campaign is in none of them."
+  "Its usage by campaign, by credits (most first), then by id. Usage without a campaign is not listed."
   campaigns: [CampaignConsumption!]!
 }
 
-"What an agent used for a campaign."
+"The usage of an agent for a campaign."
 type CampaignConsumption {
   "The id that the usage was recorded with."
   campaignId: ID!
@@ -3895,36 +3893,35 @@ type CampaignConsumption {
 }
 
 extend type Query {
-  """
-  What the company used between two bounds, both inclusive, at most 366 days apart.
-  """
-  consumptionBreakdown("The first day or moment." from: DateBound!, "The last day or moment." to: DateBound!): ConsumptionBreakdown!
+  "The company's usage between two bounds, both inclusive, at most 366 days apart."
+  consumptionBreakdown("The first day or time." from: DateBound!, "The last day or time." to: DateBound!): ConsumptionBreakdown!
     @requires(scope: consumption) @cost(weight: 10000)
 }
 `, BuiltIn: false},
-	{Name: "../schema/dataset.graphqls", Input: `"A collection of documents that knowledge base chats draw from."
+	{Name: "../schema/dataset.graphqls", Input: `"A collection of documents that knowledge base chats search."
 type Dataset implements Node {
   "The id."
   id: ID!
   "The name."
   name: String!
-  "What it holds."
+  "What it contains."
   description: String
-  "How documents are cut into chunks: ` + "`" + `naive` + "`" + `, ` + "`" + `book` + "`" + `, ` + "`" + `email` + "`" + `, ` + "`" + `laws` + "`" + `, ` + "`" + `manual` + "`" + `, ` + "`" + `one` + "`" + `, ` + "`" + `paper` + "`" + `, ` + "`" + `picture` + "`" + `, ` + "`" + `presentation` + "`" + `, ` + "`" + `qa` + "`" + `, ` + "`" + `table` + "`" + ` or ` + "`" + `tag` + "`" + `."
+  "How documents are split into chunks: ` + "`" + `naive` + "`" + `, ` + "`" + `book` + "`" + `, ` + "`" + `email` + "`" + `, ` + "`" + `laws` + "`" + `, ` + "`" + `manual` + "`" + `, ` + "`" + `one` + "`" + `, ` + "`" + `paper` + "`" + `, ` + "`" + `picture` + "`" + `, ` + "`" + `presentation` + "`" + `, ` + "`" + `qa` + "`" + `, ` + "`" + `table` + "`" + ` or ` + "`" + `tag` + "`" + `."
   chunkMethod: String!
   "How documents are parsed."
   parserConfig: ParserConfig!
   """
-  The language of the documents, by whose rules words with other endings are found: ISO 639-1 (` + "`" + `ar` + "`" + `, ` + "`" + `ca` + "`" + `, ` + "`" + `da` + "`" + `, ` + "`" + `de` + "`" + `, ` + "`" + `el` + "`" + `, ` + "`" + `en` + "`" + `,
-  ` + "`" + `es` + "`" + `, ` + "`" + `eu` + "`" + `, ` + "`" + `fi` + "`" + `, ` + "`" + `fr` + "`" + `, ` + "`" + `ga` + "`" + `, ` + "`" + `hi` + "`" + `, ` + "`" + `hu` + "`" + `, ` + "`" + `hy` + "`" + `, ` + "`" + `id` + "`" + `, ` + "`" + `it` + "`" + `, ` + "`" + `lt` + "`" + `, ` + "`" + `ne` + "`" + `, ` + "`" + `nl` + "`" + `, ` + "`" + `no` + "`" + `, ` + "`" + `pt` + "`" + `, ` + "`" + `ro` + "`" + `, ` + "`" + `ru` + "`" + `, ` + "`" + `sr` + "`" + `, ` + "`" + `sv` + "`" + `, ` + "`" + `ta` + "`" + `, ` + "`" + `tr` + "`" + ` or
-  ` + "`" + `yi` + "`" + `), or ` + "`" + `auto` + "`" + `: each document tells. Words of other languages are found as they are written.
+  The language of the documents, for finding words with other endings. By default ` + "`" + `auto` + "`" + `, which detects it in each
+  document. Otherwise an ISO 639-1 code: ` + "`" + `ar` + "`" + `, ` + "`" + `ca` + "`" + `, ` + "`" + `da` + "`" + `, ` + "`" + `de` + "`" + `, ` + "`" + `el` + "`" + `, ` + "`" + `en` + "`" + `, ` + "`" + `es` + "`" + `, ` + "`" + `eu` + "`" + `, ` + "`" + `fi` + "`" + `, ` + "`" + `fr` + "`" + `, ` + "`" + `ga` + "`" + `, ` + "`" + `hi` + "`" + `, ` + "`" + `hu` + "`" + `,
+  ` + "`" + `hy` + "`" + `, ` + "`" + `id` + "`" + `, ` + "`" + `it` + "`" + `, ` + "`" + `lt` + "`" + `, ` + "`" + `ne` + "`" + `, ` + "`" + `nl` + "`" + `, ` + "`" + `no` + "`" + `, ` + "`" + `pt` + "`" + `, ` + "`" + `ro` + "`" + `, ` + "`" + `ru` + "`" + `, ` + "`" + `sr` + "`" + `, ` + "`" + `sv` + "`" + `, ` + "`" + `ta` + "`" + `, ` + "`" + `tr` + "`" + ` or ` + "`" + `yi` + "`" + `. Words of other languages
+  are found as they are written.
   """
   language: String!
   "When it was created."
   createdAt: DateTime!
-  "When it was changed last; null until then. Its documents do not count."
+  "When it was last changed; null if never. Changes of its documents do not count."
   updatedAt: DateTime
-  "The knowledge base chats that draw from it."
+  "The knowledge base chats that search it."
   chats(
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -3941,13 +3938,13 @@ type Dataset implements Node {
 
 "How documents are parsed."
 type ParserConfig {
-  "Tokens in a chunk at most, 1 to 2,048."
+  "The most tokens in a chunk, 1 to 2,048."
   chunkTokenNum: Int!
-  "Whether the layout of a page is recognised."
+  "Whether the layout of a page is recognized."
   layoutRecognize: Boolean!
-  "Where text is cut, 1 to 255 characters, escapes decoded."
+  "The text at which documents are split, 1 to 255 characters, with escapes decoded."
   delimiter: String!
-  "Pages in a parsing task, 1 to 1,000."
+  "The number of pages in a parsing task, 1 to 1,000."
   taskPageSize: Int!
 }
 
@@ -3971,7 +3968,7 @@ type DatasetEdge {
   node: Dataset!
 }
 
-"See ` + "`" + `ParserConfig` + "`" + `. What is absent or null takes its default."
+"See ` + "`" + `ParserConfig` + "`" + `. Fields that are absent or null get their defaults."
 input ParserConfigInput {
   "1 to 2,048; default 512."
   chunkTokenNum: Int @bounds(min: 1, max: 2048)
@@ -4081,14 +4078,13 @@ extend type Mutation {
   updateDataset("The changes." input: UpdateDatasetInput!): UpdateDatasetPayload @requires(scope: write)
   "Deletes a dataset with its documents and disconnects it from every knowledge base chat."
   deleteDataset("The dataset." input: DeleteDatasetInput!): DeleteDatasetPayload @requires(scope: write)
-  "Indexes all documents of a dataset again, those that failed included."
+  "Indexes all documents of a dataset again, including failed ones."
   reindexDataset("The dataset." input: ReindexDatasetInput!): ReindexDatasetPayload @requires(scope: write)
 }
 `, BuiltIn: false},
 	{Name: "../schema/document.graphqls", Input: `"""
-A file of a multipart request (https://github.com/jaydenseric/graphql-multipart-request-spec). Such a request
-needs the header ` + "`" + `GraphQL-Require-Preflight` + "`" + ` or ` + "`" + `X-Requested-By` + "`" + `, with any value, so that no page of another
-site can send it.
+A file of a multipart request (https://github.com/jaydenseric/graphql-multipart-request-spec). The request needs the
+header ` + "`" + `GraphQL-Require-Preflight` + "`" + ` or ` + "`" + `X-Requested-By` + "`" + `, with any value, so that pages of other sites cannot send it.
 """
 scalar Upload @specifiedBy(url: "https://github.com/jaydenseric/graphql-multipart-request-spec")
 
@@ -4098,30 +4094,30 @@ type Document implements Node {
   id: ID!
   "The name."
   name: String!
-  "The dataset that it is of."
+  "The dataset that contains it."
   dataset: Dataset!
   "The id of its dataset."
   datasetId: ID!
-  "The media type, told by the content and the name."
+  "The media type, detected from the content and the name."
   contentType: String!
   "Size in bytes."
   size: Int!
-  "SHA-256 of the file or text that it came as, in hexadecimal: two documents with the same digest hold the same. Null if an older version of the program added it."
+  "The SHA-256 of the original file or text, in hexadecimal. Documents with the same digest have the same content. Null if an older version of the program added it."
   digest: String
-  "A part of the file or text that it came as, in Base64; empty beyond its end."
+  "A part of the original file or text, in Base64; empty beyond its end."
   content(
-    "Where the part begins, in bytes."
+    "The start of the part, in bytes."
     offset: Int! = 0
-    "How long it is at most, 1 to 1,048,576 bytes."
+    "The most bytes of the part, 1 to 1,048,576."
     length: Int! = 1048576
   ): String! @cost(weight: 20000)
-  "How far indexing has come. While a document is indexed again its previous chunks are still found."
+  "The state of indexing. While a document is indexed again, its previous chunks are still found."
   status: DocumentStatus!
   "Why indexing failed; null unless ` + "`" + `status` + "`" + ` is ` + "`" + `Failed` + "`" + `."
   error: String
   """
-  What the last indexing guessed, such as the encoding, or did otherwise than the dataset says, such as falling back to
-  another chunk method; or what the one under way waits for.
+  A guess of the last indexing, such as the encoding, or a setting that it could not follow, such as the chunk method.
+  While indexing waits, the reason.
   """
   warning: String
   "How many chunks it has."
@@ -4141,29 +4137,29 @@ type Document implements Node {
   ): ChunkConnection!
   "When it was added."
   createdAt: DateTime!
-  "When its chunks were made; null when they never were."
+  "When its chunks were made; null if never."
   indexedAt: DateTime
 }
 
-"How far the indexing of a document has come."
+"The state of a document's indexing."
 enum DocumentStatus {
   "Waits for a worker."
   Pending
-  "Is being read and cut into chunks, or waits for the embedding model to come back; then ` + "`" + `warning` + "`" + ` says so."
+  "Is being read and split into chunks. If it waits for the embedding model, ` + "`" + `warning` + "`" + ` says so."
   Indexing
   "Its chunks can be found."
   Ready
-  "Could not be indexed; ` + "`" + `error` + "`" + ` says why."
+  "Could not be indexed; ` + "`" + `error` + "`" + ` has the reason."
   Failed
 }
 
-"A piece of a document: what retrieval finds."
+"A piece of a document that retrieval can find."
 type Chunk implements Node {
   "The id. Indexing again makes new chunks with new ids."
   id: ID!
-  "The document that it is of."
+  "The document that contains it."
   document: Document!
-  "Its place in the document, from 0."
+  "Its position in the document, from 0."
   position: Int!
   "The text."
   content: String!
@@ -4223,11 +4219,11 @@ input DocumentFilter {
 input AddDocumentInput {
   "The dataset to add it to."
   datasetId: ID!
-  "1 to 255 characters. Its ending tells Markdown, HTML, CSV and JSON from plain text. Default: the name of the uploaded file."
+  "1 to 255 characters. Its extension identifies Markdown, HTML, CSV and JSON. By default the name of the uploaded file."
   name: String @bounds(minLength: 1, maxLength: 255)
   "1 to 1,000,000 characters."
   text: String @bounds(minLength: 1, maxLength: 1000000)
-  "Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB or EML, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed."
+  "Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB or EML, at most 25 MiB unless the gateway has another limit. An unreadable file becomes a document whose ` + "`" + `status` + "`" + ` is ` + "`" + `Failed` + "`" + `."
   upload: Upload
 }
 
@@ -4241,7 +4237,7 @@ type AddDocumentPayload {
 input DeleteDocumentInput {
   "The document."
   documentId: ID!
-  "The dataset that it must be of, when given."
+  "The dataset that must contain it, if given."
   datasetId: ID
 }
 
@@ -4288,12 +4284,12 @@ extend type Query {
   document(
     "Its id."
     id: ID!
-    "The dataset that it must be of, when given."
+    "The dataset that must contain it, if given."
     datasetId: ID
   ): Document @requires(scope: browse)
   "The documents of the company, or of one dataset, newest first."
   documents(
-    "Only those of this dataset."
+    "Only documents of this dataset."
     datasetId: ID
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -4312,11 +4308,11 @@ extend type Query {
 
 extend type Mutation {
   """
-  Adds a document to a dataset. It is indexed soon after: see its ` + "`" + `status` + "`" + `. ` + "`" + `UNPROCESSABLE` + "`" + ` when the dataset has as many
-  documents as it may, or the documents of the company as many bytes.
+  Adds a document to a dataset. It is indexed soon afterwards: see its ` + "`" + `status` + "`" + `. ` + "`" + `UNPROCESSABLE` + "`" + ` if the dataset has the
+  maximum number of documents, or the company's documents the maximum number of bytes.
   """
   addDocument("The document." input: AddDocumentInput!): AddDocumentPayload @requires(scope: write)
-  "Indexes a document again, for instance one that failed. Its previous chunks are found until the new ones are there."
+  "Indexes a document again, for example one that failed. Its previous chunks are found until the new ones are ready."
   reindexDocument("The document." input: ReindexDocumentInput!): ReindexDocumentPayload @requires(scope: write)
   "Deletes a document with its chunks."
   deleteDocument("The document." input: DeleteDocumentInput!): DeleteDocumentPayload @requires(scope: write)
@@ -4324,14 +4320,14 @@ extend type Mutation {
 
 extend type Subscription {
   """
-  Each document of a dataset that is added or changes from now on, such as its ` + "`" + `status` + "`" + `, as it is then; changes of a second
-  come together, and of those of one document the last one. Subscribe first and then list the documents, to miss nothing.
-  Deletions are not announced. Completes when the dataset is gone.
+  Sends each document of a dataset that is added, or that changes, for example its ` + "`" + `status` + "`" + `. Changes are sent once a
+  second, and each document only in its last state. To miss nothing, subscribe first and then list the documents.
+  Deletions are not announced. Completes when the dataset is deleted.
   """
   documentUpdated("The dataset." datasetId: ID!): Document! @requires(scope: browse)
 }
 `, BuiltIn: false},
-	{Name: "../schema/knowledge_base_chat.graphqls", Input: `"A knowledge base chat: datasets and the settings with which an agent answers from them."
+	{Name: "../schema/knowledge_base_chat.graphqls", Input: `"Datasets, and the settings with which an agent answers from them."
 type KnowledgeBaseChat implements Node {
   "The id."
   id: ID!
@@ -4345,27 +4341,27 @@ type KnowledgeBaseChat implements Node {
   datasetNames: [String!]!
   "How many agents use the chat."
   connectedAgentCount: Int!
-  "How the language model writes the answers of agents with the chat."
+  "How the language model writes the answers of connected agents."
   llmSettings: LlmSettings!
   "How knowledge is found and used."
   promptSettings: PromptSettings!
   "When it was created."
   createdAt: DateTime!
-  "When it was last changed; null when never."
+  "When it was last changed; null if never."
   updatedAt: DateTime
   """
-  Exactly what the chat retrieves for a question, best first: conversations use the same function. What is below the
-  threshold follows, if it is asked for.
+  The chunks that the chat retrieves for a question, best first, exactly as in conversations. ` + "`" + `belowThreshold` + "`" + ` adds
+  chunks below the threshold.
   """
   retrieve(
     "The question, 1 to 10,000 characters."
     question: String!
-    "Settings to try for this question; what is absent is as the chat has it. Nothing of it is saved. The bounds are those of ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
+    "Settings to try for this question, which are not saved. Absent settings are those of the chat. The bounds are those of ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
     settings: PromptSettingsInput
-    "How many of the best chunks below ` + "`" + `similarityThreshold` + "`" + ` are returned as well, 0 to 100. Chunks without a word of the question may be missing."
+    "How many of the best chunks below ` + "`" + `similarityThreshold` + "`" + ` to add, 0 to 100. Chunks without a word of the question may be missing."
     belowThreshold: Int! = 0
   ): [RetrievedChunk!]! @cost(weight: 100000)
-  "The agents that it is connected to."
+  "The connected agents."
   agents(
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -4382,31 +4378,31 @@ type KnowledgeBaseChat implements Node {
 
 "A chunk that was found for a question."
 type RetrievedChunk {
-  "The document that it is of."
+  "The document that contains it."
   document: Document!
-  "The chunk's place in the document, from 0."
+  "The position of the chunk in the document, from 0."
   position: Int!
   "The text."
   content: String!
-  "How well it fits, 0 to 1: the two similarities, weighted by ` + "`" + `keywordsSimilarityWeight` + "`" + `."
+  "How relevant it is, 0 to 1: the two similarities, weighted by ` + "`" + `keywordsSimilarityWeight` + "`" + `."
   score: Float!
-  "How much of the question's words it holds, 0 to 1."
+  "How much of the question's words it contains, 0 to 1."
   termSimilarity: Float!
-  "How near it is in meaning, 0 to 1; null without an embedding model."
+  "How similar its meaning is, 0 to 1; null without an embedding model."
   vectorSimilarity: Float
-  "It scores below the threshold, so conversations do not see it."
+  "Whether it scores below the threshold. Conversations do not see it then."
   isBelowThreshold: Boolean!
-  "The words of the question that it holds, the weightiest first: ` + "`" + `termSimilarity` + "`" + ` is the sum of each ` + "`" + `weight` + "`" + ` times its ` + "`" + `credit` + "`" + `."
+  "The words of the question that it contains, by weight (highest first). ` + "`" + `termSimilarity` + "`" + ` is the sum of ` + "`" + `weight` + "`" + ` times ` + "`" + `credit` + "`" + `."
   matchedTerms: [MatchedTerm!]! @listSize(assumedSize: 10)
 }
 
-"A word of a question that a chunk holds."
+"A word of a question that a chunk contains."
 type MatchedTerm {
-  "The word, as the question has it, in small letters."
+  "The word as in the question, in lower case."
   word: String!
   "How much it counts among the words of the question, 0 to 1."
   weight: Float!
-  "How much of the weight the chunk is given: 1, or less when it only holds words that resemble an unknown one."
+  "The share of the weight that the chunk gets: 1, or less if it only contains words that resemble an unknown word."
   credit: Float!
 }
 
@@ -4416,40 +4412,40 @@ type LlmSettings {
   temperature: Float!
   "Nucleus sampling, 0 to 1."
   topP: Float!
-  "Penalty for what was said at all, -2 to 2."
+  "Penalty for tokens that occurred before, -2 to 2."
   presencePenalty: Float!
-  "Penalty for what was said often, -2 to 2."
+  "Penalty for tokens by how often they occurred, -2 to 2."
   frequencyPenalty: Float!
 }
 
 "How knowledge is found and used."
 type PromptSettings {
-  "Chunks that score lower are left out, 0 to 1."
+  "The lowest score of a chunk that is used, 0 to 1."
   similarityThreshold: Float!
-  "Weight of the words against the vectors in the score, 0 to 1."
+  "The weight of the words in the score, 0 to 1. The rest is the weight of the vectors."
   keywordsSimilarityWeight: Float!
   "How many chunks are used, 1 to 100."
   topN: Int!
   """
-  What the instructions of an agent with the chat go on with; ` + "`" + `{knowledge}` + "`" + ` is where the chunks go. Other placeholders are
-  filled from the data bag.
+  A text that is added to the instructions of a connected agent. The chunks replace ` + "`" + `{knowledge}` + "`" + `; other placeholders
+  are filled from the data bag.
   """
   prompt: String! @requires(scope: prompts)
   """
-  What an agent with the chat says first when it has no welcome message of its direction, placeholders filled from the
-  data bag; empty for nothing.
+  The first message of a connected agent that has no welcome message for its direction. Placeholders are filled from the
+  data bag. Empty for none.
   """
   opener: String!
   """
-  What an agent with the chat answers, verbatim and without the model being asked, whenever nothing is found for the
-  contact's message, be it a greeting; empty lets the model answer. An agent that also does other things needs it empty.
+  The exact answer of a connected agent if nothing is found for the contact's message, even a greeting. The model is not
+  asked. Empty lets the model answer; agents that also do other things need that.
   """
   emptyResponse: String!
-  "The model that ranks again what was found; empty for none."
+  "The model that reranks the chunks; empty for none."
   rerankModel: String!
   """
-  Whether answers name their sources: the model is given the chunks with numbers, and cites them as ` + "`" + `[n]` + "`" + `. Numbers that
-  stand for nothing are taken out of the answer, and all of them when this is false, or for agents that talk by Phone or SMS.
+  Whether answers cite their sources: the model gets numbered chunks and cites them as ` + "`" + `[n]` + "`" + `. Numbers without a chunk
+  are removed from the answer. All numbers are removed if this is false, and for agents on the channels Phone and SMS.
   """
   showQuote: Boolean!
 }
@@ -4474,7 +4470,7 @@ type KnowledgeBaseChatEdge {
   node: KnowledgeBaseChat!
 }
 
-"See ` + "`" + `LlmSettings` + "`" + `. What is absent or null takes its default, or on update, stays."
+"See ` + "`" + `LlmSettings` + "`" + `. Fields that are absent or null get their defaults, or keep their values in an update."
 input LlmSettingsInput {
   "0 to 2; default 0.1."
   temperature: Float @bounds(min: 0, max: 2)
@@ -4486,7 +4482,7 @@ input LlmSettingsInput {
   frequencyPenalty: Float @bounds(min: -2, max: 2)
 }
 
-"See ` + "`" + `PromptSettings` + "`" + `. What is absent or null takes its default, or on update, stays."
+"See ` + "`" + `PromptSettings` + "`" + `. Fields that are absent or null get their defaults, or keep their values in an update."
 input PromptSettingsInput {
   "0 to 1; default 0.2."
   similarityThreshold: Float @bounds(min: 0, max: 1)
@@ -4524,7 +4520,7 @@ type CreateKnowledgeBaseChatPayload {
   knowledgeBaseChat: KnowledgeBaseChat!
 }
 
-"Changes to a knowledge base chat. Fields that are absent or null keep their values; settings merge key by key; ` + "`" + `datasetIds` + "`" + ` replaces the set, ` + "`" + `[]` + "`" + ` disconnects all."
+"Changes to a knowledge base chat. Fields that are absent or null keep their values. Settings merge key by key. ` + "`" + `datasetIds` + "`" + ` replaces all connected datasets; ` + "`" + `[]` + "`" + ` disconnects them."
 input UpdateKnowledgeBaseChatInput {
   "The chat."
   chatId: ID!
@@ -4613,13 +4609,13 @@ extend type Mutation {
   updateKnowledgeBaseChat("The changes." input: UpdateKnowledgeBaseChatInput!): UpdateKnowledgeBaseChatPayload @requires(scope: write)
   "Deletes a knowledge base chat and disconnects it from every agent; its datasets stay."
   deleteKnowledgeBaseChat("The chat." input: DeleteKnowledgeBaseChatInput!): DeleteKnowledgeBaseChatPayload @requires(scope: write)
-  "Connects a knowledge base chat to an agent, and replaces the one it had. Connecting it again changes nothing."
+  "Connects a knowledge base chat to an agent, instead of the agent's current one. Connecting it again changes nothing."
   connectKnowledgeBaseChat("The chat." input: ConnectKnowledgeBaseChatInput!): ConnectKnowledgeBaseChatPayload @requires(scope: write)
-  "Disconnects the knowledge base chat of an agent. Without one nothing changes."
+  "Disconnects the knowledge base chat of an agent. If the agent has none, nothing changes."
   disconnectKnowledgeBaseChat("The agent." input: DisconnectKnowledgeBaseChatInput!): DisconnectKnowledgeBaseChatPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/labelled_question.graphqls", Input: `"A question whose answer in a dataset is known. It is asked to measure retrieval."
+	{Name: "../schema/labelled_question.graphqls", Input: `"A question whose answer in a dataset is known. Evaluations ask it to measure retrieval."
 type LabelledQuestion {
   "The id."
   id: ID!
@@ -4627,26 +4623,26 @@ type LabelledQuestion {
   datasetId: ID!
   "The question."
   question: String!
-  "The document that answers it. When that is deleted, so is the question."
+  "The document that answers it. The question is deleted with the document."
   documentId: ID!
   "The document's name."
   documentName: String!
   """
-  What of the document answers it: the chunk that holds this text, or is a part of it, whatever the white space. Null if any chunk of the
-  document does.
+  The passage of the document that answers it. A chunk is right if it contains this text or is a part of it, ignoring
+  white space. Null if any chunk of the document is right.
   """
   passage: String
   "When it was added, or added again."
   createdAt: DateTime!
 }
 
-"A question and what answers it."
+"A question and the document or passage that answers it."
 input LabelledQuestionInput {
   "1 to 2,000 characters."
   question: String! @bounds(minLength: 1, maxLength: 2000)
-  "A document of the dataset. Either this or its name is given."
+  "A document of the dataset. Exactly one of ` + "`" + `documentId` + "`" + ` and ` + "`" + `documentName` + "`" + ` is given."
   documentId: ID
-  "The name of a document of the dataset; of several with this name it is the first."
+  "The name of a document of the dataset: the first one with this name."
   documentName: String
   "See ` + "`" + `LabelledQuestion.passage` + "`" + `; 1 to 2,000 characters."
   passage: String @bounds(minLength: 1, maxLength: 2000)
@@ -4656,25 +4652,25 @@ input LabelledQuestionInput {
 input AddLabelledQuestionsInput {
   "The dataset."
   datasetId: ID!
-  "1 to 100. A question that the dataset has already is replaced."
+  "1 to 100. A question that the dataset already has is replaced."
   questions: [LabelledQuestionInput!]! @bounds(minItems: 1, maxItems: 100)
 }
 
 "The added questions."
 type AddLabelledQuestionsPayload {
-  "The questions, in their order."
+  "The questions, in the order of the input."
   labelledQuestions: [LabelledQuestion!]!
 }
 
-"For which passages questions are written."
+"The passages to write questions for."
 input DraftLabelledQuestionsInput {
   "The dataset."
   datasetId: ID!
-  "How many passages are drawn, 1 to 20."
+  "How many passages to draw, 1 to 20."
   count: Int! = 10
 }
 
-"A question that a language model has written for a passage."
+"A question that a language model wrote for a passage."
 type DraftedQuestion {
   "The question."
   question: String!
@@ -4688,7 +4684,7 @@ type DraftedQuestion {
 
 "The written questions."
 type DraftLabelledQuestionsPayload {
-  "The questions, at most one for a passage: none for those that answer nothing."
+  "The questions, at most one per passage. A passage that answers nothing gets none."
   draftedQuestions: [DraftedQuestion!]!
 }
 
@@ -4696,7 +4692,7 @@ type DraftLabelledQuestionsPayload {
 input DeleteLabelledQuestionsInput {
   "The dataset."
   datasetId: ID!
-  "The questions, at most 100. Those that the dataset has not are ignored."
+  "The questions, at most 100. Questions that the dataset does not have are ignored."
   ids: [ID!]! @bounds(maxItems: 100)
 }
 
@@ -4706,77 +4702,77 @@ type DeleteLabelledQuestionsPayload {
   deletedIds: [ID!]!
 }
 
-"How well some labelled questions were answered."
+"How well retrieval answered some labelled questions."
 type RetrievalEvaluation {
-  "How many labelled questions there are, asked here or not."
+  "How many labelled questions there are, including those that were not asked here."
   totalCount: Int!
   "How many were asked."
   askedCount: Int!
-  "Of how many the first chunk was right."
+  "For how many questions the first chunk was right."
   firstHitCount: Int!
-  "Of how many one of the first six chunks was right."
+  "For how many questions one of the first six chunks was right."
   hitCount: Int!
-  "The sum of 1 / ` + "`" + `rank` + "`" + ` for the hits; divided by ` + "`" + `askedCount` + "`" + ` it is the mean reciprocal rank within the first six."
+  "The sum of 1 / ` + "`" + `rank` + "`" + ` of the hits. Divided by ` + "`" + `askedCount` + "`" + `, it is the mean reciprocal rank within the first six chunks."
   reciprocalRankSum: Float!
   "The questions that were asked, in order."
   questions: [EvaluatedQuestion!]! @listSize(slicingArguments: ["first"])
-  "Where to go on with ` + "`" + `after` + "`" + `; null after the last question."
+  "The cursor to continue from with ` + "`" + `after` + "`" + `; null after the last question."
   endCursor: ID
 }
 
-"A labelled question and what was found for it."
+"A labelled question and the chunks found for it."
 type EvaluatedQuestion {
   "The question."
   labelledQuestion: LabelledQuestion!
-  "The place of the first right chunk, from 1; null if it was not among what conversations see, or not among the first six."
+  "The rank of the first right chunk, from 1. Null if it is below the threshold, or not among the first six."
   rank: Int
-  "Why the first chunk was not a right one; null if it was."
+  "Why the first chunk was wrong; null if it was right."
   reason: String
-  "The best chunks that came, at most three."
+  "The best chunks that were found, at most three."
   found: [RetrievedChunk!]! @listSize(assumedSize: 3)
 }
 
 extend type Dataset {
-  "Questions whose answers are known, in the order of their ids; 500 at most."
+  "Questions whose answers are known, by id; at most 500."
   labelledQuestions: [LabelledQuestion!]! @listSize(assumedSize: 500)
 }
 
 extend type Query {
   """
-  Asks labelled questions as conversations with a knowledge base chat would, and compares what is found with what is right. To compare
-  settings, ask twice.
+  Asks labelled questions as conversations with a knowledge base chat would, and compares the chunks found with the
+  right ones. To compare settings, evaluate twice.
   """
   evaluateRetrieval(
-    "The knowledge base chat. Of its datasets come the questions."
+    "The knowledge base chat. The questions are those of its datasets."
     knowledgeBaseChatId: ID!
     "Only the questions of this dataset."
     datasetId: ID
-    "Settings to try; what is absent is as the chat has it. Nothing of it is saved. The bounds are those of ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
+    "Settings to try, which are not saved. Absent settings are those of the chat. The bounds are those of ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
     settings: PromptSettingsInput
-    "How many questions are asked, 1 to 30."
+    "How many questions to ask, 1 to 30."
     first: Int! = 30
-    "Go on after this ` + "`" + `endCursor` + "`" + `."
+    "Continue after this ` + "`" + `endCursor` + "`" + `."
     after: ID
   ): RetrievalEvaluation @cost(weight: 600000) @requires(scope: browse)
 }
 
 extend type Mutation {
-  "Adds questions whose answers are known to a dataset, which has room for 500."
+  "Adds questions whose answers are known to a dataset. A dataset has at most 500."
   addLabelledQuestions("The questions." input: AddLabelledQuestionsInput!): AddLabelledQuestionsPayload @requires(scope: write)
   """
-  Has the language model write a question for each of some passages of a dataset, which are drawn by lot. Nothing is kept: add those that
-  are good by ` + "`" + `addLabelledQuestions` + "`" + `. ` + "`" + `UNPROCESSABLE` + "`" + ` with the offline model, which cannot.
+  Draws passages of a dataset at random, and lets the language model write a question for each. Nothing is saved: add
+  the good questions with ` + "`" + `addLabelledQuestions` + "`" + `. ` + "`" + `UNPROCESSABLE` + "`" + ` with the offline model, which cannot write questions.
   """
   draftLabelledQuestions("The dataset." input: DraftLabelledQuestionsInput!): DraftLabelledQuestionsPayload @requires(scope: write) @modelDriven
   "Deletes labelled questions of a dataset."
   deleteLabelledQuestions("The questions." input: DeleteLabelledQuestionsInput!): DeleteLabelledQuestionsPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/plan.graphqls", Input: `"How a plan stands."
+	{Name: "../schema/plan.graphqls", Input: `"The state of a plan."
 enum CompanySubscriptionStatus {
   "It can be used."
   Active
-  "The budget of the period is used up: no more simulations and test executions are started. Those under way go on."
+  "The budget of the period is used up: simulations and test executions can no longer start. Those in progress continue."
   Exhausted
 }
 
@@ -4784,15 +4780,15 @@ enum CompanySubscriptionStatus {
 type CompanySubscription {
   "The name of the plan."
   planName: String!
-  "How it stands."
+  "The state."
   status: CompanySubscriptionStatus!
   "The credits of each period."
   creditsIncluded: Credits!
-  "What was used in the period."
+  "The credits used in the period."
   creditsUsed: Credits!
   "The included credits that remain, never below 0."
   creditsRemaining: Credits!
-  "The used credits at which no more simulations and test executions are started; null for no budget."
+  "The number of used credits at which simulations and test executions can no longer start; null for no budget."
   budget: Credits
   "When the period began."
   periodStart: DateTime!
@@ -4805,7 +4801,7 @@ extend type Company {
   subscription: CompanySubscription @requires(scope: consumption)
 }
 `, BuiltIn: false},
-	{Name: "../schema/prompt_version.graphqls", Input: `"One prompt that an agent had or has."
+	{Name: "../schema/prompt_version.graphqls", Input: `"A current or earlier prompt of an agent."
 type PromptVersion implements Node {
   "The id."
   id: ID!
@@ -4817,7 +4813,7 @@ type PromptVersion implements Node {
   createdAt: DateTime!
   "The API key that wrote it; null for imported ones."
   apiKeyId: ID
-  "The name of that key, for people; null when the version was imported."
+  "The name of that key; null if the version was imported."
   writtenBy: String
   "The results of the agent's tests with this version."
   testRuns: PromptVersionTestRuns! @cost(weight: 20000, isShared: true)
@@ -4851,7 +4847,7 @@ type PromptVersionEdge {
   node: PromptVersion!
 }
 
-"The version to bring back."
+"The version to restore."
 input RestoreAgentPromptInput {
   "The agent."
   agentId: ID!
@@ -4868,49 +4864,49 @@ type RestoreAgentPromptPayload {
 }
 
 extend type Mutation {
-  "Writes the prompt of an earlier version again, as a new version. Restoring what is current changes nothing."
+  "Writes the prompt of an earlier version again, as a new version. Restoring the current prompt changes nothing."
   restoreAgentPrompt("The version." input: RestoreAgentPromptInput!): RestoreAgentPromptPayload @requires(scope: write)
 }
 `, BuiltIn: false},
 	{Name: "../schema/schema.graphqls", Input: `"""
-A moment in UTC with millisecond precision, RFC 3339: ` + "`" + `2026-03-01T09:30:00.000Z` + "`" + `. As input any ISO 8601
-date-time is taken: with or without seconds, with any offset (` + "`" + `+01:00` + "`" + `, ` + "`" + `+0100` + "`" + `), in UTC when it has none.
+A moment in UTC with millisecond precision, by RFC 3339: ` + "`" + `2026-03-01T09:30:00.000Z` + "`" + `. Input may be any ISO 8601
+date-time, with or without seconds, with any offset (` + "`" + `+01:00` + "`" + `, ` + "`" + `+0100` + "`" + `). Without an offset it is UTC.
 """
 scalar DateTime @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339")
 
-"A JSON object, whose keys keep their order."
+"A JSON object. Its keys keep their order."
 scalar JSONObject @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc8259#section-4")
 
 """
-The scope that a credential must hold for a field. ` + "`" + `admin` + "`" + ` holds every scope, ` + "`" + `write` + "`" + ` and ` + "`" + `simulate` + "`" + ` hold ` + "`" + `read` + "`" + `, which
-holds ` + "`" + `browse` + "`" + `, ` + "`" + `prompts` + "`" + `, ` + "`" + `contacts` + "`" + ` and ` + "`" + `consumption` + "`" + `; the last three hold ` + "`" + `browse` + "`" + `. A credential without it gets
-` + "`" + `FORBIDDEN` + "`" + `.
+The scope that a credential needs for a field. A credential without it gets ` + "`" + `FORBIDDEN` + "`" + `. ` + "`" + `admin` + "`" + ` includes every scope.
+` + "`" + `write` + "`" + ` and ` + "`" + `simulate` + "`" + ` include ` + "`" + `read` + "`" + `, which includes ` + "`" + `browse` + "`" + `, ` + "`" + `prompts` + "`" + `, ` + "`" + `contacts` + "`" + ` and ` + "`" + `consumption` + "`" + `. The last three
+include ` + "`" + `browse` + "`" + `.
 """
 directive @requires(
   "The scope."
   scope: ApiKeyScope!
-  "Whether an access token will not do, only the API key itself."
+  "Whether only the API key itself is allowed, not an access token."
   keyOnly: Boolean! = false
 ) on FIELD_DEFINITION
 
 """
-A field that may be selected with the scope ` + "`" + `chat` + "`" + `, whatever it otherwise requires. An operation that selects any other
-with that scope gets ` + "`" + `FORBIDDEN` + "`" + `, and nothing of it is done.
+A field that may be selected with the scope ` + "`" + `chat` + "`" + `, even if it requires another scope. With ` + "`" + `chat` + "`" + `, an operation that
+selects any other field gets ` + "`" + `FORBIDDEN` + "`" + `, and no part of it runs.
 """
 directive @openTo("The scope." scope: ApiKeyScope!) on FIELD_DEFINITION
 
 """
-An operation that makes a language model work. A key may run fewer of these in a minute than of others: beyond that
-it gets ` + "`" + `RATE_LIMITED` + "`" + `.
+An operation that lets an agent, a contact, a judge or a writer of questions answer by a language model. A key has a
+lower limit per minute for these operations, and gets ` + "`" + `RATE_LIMITED` + "`" + ` beyond it.
 """
 directive @modelDriven on FIELD_DEFINITION
 
-"An input field that clients of GraphQL have and those of v1 REST do not: there it is an unknown property."
+"An input field of GraphQL only. In v1 REST it is an unknown property."
 directive @beyondV1 on INPUT_FIELD_DEFINITION
 
 """
-What an input may be: the bounds of a number, of the characters of a text or of each text of a list, and of the
-entries of a list or an object. Anything else is ` + "`" + `BAD_INPUT` + "`" + `.
+The bounds of an input: of a number, of the characters of a text or of each text of a list, and of the entries of a list
+or an object. Other values get ` + "`" + `BAD_INPUT` + "`" + `.
 """
 directive @bounds(
   "The least number."
@@ -4927,32 +4923,32 @@ directive @bounds(
   maxItems: Int
 ) on INPUT_FIELD_DEFINITION
 
-"An input whose unknown properties are refused to clients of v1 REST too, whatever the body that it stands in."
+"An input whose unknown properties are refused in v1 REST too, in any body."
 directive @strict on INPUT_OBJECT
 
 """
-What a field costs, where that is more than the 1 of any other value in the answer. Together the values of an
-operation may cost no more than the gateway's limit: else it is refused with ` + "`" + `LIMIT_EXCEEDED` + "`" + ` before anything is done.
+The cost of a field, if it is more than 1, the cost of all other values in the response. An operation whose values
+together cost more than the gateway's limit gets ` + "`" + `LIMIT_EXCEEDED` + "`" + ` before any part of it runs.
 """
 directive @cost(
-  "The cost, whatever the field answers; what is selected of it comes on top."
+  "The cost of the field itself. The fields selected in it are added."
   weight: Int!
-  "Whether it counts once for all objects of a level, since one statement finds it for all of them, and not once for each."
+  "Whether it counts once for all objects of a level instead of once for each, because one statement reads it for all of them."
   isShared: Boolean! = false
 ) on FIELD_DEFINITION
 
 """
-How long a list is taken to be when an operation's cost is estimated. A page has ` + "`" + `first` + "`" + ` elements; any other list
-without this directive is taken to have 5.
+The assumed length of a list in the estimate of an operation's cost. A page has ` + "`" + `first` + "`" + ` elements; any other list without
+this directive has 5.
 """
 directive @listSize(
   "A usual length."
   assumedSize: Int
-  "Arguments, or fields within them, that are the length or a list of that length. They count for the lists of the object that the field answers with, too."
+  "Arguments, or fields within them, that are the length or a list of that length. They also apply to the lists of the object that the field returns."
   slicingArguments: [String!]
 ) on FIELD_DEFINITION
 
-"Something with an id of its own, which ` + "`" + `node` + "`" + ` finds."
+"An object that ` + "`" + `node` + "`" + ` finds by its id."
 interface Node {
   "The id: a prefix and a time-ordered part (` + "`" + `agent_01h2x…` + "`" + `). Imported ids are kept as they are."
   id: ID!
@@ -4960,9 +4956,9 @@ interface Node {
 
 "The position of a page in its list."
 type PageInfo {
-  "Whether there is something after this page."
+  "Whether there are entries after this page."
   hasNextPage: Boolean!
-  "Whether there is something before this page."
+  "Whether there are entries before this page."
   hasPreviousPage: Boolean!
   "The cursor of the first node; null when the page is empty."
   startCursor: String
@@ -4970,50 +4966,50 @@ type PageInfo {
   endCursor: String
 }
 
-"Which of the things that have names to list."
+"Which named objects to list."
 input NameFilter {
   "Only with this text in the name, ignoring case."
   nameContains: String
 }
 
 """
-Everything that can be read. All of it belongs to the company of the credential: what does not exist for this
-company, another company's included, is null with an error whose ` + "`" + `extensions.code` + "`" + ` is ` + "`" + `NOT_FOUND` + "`" + `. So is a list that an
-argument narrows to an agent, a folder, an execution, a campaign or a dataset that does not exist.
+All queries. They read only data of the credential's company. An object that this company does not have is null, with an
+error whose ` + "`" + `extensions.code` + "`" + ` is ` + "`" + `NOT_FOUND` + "`" + `. So is a list for an agent, a folder, an execution, a campaign or a dataset
+that does not exist.
 """
 type Query {
   "The company that the credential belongs to."
   company: Company! @requires(scope: browse)
-  "Anything with an id. Null, without an error, when it does not exist."
+  "The object with this id. Null, without an error, if it does not exist."
   node("The id." id: ID!): Node @requires(scope: browse)
-  "Many things by id, at most 100, in the order of the ids, null where one does not exist."
+  "The objects with these ids, at most 100, in the order of the ids. Null for an object that does not exist."
   nodes("The ids." ids: [ID!]!): [Node]! @requires(scope: browse) @listSize(slicingArguments: ["ids"])
 }
 
-"Everything that can be changed. Each field is one transaction; a failing one leaves the answers of the others."
+"All changes. Each field is one transaction; if one fails, the others keep their results."
 type Mutation
 
-"Everything that can be watched."
+"All subscriptions."
 type Subscription
 `, BuiltIn: false},
-	{Name: "../schema/server.graphqls", Input: `"The program that answers."
+	{Name: "../schema/server.graphqls", Input: `"The gateway process that answers the request."
 type Server {
   "Its version."
   version: String!
   "The language model that speaks for the agents."
   model: String!
-  "The models that can judge tests: first the one that does unless another is asked for, then those that executions can be judged again by."
+  "The models that can judge tests: first the default judge, then models with which executions can be judged again."
   judgeModels: [String!]!
-  "That is the offline model, which answers by rules."
+  "Whether ` + "`" + `model` + "`" + ` is the offline model, which answers by rules."
   isOffline: Boolean!
   "The model that compares questions and documents by their meaning; null without one."
   embeddingModel: String
-  "How many jobs (test runs and documents to index) this process works on at once; others may work on more."
+  "How many jobs (test runs and documents to index) this process runs at once. Other processes may run more."
   workers: Int!
 }
 
 extend type Query {
-  "What the server is. Of several processes the one says so that answers."
+  "The server's models and workers, as configured in the process that answers the request."
   server: Server! @requires(scope: browse)
 }
 `, BuiltIn: false},
@@ -5025,13 +5021,13 @@ enum MessageRole {
   user
 }
 
-"Where a simulated chat stands."
+"The state of a simulated chat."
 enum SimulationChatStatus {
   "It waits for the contact."
   Open
   "The agent is writing."
   Replying
-  "It is over."
+  "It has ended."
   Ended
 }
 
@@ -5043,27 +5039,27 @@ type SimulationChat implements Node {
   agent: Agent! @openTo(scope: chat)
   "The state."
   status: SimulationChatStatus! @openTo(scope: chat)
-  "The values of the agent's fields, as they were given and filled."
+  "The values of the agent's fields, including values that the platform filled."
   dataBag: JSONObject! @requires(scope: contacts)
   "What is mocked."
   toolMocking: ToolMocking! @requires(scope: contacts)
   "All messages, in order."
   messages: [SimulationChatMessage!]! @requires(scope: contacts) @openTo(scope: chat) @listSize(assumedSize: 20)
-  "How many messages there are, read from the chat's own row."
+  "How many messages there are. Cheaper than reading ` + "`" + `messages` + "`" + `."
   messageCount: Int!
-  "The last message; null when there is none. For a list of chats it is read without those before it."
+  "The last message; null if there is none. Cheaper than reading ` + "`" + `messages` + "`" + `."
   lastMessage: SimulationChatMessage @requires(scope: contacts)
-  "What the contact said first, by which one tells chats apart; null when the contact has said nothing. It is read as ` + "`" + `lastMessage` + "`" + ` is."
+  "The contact's first message, to recognize the chat in a list; null if there is none. Cheaper than reading ` + "`" + `messages` + "`" + `."
   firstContactMessage: SimulationChatMessage @requires(scope: contacts)
   """
-  What was odd but not wrong: unknown keys of the data bag, placeholders without a value. What comes up in the
-  conversation is added, each warning once.
+  Likely mistakes, each listed once: unknown keys of the data bag, placeholders without a value. The conversation can
+  add warnings.
   """
   warnings: [String!]!
   """
-  What the agent's model is given as instructions for the next message: the prompt, placeholders filled, and what is added to
-  it. The chunks of a knowledge base chat are not included, since they differ with each message; see ` + "`" + `toolCalls` + "`" + `. Prompts are
-  not kept with the messages: it is the agent's prompt as it is now, or the draft.
+  The instructions of the agent's model for the next message: the current prompt or the draft, with placeholders filled,
+  and the text that is added to it. The chunks of a knowledge base chat are not included, since they differ for each
+  message; see ` + "`" + `toolCalls` + "`" + `.
   """
   instructions: String @cost(weight: 1000) @requires(scope: write)
   "Whether it tries an unsaved prompt."
@@ -5082,9 +5078,9 @@ type SimulationChat implements Node {
 
 "A message of a simulated chat."
 type SimulationChatMessage {
-  "The chat's id and the number of the message in it, so that caches know what they have seen. ` + "`" + `node` + "`" + ` does not find it."
+  "The chat's id and the number of the message, so that clients can cache it. ` + "`" + `node` + "`" + ` does not find it."
   id: ID! @openTo(scope: chat)
-  "Its number within the chat, counted from 1 without gaps."
+  "The number of the message in the chat, from 1 without gaps."
   sequence: Int! @openTo(scope: chat)
   "Who wrote it."
   role: MessageRole! @openTo(scope: chat)
@@ -5092,18 +5088,18 @@ type SimulationChatMessage {
   text: String! @openTo(scope: chat)
   "When it was written."
   timestamp: DateTime! @openTo(scope: chat)
-  "The agent ended the conversation with this message."
+  "Whether the agent ended the conversation with this message."
   isConversationEnded: Boolean! @openTo(scope: chat)
   "Why it ended, in the agent's own words."
   endReason: String @openTo(scope: chat)
   """
-  What ` + "`" + `[n]` + "`" + ` in the text stands for, each number once, lowest first. Only agents with a knowledge base chat whose
-  ` + "`" + `showQuote` + "`" + ` is true cite, and a number that stands for nothing is taken out of the text.
+  The sources of ` + "`" + `[n]` + "`" + ` in the text, each number once, lowest first. Only agents with a knowledge base chat whose
+  ` + "`" + `showQuote` + "`" + ` is true cite. Numbers without a source are removed from the text.
   """
   citations: [Citation!]! @openTo(scope: chat) @listSize(assumedSize: 2)
 }
 
-"A chunk that a message cites, as it was when the message was written: its document may have changed or gone since."
+"A chunk that a message cites, as it was when the message was written. Its document may have been changed or deleted since."
 type Citation {
   "The n of ` + "`" + `[n]` + "`" + `."
   number: Int! @openTo(scope: chat)
@@ -5113,7 +5109,7 @@ type Citation {
   documentName: String! @openTo(scope: chat)
   "The chunk."
   chunkId: ID!
-  "The place of the chunk in its document, counted from 0."
+  "The position of the chunk in its document, from 0."
   position: Int!
   "The text of the chunk."
   content: String!
@@ -5143,39 +5139,39 @@ type SimulationChatEdge {
 union SimulationChatEvent = TurnStarted | MessageDelta | MessageWritten | ToolCallStarted | ToolCallFinished | ChatEnded | TurnFailed
 
 """
-The contact sent a message, and the agent begins to answer: it comes before the pieces, the calls and the failure of its
-turn. It is not kept: the written message replaces it, and so does the ` + "`" + `TurnStarted` + "`" + ` of a new attempt.
+The contact sent a message, and the agent starts to answer. This is the first event of a turn. It is not saved: the
+written message, or the ` + "`" + `TurnStarted` + "`" + ` of a new attempt, replaces it.
 """
 type TurnStarted {
-  "The attempt at an answer."
+  "The id of this attempt to answer."
   turnId: ID! @openTo(scope: chat)
   "The number that the contact's message will have."
   messageSequence: Int! @openTo(scope: chat)
-  "What the contact said."
+  "The contact's message."
   text: String! @openTo(scope: chat)
 }
 
 """
-A piece of the text that the agent is writing. Pieces are not kept: the written message replaces them. Pieces of
-another turn than the last one are the beginning of a new attempt, and those before them come to nothing.
+A piece of the text that the agent is writing. Pieces are not saved: the written message replaces them. A piece with a
+new ` + "`" + `turnId` + "`" + ` starts a new attempt; discard the pieces before it.
 """
 type MessageDelta {
   "The number that the message will have."
   sequence: Int! @openTo(scope: chat)
-  "The attempt at an answer that the piece belongs to."
+  "The id of the attempt to answer that the piece belongs to."
   turnId: ID! @openTo(scope: chat)
-  "How many Unicode characters of the turn's text come before the piece. Where it skips some, they were dropped."
+  "How many Unicode characters of the turn's text come before the piece. A gap means that pieces were dropped."
   offset: Int! @openTo(scope: chat)
   "The next piece."
   text: String! @openTo(scope: chat)
 }
 
 """
-An attempt to answer failed: its text is void, and unless the chat has ended a message can be sent. An attempt
-whose process died is not announced; the next one has another ` + "`" + `turnId` + "`" + `.
+An attempt to answer failed: discard its text. Unless the chat has ended, a message can be sent again. If the process
+dies, this event is not sent; the next attempt has another ` + "`" + `turnId` + "`" + `.
 """
 type TurnFailed {
-  "The attempt."
+  "The id of the attempt."
   turnId: ID! @openTo(scope: chat)
   "The number that the contact's message would have had."
   messageSequence: Int! @openTo(scope: chat)
@@ -5189,15 +5185,15 @@ type MessageWritten {
   message: SimulationChatMessage! @openTo(scope: chat)
 }
 
-"The chat is over; nothing follows."
+"The chat has ended. This is the last event."
 type ChatEnded {
   "When it ended."
   endedAt: DateTime! @openTo(scope: chat)
-  "Why it ended: the agent's own words, or null when a client ended it."
+  "Why it ended, in the agent's own words; null if a client ended it."
   endReason: String @openTo(scope: chat)
 }
 
-"Narrows a list of simulated chats. Every condition that is given must hold."
+"Which simulated chats to list. Every given condition must hold."
 input SimulationChatFilter {
   "Only in one of these states."
   statuses: [SimulationChatStatus!]
@@ -5211,11 +5207,11 @@ input StartSimulationChatInput {
   dataBag: JSONObject @bounds(maxItems: 200)
   "What to mock."
   toolMocking: ToolMockingInput
-  "A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat keeps it; sub-agents have their own. Not with the scope ` + "`" + `chat` + "`" + `."
+  "A prompt to try instead of the agent's, 1 to 50,000 characters. It is saved only with the chat, and does not apply to sub-agents. Not with the scope ` + "`" + `chat` + "`" + `."
   prompt: String
   """
-  Messages that the chat starts with, instead of a welcome message: at most 100, of 256 KiB of text together. Contact and
-  agent take turns, and the last one is the agent's. They are not charged. Not with the scope ` + "`" + `chat` + "`" + `.
+  Messages that the chat starts with, instead of a welcome message: at most 100, with at most 256 KiB of text together.
+  Contact and agent alternate, and the last message is the agent's. They cost nothing. Not with the scope ` + "`" + `chat` + "`" + `.
   """
   messages: [TestMessageInput!]
 }
@@ -5238,7 +5234,7 @@ input SendSimulationMessageInput {
 type SendSimulationMessagePayload {
   "The chat."
   simulationChat: SimulationChat! @openTo(scope: chat)
-  "The contact's message and what the agent replied."
+  "The contact's message and the agent's reply."
   newMessages: [SimulationChatMessage!]! @openTo(scope: chat) @listSize(assumedSize: 2)
 }
 
@@ -5308,28 +5304,28 @@ extend type Query {
 
 extend type Mutation {
   """
-  Starts a simulated chat; the agent's welcome message, if it has one, is written at once. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` when the
-  company's budget is used up.
+  Starts a simulated chat. If the agent has a welcome message, it is written at once. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's
+  budget is used up.
   """
   startSimulationChat("The chat." input: StartSimulationChatInput!): StartSimulationChatPayload @requires(scope: simulate) @openTo(scope: chat) @modelDriven
   """
-  Sends the contact's message and answers when the agent's reply is written. ` + "`" + `CONFLICT` + "`" + ` when the chat has ended or
-  another message is being answered; ` + "`" + `UPSTREAM_FAILED` + "`" + ` when the language model failed: then no message is kept, and
-  it can be sent again. Calls that were made stay on record with ` + "`" + `isTurnKept` + "`" + ` false: what they did is done, and the
-  agent remembers what it really did. Of what was said before, the agent's model is given the last 200 messages at most,
-  and of these the last 256 KiB, with the calls that were made in between, as many bytes of them.
+  Sends the contact's message and returns when the agent's reply is written. ` + "`" + `CONFLICT` + "`" + ` if the chat has ended or another
+  message is being answered. ` + "`" + `UPSTREAM_FAILED` + "`" + ` if the language model failed: no message is saved, and it can be sent
+  again. Calls of the failed turn stay on record with ` + "`" + `isTurnKept` + "`" + ` false, and the agent remembers its real calls. The
+  agent's model sees at most the last 200 messages, and of these the last 256 KiB, with up to 256 KiB of the calls
+  between them.
   """
   sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate) @openTo(scope: chat) @modelDriven @cost(weight: 20000)
-  "Ends a simulated chat. A reply that is being written is dropped; ending it again changes nothing."
+  "Ends a simulated chat. A reply in progress is discarded. Ending it again changes nothing."
   endSimulationChat("The chat." input: EndSimulationChatInput!): EndSimulationChatPayload @requires(scope: simulate) @openTo(scope: chat)
-  "Deletes a simulated chat with its messages and calls, for good. A reply that is being written is dropped; usage stays on record."
+  "Permanently deletes a simulated chat with its messages and calls. A reply in progress is discarded. Usage stays on record."
   deleteSimulationChat("The chat." input: DeleteSimulationChatInput!): DeleteSimulationChatPayload @requires(scope: write)
 }
 
 extend type Subscription {
   """
-  Every message after ` + "`" + `afterSequence` + "`" + `, then each new one as it is written, in order, without gap or duplicate,
-  whichever replica wrote it. Completes after the message that ends the conversation.
+  Sends every message after ` + "`" + `afterSequence` + "`" + `, then each new message, in order, without gaps or duplicates. Completes
+  after the message that ends the conversation.
   """
   simulationChatMessages(
     "The chat."
@@ -5337,23 +5333,23 @@ extend type Subscription {
     "The number of the last message that the client has."
     afterSequence: Int! = 0
   ): SimulationChatMessage! @requires(scope: contacts) @openTo(scope: chat)
-  "What happens while the agent answers: what the contact said, text as it is generated, calls, messages, failed attempts, the end."
+  "Sends events while the agent answers: the contact's message, generated text, calls, messages, failed attempts, the end."
   simulationChatEvents("The chat." simulationChatId: ID!): SimulationChatEvent! @requires(scope: contacts) @openTo(scope: chat)
 }
 `, BuiltIn: false},
-	{Name: "../schema/sub_agent.graphqls", Input: `"An edge of the agent graph: ` + "`" + `agent` + "`" + ` is who answers when the parent delegates, so the graph nests, and may be cyclic."
+	{Name: "../schema/sub_agent.graphqls", Input: `"An edge of the agent graph: ` + "`" + `agent` + "`" + ` answers when the parent delegates to it. The graph may be cyclic."
 type SubAgent implements Node {
-  "The id of the edge, the one that mocks name."
+  "The id of the edge. Mocks refer to it."
   id: ID!
-  "Human readable name."
+  "The human-readable name."
   name: String!
   "The snake_case name by which the parent delegates; unique among the parent's sub-agents and tools."
   technicalName: String!
   "What it does, for the language model."
   description: String!
-  "Who answers."
+  "The agent that answers."
   agent: Agent!
-  "The agent that it is a sub-agent of."
+  "The agent that delegates to it."
   parent: Agent!
 }
 
@@ -5361,11 +5357,11 @@ type SubAgent implements Node {
 input AddSubAgentInput {
   "The parent, which delegates."
   agentId: ID!
-  "Who answers."
+  "The agent that answers."
   delegateAgentId: ID!
   "1 to 255 characters."
   name: String!
-  "As for tools: 1 to 64 characters, lower-case letters, digits and ` + "`" + `_` + "`" + `, beginning with a letter."
+  "1 to 64 characters: lower-case letters, digits and ` + "`" + `_` + "`" + `, beginning with a letter."
   technicalName: String!
   "At most 2,000 characters."
   description: String
@@ -5383,7 +5379,7 @@ type AddSubAgentPayload {
 input UpdateSubAgentInput {
   "The id of the edge."
   subAgentId: ID!
-  "Who answers from now on."
+  "The agent that answers from now on."
   delegateAgentId: ID
   "The new name."
   name: String
@@ -5416,7 +5412,7 @@ type RemoveSubAgentPayload {
 extend type Agent {
   "Sub-agents that the agent can delegate to, in the order in which they were added."
   subAgents: [SubAgent!]! @listSize(assumedSize: 3)
-  "The agents that it is a sub-agent of: those which change with it."
+  "The agents that delegate to it. A change of this agent affects them."
   parents(
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -5432,19 +5428,19 @@ extend type Agent {
 }
 
 extend type Mutation {
-  "Lets an agent delegate to another; at most 128 sub-agents."
+  "Lets an agent delegate to another one. An agent has at most 128 sub-agents."
   addSubAgent("The edge." input: AddSubAgentInput!): AddSubAgentPayload @requires(scope: write)
-  "Changes an edge of the agent graph. It keeps its id, so what mocks it goes on to."
+  "Changes an edge of the agent graph. It keeps its id, so mocks of it stay valid."
   updateSubAgent("The changes." input: UpdateSubAgentInput!): UpdateSubAgentPayload @requires(scope: write)
   "Removes an edge of the agent graph; the agents stay."
   removeSubAgent("The edge." input: RemoveSubAgentInput!): RemoveSubAgentPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/tool.graphqls", Input: `"Something that an agent can call."
+	{Name: "../schema/tool.graphqls", Input: `"A function that an agent can call."
 type Tool implements Node {
   "The id."
   id: ID!
-  "Human readable name."
+  "The human-readable name."
   name: String!
   "The snake_case name by which the language model calls it; unique within the company."
   technicalName: String!
@@ -5452,13 +5448,13 @@ type Tool implements Node {
   description: String
   "JSON Schema of its arguments, an object schema."
   parameters: JSONObject!
-  "Where calls go; null when the tool has no endpoint."
+  "The HTTP endpoint that calls go to; null if there is none."
   endpoint: ToolEndpoint
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
   updatedAt: DateTime!
-  "The agents that it is connected to."
+  "The connected agents."
   agents(
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -5473,7 +5469,7 @@ type Tool implements Node {
   ): AgentConnection!
 }
 
-"The HTTP endpoint behind a tool. Header values are secrets: they are kept encrypted and never shown."
+"The HTTP endpoint of a tool. Header values are secrets: they are stored encrypted and never shown."
 type ToolEndpoint {
   "The HTTP method."
   method: HttpMethod!
@@ -5481,7 +5477,7 @@ type ToolEndpoint {
   url: String!
   "The names of the headers that are sent."
   headerNames: [String!]!
-  "How long to wait for the answer."
+  "How many seconds to wait for the response."
   timeoutSeconds: Float!
 }
 
@@ -5525,7 +5521,7 @@ input ToolEndpointInput {
   method: HttpMethod! = POST
   "An absolute http or https address of at most 2,000 characters."
   url: String!
-  "Header name to value, at most 20; the values are texts. Null or absent means none, or on update, the same as before."
+  "Header name to text, at most 20. If null or absent, there are none, or an update keeps the old ones."
   headers: JSONObject
   "0.1 to 60 seconds."
   timeoutSeconds: Float! = 10
@@ -5535,16 +5531,16 @@ input ToolEndpointInput {
 input CreateToolInput {
   "1 to 255 characters."
   name: String!
-  "1 to 64 characters: lower-case letters, digits and ` + "`" + `_` + "`" + `, beginning with a letter. ` + "`" + `end_conversation` + "`" + ` and ` + "`" + `transfer_call` + "`" + ` are taken."
+  "1 to 64 characters: lower-case letters, digits and ` + "`" + `_` + "`" + `, beginning with a letter. ` + "`" + `end_conversation` + "`" + ` and ` + "`" + `transfer_call` + "`" + ` are reserved."
   technicalName: String!
   "At most 2,000 characters."
   description: String
   """
-  JSON Schema of type object, at most 20,000 characters; absent means no arguments. It may take at most 2,000 checks of one value,
-  references followed to 32 levels, and patterns of 1,000 instructions each.
+  A JSON Schema of type object, at most 20,000 characters; absent means no arguments. It may have at most 2,000 checks
+  of one value, with references followed to 32 levels, and 1,000 instructions per pattern.
   """
   parameters: JSONObject
-  "Where calls go."
+  "The HTTP endpoint that calls go to."
   endpoint: ToolEndpointInput
 }
 
@@ -5568,7 +5564,7 @@ input UpdateToolInput {
   parameters: JSONObject
   "The new endpoint."
   endpoint: ToolEndpointInput
-  "Takes its endpoint away; not together with ` + "`" + `endpoint` + "`" + `."
+  "Removes its endpoint. Cannot be combined with ` + "`" + `endpoint` + "`" + `."
   removeEndpoint: Boolean! = false @beyondV1
   "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the tool was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime @beyondV1
@@ -5652,13 +5648,13 @@ extend type Mutation {
   updateTool("The changes." input: UpdateToolInput!): UpdateToolPayload @requires(scope: write)
   "Deletes a tool and disconnects it from every agent."
   deleteTool("The tool." input: DeleteToolInput!): DeleteToolPayload @requires(scope: write)
-  "Connects a tool to an agent, behind those it has; at most 128. Connecting it again changes nothing."
+  "Connects a tool to an agent, after its other tools. An agent has at most 128. Connecting it again changes nothing."
   connectTool("The tool." input: ConnectToolInput!): ConnectToolPayload @requires(scope: write)
-  "Disconnects a tool from an agent. Disconnecting what is not connected changes nothing."
+  "Disconnects a tool from an agent. If it is not connected, nothing changes."
   disconnectTool("The tool." input: DisconnectToolInput!): DisconnectToolPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/tool_call.graphqls", Input: `"What an agent can call in a conversation, and what is asked for it."
+	{Name: "../schema/tool_call.graphqls", Input: `"What an agent calls in a conversation, or what the gateway calls for it."
 enum ToolCallKind {
   "A tool."
   Tool
@@ -5666,7 +5662,7 @@ enum ToolCallKind {
   SubAgent
   "The transfer to a human."
   CallTransfer
-  "The knowledge base, which is asked before the agent answers, for real in any case: to read is no side effect."
+  "The knowledge base, which is searched before the agent answers. The search is always real, because it has no side effects."
   Retrieval
 }
 
@@ -5674,55 +5670,55 @@ enum ToolCallKind {
 type ToolCall {
   "The id."
   id: ID!
-  "What was called."
+  "The kind of the call."
   kind: ToolCallKind!
-  "The tool, the sub-agent, or the knowledge base chat that was asked; null for the transfer."
+  "The id of the tool, the sub-agent, or the knowledge base chat; null for the transfer."
   targetId: ID
-  "The name by which the language model called it; ` + "`" + `knowledge_base` + "`" + ` when the gateway asked the knowledge base for it."
+  "The name by which the language model called it; ` + "`" + `knowledge_base` + "`" + ` if the gateway searched the knowledge base."
   technicalName: String!
-  "What it was called with; of the knowledge base, the ` + "`" + `question` + "`" + `."
+  "The arguments; for the knowledge base, the ` + "`" + `question` + "`" + `."
   arguments: JSONObject!
   """
-  What was handed back to the agent; null when the call failed. Of the knowledge base, an object with ` + "`" + `chunks` + "`" + `, best
-  first: ` + "`" + `number` + "`" + ` as it is cited, ` + "`" + `chunkId` + "`" + `, ` + "`" + `documentId` + "`" + `, ` + "`" + `documentName` + "`" + `, ` + "`" + `position` + "`" + `, ` + "`" + `score` + "`" + `, ` + "`" + `termSimilarity` + "`" + `,
-  ` + "`" + `vectorSimilarity` + "`" + ` and ` + "`" + `content` + "`" + `. Contents are shortened, all alike, where they are longer than 64 KiB together.
+  The result that the agent got; null if the call failed. For the knowledge base, an object with ` + "`" + `chunks` + "`" + `, best first:
+  ` + "`" + `number` + "`" + ` as it is cited, ` + "`" + `chunkId` + "`" + `, ` + "`" + `documentId` + "`" + `, ` + "`" + `documentName` + "`" + `, ` + "`" + `position` + "`" + `, ` + "`" + `score` + "`" + `, ` + "`" + `termSimilarity` + "`" + `,
+  ` + "`" + `vectorSimilarity` + "`" + ` and ` + "`" + `content` + "`" + `. If the contents have more than 64 KiB together, all are shortened equally.
   """
   result: String
-  "Whether nothing real happened."
+  "Whether the call was mocked, so nothing real happened."
   mocked: Boolean!
-  "Which of the target's mock rules answered, counted from 0; null when none did."
+  "The index of the target's mock rule that answered, from 0; null if none did."
   mockRule: Int
   "The number of the contact's message that was being answered."
   messageSequence: Int!
   "The delegation in whose conversation the call was made; null for calls of the chat's own agent."
   delegationId: ID
-  "When it began."
+  "When it started."
   startedAt: DateTime!
-  "How long it took, a simulated delay included."
+  "How long it took in milliseconds, including a simulated delay."
   durationMs: Int!
   """
-  Why the call failed, as the agent saw it; null if it did not fail. A call that is not mocked is recorded before it is made.
-  While it is in progress, and forever if its process ends meanwhile, the error says that the outcome is not known.
+  Why the call failed, as the agent saw it; null if it did not fail. A real call is recorded before it is made. Until it
+  ends, the error says that the outcome is not known. It stays so if the process dies during the call.
   """
   error: String
   """
-  False when the turn failed after the call, or goes on: what was called happened, and the message that led to it was
-  not kept.
+  Whether the messages of its turn were saved. False while the turn is in progress, and if the turn failed after the
+  call; the effects of the call remain.
   """
   isTurnKept: Boolean!
 }
 
-"A call began. It is announced while the agent answers; ` + "`" + `SimulationChat.toolCalls` + "`" + ` has all of it once the turn is over."
+"A call started. This event is sent while the agent answers; ` + "`" + `SimulationChat.toolCalls` + "`" + ` has the complete call after the turn."
 type ToolCallStarted {
   "The id that the call will have."
   id: ID!
-  "What is called."
+  "The kind of the call."
   kind: ToolCallKind!
-  "The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer."
+  "The id of the tool, the sub-agent, or the knowledge base chat; null for the transfer."
   targetId: ID
   "The name by which the language model calls it."
   technicalName: String!
-  "What it is called with; null when it is too large to announce."
+  "The arguments; null if they are too large for an event."
   arguments: JSONObject
   "The number of the contact's message that is being answered."
   messageSequence: Int!
@@ -5734,9 +5730,9 @@ type ToolCallStarted {
 type ToolCallFinished {
   "The id of the call."
   id: ID!
-  "What was called."
+  "The kind of the call."
   kind: ToolCallKind!
-  "The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer."
+  "The id of the tool, the sub-agent, or the knowledge base chat; null for the transfer."
   targetId: ID
   "The name by which the language model called it."
   technicalName: String!
@@ -5744,61 +5740,62 @@ type ToolCallFinished {
   messageSequence: Int!
   "The delegation in whose conversation the call was made."
   delegationId: ID
-  "What was handed back to the agent, its first 500 characters; null when the call failed."
+  "The first 500 characters of the result that the agent got; null if the call failed."
   result: String
-  "Whether nothing real happened."
+  "Whether the call was mocked, so nothing real happened."
   mocked: Boolean!
-  "Which of the target's mock rules answered, counted from 0; null when none did."
+  "The index of the target's mock rule that answered, from 0; null if none did."
   mockRule: Int
-  "How long it took."
+  "How long it took in milliseconds."
   durationMs: Int!
-  "Why it failed; null when it did not."
+  "Why it failed; null if it did not."
   error: String
 }
 
-"What would happen to a call in a simulation."
+"The effect of a call in a simulation."
 enum CallEffect {
-  "It happens for real."
+  "It is a real call."
   Real
   "It is mocked."
   Mocked
   "It is refused, because side effects are denied."
   Denied
   """
-  It cannot happen: the tool has no endpoint, no telephony provider is configured, or the delegation would go in a
-  circle or too deep. The agent sees this as the error of the call.
+  It is not possible: the tool has no endpoint, no telephony provider is configured, or the delegation would be circular
+  or too deep. The agent gets this as an error.
   """
   Unavailable
 }
 
-"What would happen to the calls of one target."
+"The effect of the calls of one target."
 type CallCoverage {
-  "What is called."
+  "The kind of the call."
   kind: ToolCallKind!
-  "The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer."
+  "The id of the tool, the sub-agent, or the knowledge base chat; null for the transfer."
   targetId: ID
   "The name by which the language model calls it."
   technicalName: String!
   "The technical names of the delegations that lead to the agent that calls it; empty for the chat's own agent."
   path: [String!]!
-  "What would happen when no rule of its own decides otherwise."
+  "The effect if no mock rule of the target matches."
   effect: CallEffect!
 }
 
 extend type SimulationChat {
-  "All calls that the agent and those it delegated to made, in the order in which they began."
+  "All calls of the agent and of the agents that it delegated to, in the order in which they started."
   toolCalls: [ToolCall!]! @requires(scope: contacts)
   """
-  What would happen to each thing that can be called: tools, sub-agents, the transfer and the knowledge base of the chat's
-  agent, then those of the agents that it can delegate to for real, and of theirs. Each agent is listed once, with the shortest path to it.
+  The effect of each possible call: of the tools, sub-agents, transfer and knowledge base of the chat's agent, then of
+  all agents that it can really delegate to, directly or through others. Each agent is listed once, with the shortest
+  path to it.
   """
   coverage: [CallCoverage!]! @cost(weight: 1000)
 }
 
 extend type Agent {
   """
-  What ` + "`" + `SimulationChat.coverage` + "`" + ` of a chat with this mocking would be, before it is started. Mocks of what the agent cannot
-  call change nothing.
+  The ` + "`" + `SimulationChat.coverage` + "`" + ` of a chat with this mocking, before it is started. Mocks of targets that the agent
+  cannot call have no effect.
   """
   coverage("What to mock." toolMocking: ToolMockingInput): [CallCoverage!]! @cost(weight: 1000)
 }
@@ -5807,25 +5804,25 @@ extend type Agent {
 type ToolMocking {
   "Tools to mock, by id."
   mockedTools: [MockedTool!]! @listSize(assumedSize: 3)
-  "Mocks every tool connected to the agent; those listed keep their own template."
+  "Mocks every tool connected to the agent; tools in ` + "`" + `mockedTools` + "`" + ` keep their own template."
   mockAllTools: Boolean!
   "Sub-agents to mock, by id."
   mockedSubAgents: [MockedSubAgent!]! @listSize(assumedSize: 3)
-  "Mocks every sub-agent; those listed keep their own template."
+  "Mocks every sub-agent; sub-agents in ` + "`" + `mockedSubAgents` + "`" + ` keep their own template."
   mockAllSubAgents: Boolean!
   "Never transfers to a human; independent of ` + "`" + `mockAllTools` + "`" + `."
   mockCallTransfer: Boolean!
   "How a mocked transfer fails; null when it succeeds."
   callTransferFailure: CallTransferFailure
-  "Whether what is not mocked may happen for real."
+  "Whether calls that are not mocked may be real."
   sideEffects: SideEffects!
 }
 
-"Whether what is not mocked may happen for real."
+"Whether calls that are not mocked may be real."
 enum SideEffects {
-  "It happens for real."
+  "They may be real."
   Allow
-  "It does not: the agent gets a tool error instead."
+  "They are refused: the agent gets a tool error."
   Deny
 }
 
@@ -5833,7 +5830,7 @@ enum SideEffects {
 enum CallTransferFailure {
   "The line is busy."
   Busy
-  "It cannot be made."
+  "The transfer cannot be made."
   Failed
 }
 
@@ -5842,14 +5839,14 @@ type MockedTool {
   "The tool."
   toolId: ID!
   """
-  Handed back instead of the real result. ` + "`" + `{name}` + "`" + ` is filled from the call's arguments, or else from the variables, also by paths such
-  as ` + "`" + `{order.items.0.name}` + "`" + `; ` + "`" + `{name|json}` + "`" + ` as JSON. In the texts of a template that is JSON, values are escaped. Empty means a default
-  that says the call succeeded.
+  The result instead of the real one. ` + "`" + `{name}` + "`" + ` is filled from the call's arguments, or else from the variables, also by
+  paths such as ` + "`" + `{order.items.0.name}` + "`" + `. ` + "`" + `{name|json}` + "`" + ` inserts JSON. In the texts of a JSON template, values are escaped.
+  Empty means a default that says the call succeeded.
   """
   resultTemplate: String
   "Simulated execution time, 0 to 60 seconds."
   delaySeconds: Float!
-  "Rules that go before the template, the first that matches."
+  "Rules that override the template. The first matching rule applies."
   rules: [MockRule!]! @listSize(assumedSize: 2)
 }
 
@@ -5857,11 +5854,11 @@ type MockedTool {
 type MockedSubAgent {
   "The sub-agent."
   subAgentId: ID!
-  "Handed back instead of the sub-agent's answer; its conversation is never opened."
+  "The answer instead of the sub-agent's. Its conversation is never started."
   resultTemplate: String
   "Simulated execution time, 0 to 60 seconds."
   delaySeconds: Float!
-  "Rules that go before the template, the first that matches."
+  "Rules that override the template. The first matching rule applies."
   rules: [MockRule!]! @listSize(assumedSize: 2)
 }
 
@@ -5879,7 +5876,7 @@ input ToolMockingInput @strict {
   mockCallTransfer: Boolean! = false
   "How the transfer fails; only together with ` + "`" + `mockCallTransfer` + "`" + `."
   callTransferFailure: CallTransferFailure @beyondV1
-  "Whether what is not mocked may happen for real."
+  "Whether calls that are not mocked may be real."
   sideEffects: SideEffects! = Allow @beyondV1
 }
 
@@ -5887,11 +5884,11 @@ input ToolMockingInput @strict {
 input MockedToolInput @strict {
   "The tool; it must be connected to the agent."
   toolId: ID!
-  "Handed back instead of the real result."
+  "The result instead of the real one."
   resultTemplate: String
   "0 to 60 seconds."
   delaySeconds: Float! = 0 @bounds(min: 0, max: 60)
-  "Rules that go before the template, the first that matches; at most 20."
+  "Rules that override the template, at most 20. The first matching rule applies."
   rules: [MockRuleInput!]! = [] @beyondV1
 }
 
@@ -5899,21 +5896,21 @@ input MockedToolInput @strict {
 input MockedSubAgentInput @strict {
   "The sub-agent; it must be connected to the agent."
   subAgentId: ID!
-  "Handed back instead of the sub-agent's answer."
+  "The answer instead of the sub-agent's."
   resultTemplate: String
   "0 to 60 seconds."
   delaySeconds: Float! = 0 @bounds(min: 0, max: 60)
-  "Rules that go before the template, the first that matches; at most 20."
+  "Rules that override the template, at most 20. The first matching rule applies."
   rules: [MockRuleInput!]! = [] @beyondV1
 }
 
-"How one mocked target answers some of its calls. It matches when every condition holds and the call has the index."
+"How a mocked target answers some of its calls. The rule matches if every condition holds and the call has the given index."
 type MockRule {
-  "Conditions on the arguments. An empty list always holds."
+  "Conditions on the arguments, which must all hold. Empty for none."
   when: [MockCondition!]! @listSize(assumedSize: 2)
-  "Only the call with this number among the calls of the target in the chat, counted from 0; null for any."
+  "Matches only this call of the target in the chat, counted from 0; null for any."
   callIndex: Int
-  "Handed back; placeholders are filled. Empty means the default that says the call succeeded."
+  "The result, with placeholders filled. Empty means the default that says the call succeeded."
   resultTemplate: String
   "Simulated execution time, 0 to 60 seconds."
   delaySeconds: Float!
@@ -5921,40 +5918,40 @@ type MockRule {
   failure: MockFailure
 }
 
-"A condition on one argument of a call. Everything that is given must hold."
+"A condition on one argument of a call. All given parts must hold."
 type MockCondition {
-  "The argument; dots reach into objects."
+  "The name of the argument, or a path into objects with dots."
   argument: String!
-  "Its value, as JSON text for what is not a text."
+  "Its value: a text, or JSON for other values."
   equals: String
   """
-  A regular expression (RE2) that its value, as text, must match somewhere; what it repeats counted, of at most 1,000
-  instructions. A mocking has at most 20 of them.
+  A regular expression (RE2) that matches a part of its value as text. It has at most 1,000 instructions with
+  repetitions expanded. A mocking has at most 20 of them.
   """
   matches: String
-  "Whether it must be there."
+  "Whether it must be present."
   present: Boolean
 }
 
 "A failure that a mock simulates."
 type MockFailure {
-  "What fails."
+  "The kind of failure."
   kind: MockFailureKind!
-  "The status of ` + "`" + `HttpError` + "`" + `, 400 to 599."
+  "The status of an ` + "`" + `HttpError` + "`" + `, 400 to 599."
   status: Int
-  "The body of an ` + "`" + `HttpError` + "`" + `, which the agent sees with its status."
+  "The body of an ` + "`" + `HttpError` + "`" + `. The agent sees it with the status."
   body: String
 }
 
-"What fails."
+"The kind of failure."
 enum MockFailureKind {
-  "There is no answer in time."
+  "The call times out."
   Timeout
-  "The answer has an error's status."
+  "The response has an error status."
   HttpError
-  "The answer is not the JSON that it says it is."
+  "The response says that it is JSON, but is malformed."
   MalformedJson
-  "The answer is empty."
+  "The response is empty."
   EmptyBody
 }
 
@@ -5962,9 +5959,9 @@ enum MockFailureKind {
 input MockRuleInput {
   "Conditions on the arguments, at most 20."
   when: [MockConditionInput!]! = []
-  "Only the call with this number, counted from 0."
+  "Matches only this call, counted from 0."
   callIndex: Int
-  "Handed back; not together with ` + "`" + `failure` + "`" + `."
+  "The result. Cannot be combined with ` + "`" + `failure` + "`" + `."
   resultTemplate: String
   "0 to 60 seconds."
   delaySeconds: Float! = 0
@@ -5980,40 +5977,40 @@ input MockConditionInput {
   equals: String
   "At most 1,000 characters."
   matches: String
-  "Whether it must be there."
+  "Whether it must be present."
   present: Boolean
 }
 
 "See ` + "`" + `MockFailure` + "`" + `."
 input MockFailureInput {
-  "What fails."
+  "The kind of failure."
   kind: MockFailureKind!
-  "400 to 599, for ` + "`" + `HttpError` + "`" + ` alone; 500 when absent."
+  "400 to 599, only for ` + "`" + `HttpError` + "`" + `; 500 if absent."
   status: Int
-  "At most 10,000 characters, for ` + "`" + `HttpError` + "`" + ` alone."
+  "At most 10,000 characters, only for ` + "`" + `HttpError` + "`" + `."
   body: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/usage.graphqls", Input: `"""
-An exact decimal number of credits with at most six decimals. It is a JSON number, and never rounded through a float;
-as input a number or a text such as ` + "`" + `"12.5"` + "`" + `.
+An exact number of credits with at most six decimals, as a JSON number. It is never rounded as a float. Input may be a
+number or a text such as ` + "`" + `"12.5"` + "`" + `.
 """
 scalar Credits
 
 "Credits that were used."
 input UsageEntryInput {
   """
-  Tells the entry apart from all others of the company, for good: 1 to 200 characters, not beginning with
-  ` + "`" + `agentgraph:` + "`" + `. A key that is recorded already is a duplicate when the entry says the same, and ` + "`" + `UNPROCESSABLE` + "`" + ` when not.
+  Identifies the entry in the company permanently: 1 to 200 characters, not beginning with ` + "`" + `agentgraph:` + "`" + `. An entry with
+  a recorded key is a duplicate if its content is the same, and ` + "`" + `UNPROCESSABLE` + "`" + ` otherwise.
   """
   idempotencyKey: String!
-  "The agent that used them, 1 to 64 characters. It need not exist, or no longer."
+  "The agent that used them, 1 to 64 characters. It need not exist."
   agentId: ID!
-  "The campaign that they were used for, 1 to 64 characters; absent for none. It need not exist, or no longer."
+  "The campaign that they were used for, 1 to 64 characters; absent for none. It need not exist."
   campaignId: ID
   "The channel."
   channel: Channel!
-  "How many, between -1,000,000 and 1,000,000. An entry below zero takes back what was recorded wrongly."
+  "How many, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one."
   credits: Credits!
   "When they were used, exact to the millisecond."
   at: DateTime!
@@ -6029,7 +6026,7 @@ input RecordUsageInput {
 type RecordUsagePayload {
   "How many were recorded."
   recorded: Int!
-  "How many were in the ledger before, or stand in the same request twice. They change nothing."
+  "How many were already in the ledger, or repeated in the request. They change nothing."
   duplicates: Int!
 }
 
@@ -6038,13 +6035,13 @@ extend type Mutation {
   recordUsage("The entries." input: RecordUsageInput!): RecordUsagePayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/viewer.graphqls", Input: `"The credential that a request is made with."
+	{Name: "../schema/viewer.graphqls", Input: `"The credential of the request."
 type Viewer {
-  "The id of the API key, or of the one that an access token stands for."
+  "The id of the API key; for an access token, of the key that made it."
   keyId: ID!
-  "What that key is for."
+  "The name of that key."
   keyName: String!
-  "What the credential may do; a scope that holds others stands for them too."
+  "What the credential may do. A scope may include others."
   scopes: [ApiKeyScope!]! @openTo(scope: chat)
   "When it expires; null means never."
   expiresAt: DateTime @openTo(scope: chat)
@@ -6053,19 +6050,19 @@ type Viewer {
 }
 
 extend type Query {
-  "The credential that asks."
+  "The credential of this request."
   viewer: Viewer! @requires(scope: browse) @openTo(scope: chat)
 }
 `, BuiltIn: false},
 	{Name: "../schema/webhook.graphqls", Input: `"An event that a webhook can receive. The ` + "`" + `type` + "`" + ` of its messages is in brackets."
 enum WebhookEvent {
-  "An execution of agent tests has ended, or all its runs were cancelled (` + "`" + `agent_test_execution.ended` + "`" + `)."
+  "An execution of agent tests has ended, or all of its runs were cancelled (` + "`" + `agent_test_execution.ended` + "`" + `)."
   AgentTestExecutionEnded
-  "Tests that passed when they were last judged have failed in an execution that has ended (` + "`" + `agent_tests.turned_red` + "`" + `): one message for all of them. Drafts and rejudged executions do not count."
+  "Tests that passed when they were last judged failed in an execution that has ended (` + "`" + `agent_tests.turned_red` + "`" + `). There is one message for all of them. Drafts, and executions that judge conversations again, do not count."
   AgentTestsTurnedRed
   "A schedule could not start its tests (` + "`" + `agent_test_schedule.failed` + "`" + `). ` + "`" + `AgentTestSchedule.lastError` + "`" + ` says why."
   AgentTestScheduleFailed
-  "80 percent of the month's budget is used, or all of it (` + "`" + `budget.warned` + "`" + `): one message for each."
+  "80 percent, or all, of the month's budget is used (` + "`" + `budget.warned` + "`" + `). There is one message for each."
   BudgetWarned
   "A document was indexed, or indexed again (` + "`" + `document.ready` + "`" + `)."
   DocumentReady
@@ -6080,21 +6077,21 @@ describes them. A company has at most 20.
 type Webhook {
   "The id."
   id: ID!
-  "Where messages go."
+  "The address for messages."
   url: String!
-  "What it is for."
+  "Its purpose."
   description: String!
   "The events that it receives."
   events: [WebhookEvent!]!
-  "Whether it gets messages. What happens meanwhile is lost to it; what waits is delivered when it is enabled again."
+  "Whether it gets messages. While it is disabled, new events are lost; waiting messages are delivered when it is enabled again."
   isEnabled: Boolean!
-  "Why it was disabled by itself: it failed for five days, or answered 410 Gone. Null otherwise."
+  "Why the server disabled it: it failed for five days, or answered 410 Gone. Null otherwise."
   disabledReason: String
-  "Since when every attempt has failed; null when the last one did not."
+  "Since when every attempt has failed; null if the last one succeeded."
   failingSince: DateTime
-  "Until when messages are also signed with the secret before the current one; null when that is not valid any more."
+  "Until when messages are also signed with the previous secret; null if that secret has expired."
   previousSecretUntil: DateTime
-  "The messages to it, newest first. The last 1,000 are kept, for 30 days."
+  "The messages to it, newest first. The last 1,000 are stored, for 30 days."
   deliveries(
     "Only in this state."
     status: WebhookDeliveryStatus
@@ -6115,11 +6112,11 @@ type Webhook {
   updatedAt: DateTime!
 }
 
-"Where the delivery of a message stands."
+"The state of a message's delivery."
 enum WebhookDeliveryStatus {
-  "It is still to be delivered, for the first time or again."
+  "It waits for its first or next attempt."
   Pending
-  "The address answered with a status 2xx."
+  "The address answered with a 2xx status."
   Delivered
   "All attempts failed."
   Failed
@@ -6127,17 +6124,17 @@ enum WebhookDeliveryStatus {
 
 "A message for a webhook."
 type WebhookDelivery {
-  "The id, which is the message's: the header ` + "`" + `webhook-id` + "`" + ` of all its attempts."
+  "The id, also in the header ` + "`" + `webhook-id` + "`" + ` of all attempts."
   id: ID!
-  "The message's ` + "`" + `type` + "`" + `: that of an event, or ` + "`" + `webhook.ping` + "`" + ` of a test."
+  "The message's ` + "`" + `type` + "`" + `: an event's, or ` + "`" + `webhook.ping` + "`" + ` for a test."
   type: String!
-  "The message as it is sent: ` + "`" + `type` + "`" + `, ` + "`" + `timestamp` + "`" + ` and ` + "`" + `data` + "`" + `."
+  "The message as sent: ` + "`" + `type` + "`" + `, ` + "`" + `timestamp` + "`" + ` and ` + "`" + `data` + "`" + `."
   payload: JSONObject!
   "The state."
   status: WebhookDeliveryStatus!
   "The last 20 attempts, oldest first."
   attempts: [WebhookAttempt!]!
-  "When the next attempt is due, not before; null when there is none."
+  "The earliest time of the next attempt; null if there is none."
   nextAttemptAt: DateTime
   "When it happened."
   createdAt: DateTime!
@@ -6145,13 +6142,13 @@ type WebhookDelivery {
 
 "An attempt to deliver a message."
 type WebhookAttempt {
-  "When it began."
+  "When it started."
   at: DateTime!
-  "The HTTP status of the answer; null without one."
+  "The HTTP status of the response; null without a response."
   status: Int
   "How long it took, in milliseconds."
   durationMs: Int!
-  "Why it failed, with the beginning of what was answered; null when it did not."
+  "Why it failed, with the beginning of the response; null if it did not."
   error: String
 }
 
@@ -6177,9 +6174,9 @@ type WebhookDeliveryEdge {
 
 "A new webhook."
 input CreateWebhookInput {
-  "Where messages are to go: an absolute http or https address without credentials, 1 to 2,000 characters. It must be public, or allowed by the operator as those of tools are."
+  "The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. It must be public, or allowed by the operator, like the addresses of tools."
   url: String!
-  "What it is for, at most 500 characters."
+  "Its purpose, at most 500 characters."
   description: String! = ""
   "The events that it receives, at least one."
   events: [WebhookEvent!]!
@@ -6189,7 +6186,7 @@ input CreateWebhookInput {
 type CreateWebhookPayload {
   "The webhook."
   webhook: Webhook!
-  "The secret that its messages are signed with, ` + "`" + `whsec_…` + "`" + `. It is never shown again."
+  "The secret that signs its messages, ` + "`" + `whsec_…` + "`" + `. It is never shown again."
   secret: String!
 }
 
@@ -6197,13 +6194,13 @@ type CreateWebhookPayload {
 input UpdateWebhookInput {
   "The webhook."
   webhookId: ID!
-  "Where messages are to go from now on, those that wait included."
+  "The new address for messages, including waiting ones."
   url: String
-  "What it is for."
+  "Its purpose."
   description: String
   "The events that it receives."
   events: [WebhookEvent!]
-  "Whether it gets messages. To enable it again forgets that it failed."
+  "Whether it gets messages. Enabling it again clears ` + "`" + `disabledReason` + "`" + ` and ` + "`" + `failingSince` + "`" + `."
   isEnabled: Boolean
 }
 
@@ -6235,11 +6232,11 @@ input RotateWebhookSecretInput {
 type RotateWebhookSecretPayload {
   "The webhook."
   webhook: Webhook!
-  "The secret from now on. It is never shown again."
+  "The new secret. It is never shown again."
   secret: String!
 }
 
-"The webhook to try."
+"The webhook to test."
 input SendTestWebhookInput {
   "Its id."
   webhookId: ID!
@@ -6251,13 +6248,13 @@ type SendTestWebhookPayload {
   delivery: WebhookDelivery!
 }
 
-"The message to deliver once more."
+"The message to deliver again."
 input RedeliverWebhookInput {
   "The id of the delivery."
   deliveryId: ID!
 }
 
-"The message that is delivered once more."
+"The message that is delivered again."
 type RedeliverWebhookPayload {
   "The delivery, Pending."
   delivery: WebhookDelivery!
@@ -6271,20 +6268,20 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Makes a webhook; ` + "`" + `UNPROCESSABLE` + "`" + ` when the company has 20, or the server has no secret key. An access token cannot: what it makes would outlive it."
+  "Creates a webhook. ` + "`" + `UNPROCESSABLE` + "`" + ` if the company has 20, or if the server has no secret key. Access tokens cannot create webhooks, because the webhook would outlive the token."
   createWebhook("The webhook." input: CreateWebhookInput!): CreateWebhookPayload @requires(scope: admin, keyOnly: true)
-  "Changes a webhook. An access token cannot."
+  "Changes a webhook. Access tokens cannot do this."
   updateWebhook("The changes." input: UpdateWebhookInput!): UpdateWebhookPayload @requires(scope: admin, keyOnly: true)
   "Deletes a webhook with its deliveries."
   deleteWebhook("The webhook." input: DeleteWebhookInput!): DeleteWebhookPayload @requires(scope: admin)
   """
-  Gives a webhook a new secret. For 24 hours messages have a second signature, with the secret before, so that receivers can be
-  changed without losing any; a secret that was older still is not valid any more. An access token cannot.
+  Gives a webhook a new secret. For 24 hours, messages also have a signature with the previous secret, so receivers can
+  change without losing messages. Older secrets are no longer valid. Access tokens cannot do this.
   """
   rotateWebhookSecret("The webhook." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload @requires(scope: admin, keyOnly: true)
-  "Sends a webhook a ` + "`" + `webhook.ping` + "`" + `, whatever its events are; ` + "`" + `UNPROCESSABLE` + "`" + ` when it is disabled."
+  "Sends a ` + "`" + `webhook.ping` + "`" + ` to a webhook, whatever its events are. ` + "`" + `UNPROCESSABLE` + "`" + ` if it is disabled."
   sendTestWebhook("The webhook." input: SendTestWebhookInput!): SendTestWebhookPayload @requires(scope: admin)
-  "Delivers a message once more, under the same id; ` + "`" + `UNPROCESSABLE` + "`" + ` when its webhook is disabled."
+  "Delivers a message again, with the same id. ` + "`" + `UNPROCESSABLE` + "`" + ` if its webhook is disabled."
   redeliverWebhook("The message." input: RedeliverWebhookInput!): RedeliverWebhookPayload @requires(scope: admin)
 }
 `, BuiltIn: false},

@@ -52,7 +52,7 @@ type AddCampaignItemsInput struct {
 type AddCampaignItemsPayload struct {
 	// The items, in the order of the input.
 	Items []*CampaignItem `json:"items"`
-	// The contacts whose numbers are taken, in the order of the input.
+	// The contacts whose numbers are already in the campaign or the list, in the order of the input.
 	Duplicates []*CampaignItemDuplicate `json:"duplicates"`
 }
 
@@ -60,11 +60,11 @@ type AddCampaignItemsPayload struct {
 type AddDocumentInput struct {
 	// The dataset to add it to.
 	DatasetID string `json:"datasetId"`
-	// 1 to 255 characters. Its ending tells Markdown, HTML, CSV and JSON from plain text. Default: the name of the uploaded file.
+	// 1 to 255 characters. Its extension identifies Markdown, HTML, CSV and JSON. By default the name of the uploaded file.
 	Name *string `json:"name,omitempty"`
 	// 1 to 1,000,000 characters.
 	Text *string `json:"text,omitempty"`
-	// Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB or EML, of at most 25 MiB unless the gateway is set up otherwise. A file that cannot be read becomes a document that has failed.
+	// Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB or EML, at most 25 MiB unless the gateway has another limit. An unreadable file becomes a document whose `status` is `Failed`.
 	Upload *graphql.Upload `json:"upload,omitempty"`
 }
 
@@ -78,13 +78,13 @@ type AddDocumentPayload struct {
 type AddLabelledQuestionsInput struct {
 	// The dataset.
 	DatasetID string `json:"datasetId"`
-	// 1 to 100. A question that the dataset has already is replaced.
+	// 1 to 100. A question that the dataset already has is replaced.
 	Questions []*LabelledQuestionInput `json:"questions"`
 }
 
 // The added questions.
 type AddLabelledQuestionsPayload struct {
-	// The questions, in their order.
+	// The questions, in the order of the input.
 	LabelledQuestions []*LabelledQuestion `json:"labelledQuestions"`
 }
 
@@ -92,11 +92,11 @@ type AddLabelledQuestionsPayload struct {
 type AddSubAgentInput struct {
 	// The parent, which delegates.
 	AgentID string `json:"agentId"`
-	// Who answers.
+	// The agent that answers.
 	DelegateAgentID string `json:"delegateAgentId"`
 	// 1 to 255 characters.
 	Name string `json:"name"`
-	// As for tools: 1 to 64 characters, lower-case letters, digits and `_`, beginning with a letter.
+	// 1 to 64 characters: lower-case letters, digits and `_`, beginning with a letter.
 	TechnicalName string `json:"technicalName"`
 	// At most 2,000 characters.
 	Description *string `json:"description,omitempty"`
@@ -118,16 +118,15 @@ type AdvanceCampaignItemInput struct {
 	ItemID string `json:"itemId"`
 	// The new state.
 	To CampaignItemStatus `json:"to"`
-	// Whether the contact answered, for moves of an item in `Calling`. If absent, it follows from `to`. `Calling`
-	// with true reports an answer while the call goes on. `Pending` with false reports a call that nobody answered:
-	// the item is tried again after the campaign's delay, or `Processed` with the system tag when its attempts are
-	// used up.
+	// Whether the contact answered, for moves of an item in `Calling`. If absent, it follows from `to`. `Calling` with true
+	// reports an answer during the call. `Pending` with false reports an unanswered call: the item is tried again after the
+	// campaign's delay, or becomes `Processed` with the system tag when its attempts are used up.
 	Answered *bool `json:"answered,omitempty"`
 	// The result, for the move from `ProcessingResult` to `Processed`.
 	Result *CampaignItemResultInput `json:"result,omitempty"`
 	// The reason, at most 1,000 characters. It is shown in the event of an attempt that ends, and becomes the item's `error` for the move to `Error`. Only the last four digits of phone numbers in it are saved.
 	Reason *string `json:"reason,omitempty"`
-	// The claim under which the item was handed out. `CONFLICT` if the claim no longer holds the item.
+	// The claim that handed out the item. `CONFLICT` if the claim no longer holds the item.
 	ClaimID *string `json:"claimId,omitempty"`
 }
 
@@ -197,25 +196,25 @@ type ArchiveCampaignItemsPayload struct {
 
 // Which audit events to list. Every given condition must hold.
 type AuditEventFilter struct {
-	// Only this.
+	// Only this action.
 	Action *AuditAction `json:"action,omitempty"`
-	// Only what was done to this.
+	// Only actions on this object.
 	TargetID *string `json:"targetId,omitempty"`
 	// Only by this API key and its access tokens.
 	APIKeyID *string `json:"apiKeyId,omitempty"`
 }
 
-// What would happen to the calls of one target.
+// The effect of the calls of one target.
 type CallCoverage struct {
-	// What is called.
+	// The kind of the call.
 	Kind ToolCallKind `json:"kind"`
-	// The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer.
+	// The id of the tool, the sub-agent, or the knowledge base chat; null for the transfer.
 	TargetID *string `json:"targetId,omitempty"`
 	// The name by which the language model calls it.
 	TechnicalName string `json:"technicalName"`
 	// The technical names of the delegations that lead to the agent that calls it; empty for the chat's own agent.
 	Path []string `json:"path"`
-	// What would happen when no rule of its own decides otherwise.
+	// The effect if no mock rule of the target matches.
 	Effect CallEffect `json:"effect"`
 }
 
@@ -223,11 +222,11 @@ type CallCoverage struct {
 type CampaignField struct {
 	// The key to use in a data bag.
 	Name string `json:"name"`
-	// What it holds; null for a field of the agent.
+	// What it contains; null for a field of the agent.
 	Description *string `json:"description,omitempty"`
 	// Every item must have a value for it.
 	IsMandatory bool `json:"isMandatory"`
-	// Filled by the platform (the phone number, for example): no value needs to be passed.
+	// Whether the platform fills it, such as the phone number. Then no value is needed.
 	IsSystem bool `json:"isSystem"`
 }
 
@@ -273,7 +272,7 @@ type CampaignItemCounts struct {
 	Error int32 `json:"error"`
 }
 
-// A contact whose number is taken.
+// A contact whose number is already in the campaign or the list.
 type CampaignItemDuplicate struct {
 	// The contact's place in the list of the input, from 0.
 	Index int32 `json:"index"`
@@ -295,7 +294,7 @@ type CampaignItemFilter struct {
 
 // A contact to add.
 type CampaignItemInput struct {
-	// A valid number, with `+` and the country code unless the campaign has a default region. It may be left out for a Web agent only.
+	// A valid number, with `+` and the country code unless the campaign has a default region. Only Web agents do not need it.
 	PhoneNumber string `json:"phoneNumber"`
 	// Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Null means absent. Mandatory fields need a value unless the platform fills them.
 	DataBag JSONObject `json:"dataBag,omitempty"`
@@ -347,7 +346,7 @@ type CampaignItemResultInput struct {
 	Conversation *CampaignItemConversationInput `json:"conversation,omitempty"`
 	// At most 10,000 characters.
 	Summary *string `json:"summary,omitempty"`
-	// Extracted value name to text, number or truth value; at most 200.
+	// Extracted value name to text, number or boolean; at most 200.
 	Metadata JSONObject `json:"metadata,omitempty"`
 }
 
@@ -383,27 +382,27 @@ type CancelAgentTestExecutionPayload struct {
 	Execution *AgentTestExecution `json:"execution"`
 }
 
-// The chat is over; nothing follows.
+// The chat has ended. This is the last event.
 type ChatEnded struct {
 	// When it ended.
 	EndedAt time.Time `json:"endedAt"`
-	// Why it ended: the agent's own words, or null when a client ended it.
+	// Why it ended, in the agent's own words; null if a client ended it.
 	EndReason *string `json:"endReason,omitempty"`
 }
 
 func (ChatEnded) IsSimulationChatEvent() {}
 
-// How many items a dialer wants, and for how long.
+// Which items a dialer claims, and for how long.
 type ClaimCampaignItemsInput struct {
 	// The campaign.
 	CampaignID string `json:"campaignId"`
 	// How many at most, 1 to 1,000.
 	Limit int32 `json:"limit"`
-	// How long the claim holds unless it is renewed, 5 to 3,600.
+	// How many seconds the claim holds unless it is renewed, 5 to 3,600.
 	LeaseSeconds int32 `json:"leaseSeconds"`
 }
 
-// What the dialer got.
+// The items that were handed out.
 type ClaimCampaignItemsPayload struct {
 	// The claim; null when nothing was due.
 	ClaimID *string `json:"claimId,omitempty"`
@@ -523,7 +522,7 @@ type CreateAgentInput struct {
 	ClassificationTags []*ClassificationTag `json:"classificationTags"`
 	// At most 100.
 	ExtractedValues []*ExtractedValue `json:"extractedValues"`
-	// Whether the agent may transfer the call to a human. Only an agent on the Phone does.
+	// Whether the agent may transfer the call to a human. Only agents on the channel `Phone` do.
 	IsCallTransferEnabled bool `json:"isCallTransferEnabled"`
 }
 
@@ -612,7 +611,7 @@ type CreateAgentTestsPayload struct {
 
 // A new API key.
 type CreateAPIKeyInput struct {
-	// What the key is for, 1 to 100 characters.
+	// The purpose of the key, 1 to 100 characters.
 	Name string `json:"name"`
 	// The scopes of the key, at least one. `chat` cannot be combined with others.
 	Scopes []APIKeyScope `json:"scopes"`
@@ -634,9 +633,9 @@ type CreateCampaignInput struct {
 	AgentID string `json:"agentId"`
 	// 1 to 255 characters.
 	Name string `json:"name"`
-	// How often a contact is tried, 1 to 20.
+	// How many attempts are made to reach a contact, 1 to 20.
 	MaxAttempts int32 `json:"maxAttempts"`
-	// How long after an unanswered attempt the next one is due, 0 to 43,200 (30 days).
+	// How many minutes after an unanswered attempt the next one is due, 0 to 43,200 (30 days).
 	RetryDelayMinutes int32 `json:"retryDelayMinutes"`
 	// The region (ISO 3166, two letters) of phone numbers that are written without a country code.
 	DefaultRegion *string `json:"defaultRegion,omitempty"`
@@ -722,7 +721,7 @@ type CreateSimulationTestInput struct {
 	Criteria []string `json:"criteria"`
 	// The weights of the criteria by position, each 1 to 100. A criterion with null, or without an entry, is required.
 	CriteriaWeights []*int32 `json:"criteriaWeights"`
-	// At most 50 checks that the program decides.
+	// At most 50 checks.
 	Checks []*TestCheck `json:"checks"`
 	// The `AgentTestRun.score` that a run needs to pass, 0 to 1; 1 when absent.
 	PassAt *float64 `json:"passAt,omitempty"`
@@ -736,8 +735,8 @@ type CreateSimulationTestInput struct {
 	MaxTurns int32 `json:"maxTurns"`
 	// Messages to start from, at most 200. The contact speaks next after a message of the agent, and the agent after a message of the contact.
 	ConversationContext []*TestMessage `json:"conversationContext"`
-	// Values of the agent's fields by name, at most 200: texts, numbers, truth values, and lists and objects of them, each of at
-	// most 10,000 characters. Placeholders reach into objects by dots. Null means absent.
+	// Values of the agent's fields by name, at most 200: texts, numbers, booleans, and lists and objects of them, each of at
+	// most 10,000 characters. Placeholders can contain paths with dots. Null means absent.
 	Variables JSONObject `json:"variables,omitempty"`
 	// What to mock. Every target must be connected to the agent.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
@@ -763,7 +762,7 @@ type CreateTestFromSimulationChatInput struct {
 	UpToSequence *int32 `json:"upToSequence,omitempty"`
 	// The name. By default it contains the time of the chat.
 	Name *string `json:"name,omitempty"`
-	// Persona and intent of the simulated contact, who continues from the last message. A chat does not contain them.
+	// Persona and intent of the simulated contact, who continues from the last message. The chat does not contain them.
 	Scenario string `json:"scenario"`
 	// Success criteria in plain text, each judged separately. At least 1 if there are no checks. A chat does not contain them.
 	Criteria []string `json:"criteria"`
@@ -787,14 +786,14 @@ type CreateTestFromSimulationChatPayload struct {
 type CreateToolInput struct {
 	// 1 to 255 characters.
 	Name string `json:"name"`
-	// 1 to 64 characters: lower-case letters, digits and `_`, beginning with a letter. `end_conversation` and `transfer_call` are taken.
+	// 1 to 64 characters: lower-case letters, digits and `_`, beginning with a letter. `end_conversation` and `transfer_call` are reserved.
 	TechnicalName string `json:"technicalName"`
 	// At most 2,000 characters.
 	Description *string `json:"description,omitempty"`
-	// JSON Schema of type object, at most 20,000 characters; absent means no arguments. It may take at most 2,000 checks of one value,
-	// references followed to 32 levels, and patterns of 1,000 instructions each.
+	// A JSON Schema of type object, at most 20,000 characters; absent means no arguments. It may have at most 2,000 checks
+	// of one value, with references followed to 32 levels, and 1,000 instructions per pattern.
 	Parameters JSONObject `json:"parameters,omitempty"`
-	// Where calls go.
+	// The HTTP endpoint that calls go to.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
 }
 
@@ -806,9 +805,9 @@ type CreateToolPayload struct {
 
 // A new webhook.
 type CreateWebhookInput struct {
-	// Where messages are to go: an absolute http or https address without credentials, 1 to 2,000 characters. It must be public, or allowed by the operator as those of tools are.
+	// The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. It must be public, or allowed by the operator, like the addresses of tools.
 	URL string `json:"url"`
-	// What it is for, at most 500 characters.
+	// Its purpose, at most 500 characters.
 	Description string `json:"description"`
 	// The events that it receives, at least one.
 	Events []WebhookEvent `json:"events"`
@@ -818,7 +817,7 @@ type CreateWebhookInput struct {
 type CreateWebhookPayload struct {
 	// The webhook.
 	Webhook *Webhook `json:"webhook"`
-	// The secret that its messages are signed with, `whsec_…`. It is never shown again.
+	// The secret that signs its messages, `whsec_…`. It is never shown again.
 	Secret string `json:"secret"`
 }
 
@@ -936,7 +935,7 @@ type DeleteDatasetPayload struct {
 type DeleteDocumentInput struct {
 	// The document.
 	DocumentID string `json:"documentId"`
-	// The dataset that it must be of, when given.
+	// The dataset that must contain it, if given.
 	DatasetID *string `json:"datasetId,omitempty"`
 }
 
@@ -962,7 +961,7 @@ type DeleteKnowledgeBaseChatPayload struct {
 type DeleteLabelledQuestionsInput struct {
 	// The dataset.
 	DatasetID string `json:"datasetId"`
-	// The questions, at most 100. Those that the dataset has not are ignored.
+	// The questions, at most 100. Questions that the dataset does not have are ignored.
 	Ids []string `json:"ids"`
 }
 
@@ -1042,21 +1041,21 @@ type DocumentFilter struct {
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
-// For which passages questions are written.
+// The passages to write questions for.
 type DraftLabelledQuestionsInput struct {
 	// The dataset.
 	DatasetID string `json:"datasetId"`
-	// How many passages are drawn, 1 to 20.
+	// How many passages to draw, 1 to 20.
 	Count int32 `json:"count"`
 }
 
 // The written questions.
 type DraftLabelledQuestionsPayload struct {
-	// The questions, at most one for a passage: none for those that answer nothing.
+	// The questions, at most one per passage. A passage that answers nothing gets none.
 	DraftedQuestions []*DraftedQuestion `json:"draftedQuestions"`
 }
 
-// A question that a language model has written for a passage.
+// A question that a language model wrote for a passage.
 type DraftedQuestion struct {
 	// The question.
 	Question string `json:"question"`
@@ -1097,19 +1096,19 @@ type ImportAgentTestRowsPayload struct {
 	AgentTest AgentTest `json:"agentTest"`
 }
 
-// A question and what answers it.
+// A question and the document or passage that answers it.
 type LabelledQuestionInput struct {
 	// 1 to 2,000 characters.
 	Question string `json:"question"`
-	// A document of the dataset. Either this or its name is given.
+	// A document of the dataset. Exactly one of `documentId` and `documentName` is given.
 	DocumentID *string `json:"documentId,omitempty"`
-	// The name of a document of the dataset; of several with this name it is the first.
+	// The name of a document of the dataset: the first one with this name.
 	DocumentName *string `json:"documentName,omitempty"`
 	// See `LabelledQuestion.passage`; 1 to 2,000 characters.
 	Passage *string `json:"passage,omitempty"`
 }
 
-// See `LlmSettings`. What is absent or null takes its default, or on update, stays.
+// See `LlmSettings`. Fields that are absent or null get their defaults, or keep their values in an update.
 type LlmSettingsInput struct {
 	// 0 to 2; default 0.1.
 	Temperature *float64 `json:"temperature,omitempty"`
@@ -1121,14 +1120,14 @@ type LlmSettingsInput struct {
 	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
 }
 
-// A piece of the text that the agent is writing. Pieces are not kept: the written message replaces them. Pieces of
-// another turn than the last one are the beginning of a new attempt, and those before them come to nothing.
+// A piece of the text that the agent is writing. Pieces are not saved: the written message replaces them. A piece with a
+// new `turnId` starts a new attempt; discard the pieces before it.
 type MessageDelta struct {
 	// The number that the message will have.
 	Sequence int32 `json:"sequence"`
-	// The attempt at an answer that the piece belongs to.
+	// The id of the attempt to answer that the piece belongs to.
 	TurnID string `json:"turnId"`
-	// How many Unicode characters of the turn's text come before the piece. Where it skips some, they were dropped.
+	// How many Unicode characters of the turn's text come before the piece. A gap means that pieces were dropped.
 	Offset int32 `json:"offset"`
 	// The next piece.
 	Text string `json:"text"`
@@ -1158,13 +1157,13 @@ type MoveAgentTestsPayload struct {
 	AgentTests []AgentTest `json:"agentTests"`
 }
 
-// Which of the things that have names to list.
+// Which named objects to list.
 type NameFilter struct {
 	// Only with this text in the name, ignoring case.
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
-// See `ParserConfig`. What is absent or null takes its default.
+// See `ParserConfig`. Fields that are absent or null get their defaults.
 type ParserConfigInput struct {
 	// 1 to 2,048; default 512.
 	ChunkTokenNum *int32 `json:"chunkTokenNum,omitempty"`
@@ -1176,7 +1175,7 @@ type ParserConfigInput struct {
 	TaskPageSize *int32 `json:"taskPageSize,omitempty"`
 }
 
-// See `PromptSettings`. What is absent or null takes its default, or on update, stays.
+// See `PromptSettings`. Fields that are absent or null get their defaults, or keep their values in an update.
 type PromptSettingsInput struct {
 	// 0 to 1; default 0.2.
 	SimilarityThreshold *float64 `json:"similarityThreshold,omitempty"`
@@ -1206,17 +1205,17 @@ type RecordUsageInput struct {
 type RecordUsagePayload struct {
 	// How many were recorded.
 	Recorded int32 `json:"recorded"`
-	// How many were in the ledger before, or stand in the same request twice. They change nothing.
+	// How many were already in the ledger, or repeated in the request. They change nothing.
 	Duplicates int32 `json:"duplicates"`
 }
 
-// The message to deliver once more.
+// The message to deliver again.
 type RedeliverWebhookInput struct {
 	// The id of the delivery.
 	DeliveryID string `json:"deliveryId"`
 }
 
-// The message that is delivered once more.
+// The message that is delivered again.
 type RedeliverWebhookPayload struct {
 	// The delivery, Pending.
 	Delivery *WebhookDelivery `json:"delivery"`
@@ -1298,17 +1297,17 @@ type RemoveSubAgentPayload struct {
 	Agent *Agent `json:"agent"`
 }
 
-// The claim to prolong.
+// The claim to renew.
 type RenewCampaignClaimInput struct {
 	// The campaign.
 	CampaignID string `json:"campaignId"`
 	// The claim.
 	ClaimID string `json:"claimId"`
-	// How long it holds from now on, 5 to 3,600.
+	// How many seconds it holds from now on, 5 to 3,600.
 	LeaseSeconds int32 `json:"leaseSeconds"`
 }
 
-// What the claim holds.
+// The items that the claim still holds.
 type RenewCampaignClaimPayload struct {
 	// The items under the claim that are still waiting for their calls; empty if all were called or handed out again.
 	Items []*CampaignItem `json:"items"`
@@ -1330,7 +1329,7 @@ type ResetCampaignItemPayload struct {
 	Item *CampaignItem `json:"item"`
 }
 
-// The version to bring back.
+// The version to restore.
 type RestoreAgentPromptInput struct {
 	// The agent.
 	AgentID string `json:"agentId"`
@@ -1394,7 +1393,7 @@ type RotateWebhookSecretInput struct {
 type RotateWebhookSecretPayload struct {
 	// The webhook.
 	Webhook *Webhook `json:"webhook"`
-	// The secret from now on. It is never shown again.
+	// The new secret. It is never shown again.
 	Secret string `json:"secret"`
 }
 
@@ -1418,11 +1417,11 @@ type SendSimulationMessageInput struct {
 type SendSimulationMessagePayload struct {
 	// The chat.
 	SimulationChat *SimulationChat `json:"simulationChat"`
-	// The contact's message and what the agent replied.
+	// The contact's message and the agent's reply.
 	NewMessages []*SimulationChatMessage `json:"newMessages"`
 }
 
-// The webhook to try.
+// The webhook to test.
 type SendTestWebhookInput struct {
 	// Its id.
 	WebhookID string `json:"webhookId"`
@@ -1434,7 +1433,7 @@ type SendTestWebhookPayload struct {
 	Delivery *WebhookDelivery `json:"delivery"`
 }
 
-// Narrows a list of simulated chats. Every condition that is given must hold.
+// Which simulated chats to list. Every given condition must hold.
 type SimulationChatFilter struct {
 	// Only in one of these states.
 	Statuses []SimulationChatStatus `json:"statuses,omitempty"`
@@ -1478,10 +1477,10 @@ type StartSimulationChatInput struct {
 	DataBag JSONObject `json:"dataBag,omitempty"`
 	// What to mock.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
-	// A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat keeps it; sub-agents have their own. Not with the scope `chat`.
+	// A prompt to try instead of the agent's, 1 to 50,000 characters. It is saved only with the chat, and does not apply to sub-agents. Not with the scope `chat`.
 	Prompt *string `json:"prompt,omitempty"`
-	// Messages that the chat starts with, instead of a welcome message: at most 100, of 256 KiB of text together. Contact and
-	// agent take turns, and the last one is the agent's. They are not charged. Not with the scope `chat`.
+	// Messages that the chat starts with, instead of a welcome message: at most 100, with at most 256 KiB of text together.
+	// Contact and agent alternate, and the last message is the agent's. They cost nothing. Not with the scope `chat`.
 	Messages []*TestMessage `json:"messages,omitempty"`
 }
 
@@ -1495,9 +1494,9 @@ type StartSimulationChatPayload struct {
 type ToolCallFinished struct {
 	// The id of the call.
 	ID string `json:"id"`
-	// What was called.
+	// The kind of the call.
 	Kind ToolCallKind `json:"kind"`
-	// The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer.
+	// The id of the tool, the sub-agent, or the knowledge base chat; null for the transfer.
 	TargetID *string `json:"targetId,omitempty"`
 	// The name by which the language model called it.
 	TechnicalName string `json:"technicalName"`
@@ -1505,31 +1504,31 @@ type ToolCallFinished struct {
 	MessageSequence int32 `json:"messageSequence"`
 	// The delegation in whose conversation the call was made.
 	DelegationID *string `json:"delegationId,omitempty"`
-	// What was handed back to the agent, its first 500 characters; null when the call failed.
+	// The first 500 characters of the result that the agent got; null if the call failed.
 	Result *string `json:"result,omitempty"`
-	// Whether nothing real happened.
+	// Whether the call was mocked, so nothing real happened.
 	Mocked bool `json:"mocked"`
-	// Which of the target's mock rules answered, counted from 0; null when none did.
+	// The index of the target's mock rule that answered, from 0; null if none did.
 	MockRule *int32 `json:"mockRule,omitempty"`
-	// How long it took.
+	// How long it took in milliseconds.
 	DurationMs int32 `json:"durationMs"`
-	// Why it failed; null when it did not.
+	// Why it failed; null if it did not.
 	Error *string `json:"error,omitempty"`
 }
 
 func (ToolCallFinished) IsSimulationChatEvent() {}
 
-// A call began. It is announced while the agent answers; `SimulationChat.toolCalls` has all of it once the turn is over.
+// A call started. This event is sent while the agent answers; `SimulationChat.toolCalls` has the complete call after the turn.
 type ToolCallStarted struct {
 	// The id that the call will have.
 	ID string `json:"id"`
-	// What is called.
+	// The kind of the call.
 	Kind ToolCallKind `json:"kind"`
-	// The tool, the sub-agent, or the knowledge base chat that is asked; null for the transfer.
+	// The id of the tool, the sub-agent, or the knowledge base chat; null for the transfer.
 	TargetID *string `json:"targetId,omitempty"`
 	// The name by which the language model calls it.
 	TechnicalName string `json:"technicalName"`
-	// What it is called with; null when it is too large to announce.
+	// The arguments; null if they are too large for an event.
 	Arguments JSONObject `json:"arguments,omitempty"`
 	// The number of the contact's message that is being answered.
 	MessageSequence int32 `json:"messageSequence"`
@@ -1545,16 +1544,16 @@ type ToolEndpointInput struct {
 	Method HTTPMethod `json:"method"`
 	// An absolute http or https address of at most 2,000 characters.
 	URL string `json:"url"`
-	// Header name to value, at most 20; the values are texts. Null or absent means none, or on update, the same as before.
+	// Header name to text, at most 20. If null or absent, there are none, or an update keeps the old ones.
 	Headers JSONObject `json:"headers,omitempty"`
 	// 0.1 to 60 seconds.
 	TimeoutSeconds float64 `json:"timeoutSeconds"`
 }
 
-// An attempt to answer failed: its text is void, and unless the chat has ended a message can be sent. An attempt
-// whose process died is not announced; the next one has another `turnId`.
+// An attempt to answer failed: discard its text. Unless the chat has ended, a message can be sent again. If the process
+// dies, this event is not sent; the next attempt has another `turnId`.
 type TurnFailed struct {
-	// The attempt.
+	// The id of the attempt.
 	TurnID string `json:"turnId"`
 	// The number that the contact's message would have had.
 	MessageSequence int32 `json:"messageSequence"`
@@ -1564,14 +1563,14 @@ type TurnFailed struct {
 
 func (TurnFailed) IsSimulationChatEvent() {}
 
-// The contact sent a message, and the agent begins to answer: it comes before the pieces, the calls and the failure of its
-// turn. It is not kept: the written message replaces it, and so does the `TurnStarted` of a new attempt.
+// The contact sent a message, and the agent starts to answer. This is the first event of a turn. It is not saved: the
+// written message, or the `TurnStarted` of a new attempt, replaces it.
 type TurnStarted struct {
-	// The attempt at an answer.
+	// The id of this attempt to answer.
 	TurnID string `json:"turnId"`
 	// The number that the contact's message will have.
 	MessageSequence int32 `json:"messageSequence"`
-	// What the contact said.
+	// The contact's message.
 	Text string `json:"text"`
 }
 
@@ -1603,7 +1602,7 @@ type UpdateAgentInput struct {
 	ClassificationTags []*ClassificationTag `json:"classificationTags,omitempty"`
 	// The new extracted values.
 	ExtractedValues []*ExtractedValue `json:"extractedValues,omitempty"`
-	// Whether the agent may transfer the call to a human. Only an agent on the Phone does.
+	// Whether the agent may transfer the call to a human. Only agents on the channel `Phone` do.
 	IsCallTransferEnabled *bool `json:"isCallTransferEnabled,omitempty"`
 	// The version of the prompt that this change is based on. If it is no longer the current one, the server returns `CONFLICT` and changes nothing.
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
@@ -1822,7 +1821,7 @@ type UpdateDatasetPayload struct {
 	Dataset *Dataset `json:"dataset"`
 }
 
-// Changes to a knowledge base chat. Fields that are absent or null keep their values; settings merge key by key; `datasetIds` replaces the set, `[]` disconnects all.
+// Changes to a knowledge base chat. Fields that are absent or null keep their values. Settings merge key by key. `datasetIds` replaces all connected datasets; `[]` disconnects them.
 type UpdateKnowledgeBaseChatInput struct {
 	// The chat.
 	ChatID string `json:"chatId"`
@@ -1862,7 +1861,7 @@ type UpdateSimulationTestInput struct {
 	Checks []*TestCheck `json:"checks,omitempty"`
 	// The new score that a run needs to pass.
 	PassAt *float64 `json:"passAt,omitempty"`
-	// What the judge sees from now on; empty for the conversation alone.
+	// What the judge sees from now on; empty for only the conversation.
 	JudgeSees []JudgeSight `json:"judgeSees,omitempty"`
 	// The new persona; one without fields removes it.
 	Persona *ContactPersona `json:"persona,omitempty"`
@@ -1894,7 +1893,7 @@ type UpdateSimulationTestPayload struct {
 type UpdateSubAgentInput struct {
 	// The id of the edge.
 	SubAgentID string `json:"subAgentId"`
-	// Who answers from now on.
+	// The agent that answers from now on.
 	DelegateAgentID *string `json:"delegateAgentId,omitempty"`
 	// The new name.
 	Name *string `json:"name,omitempty"`
@@ -1924,7 +1923,7 @@ type UpdateToolInput struct {
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// The new endpoint.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
-	// Takes its endpoint away; not together with `endpoint`.
+	// Removes its endpoint. Cannot be combined with `endpoint`.
 	RemoveEndpoint bool `json:"removeEndpoint"`
 	// The `updatedAt` that this change is based on. If the tool was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
@@ -1940,13 +1939,13 @@ type UpdateToolPayload struct {
 type UpdateWebhookInput struct {
 	// The webhook.
 	WebhookID string `json:"webhookId"`
-	// Where messages are to go from now on, those that wait included.
+	// The new address for messages, including waiting ones.
 	URL *string `json:"url,omitempty"`
-	// What it is for.
+	// Its purpose.
 	Description *string `json:"description,omitempty"`
 	// The events that it receives.
 	Events []WebhookEvent `json:"events,omitempty"`
-	// Whether it gets messages. To enable it again forgets that it failed.
+	// Whether it gets messages. Enabling it again clears `disabledReason` and `failingSince`.
 	IsEnabled *bool `json:"isEnabled,omitempty"`
 }
 
@@ -1958,16 +1957,16 @@ type UpdateWebhookPayload struct {
 
 // Credits that were used.
 type UsageEntryInput struct {
-	// Tells the entry apart from all others of the company, for good: 1 to 200 characters, not beginning with
-	// `agentgraph:`. A key that is recorded already is a duplicate when the entry says the same, and `UNPROCESSABLE` when not.
+	// Identifies the entry in the company permanently: 1 to 200 characters, not beginning with `agentgraph:`. An entry with
+	// a recorded key is a duplicate if its content is the same, and `UNPROCESSABLE` otherwise.
 	IdempotencyKey string `json:"idempotencyKey"`
-	// The agent that used them, 1 to 64 characters. It need not exist, or no longer.
+	// The agent that used them, 1 to 64 characters. It need not exist.
 	AgentID string `json:"agentId"`
-	// The campaign that they were used for, 1 to 64 characters; absent for none. It need not exist, or no longer.
+	// The campaign that they were used for, 1 to 64 characters; absent for none. It need not exist.
 	CampaignID *string `json:"campaignId,omitempty"`
 	// The channel.
 	Channel Channel `json:"channel"`
-	// How many, between -1,000,000 and 1,000,000. An entry below zero takes back what was recorded wrongly.
+	// How many, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one.
 	Credits Credits `json:"credits"`
 	// When they were used, exact to the millisecond.
 	At time.Time `json:"at"`
@@ -2432,7 +2431,7 @@ const (
 	AgentTestRunStatusError AgentTestRunStatus = "Error"
 	// It was cancelled.
 	AgentTestRunStatusCancelled AgentTestRunStatus = "Cancelled"
-	// It was not needed: earlier runs of the test had decided, by `AgentTestExecution.stopRepeating`.
+	// It was not needed, because earlier runs were enough for `AgentTestExecution.stopRepeating`.
 	AgentTestRunStatusSkipped AgentTestRunStatus = "Skipped"
 )
 
@@ -2576,7 +2575,7 @@ const (
 	// started. It can select only the fields that the schema marks `@openTo(scope: chat)`. It cannot be combined with other
 	// scopes.
 	APIKeyScopeChat APIKeyScope = "chat"
-	// Everything, keys included.
+	// Everything, including keys.
 	APIKeyScopeAdmin APIKeyScope = "admin"
 )
 
@@ -2639,29 +2638,29 @@ func (e APIKeyScope) MarshalJSON() ([]byte, error) {
 type AuditAction string
 
 const (
-	// Made an API key.
+	// Created an API key.
 	AuditActionCreateAPIKey AuditAction = "CreateApiKey"
 	// Revoked an API key.
 	AuditActionRevokeAPIKey AuditAction = "RevokeApiKey"
-	// Made an access token. The target is its API key: tokens have no ids.
+	// Created an access token. The target is its API key, because tokens have no ids.
 	AuditActionCreateAccessToken AuditAction = "CreateAccessToken"
 	// Revoked an access token. The target is its API key.
 	AuditActionRevokeAccessToken AuditAction = "RevokeAccessToken"
-	// Made an agent.
+	// Created an agent.
 	AuditActionCreateAgent AuditAction = "CreateAgent"
 	// Changed an agent, but not its prompt.
 	AuditActionUpdateAgent AuditAction = "UpdateAgent"
-	// Wrote a prompt. The target is the agent.
+	// Saved a prompt. The target is the agent.
 	AuditActionUpdatePrompt AuditAction = "UpdatePrompt"
 	// Changed a tool.
 	AuditActionUpdateTool AuditAction = "UpdateTool"
 	// Set or cleared the plan. The target is the company.
 	AuditActionChangePlan AuditAction = "ChangePlan"
-	// Deleted an agent with what belongs to it.
+	// Deleted an agent and everything that belongs to it.
 	AuditActionDeleteAgent AuditAction = "DeleteAgent"
 	// Deleted a tool.
 	AuditActionDeleteTool AuditAction = "DeleteTool"
-	// Ended a delegation.
+	// Removed a sub-agent from an agent.
 	AuditActionDeleteSubAgent AuditAction = "DeleteSubAgent"
 	// Deleted a knowledge base chat.
 	AuditActionDeleteKnowledgeBaseChat AuditAction = "DeleteKnowledgeBaseChat"
@@ -2681,7 +2680,7 @@ const (
 	AuditActionDeleteSimulationChat AuditAction = "DeleteSimulationChat"
 	// Deleted an execution of agent tests with its runs.
 	AuditActionDeleteAgentTestExecution AuditAction = "DeleteAgentTestExecution"
-	// Made a webhook.
+	// Created a webhook.
 	AuditActionCreateWebhook AuditAction = "CreateWebhook"
 	// Changed a webhook.
 	AuditActionUpdateWebhook AuditAction = "UpdateWebhook"
@@ -2689,7 +2688,7 @@ const (
 	AuditActionRotateWebhookSecret AuditAction = "RotateWebhookSecret"
 	// Deleted a webhook.
 	AuditActionDeleteWebhook AuditAction = "DeleteWebhook"
-	// Made a schedule of agent tests.
+	// Created a schedule of agent tests.
 	AuditActionCreateAgentTestSchedule AuditAction = "CreateAgentTestSchedule"
 	// Changed a schedule of agent tests.
 	AuditActionUpdateAgentTestSchedule AuditAction = "UpdateAgentTestSchedule"
@@ -2771,18 +2770,18 @@ func (e AuditAction) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What would happen to a call in a simulation.
+// The effect of a call in a simulation.
 type CallEffect string
 
 const (
-	// It happens for real.
+	// It is a real call.
 	CallEffectReal CallEffect = "Real"
 	// It is mocked.
 	CallEffectMocked CallEffect = "Mocked"
 	// It is refused, because side effects are denied.
 	CallEffectDenied CallEffect = "Denied"
-	// It cannot happen: the tool has no endpoint, no telephony provider is configured, or the delegation would go in a
-	// circle or too deep. The agent sees this as the error of the call.
+	// It is not possible: the tool has no endpoint, no telephony provider is configured, or the delegation would be circular
+	// or too deep. The agent gets this as an error.
 	CallEffectUnavailable CallEffect = "Unavailable"
 )
 
@@ -2842,7 +2841,7 @@ type CallTransferFailure string
 const (
 	// The line is busy.
 	CallTransferFailureBusy CallTransferFailure = "Busy"
-	// It cannot be made.
+	// The transfer cannot be made.
 	CallTransferFailureFailed CallTransferFailure = "Failed"
 )
 
@@ -3035,7 +3034,7 @@ const (
 	CampaignStatusRunning CampaignStatus = "Running"
 	// No item is handed out; calls in progress continue.
 	CampaignStatusPaused CampaignStatus = "Paused"
-	// Somebody declared it finished; no item is handed out.
+	// It was declared finished; no item is handed out.
 	CampaignStatusCompleted CampaignStatus = "Completed"
 	// It is read-only: nothing in it changes.
 	CampaignStatusArchived CampaignStatus = "Archived"
@@ -3156,13 +3155,13 @@ func (e Channel) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How a plan stands.
+// The state of a plan.
 type CompanySubscriptionStatus string
 
 const (
 	// It can be used.
 	CompanySubscriptionStatusActive CompanySubscriptionStatus = "Active"
-	// The budget of the period is used up: no more simulations and test executions are started. Those under way go on.
+	// The budget of the period is used up: simulations and test executions can no longer start. Those in progress continue.
 	CompanySubscriptionStatusExhausted CompanySubscriptionStatus = "Exhausted"
 )
 
@@ -3461,17 +3460,17 @@ func (e Direction) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How far the indexing of a document has come.
+// The state of a document's indexing.
 type DocumentStatus string
 
 const (
 	// Waits for a worker.
 	DocumentStatusPending DocumentStatus = "Pending"
-	// Is being read and cut into chunks, or waits for the embedding model to come back; then `warning` says so.
+	// Is being read and split into chunks. If it waits for the embedding model, `warning` says so.
 	DocumentStatusIndexing DocumentStatus = "Indexing"
 	// Its chunks can be found.
 	DocumentStatusReady DocumentStatus = "Ready"
-	// Could not be indexed; `error` says why.
+	// Could not be indexed; `error` has the reason.
 	DocumentStatusFailed DocumentStatus = "Failed"
 )
 
@@ -3533,7 +3532,7 @@ const (
 	EvidenceKindSaid EvidenceKind = "Said"
 	// The name or the arguments of a call.
 	EvidenceKindCalled EvidenceKind = "Called"
-	// The answer to a call: its result, its error, or what a search found. It does not show that anybody said the quote.
+	// The answer to a call: its result, its error, or the chunks of a search. Nobody needs to have said the quote.
 	EvidenceKindResult EvidenceKind = "Result"
 )
 
@@ -3715,7 +3714,7 @@ func (e HTTPMethod) MarshalJSON() ([]byte, error) {
 type JudgeSight string
 
 const (
-	// The agent's instructions in the run, with placeholders filled; above 40,000 bytes the middle is left out. A policy is judged by them.
+	// The agent's instructions in the run, with placeholders filled. Criteria about a policy need them. Above 40,000 bytes the middle is left out.
 	JudgeSightPrompt JudgeSight = "Prompt"
 	// The full passages that the agent's searches found, each once, 40,000 bytes at most. Otherwise the judge sees the beginning of each search result.
 	JudgeSightDocuments JudgeSight = "Documents"
@@ -3830,17 +3829,17 @@ func (e MessageRole) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What fails.
+// The kind of failure.
 type MockFailureKind string
 
 const (
-	// There is no answer in time.
+	// The call times out.
 	MockFailureKindTimeout MockFailureKind = "Timeout"
-	// The answer has an error's status.
+	// The response has an error status.
 	MockFailureKindHTTPError MockFailureKind = "HttpError"
-	// The answer is not the JSON that it says it is.
+	// The response says that it is JSON, but is malformed.
 	MockFailureKindMalformedJSON MockFailureKind = "MalformedJson"
-	// The answer is empty.
+	// The response is empty.
 	MockFailureKindEmptyBody MockFailureKind = "EmptyBody"
 )
 
@@ -3894,7 +3893,7 @@ func (e MockFailureKind) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Whether an id still leads to something.
+// Whether the object of an id exists.
 type NameStatus string
 
 const (
@@ -3902,7 +3901,7 @@ const (
 	NameStatusResolved NameStatus = "Resolved"
 	// It existed, and was deleted.
 	NameStatusDeleted NameStatus = "Deleted"
-	// It was never one of this company's.
+	// The company never had it.
 	NameStatusUnknown NameStatus = "Unknown"
 )
 
@@ -3955,7 +3954,7 @@ func (e NameStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How to handle a contact whose number is taken by an open item of the campaign or by an earlier contact in the list.
+// How to handle a contact whose number an open item of the campaign, or an earlier contact in the list, already has.
 type OnDuplicate string
 
 const (
@@ -4138,13 +4137,13 @@ func (e RunErrorCause) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Whether what is not mocked may happen for real.
+// Whether calls that are not mocked may be real.
 type SideEffects string
 
 const (
-	// It happens for real.
+	// They may be real.
 	SideEffectsAllow SideEffects = "Allow"
-	// It does not: the agent gets a tool error instead.
+	// They are refused: the agent gets a tool error.
 	SideEffectsDeny SideEffects = "Deny"
 )
 
@@ -4196,7 +4195,7 @@ func (e SideEffects) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Where a simulated chat stands.
+// The state of a simulated chat.
 type SimulationChatStatus string
 
 const (
@@ -4204,7 +4203,7 @@ const (
 	SimulationChatStatusOpen SimulationChatStatus = "Open"
 	// The agent is writing.
 	SimulationChatStatusReplying SimulationChatStatus = "Replying"
-	// It is over.
+	// It has ended.
 	SimulationChatStatusEnded SimulationChatStatus = "Ended"
 )
 
@@ -4330,7 +4329,7 @@ func (e SubscriptionField) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What an agent can call in a conversation, and what is asked for it.
+// What an agent calls in a conversation, or what the gateway calls for it.
 type ToolCallKind string
 
 const (
@@ -4340,7 +4339,7 @@ const (
 	ToolCallKindSubAgent ToolCallKind = "SubAgent"
 	// The transfer to a human.
 	ToolCallKindCallTransfer ToolCallKind = "CallTransfer"
-	// The knowledge base, which is asked before the agent answers, for real in any case: to read is no side effect.
+	// The knowledge base, which is searched before the agent answers. The search is always real, because it has no side effects.
 	ToolCallKindRetrieval ToolCallKind = "Retrieval"
 )
 
@@ -4394,13 +4393,13 @@ func (e ToolCallKind) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Where the delivery of a message stands.
+// The state of a message's delivery.
 type WebhookDeliveryStatus string
 
 const (
-	// It is still to be delivered, for the first time or again.
+	// It waits for its first or next attempt.
 	WebhookDeliveryStatusPending WebhookDeliveryStatus = "Pending"
-	// The address answered with a status 2xx.
+	// The address answered with a 2xx status.
 	WebhookDeliveryStatusDelivered WebhookDeliveryStatus = "Delivered"
 	// All attempts failed.
 	WebhookDeliveryStatusFailed WebhookDeliveryStatus = "Failed"
@@ -4459,13 +4458,13 @@ func (e WebhookDeliveryStatus) MarshalJSON() ([]byte, error) {
 type WebhookEvent string
 
 const (
-	// An execution of agent tests has ended, or all its runs were cancelled (`agent_test_execution.ended`).
+	// An execution of agent tests has ended, or all of its runs were cancelled (`agent_test_execution.ended`).
 	WebhookEventAgentTestExecutionEnded WebhookEvent = "AgentTestExecutionEnded"
-	// Tests that passed when they were last judged have failed in an execution that has ended (`agent_tests.turned_red`): one message for all of them. Drafts and rejudged executions do not count.
+	// Tests that passed when they were last judged failed in an execution that has ended (`agent_tests.turned_red`). There is one message for all of them. Drafts, and executions that judge conversations again, do not count.
 	WebhookEventAgentTestsTurnedRed WebhookEvent = "AgentTestsTurnedRed"
 	// A schedule could not start its tests (`agent_test_schedule.failed`). `AgentTestSchedule.lastError` says why.
 	WebhookEventAgentTestScheduleFailed WebhookEvent = "AgentTestScheduleFailed"
-	// 80 percent of the month's budget is used, or all of it (`budget.warned`): one message for each.
+	// 80 percent, or all, of the month's budget is used (`budget.warned`). There is one message for each.
 	WebhookEventBudgetWarned WebhookEvent = "BudgetWarned"
 	// A document was indexed, or indexed again (`document.ready`).
 	WebhookEventDocumentReady WebhookEvent = "DocumentReady"

@@ -113,8 +113,8 @@ func (t *Tenant) moveToRoot(ctx context.Context, tests []*model.AgentTestRow) er
 	return exec(ctx, t.db.Update(&tests).Column("folder_id", "name", "updated_at").Bulk())
 }
 
-// folderFor returns the target folder for a test of the agent, and locks it until the end of the transaction. The
-// result is nil for the root, which nil and "" stand for.
+// folderFor returns the target folder for a test of the agent, and locks it until the end of the transaction. For an id
+// of nil or "", which mean the root, it returns nil.
 func (t tenantTx) folderFor(ctx context.Context, agentID string, id *string) (*string, error) {
 	if id == nil || *id == "" {
 		return nil, nil

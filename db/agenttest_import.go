@@ -117,8 +117,8 @@ func (t *Tenant) importLastRuns(ctx context.Context, runs []*model.AgentTestRun)
 		Where("?TableAlias.id = newest.test_id"))
 }
 
-// DateAgent backdates an agent: the first of the times is that of its creation and first prompt version, and the
-// others are those of later prompts, oldest first. It returns NOT_FOUND when the agent does not exist.
+// DateAgent backdates an agent. The first of the times is the creation of the agent and its first prompt version. The
+// others are the times of later prompts, oldest first. It returns NOT_FOUND when the agent does not exist.
 func (t *Tenant) DateAgent(ctx context.Context, id string, prompts []time.Time) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if _, err := t.lockAgent(ctx, id, forUpdate); err != nil {

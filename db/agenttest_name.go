@@ -14,7 +14,7 @@ import (
 // locks the agent and checks this. No index enforces it, because tests that are created over REST may repeat names,
 // and older databases contain such tests.
 
-// placed is a name with its agent and folder.
+// testLocation is a name with its agent and folder.
 type testLocation struct{ agentID, folderID, name string }
 
 func placeOf(test *model.AgentTestRow) testLocation {

@@ -120,7 +120,8 @@ func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model
 	return run, err
 }
 
-// This is the run that was claimed for the caller when the previous run ended, if there is one.
+// countStartedRuns returns the run that was claimed for the caller when its previous run ended. It returns false if
+// there is none.
 func (t *Tenant) countStartedRuns(id string, attempt int32) (*model.AgentTestRun, bool) {
 	if t.delivery == nil {
 		return nil, false

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// place is the position of a run in an execution.
+// runPosition is the position of a run in an execution.
 type runPosition struct {
 	executionID string
 	position    int32
@@ -63,7 +63,7 @@ func (t tenantTx) preclaim(ctx context.Context, b *transitionBatch, next []*queu
 	return nil
 }
 
-// runsAt returns the ids of the runs at the places.
+// runsAt returns the ids of the runs at the positions.
 func (t *Tenant) runsAt(ctx context.Context, places []runPosition) ([]string, error) {
 	if len(places) == 0 {
 		return nil, nil

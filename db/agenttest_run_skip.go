@@ -57,11 +57,11 @@ type tallyOfRow struct {
 	Counts   model.AgentTestRunCounts `bun:"embed:"`
 }
 
-// ofRow distinguishes the rows of a test. Each row is decided by itself.
+// ofRow identifies a test or a row of it. Each row is decided separately.
 const ofRow = "?TableAlias.tested_id, ?TableAlias.row_key"
 
-// skip ends the queued runs, from a position on, of the tests and rows that are decided by the runs that end now
-// together with the earlier ones.
+// skip ends queued runs from a position on. It ends the runs of tests and rows that are decided by the runs that end
+// now and the earlier ones.
 func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution, ended []*model.AgentTestRun,
 	first int32, at time.Time) error {
 	tested := make([]string, len(ended))

@@ -132,7 +132,7 @@ type transitionBatch struct {
 
 	// changed are the runs that have a new state.
 	changed []*model.AgentTestRun
-	// next are the places of runs to enqueue after those that ended. ended are the jobs of the ended runs.
+	// next are the positions of runs to enqueue after those that ended. ended are the jobs of the ended runs.
 	next  []runPosition
 	ended []*queue.Delivery
 }

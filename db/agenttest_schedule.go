@@ -63,7 +63,7 @@ func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context,
 	in model.UpdateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
 	schedule := &model.AgentTestSchedule{}
 	return schedule, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// What a schedule runs is locked before the schedule, everywhere.
+		// The tests and agents of a schedule are locked before the schedule, everywhere.
 		if err := t.db.One(ctx, agentTestSchedule, in.ScheduleID, schedule); err != nil {
 			return err
 		}

@@ -72,8 +72,8 @@ func (t *Tenant) CreateCampaign(ctx context.Context, in model.CreateCampaignInpu
 }
 
 // UpdateCampaign changes the fields that the input sets. It returns CONFLICT when the campaign is archived, when it
-// cannot move to the new state, and when it is to be archived while items are in progress. It returns UNPROCESSABLE
-// when it is to run although its agent waits for contacts.
+// cannot move to the new state, or when it should be archived while items are in progress. It returns UNPROCESSABLE
+// when it should run although its agent waits for contacts.
 func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInput) (*model.Campaign, error) {
 	var campaign *model.Campaign
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {

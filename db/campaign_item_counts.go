@@ -48,7 +48,7 @@ func (c itemsCounted) add(n int, items ...*model.CampaignItem) itemsCounted {
 	return c
 }
 
-// keep adds the counters to an update of a campaign that raises its version or revision by higher.
+// saveCounters adds the counters to an update of a campaign that raises its version or revision by higher.
 func (c itemsCounted) saveCounters(change *bun.UpdateQuery, higher int) *bun.UpdateQuery {
 	return saveCounterRows(change, higher, func(place int) any { return c[place] })
 }

@@ -60,7 +60,8 @@ type itemTransition struct {
 	campaign  *model.Campaign
 	was, item *model.CampaignItem
 	events    []*model.CampaignItemEvent
-	// isKept is set if item and campaign were unchanged and the transition was saved. err is set if that is unknown.
+	// isKept is set if the transition was saved, which requires that item and campaign were unchanged. err is set if that
+	// is unknown.
 	isKept bool
 	err    error
 }
@@ -138,7 +139,7 @@ func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition
 	})
 }
 
-// changeOfCounter are the ids of the items that leave a counter, and of those that enter it, if the transitions are
+// changeOfCounter has the ids of the items that enter a counter (came) and leave it (went), if the transitions are
 // saved.
 type changeOfCounter struct{ came, went []string }
 
@@ -182,7 +183,7 @@ func (t *Tenant) save(batch *pgx.Batch, one *itemTransition, higher int) {
 	}
 }
 
-// happened inserts events of an item that was moved.
+// happened inserts the events of an item if it was moved.
 func (t *Tenant) happened(campaignID string, isMoved *bun.SelectQuery,
 	events []*model.CampaignItemEvent) *bun.RawQuery {
 	var numbers []int32

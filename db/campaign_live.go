@@ -84,7 +84,7 @@ func (r *campaignReader) look(ctx context.Context, p *topic, isWoken bool) (outl
 	return nothingYet, nil
 }
 
-// tell delivers a changed campaign to its followers: now, or after restOfCampaign.
+// deliver delivers a changed campaign to its followers, now or after restOfCampaign.
 func (r *campaignReader) deliver(p *topic, campaign *model.Campaign, isOver bool) {
 	at := campaignAt(campaign)
 	if at <= r.campaigns.End() {

@@ -14,8 +14,8 @@ import (
 type WeighedToken struct {
 	Terms  []string
 	Weight int32
-	// With are terms of which the chunk must contain at least one, if there are any. The index checks both at once,
-	// without reading chunks that match only one.
+	// With are further terms. If there are any, the chunk must contain at least one of them. The index checks both at
+	// once, without reading chunks that match only one.
 	With []string
 }
 
@@ -71,8 +71,8 @@ const likelyChunks = `WITH hit AS MATERIALIZED (
 
 // LikelyChunks returns at most limit chunks of the datasets whose tokens have the highest total weight, best first,
 // then by document and position. Pass at most MaxLikelyTokens tokens. It reads at most visits chunks per token; if
-// there are more, the choice is undefined. If it finds fewer than limit, it adds chunks with one of the other terms,
-// of which it reads at most limit.
+// there are more, the choice is undefined. If it finds fewer than limit, it adds chunks with one of the other terms. It
+// reads at most limit of these.
 func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens []WeighedToken, other []string, visits,
 	limit int) (LikelyChunks, error) {
 	if len(tokens)+len(other) == 0 {

@@ -164,7 +164,7 @@ func (m ChunkMatch) Add(i int) { m.Tokens[i/tokensPerNumber] |= 1 << (i % tokens
 // Has reports whether the chunk contains the i-th token.
 func (m ChunkMatch) Has(i int) bool { return m.Tokens[i/tokensPerNumber]>>(i%tokensPerNumber)&1 == 1 }
 
-// Match returns a match of the chunk, for a search with the given number of tokens, of which it contains none yet.
+// Match returns a match of the chunk without tokens, for a search with the given number of tokens.
 func (c LikelyChunk) Match(tokens int) ChunkMatch {
 	return ChunkMatch{ID: c.ID, DocumentID: c.DocumentID, Position: c.Position,
 		Tokens: make([]int64, tokens/tokensPerNumber+1)}

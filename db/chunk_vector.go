@@ -18,9 +18,9 @@ import (
 // ComparesVectors reports whether the database compares vectors itself, by pgvector.
 func (s *Store) ComparesVectors() bool { return s.vectors == schema.Pgvector }
 
-// NearestChunks returns the ids of at most limit chunks of the datasets whose vectors have the largest inner product
-// with the given one, largest first, then by document and position. It reads every vector of the datasets, and leaves
-// out those of another length. ok is false when the database cannot compare vectors.
+// NearestChunks returns the ids of the chunks of the datasets whose vectors have the largest inner product with the
+// given one. It returns at most limit, largest first, then by document and position. It reads every vector of the
+// datasets, and leaves out vectors of another length. ok is false when the database cannot compare vectors.
 func (t *Tenant) NearestChunks(ctx context.Context, datasetIDs []string, vector []float32,
 	limit int) (ids []string, ok bool, err error) {
 	if !t.store.ComparesVectors() {

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rowsPerPart is how many rows of a company one statement deletes. That takes well below a second.
+// rowsPerPart is how many rows of a company one statement deletes, in well below a second.
 const rowsPerPart = 1_000
 
 // DeleteCompany deletes a company and all its rows permanently, in parts. It calls deleted with each table and the

@@ -30,7 +30,7 @@ func (e *ImportedBeforeError) Error() string { return ErrImportedBefore.Error() 
 
 func (e *ImportedBeforeError) Unwrap() error { return ErrImportedBefore }
 
-// CompanyImport imports the rows of a company in one transaction: none of them is visible before all are there.
+// CompanyImport imports the rows of a company in one transaction: they become visible all at once.
 type CompanyImport struct {
 	tenant  tenantTx
 	columns map[string][]string

@@ -111,7 +111,7 @@ func shortValue(value json.RawMessage) string {
 	return string(value)
 }
 
-// refersToEachOther checks the deferred references: those of rows that may come before the rows they refer to.
+// refersToEachOther checks the deferred references, which may refer to rows that are imported later.
 func (i *CompanyImport) refersToEachOther(ctx context.Context) error {
 	if _, err := i.tenant.db.ExecContext(ctx, "SAVEPOINT whole"); err != nil {
 		return err

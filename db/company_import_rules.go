@@ -61,7 +61,7 @@ var derived = []string{
 		" WHERE company_id = ? AND finished_at IS NOT NULL",
 }
 
-// rule is a query that selects violations of a rule between rows, as texts that name them.
+// rule is a query that selects violations of a rule between rows, as texts that describe them.
 type rule struct{ query, says string }
 
 func (i *CompanyImport) rules() []rule {

@@ -20,14 +20,13 @@ type archivedTable struct {
 	row any
 	// without are the columns that the archive leaves out. They are null after an import.
 	without []string
-	// as are expressions for columns that are stored in several formats, or contain secrets.
+	// as has expressions for columns that are stored in several formats, or contain secrets.
 	as map[string]string
-	// kept is the condition for archived rows, which are not marked as deleted; ?0 is the company. Empty for all
-	// rows.
+	// stored is the condition for archived rows, which are not marked as deleted; ?0 is the company. Empty for all rows.
 	stored string
 	// absent returns the values of columns that a line leaves out.
 	absent func() map[string]any
-	// absentBy is absent where the values depend on the line.
+	// absentBy is like absent, for values that depend on the line.
 	absentBy func(given map[string]json.RawMessage) map[string]any
 	// jsonBy returns nil pointers to the types of JSON columns that row does not declare.
 	jsonBy func(given map[string]json.RawMessage) map[string]any
@@ -48,7 +47,7 @@ var stopped = map[string]string{
 var paused = map[string]any{"is_enabled": false, "disabled_reason": "it came from an archive", "cron_at": nil,
 	"next_run_at": nil}
 
-// isKept is the condition for rows that are not marked as deleted.
+// isStored is the condition for rows that are not marked as deleted.
 const isStored = "deleted_at IS NULL"
 
 // Conditions for rows whose parents are not marked as deleted.

@@ -72,14 +72,14 @@ func (s *Store) removeMarked(ctx context.Context) error {
 	return errors.Join(err, s.roundRobin(companies, func(t *Tenant) (bool, error) { return t.removePart(ctx) }))
 }
 
-// inTurns calls part for the companies in turn, for removeTime at most. The next sweep continues.
+// roundRobin calls part for each company in turn, for removeTime at most. The next sweep continues.
 func (s *Store) roundRobin(companies []string, part func(*Tenant) (hasMore bool, err error)) error {
 	_, err := roundRobin(companies, removeTime, func(id string) (bool, error) { return part(s.Tenant(id)) })
 	return err
 }
 
-// inTurns calls part for each element in turn, as long as part reports more, and returns the elements that remain
-// when the time is over. An error of one element does not stop the others.
+// roundRobin calls part for each element in turn while part reports more. It returns the elements that remain when the
+// time is over. An error of one element does not stop the others.
 func roundRobin[T any](waiting []T, most time.Duration, part func(T) (hasMore bool, err error)) ([]T, error) {
 	var errs []error
 	for begun := time.Now(); len(waiting) > 0 && time.Since(begun) < most; {
@@ -245,7 +245,7 @@ func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 	if left > 0 {
 		return true, nil
 	}
-	// Tests and campaigns are marked and removed by themselves, except those that an older program has made since.
+	// Tests and campaigns are marked and removed separately, except those that an older program has created since.
 	if err := t.markCampaigns(ctx, pg.Where("agent_id = ?", id)); err != nil {
 		return false, err
 	}

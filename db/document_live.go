@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// restOfDocuments is the minimum time between two looks at the documents of a dataset.
+// restOfDocuments is the minimum time between two reads of the documents of a dataset.
 const restOfDocuments = time.Second
 
 // FollowDocuments delivers each document of a dataset that is added or changes from now on, in its current state.
@@ -31,15 +31,15 @@ func (t *Tenant) FollowDocuments(ctx context.Context, datasetID string) (<-chan 
 	return live.Channel(ctx, r.documents.Follow(r.documents.End(), p.release)), nil
 }
 
-// documentReader reads the documents of a dataset as they change. There are few enough (model.MaxDocuments) to
-// compare them with their previous state. So changes need no numbers, which would make all writers wait for each
-// other. While nothing has changed, it reads only a digest.
+// documentReader reads the documents of a dataset as they change. There are at most model.MaxDocuments, so it compares
+// them with their previous state. Numbered changes would make all writers wait for each other. While nothing has
+// changed, it reads only a digest.
 type documentReader struct {
 	tenant    *Tenant
 	id        string
 	documents *live.Log[*model.Document]
-	// lookedAt is the time of the last look. again looks at changes that came too soon after it. seen is the digest
-	// at that time.
+	// lookedAt is the time of the last read. again reads changes that came too soon after it. seen is the digest at that
+	// time.
 	lookedAt time.Time
 	again    *time.Timer
 	seen     digest
@@ -86,7 +86,7 @@ func (r *documentReader) look(ctx context.Context, p *topic, isWoken bool) (outl
 		r.again.Reset(rest)
 		return nothingYet, nil
 	}
-	// The next look finds changes between the two statements.
+	// Changes between the two statements are found by the next read.
 	seen, err := r.digest(ctx)
 	if err != nil {
 		return nothingYet, err

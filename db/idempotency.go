@@ -23,7 +23,7 @@ const (
 // untilAfter sets the expiry of a row by the database's clock.
 const untilAfter = "now() + ? * interval '1 microsecond'"
 
-// RequestClaim is the right to carry out a request. Call End exactly once.
+// RequestClaim is the right to execute a request. Call End exactly once.
 type RequestClaim struct {
 	tenant  *Tenant
 	request *model.IdempotentRequest
@@ -31,11 +31,11 @@ type RequestClaim struct {
 	stop func()
 }
 
-// ClaimRequest lets a request be carried out once, however often it is sent. It returns the stored response of an
-// earlier request with the id, or a claim to carry out this one. Until the claim ends, no other request gets it,
-// unless this process dies. It returns CONFLICT while another request with the id is in progress. It returns
-// UNPROCESSABLE when the earlier request has another fingerprint, or when its response was not stored. id and
-// fingerprint are SHA-256 hashes.
+// ClaimRequest makes a request execute only once, however often it is sent. It returns the stored response of an
+// earlier request with the id, or a claim to execute this one. Until the claim ends, no other request gets it, unless
+// this process dies. It returns CONFLICT while another request with the id is in progress. It returns UNPROCESSABLE
+// when the earlier request has another fingerprint, or when its response was not stored. id and fingerprint are SHA-256
+// hashes.
 func (t *Tenant) ClaimRequest(ctx context.Context, id,
 	fingerprint []byte) (*model.StoredResponse, *RequestClaim, error) {
 	request := &model.IdempotentRequest{ID: id, Fingerprint: fingerprint, ClaimID: model.NewID("claim")}
@@ -55,7 +55,7 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id,
 		Where("id = ?", id).Scan(ctx)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil, errUnderWay() // or was a moment ago
+		return nil, nil, errUnderWay() // or it was until just now
 	case err != nil:
 		return nil, nil, err
 	case before.IsOver:
@@ -128,9 +128,9 @@ var errClaimLost = errors.New("the claim of the request was lost")
 
 type carriedOutKey struct{}
 
-// CarryOut runs do in one transaction, which also records that the request was carried out. After the commit no
-// process carries it out again, even if this one dies before End. TenantOf returns the Tenant of the transaction from
-// the context of do. If the claim was lost meanwhile, it changes nothing and returns CONFLICT.
+// CarryOut runs do in one transaction, which also records that the request was executed. After the commit no process
+// executes it again, even if this one dies before End. TenantOf returns the Tenant of the transaction from the context
+// of do. If the claim was lost meanwhile, CarryOut changes nothing and returns CONFLICT.
 func (c *RequestClaim) CarryOut(ctx context.Context, do func(ctx context.Context) error) error {
 	return c.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) error {
 		if err := do(context.WithValue(ctx, carriedOutKey{}, t)); err != nil {
@@ -151,8 +151,8 @@ func TenantOf(ctx context.Context) *Tenant {
 	return t
 }
 
-// End ends the claim and stores the response. With nil, the next request with the id is carried out, unless this one
-// was. It returns an error when the claim was lost meanwhile.
+// End ends the claim and stores the response. With nil, the next request with the id is executed, unless this one was.
+// It returns an error when the claim was lost meanwhile.
 func (c *RequestClaim) End(ctx context.Context, answer *model.StoredResponse) error {
 	c.stop()
 	t := c.tenant

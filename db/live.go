@@ -65,13 +65,13 @@ type topic struct {
 }
 
 type reader interface {
-	// look delivers events, and reads new rows if they may have changed.
+	// look delivers events, and reads new rows if isWoken.
 	look(ctx context.Context, p *topic, isWoken bool) (outlook, error)
 	// end closes the followers' channels.
 	end()
 }
 
-// outlook is when a reader has to look again.
+// outlook tells when a reader has to look again.
 type outlook int
 
 const (
@@ -201,7 +201,7 @@ func (p *topic) start() {
 	}
 }
 
-// due reports whether the reader has to look, and whether the rows may have changed.
+// due reports whether the reader has to look, and whether rows may have changed.
 func (p *topic) due() (isDue, isWoken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -276,8 +276,8 @@ func catchUp[V any](ctx context.Context, log *live.Log[V], known live.Position, 
 	return nil
 }
 
-// keep makes events of rows that changed after the position, in the order of their changes, and returns the position
-// of the last one. Without rows, it returns the known position.
+// eventsOf returns events for rows that changed after the position, in the order of their changes, with the position of
+// the last one. Without rows, it returns the known position.
 func eventsOf[R any](rows []R, at func(R) live.Position, after, known live.Position) ([]live.Stored[R], live.Position) {
 	kept := make([]live.Stored[R], len(rows))
 	for i, row := range rows {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// Topics are checked again after 5 to 10 s, because a signal may be lost.
+	// Because a signal may be lost, topics are checked again after 5 to 10 s.
 	leastRest = 5 * time.Second
 	mostRest  = 10 * time.Second
 	// missedRest is how long possibly missed signals are collected before all topics are notified.

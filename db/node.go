@@ -10,7 +10,7 @@ import (
 // CompanyType is the type name for the id of a company.
 const CompanyType = "company"
 
-// Nodes are all types of rows with ids of their own, except the company.
+// Nodes are all types of rows with ids, except the company.
 var Nodes = []pg.Rows{
 	AgentRows, PromptVersionRows, AgentTestScheduleRows, ToolRows, SubAgentRows, KnowledgeBaseChatRows, DatasetRows,
 	DocumentRows, ChunkRows,
@@ -44,7 +44,7 @@ func idsOf[R model.Node](rows []R) []string {
 	return ids
 }
 
-// rowsByID returns rows by their ids.
+// rowsByID returns a map of the rows by id.
 func rowsByID[R model.Node](rows []R) map[string]R {
 	byID := make(map[string]R, len(rows))
 	for _, row := range rows {

@@ -32,12 +32,12 @@ const (
 	budgetCheckTimeout = 5 * time.Second
 )
 
-// budgets sends warnings when budgets are nearly used up, once for each company, month, budget and status.
+// budgetWarnings sends warnings when budgets are nearly used up, once for each company, month, budget and status.
 type budgetWarnings struct {
 	log *slog.Logger
-	// of reads the current state of a company's plan.
+	// subscription reads the current state of a company's plan.
 	subscription func(ctx context.Context, companyID string) (*model.CompanySubscription, error)
-	// tell writes messages to the company's webhooks. They are written once, even if several processes try.
+	// enqueue writes messages to the company's webhooks. They are written once, even if several processes try.
 	enqueue func(ctx context.Context, companyID string, s *model.CompanySubscription) error
 	sent    sync.Map
 
@@ -56,7 +56,7 @@ func newBudgetWarnings(
 		closing: make(chan struct{})}
 }
 
-// look schedules a check of the company's budget in the background.
+// scheduleCheck schedules a check of the company's budget in the background.
 func (b *budgetWarnings) scheduleCheck(companyID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,7 +97,7 @@ func (b *budgetWarnings) close() {
 	b.checks.Wait()
 }
 
-// occasion identifies a warning that is sent once.
+// budgetWarning identifies a warning that is sent once.
 type budgetWarning struct {
 	companyID string
 	month     time.Time

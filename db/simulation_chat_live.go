@@ -37,9 +37,10 @@ func (t *Tenant) FollowMessages(ctx context.Context, chatID string,
 	return live.Channel(ctx, r.messages.Follow(live.Position(after), p.release)), nil
 }
 
-// FollowEvents delivers the events of a chat from now on. They are the contact's message, the text of the reply
-// during generation if the reader keeps up, every saved message, and the end of the chat, at once if it has ended. It
-// closes the channel after the end, when the chat was deleted, and when ctx ends.
+// FollowEvents delivers the events of a chat from now on: the contact's message, every saved message, and the end of
+// the chat. If the chat has ended, it delivers the end at once. It also delivers the text of the reply during
+// generation, if the reader keeps up. It closes the channel after the end, when the chat was deleted, and when ctx
+// ends.
 func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.SimulationChatEvent, error) {
 	p, r, chat, err := t.followChat(ctx, chatID)
 	if err != nil {
@@ -177,7 +178,7 @@ func (r *chatReader) end() {
 	r.events.Close(*r.ended)
 }
 
-// take delivers new events, and holds back those of a turn before which there are messages to read.
+// take delivers new events. It holds back the events of a turn while earlier messages have not been read.
 func (r *chatReader) take(p *topic) {
 	r.held = append(r.held, p.signals.Pieces()...)
 	r.release(false)

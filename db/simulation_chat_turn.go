@@ -17,8 +17,8 @@ import (
 )
 
 // ChatTurn is the right to answer the contact in a chat. One ChatTurn at a time holds a chat, by a lease. If its
-// process dies in the middle of the turn, the chat is usable again when the lease ends, and later writes of the turn
-// have no effect. Finish or Release ends the turn.
+// process dies during the turn, the chat is usable again when the lease ends, and later writes of the turn have no
+// effect. Finish or Release ends the turn.
 type ChatTurn struct {
 	ID string
 	// Chat is the chat at the start of the turn.

@@ -1,5 +1,5 @@
-// Package db stores everything in Postgres. A Store is the database. A Tenant is one company's part of it, and the
-// only way to the rows of that company.
+// Package db stores everything in Postgres. A Store is the database. A Tenant is one company's part of it, and the only
+// way to the rows of that company. Start reading at Tenant.
 package db
 
 import (

@@ -18,8 +18,8 @@ func (t *Tenant) Tool(ctx context.Context, id string) (*model.Tool, error) {
 	return tool, t.db.One(ctx, "tool", id, tool)
 }
 
-// Tools of a company, by their ids, in pages, by the agents that they are connected to, in the order of their
-// connection, and the other way round.
+// Tools of a company: by their ids, in pages, and by their agents in the order of their connection. Also the agents of
+// tools.
 var (
 	ToolRows      = pg.Rows{Type: "tool", Model: (*model.Tool)(nil), Key: pg.ByID}
 	ToolList      = pg.List{Model: (*model.Tool)(nil), Order: pg.NewestFirst}

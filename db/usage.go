@@ -248,8 +248,8 @@ func entryOf(key string, cost *model.UsageEntry, at time.Time) *model.UsageEntry
 	return &entry
 }
 
-// spend records the costs of simulated conversations, by key, in the Tenant's transaction. Call it last, because
-// other transactions wait for the day's row. A cost of zero is not recorded.
+// recordSpending records the costs of simulated conversations, by key, in the Tenant's transaction. Call it last,
+// because other transactions wait for the day's row. A cost of zero is not recorded.
 func (t tenantTx) recordSpending(ctx context.Context, spent map[string]*model.UsageEntry) error {
 	at, entries := now().Truncate(time.Millisecond), []*model.UsageEntry{}
 	for key, cost := range spent {

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// dispatchInterval is how often a process looks for messages that are due.
+	// dispatchInterval is the interval at which a process looks for due messages.
 	dispatchInterval = time.Second
 	// maxWebhookWorkers bounds the webhooks that a process delivers to at once, and maxWebhookWorkersPerCompany those of
 	// one company. The receivers of one company may be slow, and must not delay the others.
@@ -113,7 +113,8 @@ func (t *Tenant) due() *bun.SelectQuery {
 		Where("due_at <= ?", now())
 }
 
-// send starts a worker that delivers the webhook's due messages, unless there is one already or there are too many.
+// startWorker starts a worker that delivers the webhook's due messages, unless there is one already or there are too
+// many.
 func (o *webhookDispatcher) startWorker(ctx context.Context, t *Tenant, webhookID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -32,7 +32,7 @@ func (t tenantTx) listening(ctx context.Context, events ...model.WebhookEvent) (
 	return found, nil
 }
 
-// tell writes the message of an event for each of the webhooks. A message with an occasion is written once per
+// enqueueEvent writes the message of an event for each of the webhooks. A message with an occasion is written once per
 // webhook.
 func (t tenantTx) enqueueEvent(ctx context.Context, webhookIDs []string, event model.WebhookEvent, occasion *string,
 	data any) error {

@@ -145,7 +145,7 @@ func (s *Store) across(ctx context.Context, read func(ofCompany func(column stri
 	return errors.Join(errs...)
 }
 
-// placeOfRow identifies a row of any company.
+// rowPosition identifies a row of any company.
 type rowPosition struct{ CompanyID, ID string }
 
 // scanner is a query that selects rows.

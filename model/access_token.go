@@ -45,8 +45,8 @@ const (
 
 const tokenKind = "agt"
 
-// NewAccessToken makes a token of the key and returns it with its text. It returns BAD_INPUT with every bound that
-// the input breaks, and FORBIDDEN when the key lacks one of the scopes. A token expires no later than its key.
+// NewAccessToken returns a new token of the key, with its text. It returns BAD_INPUT with every bound that the input
+// breaks, and FORBIDDEN when the key lacks one of the scopes. A token expires no later than its key.
 //
 // The text has the form of an API key's secret, with "agt_" at its beginning.
 func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput,
@@ -65,7 +65,7 @@ func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput,
 			return nil, "", Errorf(Forbidden, "the API key does not have the scope %s, so its access tokens cannot", scope)
 		}
 	}
-	// In the precision of the API.
+	// Truncated to the precision of the API.
 	expiresAt := now.Add(time.Duration(in.TTLSeconds) * time.Second).Truncate(time.Millisecond)
 	if key.ExpiresAt != nil && key.ExpiresAt.Before(expiresAt) {
 		expiresAt = *key.ExpiresAt

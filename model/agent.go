@@ -64,7 +64,7 @@ type ExtractedValue struct {
 	Type       ExtractedValueType `json:"type"`
 }
 
-// Cursor is the agent's position in a list of agents.
+// Cursor returns the agent's position in a list of agents.
 func (a *Agent) Cursor() Cursor { return Cursor{a.CreatedAt, a.ID} }
 
 // cursorBy is the agent's position in a list with that order.

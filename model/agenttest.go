@@ -153,7 +153,7 @@ func (*AgentTestRow) IsAgentTest() {}
 // Row returns the row.
 func (t *AgentTestRow) Row() *AgentTestRow { return t }
 
-// Cursor is the test's position in a list of tests.
+// Cursor returns the test's position in a list of tests.
 func (t *AgentTestRow) Cursor() Cursor { return Cursor{t.CreatedAt, t.ID} }
 
 // Test returns the test of the row's kind.

@@ -85,7 +85,7 @@ func (e *AgentTestExecution) LeaveOut(run *AgentTestRun) {
 // conversations.
 func (e *AgentTestExecution) IsOfRecord() bool { return !e.IsDraft && e.RejudgeOfID == nil }
 
-// Cursor is its position in a list of executions.
+// Cursor returns its position in a list of executions.
 func (e *AgentTestExecution) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} }
 
 // IsFinished reports whether all of its runs are final. A cancelled execution is finished only after its running runs
@@ -303,7 +303,7 @@ func (c *AgentTestRunCounts) PassRate() *float64 {
 // PassRateInterval returns the 95 % confidence interval of the pass rate, or nil when no run was judged.
 func (c *AgentTestRunCounts) PassRateInterval() *RateInterval { return wilson(c.Passed, c.Judged()) }
 
-// FlakyTestIds returns the ids of the tests of which some runs passed and others failed, in the order of the tallies.
+// FlakyTestIds returns the ids of the tests with both passed and failed runs, in the order of the tallies.
 func FlakyTestIds(tallies []TestTally) []string {
 	ids := []string{}
 	for i := range tallies {

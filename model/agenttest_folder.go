@@ -7,7 +7,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// MaxFolders is how many folders one agent may have.
+// MaxFolders is the maximum number of folders of one agent.
 const MaxFolders = 200
 
 // AgentTestFolder groups the tests of an agent. Folders are flat.
@@ -24,7 +24,7 @@ type AgentTestFolder struct {
 	UpdatedAt time.Time
 }
 
-// Cursor is its place in a list of folders.
+// Cursor returns its position in a list of folders.
 func (f *AgentTestFolder) Cursor() Cursor { return Cursor{f.CreatedAt, f.ID} }
 
 var color = regexp.MustCompile(`^#[0-9A-Fa-f]{6}$`)
@@ -35,8 +35,8 @@ func NewAgentTestFolder(in CreateAgentTestFolderInput, now time.Time) (*AgentTes
 	return f, f.Update(UpdateAgentTestFolderInput{Name: &in.Name, Color: &in.Color, Body: &in.Body}, now)
 }
 
-// Update applies everything that the input gives and returns BAD_INPUT with every fault when the
-// folder would break a bound.
+// Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the folder would break a
+// bound.
 func (f *AgentTestFolder) Update(in UpdateAgentTestFolderInput, now time.Time) error {
 	defer touch(&f.UpdatedAt, After(f.UpdatedAt, now), f, *f)
 	set(&f.Name, in.Name)

@@ -221,7 +221,7 @@ func (f AgentTestRunFilter) Validate() error {
 	return faults.Err()
 }
 
-// Cursor is its position in a list of runs.
+// Cursor returns its position in a list of runs.
 func (r *AgentTestRun) Cursor() Cursor { return Cursor{r.CreatedAt, r.ID} }
 
 // IsFinal reports whether the status never changes again.

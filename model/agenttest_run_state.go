@@ -9,10 +9,10 @@ import (
 // The transitions of a run. Each method is called on the stored run with its execution, both of them locked. It
 // returns the next state of the run, or nil to change nothing. The result may be the same run, changed.
 
-// Claimed is the run after a worker claims it at its attempt. The queue never repeats an attempt. A later attempt
-// than that of a running run means that the previous worker was lost. The run continues with the new worker. It ends
-// as an Error of the infrastructure after MaxLost lost workers, and is cancelled with its execution. Final runs, and
-// those with this or a later attempt, do not change.
+// Claimed is the run after a worker claims it at its attempt. The queue never repeats an attempt. If a running run is
+// claimed at a later attempt, the previous worker was lost, and the run continues with the new one. After MaxLost lost
+// workers, the run ends as an Error of the infrastructure. If the execution was cancelled, a lost run is cancelled.
+// Final runs, and runs with this or a later attempt, do not change.
 func (r *AgentTestRun) Claimed(execution *AgentTestExecution, attempt int32, at time.Time) *AgentTestRun {
 	if r.Status.IsFinal() || r.Claim >= attempt {
 		return nil

@@ -61,7 +61,7 @@ type AgentTestSchedule struct {
 	UpdatedAt    time.Time
 }
 
-// Cursor is its place in a list of schedules.
+// Cursor returns its position in a list of schedules.
 func (s *AgentTestSchedule) Cursor() Cursor { return Cursor{s.CreatedAt, s.ID} }
 
 type (
@@ -166,7 +166,7 @@ var cronFields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month 
 // times returns the times of Cron in its time zone. The error says which of the two is invalid.
 func (s *AgentTestSchedule) times(faults *Fields) cron.Schedule {
 	zone, err := time.LoadLocation(s.TimeZone)
-	// The empty name and Local would have another meaning on each server.
+	// The empty name and Local have a different meaning on each server.
 	if err != nil || s.TimeZone == "" || s.TimeZone == "Local" {
 		faults.Add("timeZone", "must be the name of a time zone, such as Europe/Berlin")
 		return nil
@@ -202,7 +202,7 @@ func (s *AgentTestSchedule) nextTime(faults *Fields, now time.Time) *time.Time {
 	for range timesChecked {
 		at := times.Next(before)
 		if at.IsZero() {
-			break // for years
+			break // no further time for years
 		}
 		if at.Sub(before) < ScheduleGap {
 			faults.Add("cron", "must not name times that are less than five minutes apart")
@@ -232,7 +232,7 @@ func (s *AgentTestSchedule) Failed(err error, now time.Time) {
 
 // scheduleNext sets the next time.
 func (s *AgentTestSchedule) scheduleNext(now time.Time) {
-	var faults Fields // it had none when it was made
+	var faults Fields // NewAgentTestSchedule and Update have refused faults
 	s.CronAt = s.nextTime(&faults, now)
 	s.NextRunAt = s.CronAt
 }

@@ -30,7 +30,6 @@ func (f *Fields) stopRepeating(s *StopRepeating) {
 // IsDecided reports whether the judged runs of a test decide. For at most 5 % of good tests, the likelihood ratio of
 // bad to good ever exceeds 1/0.05, however many runs there are and however often it is checked (Ville's inequality).
 // The same holds in reverse, and for tests that are better than good or worse than bad.
-// bad.
 func (s *StopRepeating) IsDecided(passed, failed int32) bool {
 	if s.Good == nil || s.Bad == nil {
 		return failed > 0

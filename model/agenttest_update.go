@@ -4,13 +4,13 @@ import (
 	"strings"
 )
 
-// OfSimulation returns what to change of a simulation test, or BAD_INPUT that names what belongs to a
+// OfSimulation returns the changes of a simulation test. It returns BAD_INPUT if the input has fields of a
 // classification test.
 func (in *UpdateAgentTestInput) OfSimulation() (UpdateSimulationTestInput, error) {
 	var faults Fields
 	faults.foreign("conversationContext", in.ConversationContext != nil, AgentTestKindClassification)
 	faults.foreign("tagExpected", in.TagExpected != nil, AgentTestKindClassification)
-	// Here, because the messages have another name in the input of a simulation test.
+	// Checked here, because the messages have another name in the input of a simulation test.
 	faults.startingMessages("conversationMessages", values(in.ConversationMessages))
 	return UpdateSimulationTestInput{
 		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, MayRepeatName: in.MayRepeatName,
@@ -21,8 +21,8 @@ func (in *UpdateAgentTestInput) OfSimulation() (UpdateSimulationTestInput, error
 	}, faults.Err()
 }
 
-// OfClassification returns what to change of a classification test, or BAD_INPUT that names what belongs
-// to a simulation test.
+// OfClassification returns the changes of a classification test. It returns BAD_INPUT if the input has fields of a
+// simulation test.
 func (in *UpdateAgentTestInput) OfClassification() (UpdateClassificationTestInput, error) {
 	var faults Fields
 	faults.foreign("scenario", in.Scenario != nil, AgentTestKindSimulation)
@@ -43,7 +43,7 @@ func (in *UpdateAgentTestInput) OfClassification() (UpdateClassificationTestInpu
 	}, faults.Err()
 }
 
-// foreign records a fault when a field is given that belongs to the other kind of test.
+// foreign records a fault if a field of the other kind of test is given.
 func (f *Fields) foreign(path string, given bool, kind AgentTestKind) {
 	if given {
 		f.Add(path, "belongs to %s tests, and this is none", strings.ToLower(string(kind)))

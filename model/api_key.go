@@ -30,7 +30,7 @@ type APIKey struct {
 	RevokedAt  *time.Time
 }
 
-// Cursor is its place among the company's keys.
+// Cursor returns its position among the company's keys.
 func (k *APIKey) Cursor() Cursor { return Cursor{k.CreatedAt, k.ID} }
 
 // Usable reports whether the key is neither revoked nor expired at the time.
@@ -40,7 +40,7 @@ func (k *APIKey) Usable(at time.Time) bool {
 
 const keyKind = "ag"
 
-// NewAPIKey makes a key of the company and returns it with its secret, or BAD_INPUT with every bound that the input
+// NewAPIKey returns a new key of the company with its secret. It returns BAD_INPUT with every bound that the input
 // breaks. The secret begins with "ag_"; see Signer.newSecret for its format.
 func NewAPIKey(signer Signer, companyID string, in CreateAPIKeyInput, now time.Time) (*APIKey, string, error) {
 	var faults Fields
@@ -48,7 +48,7 @@ func NewAPIKey(signer Signer, companyID string, in CreateAPIKeyInput, now time.T
 	faults.scopes(in.Scopes)
 	expiresAt := in.ExpiresAt
 	if expiresAt != nil {
-		// In the precision of the database.
+		// Truncated to the precision of the database.
 		expiresAt = new(expiresAt.UTC().Truncate(time.Microsecond))
 		if !expiresAt.After(now) {
 			faults.Add("expiresAt", "must lie in the future")

@@ -10,7 +10,7 @@ import (
 // ErrTooLarge is returned when a response exceeds its budget.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// ErrOverLimit is the ErrTooLarge of the bound of WithMemoryLimit.
+// ErrOverLimit wraps ErrTooLarge. It is returned when the limit of WithMemoryLimit is exceeded.
 var ErrOverLimit = fmt.Errorf("beyond its own bound, %w", ErrTooLarge)
 
 // MemoryBudget bounds the bytes that one response reads and writes, and its work. It is safe for concurrent use.

@@ -56,14 +56,14 @@ func (c *Campaign) SharedCounts() (counts *CampaignItemCounts, isShared bool, er
 	return counts, true, err
 }
 
-// Cursor is its place in a list of campaigns.
+// Cursor returns its position in a list of campaigns.
 func (c *Campaign) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
 // Version grows with every change of the campaign or its items.
 func (c *Campaign) Version() int32 { return c.ItemVersion + c.Revision }
 
-// MissingCampaign is Missing for a campaign that other things are looked up in: it names the argument,
-// since v1 tells this lookup from that of the thing itself.
+// MissingCampaign is like Missing for a campaign that contains the requested object. Its Fields name the argument,
+// because v1 distinguishes this error from a missing object.
 func MissingCampaign(argument, id string) *Error {
 	return &Error{Code: NotFound, Message: fmt.Sprintf("Campaign %s does not exist", id),
 		Fields: Fields{argument: {"names no campaign"}}}
@@ -114,7 +114,7 @@ func (c *Campaign) Update(in UpdateCampaignInput, now time.Time) error {
 	return c.become(in.Status)
 }
 
-// Frozen returns CONFLICT for an archived campaign, which no longer changes.
+// Frozen returns CONFLICT if the campaign is archived, because archived campaigns never change.
 func (c *Campaign) Frozen() error {
 	if c.Status == CampaignStatusArchived {
 		return Errorf(Conflict, "campaign %q is archived", c.ID)
@@ -139,7 +139,7 @@ func (c *Campaign) become(status *CampaignStatus) error {
 	return nil
 }
 
-// Fields returns the keys of its items' data bags: the agent's fields, then its own.
+// Fields returns the fields of the items' data bags: those of the agent, then those of the campaign.
 func (c *Campaign) Fields(agent *Agent) []*CampaignField {
 	fields := make([]*CampaignField, 0, len(agent.Fields)+len(c.OwnFields))
 	known := make(map[string]bool, len(agent.Fields))
@@ -148,7 +148,7 @@ func (c *Campaign) Fields(agent *Agent) []*CampaignField {
 		fields = append(fields, &CampaignField{Name: f.Name, IsMandatory: f.IsMandatory, IsSystem: f.IsSystem})
 	}
 	for i := range c.OwnFields {
-		// The agent may have got a field of the name since.
+		// The agent may have been given a field of the same name later.
 		if !known[c.OwnFields[i].Name] {
 			fields = append(fields, &c.OwnFields[i])
 		}
@@ -156,8 +156,8 @@ func (c *Campaign) Fields(agent *Agent) []*CampaignField {
 	return fields
 }
 
-// AddField adds a field of its own. It returns BAD_INPUT for a bound that it breaks, UNPROCESSABLE when
-// the name is taken, and CONFLICT when the campaign is archived.
+// AddField adds a field to the campaign. It returns BAD_INPUT if the field breaks a bound, UNPROCESSABLE if the name is
+// taken, and CONFLICT if the campaign is archived.
 func (c *Campaign) AddField(in AddCampaignFieldInput, agent *Agent, now time.Time) (*CampaignField, error) {
 	field := CampaignField{Name: in.Name, Description: in.Description, IsMandatory: in.IsMandatory}
 	var faults Fields

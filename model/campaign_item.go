@@ -48,7 +48,7 @@ type CampaignItem struct {
 	ClaimID *string
 	// EventCount is the number of its last event.
 	EventCount int32
-	// Version is above that of every earlier change of an item of the campaign.
+	// Version is higher than the version of every earlier change of the campaign's items.
 	Version      int32
 	CreatedAt    time.Time
 	ProcessedAt  *time.Time
@@ -71,7 +71,7 @@ type CampaignItemEvent struct {
 // ID identifies the event across all items.
 func (e *CampaignItemEvent) ID() string { return e.ItemID + "." + strconv.Itoa(int(e.Number)) }
 
-// Cursor is its place in a list of items.
+// Cursor returns its position in a list of items.
 func (i *CampaignItem) Cursor() Cursor { return Cursor{i.CreatedAt, i.ID} }
 
 // ClaimedUntil is the end of the dialer's claim, or nil without a claim.
@@ -100,9 +100,9 @@ func (in AddCampaignItemsInput) Validate() error {
 	return faults.Err()
 }
 
-// NewItems returns the items of the campaign that the input describes, with versions that follow the
-// campaign's. It returns BAD_INPUT with every fault when an item breaks a bound or has a number that is not
-// valid, and UNPROCESSABLE when nothing is wrong but that mandatory fields have no value.
+// NewItems returns the items that the input describes. Their versions continue the campaign's. It returns BAD_INPUT
+// with every fault if an item breaks a bound or has an invalid number. If the only faults are missing mandatory values,
+// it returns UNPROCESSABLE.
 func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Time) ([]*CampaignItem, error) {
 	var faults, missing Fields
 	fields := c.Fields(agent)
@@ -140,8 +140,7 @@ func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Tim
 	return items, missing.As(Unprocessable)
 }
 
-// inE164 is the form of an international number of ITU-T E.164: a country code and a national number of 7 to 15 digits
-// in all.
+// inE164 matches an international number of ITU-T E.164: a country code and a national number, 7 to 15 digits in total.
 var inE164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
 // phoneNumber returns a number in E.164 form, and records a fault when it is not valid.
@@ -155,7 +154,7 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 		return ""
 	}
 	parsed, err := phonenumbers.Parse(number, from)
-	// Letters would be read as the digits that share their keys, and some countries' plans hold more digits than E.164.
+	// phonenumbers converts letters to the digits on the same keys, and allows more digits than E.164 for some countries.
 	isValid := err == nil && phonenumbers.IsValidNumber(parsed) && !strings.ContainsFunc(number, unicode.IsLetter) &&
 		inE164.MatchString(phonenumbers.Format(parsed, phonenumbers.E164))
 	switch {

@@ -2,9 +2,9 @@ package model
 
 import "fmt"
 
-// WithoutDuplicates returns the new items to add, and those whose number is taken: by an open item of the campaign,
-// whose id openItems has by its number, or by an earlier new item. It returns CONFLICT with all of them when the
-// input refuses duplicates.
+// WithoutDuplicates splits the new items into those to add and those whose number is taken. A number is taken by an
+// earlier new item, or by an open item: openItems has their ids by number. It returns CONFLICT with all duplicates if
+// the input refuses them.
 func (in AddCampaignItemsInput) WithoutDuplicates(
 	items []*CampaignItem, openItems map[string]string,
 ) ([]*CampaignItem, []*CampaignItemDuplicate, error) {

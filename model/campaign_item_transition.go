@@ -11,11 +11,11 @@ import (
 // itemTransition is a transition in the state machine of items: a report of a dialer, and its effect on the item.
 type itemTransition struct {
 	from, to CampaignItemStatus
-	// label names the move in the errors of other moves.
+	// label names the transition in errors about other transitions.
 	label string
-	// fits reports whether the report describes this move.
+	// fits reports whether the report describes this transition.
 	fits func(i *CampaignItem, c *Campaign, answered *bool) bool
-	// apply changes the item, which already has the state to, and returns its events.
+	// apply changes the item and returns its events. The item already has the new state.
 	apply func(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened
 }
 
@@ -24,8 +24,8 @@ type happened struct {
 	description string
 }
 
-// itemTransitions is the state machine. Reset, which leads to Pending from everywhere, is no transition: no dialer
-// reports it.
+// itemTransitions is the state machine. It does not contain Reset, which leads to Pending from every state, because
+// dialers do not report it.
 var itemTransitions = []itemTransition{
 	{CampaignItemStatusPending, CampaignItemStatusCalling, "Calling", mayCall, launch},
 	{CampaignItemStatusCalling, CampaignItemStatusCalling, "Calling with answered true", justAnswered, pickUp},
@@ -111,9 +111,9 @@ func (f *Fields) result(path string, in *CampaignItemResultInput) {
 	}
 }
 
-// Advance applies a report, which is valid, and returns the events that it brings. The agent's tags say which
-// tags of results are the platform's. It returns CONFLICT, and changes nothing, when the item cannot move so,
-// or is not under the claim any more.
+// Advance applies a valid report and returns the new events. tags are the agent's tags; they tell which tags of results
+// are system tags. It returns CONFLICT and changes nothing if the item cannot make this transition, or if its claim is
+// another one.
 func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []ClassificationTag,
 	at time.Time) ([]*CampaignItemEvent, error) {
 	if in.ClaimID != nil && (i.ClaimID == nil || *i.ClaimID != *in.ClaimID) {
@@ -142,7 +142,7 @@ func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []
 func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 	var labels []string
 	for _, move := range itemTransitions {
-		// A move fits some report when it fits that the contact answered, or that nobody did.
+		// A transition is possible if it fits either an answered or an unanswered attempt.
 		if move.from == i.RunningStatus && (move.fits(i, c, new(true)) || move.fits(i, c, new(false))) {
 			labels = append(labels, move.label)
 		}
@@ -164,7 +164,7 @@ func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 		strings.Join(labels, ", "))
 }
 
-// Expect returns CONFLICT when the item has another version than the one that is given, if one is.
+// Expect returns CONFLICT if the item has another version. A nil version fits any.
 func (i *CampaignItem) Expect(version *int32) error {
 	if version != nil && *version != i.Version {
 		return Errorf(Conflict, "campaign item %q was changed meanwhile: it is %s, version %d, not %d", i.ID, i.RunningStatus,
@@ -173,7 +173,7 @@ func (i *CampaignItem) Expect(version *int32) error {
 	return nil
 }
 
-// Reset sets the item back to the beginning, due at once, and returns the event.
+// Reset resets the item to its first state, due at once, and returns the event.
 func (i *CampaignItem) Reset(at time.Time) ([]*CampaignItemEvent, error) {
 	if i.IsArchived {
 		return nil, Errorf(Conflict, "campaign item %q is archived", i.ID)
@@ -219,7 +219,7 @@ func hangUp(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.T
 	return append(all, ended("The conversation ended", in.Reason))
 }
 
-// miss ends an attempt that nobody answered: the item is tried again, or given the tag for no answer.
+// miss ends an unanswered attempt. The item is due again later, or gets the tag for no answer after its last attempt.
 func miss(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened {
 	i.ClaimID = nil
 	if !i.hasAttempts(c) {
@@ -238,7 +238,7 @@ func breakOff(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time
 	return []happened{ended("The attempt failed", i.Error)}
 }
 
-// giveUp ends an evaluation that failed; the attempt is over by then.
+// giveUp ends a failed evaluation. The attempt itself is already over.
 func giveUp(i *CampaignItem, _ *Campaign, in AdvanceCampaignItemInput, _ time.Time) []happened {
 	i.ClaimID, i.IsPickedUp = nil, false
 	i.Error = in.Reason
@@ -261,7 +261,7 @@ func ended(what string, reason *string) happened {
 	return happened{CampaignItemEventTypeEndCall, strings.TrimSuffix(what, ".") + "."}
 }
 
-// noAnswer is the platform's tag for a contact that never answered.
+// noAnswer returns the system tag for a contact who never answered.
 func noAnswer() *CampaignItemTag {
 	return &CampaignItemTag{ID: "tag_no_answer", Name: "No answer", Color: "#6B7280"}
 }
@@ -273,7 +273,7 @@ func isSystemTag(tags []ClassificationTag, name string) bool {
 	})
 }
 
-// tagColors are what tags that come without a color are shown in.
+// tagColors are the colors of tags without a color of their own.
 var tagColors = []string{"#2563EB", "#059669", "#D97706", "#7C3AED", "#DB2777", "#0891B2", "#65A30D", "#DC2626"}
 
 func (in *CampaignItemResultInput) result() *CampaignItemResult {

@@ -1,9 +1,9 @@
 package model
 
-// Citation is a number in a message that stands for a chunk, which the message quotes. It is as the chunk was when
-// the message was written: the document may have changed or gone since.
+// Citation is a numbered reference in a message to a chunk that the message quotes. It describes the chunk at the time
+// of the message: the document may have changed or been deleted since.
 type Citation struct {
-	// Number is what the message cites the chunk by.
+	// Number is the number of the reference in the message.
 	Number       int32  `json:"number"`
 	DocumentID   string `json:"documentId"`
 	DocumentName string `json:"documentName"`

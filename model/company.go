@@ -25,7 +25,7 @@ func NewCompany(name string, now time.Time) (*Company, error) {
 // IsNode marks a Node.
 func (*Company) IsNode() {}
 
-// Cursor is its place in a list of companies.
+// Cursor returns its position in a list of companies.
 func (c *Company) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
 // Owned contains the company of a row. Every row of a company embeds it, and only the db package uses it.
@@ -46,15 +46,15 @@ func (o *Owned) OwnBy(companyID string) { o.CompanyID = companyID }
 // Parent returns ParentID.
 func (o *Owned) Parent() string { return o.ParentID }
 
-// Row is a row that was read together with others.
+// Row is a row that may belong to a batch.
 type Row interface {
-	// Parent is whose row it is, where rows of several parents were read at once.
+	// Parent returns the id of the row's parent, if rows of several parents were read together.
 	Parent() string
 	JoinBatch(b *Batch, row any)
 	Batch() *Batch
 }
 
-// Batch is the rows of one type that one statement read, so that their dependent rows can be read together.
+// Batch has the rows of one type that one statement read. Their dependent rows can be read together.
 type Batch struct{ Rows []any }
 
 // JoinBatch adds the row to the batch.
@@ -63,5 +63,5 @@ func (o *Owned) JoinBatch(b *Batch, row any) {
 	b.Rows = append(b.Rows, row)
 }
 
-// Batch returns the batch of the row, or nil when the row was read alone.
+// Batch returns the batch of the row, or nil if the row was read alone.
 func (o *Owned) Batch() *Batch { return o.batch }

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// DateBound is one end of a range of time: a moment, exact to the millisecond, or a whole UTC day.
+// DateBound is one end of a time range: a moment, exact to the millisecond, or a whole UTC day.
 type DateBound struct {
 	// At is the moment, or the beginning of the day.
 	At    time.Time
 	IsDay bool
 }
 
-// DateBoundForm says how a DateBound is written.
+// DateBoundForm describes the format of a DateBound in errors.
 const DateBoundForm = "an ISO date such as 2026-03-01, or a date-time such as 2026-03-01T09:30:00Z"
 
 const day = 24 * time.Hour
 
-// ParseDateBound reads an ISO date or date-time. One without an offset is in UTC.
+// ParseDateBound parses an ISO date or date-time. A date-time without an offset is in UTC.
 func ParseDateBound(text string) (DateBound, error) {
 	if at, err := time.Parse(time.DateOnly, text); err == nil && at.Year() >= 1 {
 		return DateBound{At: at, IsDay: true}, nil
@@ -31,7 +31,7 @@ func ParseDateBound(text string) (DateBound, error) {
 	return DateBound{At: at.Truncate(time.Millisecond)}, nil
 }
 
-// MarshalGQL writes the bound as it can be read.
+// MarshalGQL writes the bound in the format of ParseDateBound.
 func (b DateBound) MarshalGQL(w io.Writer) {
 	if b.IsDay {
 		_, _ = io.WriteString(w, strconv.Quote(b.At.Format(time.DateOnly)))
@@ -40,7 +40,7 @@ func (b DateBound) MarshalGQL(w io.Writer) {
 	MarshalDateTime(b.At).MarshalGQL(w)
 }
 
-// UnmarshalGQL reads a text.
+// UnmarshalGQL parses a text with ParseDateBound.
 func (b *DateBound) UnmarshalGQL(v any) (err error) {
 	text, ok := v.(string)
 	if !ok {
@@ -52,14 +52,14 @@ func (b *DateBound) UnmarshalGQL(v any) (err error) {
 	return nil
 }
 
-// MaxConsumptionDays bounds a range of time that usage is summed up over.
+// MaxConsumptionDays is the maximum length of a range of usage, in days.
 const MaxConsumptionDays = 366
 
-// ConsumptionRange is a range of time from From up to, and without, End.
+// ConsumptionRange is the time range from From to End, without End.
 type ConsumptionRange struct{ From, End time.Time }
 
-// NewConsumptionRange returns the range from one bound to the other, both inclusive, or BAD_INPUT that
-// names the one at fault: they must be in order, and at most 366 days apart.
+// NewConsumptionRange returns the range between two bounds, both inclusive. It returns BAD_INPUT that names the bound
+// at fault: they must be in order, and at most MaxConsumptionDays apart.
 func NewConsumptionRange(from, to DateBound) (ConsumptionRange, error) {
 	r := ConsumptionRange{From: from.At, End: to.At.Add(time.Millisecond)}
 	if to.IsDay {
@@ -75,16 +75,16 @@ func NewConsumptionRange(from, to DateBound) (ConsumptionRange, error) {
 	return r, faults.Err()
 }
 
-// To is the last moment of the range.
+// To returns the last moment of the range.
 func (r ConsumptionRange) To() time.Time { return r.End.Add(-time.Millisecond) }
 
-// Days returns the whole UTC days within the range: from the first up to, and without, the second, which is not
-// after the first when there are none.
+// Days returns the whole UTC days in the range, from first to end, without end. If there are none, first is not before
+// end.
 func (r ConsumptionRange) Days() (first, end time.Time) {
 	return r.From.Add(day - 1).Truncate(day), r.End.Truncate(day)
 }
 
-// Months returns the whole UTC months within the range, by their first days, in the manner of Days.
+// Months returns the whole UTC months in the range as their first days, from first to end, without end.
 func (r ConsumptionRange) Months() (first, end time.Time) {
 	first, end = MonthOf(r.From), MonthOf(r.End)
 	if first.Before(r.From) {
@@ -93,7 +93,7 @@ func (r ConsumptionRange) Months() (first, end time.Time) {
 	return first, end
 }
 
-// TouchedMonths returns the first day of every UTC month that the range touches, in order.
+// TouchedMonths returns the first day of every UTC month that overlaps the range, in order.
 func (r ConsumptionRange) TouchedMonths() []time.Time {
 	var months []time.Time
 	for at := MonthOf(r.From); at.Before(r.End); at = at.AddDate(0, 1, 0) {
@@ -102,7 +102,7 @@ func (r ConsumptionRange) TouchedMonths() []time.Time {
 	return months
 }
 
-// TouchedDays returns every UTC day that the range touches, in order.
+// TouchedDays returns every UTC day that overlaps the range, in order.
 func (r ConsumptionRange) TouchedDays() []time.Time {
 	var days []time.Time
 	for at := r.From.Truncate(day); at.Before(r.End); at = at.Add(day) {
@@ -111,23 +111,22 @@ func (r ConsumptionRange) TouchedDays() []time.Time {
 	return days
 }
 
-// MonthOf returns the beginning of the UTC month that the time is in.
+// MonthOf returns the beginning of the UTC month that contains the time.
 func MonthOf(at time.Time) time.Time {
 	year, month, _ := at.UTC().Date()
 	return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// MonthName is how a month is called: YYYY-MM.
+// MonthName returns the name of a month: YYYY-MM.
 func MonthName(at time.Time) string { return fmt.Sprintf("%04d-%02d", at.Year(), at.Month()) }
 
-// ConsumptionAxes are the axes along which a breakdown sums up, beside the total.
+// ConsumptionAxes selects the axes of a breakdown. The total is always included.
 type ConsumptionAxes struct{ Channels, Months, Days, Agents, Campaigns bool }
 
-// AllConsumptionAxes are all that there are.
+// AllConsumptionAxes selects all axes.
 var AllConsumptionAxes = ConsumptionAxes{Channels: true, Months: true, Days: true, Agents: true, Campaigns: true}
 
-// ConsumptionBreakdown is what was used in a range of time, along each of four axes, which all sum up to the
-// same total.
+// ConsumptionBreakdown is the usage in a time range, along four axes. The sums of each axis add up to the total.
 type ConsumptionBreakdown struct {
 	PeriodFrom, PeriodTo time.Time
 	TotalCredits         Credits
@@ -137,13 +136,13 @@ type ConsumptionBreakdown struct {
 	ByAgent              []*AgentConsumption
 }
 
-// ChannelConsumption is what was used on one channel.
+// ChannelConsumption is the usage on one channel.
 type ChannelConsumption struct {
 	Channel Channel
 	Credits Credits
 }
 
-// NewChannelConsumption returns all channels in order, with nothing used.
+// NewChannelConsumption returns all channels in order, each with zero usage.
 func NewChannelConsumption() []*ChannelConsumption {
 	var channels []*ChannelConsumption
 	for _, channel := range AllChannel {
@@ -152,31 +151,31 @@ func NewChannelConsumption() []*ChannelConsumption {
 	return channels
 }
 
-// MonthConsumption is what was used in one UTC month, written YYYY-MM.
+// MonthConsumption is the usage in one UTC month, written YYYY-MM.
 type MonthConsumption struct {
 	Month     string
 	Credits   Credits
 	ByChannel []*ChannelConsumption
 }
 
-// DayConsumption is what was used on one UTC day, written YYYY-MM-DD.
+// DayConsumption is the usage on one UTC day, written YYYY-MM-DD.
 type DayConsumption struct {
 	Day       string
 	Credits   Credits
 	ByChannel []*ChannelConsumption
 }
 
-// AgentConsumption is what one agent used.
+// AgentConsumption is the usage of one agent.
 type AgentConsumption struct {
 	Owned
 	AgentID    string
 	NameStatus NameStatus
 	Credits    Credits
-	// Campaigns are those that the agent used credits for; what had no campaign is in none.
+	// Campaigns are the campaigns that the agent used credits for. Usage outside campaigns is not in this list.
 	Campaigns []*CampaignConsumption
 }
 
-// CampaignConsumption is what one agent used for one campaign.
+// CampaignConsumption is the usage of one agent for one campaign.
 type CampaignConsumption struct {
 	Owned
 	CampaignID string
@@ -184,8 +183,8 @@ type CampaignConsumption struct {
 	Credits    Credits
 }
 
-// Cursor carries the agent's id.
+// Cursor returns a position that has only the agent's id.
 func (c *AgentConsumption) Cursor() Cursor { return Cursor{ID: c.AgentID} }
 
-// Cursor carries the campaign's id.
+// Cursor returns a position that has only the campaign's id.
 func (c *CampaignConsumption) Cursor() Cursor { return Cursor{ID: c.CampaignID} }

@@ -118,7 +118,7 @@ func (c *Credits) UnmarshalGQL(v any) (err error) {
 	return err
 }
 
-// UnmarshalText parses a text by ParseCredits.
+// UnmarshalText parses a text with ParseCredits.
 func (c *Credits) UnmarshalText(text []byte) (err error) {
 	*c, err = ParseCredits(string(text))
 	return err

@@ -42,7 +42,7 @@ var ChunkMethods = []string{
 	"naive", "book", "email", "laws", "manual", "one", "paper", "picture", "presentation", "qa", "table", "tag",
 }
 
-// Cursor is its position in a list of datasets.
+// Cursor returns its position in a list of datasets.
 func (d *Dataset) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
 
 var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t")
@@ -63,8 +63,8 @@ func NewDataset(in CreateDatasetInput, now time.Time) (*Dataset, error) {
 // ChangedAt is the time of the last change or, without one, of the creation.
 func (d *Dataset) ChangedAt() time.Time { return *cmp.Or(d.UpdatedAt, &d.CreatedAt) }
 
-// Update merges what the input gives, key by key, and returns BAD_INPUT with every fault when the
-// dataset would break a bound.
+// Update applies all fields that the input sets, and merges objects key by key. It returns BAD_INPUT with every fault
+// when the dataset would break a bound.
 func (d *Dataset) Update(in UpdateDatasetInput) error {
 	set(&d.Name, in.Name)
 	set(&d.ChunkMethod, in.ChunkMethod)

@@ -13,7 +13,7 @@ const MaxText = 1_000_000
 // MaxDocuments bounds the documents of one dataset.
 const MaxDocuments = 10_000
 
-// MaxIndexAttempts bounds the attempts to index a document that neither end nor wait.
+// MaxIndexAttempts bounds the attempts to index a document that neither end nor are postponed.
 const MaxIndexAttempts = 4
 
 // Document is a text or file of a dataset.
@@ -49,7 +49,7 @@ type Document struct {
 	IndexedAt *time.Time
 }
 
-// Cursor is its place in a list of documents.
+// Cursor returns its position in a list of documents.
 func (d *Document) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
 
 // Validate returns BAD_INPUT with every bound that the filter breaks.
@@ -91,7 +91,7 @@ type Word struct {
 	Written string
 }
 
-// Cursor is its place in a list of chunks.
+// Cursor returns its position in a list of chunks.
 func (c *Chunk) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
 // NewDocument returns the document that the input describes, not indexed yet, or BAD_INPUT with every bound that the

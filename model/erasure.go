@@ -57,8 +57,8 @@ func (in EraseContactInput) Number() (number, pattern string, err error) {
 	return number, opened + notAfterDigit + `(?:` + prefix + `)` + optional + spaced(national) + notBeforeDigit, nil
 }
 
-// What phonenumbers passes over between the digits of a number, and the last digits of the escapes that JSON may have
-// for it. The first one is a hyphen that ends no range.
+// punctuation are the characters that phonenumbers ignores between digits, for a character class. The first one is a
+// hyphen that forms no range. punctuationEscapes matches the last digits of their JSON escapes.
 const (
 	punctuation = "\\-./~\u00a0\u00ad\u2010-\u2015\u2212\u30fc\uff0d-\uff0f\u200b\u2060\u3000" +
 		"\uff08\uff09\uff3b\uff3d\u2053\u223c\uff5e"
@@ -66,21 +66,21 @@ const (
 		"2060|3000|[fF][fF]3[bBdD]|2053|223[cC]|[fF][fF]5[eE]"
 )
 
-// The digits that phonenumbers reads, beside those of ASCII, and the escapes of all of them.
+// digits are all digits that phonenumbers parses, and digitEscapes the last digits of their JSON escapes.
 const (
 	digits       = "0-9\u0660-\u0669\u06f0-\u06f9\uff10-\uff19"
 	digitEscapes = "003[0-9]|066[0-9]|06[fF][0-9]|[fF][fF]1[0-9]"
 )
 
-// A number that has others before or behind it is a longer one. Escapes of JSON end with digits, too.
+// A match must not be part of a longer number. JSON escapes end with digits too, which do not count.
 const (
 	notAfterDigit  = `(?:(?<![` + digits + `])|(?<=\\u[0-9a-fA-F]{4})(?<!\\u(?:` + digitEscapes + `)))`
 	notBeforeDigit = `(?![` + digits + `]|\\+u(?:` + digitEscapes + `))`
-	// opened is a parenthesis that is closed within the number.
+	// opened matches a parenthesis that is closed within the number.
 	opened = `(?:\((?=[^()]{1,12}\)[^0-9()]{0,3}[` + digits + `]))?`
 )
 
-// spellings matches the digit in all the ways that phonenumbers reads, escaped or not.
+// spellings matches a digit in every form that phonenumbers parses, escaped or not.
 func spellings(digit rune) string {
 	n := digit - '0'
 	return fmt.Sprintf(`(?:[%c%c%c%c]|\\+u(?:003%[1]c|066%[1]c|06[fF]%[1]c|[fF][fF]1%[1]c))`, digit, '\u0660'+n, '\u06f0'+

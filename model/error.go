@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Code is the class of a failure that a client can act on. The set is closed: the gateway maps
-// each code to one extensions.code and one HTTP status.
+// Code is the class of an error that a client can act on. The set is closed: the gateway maps each code to one
+// extensions.code and one HTTP status.
 type Code string
 
 const (
 	// Unauthenticated: no credential, or one that is malformed, unknown, revoked or expired.
 	Unauthenticated Code = "UNAUTHENTICATED"
-	// Forbidden: the credential is good and lacks the scope.
+	// Forbidden: the credential is valid, but lacks the scope.
 	Forbidden Code = "FORBIDDEN"
 	// NotFound: the requested row does not exist in this company.
 	NotFound Code = "NOT_FOUND"
@@ -38,8 +38,8 @@ const (
 	Internal Code = "INTERNAL"
 )
 
-// Error is a failure whose text was written for the client. Every other error is masked.
-// It is never shared between requests: make a new one each time.
+// Error is an error whose text is written for the client. The gateway masks all other errors. Never share an Error
+// between requests: create a new one each time.
 type Error struct {
 	Code    Code
 	Message string
@@ -50,7 +50,7 @@ type Error struct {
 // Fields lists faults by the path of the field at fault.
 type Fields map[string][]string
 
-// Error returns the message, with the faults of fields that it does not mention.
+// Error returns the message. It appends the faults of fields that the message does not mention.
 func (e *Error) Error() string {
 	var parts []string
 	for _, path := range slices.Sorted(maps.Keys(e.Fields)) {
@@ -64,13 +64,13 @@ func (e *Error) Error() string {
 	return e.Message + " (" + strings.Join(parts, "; ") + ")"
 }
 
-// Errorf returns an Error with the code and a message in the manner of fmt.Sprintf.
+// Errorf returns an Error with the code and a formatted message.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Missing returns the NOT_FOUND error for a type and the id that was asked for. It reads the same
-// whether the row never existed or belongs to another company.
+// Missing returns a NOT_FOUND error for the requested type and id. Its text is the same whether the row never existed
+// or belongs to another company.
 func Missing(typeName, id string) *Error {
 	return Errorf(NotFound, "%s %q does not exist", typeName, id)
 }
@@ -83,7 +83,7 @@ func (f *Fields) Add(path, format string, args ...any) {
 	(*f)[path] = append((*f)[path], fmt.Sprintf(format, args...))
 }
 
-// AddAll records faults of the fields below path, which ends with a dot.
+// AddAll records faults of fields below a path. The path ends with a dot.
 func (f *Fields) AddAll(path string, below Fields) {
 	for name, texts := range below {
 		for _, text := range texts {
@@ -101,7 +101,7 @@ func (f Fields) Err() error {
 	return f.As(BadInput)
 }
 
-// As is Err with another code.
+// As is like Err with another code.
 func (f Fields) As(code Code) error {
 	if len(f) == 0 {
 		return nil

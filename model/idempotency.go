@@ -6,7 +6,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// IdempotentRequest is a request that its client may repeat although it is carried out only once.
+// IdempotentRequest is a request that its client may repeat, although it is executed only once.
 type IdempotentRequest struct {
 	bun.BaseModel `bun:"table:idempotent_requests,alias:idempotent_request"`
 	Owned
@@ -15,15 +15,15 @@ type IdempotentRequest struct {
 	ID []byte `bun:",pk"`
 	// Fingerprint is a SHA-256 hash of everything that must be the same in a repeated request.
 	Fingerprint []byte
-	// ClaimID is the claim of the process that carries the request out, or did.
+	// ClaimID is the claim of the process that executes the request, or has executed it.
 	ClaimID string
 	// Until is when the row expires: the lease of a request in progress, or the lifetime of its response.
 	Until time.Time
 	// IsOver is computed by reads: Until has passed.
 	IsOver bool `bun:",scanonly"`
-	// CarriedOutAt is when the mutation was committed, if its response was to be kept by a later statement.
+	// CarriedOutAt is when the mutation was committed, if a later statement stores its response.
 	CarriedOutAt *time.Time
-	// IsLost is computed by reads: CarriedOutAt is so long ago that the response will not be stored any more.
+	// IsLost is computed by reads: CarriedOutAt is so long ago that the response will never be stored.
 	IsLost bool `bun:",scanonly"`
 	StoredResponse
 }
@@ -34,6 +34,6 @@ type StoredResponse struct {
 	Status int `bun:",nullzero"`
 	// Headers are the response's own headers.
 	Headers map[string]string `bun:",nullzero"`
-	// Body is nil when the request was carried out and its response must not or cannot be stored.
+	// Body is nil if the request was executed, and its response must not or cannot be stored.
 	Body []byte
 }

@@ -24,7 +24,7 @@ type ImportAPIKeyInput struct {
 }
 
 // ImportAPIKey returns a key of the company for an existing secret: one of another server, or one of this program
-// that names the company. IsForeign distinguishes them. It returns BAD_INPUT with every bound that the input breaks.
+// that names the company. isForeign distinguishes them. It returns BAD_INPUT with every bound that the input breaks.
 func ImportAPIKey(companyID string, in ImportAPIKeyInput, now time.Time) (key *APIKey, isForeign bool, err error) {
 	var faults Fields
 	key, _, err = NewAPIKey(Signer{}, companyID, CreateAPIKeyInput{Name: in.Name, Scopes: in.Scopes,
@@ -50,7 +50,7 @@ func ImportAPIKey(companyID string, in ImportAPIKeyInput, now time.Time) (key *A
 	return key, !isOwn, err
 }
 
-// hasOwnForm reports whether the text begins as the credentials of this program do.
+// hasOwnForm reports whether the text begins like a credential of this program.
 func hasOwnForm(text string) bool {
 	return strings.HasPrefix(text, keyKind+"_") || strings.HasPrefix(text, tokenKind+"_")
 }

@@ -106,13 +106,13 @@ func (t *AgentTestRow) CheckImported() error {
 	return (&SimulationTest{&copied}).Update(UpdateSimulationTestInput{Rows: rows, JudgeSees: t.JudgeSees}, time.Time{})
 }
 
-// CheckImported checks the bounds of a schedule, its times among them.
+// CheckImported checks the bounds of a schedule, including its times.
 func (s *AgentTestSchedule) CheckImported() error {
 	copied := *s
 	return copied.Update(UpdateAgentTestScheduleInput{}, time.Now())
 }
 
-// CheckImported checks how long data is kept.
+// CheckImported checks the retention period.
 func (r *Retention) CheckImported() error {
 	_, err := NewRetention(SetRetentionInput{Kind: r.Kind, Days: r.Days})
 	if r.Days == 0 && err == nil {
@@ -139,7 +139,7 @@ func (c *SimulationChat) CheckImported() error {
 	return faults.Err()
 }
 
-// CheckImported checks the bounds of a campaign, whatever its state.
+// CheckImported checks the bounds of a campaign in any state.
 func (c *Campaign) CheckImported() error {
 	var faults Fields
 	faults.name("name", c.Name, 255)

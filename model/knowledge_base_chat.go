@@ -23,7 +23,7 @@ type KnowledgeBaseChat struct {
 	UpdatedAt      *time.Time
 }
 
-// LlmSettings says how the language model writes.
+// LlmSettings configures the language model.
 type LlmSettings struct {
 	Temperature      float64 `json:"temperature"`
 	TopP             float64 `json:"topP"`
@@ -31,7 +31,7 @@ type LlmSettings struct {
 	FrequencyPenalty float64 `json:"frequencyPenalty"`
 }
 
-// PromptSettings says how knowledge is found and used.
+// PromptSettings configures the retrieval and the use of knowledge.
 type PromptSettings struct {
 	SimilarityThreshold      float64 `json:"similarityThreshold"`
 	KeywordsSimilarityWeight float64 `json:"keywordsSimilarityWeight"`
@@ -46,7 +46,7 @@ type PromptSettings struct {
 const defaultKnowledgePrompt = "Answer from the knowledge below. When it does not hold the answer, say " +
 	"so.\n\n{knowledge}"
 
-// Cursor is its place in a list of chats.
+// Cursor returns its position in a list of chats.
 func (c *KnowledgeBaseChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
 // ChangedAt is the time of the last change or, without one, of the creation.
@@ -82,9 +82,9 @@ func (in UpdateKnowledgeBaseChatInput) Validate() error {
 	return nil
 }
 
-// Update merges what the input gives, key by key, and returns BAD_INPUT with every fault when the
-// chat would break a bound. datasets is the number of datasets that the chat will have, the rerank models are those
-// that are configured.
+// Update applies all fields that the input sets, and merges objects key by key. It returns BAD_INPUT with every fault
+// when the chat would break a bound. datasets is the future number of the chat's datasets, and rerankModels are the
+// configured models.
 func (c *KnowledgeBaseChat) Update(in UpdateKnowledgeBaseChatInput, datasets int, now time.Time,
 	rerankModels ...string) error {
 	before := *c
@@ -116,7 +116,7 @@ func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSet
 		c.PromptSettings.merge(&faults, "promptSettings", prompt)
 	}
 	forgets := datasets > 0 && !strings.Contains(c.PromptSettings.Prompt, "{knowledge}")
-	// Where the request alone shows it, it is the request that is wrong.
+	// If the request alone shows the fault, it is BAD_INPUT.
 	if forgets && given > 0 && prompt != nil && prompt.Prompt != nil {
 		faults.Add("promptSettings.prompt", "must contain {knowledge} when a dataset is connected")
 	}

@@ -38,7 +38,7 @@ type LabelledQuestion struct {
 	// Passage is nil if any chunk of the document answers the question.
 	Passage   *string
 	CreatedAt time.Time
-	// DocumentName is read with the question.
+	// DocumentName is set when the question is read.
 	DocumentName string `bun:",scanonly"`
 }
 
@@ -131,7 +131,7 @@ func (e *RetrievalEvaluation) Add(q *EvaluatedQuestion) {
 	}
 }
 
-// ValidateEvaluation returns BAD_INPUT for a number of questions that cannot be asked at once.
+// ValidateEvaluation returns BAD_INPUT unless first is 1 to MaxEvaluated.
 func ValidateEvaluation(first int32) error {
 	var faults Fields
 	faults.count("first", &first, 1, MaxEvaluated)

@@ -218,12 +218,12 @@ func RecordedFailure(text string) *MockFailure {
 	return nil
 }
 
-// MockPlaceholder is what a mock fills in a template: the name of an argument or a variable, or its path within objects
-// and lists, in braces; behind |json as JSON.
+// MockPlaceholder matches a placeholder in a mock's template: an argument, a variable, or a path within objects and
+// lists, in braces. With the suffix |json, the value is inserted as JSON.
 var MockPlaceholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.-]*(?:\|json)?\}`)
 
-// literal returns a template that stands for the result. In JSON, braces that a mock would fill stand in texts,
-// where they can be written otherwise. In other texts they cannot, and there is a warning where they would be filled.
+// literal returns a template that produces the result unchanged. In JSON, it escapes braces that a mock would fill. In
+// other texts they cannot be escaped, so it warns if they would be filled.
 func (r *mockRecorder) literal(call *ToolCall, result string) string {
 	if !MockPlaceholder.MatchString(result) {
 		return result
@@ -244,8 +244,8 @@ func (r *mockRecorder) literal(call *ToolCall, result string) string {
 	return result
 }
 
-// mock returns the mock that repeats the calls; false when there is none. Calls with the same arguments get the
-// answer that they got, and others the last one that was no failure.
+// mock returns the mock that repeats the calls, or false if there is none. Calls with the same arguments get the
+// recorded answer. All others get the last successful answer.
 func (r *mockRecorder) mock(name string, calls []recordedCall) (Mock, bool) {
 	if len(calls) == 0 {
 		return Mock{}, false
@@ -292,8 +292,8 @@ func split(calls []recordedCall) (same, others []recordedCall) {
 	return same, others
 }
 
-// rules repeat calls with the same arguments. Where they came to different outcomes, the number of the call tells
-// them apart; of those that were made before the test begins, the last one counts.
+// rules returns rules that repeat calls with the same arguments. If the calls had different outcomes, their numbers
+// distinguish them. Of the calls before the start of the test, only the last one counts.
 func (r *mockRecorder) rules(name string, calls []recordedCall, names []string) []MockRule {
 	when := []MockCondition{}
 	for _, argument := range names {
@@ -332,12 +332,12 @@ func (r *mockRecorder) rules(name string, calls []recordedCall, names []string) 
 	return rules
 }
 
-// jsonText writes a value that was read from JSON, the names of objects sorted.
+// jsonText encodes a value that was decoded from JSON, with sorted keys.
 func jsonText(value any) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	// What was read from JSON can be written.
+	// Values that were decoded from JSON can be encoded.
 	_ = encoder.Encode(value)
 	return strings.TrimSuffix(text.String(), "\n")
 }

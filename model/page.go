@@ -5,42 +5,42 @@ import (
 	"math"
 )
 
-// Bounds of every list.
+// Limits of every list.
 const (
 	DefaultPageSize = 50
 	MaxPageSize     = 100
-	// MaxOffset is how many rows a page may skip, all of which are read; cursors lead to the others.
+	// MaxOffset is the maximum offset. All skipped rows are read, so deeper pages need a cursor.
 	MaxOffset = 10_000
 )
 
 type numberedKey struct{}
 
-// WithNumberedPages returns a context in which an offset has no bound, for clients that have page numbers and no
+// WithNumberedPages returns a context in which offsets have no limit, for clients that have page numbers instead of
 // cursors.
 func WithNumberedPages(ctx context.Context) context.Context {
 	return context.WithValue(ctx, numberedKey{}, true)
 }
 
-// PageArgs says which part of a list is wanted.
+// PageArgs are the arguments that select a page of a list.
 type PageArgs struct {
-	// First is the page size, 1 to 100, of a page that is counted from the beginning of the list; else 0.
+	// First is the page size, 1 to 100, of a page from the beginning of the list. It is 0 for a page from the end.
 	First int32
-	// After continues behind a cursor; Offset skips rows. At most one of them is given.
+	// After is the cursor before the first row, and Offset the number of rows to skip. At most one of them is set.
 	After  *string
 	Offset *int32
-	// Last is the page size, 1 to 100, of a page that is counted from the end of the list, or back from the cursor Before.
+	// Last is the page size, 1 to 100, of a page that ends at the cursor Before, or at the end of the list.
 	Last   *int32
 	Before *string
-	// OrderBy is the order of a list of agents; empty for that of the list.
+	// OrderBy is the order of a list of agents. It is empty for the default order.
 	OrderBy AgentOrder
 }
 
-// NewPageArgs combines the arguments of a list, of which nil is absent.
+// NewPageArgs combines the arguments of a list. Absent arguments are nil.
 func NewPageArgs(first *int32, after *string, offset, last *int32, before *string) PageArgs {
 	args := PageArgs{After: after, Offset: offset, Last: last, Before: before}
 	switch {
 	case first != nil && *first == 0:
-		args.Last = nil // It is the size that is refused.
+		args.Last = nil // The fault is the size, not the combination with last.
 	case first != nil:
 		args.First = *first
 	case last == nil:
@@ -49,10 +49,10 @@ func NewPageArgs(first *int32, after *string, offset, last *int32, before *strin
 	return args
 }
 
-// IsBackward reports whether the page is counted from its end.
+// IsBackward reports whether the page is counted from the end.
 func (a PageArgs) IsBackward() bool { return a.Last != nil }
 
-// Size is how many rows the page has at most. The arguments are valid.
+// Size returns the maximum number of rows in the page. The arguments must be valid.
 func (a PageArgs) Size() int32 {
 	if a.IsBackward() {
 		return *a.Last
@@ -60,7 +60,8 @@ func (a PageArgs) Size() int32 {
 	return a.First
 }
 
-// Cursor is what the page begins behind, or ends before; nil for an end of the list.
+// Cursor returns the cursor that the page follows or, if it is counted from the end, precedes. It is nil at either end
+// of the list.
 func (a PageArgs) Cursor() *string {
 	if a.IsBackward() {
 		return a.Before
@@ -68,7 +69,7 @@ func (a PageArgs) Cursor() *string {
 	return a.After
 }
 
-// isByTime reports whether the list has its own order, which is by time of creation.
+// isByTime reports whether the list has the default order, by time of creation.
 func (a PageArgs) isByTime() bool { return a.OrderBy == "" || a.OrderBy == AgentOrderCreatedAt }
 
 // Position returns the key of the cursor in the list's order, and its id. The cursor must be present and valid.
@@ -81,7 +82,7 @@ func (a PageArgs) Position() (key any, id string) {
 	return cursor.Key, cursor.ID
 }
 
-// cursorOf returns the node's place in the list.
+// cursorOf returns the node's position in the list, as text.
 func (a PageArgs) cursorOf(node Node) string {
 	if agent, ok := node.(*Agent); ok && !a.isByTime() {
 		return agent.cursorBy(a.OrderBy).String()
@@ -89,10 +90,10 @@ func (a PageArgs) cursorOf(node Node) string {
 	return node.Cursor().String()
 }
 
-// Validate returns BAD_INPUT for a page that cannot be.
+// Validate returns BAD_INPUT with every invalid argument.
 func (a PageArgs) Validate() error { return a.validate(MaxOffset) }
 
-// ValidateIn is Validate, but in a context with numbered pages the offset has no bound.
+// ValidateIn is like Validate. In a context with numbered pages, the offset has no limit.
 func (a PageArgs) ValidateIn(ctx context.Context) error {
 	if ctx.Value(numberedKey{}) != nil {
 		return a.validate(math.MaxInt32)
@@ -157,14 +158,14 @@ func (a PageArgs) validateCursor(name string, text *string, faults *Fields) {
 	}
 }
 
-// Node is something with an id of its own.
+// Node is an object with an id.
 type Node interface {
 	IsNode()
-	// Cursor is its place in a list of its kind.
+	// Cursor returns its position in a list of its type.
 	Cursor() Cursor
 }
 
-// PageInfo says where a page stands in its list.
+// PageInfo describes the position of a page in its list.
 type PageInfo struct {
 	HasNextPage     bool
 	HasPreviousPage bool
@@ -172,7 +173,7 @@ type PageInfo struct {
 	EndCursor       *string
 }
 
-// Page is one page of a list. It holds at most MaxPageSize nodes.
+// Page is one page of a list. It has at most MaxPageSize nodes.
 type Page[T Node] struct {
 	Nodes    []T
 	PageInfo PageInfo
@@ -182,15 +183,15 @@ type Page[T Node] struct {
 	args PageArgs
 }
 
-// Edge is one node of a page with its cursor.
+// Edge is a node of a page with its cursor.
 type Edge[T Node] struct {
 	Node T
 
 	args PageArgs
 }
 
-// NewPage makes the page that args asked for out of the rows that were read for it, in the order of the list: up to one
-// more than the page holds, so that the page knows whether there are more rows in its direction.
+// NewPage returns the page of the arguments. rows are in the order of the list, with one row more than the page has if
+// there are further rows in its direction.
 func NewPage[T Node](rows []T, args PageArgs, count func(context.Context) (int32, error)) *Page[T] {
 	page := &Page[T]{Nodes: Within(rows, args), Count: count, args: args}
 	hasMore := len(page.Nodes) < len(rows)
@@ -207,7 +208,7 @@ func NewPage[T Node](rows []T, args PageArgs, count func(context.Context) (int32
 	return page
 }
 
-// Within leaves out the row that only tells that there are more, of rows that were read for a page.
+// Within removes the additional row that shows whether there are more.
 func Within[R any](rows []R, args PageArgs) []R {
 	extra := max(0, len(rows)-int(args.Size()))
 	if args.IsBackward() {
@@ -216,7 +217,7 @@ func Within[R any](rows []R, args PageArgs) []R {
 	return rows[:len(rows)-extra]
 }
 
-// Edges returns the nodes with their cursors.
+// Edges returns the nodes of the page with their cursors.
 func (p *Page[T]) Edges() []*Edge[T] {
 	edges := make([]*Edge[T], len(p.Nodes))
 	for i, node := range p.Nodes {
@@ -225,17 +226,17 @@ func (p *Page[T]) Edges() []*Edge[T] {
 	return edges
 }
 
-// TotalCount returns how many rows all pages hold together.
+// TotalCount returns the number of rows in all pages.
 func (p *Page[T]) TotalCount(ctx context.Context) (int32, error) {
 	return p.Count(ctx)
 }
 
-// Cursor returns the node's place in its list.
+// Cursor returns the node's position in its list, as text.
 func (e *Edge[T]) Cursor() string {
 	return e.args.cursorOf(e.Node)
 }
 
-// GraphQL has no generic types, so each type that is listed names its page and its edge.
+// GraphQL has no generic types, so the page and the edge of each type have names.
 type (
 	// AgentConnection is a page of agents.
 	AgentConnection = Page[*Agent]

@@ -6,7 +6,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Plan is what a company has agreed to for every UTC month from one month on.
+// Plan is a company's agreement for every UTC month, starting with one month.
 type Plan struct {
 	bun.BaseModel `bun:"table:plans,alias:plan"`
 	Owned
@@ -15,7 +15,7 @@ type Plan struct {
 	Month           time.Time `bun:",pk,type:date"`
 	Name            string
 	CreditsIncluded Credits `bun:"micro_credits_included"`
-	// Budget is the usage at which no more simulations start; nil for no budget.
+	// Budget is the usage at which new simulations are refused, or nil for no budget.
 	Budget *Credits `bun:"micro_credits_budget"`
 }
 
@@ -26,7 +26,7 @@ type SetPlanInput struct {
 	Budget          *Credits
 }
 
-// NewPlan returns a plan that holds from the month of the time on, or BAD_INPUT when it cannot be.
+// NewPlan returns a plan that is valid from the month of now, or BAD_INPUT with every fault.
 func NewPlan(in SetPlanInput, now time.Time) (*Plan, error) {
 	var faults Fields
 	faults.name("name", in.Name, 100)
@@ -39,20 +39,20 @@ func NewPlan(in SetPlanInput, now time.Time) (*Plan, error) {
 	return &Plan{Month: MonthOf(now), Name: in.Name, CreditsIncluded: in.CreditsIncluded, Budget: in.Budget}, faults.Err()
 }
 
-// CompanySubscription is a plan and what was used of it in a UTC month.
+// CompanySubscription is a plan with the usage of one UTC month.
 type CompanySubscription struct {
 	PlanName        string   `bun:"name"`
 	CreditsIncluded Credits  `bun:"micro_credits_included"`
 	CreditsUsed     Credits  `bun:"micro_credits_used"`
 	Budget          *Credits `bun:"micro_credits_budget"`
-	// PeriodStart is the first moment of the month.
+	// PeriodStart is the beginning of the month.
 	PeriodStart time.Time `bun:"-"`
 }
 
-// PeriodEnd is the first moment of the next month.
+// PeriodEnd returns the beginning of the next month.
 func (s *CompanySubscription) PeriodEnd() time.Time { return s.PeriodStart.AddDate(0, 1, 0) }
 
-// CreditsRemaining are the included credits not yet used, never below 0.
+// CreditsRemaining returns the included credits that are not used yet. It is never negative.
 func (s *CompanySubscription) CreditsRemaining() Credits {
 	if s.CreditsUsed <= 0 {
 		return s.CreditsIncluded
@@ -60,7 +60,7 @@ func (s *CompanySubscription) CreditsRemaining() Credits {
 	return max(0, s.CreditsIncluded-s.CreditsUsed)
 }
 
-// Status is Exhausted once the budget is used up.
+// Status returns Exhausted once the budget is used up.
 func (s *CompanySubscription) Status() CompanySubscriptionStatus {
 	if s.Budget != nil && s.CreditsUsed >= *s.Budget {
 		return CompanySubscriptionStatusExhausted
@@ -68,7 +68,7 @@ func (s *CompanySubscription) Status() CompanySubscriptionStatus {
 	return CompanySubscriptionStatusActive
 }
 
-// Warning says that 80 percent of the budget is used; "" before.
+// Warning returns a sentence once 80 percent of the budget is used, otherwise "".
 func (s *CompanySubscription) Warning() string {
 	switch {
 	case s.Budget == nil || s.CreditsUsed < *s.Budget-*s.Budget/5:

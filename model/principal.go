@@ -7,56 +7,56 @@ import (
 	"time"
 )
 
-// Principal is who a request acts for: one company, through one credential.
+// Principal is the company and the credential that a request acts for.
 type Principal struct {
 	CompanyID string
-	// KeyID is the API key that was shown or whose access token was, for the record of who changed what.
+	// KeyID is the id of the API key, or of the key that created the access token. The audit log records it.
 	KeyID  string
 	Scopes []APIKeyScope
-	// TokenHash is the hash of the access token that was shown; nil for the key itself.
+	// TokenHash is the hash of the access token, or nil if the request has the key itself.
 	TokenHash []byte
-	// Origins are those of the pages that may show the credential; none stands for requests from anywhere.
+	// Origins are the origins of pages that may use the credential. If there are none, requests may come from anywhere.
 	Origins []string
-	// Reach is what the credential is narrowed to; nil for all of the company that its scopes give.
+	// Reach restricts a credential with the scope chat. Nil means no restriction.
 	Reach *Reach
-	// Subscription is all that the credential is good for; empty for whatever its scopes give.
+	// Subscription is the only operation that the credential allows. Empty for everything that its scopes allow.
 	Subscription SubscriptionField
-	// Address is where its requests come from, a proxy's where there is one.
+	// Address is the address of the client, or of a proxy in front of the server.
 	Address string
-	// ExpiresAt is when the credential is good no more; zero for never.
+	// ExpiresAt is when the credential expires, or zero if it never does.
 	ExpiresAt time.Time
 }
 
-// IsToken reports whether an access token of the key was shown, not the key itself.
+// IsToken reports whether the credential is an access token.
 func (p Principal) IsToken() bool { return p.TokenHash != nil }
 
-// Reach is what a credential with the scope chat is narrowed to. To it, other chats and agents do not exist.
+// Reach restricts a credential with the scope chat. Other chats and agents do not exist for it.
 type Reach struct {
-	// Holder is the SHA-256 that its chats have.
+	// Holder is the SHA-256 hash that identifies the credential's chats.
 	Holder []byte
-	// AgentIDs are its agents; none stands for all of the company.
+	// AgentIDs are the credential's agents. If there are none, it may use all agents of the company.
 	AgentIDs []string
 }
 
-// HasAgent reports whether the agent is within reach, which everything is of a nil one.
+// HasAgent reports whether the agent is within reach. A nil Reach includes all agents.
 func (r *Reach) HasAgent(id string) bool {
 	return r == nil || len(r.AgentIDs) == 0 || slices.Contains(r.AgentIDs, id)
 }
 
-// KeyRef names an API key.
+// KeyRef identifies an API key.
 type KeyRef struct{ CompanyID, KeyID string }
 
-// Key names the API key that the principal acts by.
+// Key returns the API key of the principal.
 func (p Principal) Key() KeyRef { return KeyRef{p.CompanyID, p.KeyID} }
 
-// CredentialRef names an API key or one of its access tokens.
+// CredentialRef identifies an API key or one of its access tokens.
 type CredentialRef struct {
 	KeyRef
-	// Token is the hash of an access token, in hexadecimal digits; empty for the key itself.
+	// Token is the hash of an access token in hexadecimal, or empty for the key itself.
 	Token string
 }
 
-// Credential names what the principal has shown.
+// Credential identifies the principal's credential.
 func (p Principal) Credential() CredentialRef {
 	return CredentialRef{p.Key(), hex.EncodeToString(p.TokenHash)}
 }
@@ -78,7 +78,7 @@ func (p Principal) Viewer() *Viewer {
 	return v
 }
 
-// holds are the scopes that a scope holds, beside itself. admin holds all.
+// holds maps each scope to the scopes that it includes. admin includes all.
 var holds = map[APIKeyScope][]APIKeyScope{
 	APIKeyScopeRead:        {APIKeyScopeBrowse, APIKeyScopePrompts, APIKeyScopeContacts, APIKeyScopeConsumption},
 	APIKeyScopePrompts:     {APIKeyScopeBrowse},
@@ -88,7 +88,7 @@ var holds = map[APIKeyScope][]APIKeyScope{
 	APIKeyScopeSimulate:    {APIKeyScopeRead, APIKeyScopeChat},
 }
 
-// Can reports whether the principal holds the scope, itself or by another one.
+// Can reports whether one of the principal's scopes is or includes the scope.
 func (p Principal) Can(scope APIKeyScope) bool {
 	return slices.ContainsFunc(p.Scopes, func(held APIKeyScope) bool { return held.holds(scope) })
 }
@@ -105,7 +105,7 @@ func WithPrincipal(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// PrincipalOf returns the principal of the request, and false when there is none.
+// PrincipalOf returns the principal of the request, or false if there is none.
 func PrincipalOf(ctx context.Context) (Principal, bool) {
 	p, ok := ctx.Value(principalKey{}).(Principal)
 	return p, ok

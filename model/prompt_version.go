@@ -6,7 +6,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// PromptVersion is one prompt that an agent had or has. It is never changed.
+// PromptVersion is a current or former prompt of an agent. It never changes.
 type PromptVersion struct {
 	bun.BaseModel `bun:"table:prompt_versions,alias:prompt_version"`
 	Owned
@@ -25,5 +25,5 @@ type PromptVersionTestRuns struct {
 	Passed int32
 }
 
-// Cursor is its place in a list of versions.
+// Cursor returns its position in a list of versions.
 func (v *PromptVersion) Cursor() Cursor { return Cursor{v.CreatedAt, v.ID} }

@@ -6,29 +6,32 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// RetentionKind is a kind of data that a company may keep for some time only.
+// RetentionKind is a kind of data that a company may keep for a limited time.
 type RetentionKind string
 
-// The kinds of data. Their age counts from when something last happened to them.
+// The kinds of data, with the event from which their age counts.
 const (
-	// RetentionChats are simulated chats with messages and calls, from their last message.
+	// RetentionChats are simulated chats with their messages and calls. Their age counts from the last message.
 	RetentionChats RetentionKind = "Chats"
-	// RetentionExecutions are finished executions of tests with their runs, from their end.
+	// RetentionExecutions are finished test executions with their runs. Their age counts from the end.
 	RetentionExecutions RetentionKind = "Executions"
-	// RetentionCampaignItems are items that are Processed or in Error, with their events, from their last call.
+	// RetentionCampaignItems are items that are Processed or in Error, with their events. Their age counts from the last
+	// call.
 	RetentionCampaignItems RetentionKind = "CampaignItems"
-	// RetentionTombstones are notes of deleted agents and campaigns: usage then names them Unknown instead of Deleted.
+	// RetentionTombstones are records of deleted agents and campaigns. Without them, usage reports call these Unknown
+	// instead of Deleted.
 	RetentionTombstones RetentionKind = "Tombstones"
-	// RetentionLedger is the retention of usage entries, by their time. Older entries are replaced by one for each
-	// UTC day, channel, agent and campaign. No older entries can be recorded, and sums of whole days do not change.
+	// RetentionLedger are usage entries. Their age counts from their time. Entries that are too old are replaced by one
+	// for each UTC day, channel, agent and campaign, so sums of whole days do not change. Entries of that age can no
+	// longer be recorded.
 	RetentionLedger RetentionKind = "Ledger"
 )
 
-// AllRetentionKinds are all of them.
+// AllRetentionKinds are all kinds of data.
 var AllRetentionKinds = []RetentionKind{RetentionChats, RetentionExecutions, RetentionCampaignItems,
 	RetentionTombstones, RetentionLedger}
 
-// Retention says how long a company keeps data of a kind.
+// Retention is how long a company keeps data of a kind.
 type Retention struct {
 	bun.BaseModel `bun:"table:retentions,alias:retention"`
 	Owned
@@ -37,16 +40,17 @@ type Retention struct {
 	Days int32
 }
 
-// maxRetentionDays is some more than a hundred years.
+// maxRetentionDays is a little more than a hundred years.
 const maxRetentionDays = 40_000
 
-// SetRetentionInput says how many days data of a kind is to be kept, 0 for ever.
+// SetRetentionInput sets the number of days for which data of a kind is kept. 0 means no limit.
 type SetRetentionInput struct {
 	Kind RetentionKind
 	Days int32
 }
 
-// NewRetention returns BAD_INPUT for a kind that does not exist, and for days outside of 0 to 40,000.
+// NewRetention returns the retention that the input describes. It returns BAD_INPUT for an unknown kind, and for days
+// outside 0 to 40,000.
 func NewRetention(in SetRetentionInput) (*Retention, error) {
 	var faults Fields
 	if !slices.Contains(AllRetentionKinds, in.Kind) {

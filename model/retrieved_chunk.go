@@ -1,32 +1,32 @@
 package model
 
-// RetrievedChunk is a chunk that was found for a question.
+// RetrievedChunk is a search result: a chunk with its scores for a question.
 type RetrievedChunk struct {
 	*Chunk
 
 	Document *Document
-	// Score weighs the similarities, 0 to 1.
+	// Score is the weighted similarity, from 0 to 1.
 	Score          float64
 	TermSimilarity float64
 	// VectorSimilarity is nil without an embedding model.
 	VectorSimilarity *float64
-	// IsBelowThreshold: it was asked for though it scores too low to be used.
+	// IsBelowThreshold is set if the score is below the threshold. Such chunks are only included on request.
 	IsBelowThreshold bool
 	MatchedTerms     []MatchedTerm
 }
 
-// MatchedTerm is a word of a question that a chunk holds. The weights of all words of the question add up to 1, and
-// Credit is the part of the weight that the chunk is given, 0 to 1.
+// MatchedTerm is a word of a question that the chunk contains. The weights of all words of a question add up to 1.
+// Credit is the part of the weight that counts for the chunk, from 0 to 1.
 type MatchedTerm struct {
 	Word   string
 	Weight float64
 	Credit float64
 }
 
-// MostBelowThreshold bounds the reported chunks whose score is too low.
+// MostBelowThreshold is the maximum number of reported chunks below the threshold.
 const MostBelowThreshold = 100
 
-// ValidateQuestion returns BAD_INPUT for a question that cannot be asked, or too many chunks below the threshold.
+// ValidateQuestion returns BAD_INPUT for an invalid question, or too many chunks below the threshold.
 func ValidateQuestion(question string, below int32) error {
 	var faults Fields
 	faults.text("question", question, 1, 10_000)

@@ -2,8 +2,8 @@ package model
 
 import "time"
 
-// Unchanged returns CONFLICT if an object was last changed at another time than expected, in the precision that clients
-// see. It accepts every time if expected is nil.
+// Unchanged returns CONFLICT if an object was last changed at another time than expected. It compares with the
+// precision of the API. A nil expected accepts any time.
 func Unchanged(typeName, id string, expected *time.Time, changed time.Time) error {
 	at := changed.UTC().Truncate(time.Millisecond)
 	if expected == nil || expected.Truncate(time.Millisecond).Equal(at) {
@@ -14,7 +14,8 @@ func Unchanged(typeName, id string, expected *time.Time, changed time.Time) erro
 	return fault
 }
 
-// After returns now, or else the first moment that clients can tell from the last change: expectedUpdatedAt needs that.
+// After returns now, or the first moment after the last change that differs in the precision of the API.
+// expectedUpdatedAt relies on that.
 func After(changed, now time.Time) time.Time {
 	if next := changed.Truncate(time.Millisecond).Add(time.Millisecond); now.Before(next) {
 		return next

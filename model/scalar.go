@@ -31,8 +31,8 @@ func MarshalDateTime(t time.Time) graphql.Marshaler {
 var dateTime = regexp.MustCompile(
 	`^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?$`)
 
-// parseDateTime reads a date-time, and is the only reader of those that clients send. Seconds, the offset, and its
-// minutes or its colon may be missing. Without an offset the time is in UTC. It returns false for anything else.
+// parseDateTime parses a date-time of a client. Seconds, the offset, and the minutes or the colon of the offset are
+// optional. A time without an offset is in UTC. It returns false for anything else.
 func parseDateTime(text string) (time.Time, bool) {
 	parts := dateTime.FindStringSubmatch(text)
 	if parts == nil {
@@ -48,7 +48,7 @@ func parseDateTime(text string) (time.Time, bool) {
 	return at.UTC(), err == nil && year >= 1 && year <= 9999
 }
 
-// UnmarshalDateTime reads the DateTime scalar: an ISO 8601 date-time, in UTC if it has no offset.
+// UnmarshalDateTime parses the DateTime scalar: an ISO 8601 date-time, in UTC if it has no offset.
 func UnmarshalDateTime(v any) (time.Time, error) {
 	s, ok := v.(string)
 	if !ok {
@@ -61,10 +61,10 @@ func UnmarshalDateTime(v any) (time.Time, error) {
 	return t, nil
 }
 
-// JSONObject is the text of a JSON object. Its zero value stands for {}.
+// JSONObject is the text of a JSON object. Its zero value is {}.
 type JSONObject json.RawMessage
 
-// ObjectOf returns v, which must marshal to a JSON object, as a JSONObject.
+// ObjectOf encodes v as a JSONObject. v must marshal to a JSON object.
 func ObjectOf(v any) (JSONObject, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -73,7 +73,7 @@ func ObjectOf(v any) (JSONObject, error) {
 	return JSONObject(text), nil
 }
 
-// text is the object as JSON. Use it for whatever is shown: gqlgen takes the zero value for null.
+// text returns the object as JSON. Use it for all output: gqlgen takes the zero value for null.
 func (o JSONObject) text() []byte {
 	if len(o) == 0 {
 		return []byte("{}")
@@ -84,7 +84,7 @@ func (o JSONObject) text() []byte {
 // MarshalJSON returns the text.
 func (o JSONObject) MarshalJSON() ([]byte, error) { return o.text(), nil }
 
-// UnmarshalJSON keeps the text of a JSON object and refuses any other value.
+// UnmarshalJSON stores the text of a JSON object unchanged, and refuses any other value.
 func (o *JSONObject) UnmarshalJSON(text []byte) error {
 	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return errors.New("is not a JSON object")
@@ -96,14 +96,14 @@ func (o *JSONObject) UnmarshalJSON(text []byte) error {
 // MarshalGQL writes the text.
 func (o JSONObject) MarshalGQL(w io.Writer) { _, _ = w.Write(o.text()) }
 
-// Spelled is the only key of the map that stands for a part of an object which a client has written into its
-// query, so that nothing of it is lost: with a list, of maps with at most one key each, it stands for an object
-// with these keys in this order; with a text, for the number that is spelled so.
+// Spelled is the only key of a map that represents part of an object in a query's text without loss. With a list of
+// maps of at most one key each, it represents an object with these keys in this order. With a text, it represents a
+// number in this spelling.
 const Spelled = ""
 
-// UnmarshalGQL reads an object, and keeps the order of its keys.
+// UnmarshalGQL decodes an object, and preserves the order of its keys.
 func (o *JSONObject) UnmarshalGQL(v any) error {
-	// A variable comes as the client spelled it, what is in the query as a map.
+	// The value of a variable is the client's text. A literal in the query is a map.
 	text, ok := v.(json.RawMessage)
 	if members, literal := v.(map[string]any); literal {
 		var written bytes.Buffer
@@ -123,7 +123,7 @@ func (o *JSONObject) UnmarshalGQL(v any) error {
 	return nil
 }
 
-// hasHalfPair reports whether a JSON text has half of a surrogate pair, which is no character, and which Postgres
+// hasHalfPair reports whether a JSON text has an unpaired surrogate, which is not a character and which Postgres
 // refuses.
 func hasHalfPair(text []byte) bool {
 	unit := func(at int) rune {
@@ -148,7 +148,7 @@ func hasHalfPair(text []byte) bool {
 	return false
 }
 
-// writeSpelled writes a value, of which parts may be as Spelled says, as JSON.
+// writeSpelled encodes a value, whose parts may have the form of Spelled, as JSON.
 func writeSpelled(w *bytes.Buffer, v any) error {
 	switch v := v.(type) {
 	case map[string]any:
@@ -181,7 +181,7 @@ func writeMembers(w *bytes.Buffer, members []any) error {
 	separator := byte('{')
 	for _, member := range members {
 		one, _ := member.(map[string]any)
-		for key, value := range one { // there is none where a variable was not given
+		for key, value := range one { // none if the variable was not given
 			name, err := json.Marshal(key)
 			if err != nil {
 				return err
@@ -205,7 +205,7 @@ func writeMembers(w *bytes.Buffer, members []any) error {
 // Value stores the text.
 func (o JSONObject) Value() (driver.Value, error) { return string(o.text()), nil }
 
-// Scan reads the text from a json column.
+// Scan sets the text from a json column.
 func (o *JSONObject) Scan(src any) error {
 	switch text := src.(type) {
 	case []byte:
@@ -220,10 +220,10 @@ func (o *JSONObject) Scan(src any) error {
 	return nil
 }
 
-// MarshalUpload writes null: files are inputs only.
+// MarshalUpload writes null, because files are only inputs.
 func MarshalUpload(graphql.Upload) graphql.Marshaler { return graphql.Null }
 
-// UnmarshalUpload reads the Upload scalar: a file of a multipart request.
+// UnmarshalUpload returns the file of an Upload scalar in a multipart request.
 func UnmarshalUpload(v any) (graphql.Upload, error) {
 	upload, ok := v.(graphql.Upload)
 	if !ok {

@@ -11,23 +11,23 @@ import (
 )
 
 // Signer signs the secrets of API keys and access tokens, so that forged ones can be rejected without a database
-// lookup. The zero value has no key, and signs nothing.
+// lookup. The zero value has no key, and does not sign.
 type Signer struct{ key []byte }
 
-// signerInfo tells the signer's key apart from others that are derived from the same one.
+// signerInfo distinguishes the signer's key from others derived from the same secret key.
 const signerInfo = "agentgraph: signatures of API keys and access tokens"
 
-// NewSigner returns a Signer with a key that is derived from the secret key, or, for an empty one, without a key.
+// NewSigner returns a Signer whose key is derived from the secret key. If that is empty, the Signer has no key.
 func NewSigner(secretKey []byte) Signer {
 	if len(secretKey) == 0 {
 		return Signer{}
 	}
-	// The only error is a length that SHA-256 cannot derive.
+	// The only error is an invalid length.
 	key, _ := hkdf.Key(sha256.New, secretKey, nil, signerInfo, sha256.Size)
 	return Signer{key}
 }
 
-// Lengths of the parts of a secret: random characters and those of a signature, 5 bits each, and of a checksum.
+// Lengths of the parts of a secret, in characters: random and signature with 5 bits each, and checksum.
 const (
 	secretLength    = 32
 	signatureLength = 16
@@ -35,14 +35,14 @@ const (
 	prefixLength    = 6
 )
 
-// maxSecretLength is that of a secret of the longest company id.
+// maxSecretLength is the length of a secret of the longest company id, in characters.
 const maxSecretLength = 200
 
-// newSecret makes a secret of the kind, and returns it also without what follows its random characters.
+// newSecret returns a new secret of the kind. body is the secret up to the end of its random characters.
 //
-// A secret is the kind, "_", the name of the company, "_", 32 random characters, 16 of signature, if the Signer has a
-// key, and 8 of checksum. So a secret names its company, secret scanners can recognise it, and one that was mistyped or
-// invented is refused without asking the database.
+// A secret is the kind, "_", the name of the company, "_", 32 random characters, 16 of signature if the Signer has a
+// key, and 8 of checksum. So a secret names its company, and secret scanners can recognize it. A mistyped or invented
+// secret is refused without a database lookup.
 func (s Signer) newSecret(kind, companyID string) (body, secret string) {
 	var random [secretLength * 5 / 8]byte
 	_, _ = rand.Read(random[:])
@@ -56,12 +56,12 @@ func (s Signer) newSecret(kind, companyID string) (body, secret string) {
 
 const companyPrefix = "company_"
 
-// importedCompany begins the names of companies with ids of another form. No other name begins with it: ids that were
-// made here have no i.
+// importedCompany begins the names of companies with imported ids. No other name begins with it, because generated ids
+// contain no i.
 const importedCompany = "i"
 
-// nameOfCompany is what stands for a company in secrets: the part of its id behind the prefix, or, for an id
-// of another form, importedCompany and the whole id in letters and digits.
+// nameOfCompany returns the name of a company in secrets. It is the part of a generated id after the prefix. For any
+// other id, it is importedCompany and the encoded id.
 func nameOfCompany(id string) string {
 	if name, ok := strings.CutPrefix(id, companyPrefix); ok && !strings.Contains(name, "_") &&
 		!strings.HasPrefix(name, importedCompany) {
@@ -70,25 +70,25 @@ func nameOfCompany(id string) string {
 	return importedCompany + crockford.EncodeToString([]byte(id))
 }
 
-// companyOfName returns the id of the company that a name stands for.
+// companyOfName returns the id of the company with this name in secrets.
 func companyOfName(name string) (id string, ok bool) {
 	encoded, isImported := strings.CutPrefix(name, importedCompany)
 	if !isImported {
 		return companyPrefix + name, true
 	}
 	text, err := crockford.DecodeString(encoded)
-	// What is encoded otherwise than here stands for nothing.
+	// A name in any other encoding is invalid.
 	return string(text), err == nil && nameOfCompany(string(text)) == name
 }
 
 func (s Signer) signature(body string) string {
 	mac := hmac.New(sha256.New, s.key)
-	_, _ = mac.Write([]byte(body)) // which does not fail
+	_, _ = mac.Write([]byte(body)) // never fails
 	return crockford.EncodeToString(mac.Sum(nil)[:signatureLength*5/8])
 }
 
-// Doubts reports whether the text has the form of a secret but not the Signer's signature. It may be forged, or it
-// was made without a key or with another one. A Signer without a key doubts nothing.
+// Doubts reports whether the text has the form of a secret, but not the Signer's signature. Such a secret is forged, or
+// it was created without a key or with another one. A Signer without a key doubts nothing.
 func (s Signer) Doubts(text string) bool {
 	if s.key == nil {
 		return false
@@ -101,7 +101,7 @@ func (s Signer) Doubts(text string) bool {
 	return false
 }
 
-// parseSecret parses a secret that newSecret made, without its signature.
+// parseSecret parses a secret of newSecret, and checks the checksum but not the signature.
 func parseSecret(kind, secret string) (companyID, body string, ok bool) {
 	if len(secret) > maxSecretLength || len(secret) < checksumLength || !strings.HasPrefix(secret, kind+"_") {
 		return "", "", false
@@ -127,7 +127,7 @@ func checksum(text string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEE
 
 func prefixOf(body string) string { return body[:len(body)-secretLength+prefixLength] }
 
-// HashOfSecret is what is kept of a secret.
+// HashOfSecret returns the hash under which a secret is stored.
 func HashOfSecret(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]

@@ -5,10 +5,10 @@ type Server struct {
 	Version   string
 	Model     string
 	IsOffline bool
-	// JudgeModels can judge tests, the first unless another is asked for.
+	// JudgeModels are the models that can judge tests. The first is the default.
 	JudgeModels []string
-	// EmbeddingModel is nil without one.
+	// EmbeddingModel is nil if none is configured.
 	EmbeddingModel *string
-	// Workers is how many jobs this process works on at once.
+	// Workers is how many jobs this process runs at the same time.
 	Workers int32
 }

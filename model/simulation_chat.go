@@ -22,7 +22,7 @@ type SimulationChat struct {
 
 	ID      string `bun:",pk"`
 	AgentID string
-	// Holder tells whose chat it is, where that was started with the scope chat; else nil.
+	// Holder identifies the owner of a chat that was started with the scope chat. Nil for other chats.
 	Holder      []byte
 	State       SimulationChatStatus `bun:"status"`
 	DataBag     JSONObject           `bun:"type:json"`
@@ -31,18 +31,18 @@ type SimulationChat struct {
 	// DraftPrompt is tried instead of the agent's prompt, if IsDraft.
 	IsDraft     bool `bun:",nullzero"`
 	DraftPrompt *string
-	// LastSequence is the number of the last message; 0 when there is none.
+	// LastSequence is the number of the last message, or 0 without messages.
 	LastSequence int32
-	// ReplyID names the turn that is being written, and ReplyUntil until when it holds the chat
-	// unless it is prolonged; nil when none is.
+	// ReplyID is the id of the turn in progress, and ReplyUntil the end of its lease on the chat. Both are nil without a
+	// turn.
 	ReplyID    *string
 	ReplyUntil *time.Time
 	CreatedAt  time.Time
 	EndedAt    *time.Time
-	// EndReason says why the agent ended the chat; nil when a client did.
+	// EndReason is why the agent ended the chat. Nil if a client ended it.
 	EndReason *string
-	// Extracted are the values that the agent wants to know, by name; nil until they are extracted. ExtractionError is why
-	// they could not be.
+	// Extracted are the values that the agent asks for, by name. It is nil until they are extracted. ExtractionError is
+	// why the extraction failed.
 	Extracted       *JSONObject `bun:"type:json"`
 	ExtractionError *string
 }
@@ -59,22 +59,22 @@ type SimulationChatMessage struct {
 	Timestamp           time.Time `bun:"written_at"`
 	IsConversationEnded bool
 	EndReason           *string
-	// Citations are what the text cites by number, each number once; never nil in a row that is written.
+	// Citations are the references in the text, each number once. It is never nil in a row that is written.
 	Citations []Citation `bun:"type:jsonb"`
 }
 
-// ID tells the message from all others, of other chats too.
+// ID identifies the message across all chats.
 func (m *SimulationChatMessage) ID() string {
 	return m.ChatID + "." + strconv.Itoa(int(m.Sequence))
 }
 
-// Cursor is its place in a list of chats.
+// Cursor returns its position in a list of chats.
 func (c *SimulationChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
-// MessageCount is how many messages the chat has.
+// MessageCount returns the number of messages.
 func (c *SimulationChat) MessageCount() int32 { return c.LastSequence }
 
-// Status is the chat's state. A turn whose process died holds the chat until ReplyUntil at most.
+// Status returns the state of the chat. A turn whose process died holds the chat until ReplyUntil at most.
 func (c *SimulationChat) Status() SimulationChatStatus {
 	if c.State == SimulationChatStatusReplying && c.ReplyUntil != nil && c.ReplyUntil.Before(time.Now()) {
 		return SimulationChatStatusOpen
@@ -82,7 +82,7 @@ func (c *SimulationChat) Status() SimulationChatStatus {
 	return c.State
 }
 
-// Validate returns BAD_INPUT when the filter, which may be nil, is out of bounds.
+// Validate returns BAD_INPUT when the filter is out of bounds. A nil filter is valid.
 func (f *SimulationChatFilter) Validate() error {
 	var faults Fields
 	if f != nil {

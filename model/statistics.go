@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// significant is the highest p that counts as a difference.
+	// significant is the highest p-value that counts as a difference.
 	significant = 0.05
-	// significantSide is its half for a fall, the other half being for a rise.
+	// significantSide is the half of it for a fall. The other half is for a rise.
 	significantSide = significant / 2
 	// normalSide and normalPower are the quantiles of the normal distribution at 97.5 % and 80 %.
 	normalSide  = 1.959963984540054
 	normalPower = 0.8416212335729143
-	// maxDecidingRepeats bounds what is worth planning: five executions with the most repeats.
+	// maxDecidingRepeats bounds the repeats that are worth planning: five executions with the most repeats.
 	maxDecidingRepeats = 100
 )
 
-// RateInterval is where a rate may truly be, given what was counted: from 0 to 1.
+// RateInterval is a confidence interval of a rate, from 0 to 1.
 type RateInterval struct {
 	Low  float64
 	High float64
 }
 
-// wilson returns Wilson's score interval at 95 %, nil when nothing was counted.
+// wilson returns Wilson's score interval at 95 %, or nil if nothing was counted.
 func wilson(passed, judged int32) *RateInterval {
 	if judged == 0 {
 		return nil
@@ -35,7 +35,7 @@ func wilson(passed, judged int32) *RateInterval {
 	middle := (rate + z2/(2*n)) / (1 + z2/n)
 	half := normalSide / (1 + z2/n) * math.Sqrt(rate*(1-rate)/n+z2/(4*n*n))
 	interval := &RateInterval{Low: max(0, middle-half), High: min(1, middle+half)}
-	// The ends are exact where rounding would leave them a little off.
+	// Rounding would leave the ends slightly off.
 	if passed == 0 {
 		interval.Low = 0
 	}
@@ -45,13 +45,13 @@ func wilson(passed, judged int32) *RateInterval {
 	return interval
 }
 
-// fisher returns the two-sided p of Fisher's exact test that the chance to pass is the same on both sides: the
-// probability, given how many runs each side has and how many of all passed, of what was seen and of everything
-// that is no more likely. It is computed in whole numbers, so that only the result is rounded.
+// fisher returns the two-sided p-value of Fisher's exact test for equal chances to pass on both sides. The number of
+// runs on each side and the total number of passed runs are given. The p-value is the probability of the observed
+// result and of all results that are no more likely. It computes with integers, so that only the result is rounded.
 func fisher(passedA, failedA, passedB, failedB int32) float64 {
 	a, b, passed := int64(passedA+failedA), int64(passedB+failedB), int64(passedA+passedB)
 	lowest, highest := max(0, passed-b), min(a, passed)
-	// ways counts, for each possible number of passed runs of A from the lowest up, the ways to choose them.
+	// ways[i] is the number of ways in which lowest+i runs of A passed.
 	ways := make([]*big.Int, highest-lowest+1)
 	ways[0] = new(big.Int).Mul(new(big.Int).Binomial(a, lowest), new(big.Int).Binomial(b, passed-lowest))
 	for i := 1; i < len(ways); i++ {
@@ -69,10 +69,10 @@ func fisher(passedA, failedA, passedB, failedB int32) float64 {
 	return p
 }
 
-// spread is the distribution of the number of passed runs of the head if the sides do not differ, given the number of
-// runs of each side and of all passed runs. For one test it is hypergeometric. For a suite it is the sum of its
-// tests' distributions, so that each test is compared only with itself. That is the exact form of Cochran, Mantel and
-// Haenszel's test.
+// spread is the distribution of the number of passed runs of the head if the sides do not differ. The number of runs on
+// each side and the total number of passed runs are given. For one test it is hypergeometric. For a suite it is the sum
+// of its tests' distributions, so that each test is compared only with itself. That is the exact form of Cochran,
+// Mantel and Haenszel's test.
 type spread struct {
 	// lowest is the smallest possible number, and seen the observed one.
 	lowest, seen int
@@ -112,7 +112,7 @@ func logChoose(n, k int) float64 {
 	return all - chosen - left
 }
 
-// accumulate sums the chances from either end, so that the small ones are not lost in the large ones.
+// accumulate sums the probabilities from either end, so that small ones are not lost next to large ones.
 func (s *spread) accumulate() {
 	s.falls, s.rises = make([]float64, len(s.chances)), make([]float64, len(s.chances))
 	fall, rise := 0.0, 0.0
@@ -138,18 +138,18 @@ func sumOf(spreads []spread) spread {
 	return sum
 }
 
-// fall and rise are the chances of as few, or as many, passed runs of the head as were seen.
+// fall and rise are the probabilities that at most, or at least, the observed number of runs of the head pass.
 func (s spread) fall() float64 { return s.falls[s.seen-s.lowest] }
 func (s spread) rise() float64 { return s.rises[s.seen-s.lowest] }
 
-// twoSided is twice the smaller of the two.
+// twoSided is twice the smaller of fall and rise.
 func (s spread) twoSided() float64 { return min(1, 2*min(s.fall(), s.rise())) }
 
-// rounding is how far apart two sums of the same chances may be.
+// rounding is the maximum ratio of two sums of the same probabilities.
 const rounding = 1 + 1e-9
 
-// reached is the highest chance of a fall that is at most p, or 0 where there is none: how likely it is, if the
-// sides do not differ, to see a p so small.
+// reached returns the highest probability of a fall that is at most p, or 0 if there is none. That is the chance to see
+// a p-value of at most p if the sides do not differ.
 func (s spread) reached(p float64) float64 {
 	if n := sort.Search(len(s.falls), func(i int) bool { return s.falls[i] > p*rounding }); n > 0 {
 		return s.falls[n-1]
@@ -157,7 +157,7 @@ func (s spread) reached(p float64) float64 {
 	return 0
 }
 
-// turned is the spread in which a rise is a fall.
+// turned returns the distribution with fall and rise exchanged.
 func (s spread) turned() spread {
 	t := spread{lowest: 0, seen: s.lowest + len(s.chances) - 1 - s.seen, least: s.least, of: s.of}
 	t.chances, t.falls, t.rises = slices.Clone(s.chances), slices.Clone(s.rises), slices.Clone(s.falls)
@@ -167,8 +167,8 @@ func (s spread) turned() spread {
 	return t
 }
 
-// alike are tests with the same runs: all that they could have shown is the same, whatever they did. Of thousands of
-// rows there are few such kinds, and what is summed over all tests is summed over these.
+// alike has the number of tests with the same distribution. Even thousands of rows have few distributions, so sums over
+// all tests are computed over these.
 type alike struct {
 	spread
 	tests int
@@ -189,7 +189,8 @@ func kindsOf(tests []spread) (kinds []*alike, kindOf []*alike) {
 	return kinds, kindOf
 }
 
-// reachedBy is how many tests of the kinds, at most, one may expect to show so small a p, if the sides do not differ.
+// reachedBy returns an upper bound of the expected number of tests with a p-value of at most p, if the sides do not
+// differ.
 func reachedBy(kinds []*alike, p float64) (sum float64) {
 	for _, kind := range kinds {
 		sum += float64(kind.tests) * kind.reached(p)
@@ -197,8 +198,9 @@ func reachedBy(kinds []*alike, p float64) (sum float64) {
 	return sum
 }
 
-// corrected returns the chance of a fall of each test, corrected for the number of tests. It makes use of the fact that
-// few runs can only have few p's: a test counts against another one with the chance that it had to show so small a p.
+// corrected returns the p-value of a fall of each test, corrected for the number of tests. The correction is discrete:
+// with few runs, only few p-values are possible, so each other test counts only by its chance to reach so small a
+// p-value.
 func (c AgentTestCorrection) corrected(tests []spread) []float64 {
 	order := make([]int, len(tests))
 	for i := range order {
@@ -209,7 +211,7 @@ func (c AgentTestCorrection) corrected(tests []spread) []float64 {
 	kinds, kindOf := kindsOf(tests)
 	sum := 0.0
 	if c == AgentTestCorrectionBenjaminiHochberg {
-		// This is the step-up procedure of Döhler, Durand and Roquain (2018) for p's that are discrete.
+		// The step-up procedure of Döhler, Durand and Roquain (2018) for discrete p-values.
 		least := 1.0
 		for rank := len(order); rank > 0; rank-- {
 			p := tests[order[rank-1]].fall()
@@ -221,8 +223,8 @@ func (c AgentTestCorrection) corrected(tests []spread) []float64 {
 		}
 		return result
 	}
-	// This is Holm's step-down procedure as Westfall and Wolfinger (1997) have it for p's that are discrete: tests that
-	// fell more do not count. Of equal p's the first has the highest sum, which holds for all of them.
+	// Holm's step-down procedure for discrete p-values, by Westfall and Wolfinger (1997): tests with a smaller p-value do
+	// not count. Of equal p-values the first has the highest sum, which applies to all of them.
 	most := 0.0
 	for rank, i := range order {
 		if p := tests[i].fall(); rank == 0 || p != tests[order[rank-1]].fall() {
@@ -234,8 +236,7 @@ func (c AgentTestCorrection) corrected(tests []spread) []float64 {
 	return result
 }
 
-// decidable reports for each test whether its number of runs could show a fall that is significant among all of the
-// tests.
+// decidable reports for each test whether its number of runs could show a significant fall among all of the tests.
 func decidable(tests []spread) []bool {
 	kinds, kindOf := kindsOf(tests)
 	can := make(map[*alike]bool, len(kinds))
@@ -244,7 +245,7 @@ func decidable(tests []spread) []bool {
 		if len(kind.falls) == 1 {
 			rarest = kind.least
 		}
-		kind.tests-- // itself
+		kind.tests-- // the test itself
 		can[kind] = rarest+reachedBy(kinds, rarest) <= significantSide*rounding
 		kind.tests++
 	}
@@ -255,16 +256,16 @@ func decidable(tests []spread) []bool {
 	return each
 }
 
-// decidingRepeats is how many runs on each side show such a difference in four of five cases, where no other test is
-// looked at. It is nil where the rates are the same, and beyond maxDecidingRepeats.
+// decidingRepeats returns how many runs on each side would show the difference in four of five cases, for a single
+// test. It is nil if the rates are equal, and above maxDecidingRepeats.
 func decidingRepeats(base, head float64) *int32 {
 	mean := (base + head) / 2
 	return repeatsFor(head-base, 2*mean*(1-mean), base*(1-base)+head*(1-head), maxDecidingRepeats)
 }
 
-// decidingRepeatsOfAll is how many runs of each test on each side show the difference of the whole in four of five
-// cases: the sum of the tests' differences has the sum of their variances. It is nil where the rates are the same, and
-// beyond maxRepeats.
+// decidingRepeatsOfAll returns how many runs of each test on each side would show the overall difference in four of
+// five cases. The variance of the sum is the sum of the tests' variances. It is nil if the rates are equal, and above
+// maxRepeats.
 func decidingRepeatsOfAll(tests []*AgentTestComparisonTest) *int32 {
 	var difference, same, different float64
 	for _, test := range tests {
@@ -277,12 +278,12 @@ func decidingRepeatsOfAll(tests []*AgentTestComparisonTest) *int32 {
 	return repeatsFor(difference, same, different, maxRepeats)
 }
 
-// repeatsFor returns the sample size that shows a difference. A pair of runs has the one variance if nothing changed,
-// and the other if it did. It includes the correction of Casagrande, Pike and Smith (1978) for exact tests, and is nil
-// beyond most.
+// repeatsFor returns the sample size that shows a difference. same and different are the variances of a pair of runs
+// without and with a change. It includes the correction of Casagrande, Pike and Smith (1978) for exact tests. It
+// returns nil above most.
 func repeatsFor(difference, same, different, most float64) *int32 {
 	difference = math.Abs(difference)
-	if difference < 1e-9 { // what rounding leaves of nothing
+	if difference < 1e-9 { // a rounding error of zero
 		return nil
 	}
 	root := normalSide*math.Sqrt(same) + normalPower*math.Sqrt(different)

@@ -22,11 +22,11 @@ type SubAgent struct {
 	CreatedAt time.Time
 }
 
-// Cursor is its place in a list of sub-agents.
+// Cursor returns its position in a list of sub-agents.
 func (s *SubAgent) Cursor() Cursor { return Cursor{s.CreatedAt, s.ID} }
 
-// Update applies everything that the input gives and returns BAD_INPUT with every fault when the sub-agent would break
-// a bound.
+// Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the sub-agent would break a
+// bound.
 func (s *SubAgent) Update(in UpdateSubAgentInput) error {
 	set(&s.DelegateAgentID, in.DelegateAgentID)
 	set(&s.Name, in.Name)

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// text records a fault when a text is shorter or longer than allowed, in characters, or holds
-// what Postgres cannot store.
+// text records a fault if a text is too short or too long, in characters, or if Postgres cannot store it.
 func (f *Fields) text(path, value string, least, most int) {
 	switch n := utf8.RuneCountInString(value); {
 	case strings.ContainsRune(value, 0):
@@ -23,7 +22,7 @@ func (f *Fields) text(path, value string, least, most int) {
 	}
 }
 
-// name is text for names that people read: they must show something.
+// name is like text for names. They must have a visible character.
 func (f *Fields) name(path, value string, most int) {
 	f.text(path, value, 1, most)
 	if value != "" && !strings.ContainsFunc(value, isVisible) {
@@ -31,33 +30,33 @@ func (f *Fields) name(path, value string, most int) {
 	}
 }
 
-// isVisible reports whether a character shows. Some letters and symbols are blank by design.
+// isVisible reports whether a character is visible. Some letters and symbols are blank by design.
 func isVisible(r rune) bool {
 	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !strings.ContainsRune("\u115F\u1160\u2800\u3164\uFFA0\u034F", r)
 }
 
-// optional is text for a value that may be absent or empty.
+// optional is like text for a value that may be absent or empty.
 func (f *Fields) optional(path string, value *string, most int) {
 	if value != nil {
 		f.text(path, *value, 0, most)
 	}
 }
 
-// number records a fault when an optional number is not finite or outside of its bounds.
+// number records a fault if an optional number is not finite or out of bounds.
 func (f *Fields) number(path string, value *float64, least, most float64) {
 	if value != nil && (math.IsNaN(*value) || *value < least || *value > most) {
 		f.Add(path, "must be a number between %v and %v", least, most)
 	}
 }
 
-// count records a fault when an optional whole number is outside of its bounds.
+// count records a fault if an optional integer is out of bounds.
 func (f *Fields) count(path string, value *int32, least, most int32) {
 	if value != nil && (*value < least || *value > most) {
 		f.Add(path, "must be between %d and %d", least, most)
 	}
 }
 
-// Filter records a fault when an id that narrows a list is empty: it narrows to nothing, and is no way to leave it out.
+// Filter records a fault if an id that narrows a list is empty. To leave the list as a whole, omit the id.
 func (f *Fields) Filter(path string, id *string) {
 	if id != nil && *id == "" {
 		f.Add(path, "must not be empty; leave it out to narrow nothing")
@@ -66,7 +65,7 @@ func (f *Fields) Filter(path string, id *string) {
 
 var technicalName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-// technicalName records a fault when a name cannot be offered to a language model as a function.
+// technicalName records a fault if a name is not valid as a function of a language model.
 func (f *Fields) technicalName(path, value string) {
 	if !technicalName.MatchString(value) {
 		f.Add(path, "must have 1 to 64 lower-case letters, digits and _, and begin with a letter")
@@ -75,7 +74,7 @@ func (f *Fields) technicalName(path, value string) {
 	}
 }
 
-// list records a fault when a list is too long, and reports whether to check its entries.
+// list records a fault if a list is too long, and reports whether its entries should be checked.
 func (f *Fields) list(path string, length, most int) bool {
 	if length > most {
 		f.Add(path, "must have at most %d entries, not %d", most, length)

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// MaxConnections is how many tools, and how many sub-agents, one agent may have.
+// MaxConnections is the maximum number of tools, and of sub-agents, of one agent.
 const MaxConnections = 128
 
-// maxHeaders is how many headers the endpoint of a tool may have.
+// maxHeaders is the maximum number of headers of a tool's endpoint.
 const maxHeaders = 20
 
 // Tool is something that an agent can call.
@@ -41,16 +41,16 @@ type Tool struct {
 type ToolEndpoint struct {
 	Method HTTPMethod `json:"method"`
 	URL    string     `json:"url"`
-	// HeaderNames are the names of the headers, sorted; SealedHeaders holds their values encrypted.
+	// HeaderNames are the sorted names of the headers. SealedHeaders has their encrypted values.
 	HeaderNames    []string `json:"headerNames"`
 	SealedHeaders  []byte   `json:"sealedHeaders,omitempty"`
 	TimeoutSeconds float64  `json:"timeoutSeconds"`
 }
 
-// Cursor is its place in a list of tools.
+// Cursor returns its position in a list of tools.
 func (t *Tool) Cursor() Cursor { return Cursor{t.CreatedAt, t.ID} }
 
-// Seal encrypts a secret for the row with the id.
+// Seal encrypts a secret that belongs to the row with the id.
 type Seal func(id string, text []byte) ([]byte, error)
 
 // NewTool returns the tool that the input describes. seal encrypts header values.
@@ -62,8 +62,8 @@ func NewTool(in CreateToolInput, now time.Time, seal Seal) (*Tool, error) {
 	}, now, seal)
 }
 
-// Update applies everything that the input gives and returns BAD_INPUT with every fault when the
-// tool would break a bound.
+// Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the tool would break a
+// bound. seal encrypts header values.
 func (t *Tool) Update(in UpdateToolInput, now time.Time, seal Seal) error {
 	defer touch(&t.UpdatedAt, After(t.UpdatedAt, now), t, *t)
 	set(&t.Name, in.Name)
@@ -120,7 +120,7 @@ func (t *Tool) setEndpoint(in *ToolEndpointInput, headers map[string]string, sea
 	return nil
 }
 
-// originOf is the part of an address that says who gets a request; addresses were validated before.
+// originOf returns the origin of an address, which is already validated.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -129,7 +129,7 @@ func originOf(address string) string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
-// schema records a fault when the object is not a JSON Schema of type object.
+// schema records a fault if the object is not a JSON Schema of type object.
 func (f *Fields) schema(path string, object JSONObject) {
 	if utf8.RuneCount(object) > 20_000 {
 		f.Add(path, "must have at most 20,000 characters")
@@ -140,8 +140,8 @@ func (f *Fields) schema(path string, object JSONObject) {
 	}
 }
 
-// IsReservedHeader reports whether a header belongs to the connection or the framing of a message, so
-// that an endpoint's headers cannot have it.
+// IsReservedHeader reports whether a header belongs to the connection or the framing of a message. Endpoints cannot set
+// such headers.
 func IsReservedHeader(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
 	case "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Expect", "Host", "Keep-Alive",

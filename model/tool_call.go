@@ -6,11 +6,11 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// outcomeUnknown is the error of a call whose outcome is unknown, to be read. Versions before the column wrote it too,
-// and had nothing else to tell such calls by.
+// outcomeUnknown is the error of a call whose outcome is unknown. Older versions identified such calls by this text,
+// before there was a column for it.
 const outcomeUnknown = "the call was begun, and what came of it is not known"
 
-// ToolCall is a call that an agent made in a simulated chat. Once its turn is over it is never changed.
+// ToolCall is a call that an agent made in a simulated chat. It never changes after the end of its turn.
 type ToolCall struct {
 	bun.BaseModel `bun:"table:tool_calls,alias:tool_call"`
 	Owned
@@ -26,9 +26,10 @@ type ToolCall struct {
 	Result        *string
 	Mocked        bool
 	MockRule      *int32
-	// MessageSequence is the number of the contact's message that was being answered.
+	// MessageSequence is the number of the contact's message that the call helps to answer.
 	MessageSequence int32
-	// DelegationID is the call in whose conversation this one was made.
+	// DelegationID is the call that delegated to the sub-agent which made this call. Nil for calls of the chat's own
+	// agent.
 	DelegationID *string
 	StartedAt    time.Time
 	DurationMs   int32
@@ -36,7 +37,7 @@ type ToolCall struct {
 	// IsOutcomeUnknown is set if the real call has started and not ended. It may still end, or its turn or its
 	// process ended first and its outcome will never be known.
 	IsOutcomeUnknown bool `bun:",nullzero" json:",omitempty"`
-	// IsTurnKept is false when the turn failed after the call.
+	// IsTurnKept is false if the turn failed after the call.
 	IsTurnKept bool
 }
 
@@ -46,7 +47,7 @@ func (c *ToolCall) Begin() {
 	c.Result, c.Error, c.IsOutcomeUnknown = nil, &text, true
 }
 
-// Failed reports whether the call came to nothing, or its outcome is unknown.
+// Failed reports whether the call failed or its outcome is unknown.
 func (c *ToolCall) Failed() bool { return c.Error != nil }
 
 // MayHaveHappened reports whether the call was started for real and its outcome is unknown.

@@ -15,27 +15,28 @@ const (
 	maxFailureBody    = 10_000
 )
 
-// ToolMocking says what is mocked in a simulation. Its zero value mocks nothing.
+// ToolMocking configures what a simulation mocks. Its zero value mocks nothing.
 type ToolMocking struct {
 	MockedTools      []MockedTool     `json:"mockedTools"`
 	MockAllTools     bool             `json:"mockAllTools"`
 	MockedSubAgents  []MockedSubAgent `json:"mockedSubAgents"`
 	MockAllSubAgents bool             `json:"mockAllSubAgents"`
 	MockCallTransfer bool             `json:"mockCallTransfer"`
-	// CallTransferFailure is how the mocked transfer fails; nil if it does not.
+	// CallTransferFailure is how the mocked transfer fails, or nil if it succeeds.
 	CallTransferFailure *CallTransferFailure `json:"callTransferFailure,omitempty"`
-	// SideEffects says whether what is not mocked may happen; empty means Allow.
+	// SideEffects says whether unmocked calls are allowed. Empty means Allow.
 	SideEffects SideEffects `json:"sideEffects"`
 }
 
-// Validate returns BAD_INPUT with every bound that the mocking of an argument breaks, which may be nil.
+// Validate returns BAD_INPUT with every bound that the mocking of the argument toolMocking breaks. A nil mocking is
+// valid.
 func (m *ToolMocking) Validate() error {
 	var faults Fields
 	faults.mocking("toolMocking", m)
 	return faults.Err()
 }
 
-// CountsCalls reports whether an answer depends on how often its target was called before.
+// CountsCalls reports whether an answer depends on the number of earlier calls of its target.
 func (m *ToolMocking) CountsCalls() bool {
 	counts := func(mock Mock) bool {
 		return slices.ContainsFunc(mock.Rules, func(rule MockRule) bool { return rule.CallIndex != nil })
@@ -44,38 +45,38 @@ func (m *ToolMocking) CountsCalls() bool {
 		slices.ContainsFunc(m.MockedSubAgents, func(s MockedSubAgent) bool { return counts(s.Mock) })
 }
 
-// Mock says how a mocked target answers.
+// Mock configures the answers of a mocked target.
 type Mock struct {
-	// ResultTemplate is the result, with placeholders; nil or empty means DefaultMockResult.
+	// ResultTemplate is the result, with placeholders. Nil or empty means a default that reports success.
 	ResultTemplate *string `json:"resultTemplate"`
 	DelaySeconds   float64 `json:"delaySeconds"`
-	// Rules go before the template: the first one that matches answers.
+	// Rules take precedence over the template. The first one that matches answers.
 	Rules []MockRule `json:"rules"`
 }
 
-// MockedTool is a tool with the result that stands for its own.
+// MockedTool is a tool with its mock.
 type MockedTool struct {
 	ToolID string `json:"toolId"`
 	Mock
 }
 
-// MockedSubAgent is a sub-agent with the answer that stands for its own.
+// MockedSubAgent is a sub-agent with its mock.
 type MockedSubAgent struct {
 	SubAgentID string `json:"subAgentId"`
 	Mock
 }
 
-// MockRule answers the calls for which every condition holds and that have the index.
+// MockRule answers the calls that have the index and satisfy every condition.
 type MockRule struct {
 	When []MockCondition `json:"when"`
-	// CallIndex counts the calls of the target in the conversation from 0; nil for any.
+	// CallIndex is the number of the target's call in the conversation, from 0. Nil matches any call.
 	CallIndex      *int32       `json:"callIndex"`
 	ResultTemplate *string      `json:"resultTemplate"`
 	DelaySeconds   float64      `json:"delaySeconds"`
 	Failure        *MockFailure `json:"failure"`
 }
 
-// MockCondition is a condition on one argument: all that is given must hold.
+// MockCondition is a condition on one argument. All of its set fields must hold.
 type MockCondition struct {
 	Argument string  `json:"argument"`
 	Equals   *string `json:"equals"`
@@ -86,9 +87,9 @@ type MockCondition struct {
 // MockFailure is a failure that a mock simulates.
 type MockFailure struct {
 	Kind MockFailureKind `json:"kind"`
-	// Status is that of an HttpError; nil means 500.
+	// Status is the status of an HttpError. Nil means 500.
 	Status *int32 `json:"status"`
-	// Body is that of an HttpError.
+	// Body is the body of an HttpError.
 	Body *string `json:"body,omitempty"`
 }
 
@@ -116,8 +117,8 @@ func (m *ToolMocking) expressions() (n int) {
 	return n
 }
 
-// mocking records the faults that the mocking alone shows. Whether its targets are connected to the
-// agent, and named once, is for the engine, which knows the agent.
+// mocking records the faults that do not depend on the agent. The engine checks that the targets are connected to the
+// agent, and mocked once.
 func (f *Fields) mocking(path string, m *ToolMocking) {
 	if m == nil {
 		return
@@ -188,8 +189,8 @@ func (f *Fields) condition(path string, c MockCondition) {
 	f.expression(path+".matches", c.Matches)
 }
 
-// Check returns UNPROCESSABLE when something is mocked that is none of the tools and sub-agents, which are
-// named then, or when it is mocked twice.
+// Check returns UNPROCESSABLE if a target of a mock is not among the tools and sub-agents, or is mocked twice. The
+// error lists the connected ones.
 func (m *ToolMocking) Check(tools []*Tool, subAgents []*SubAgent) error {
 	connectedTools := make([]connection, len(tools))
 	for i, t := range tools {

@@ -13,8 +13,8 @@ import (
 const (
 	// MaxJSONDepth bounds how deeply objects and lists in a call's arguments may be nested.
 	MaxJSONDepth = 32
-	// maxSchemaSteps bounds the work of checking one value by a schema, with the values inside it down to MaxJSONDepth
-	// levels. Each subschema is a step each time it is reached, by whatever references.
+	// maxSchemaSteps bounds the work of checking one value, with the values inside it down to MaxJSONDepth levels. Each
+	// subschema is a step each time it is reached, through any references.
 	maxSchemaSteps = 2_000
 	// maxSchemaWork bounds the work of checking one call's arguments: the schema's steps times the number of values,
 	// where a text counts once for each textPerValue bytes. That much takes some tenths of a second.
@@ -36,7 +36,7 @@ type JSONSchema struct {
 	steps    int
 }
 
-// NewToolSchema compiles the JSON Schema of a tool's parameters, which is of type object, as NewJSONSchema does.
+// NewToolSchema compiles the JSON Schema of a tool's parameters with NewJSONSchema. Its type must be object.
 func NewToolSchema(text string) (*JSONSchema, error) {
 	var parameters map[string]any
 	if json.Unmarshal([]byte(text), &parameters) == nil && parameters["type"] != "object" {
@@ -86,8 +86,8 @@ func NewJSONSchema(text string) (*JSONSchema, error) {
 	return schema, nil
 }
 
-// Validate returns a *jsonschema.ValidationError if a value that was read from JSON does not match, and another error
-// if it is too large to check or the context has ended.
+// Validate returns a *jsonschema.ValidationError if a value that was decoded from JSON does not match. It returns
+// another error if the value is too large to check, or if the context has ended.
 func (s *JSONSchema) Validate(ctx context.Context, value any) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -128,8 +128,8 @@ type visit struct {
 	depth  int
 }
 
-// of counts the steps of a schema, up to a little above the bound. A schema that leads back to itself for the same
-// value counts as too many, because no validator would finish.
+// of counts the steps of a schema, up to a little above the limit. A schema that refers to itself for the same value
+// counts as too many, because no validator would finish.
 func (s steps) of(schema *jsonschema.Schema, depth int) int { //nolint:funlen // every keyword of JSON Schema
 	if schema == nil || depth < 0 {
 		return 0
@@ -153,7 +153,7 @@ func (s steps) of(schema *jsonschema.Schema, depth int) int { //nolint:funlen //
 			}
 		}
 	}
-	// These lead to whichever schema on the way to a value has the anchor, which is known only while checking.
+	// These refer to a schema on the path to the value that has the anchor. It is known only during the check.
 	if d := schema.DynamicRef; d != nil && d.Anchor != "" || schema.RecursiveRef != nil &&
 		schema.RecursiveRef.RecursiveAnchor {
 		sum = maxSchemaSteps + 1
@@ -199,7 +199,7 @@ func (s steps) of(schema *jsonschema.Schema, depth int) int { //nolint:funlen //
 	return sum
 }
 
-// subschema returns the value if it is a schema, and nil otherwise.
+// subschema returns the value as a schema, or nil if it is none.
 func subschema(value any) *jsonschema.Schema {
 	schema, _ := value.(*jsonschema.Schema)
 	return schema

@@ -13,25 +13,25 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Bounds of what is recorded at once.
+// Limits of one request and of its entries.
 const (
 	MaxUsageEntries = 1_000
 	MaxUsageKey     = 200
-	// MaxEntryCredits bounds one entry, on both sides of zero.
+	// MaxEntryCredits is the maximum amount of one entry, positive or negative.
 	MaxEntryCredits = 1_000_000 * Credit
 )
 
-// OwnUsageKeys is the prefix of idempotency keys that the program itself makes.
+// OwnUsageKeys is the prefix of idempotency keys that the program itself creates.
 const OwnUsageKeys = "agentgraph:"
 
-// dayKeys is the prefix of keys of entries that stand for all of a day.
+// dayKeys is the prefix of the keys of entries that replace all entries of a day.
 const dayKeys = OwnUsageKeys + "day:"
 
-// DayKeys is the pattern of such keys, for LIKE.
+// DayKeys is the LIKE pattern of such keys.
 const DayKeys = dayKeys + "%"
 
-// UsageEntry is an entry of the ledger: credits that were used. Entries are never changed; what was recorded wrongly is
-// taken back by an entry below zero. Those that are older than the ledger is kept are summed up by days.
+// UsageEntry is an entry of the usage ledger: used credits. Entries never change; a negative entry corrects a mistake.
+// Entries older than the ledger's retention are replaced by one for each day.
 type UsageEntry struct {
 	bun.BaseModel `bun:"table:usage_entries,alias:usage_entry"`
 	Owned
@@ -42,17 +42,17 @@ type UsageEntry struct {
 	// CampaignID is "" for usage that belongs to no campaign.
 	CampaignID string
 	Credits    Credits `bun:"micro_credits"`
-	// At is exact to the millisecond.
+	// At has millisecond precision.
 	At time.Time
 }
 
-// Same reports whether both entries say the same, apart from their owners.
+// Same reports whether two entries are equal except for their owners.
 func (e *UsageEntry) Same(other *UsageEntry) bool {
 	return e.IdempotencyKey == other.IdempotencyKey && e.Channel == other.Channel && e.AgentID == other.AgentID &&
 		e.CampaignID == other.CampaignID && e.Credits == other.Credits && e.At.Equal(other.At)
 }
 
-// UsageDay sums up the entries of one UTC day, channel, agent and campaign.
+// UsageDay is the sum of the entries of one UTC day, channel, agent and campaign.
 type UsageDay struct {
 	bun.BaseModel `bun:"table:usage_days,alias:usage_day"`
 	Owned
@@ -65,7 +65,7 @@ type UsageDay struct {
 	Entries    int64
 }
 
-// Entry is the entry that stands for all of the day's.
+// Entry returns the entry that replaces all entries of the day.
 func (d *UsageDay) Entry() *UsageEntry {
 	day := d.Day.UTC().Truncate(24 * time.Hour)
 	of := sha256.Sum256([]byte(d.AgentID + "\x00" + d.CampaignID))
@@ -75,12 +75,12 @@ func (d *UsageDay) Entry() *UsageEntry {
 	}
 }
 
-// UsageMonth sums up the entries of one UTC month, channel, agent and campaign.
+// UsageMonth is the sum of the entries of one UTC month, channel, agent and campaign.
 type UsageMonth struct {
 	bun.BaseModel `bun:"table:usage_months,alias:usage_month"`
 	Owned
 
-	// Month is its first day.
+	// Month is the first day of the month.
 	Month      time.Time `bun:",pk,type:date"`
 	Channel    Channel   `bun:",pk"`
 	AgentID    string    `bun:",pk"`
@@ -89,7 +89,7 @@ type UsageMonth struct {
 	Entries    int64
 }
 
-// SumUsage sums up entries by day and by month, each in the order of its key.
+// SumUsage sums entries by day and by month, each sorted by key.
 func SumUsage(entries []*UsageEntry) ([]*UsageDay, []*UsageMonth) {
 	days, months := map[UsageDay]*UsageDay{}, map[UsageMonth]*UsageMonth{}
 	for _, e := range entries {
@@ -116,7 +116,7 @@ func SumUsage(entries []*UsageEntry) ([]*UsageDay, []*UsageMonth) {
 		})
 }
 
-// Rows returns the ledger's entries, each key once, and how many of the input only repeat another one; or
+// Rows returns the entries for the ledger, each key once, and the number of entries that repeat another one. It returns
 // BAD_INPUT with every fault.
 func (in RecordUsageInput) Rows() ([]*UsageEntry, int, error) {
 	var faults Fields
@@ -143,8 +143,8 @@ func (in RecordUsageInput) Rows() ([]*UsageEntry, int, error) {
 	return rows, repeated, faults.Err()
 }
 
-// KeptFrom returns UNPROCESSABLE when entries are older than the start of the ledger, which no longer shows which of
-// them it had.
+// KeptFrom returns UNPROCESSABLE if entries are older than the start of the ledger. It no longer shows which of these
+// were recorded.
 func (in RecordUsageInput) KeptFrom(begin time.Time) error {
 	var faults Fields
 	for i, entry := range in.Entries {
@@ -179,19 +179,19 @@ func (in *UsageEntryInput) row(path string, faults *Fields) *UsageEntry {
 	return row
 }
 
-// Prices are what simulated conversations cost.
+// Prices are the prices of simulated conversations.
 type Prices struct {
 	// Message is the price of a message that an agent writes.
 	Message Credits
-	// InputTokens and OutputTokens are those of a thousand tokens that language models read and write.
+	// InputTokens and OutputTokens are the prices of a thousand tokens that language models read and write.
 	InputTokens, OutputTokens Credits
 }
 
-// Of returns the price of the given numbers of messages and tokens, rounded once to the nearest micro-credit, and at
-// most what one entry may hold.
+// Of returns the price of the messages and tokens. It is rounded once to the nearest micro-credit, and is at most
+// MaxEntryCredits.
 func (p Prices) Of(messages, inputTokens, outputTokens int64) Credits {
 	const perThousand = 1_000
-	// In thousandths of a micro-credit, of which there may be more than 64 bits hold.
+	// In thousandths of a micro-credit. The sum may exceed 64 bits.
 	total := big.NewInt(perThousand / 2)
 	add := func(price Credits, thousandths, count int64) {
 		part := big.NewInt(int64(price))

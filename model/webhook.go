@@ -13,12 +13,12 @@ import (
 
 // Bounds of webhooks.
 const (
-	// MaxWebhooks is how many webhooks a company may have.
+	// MaxWebhooks is the maximum number of webhooks of a company.
 	MaxWebhooks = 20
-	// MaxDeliveries is how many messages of a webhook are kept, and DeliveryDays for how long.
+	// MaxDeliveries is the maximum number of stored messages of a webhook, and DeliveryDays how long they are stored.
 	MaxDeliveries = 1_000
 	DeliveryDays  = 30
-	// SecretOverlap is how long the secret before the current one signs, too.
+	// SecretOverlap is how long the previous secret also signs messages after a rotation.
 	SecretOverlap = 24 * time.Hour
 
 	savedAttempts = 20
@@ -26,7 +26,7 @@ const (
 	maxFailing = 5 * 24 * time.Hour
 )
 
-// retries are the waits before the attempts after the first: they take some three days together.
+// retries are the waits before further attempts, about three days in total.
 var retries = []time.Duration{
 	5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
 	14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
@@ -54,9 +54,10 @@ type Webhook struct {
 	Events         []WebhookEvent `bun:"type:jsonb"`
 	IsEnabled      bool
 	DisabledReason *string
-	// FailingSince is when the first of the attempts failed of which none has succeeded since.
+	// FailingSince is the time of the first failed attempt after the last successful one. Nil if the last attempt
+	// succeeded.
 	FailingSince *time.Time
-	// SealedSecret signs messages, and so does SealedPreviousSecret until PreviousSecretUntil. They are encrypted.
+	// SealedSecret signs messages. Until PreviousSecretUntil, SealedPreviousSecret signs them as well. Both are encrypted.
 	SealedSecret         []byte
 	SealedPreviousSecret []byte
 	PreviousSecretUntil  *time.Time
@@ -64,11 +65,11 @@ type Webhook struct {
 	UpdatedAt            time.Time
 }
 
-// Cursor is its place among the company's webhooks.
+// Cursor returns its position among the company's webhooks.
 func (w *Webhook) Cursor() Cursor { return Cursor{w.CreatedAt, w.ID} }
 
-// NewWebhook returns the webhook that the input describes with its secret, or BAD_INPUT with every bound that it
-// breaks.
+// NewWebhook returns the webhook that the input describes, with its secret. It returns BAD_INPUT with every bound that
+// the input breaks.
 func NewWebhook(in CreateWebhookInput, now time.Time, seal Seal) (*Webhook, string, error) {
 	w := &Webhook{ID: NewID("webhook"), IsEnabled: true, CreatedAt: now}
 	if err := w.Update(UpdateWebhookInput{URL: &in.URL, Description: &in.Description, Events: in.Events},
@@ -79,7 +80,7 @@ func NewWebhook(in CreateWebhookInput, now time.Time, seal Seal) (*Webhook, stri
 	return w, secret, err
 }
 
-// Update applies everything that the input gives and returns BAD_INPUT with every fault when the webhook would break a
+// Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the webhook would break a
 // bound.
 func (w *Webhook) Update(in UpdateWebhookInput, now time.Time) error {
 	defer touch(&w.UpdatedAt, After(w.UpdatedAt, now), w, *w)
@@ -104,7 +105,7 @@ func (w *Webhook) Update(in UpdateWebhookInput, now time.Time) error {
 	return faults.Err()
 }
 
-// Rotate gives the webhook a new secret, which it returns. The one before stays valid for SecretOverlap.
+// Rotate sets a new secret and returns it. The previous secret remains valid for SecretOverlap.
 func (w *Webhook) Rotate(now time.Time, seal Seal) (string, error) {
 	before := w.SealedSecret
 	secret, err := w.renewSecret(seal)
@@ -116,7 +117,7 @@ func (w *Webhook) Rotate(now time.Time, seal Seal) (string, error) {
 	return secret, nil
 }
 
-// renewSecret makes a secret: 32 random bytes, shown as Standard Webhooks writes them.
+// renewSecret sets and returns a new secret: 32 random bytes in the format of Standard Webhooks.
 func (w *Webhook) renewSecret(seal Seal) (string, error) {
 	var key [32]byte
 	_, _ = rand.Read(key[:])
@@ -128,12 +129,12 @@ func (w *Webhook) renewSecret(seal Seal) (string, error) {
 	return "whsec_" + base64.StdEncoding.EncodeToString(key[:]), nil
 }
 
-// WebhookDelivery is a message for a webhook, which is delivered until that has succeeded or failed for good.
+// WebhookDelivery is a message to a webhook. It is Pending until it is delivered, or until all attempts have failed.
 type WebhookDelivery struct {
 	bun.BaseModel `bun:"table:webhook_deliveries,alias:webhook_delivery"`
 	Owned
 
-	// ID is the message's.
+	// ID is the id of the message.
 	ID        string `bun:",pk"`
 	WebhookID string
 	Type      string
@@ -142,11 +143,11 @@ type WebhookDelivery struct {
 	Occasion *string
 	Status   WebhookDeliveryStatus
 	Attempts []WebhookAttempt `bun:"type:json"`
-	// Failures counts the attempts that failed since it was last made Pending.
+	// Failures counts the failed attempts since the message last became Pending.
 	Failures int32
-	// Claim fences the attempts: it grows with each, and only the latest may be recorded.
+	// Claim fences the attempts. It grows with each attempt, and only the latest may be recorded.
 	Claim int32
-	// NextAttemptAt is nil unless it is Pending.
+	// NextAttemptAt is nil unless the message is Pending.
 	NextAttemptAt *time.Time `bun:"due_at"`
 	CreatedAt     time.Time
 }
@@ -159,7 +160,7 @@ type WebhookAttempt struct {
 	Error      *string   `json:"error,omitempty"`
 }
 
-// Cursor is its place in a list of deliveries.
+// Cursor returns its position in a list of deliveries.
 func (d *WebhookDelivery) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
 
 type (
@@ -169,8 +170,8 @@ type (
 	WebhookDeliveryEdge = Edge[*WebhookDelivery]
 )
 
-// NewDeliveries returns the same message, with event and time, for several webhooks. A message with an occasion is
-// sent once to each of them. The occasion may be nil.
+// NewDeliveries returns the message of an event, once for each of the webhooks. A message with an occasion is sent to
+// each webhook only once. The occasion may be nil.
 func NewDeliveries(webhookIDs []string, event WebhookEvent, occasion *string, data any,
 	now time.Time) ([]*WebhookDelivery, error) {
 	deliveries := make([]*WebhookDelivery, len(webhookIDs))
@@ -185,7 +186,7 @@ func NewDeliveries(webhookIDs []string, event WebhookEvent, occasion *string, da
 	return deliveries, nil
 }
 
-// NewPing returns a message for trying a webhook.
+// NewPing returns a message that tests a webhook.
 func NewPing(w *Webhook, now time.Time) (*WebhookDelivery, error) {
 	return newDelivery(w.ID, typePing, struct {
 		WebhookID string `json:"webhookId"`
@@ -204,13 +205,13 @@ func newDelivery(webhookID, messageType string, data any, now time.Time) (*Webho
 	}, err
 }
 
-// Again makes a delivery Pending again.
+// Again makes the message Pending again.
 func (d *WebhookDelivery) Again(now time.Time) {
 	d.Status, d.Failures, d.NextAttemptAt = WebhookDeliveryStatusPending, 0, &now
 }
 
-// Record notes an attempt at a delivery, and what it says of the webhook. A failure is followed by the next attempt, or
-// is the last one. spread, 0 to 1, keeps attempts of many messages apart.
+// Record records an attempt, and its effect on the webhook. After a failure it schedules the next attempt, if there is
+// one. spread is a random number from 0 to 1 that spreads the attempts of many messages.
 func (d *WebhookDelivery) Record(w *Webhook, a WebhookAttempt, spread float64, now time.Time) {
 	if d.Attempts = append(d.Attempts, a); len(d.Attempts) > savedAttempts {
 		d.Attempts = d.Attempts[len(d.Attempts)-savedAttempts:]
@@ -242,5 +243,5 @@ func (w *Webhook) disable(reason string, now time.Time) {
 	w.IsEnabled, w.DisabledReason, w.UpdatedAt = false, &reason, After(w.UpdatedAt, now)
 }
 
-// DeliveriesStoredSince is from when on messages are kept.
+// DeliveriesStoredSince returns the time from which messages are stored.
 func DeliveriesStoredSince(now time.Time) time.Time { return now.AddDate(0, 0, -DeliveryDays) }

@@ -2,10 +2,10 @@ package model
 
 import "fmt"
 
-// Data of webhook messages. Receivers rely on the names. It contains no text of a conversation, and no data of
-// contacts. The tags named doc are for the documentation.
+// Data of webhook messages. Receivers rely on the names. It contains no text of conversations, and no data of contacts.
+// The doc tags are for the documentation.
 type (
-	// ExecutionEnded is the end of an execution of agent tests.
+	// ExecutionEnded describes an execution of agent tests that has ended.
 	ExecutionEnded struct {
 		ExecutionID string                   `json:"executionId" doc:"The execution."`
 		AgentID     *string                  `json:"agentId" doc:"Its agent; null if the tests belong to several agents."`
@@ -22,7 +22,7 @@ type (
 		CreatedAt   string                   `json:"createdAt" doc:"When it was created."`
 		FinishedAt  string                   `json:"finishedAt" doc:"When its last run ended."`
 	}
-	// ScheduleFailed is a schedule that could not start its tests.
+	// ScheduleFailed describes a schedule that could not start its tests.
 	ScheduleFailed struct {
 		ScheduleID string  `json:"scheduleId" doc:"The schedule."`
 		Name       string  `json:"name" doc:"Its name."`
@@ -37,14 +37,14 @@ type (
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	}
-	// EndedComparison is how an execution stands beside its schedule's baseline.
+	// EndedComparison compares an execution with the baseline of its schedule.
 	EndedComparison struct {
 		BaselineID   string              `json:"baselineId"`
 		Conclusion   AgentTestConclusion `json:"conclusion"`
 		NewlyFailing int32               `json:"newlyFailing"`
 		NewlyPassing int32               `json:"newlyPassing"`
 	}
-	// EndedCounts is how many runs ended how.
+	// EndedCounts counts runs by their final status.
 	EndedCounts struct {
 		Total     int32 `json:"total"`
 		Passed    int32 `json:"passed"`
@@ -53,19 +53,19 @@ type (
 		Cancelled int32 `json:"cancelled"`
 		Skipped   int32 `json:"skipped"`
 	}
-	// TestsStartedFailing are tests that have failed in an execution, and had passed before.
+	// TestsStartedFailing lists tests that failed in an execution and had passed before.
 	TestsStartedFailing struct {
 		ExecutionID string      `json:"executionId" doc:"The execution."`
 		AgentID     *string     `json:"agentId" doc:"Its agent; null if the tests belong to several agents."`
 		AgentName   *string     `json:"agentName" doc:"The agent's name; null if there is no one agent."`
 		Tests       []EventTest `json:"tests" doc:"The tests. Each has a failed run, and had none in its previous judged execution."`
 	}
-	// EventTest is a test.
+	// EventTest identifies a test.
 	EventTest struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	}
-	// BudgetWarned is a budget that is nearly used up, or altogether.
+	// BudgetWarned describes a budget that is nearly or completely used up.
 	BudgetWarned struct {
 		Period      string  `json:"period" doc:"The month."`
 		CreditsUsed Credits `json:"creditsUsed" doc:"The credits that were used in it."`
@@ -73,7 +73,7 @@ type (
 		IsExhausted bool    `json:"isExhausted" doc:"Whether the budget is used up."`
 		Message     string  `json:"message" doc:"The same as a sentence."`
 	}
-	// DocumentIndexed is a document of which the indexing has ended, well or with the error.
+	// DocumentIndexed describes a document whose indexing has succeeded or failed.
 	DocumentIndexed struct {
 		DocumentID string  `json:"documentId" doc:"The document."`
 		DatasetID  string  `json:"datasetId" doc:"Its dataset."`
@@ -83,11 +83,11 @@ type (
 	}
 )
 
-// mostFailedTests bounds the failed tests that the end of an execution names.
+// mostFailedTests is the maximum number of failed tests in a message.
 const mostFailedTests = 20
 
-// Ended returns the message about a finished execution. tallies are those of all its tests. agentName is nil without
-// an agent.
+// Ended returns the message about a finished execution. tallies are the tallies of all its tests. agentName is nil if
+// there is no agent.
 func (e *AgentTestExecution) Ended(agentName *string, tallies []TestTally) ExecutionEnded {
 	counts, failed := AgentTestRunCounts{}, FailedTests(tallies)
 	for i := range tallies {
@@ -114,7 +114,8 @@ func (s *AgentTestSchedule) Failure() ScheduleFailed {
 	return failure
 }
 
-// FailedTests are the tests of which a run failed, each once whatever rows it has, in the order of the tallies.
+// FailedTests returns the tests with a failed run, each once even if several of its rows failed, in the order of the
+// tallies.
 func FailedTests(tallies []TestTally) []EventTest {
 	failed := []EventTest{}
 	for i := range tallies {

@@ -22,10 +22,10 @@ import (
 
 //go:generate go run -C generate .
 
-// newProgram returns the command line.
+// newProgram returns the root command.
 func newProgram() *cobra.Command { return program.New(version()) }
 
-// streams are what a command reads from, in, which is empty if nil, and writes to: its output to out, the log to log.
+// streams are the input and outputs of a command. A nil in is empty. Output goes to out, and errors and the log to log.
 type streams struct {
 	in       io.Reader
 	out, log io.Writer
@@ -38,8 +38,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run runs one command line until it is done or ctx ends, and returns the exit code. An error is logged as one
-// sentence. No words at all are a question for help.
+// run runs a command line until it is done or ctx ends, and returns the exit code. It prints an error as one sentence.
+// Without arguments it prints the help.
 func run(ctx context.Context, args []string, std streams) int {
 	if std.in == nil {
 		std.in = strings.NewReader("")
@@ -54,10 +54,10 @@ func run(ctx context.Context, args []string, std streams) int {
 	return exitCode(ctx, cli.Execute(ctx, program, args), std.log)
 }
 
-// exitCode logs the error, if there is one, and returns the exit code for it.
+// exitCode prints the error if there is one, and returns the exit code.
 func exitCode(ctx context.Context, err error, log io.Writer) int {
 	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		// Nil, or the program was interrupted and stopped.
+		// There is no error, or the program stopped because it was interrupted.
 		return client.ExitDone
 	}
 	code := client.ExitFailed
@@ -76,10 +76,10 @@ func exitCode(ctx context.Context, err error, log io.Writer) int {
 	return code
 }
 
-// release is the version that the linker sets for a release, else "".
+// release is the version of a release, which the linker sets, or "".
 var release string
 
-// version returns the version of a release, or else what Go recorded about the build.
+// version returns the version of a release, or else the version that Go recorded in the build.
 func version() string {
 	if release != "" {
 		return release

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Away has every statement fail that comes upon a row of the company in the table, as if the machine that has it were
-// away.
+// Away makes every statement fail that reads a row of the company in the table, as if the machine with that row were
+// down.
 func Away(t testing.TB, conn interface {
 	Exec(ctx context.Context, statement string, args ...any) (pgconn.CommandTag, error)
 }, table, companyID string) {
 	t.Helper()
-	// What is costly is asked last, of the rows that pass everything else.
+	// The function is expensive, so that Postgres calls it last, for rows that satisfy all other conditions.
 	for _, statement := range []string{
 		fmt.Sprintf(`CREATE FUNCTION is_near(company text) RETURNS bool LANGUAGE plpgsql COST 100000 AS $$ BEGIN
 				IF company = '%s' THEN RAISE 'the machine is away'; END IF;

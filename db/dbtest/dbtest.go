@@ -30,26 +30,25 @@ var cluster struct {
 	dir    string
 	server *local.Server
 	err    error
-	// pool has the connections of admin: a new one for each database would take longer than most statements do.
+	// pool has connections for administration. A new connection for each database would take longer than most statements.
 	pool *pgxpool.Pool
-	// judge knows the tables whose rows belong to companies.
+	// judge knows the tables of companies.
 	judge *judge
 	// databases counts the databases created so far, to name them.
 	databases atomic.Int64
-	// addresses remembers the database of each open store.
+	// addresses has the database of each open store.
 	addresses sync.Map
 }
 
-// collectorPercent is how much of the live heap is allocated between two garbage collections of tests. They keep some
-// tens of MB for schemas and operations and throw away many times as much, so at Go's own percentage the collector
-// takes a quarter of their time. From collectorLimit bytes on it runs more often, so that two packages at once fit a
-// small machine.
+// collectorPercent is the growth of the heap between two garbage collections. Tests keep some tens of MB for schemas
+// and operations, and discard many times as much. With Go's default, the collector would take a quarter of their time.
+// Above collectorLimit bytes it runs more often, so that two packages fit a small machine.
 const (
 	collectorPercent = 400
 	collectorLimit   = 1 << 30
 )
 
-// Main runs the tests, removes the server if they started one, and returns the exit code.
+// Main runs the tests, stops the server if they started one, and returns the exit code.
 func Main(m *testing.M) int {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(collectorPercent)
@@ -91,7 +90,7 @@ func start(ctx context.Context) error {
 			fmt.Sprintf("%s%d-", directoryPrefix, os.Getpid())); cluster.err != nil {
 			return
 		}
-		// The server may run as another user, who must reach its directory.
+		// The server may run as another user, who must be able to reach its directory.
 		if cluster.err = os.Chmod(cluster.dir, 0o755); cluster.err != nil {
 			return
 		}
@@ -104,7 +103,8 @@ func start(ctx context.Context) error {
 	return cluster.err
 }
 
-// makeTemplate makes the database that others are copies of. The address is that of a database which nobody copies.
+// makeTemplate creates the database that is copied for tests. The address is the address of a database that is never
+// copied.
 func makeTemplate(ctx context.Context, admin string) (err error) {
 	if cluster.pool, err = pgxpool.New(ctx, admin); err != nil {
 		return err
@@ -134,7 +134,7 @@ func tablesOfCompanies(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	// The hashes of keys from elsewhere are whole on every machine.
+	// Every machine stores all hashes of imported keys.
 	rows, err := conn.Query(ctx, `SELECT relname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
 		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND attname = 'company_id'
 			AND relname <> 'imported_key_hashes'`)
@@ -146,7 +146,7 @@ func tablesOfCompanies(ctx context.Context) ([]string, error) {
 
 const directoryPrefix = "agentgraph-test-"
 
-// sweep removes the directories of killed test runs, whose servers ended with them.
+// sweep removes the directories of killed test runs. Their servers have ended with them.
 func sweep(parent string) {
 	left, _ := filepath.Glob(filepath.Join(parent, directoryPrefix+"*"))
 	for _, dir := range left {
@@ -189,8 +189,8 @@ func New(t testing.TB) *db.Store {
 	return Open(t, URL(t), db.Options{})
 }
 
-// Stores returns a store on a fresh, migrated database for each way to keep vectors that the server has, by its name:
-// "arrays" always, "pgvector" where it is installed.
+// Stores returns a store on a fresh, migrated database for each way in which the server can store vectors: always
+// "arrays", and "pgvector" if it is installed.
 func Stores(t testing.TB, o db.Options) map[string]*db.Store {
 	t.Helper()
 	address := URL(t)
@@ -202,7 +202,7 @@ func Stores(t testing.TB, o db.Options) map[string]*db.Store {
 	return stores
 }
 
-// Locks returns the addresses of two fresh, migrated databases, by what holds companies apart there.
+// Locks returns the addresses of two fresh, migrated databases, by what separates the companies in them.
 func Locks(t testing.TB) map[string]string {
 	t.Helper()
 	alone := URL(t)
@@ -217,7 +217,7 @@ func Locks(t testing.TB) map[string]string {
 	return map[string]string{"the program and the database": URL(t), "the program alone": alone}
 }
 
-// Arrays makes the database at the address keep vectors as arrays, even where the server has pgvector.
+// Arrays makes the database at the address store vectors as arrays, even if the server has pgvector.
 func Arrays(t testing.TB, address string) {
 	t.Helper()
 	executeIn(t, address, "ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE real[], ALTER COLUMN embedding SET "+
@@ -235,8 +235,8 @@ func executeIn(t testing.TB, address, statement string, args ...any) {
 	require.NoError(t, conn.Close(ctx))
 }
 
-// Open returns a store on the database at the address, closed after the test. Without a Tracer the test fails if one of
-// the store's statements would not do on a database that is sharded by company.
+// Open returns a store on the database at the address, and closes it after the test. Without a Tracer, the test fails
+// if a statement of the store does not fit a database that is sharded by company.
 func Open(t testing.TB, address string, o db.Options) *db.Store {
 	t.Helper()
 	if o.MaxConnections == 0 {
@@ -244,7 +244,7 @@ func Open(t testing.TB, address string, o db.Options) *db.Store {
 	}
 	direct := address
 	if isPooled() && o.SessionAddress == "" &&
-		(o.Tracer == nil || o.Tracer == Unchecked{}) { // others look at how statements travel
+		(o.Tracer == nil || o.Tracer == Unchecked{}) { // other tracers check how statements are sent
 		address, o.SessionAddress = Pooled(t, direct), direct
 	}
 	if o.Tracer == nil {
@@ -260,7 +260,7 @@ func Open(t testing.TB, address string, o db.Options) *db.Store {
 	return store
 }
 
-// Again returns a second store on the same database, as another replica has.
+// Again returns a second store on the same database, like that of another replica.
 func Again(t testing.TB, store *db.Store) *db.Store {
 	t.Helper()
 	address, ok := cluster.addresses.Load(store)
@@ -268,13 +268,13 @@ func Again(t testing.TB, store *db.Store) *db.Store {
 	return Open(t, address.(string), db.Options{})
 }
 
-// execute runs one statement outside of the databases of the tests.
+// execute runs a statement outside the databases of the tests.
 func execute(ctx context.Context, statement string) error {
 	_, err := cluster.pool.Exec(ctx, statement, pgx.QueryExecModeSimpleProtocol)
 	return err
 }
 
-// address returns the server's address with another database.
+// address returns the server's address with the database.
 func address(database string) string {
 	if of := nodes(); len(of) > 0 {
 		return inDatabase(of[0], database)

@@ -8,20 +8,20 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Find is Tenant.Find for rows whose type the test knows.
+// Find is Tenant.Find for a type of rows that the test knows.
 func Find[R any](ctx context.Context, t *db.Tenant, r pg.Rows, keys []string, columns ...string) ([]R, error) {
 	rows, err := t.Find(ctx, r, keys, columns...)
 	return typed[R](rows), err
 }
 
-// Pages is Tenant.FindPages for rows whose type the test knows.
+// Pages is Tenant.FindPages for a type of rows that the test knows.
 func Pages[R any](ctx context.Context, t *db.Tenant, l pg.List, f pg.Filter, parents []string, args model.PageArgs,
 	columns ...string) ([]R, error) {
 	rows, err := t.FindPages(ctx, l, f, parents, args, columns...)
 	return typed[R](rows), err
 }
 
-// Counts is Tenant.Count, in the order of the parents.
+// Counts returns the counts of Tenant.Count in the order of the parents.
 func Counts(ctx context.Context, t *db.Tenant, l pg.List, f pg.Filter, parents []string) ([]int32, error) {
 	byID, err := t.Count(ctx, l, f, parents)
 	counts := make([]int32, len(parents))

@@ -13,11 +13,11 @@ import (
 	"github.com/agentgraph/agentgraph/db/schema"
 )
 
-// shards is the lowest possible number, because each test creates all tables.
+// shards is small, because each test creates all tables.
 const shards = 2
 
-// nodes are the addresses of a Citus cluster, its coordinator first, that DBTEST_NODES names, parted by commas: the
-// databases of tests are then made there.
+// nodes returns the addresses of a Citus cluster in DBTEST_NODES, separated by commas, the coordinator first. If there
+// are any, the databases of tests are created there.
 func nodes() []string {
 	if of := os.Getenv("DBTEST_NODES"); of != "" {
 		return strings.Split(of, ",")
@@ -25,7 +25,8 @@ func nodes() []string {
 	return nil
 }
 
-// onNodes makes a database on every node, dropped after the test, and joins them. Templates cannot be copied there.
+// onNodes creates a database on every node and joins them. It drops them after the test. Templates cannot be copied
+// there.
 func onNodes(t testing.TB, name string, isMigrated bool) string {
 	t.Helper()
 	ctx := context.Background()
@@ -52,7 +53,7 @@ func onNodes(t testing.TB, name string, isMigrated bool) string {
 	return coordinator
 }
 
-// Unsharded skips a test of what there is not on a Citus cluster.
+// Unsharded skips a test of a feature that does not exist on a Citus cluster.
 func Unsharded(t testing.TB) {
 	t.Helper()
 	if nodes() != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pooler is a PgBouncer in front of the server, for all tests of the binary.
+// pooler is a PgBouncer in front of the server, shared by all tests of the binary.
 type pooler struct {
 	once sync.Once
-	// stop ends it, if it was started.
+	// stop stops it, if it was started.
 	stop func()
 	host string
 	err  error
@@ -28,10 +28,10 @@ type pooler struct {
 
 var ofTransactions, ofSessions pooler
 
-// isPooled says that all stores are behind a pooler, as DBTEST_POOLER asks for.
+// isPooled reports whether DBTEST_POOLER puts all stores behind a pooler.
 func isPooled() bool { return os.Getenv("DBTEST_POOLER") != "" }
 
-// Direct skips a test of the connections themselves while all stores are behind a pooler.
+// Direct skips a test of the connections themselves if all stores are behind a pooler.
 func Direct(t testing.TB) {
 	t.Helper()
 	if isPooled() {
@@ -39,21 +39,21 @@ func Direct(t testing.TB) {
 	}
 }
 
-// Pooled returns another address of the database: that of a PgBouncer which hands connections on between transactions,
-// and has few of them. The test is skipped where there is none, but not in CI.
+// Pooled returns an address of the database through a PgBouncer in transaction mode with few connections. Without
+// PgBouncer it skips the test, except in CI.
 func Pooled(t testing.TB, address string) string {
 	t.Helper()
 	return ofTransactions.address(t, address, "pool_mode = transaction\ndefault_pool_size = 3\nquery_wait_timeout = 2")
 }
 
-// PooledBySessions is Pooled by a PgBouncer that keeps a connection for each session, with more settings of its own:
-// all tests of the binary give the same.
+// PooledBySessions is like Pooled with a PgBouncer in session mode and additional settings. All tests of the binary
+// must pass the same settings.
 func PooledBySessions(t testing.TB, address, settings string) string {
 	t.Helper()
 	return ofSessions.address(t, address, "pool_mode = session\n"+settings)
 }
 
-// address returns the pooler's address of the database. It is started with the settings if it has not been.
+// address returns the address of the database through the pooler, which it starts with the settings at the first call.
 func (p *pooler) address(t testing.TB, address, settings string) string {
 	t.Helper()
 	p.once.Do(func() { p.err = p.start(context.Background(), address, settings) })
@@ -67,7 +67,7 @@ func (p *pooler) address(t testing.TB, address, settings string) string {
 		RawQuery: "sslmode=disable"}).String()
 }
 
-// start starts it in front of the server of the address.
+// start starts the pooler in front of the server of the address.
 func (p *pooler) start(ctx context.Context, address, more string) error {
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
@@ -99,7 +99,7 @@ max_client_conn = 1000
 `, config.Host, config.Port, config.User, port, more)
 	file := filepath.Join(cluster.dir, fmt.Sprintf("pgbouncer-%d.ini", port))
 	if err := os.WriteFile(file, []byte(text),
-		0o644); err != nil { //nolint:gosec // It runs as another user, and there is no secret in it.
+		0o644); err != nil { //nolint:gosec // It runs as another user, and the file contains no secret.
 		return err
 	}
 	running, kill := context.WithCancel(ctx)
@@ -118,7 +118,7 @@ max_client_conn = 1000
 	return answers(ctx, port)
 }
 
-// answers waits until somebody takes connections at the port.
+// answers waits until the port accepts connections.
 func answers(ctx context.Context, port int) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Unchecked is the Tracer of a Store whose statements a test writes itself.
+// Unchecked is the Tracer of a Store whose statements are not checked, because the test writes them itself.
 type Unchecked struct{}
 
 // TraceQueryStart does nothing.
@@ -27,19 +27,19 @@ func (Unchecked) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData
 var (
 	quoted    = regexp.MustCompile(`"(?:[^"]|"")*"`)
 	emptyRows = regexp.MustCompile(`(?i)\bSELECT\s+FROM\b`)
-	// ofCompany is how a statement names the one company whose rows it reads, changes or inserts.
+	// ofCompany matches the part of a statement that names the one company whose rows it reads, changes or inserts.
 	ofCompany = regexp.MustCompile(`company_id"?\)? (?:=|IN) \(?(?:''|\$\d)|\("?company_id"?,`)
 	ofRiver   = regexp.MustCompile(`\b(?:FROM|JOIN|INTO|UPDATE) "?river_`)
-	// ofSeveral is how a statement names more than one company.
+	// ofSeveral matches the part of a statement that names more than one company.
 	ofSeveral = regexp.MustCompile(`company_id"?\)? IN \((?:''|\$\d+), ?(?:''|\$\d+)`)
-	// changing is a part of a statement that changes rows, and whose result would have to go to all machines.
+	// changing matches a subquery that changes rows. A cluster would have to send its result to all machines.
 	changing = regexp.MustCompile(`\bAS (?:MATERIALIZED )?\((?:WITH .*\) )?(?:INSERT|UPDATE|DELETE)\b`)
-	// madeUp are rows that are no table's.
+	// madeUp matches rows that belong to no table.
 	madeUp = regexp.MustCompile(`FROM json_populate_recordset\(`)
 )
 
-// acrossCompanies are how the statements begin that look at all companies, all of them in the background: each finds
-// the companies, and what is then done is done for one at a time.
+// acrossCompanies are the beginnings of statements that read all companies. They run in the background and find
+// companies, which are then handled one at a time.
 var acrossCompanies = []string{
 	"SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL",
 	"SELECT id FROM companies WHERE EXISTS (SELECT 1 FROM jobs",
@@ -51,8 +51,7 @@ var acrossCompanies = []string{
 	`SELECT "company_id" FROM agent_test_executions WHERE (deleted_at IS NOT NULL)`,
 }
 
-// sharding is a tracer that finds statements which a database that is sharded by company refuses, or carries out on all
-// of its machines.
+// sharding is a tracer that finds statements that a database sharded by company refuses, or runs on all machines.
 type sharding struct {
 	Unchecked
 	judge *judge
@@ -61,7 +60,7 @@ type sharding struct {
 	found map[string]bool
 }
 
-// checked returns a tracer that fails the test for such a statement, at its end.
+// checked returns a tracer that fails the test at its end if it found such a statement.
 func checked(t testing.TB, judge *judge) *sharding {
 	s := &sharding{judge: judge, found: map[string]bool{}}
 	t.Cleanup(func() {
@@ -92,23 +91,23 @@ func (*sharding) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQuery
 
 func (*sharding) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// judge says of statements whether a database that is sharded by company can do them.
+// judge decides whether a database that is sharded by company can run a statement.
 type judge struct {
 	tables *regexp.Regexp
-	// references are where a statement names a table: behind which word, which one, and under which other name.
+	// references matches a table in a statement: the word before it, its name, and its alias.
 	references *regexp.Regexp
-	// judged remembers what was found of a statement without its literals: most are sent thousands of times.
+	// judged caches the results by statement without literals, because most statements are sent thousands of times.
 	judged sync.Map
 }
 
-// newJudge returns a judge for the tables whose rows belong to companies.
+// newJudge returns a judge for the tables of companies.
 func newJudge(tables []string) *judge {
 	any := strings.Join(tables, "|")
 	return &judge{tables: regexp.MustCompile(`\b(?:` + any + `)\b`), references: regexp.MustCompile(
 		`(FROM|JOIN|INTO|UPDATE|USING|,) (?:"?company"?\.)?"?(` + any + `)\b"?(?: AS "?(\w+)"?)?`)}
 }
 
-// longestJudged bounds the bytes of a statement that is remembered.
+// longestJudged is the maximum length of a cached statement, in bytes.
 const longestJudged = 16 << 10
 
 func (j *judge) fits(statement string) bool {
@@ -125,13 +124,13 @@ func (j *judge) fits(statement string) bool {
 
 var literals = regexp.MustCompile(`'(?:[^']|'')*'`)
 
-// withoutLiterals returns a statement with empty literals, and one space for any white space.
+// withoutLiterals returns a statement with empty literals and with single spaces.
 func withoutLiterals(statement string) string {
 	return strings.Join(strings.Fields(literals.ReplaceAllString(statement, "''")), " ")
 }
 
 func (j *judge) fitsWithoutLiterals(text string) bool {
-	text = quoted.ReplaceAllStringFunc(text, func(name string) string { // which may say anything
+	text = quoted.ReplaceAllStringFunc(text, func(name string) string { // it may contain anything
 		return strings.NewReplacer(" ", "", ";", "", ",", "").Replace(name)
 	})
 	switch {
@@ -145,13 +144,13 @@ func (j *judge) fitsWithoutLiterals(text string) bool {
 	return ofCompany.MatchString(text) && !ofRiver.MatchString(text) && !ofSeveral.MatchString(text) && j.isBound(text)
 }
 
-// isBound reports whether each table that a statement reads, changes or joins is bound to a company, by a constant or
-// by another table's: what is only bound in one of two tables is looked for on all machines, or refused.
+// isBound reports whether each table in a statement is bound to a company, by a constant or by another table. A cluster
+// searches all machines for an unbound table, or refuses the statement.
 func (j *judge) isBound(text string) bool {
 	needed := map[string]int{}
 	for _, r := range j.references.FindAllStringSubmatch(text, -1) {
 		word, name := r[1], cmp.Or(r[3], r[2])
-		// Behind a comma is a column if it has no other name, and where rows go into, the columns begin with the company.
+		// A word after a comma is a column unless it has an alias, and the columns of an INSERT begin with the company.
 		if word != "INTO" && (word != "," || r[3] != "") {
 			needed[name]++
 		}
@@ -167,5 +166,5 @@ func (j *judge) isBound(text string) bool {
 	return free >= 0
 }
 
-// unqualified is a condition on the company of whichever table there is.
+// unqualified matches a condition on the company without a table name.
 var unqualified = regexp.MustCompile(`(?:[ (])"?company_id"?\)? ?(?:=|IN) |USING \("?company_id"?|\(company_id, `)

@@ -8,18 +8,18 @@ import (
 )
 
 // SharedReads is a tracer that counts how often a second request reads on a connection at the same time. The zero value
-// is ready.
+// is ready to use.
 type SharedReads struct {
 	Unchecked
 	mu sync.Mutex
-	// reading is how many requests read on each connection.
+	// reading is the number of requests that read on each connection.
 	reading map[*pgx.Conn]int
 	shared  int
 }
 
 type connKey struct{}
 
-// TraceBatchStart counts a second request that joins a first.
+// TraceBatchStart counts a request that joins another one.
 func (s *SharedReads) TraceBatchStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,14 +35,14 @@ func (s *SharedReads) TraceBatchStart(ctx context.Context, conn *pgx.Conn, _ pgx
 // TraceBatchQuery does nothing.
 func (*SharedReads) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 
-// TraceBatchEnd ends what TraceBatchStart began in the context that it returned.
+// TraceBatchEnd ends the read of the request.
 func (s *SharedReads) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchEndData) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reading[ctx.Value(connKey{}).(*pgx.Conn)]--
 }
 
-// Shared is how often a second request has joined a first so far.
+// Shared returns how often a request has joined another one.
 func (s *SharedReads) Shared() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

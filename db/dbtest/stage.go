@@ -17,7 +17,7 @@ import (
 // Finals counts the runs that have ended.
 const Finals = "SELECT count(*) FROM agent_test_runs WHERE status NOT IN ('Queued', 'Running')"
 
-// Options returns the options of a store that can keep secrets.
+// Options returns options of a store that can store secrets.
 func Options() db.Options { return db.Options{SecretKey: bytes.Repeat([]byte{7}, 32)} }
 
 // Stage is a database for running agent tests. Its table verdicts records every write that makes a run final.
@@ -39,7 +39,7 @@ func NewStage(t testing.TB) *Stage {
 	s.conn, err = pgx.Connect(t.Context(), s.Address)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.conn.Close(context.Background())) })
-	// A run becomes final once, or somebody was judged twice.
+	// A run must become final only once.
 	_, err = s.conn.Exec(t.Context(), `CREATE TABLE verdicts (run_id text, status text);
 		CREATE FUNCTION note_verdict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO verdicts VALUES (NEW.id,
 			NEW.status); RETURN NULL; END $$;

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Awaited bounds every wait. It is generous: what is awaited comes at once, unless the test fails.
+// Awaited bounds every wait. It is generous, because a wait is only long if the test fails.
 const Awaited = 2 * time.Minute
 
-// Receive returns the next event, or the zero value when the channel is closed.
+// Receive returns the next event, or the zero value if the channel is closed.
 func Receive[E any](t testing.TB, events <-chan E) E {
 	t.Helper()
 	select {
@@ -24,7 +24,7 @@ func Receive[E any](t testing.TB, events <-chan E) E {
 	}
 }
 
-// Output collects what a program writes, and can be read while the program runs.
+// Output collects the output of a program, and can be read while the program runs.
 type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer

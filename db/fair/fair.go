@@ -15,7 +15,7 @@ type Gate struct {
 	mu    sync.Mutex
 	free  int
 	share int
-	// held counts the slots of each tenant. waiting has its waiters in order of arrival.
+	// held counts the slots of each tenant. waiting has the waiters of each tenant in order of arrival.
 	held    map[string]int
 	waiting map[string][]*waiter
 	arrived uint64
@@ -26,12 +26,13 @@ type waiter struct {
 	admitted chan struct{}
 }
 
-// New returns a gate with the number of slots, of which one tenant has at most the share. Both are at least 1.
+// New returns a gate with the number of slots. One tenant has at most share of them. Both are at least 1.
 func New(slots, share int) *Gate {
 	return &Gate{free: max(1, slots), share: max(1, share), held: map[string]int{}, waiting: map[string][]*waiter{}}
 }
 
-// Enter waits for a slot, which the tenant has to Leave, or returns the context's error.
+// Enter waits for a slot, and returns the context's error if ctx ends first. The tenant must call Leave to free the
+// slot.
 func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	g.mu.Lock()
 	if g.free > 0 && g.held[tenant] < g.share {
@@ -60,7 +61,7 @@ func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	return ctx.Err()
 }
 
-// Leave gives back a slot of the tenant.
+// Leave frees a slot of the tenant.
 func (g *Gate) Leave(tenant string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,7 +78,7 @@ func (g *Gate) give(tenant string) {
 	if g.held[tenant]--; g.held[tenant] == 0 {
 		delete(g.held, tenant)
 	}
-	// Before this, no waiting tenant was allowed a free slot, so this slot admits one waiter at most.
+	// Before this, no waiting tenant was allowed a free slot, so this slot admits at most one waiter.
 	if next, ok := g.next(); ok {
 		e := g.waiting[next][0]
 		g.forget(next, e)

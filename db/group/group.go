@@ -1,4 +1,4 @@
-// Package group implements group commit: values that arrive during a commit of the same key share the next commit.
+// Package group implements group commit: values that arrive during a commit of their key share its next commit.
 package group
 
 import (
@@ -11,13 +11,13 @@ import (
 type Group[K comparable, M any] struct {
 	// Commit commits members of the key in order of arrival. All of them get its error.
 	Commit func(ctx context.Context, key K, members []M) error
-	// Limit bounds the members of one commit; 0 means no bound.
+	// Limit is the maximum number of members in one commit. 0 means no limit.
 	Limit int
-	// Conflict reports whether two members must not share a commit; nil means never.
+	// Conflict reports whether two members must not share a commit. Nil means that all may.
 	Conflict func(a, b M) bool
 
 	mu sync.Mutex
-	// waiting has an entry for each key with a commit under way.
+	// waiting has an entry for each key with a commit in progress.
 	waiting map[K][]waiting[M]
 }
 
@@ -26,7 +26,7 @@ type waiting[M any] struct {
 	err    chan error
 }
 
-// Do commits the member and returns the commit's error. It waits for that even when ctx ends.
+// Do commits the member and returns the commit's error. It waits for the commit even if ctx ends.
 func (g *Group[K, M]) Do(ctx context.Context, key K, member M) error {
 	w := waiting[M]{member, make(chan error, 1)}
 	g.mu.Lock()

@@ -34,8 +34,8 @@ type binaries struct {
 	major int
 }
 
-// findBinaries looks through the directories of path, then through the patterns, latest version first. A major other
-// than 0 asks for this version alone. Binaries are run only until some suit.
+// findBinaries searches the directories of path, then the patterns, newest version first. If major is not 0, only this
+// version is accepted. It stops running binaries once it has found suitable ones in path.
 func findBinaries(ctx context.Context, path string, patterns []string, major int) (binaries, error) {
 	suits := func(b binaries) bool { return b.major == major || (major == 0 && b.major >= oldestMajor) }
 	var found []binaries
@@ -47,7 +47,7 @@ func findBinaries(ctx context.Context, path string, patterns []string, major int
 	}
 	inPath := len(found)
 	for _, pattern := range patterns {
-		dirs, _ := filepath.Glob(pattern) // fails for a malformed pattern only
+		dirs, _ := filepath.Glob(pattern) // only a malformed pattern fails
 		for _, dir := range dirs {
 			found = appendVersion(ctx, found, dir)
 		}
@@ -69,12 +69,12 @@ func findBinaries(ctx context.Context, path string, patterns []string, major int
 		oldestMajor, versions(found), install)
 }
 
-// appendVersion appends what dir holds, when it is a whole set of binaries that runs here.
+// appendVersion appends the binaries in dir, if they are complete and run on this machine.
 func appendVersion(ctx context.Context, found []binaries, dir string) []binaries {
 	if _, err := os.Stat(filepath.Join(dir, "postgres")); err != nil || !filepath.IsAbs(dir) {
 		return found
 	}
-	// It loads less than the server does.
+	// initdb loads fewer libraries than the server.
 	out, err := exec.CommandContext(ctx, filepath.Join(dir, "initdb"), "--version").Output()
 	if err != nil {
 		return found

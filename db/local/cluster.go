@@ -21,17 +21,17 @@ const (
 	longestSocket = 103
 	socketName    = ".s.PGSQL." + port
 	pidFile       = "postmaster.pid"
-	statusLine    = 8               // of the file of the process, as Postgres' pidfile.h has it
+	statusLine    = 8               // in the pid file, see Postgres's pidfile.h
 	unfinished    = "postgres-new-" // prefix of a cluster that initdb has not completed
 )
 
 type cluster struct {
-	dir      string // absolute, without symbolic links, so that every program sees the same names
+	dir      string // absolute, without symbolic links, so that all programs use the same names
 	data     string
 	socket   string // directory of the unix socket
 	durable  bool
 	binaries binaries
-	user     *syscall.Credential // who runs the server; nil: who runs this program
+	user     *syscall.Credential // user of the server; nil for the user of this program
 }
 
 func openCluster(o Options) (*cluster, error) {
@@ -54,7 +54,7 @@ func openCluster(o Options) (*cluster, error) {
 	return c, nil
 }
 
-// makeDir makes the directory and those above it, open to the server's user whatever the umask.
+// makeDir creates the directory and its parents. The server's user can enter them, whatever the umask.
 func makeDir(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -64,15 +64,15 @@ func makeDir(dir string) error {
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return nil // another program was faster
+			return nil // another program created it first
 		}
 		return err
 	}
 	return os.Chmod(dir, 0o755)
 }
 
-// prepare finds the user and the binaries, and creates the cluster, which is new then, and the socket's directory when
-// missing.
+// prepare finds the user and the binaries. It creates the cluster and the socket's directory if they are missing. isNew
+// is set if it created the cluster.
 func (c *cluster) prepare(ctx context.Context) (isNew bool, err error) {
 	if c.user, err = c.serverUser(); err != nil {
 		return false, err
@@ -102,7 +102,8 @@ func (c *cluster) prepare(ctx context.Context) (isNew bool, err error) {
 	return isNew, c.makeSocketDir()
 }
 
-// serverUser is who the server runs as: Postgres refuses root, and only the owner of a cluster may serve it.
+// serverUser returns the user that the server runs as, or nil for the current user. Postgres refuses to run as root,
+// and only the owner of a cluster may serve it.
 func (c *cluster) serverUser() (*syscall.Credential, error) {
 	info, err := os.Stat(c.data)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +139,7 @@ func (c *cluster) serverUser() (*syscall.Credential, error) {
 	return nil, errors.New("PostgreSQL refuses to run as root, and there is no user postgres or nobody to run it as")
 }
 
-// version is the major version of the cluster, 0 when there is none yet.
+// version returns the major version of the cluster, or 0 if there is none yet.
 func (c *cluster) version() (int, error) {
 	text, err := os.ReadFile(filepath.Join(c.data, "PG_VERSION"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -156,8 +157,8 @@ func (c *cluster) version() (int, error) {
 	return major, nil
 }
 
-// explain says why a binary could not be started: it enters the directory as the server's user, so that access lists
-// count too, and names the outermost directory that refuses.
+// explain explains why a binary could not be started. It enters the directories as the server's user, so that access
+// lists count, and names the outermost one that refuses.
 func (c *cluster) explain(binary string, err error) error {
 	if c.enter(c.dir) == nil || c.enter("/") != nil {
 		return fmt.Errorf("run %s as user %s: %w", binary, c.userName(), err)
@@ -203,13 +204,13 @@ func (c *cluster) removeUnfinished(ctx context.Context) error {
 	return nil
 }
 
-// initialize creates the cluster beside its place and moves it there when complete.
+// initialize creates the cluster in a temporary directory, and renames it when it is complete.
 func (c *cluster) initialize(ctx context.Context) error {
 	dir, err := os.MkdirTemp(c.dir, unfinished+"*")
 	if err != nil {
 		return inDirectory(c.dir, err)
 	}
-	// What stays is removed by the next start.
+	// The next start removes what remains.
 	defer func() { _ = discard(context.WithoutCancel(ctx), dir) }()
 	if err := c.giveAway(dir); err != nil {
 		return inDirectory(c.dir, err)
@@ -242,7 +243,7 @@ func (c *cluster) initialize(ctx context.Context) error {
 	return nil
 }
 
-// settings are the server's arguments. They override the files in the cluster, so those never matter.
+// settings returns the server's arguments. They override the configuration files in the cluster.
 func (c *cluster) settings() []string {
 	args := []string{"-D", c.data, "-p", port,
 		"-c", "listen_addresses=",
@@ -257,8 +258,8 @@ func (c *cluster) settings() []string {
 	return args
 }
 
-// makeSocketDir makes the directory that stands in for a cluster whose own path is too long for a socket. Anybody can
-// write beside it, so one that is not private to the server's user is refused.
+// makeSocketDir creates the socket's directory in /tmp, if the path of the cluster is too long for a socket. Anyone can
+// write to /tmp, so a directory that is not private to the server's user is refused.
 func (c *cluster) makeSocketDir() error {
 	if c.socket == c.data {
 		return nil
@@ -289,7 +290,7 @@ func (c *cluster) makeSocketDir() error {
 
 func (c *cluster) removeSocket() {
 	if c.socket != c.data {
-		_ = os.Remove(c.socket) // empty by now; one that is left is used again
+		_ = os.Remove(c.socket) // it is empty; if this fails, the next start uses it
 	}
 }
 
@@ -301,12 +302,12 @@ func (c *cluster) giveAway(path string) error {
 	return os.Chown(path, int(c.user.Uid), int(c.user.Gid))
 }
 
-// postmaster is the process that calls itself the server of the cluster, 0 when there is none, and whether it accepts
+// postmaster returns the process id in the cluster's pid file, or 0 if there is none, and whether the server accepts
 // connections.
 func (c *cluster) postmaster() (pid int, ready bool) {
 	text, _ := os.ReadFile(filepath.Join(c.data, pidFile)) // missing: no server
 	lines := strings.Split(string(text), "\n")
-	pid, _ = strconv.Atoi(lines[0]) // half written: not yet a server
+	pid, _ = strconv.Atoi(lines[0]) // incomplete: not a server yet
 	if len(lines) < statusLine {
 		return pid, false
 	}
@@ -320,9 +321,9 @@ var (
 	refusal = regexp.MustCompile(`^the database system is `)
 )
 
-// reason returns the last complaint that this start logged.
+// reason returns the last error that this start logged, or the path of the log.
 func (c *cluster) reason() string {
-	text, _ := os.ReadFile(c.logFile()) // missing: nothing was said
+	text, _ := os.ReadFile(c.logFile()) // missing: nothing was logged
 	said := complaint.FindAllSubmatch(text, -1)
 	for i := len(said) - 1; i >= 0; i-- {
 		if !refusal.Match(said[i][1]) {
@@ -332,7 +333,7 @@ func (c *cluster) reason() string {
 	return "see " + c.logFile()
 }
 
-// inDirectory explains why a directory cannot be written to.
+// inDirectory explains why writing to a directory failed.
 func inDirectory(dir string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

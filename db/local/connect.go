@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// pingPatience bounds one attempt: a server that is being stopped may leave a connection in its queue for ever.
+// pingPatience bounds one attempt. A server that is stopping may never answer a queued connection.
 const pingPatience = 5 * time.Second
 
-// ping tells whether the database accepts connections.
+// ping returns nil if the database accepts connections.
 func ping(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, pingPatience)
 	defer cancel()
@@ -23,8 +23,8 @@ func ping(ctx context.Context, url string) error {
 	return conn.Close(ctx)
 }
 
-// makeDatabase makes the empty database. A new cluster that is not kept needs no second one, so that of initdb gets its
-// name.
+// makeDatabase creates the empty database. In a new cluster without durability it renames initdb's database, which is
+// faster.
 func (c *cluster) makeDatabase(ctx context.Context, isNew bool) error {
 	if isNew && !c.durable {
 		return c.execute(ctx, "ALTER DATABASE postgres RENAME TO "+database)
@@ -32,7 +32,7 @@ func (c *cluster) makeDatabase(ctx context.Context, isNew bool) error {
 	return c.execute(ctx, "CREATE DATABASE "+database)
 }
 
-// execute executes statements, outside of the database that they are about.
+// execute runs statements on the database template1.
 func (c *cluster) execute(ctx context.Context, statements ...string) error {
 	conn, err := pgx.Connect(ctx, c.url("template1"))
 	if err != nil {

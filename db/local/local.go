@@ -1,7 +1,8 @@
-// Package local runs a private Postgres for a program that was given no database.
+// Package local runs a private Postgres server for a program without a database.
 //
-// The server listens on a unix socket only, belongs to the program that started it and ends with it, even when that
-// program is killed. The directory of [Options] holds all that is kept: the cluster, the server's log and a lock.
+// The server listens only on a unix socket. It belongs to the program that started it and ends with it, even if that
+// program is killed. The directory of [Options] has everything that is stored: the cluster, the server's log and a
+// lock. Start starts a server.
 package local
 
 import (
@@ -19,7 +20,7 @@ import (
 const (
 	superuser = "postgres"
 	database  = "agentgraph"
-	port      = "5432" // of the socket's name; no TCP port is opened
+	port      = "5432" // part of the socket's name; no TCP port is opened
 
 	// attachPatience bounds the wait for a server that another program is starting.
 	attachPatience = time.Minute
@@ -29,25 +30,26 @@ const (
 	lockFile = "postgres.lock"
 )
 
-// Options say where the database is kept and how safely.
+// Options configure where the database is stored, and how durably.
 type Options struct {
-	// Dir is created when missing, and kept. When run as root, the server's user must be able to reach it: the
-	// cluster's owner, or postgres or nobody for a new cluster.
+	// Dir is created if it is missing, and never removed. If the program runs as root, the server's user must be able to
+	// reach it: the cluster's owner, or for a new cluster postgres or nobody.
 	Dir string
-	// Durable makes commits survive a crash of the machine. Without it the server never waits for the disk, as suits
-	// tests; commits still survive a killed program.
+	// Durable makes commits survive a crash of the machine. Without it the server never waits for the disk, which suits
+	// tests. Commits survive a killed program in any case.
 	Durable bool
-	// TookOver is called when the program that owned an attached server has ended and this one owns it now. It may be nil.
+	// TookOver is called when the owner of an attached server has ended and this program has become the owner. It may be
+	// nil.
 	TookOver func()
 }
 
-// Server is a running Postgres, owned by this program or by another one that uses the same directory.
+// Server is a running Postgres server. Its owner is this program, or another one that uses the same directory.
 type Server struct {
 	url     string
 	ended   chan struct{}
 	stop    sync.Once
 	stopErr error
-	// leave ends the wait for the owner of an attached server.
+	// leave stops waiting for the end of an attached server's owner.
 	leave func()
 	// mu guards the fields below, which are nil while the server is attached.
 	mu       sync.Mutex
@@ -56,11 +58,10 @@ type Server struct {
 	postgres *process
 }
 
-// Start returns when the server accepts connections and its database exists. When another live program owns the
-// directory, it waits up to a minute for that program's server and attaches to it as a client. Such a server ends with
-// its owner; the attached program then starts it again at the same URL and owns it. A server that a killed owner left
-// behind is stopped first. The context bounds the start alone. Every error is one sentence for the person who runs the
-// program.
+// Start starts the server, and returns when its database accepts connections. If another running program owns the
+// directory, Start waits up to a minute for that program's server and attaches to it. An attached server ends with its
+// owner. This program then starts it again at the same URL and becomes its owner. Start first stops a server whose
+// owner was killed. ctx only bounds the start. Every error is one sentence for the user.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	c, err := openCluster(o)
 	if err != nil {
@@ -91,7 +92,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 }
 
-// URL is a connection URL over the unix socket, with a query part, as pgx and libpq read it.
+// URL returns the address of the database over the unix socket, for pgx and libpq. It has a query part.
 func (s *Server) URL() string { return s.url }
 
 // Attached reports whether another program owns the server.
@@ -101,8 +102,8 @@ func (s *Server) Attached() bool {
 	return s.postgres == nil
 }
 
-// Ended is closed when the server has ended, because it was stopped or by itself. While the server is attached, it is
-// closed by Stop, or when the owner has ended and this program could not start the server again.
+// Ended returns a channel that is closed when the server has ended for any reason. While the server is attached, Stop
+// closes the channel, or a failure to start the server again after the owner's end.
 func (s *Server) Ended() <-chan struct{} { return s.ended }
 
 // Reset replaces the database by an empty one. It refuses while another program owns the server.
@@ -116,7 +117,7 @@ func (s *Server) Reset(ctx context.Context) error {
 	return nil
 }
 
-// Stop closes all connections and returns when the server is gone. It leaves an attached server alone. Later calls
+// Stop closes all connections and waits until the server has ended. It does not stop an attached server. Later calls
 // return the first result.
 func (s *Server) Stop() error {
 	s.stop.Do(func() {
@@ -165,7 +166,7 @@ func (c *cluster) own(ctx context.Context, lock *os.File) (_ *Server, err error)
 	return s, nil
 }
 
-// takeOverInterval is the time between two looks whether the owner of an attached server has ended.
+// takeOverInterval is the interval of checks whether the owner of an attached server has ended.
 const takeOverInterval = 200 * time.Millisecond
 
 // attach returns the server that another program owns. When that program ends, this one takes the server over.
@@ -215,8 +216,8 @@ func (c *cluster) takeOver(ctx context.Context) (*Server, error) {
 	}
 }
 
-// awaitReady returns when the database exists and accepts connections; a new cluster is known not to have it. Recovery
-// after a crash may take long, so only the end of the server or of ctx stops the wait.
+// awaitReady waits until the database exists and accepts connections. A new cluster has no database yet. Recovery after
+// a crash may take long, so only the end of the server or of ctx stops the wait.
 func (c *cluster) awaitReady(ctx context.Context, p *process, isNew bool) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -228,7 +229,7 @@ func (c *cluster) awaitReady(ctx context.Context, p *process, isNew bool) error 
 			return ctx.Err()
 		case <-tick.C:
 		}
-		// Only our own child may answer, not a server that somebody started by hand beside the lock.
+		// Only this program's child may answer, not a server that someone started without the lock.
 		if pid, ready := c.postmaster(); pid != p.pid || !ready {
 			continue
 		}
@@ -248,16 +249,16 @@ func (c *cluster) awaitReady(ctx context.Context, p *process, isNew bool) error 
 	}
 }
 
-// Abandoned reports whether a program of this user has used the directory of Options, a minute ago or more, and has
-// ended. What is in it can be removed.
+// Abandoned reports whether the directory of Options can be removed: a program of this user has used it at least a
+// minute ago, and has ended.
 func Abandoned(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() || int(owner(info).Uid) != os.Geteuid() {
-		return false // anybody may have put anything into a directory that all write to
+		return false // in a directory that all users can write to, someone else may have created it
 	}
 	path := filepath.Join(dir, lockFile)
 	if info, err = os.Stat(path); err != nil || time.Since(info.ModTime()) < abandonedAfter {
-		return false // the program that makes it may be about to lock it
+		return false // the program that created it may not have locked it yet
 	}
 	lock, err := acquire(path)
 	if err != nil || lock == nil {
@@ -273,11 +274,11 @@ func (c *cluster) url(name string) string {
 	return u.String()
 }
 
-// logFile has what the server says, beside the cluster.
+// logFile returns the path of the server's log, next to the cluster.
 func (c *cluster) logFile() string { return filepath.Join(c.dir, "postgres.log") }
 
-// acquire returns the locked file, or nil when another open file holds the lock. The kernel drops the lock with the
-// program that holds it, however that ends; child processes do not inherit it.
+// acquire returns the locked file, or nil if another open file holds the lock. The kernel releases the lock when the
+// program ends in any way. Child processes do not inherit it.
 func acquire(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// shutdown are the ways to end a server, each with the time it gets before the next one.
+// shutdown are the signals that end a server, each with the time before the next one is sent.
 var shutdown = []struct {
 	signal   syscall.Signal
 	patience time.Duration
 }{
-	{syscall.SIGINT, 30 * time.Second}, // fast: ends the sessions and writes everything down
+	{syscall.SIGINT, 30 * time.Second}, // fast: ends the sessions and writes all data
 	{syscall.SIGQUIT, 5 * time.Second}, // immediate: the next start recovers
 	{syscall.SIGKILL, 5 * time.Second},
 }
@@ -27,13 +27,13 @@ var shutdown = []struct {
 type process struct {
 	cmd  *exec.Cmd
 	pid  int
-	done chan struct{} // closed when the child is gone
+	done chan struct{} // closed when the child has ended
 }
 
-// command runs a server binary in dir as the server's user. It gets nothing of this program's environment, which may
-// hold secrets.
+// command returns a command that runs a server binary in dir as the server's user. It does not inherit the environment,
+// which may contain secrets.
 func (c *cluster) command(name, dir string, args ...string) *exec.Cmd {
-	// No context: the server outlives the call that starts it.
+	// Without a context: the server outlives the call that starts it.
 	cmd := exec.CommandContext(context.Background(), filepath.Join(c.binaries.dir, name), args...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"}
@@ -41,9 +41,9 @@ func (c *cluster) command(name, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// launch starts a server binary in dir and sends its output to the log.
+// launch starts a server binary in dir, and sends its output to the log.
 func (c *cluster) launch(name, dir string, args ...string) (*process, error) {
-	// A file, not a pipe: it still takes the child's output after this program was killed.
+	// A file, not a pipe: it still receives output after this program is killed.
 	log, err := os.OpenFile(c.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, inDirectory(c.dir, err)
@@ -54,8 +54,8 @@ func (c *cluster) launch(name, dir string, args ...string) (*process, error) {
 
 	started := make(chan error)
 	go func() {
-		// The kernel mistakes the end of the starting thread for the parent's death, so keep this thread until the
-		// child has ended.
+		// The kernel takes the end of the starting thread for the end of the parent, so this thread lives until the child has
+		// ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
@@ -72,16 +72,16 @@ func (c *cluster) launch(name, dir string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// succeeded reports whether the child exited with 0. Call it once the child is gone.
+// succeeded reports whether the child exited with 0. Call it after the child has ended.
 func (p *process) succeeded() bool { return p.cmd.ProcessState.Success() }
 
-// kill ends the child and everything in its session.
+// kill kills the child and all processes in its session.
 func (p *process) kill() { _ = syscall.Kill(-p.pid, syscall.SIGKILL) }
 
-// stop ends a server and reports whether it shut down cleanly.
+// stop ends a server, and reports whether it shut down cleanly.
 func (p *process) stop() bool {
 	for _, step := range shutdown {
-		_ = p.cmd.Process.Signal(step.signal) // fails when it has ended
+		_ = p.cmd.Process.Signal(step.signal) // fails if it has ended
 		select {
 		case <-p.done:
 			return p.succeeded()
@@ -91,14 +91,15 @@ func (p *process) stop() bool {
 	return false
 }
 
-// stopStale ends the server that a killed program left behind and removes what makes Postgres believe that it still
-// runs: its process id may be that of another process by now. The caller holds the lock, so no live program owns it.
+// stopStale ends the server of a killed program. It also removes the pid file, because its process id may belong to
+// another process by now. The caller holds the lock, so no running program owns the server.
 func (c *cluster) stopStale(ctx context.Context) error {
 	pids, err := serversIn(ctx, c.data)
 	for _, step := range shutdown {
 		targets := pids
 		if step.signal == syscall.SIGINT {
-			// This one is for the postmaster, which ends the others. Without a postmaster they are orphans.
+			// This signal is for the postmaster, which ends the others. Without a postmaster the others are orphans, so all get
+			// it.
 			postmaster, _ := c.postmaster()
 			targets = slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return pid != postmaster })
 		}
@@ -106,7 +107,7 @@ func (c *cluster) stopStale(ctx context.Context) error {
 			continue
 		}
 		for _, pid := range targets {
-			_ = syscall.Kill(pid, step.signal) // fails when it has ended
+			_ = syscall.Kill(pid, step.signal) // fails if it has ended
 		}
 		pids, err = awaitNone(ctx, c.data, step.patience)
 	}
@@ -126,7 +127,7 @@ func (c *cluster) stopStale(ctx context.Context) error {
 	return nil
 }
 
-// awaitNone waits for the server processes in dir to end, and returns those left when its patience does.
+// awaitNone waits for the server processes in dir to end, and returns those that are left after its patience.
 func awaitNone(ctx context.Context, dir string, patience time.Duration) ([]int, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -146,7 +147,7 @@ func awaitNone(ctx context.Context, dir string, patience time.Duration) ([]int, 
 	}
 }
 
-// discard removes an unfinished cluster, to which children of a killed initdb may still be writing.
+// discard removes an unfinished cluster. It first kills the children of a killed initdb, which may still write to it.
 func discard(ctx context.Context, dir string) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -154,7 +155,7 @@ func discard(ctx context.Context, dir string) error {
 	for {
 		pids, err := serversIn(ctx, dir)
 		for _, pid := range pids {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // fails when it has ended
+			_ = syscall.Kill(pid, syscall.SIGKILL) // fails if it has ended
 		}
 		if err = errors.Join(err, os.RemoveAll(dir)); err == nil {
 			return nil
@@ -169,7 +170,7 @@ func discard(ctx context.Context, dir string) error {
 	}
 }
 
-// syncDir makes a rename within dir survive a crash of the machine.
+// syncDir makes a rename in dir survive a crash of the machine.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

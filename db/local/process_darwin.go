@@ -10,16 +10,16 @@ import (
 	"syscall"
 )
 
-// locale orders texts by code point, the same on every machine; macOS has no C.UTF-8.
+// locale sorts texts by code point on every machine. macOS has no C.UTF-8.
 var locale = []string{"--locale=C", "--lc-ctype=en_US.UTF-8"}
 
-// attributes run a child as another user, out of reach of the terminal's Ctrl-C. macOS cannot signal the parent's end:
-// the next start stops a server that a killed program left behind.
+// attributes start a child as another user, in a session that the terminal's Ctrl-C does not reach. macOS does not
+// signal the end of the parent, so the next start stops a server whose owner was killed.
 func attributes(user *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: user, Setsid: true}
 }
 
-// serversIn lists the Postgres and initdb processes whose working directory is dir: all of ours work there.
+// serversIn lists the Postgres and initdb processes whose working directory is dir, like that of all our servers.
 func serversIn(ctx context.Context, dir string) ([]int, error) {
 	out, err := exec.CommandContext(ctx, "lsof", "-a", "-c", "postgres", "-c", "initdb", "-d", "cwd", "-F", "pn").Output()
 	var none *exec.ExitError

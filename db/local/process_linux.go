@@ -9,16 +9,17 @@ import (
 	"syscall"
 )
 
-// locale orders texts by code point, the same on every machine. As "C" Postgres compares bytes, which is faster than
-// what the C library makes of "C.UTF-8", and the same.
+// locale sorts texts by code point on every machine. With "C", Postgres compares bytes itself, which gives the same
+// order as "C.UTF-8" of the C library and is faster.
 var locale = []string{"--locale=C", "--lc-ctype=C.UTF-8"}
 
-// attributes run a child as another user, out of reach of the terminal's Ctrl-C, and end it cleanly with its parent.
+// attributes start a child as another user, in a session that the terminal's Ctrl-C does not reach. The child ends
+// cleanly with its parent.
 func attributes(user *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: user, Setsid: true, Pdeathsig: syscall.SIGINT}
 }
 
-// serversIn lists the Postgres and initdb processes whose working directory is dir: all of ours work there.
+// serversIn lists the Postgres and initdb processes whose working directory is dir, like that of all our servers.
 func serversIn(_ context.Context, dir string) ([]int, error) {
 	names, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil {
@@ -28,11 +29,11 @@ func serversIn(_ context.Context, dir string) ([]int, error) {
 	for _, name := range names {
 		comm, err := os.ReadFile(name)
 		if err != nil || (string(comm) != "postgres\n" && string(comm) != "initdb\n") {
-			continue // also one that has ended meanwhile
+			continue // or it has ended meanwhile
 		}
 		proc := filepath.Dir(name)
 		if cwd, err := os.Readlink(filepath.Join(proc, "cwd")); err != nil || cwd != dir {
-			continue // also a zombie, or one of another user
+			continue // or it is a zombie, or belongs to another user
 		}
 		if pid, err := strconv.Atoi(filepath.Base(proc)); err == nil {
 			pids = append(pids, pid)

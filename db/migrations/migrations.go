@@ -1,9 +1,9 @@
-// Package migrations holds the SQL files that make the schema.
+// Package migrations has the SQL files that create the schema.
 package migrations
 
 import "embed"
 
-// Files are the migrations, by their names.
+// Files are the migrations, by file name.
 //
 //go:embed *.sql
 var Files embed.FS

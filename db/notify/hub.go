@@ -1,6 +1,6 @@
-// Package notify wakes the replicas that share a database. A signal says that something changed, but not what: the
-// receiver reads the rows. It also reads them on a slow timer, because a signal may be lost. Text that is being
-// generated travels the same way and may be lost as well.
+// Package notify sends signals between the replicas that share a database. A signal says that something changed, but
+// not what: the receiver reads the rows. A signal may be lost, so receivers also read the rows on a slow timer. Text
+// that is being generated is sent in the same way, and may be lost too. Start reading at Hub.
 package notify
 
 import (
@@ -11,25 +11,25 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Key names what a signal is about within a company. Only subscriptions to the same key receive it.
+// Key is the subject of a signal within a company. Only subscriptions to the same key receive it.
 type Key struct{ CompanyID, ID string }
 
-// Bus carries signals between the hubs of all replicas. What one hub sends arrives in that order, or is lost.
+// Bus carries signals between the hubs of all replicas. Signals of one hub arrive in order, or are lost.
 type Bus interface {
-	// send carries the signals to all hubs that follow their keys, its own as well. After an error some have not arrived.
+	// send sends the signals to all hubs that follow their keys, including its own. After an error, some have not arrived.
 	send(ctx context.Context, h *Hub, signals []signal) error
-	// listen delivers what is sent to the hub until ctx ends.
+	// listen delivers signals to the hub until ctx ends.
 	listen(ctx context.Context, h *Hub)
-	// follow and leave say which keys' signals the hub wants. They are called with the hub's lock, and do not wait.
+	// follow and leave add and remove a key whose signals the hub receives. They are called with the hub's lock held, and
+	// must not wait.
 	follow(h *Hub, key Key)
 	leave(key Key)
 	isListening() bool
-	// close lets go of what the bus itself opened.
+	// close closes the connections that the bus has opened.
 	close()
 }
 
-// Hub carries signals between replicas: everything that this one sends and hears goes through it. It is safe for
-// concurrent use.
+// Hub sends and receives the signals of this replica. It is safe for concurrent use.
 type Hub struct {
 	bus    Bus
 	ctx    context.Context
@@ -46,7 +46,7 @@ type Hub struct {
 	subscriptions map[Key]map[*Subscription]struct{}
 }
 
-// New returns a Hub on the bus, which it closes. It listens from the first subscription on.
+// New returns a Hub on the bus. It listens from the first subscription on. Close closes the Hub and the bus.
 func New(bus Bus) *Hub {
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &Hub{
@@ -57,7 +57,7 @@ func New(bus Bus) *Hub {
 	return h
 }
 
-// Close sends what is waiting and stops the Hub. Subscriptions stay silent afterwards.
+// Close sends waiting signals and stops the Hub. Subscriptions receive nothing afterwards.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	h.cancel()
@@ -70,17 +70,18 @@ func (h *Hub) Close() {
 // within a transaction would make all commits wait for each other.
 func (h *Hub) Wake(key Key) { h.outbox.wake(key) }
 
-// Write streams the next piece of the message being generated under the key to all its subscriptions, and returns at
+// Write sends the next piece of the message that is being generated under the key to all subscriptions, and returns at
 // once. Consecutive pieces may arrive merged or split.
 func (h *Hub) Write(key Key, piece model.MessageDelta) { h.outbox.write(key, piece) }
 
-// Announce sends a model.TurnStarted, model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed, in order with
-// the text of the message with the sequence. Large arguments are left out, large results and reasons are cut.
+// Announce sends an event of the message with the sequence, in order with the text: a model.TurnStarted,
+// model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed. It omits large arguments, and cuts large results
+// and reasons.
 func (h *Hub) Announce(key Key, sequence int32, event model.SimulationChatEvent) {
 	h.outbox.announce(key, sequence, event)
 }
 
-// Piece is one event while the message with the sequence is being generated: a model.TurnStarted, model.MessageDelta,
+// Piece is an event during the generation of the message with the sequence: a model.TurnStarted, model.MessageDelta,
 // model.ToolCallStarted, model.ToolCallFinished or model.TurnFailed.
 type Piece struct {
 	Sequence int32
@@ -92,27 +93,27 @@ type Subscription struct {
 	hub   *Hub
 	key   Key
 	woken chan struct{}
-	// arrived holds a token while pieces are held.
+	// arrived has a token while there are pieces.
 	arrived chan struct{}
-	// alert is called for everything that arrives; nil for nobody.
+	// alert is called for each signal and piece. It may be nil.
 	alert  func(isMissed bool)
 	mu     sync.Mutex
 	pieces []Piece
-	// This turn's text has not arrived completely.
+	// started is a turn whose text has not arrived completely.
 	started model.TurnStarted
 }
 
 const (
-	// A subscription holds heldPieces for a slow reader before it drops text, and mostPieces before it drops calls too.
+	// A subscription stores heldPieces for a slow reader before it drops text, and mostPieces before it also drops calls.
 	heldPieces = 256
 	mostPieces = 16_384
 )
 
-// Subscribe receives the signals of the key until Close.
+// Subscribe returns a subscription that receives the signals of the key until Close.
 func (h *Hub) Subscribe(key Key) *Subscription { return h.Watch(key, nil) }
 
-// Watch is Subscribe without a waiting goroutine: it calls alert after each signal or piece. When signals may have been
-// missed, every subscription's alert is called with true. alert must neither block nor use the Hub.
+// Watch is like Subscribe, but calls alert after each signal or piece, so that no goroutine has to wait. When signals
+// may have been missed, it calls every subscription's alert with true. alert must neither block nor use the Hub.
 func (h *Hub) Watch(key Key, alert func(isMissed bool)) *Subscription {
 	s := &Subscription{hub: h, key: key, woken: make(chan struct{}, 1), arrived: make(chan struct{}, 1), alert: alert}
 	h.mu.Lock()
@@ -129,7 +130,7 @@ func (h *Hub) Watch(key Key, alert func(isMissed bool)) *Subscription {
 	return s
 }
 
-// Listening returns when the replica listens, or ctx ends. Earlier signals wake nobody here, and earlier text is lost.
+// Listening waits until the replica listens, or ctx ends. Signals and text sent earlier do not arrive here.
 func (h *Hub) Listening(ctx context.Context) {
 	select {
 	case <-h.heard:
@@ -137,14 +138,14 @@ func (h *Hub) Listening(ctx context.Context) {
 	}
 }
 
-// Woken receives once after any number of signals, and when signals may have been missed.
+// Woken returns a channel that receives once after any number of signals, and when signals may have been missed.
 func (s *Subscription) Woken() <-chan struct{} { return s.woken }
 
-// Arrived receives once after any number of pieces.
+// Arrived returns a channel that receives once after any number of pieces.
 func (s *Subscription) Arrived() <-chan struct{} { return s.arrived }
 
-// Pieces takes what has arrived, in order, including everything sent before the last received signal. A reader that
-// falls behind misses text, and hardly ever a call.
+// Pieces removes and returns the pieces that have arrived, in order. They include everything sent before the last
+// received signal. A slow reader misses text, but hardly ever a call.
 func (s *Subscription) Pieces() []Piece {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,16 +190,16 @@ func (s *Subscription) Close() {
 	}
 }
 
-// hears is called by the bus whenever it begins to listen: what was sent before that may have been missed.
+// hears is called by the bus each time it starts to listen. Earlier signals may have been missed.
 func (h *Hub) hears() {
 	h.hearsOnce.Do(func() { close(h.heard) })
 	h.wakeAll()
 }
 
-// wake makes up for signals of the key that may have been missed.
+// wake wakes the subscriptions to a key whose signals may have been missed.
 func (h *Hub) wake(key Key) { h.deliver(signal{CompanyID: key.CompanyID, ID: key.ID}) }
 
-// wakeAll makes up for signals that were missed while nobody listened.
+// wakeAll wakes all subscriptions, because signals may have been missed.
 func (h *Hub) wakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -232,7 +233,7 @@ func (h *Hub) deliver(sig signal) {
 func (h *Hub) deliverPayload(payload []byte) {
 	var sig signal
 	if err := json.Unmarshal(payload, &sig); err != nil {
-		return // not ours: others may send there too
+		return // not a signal: other programs may use the channel too
 	}
 	h.counts.received.Add(1)
 	h.deliver(sig)

@@ -16,45 +16,45 @@ import (
 )
 
 const (
-	// natsWaiting is how many messages wait for the hub before the client drops some, which wakes everybody.
+	// natsWaiting is how many messages may wait for the hub. The client drops further ones, which wakes all subscriptions.
 	natsWaiting = 8_192
-	// natsConfirm is how long the server has to confirm new subscriptions.
+	// natsConfirm is how long the server may take to confirm new subscriptions.
 	natsConfirm = 2 * time.Second
 	natsWait    = 500 * time.Millisecond
 )
 
-// NATS is the address of the servers that carry signals instead of Postgres, with the credentials.
+// NATS configures the servers that carry signals instead of Postgres.
 type NATS struct {
-	// URL has the addresses, separated by commas: nats://, tls://, ws:// or wss://, with a user and a password or a token
-	// if need be.
+	// URL has the addresses, separated by commas: nats://, tls://, ws:// or wss://, with a user and password or a token if
+	// required.
 	URL string
-	// Credentials is the path of a file with a JWT and a seed; empty for none.
+	// Credentials is the path of a file with a JWT and a seed, or empty.
 	Credentials string
-	// Subject is what the names of all subjects begin with, one for each database: letters, digits, "-" and "_", with
-	// dots between.
+	// Subject is the prefix of all subjects, different for each database: letters, digits, "-" and "_", with single dots
+	// between.
 	Subject string
-	// Log receives when the connection is lost and found. Nil means slog.Default().
+	// Log records when the connection is lost and restored. Nil means slog.Default().
 	Log *slog.Logger
 }
 
-// natsBus has a subject for each key, and subscribes to those that are followed: a server sends a replica nothing else.
-// A hub's own signals do not travel to come back.
+// natsBus has a subject for each key, and subscribes to those of followed keys, so that the server sends nothing else.
+// The hub's own signals are delivered directly.
 type natsBus struct {
 	conn     *nats.Conn
 	subject  string
 	messages chan *nats.Msg
-	// connected and slow each hold a token when the connection was made, and when messages were dropped.
+	// connected has a token after a connection was made, and slow after messages were dropped.
 	connected, slow chan struct{}
 
 	mu            sync.Mutex
 	subscriptions map[Key]*nats.Subscription
-	// unconfirmed are keys that the server may not know of yet, and asked holds a token while there are any.
+	// unconfirmed are keys that the server may not know yet. asked has a token while there are any.
 	unconfirmed []Key
 	asked       chan struct{}
 }
 
-// OpenNATS returns a bus on the servers. It connects in the background, now and whenever the connection is lost, so
-// that a process starts and serves without them. It is an error if the address or the credentials cannot be used.
+// OpenNATS returns a bus on the servers. It connects in the background, and reconnects whenever the connection is lost,
+// so the process does not depend on NATS. It returns an error if the addresses or the credentials are invalid.
 func OpenNATS(o NATS) (Bus, error) {
 	b := &natsBus{
 		subject: o.Subject, messages: make(chan *nats.Msg, natsWaiting), connected: make(chan struct{}, 1),
@@ -71,9 +71,9 @@ func OpenNATS(o NATS) (Bus, error) {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(natsWait), nats.ReconnectJitter(natsWait, natsWait), nats.PingInterval(10 * time.Second),
 		nats.MaxPingsOutstanding(2),
-		// A rejected password may be accepted tomorrow, and the process lives on without NATS.
+		// A rejected password may be accepted later, and the process works without NATS.
 		nats.IgnoreAuthErrorAbort(),
-		// What waits while there is no connection would arrive late: the hub keeps what is worth it.
+		// Buffered messages would arrive late. The hub itself stores those that are still useful.
 		nats.ReconnectBufSize(-1),
 		nats.ConnectHandler(found), nats.ReconnectHandler(found),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
@@ -122,13 +122,13 @@ func (b *natsBus) send(_ context.Context, h *Hub, signals []signal) error {
 	return nil
 }
 
-// of is the key's subject.
+// of returns the subject of the key.
 func (b *natsBus) of(key Key) string {
 	return b.subject + "." + natsToken(key.CompanyID) + "." + natsToken(key.ID)
 }
 
-// natsToken is a text as a part of a subject, which must not be empty and in which dots, stars and blanks have a
-// meaning.
+// natsToken encodes a text as a token of a subject. Tokens must not be empty, and must not contain dots, stars or
+// blanks.
 func natsToken(text string) string {
 	if text == "" {
 		return "_"
@@ -141,7 +141,7 @@ func (b *natsBus) follow(_ *Hub, key Key) {
 	defer b.mu.Unlock()
 	subscription, err := b.conn.ChanSubscribe(b.of(key), b.messages)
 	if err != nil {
-		return // the connection is closed, and the hub with it
+		return // the connection and the hub are closed
 	}
 	b.subscriptions[key] = subscription
 	b.unconfirmed = append(b.unconfirmed, key)
@@ -173,8 +173,8 @@ func (b *natsBus) listen(ctx context.Context, h *Hub) {
 	}
 }
 
-// confirm waits until the server knows what was subscribed to, and wakes subscriptions for what came before that: all
-// of a new connection, otherwise the new ones.
+// confirm waits until the server has received new subscriptions. It then wakes them, because earlier signals may have
+// been missed. After a new connection it wakes all.
 func (b *natsBus) confirm(ctx context.Context, h *Hub) {
 	for {
 		isNew := false

@@ -11,29 +11,29 @@ import (
 )
 
 const (
-	// window is how long text is gathered, so that many turns, each streaming word by word, make few commits.
+	// window is how long text is collected, so that many turns that stream word by word need few commits.
 	window = 40 * time.Millisecond
-	// rest is between two times that anything is sent: what wakes meanwhile goes together, so that many who write make few
-	// commits.
+	// rest is the minimum time between two sends. Signals that arrive meanwhile are sent together, so that many writers
+	// need few commits.
 	rest = 10 * time.Millisecond
-	// maxPiece, in characters of at most six bytes, keeps a payload below Postgres' 8,000 bytes.
+	// maxPiece, in characters of at most six bytes, keeps a payload below Postgres's limit of 8,000 bytes.
 	maxPiece = 1_000
-	// maxArguments, in bytes, is how large arguments may be to be announced.
+	// maxArguments is the maximum size of announced arguments, in bytes.
 	maxArguments = 1_000
-	// maxWaiting, in bytes, bounds the text that waits to be sent; more of it is dropped.
+	// maxWaiting bounds the waiting text, in bytes. Text beyond it is dropped.
 	maxWaiting = 1 << 20
 
 	notifyTimeout = 2 * time.Second
-	// sendAgain is when what could not be sent is tried again, and mostPutBack of how many keys.
+	// sendAgain is the wait before a retry, and mostPutBack the maximum number of keys that are retried.
 	sendAgain   = time.Second
 	mostPutBack = 10_000
 )
 
-// signal is the payload of a notification. Without an event it only wakes.
+// signal is the payload of a notification. Without an event it only wakes subscriptions.
 type signal struct {
 	CompanyID string `json:"company"`
 	ID        string `json:"id"`
-	// Number keeps equal signals of one statement apart: Postgres would deliver only one of them.
+	// Number makes signals of one statement different: Postgres would deliver only one of several equal ones.
 	Number   uint64 `json:"number"`
 	Sequence int32  `json:"sequence,omitempty"`
 	// At most one of these is set.
@@ -44,11 +44,11 @@ type signal struct {
 	Begun    *model.TurnStarted      `json:"begun,omitempty"`
 	// HasMore is set if the text of this turn continues in the next signal.
 	HasMore bool `json:"hasMore,omitempty"`
-	// isDelivered says that its own hub has had it.
+	// isDelivered is set if the signal was delivered to its own hub.
 	isDelivered bool
 }
 
-// piece returns the event that the signal carries; nil when it only wakes.
+// piece returns the event of the signal, or nil.
 func (s signal) piece() model.SimulationChatEvent {
 	switch {
 	case s.Started != nil:
@@ -65,15 +65,15 @@ func (s signal) piece() model.SimulationChatEvent {
 	return nil
 }
 
-// outbox holds waiting signals, in order. It is no group.Group: nobody waits for the commit, text merges into what is
-// waiting, and what does not fit is dropped.
+// outbox has the waiting signals, in order. It does not use group.Group, because no caller waits for the commit, text
+// is merged with waiting text, and text beyond the limit is dropped.
 type outbox struct {
-	// wakes and texts each hold a token while something of that kind waits.
+	// wakes has a token while signals wait, and texts while text or events wait.
 	wakes, texts chan struct{}
 
 	mu      sync.Mutex
 	waiting []signal
-	// open is the place in waiting where a key's text can continue.
+	// open is the index in waiting at which the text of a key can continue.
 	open   map[Key]int
 	bytes  int
 	number uint64
@@ -122,7 +122,8 @@ func (o *outbox) write(key Key, piece model.MessageDelta) {
 	raise(o.texts)
 }
 
-// roomFor returns how many characters of the piece fit onto the waiting one; 0 when it does not follow it.
+// roomFor returns how many characters of the piece can be appended to the waiting one. It returns 0 if the piece does
+// not continue it.
 func roomFor(waiting *model.MessageDelta, piece model.MessageDelta) int {
 	length := utf8.RuneCountInString(waiting.Text)
 	if waiting.Sequence != piece.Sequence || waiting.TurnID != piece.TurnID || waiting.Offset+
@@ -132,7 +133,7 @@ func roomFor(waiting *model.MessageDelta, piece model.MessageDelta) int {
 	return max(0, maxPiece-length)
 }
 
-// announce adds an event, cut to what fits a payload. What the contact said is not cut: it takes several.
+// announce adds an event, cut to fit a payload. The contact's text is not cut, but split over several signals.
 func (o *outbox) announce(key Key, sequence int32, event model.SimulationChatEvent) {
 	s := signal{Sequence: sequence}
 	var before []signal
@@ -169,7 +170,7 @@ func (o *outbox) announce(key Key, sequence int32, event model.SimulationChatEve
 	raise(o.texts)
 }
 
-// cut returns the beginning of a text that is too long to announce.
+// cut shortens a text that is too long to announce.
 func cut(text *string) *string {
 	if text == nil || utf8.RuneCountInString(*text) <= maxPiece/2 {
 		return text
@@ -200,8 +201,8 @@ func (o *outbox) take() []signal {
 	return waiting
 }
 
-// putBack takes back what could not be sent, without the events: they are of no use later. It returns how many signals
-// are lost.
+// putBack puts signals back after a failure. It drops events, which would be too late. It returns how many signals are
+// lost.
 func (o *outbox) putBack(signals []signal) (lost int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -231,15 +232,15 @@ func payloads(signals []signal) []string {
 	for _, s := range signals {
 		payload, err := json.Marshal(s)
 		if err != nil {
-			continue // strings and numbers always marshal
+			continue // strings and numbers can always be encoded
 		}
 		texts = append(texts, string(payload))
 	}
 	return texts
 }
 
-// notify sends until the Hub closes: wakes at once or a rest after the last time, text one window after it, and what
-// could not be sent a while later.
+// notify sends until the Hub closes: signals at once or after rest, text after window, and failed signals again after
+// sendAgain.
 func (h *Hub) notify() {
 	wakes, texts := h.outbox.wakes, h.outbox.texts
 	var rested, after, again <-chan time.Time
@@ -267,7 +268,7 @@ func (h *Hub) notify() {
 	}
 }
 
-// send sends everything that waits together, even while the Hub closes, and reports whether that was possible.
+// send sends all waiting signals together, even while the Hub closes. It returns false if that failed.
 func (h *Hub) send() bool {
 	signals := h.outbox.take()
 	if len(signals) == 0 {

@@ -20,22 +20,22 @@ const (
 	lastBackoff    = 5 * time.Second
 )
 
-// postgres is a bus of notifications. Every replica hears all of them, its own as well, on one connection, and sends
-// one statement at a time, however many signal.
+// postgres is a bus of Postgres notifications. Every replica receives all of them, including its own, on one
+// connection. It sends one statement at a time for all waiting signals.
 type postgres struct {
 	pool    *pgxpool.Pool
 	taking  func(context.Context) context.Context
 	listens atomic.Bool
 }
 
-// Postgres returns a bus on the pool's database, which it does not close. It listens on a connection beside the pool,
-// and takes those that it sends by in the contexts that taking returns.
+// Postgres returns a bus on the pool's database. It does not close the pool. It listens on a connection outside the
+// pool, and acquires connections for sending with the contexts that taking returns.
 func Postgres(pool *pgxpool.Pool, taking func(context.Context) context.Context) Bus {
 	return &postgres{pool: pool, taking: taking}
 }
 
 func (p *postgres) send(ctx context.Context, _ *Hub, signals []signal) error {
-	// In JSON no line ends, and one text need not be quoted as the elements of an array are.
+	// JSON has no line breaks, and a text does not need the quoting of array elements.
 	texts := strings.Join(payloads(signals), "\n")
 	_, err := p.pool.Exec(p.taking(ctx), "SELECT pg_notify($1, payload) FROM unnest(string_to_array($2, chr(10))) AS "+
 		"payload", channel, texts)
@@ -48,7 +48,7 @@ func (*postgres) close()           {}
 
 func (p *postgres) isListening() bool { return p.listens.Load() }
 
-// listen connects again whenever the connection breaks.
+// listen reconnects whenever the connection breaks.
 func (p *postgres) listen(ctx context.Context, h *Hub) {
 	backoff := firstBackoff
 	for {
@@ -64,7 +64,7 @@ func (p *postgres) listen(ctx context.Context, h *Hub) {
 	}
 }
 
-// receive listens on one connection until it breaks, and reports whether it ever listened.
+// receive listens on one connection until it breaks. It returns whether it ever listened.
 func (p *postgres) receive(ctx context.Context, h *Hub) bool {
 	connecting, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

@@ -2,11 +2,11 @@ package notify
 
 import "sync/atomic"
 
-// Stats are what a Hub has done since it was made.
+// Stats counts the activity of a Hub.
 type Stats struct {
-	// Sent and Received count signals and pieces, Lost those that could not be sent and are not tried again.
+	// Sent and Received count signals and pieces. Lost counts those that could not be sent and are not retried.
 	Sent, Received, Lost uint64
-	// IsListening says that what other replicas send arrives now.
+	// IsListening is set if signals of other replicas arrive now.
 	IsListening bool
 }
 
@@ -14,7 +14,7 @@ type counts struct {
 	sent, received, lost atomic.Uint64
 }
 
-// Stats returns what the Hub has done since it was made.
+// Stats returns the activity of the Hub since it was created.
 func (h *Hub) Stats() Stats {
 	return Stats{
 		Sent: h.counts.sent.Load(), Received: h.counts.received.Load(), Lost: h.counts.lost.Load(),

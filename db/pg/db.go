@@ -1,5 +1,5 @@
 // Package pg reads and writes the rows of companies in Postgres. It knows no concrete type of row: Open takes a
-// description of each type that needs special treatment.
+// description of each type that needs special treatment. Start reading at Scope.
 package pg
 
 import (
@@ -110,7 +110,7 @@ func (d *DB) Readers() *pgxpool.Pool { return d.pools.reads }
 // Sessions returns a pool whose connections keep their session. Behind a pooler it is not the pool of Writes.
 func (d *DB) Sessions() *pgxpool.Pool { return d.pools.sessions }
 
-// IsPooled reports whether a pooler in transaction mode stands in front of Postgres.
+// IsPooled reports whether there is a pooler in transaction mode in front of Postgres.
 func (d *DB) IsPooled() bool { return d.scopes.isPooled }
 
 // IsSharded reports whether the tables were distributed by Citus when the database was opened.

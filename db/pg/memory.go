@@ -36,10 +36,10 @@ func weigh(bytes int) int {
 	return bytesPerValue + bytes
 }
 
-// openReserving returns a database that reserves memory for each row, from the model.Budget of the statement's context.
-// When the budget is exhausted, reading stops with model.ErrTooLarge. This bounds the memory of a client's reads,
-// whatever the number of rows. Companies share the connections of the pool fairly. Each statement sees and changes
-// only rows of the company in its context.
+// openReserving returns a database that reserves memory for each row, from the model.MemoryBudget of the statement's
+// context. When the budget is exhausted, reading stops with model.ErrTooLarge. This bounds the memory of a client's
+// reads, whatever the number of rows. Companies share the connections of the pool fairly. Each statement sees and
+// changes only rows of the company in its context.
 func openReserving(db *DB) *sql.DB {
 	reserving := sql.OpenDB(reservingConnector{stdlib.GetPoolConnector(db.pools.writes), db})
 	reserving.SetMaxIdleConns(0) // the pool keeps them

@@ -141,7 +141,7 @@ func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 	return config
 }
 
-// errPooled is returned when a pooler in transaction mode stands where sessions are needed.
+// errPooled is returned when there is a pooler in transaction mode where sessions are needed.
 var errPooled = errors.New("the pooler in front of Postgres hands connections to others between transactions, and a " +
 	"connection is bound to " +
 	"a company: let it pool sessions (pool_mode = session of PgBouncer), or name Postgres itself, alone or for sessions " +

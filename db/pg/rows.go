@@ -39,9 +39,9 @@ type List struct {
 	Orders *map[model.AgentOrder]Order
 }
 
-// Order is the order of a list: by the expression By, then by id. Behind is the operator that selects the rows after
-// a cursor. Param is the expression for the cursor's key that By is compared with. Column is the column that By
-// needs, empty for the time of creation.
+// Order is the order of a list: by the expression By, then by id. Behind is the operator that selects the rows after a
+// cursor. Place is the expression for the cursor's key that By is compared with. Column is the column that By needs,
+// empty for the time of creation.
 type Order struct {
 	Direction, Behind bun.Safe
 	By, Place, Column string

@@ -42,7 +42,7 @@ func companyOf(ctx context.Context) string {
 	return companyID
 }
 
-// Scope makes statements about a company's rows. They run in one transaction, or each of them on any connection.
+// Scope makes statements about a company's rows. They run in one transaction, or each on any connection.
 type Scope struct {
 	db        *DB
 	conn      bun.IConn
@@ -167,7 +167,7 @@ func (s Scope) Reads() Reads { return Reads{s} }
 type scopes struct {
 	pool *pgxpool.Pool
 	log  *slog.Logger
-	// isPooled is set if a pooler in transaction mode stands in front of Postgres. Connections are then bound for one
+	// isPooled is set if there is a pooler in transaction mode in front of Postgres. Connections are then bound for one
 	// transaction at a time.
 	isPooled bool
 	// isOn is set once row-level security separates the companies. Without it, a connection only stores its company,
@@ -186,7 +186,7 @@ var (
 	ofTransaction = bindingsOf("true",
 		`, set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
 		set_config('statement_timeout', '`+statementTimeout+`', true)`)
-	// On a shared connection, each request is a transaction of its own and is bound by itself.
+	// On a shared connection, each request is a transaction of its own and is bound separately.
 	ofRequest = bindingsOf("true", "")
 )
 
@@ -212,7 +212,7 @@ type scopeStatement struct {
 	to        connScope
 }
 
-// change returns the statement that binds a connection to the company.
+// statementFor returns the statement that binds a connection to the company.
 func (c *scopes) statementFor(conn *pgconn.PgConn, companyID string) scopeStatement {
 	s := scopeStatement{to: connScope{companyID, companyID != everyCompany && c.isOn.Load()}}
 	from, isKnown := conn.CustomData()[scopeKey].(connScope)
@@ -302,8 +302,8 @@ func (c *scopes) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 }
 
 // look checks whether row-level security separates the companies. It may be turned on at any moment; connections are
-// then bound again when they are next used. look returns an error if the query fails, or if this user is not a member
-// of the roles.
+// then bound again at their next use. look returns an error if the query fails, or if this user is not a member of the
+// roles.
 func (c *scopes) look(ctx context.Context) error {
 	var isOn, mayBind bool
 	err := c.pool.QueryRow(ctx,

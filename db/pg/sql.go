@@ -38,7 +38,7 @@ func Affects(result sql.Result, err error) (bool, error) {
 	return n > 0, err
 }
 
-// placing renders a value in a query, either as a literal or as a placeholder.
+// renderValue renders a value in a query, either as a literal or as a placeholder.
 type renderValue func(value any) any
 
 // literal renders the value itself, and a slice as an array.

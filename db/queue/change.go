@@ -10,7 +10,7 @@ import (
 // Tx is a transaction with commit callbacks.
 type Tx interface {
 	pgx.Tx
-	// OnCommit calls f after the commit, and never without one.
+	// OnCommit calls f after the commit. It never calls f if the transaction does not commit.
 	OnCommit(f func())
 }
 
@@ -28,10 +28,9 @@ type Change struct {
 }
 
 // Apply makes the change part of the transaction. It locks the company's queue until the transaction ends, unless the
-// change is patient and ends nothing. So call it last, and never wait afterwards for a lock whose holder may be
-// enqueuing jobs.
+// change is patient and ends nothing. So call it last. Afterwards, never wait for a lock whose holder may enqueue jobs.
 //
-// It returns the jobs that the same workers do next. They start once the transaction has committed; until then the
+// It returns the jobs that the same workers do next. They start after the transaction has committed. Until then the
 // caller may set their Preclaimed.
 func (q *Queue) Apply(ctx context.Context, tx Tx, c Change) (next []*Delivery, err error) {
 	if c.IsPatient && len(c.End) == 0 {

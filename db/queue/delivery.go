@@ -4,32 +4,30 @@ import (
 	"time"
 )
 
-// Delivery is one attempt of a job, handed to a worker.
+// Delivery is one attempt at a job by a worker.
 type Delivery struct {
 	Job
 	// Attempt counts the deliveries of the job from 1. It is unique within the job, and a later attempt voids all
 	// earlier ones.
 	Attempt int32
-	// Preclaimed is the value that the transaction that assigned the job prepared for its worker, or nil. The queue
-	// only passes it on. The same code sets and reads it, so a type parameter for the whole package would gain
-	// nothing.
+	// Preclaimed is a value that the transaction that assigned the job prepared for the worker, or nil. The queue only
+	// passes it on. The caller both sets and reads it, so a type parameter for the whole package would gain nothing.
 	Preclaimed any
 
 	// failures counts earlier failures of the job.
 	failures int32
-	// riverID names the River job that carries the attempt. The worker has held it since that time.
+	// riverID is the River job that carries the attempt. The worker has had it since that time.
 	riverID int64
 	worker  *worker
 	since   time.Time
 
-	// next is the job that the worker does afterwards, or nil. It counts once the transaction that ended this one has
-	// committed.
+	// next is the next job of the worker, or nil. It is valid once the transaction that ended this job has committed.
 	next *Delivery
-	// isEnded is set when a transaction has ended the job.
+	// isEnded is set after a transaction has ended the job.
 	isEnded bool
 }
 
-// goOn makes the worker do the job next, on the same River job.
+// continueWith makes the job the worker's next one, on the same River job.
 func (d *Delivery) continueWith(w waitingJob) {
 	d.next = &Delivery{
 		Job: Job{CompanyID: d.CompanyID, Kind: w.Kind, ID: w.ID}, Attempt: w.Attempt, failures: w.Failures,
@@ -37,7 +35,7 @@ func (d *Delivery) continueWith(w waitingJob) {
 	}
 }
 
-// mayChain reports whether the worker may take over another job of the company without River.
+// mayChain reports whether the worker may continue with another job of the company on the same River job.
 func (d *Delivery) mayChain() bool {
 	return d.worker.stopping.Err() == nil && d.worker.working.Err() == nil && time.Since(d.since) < maxChain
 }

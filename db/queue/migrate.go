@@ -12,12 +12,12 @@ import (
 // schemaVersion is the version of River's tables that this program needs.
 const schemaVersion = 8
 
-// Migrate creates the River tables that are missing. Two calls must not run at the same time.
+// Migrate creates the River tables that are missing. Never run two calls at the same time.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	return migrate(ctx, pool, rivermigrate.DirectionUp, schemaVersion)
 }
 
-// Unmigrate drops River's tables and everything in them.
+// Unmigrate drops River's tables with all their rows.
 func Unmigrate(ctx context.Context, pool *pgxpool.Pool) error {
 	return migrate(ctx, pool, rivermigrate.DirectionDown, -1)
 }

@@ -1,9 +1,9 @@
 // Package queue delivers jobs to workers durably. A job is enqueued in the transaction that makes it necessary. When a
-// worker is killed, others get its jobs within seconds.
+// worker is killed, other workers get its jobs within seconds. Start reading at Queue.
 //
-// The table jobs holds the truth about every job. River only carries admitted jobs to workers: one River job, which
-// runs at most once, carries one job, and then further jobs of the same company one after another. At most a window of
-// each company's jobs is admitted at a time, so companies take turns however much one of them enqueues.
+// The table jobs is the source of truth about every job. River only carries admitted jobs to workers. One River job
+// runs at most once. It carries one job, and then further jobs of the same company in sequence. At most a window of
+// each company's jobs is admitted at a time, so companies take turns, however much one of them enqueues.
 package queue
 
 import (
@@ -23,22 +23,22 @@ import (
 	"github.com/agentgraph/agentgraph/db/group"
 )
 
-// Job names a piece of a company's work. Its kind (1 to 32 characters) and id (1 to 64) tell the caller what to do. Ids
-// are unique within a company, whatever the kind.
+// Job identifies work of a company. The caller defines the meaning of Kind (1 to 32 characters) and ID (1 to 64
+// characters). Ids are unique within a company across all kinds.
 type Job struct{ CompanyID, Kind, ID string }
 
 // Work does a job.
 //
-// When Work returns nil the job is done. When it returns an error or panics, it is called again after a while, and
-// after MaxFailures failures the job is dropped; a Later is no failure. When ctx ends Work must return soon: if it
-// returns an error another worker gets the job, except after the timeout, which is a failure. A job that a transaction
-// has ended is done, whatever Work returns.
+// If Work returns nil, the job is done. If it returns an error or panics, it is called again later. After MaxFailures
+// failures the job is dropped; a Later does not count as a failure. When ctx ends, Work must return soon. If it then
+// returns an error, another worker gets the job, except after the timeout, which counts as a failure. A job that a
+// transaction has ended is done, whatever Work returns.
 type Work func(ctx context.Context, d *Delivery) error
 
-// Later is the error of a job that cannot be done yet. It is tried again after In.
+// Later is the error of a job that cannot be done yet. The job is tried again after In.
 type Later struct {
 	In time.Duration
-	// Err says why.
+	// Err is the reason.
 	Err error
 }
 
@@ -46,7 +46,7 @@ func (l *Later) Error() string { return l.Err.Error() }
 
 func (l *Later) Unwrap() error { return l.Err }
 
-// errInterrupted is the cause for which contexts of jobs end that go to other workers.
+// errInterrupted is the cause with which the contexts of interrupted jobs end. Other workers get these jobs.
 var errInterrupted = errors.New("this worker has stopped")
 
 const (
@@ -54,16 +54,16 @@ const (
 	MaxFailures = 3
 	// MaxLosses is how often the worker of a job may be lost before the job is dropped.
 	MaxLosses = 10
-	// DefaultWindow is the Window of Options without one.
+	// DefaultWindow is the default of Options.Window.
 	DefaultWindow = 50
 
 	// timeout bounds an attempt.
 	timeout = 30 * time.Minute
 	// maxChain bounds how long a worker may continue with further jobs of a company.
 	maxChain = 10 * time.Minute
-	// rescueGrace is how long Work may overrun the last attempt of a chain before its job counts as lost.
+	// rescueGrace is how long Work may exceed the timeout of the last attempt in a chain before its job counts as lost.
 	rescueGrace = time.Minute
-	// yieldAfter is how long a River job may be on its way before it counts as waiting for a worker.
+	// yieldAfter is how long a River job may be available before it counts as waiting for a worker.
 	yieldAfter = 20 * time.Millisecond
 	// retention is how long River keeps finished jobs.
 	retention = 24 * time.Hour
@@ -75,19 +75,19 @@ const (
 
 // Options configure a Queue.
 type Options struct {
-	// Window bounds the admitted jobs of one company over all processes, which should agree on it. 0 means
-	// DefaultWindow.
+	// Window bounds the admitted jobs of one company across all processes. All processes should have the same value. 0
+	// means DefaultWindow.
 	Window int
-	// Sweep runs about once a second in one of the processes with workers, for the caller's own cleaning up. Nil means
-	// nothing.
+	// Sweep is called about once a second, in one of the processes with workers, for the caller's own cleanup. It may be
+	// nil.
 	Sweep func(context.Context) error
-	// Look runs about once a second in every process with workers. Nil means nothing.
+	// Look is called about once a second in every process with workers. It may be nil.
 	Look func(context.Context) error
 	// Log receives failures. Nil means slog.Default().
 	Log *slog.Logger
 }
 
-// Queue is the queue of the database. It is safe for concurrent use.
+// Queue is the job queue of a database. It is safe for concurrent use.
 type Queue struct {
 	pool   *pgxpool.Pool
 	window int
@@ -100,11 +100,11 @@ type Queue struct {
 	mu      sync.Mutex
 	workers *workers
 
-	// outcomes groups the outcomes of one company's jobs, and writes them in shared transactions.
+	// outcomes groups the outcomes of one company's jobs, so that they are written in shared transactions.
 	outcomes group.Group[string, *outcome]
 }
 
-// New returns the Queue of a database that has the tables of Migrate and of the migrations. It only enqueues until
+// New returns the Queue of a database with the tables of Migrate and of the migrations. It only enqueues jobs until
 // Start is called.
 func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	if o.Window = cmp.Or(o.Window, DefaultWindow); o.Window < 1 {
@@ -112,7 +112,7 @@ func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	}
 	o.Log = cmp.Or(o.Log, slog.Default())
 	inserter, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
-		// River announces new jobs at most this often.
+		// River announces new jobs at most once in this time.
 		FetchCooldown: river.FetchCooldownMin,
 		Logger:        slog.New(quiet{o.Log.Handler()}),
 	})
@@ -124,7 +124,7 @@ func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// quiet passes only errors, because River logs much that operators do not need.
+// quiet passes on only errors, because River logs much that operators do not need.
 type quiet struct{ slog.Handler }
 
 func (quiet) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
@@ -133,5 +133,5 @@ func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handle
 
 func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
 
-// now is the present time at Postgres's precision.
+// now returns the current time at Postgres's precision.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

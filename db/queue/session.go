@@ -17,27 +17,27 @@ import (
 const (
 	connectTimeout = 10 * time.Second
 	closeTimeout   = time.Second
-	// A session checks every heartbeat that it still holds its lock, and waits up to heartbeatTimeout for the answer.
+	// A session checks at every heartbeat that it still holds its lock, and waits up to heartbeatTimeout for the answer.
 	// It notices a closed connection at once.
 	heartbeat        = time.Second
 	heartbeatTimeout = 5 * time.Second
 
 	fetchCooldown = 1 * time.Millisecond
-	// fetchPoll finds jobs that were not announced because another had just been.
+	// fetchPoll is the interval of polls for jobs that River did not announce, because it had just announced another one.
 	fetchPoll = 200 * time.Millisecond
 )
 
-// session is the time during which the workers own a unique name. A dedicated connection holds that name's advisory
-// lock. The database frees the lock when the process or the connection ends, however that happens: workers under a name
-// whose lock is free are lost.
+// session is the time during which the workers own a unique name. A dedicated connection holds the advisory lock of
+// that name. The database releases the lock when the process or the connection ends in any way. Workers whose lock is
+// free are lost.
 type session struct {
 	conn  *pgx.Conn
 	river *river.Client[pgx.Tx]
-	// interrupt hands the jobs to other workers.
+	// interrupt interrupts the jobs, so that other workers get them.
 	interrupt context.CancelFunc
 	// lost is closed when the session no longer holds its lock.
 	lost chan struct{}
-	// unwatch stops watching the lock; watched is closed when that has stopped.
+	// unwatch stops the goroutine that watches the lock. watched is closed when it has stopped.
 	unwatch context.CancelFunc
 	watched chan struct{}
 }
@@ -54,7 +54,7 @@ func (w *workers) open(ctx context.Context) (*session, error) {
 	working, interrupt := context.WithCancel(context.WithoutCancel(ctx))
 	s.interrupt = interrupt
 	if s.river, err = w.client(working, name); err == nil {
-		// The client outlives the context, which bounds the start only.
+		// The client outlives ctx, which only bounds the start.
 		err = s.river.Start(context.WithoutCancel(ctx))
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func (w *workers) open(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// client returns the session's River client, which interrupts its jobs when working ends.
+// client returns the session's River client. It interrupts its jobs when working ends.
 func (w *workers) client(working context.Context, name int64) (*river.Client[pgx.Tx], error) {
 	registered := river.NewWorkers()
 	if err := river.AddWorkerSafely(registered, &worker{queue: w.queue, work: w.work, working: working,
@@ -90,13 +90,13 @@ func (w *workers) client(working context.Context, name int64) (*river.Client[pgx
 	})
 }
 
-// clientOf returns what River calls the client of a session of the name.
+// clientOf returns the id of the River client of a session with that name.
 func clientOf(name int64) string { return strconv.FormatInt(name, 16) }
 
-// lockName returns a new name and a connection that holds its lock.
+// lockName returns a new name, and a connection that holds its lock.
 func (q *Queue) lockName(ctx context.Context) (*pgx.Conn, int64, error) {
 	config := q.pool.Config().ConnConfig
-	// The database must notice within seconds when this machine vanishes.
+	// The database must notice within seconds that this machine is gone.
 	for name, value := range map[string]string{
 		"application_name":    "agentgraph workers",
 		"tcp_keepalives_idle": "2", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3",
@@ -124,7 +124,7 @@ func (q *Queue) lockName(ctx context.Context) (*pgx.Conn, int64, error) {
 	}
 }
 
-// watch returns when ctx ends, or when the connection breaks and the session is lost.
+// watch returns when ctx ends, or when the connection breaks, which means that the session is lost.
 func (s *session) watch(ctx context.Context) {
 	defer close(s.watched)
 	for s.beat(ctx) == nil {
@@ -134,11 +134,11 @@ func (s *session) watch(ctx context.Context) {
 	}
 }
 
-// beat returns nil after a heartbeat when the connection is still alive.
+// beat returns nil after a heartbeat if the connection is still alive.
 func (s *session) beat(ctx context.Context) error {
 	waiting, cancel := context.WithTimeout(ctx, heartbeat)
 	defer cancel()
-	// Nobody notifies this connection: we wait only to see it break.
+	// There are no notifications: this only waits until the connection breaks.
 	if _, err := s.conn.WaitForNotification(waiting); err != nil && waiting.Err() == nil {
 		return err
 	}
@@ -153,14 +153,14 @@ func (s *session) abandon() error {
 	return s.stopNow()
 }
 
-// takeNoMore begins to stop the session, and waits for nothing.
+// takeNoMore starts to stop the session, without waiting.
 func (s *session) takeNoMore() {
 	ended, end := context.WithCancel(context.Background())
 	end()
-	_ = s.river.Stop(ended) // that it has not stopped yet is not an error
+	_ = s.river.Stop(ended) // an error only means that it has not stopped yet
 }
 
-// close ends the session once its jobs are done, or have been interrupted because ctx ended.
+// close ends the session after its jobs are done, or after they are interrupted because ctx ended.
 func (s *session) close(ctx context.Context) error {
 	err := s.river.Stop(ctx)
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *session) release() {
 	disconnect(s.conn)
 }
 
-// stopNow interrupts the jobs and waits for them briefly.
+// stopNow interrupts the jobs and briefly waits for them.
 func (s *session) stopNow() error {
 	s.interrupt()
 	ctx, cancel := context.WithTimeout(context.Background(), interruption)

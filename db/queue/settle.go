@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// settleTimeout bounds one try to record outcomes.
+// settleTimeout bounds one attempt to record outcomes.
 const settleTimeout = 10 * time.Second
 
 type outcome struct {
@@ -19,7 +19,7 @@ type outcome struct {
 
 func (o *outcome) ready() time.Time { return now().Add(firstDelay << (2 * o.failures)) }
 
-// settle records the outcome of an attempt, and retries until the database accepts it. If the session ends first the
+// settle records the outcome of an attempt, and retries until the database accepts it. If the session ends first, the
 // job counts as lost.
 func (w *worker) settle(ctx context.Context, o *outcome) {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, lastBackoff) {
@@ -30,7 +30,7 @@ func (w *worker) settle(ctx context.Context, o *outcome) {
 		w.queue.log.Error("the outcome of a job could not be saved", "company", o.CompanyID, "job", o.ID, "error", err)
 		select {
 		case <-w.working.Done():
-			o.next = nil // the worker that finds the job lost also finds that one lost
+			o.next = nil // the sweep that finds this job lost also finds the next one lost
 			return
 		case <-time.After(backoff):
 		}
@@ -56,7 +56,6 @@ func (a *attempts) change(batch *pgx.Batch, companyID, statement string, more ..
 
 // Updates for the jobs of attempts. An attempt is void when its job is gone, was taken away, or has been tried again
 // since.
-// been tried again since.
 const (
 	endJobs = `DELETE FROM jobs USING unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id, river_job_id, attempt)
 		WHERE ` + isSettled
@@ -71,7 +70,7 @@ const (
 		"settled.river_job_id, settled.attempt)"
 )
 
-// settleTogether records the outcomes of valid attempts, and admits waiting jobs to the free places.
+// settleTogether records the outcomes of valid attempts, and admits waiting jobs to the free slots.
 func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes []*outcome) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()

@@ -7,18 +7,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Backlog is how many jobs of a kind are in a state, over all companies and processes.
+// Backlog is the number of jobs of a kind in a state, across all companies and processes.
 type Backlog struct {
 	Kind string
-	// State is "waiting" for jobs that could be worked on, "delayed" for those that wait for a time, and "admitted" for
-	// those that workers have or are about to get.
+	// State is "waiting" for jobs that are ready, "delayed" for jobs that wait for a time, and "admitted" for jobs that a
+	// worker has or is about to get.
 	State string
 	Jobs  int64
-	// Oldest is for how long the oldest of them could have been worked on; 0 for delayed ones.
+	// Oldest is how long the oldest of them has been ready. It is 0 for delayed jobs.
 	Oldest time.Duration
 }
 
-// Backlog counts all jobs. It reads them all: some 10 ms for 100,000.
+// Backlog counts all jobs. It reads all rows, which takes about 10 ms for 100,000 jobs.
 func (q *Queue) Backlog(ctx context.Context) ([]Backlog, error) {
 	rows, err := q.pool.Query(ctx, `
 		SELECT kind, CASE WHEN river_job_id IS NOT NULL THEN 'admitted' WHEN ready_at > now() THEN 'delayed'

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// sweepInterval is how often every process with workers sweeps, unless another process does.
+	// sweepInterval is the interval at which every process with workers sweeps, unless another process is sweeping.
 	sweepInterval = time.Second
 	sweepTimeout  = 10 * time.Second
 	// sweepLock is the advisory lock of the sweeping process. It differs from the locks of companies.
 	sweepLock = companyLock + 1
-	// sweeperLost, as Postgres spells it, is after which time a silent process loses the lock.
+	// sweeperLost, in Postgres's format, is how long a silent process keeps the lock.
 	sweeperLost = "15s"
 )
 
@@ -41,8 +41,8 @@ func (q *Queue) sweepUntil(ctx context.Context) {
 	}
 }
 
-// sweep runs the caller's Look. Then, unless another process sweeps, it gives the jobs of lost workers to others,
-// fills windows with free places, and runs the caller's Sweep. A failure of one company or one step does not stop the
+// sweep calls the caller's Look. Then, unless another process is sweeping, it gives the jobs of lost workers to others,
+// fills windows with free slots, and calls the caller's Sweep. A failure of one company or one step does not stop the
 // others: on a database with several machines, one of them may be down.
 func (q *Queue) sweep(ctx context.Context) error {
 	var looked error
@@ -51,7 +51,7 @@ func (q *Queue) sweep(ctx context.Context) error {
 	}
 	return errors.Join(looked, pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		isOurs := false
-		// A process that hangs gives up the lock, too.
+		// A process that hangs loses the lock, too.
 		err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1, 0) FROM "+
 			"set_config('idle_in_transaction_session_timeout', $2, true)",
 			sweepLock, sweeperLost).Scan(&isOurs)
@@ -157,7 +157,7 @@ func (q *Queue) recover(ctx context.Context, companyID string, riverIDs []int64)
 	return nil
 }
 
-// rowsInto stores how many rows a statement changed.
+// rowsInto returns a callback that stores how many rows a statement changed.
 func rowsInto(rows *int64) func(pgconn.CommandTag) error {
 	return func(tag pgconn.CommandTag) error {
 		*rows = tag.RowsAffected()
@@ -165,8 +165,8 @@ func rowsInto(rows *int64) func(pgconn.CommandTag) error {
 	}
 }
 
-// unfilled returns the companies with waiting jobs and room in their window. Companies that cannot be read are left
-// out, with an error.
+// unfilled returns the companies with waiting jobs and free slots in their window. Companies that cannot be read are
+// left out, with an error.
 func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 	companies, err := across[struct{ ID string }](ctx, q, "id", `SELECT id FROM companies
 		WHERE EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NULL AND ready_at <= $1)

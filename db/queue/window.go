@@ -8,7 +8,7 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// carrier is the payload of a River job: one attempt of a job. Afterwards the same River job may carry others.
+// carrier is the payload of a River job: one attempt of a job. The same River job may carry further jobs afterwards.
 type carrier struct {
 	CompanyID string `json:"companyId"`
 	JobKind   string `json:"jobKind"`
@@ -18,14 +18,14 @@ type carrier struct {
 	Failures int32 `json:"failures"`
 }
 
-// Kind is River's name for carriers.
+// Kind returns River's name for carriers.
 func (carrier) Kind() string { return "job" }
 
-// isReady selects the jobs that can be admitted. $2 was taken before the transaction got its turn, so jobs enqueued
-// while it waited look as if they were not due. They have never been tried, and such jobs are always ready.
+// isReady selects the jobs that can be admitted. $2 is the time before the transaction waited for its lock, so jobs
+// enqueued during the wait seem not to be due. Such jobs have no attempt yet, and are always ready.
 const isReady = "river_job_id IS NULL AND (ready_at <= $2 OR attempt = 0)"
 
-// companyLock separates the locks of companies from other advisory locks.
+// companyLock distinguishes the advisory locks of companies from other ones.
 const companyLock = 0x6a6f6273
 
 type waitingJob struct {
@@ -33,9 +33,9 @@ type waitingJob struct {
 	Attempt, Failures int32
 }
 
-// admit locks the company's queue until the transaction ends, makes the changes, if any, and fills the window with
-// the longest-waiting jobs. The River jobs of ended jobs carry the first of them. Each statement concerns only the
-// jobs of one company, or only River's, so a database that is sharded by company uses one machine for it.
+// admit locks the company's queue until the transaction ends, makes the changes, if any, and fills the window with the
+// longest-waiting jobs. The River jobs of ended jobs carry the first of them. Each statement concerns the jobs of one
+// company, or only River's, so a database that is sharded by company runs it on one machine.
 func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, ended []*Delivery,
 	changes func(*pgx.Batch)) error {
 	batch := &pgx.Batch{}
@@ -62,7 +62,7 @@ func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, ended []
 	return nil
 }
 
-// carry assigns jobs of the company to free River jobs, and the remaining jobs to new ones, which takes much longer.
+// carry assigns jobs of the company to free River jobs, and the others to new River jobs, which takes much longer.
 func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, waiting []waitingJob, free []*Delivery) error {
 	ids, riverIDs := make([]string, len(waiting)), make([]int64, len(waiting))
 	var carriers []river.InsertManyParams

@@ -10,17 +10,17 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// worker receives every River job of a session.
+// worker runs every River job of a session.
 type worker struct {
 	river.WorkerDefaults[carrier]
 	queue *Queue
 	work  Work
-	// working ends when the session interrupts its jobs, stopping when no more jobs may start.
+	// working ends when the session interrupts its jobs, and stopping when no more jobs may start.
 	working, stopping context.Context
 }
 
-// Work does a job, records its outcome, and continues with other jobs of the company while it may. River only records
-// its error.
+// Work does a job, records its outcome, and continues with other jobs of the company while it may. River records only
+// the error.
 func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
 	c := carried.Args
 	next := &Delivery{
@@ -41,7 +41,7 @@ func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
 		next = d.next
 	}
 	if err != nil {
-		// River would run this attempt again if it recognised its own stop as the reason.
+		// River would repeat this attempt if it recognized its own stop as the reason.
 		return errors.New(err.Error())
 	}
 	return nil
@@ -58,7 +58,7 @@ func (w *worker) attempt(ctx context.Context, d *Delivery) (err, cause error) {
 	return err, context.Cause(bounded)
 }
 
-// cause returns the reason why River ended the context of a job.
+// cause returns why River ended the context of a job.
 func (w *worker) cause(ctx context.Context) error {
 	if w.working.Err() != nil {
 		return errInterrupted

@@ -12,24 +12,24 @@ import (
 const (
 	firstBackoff = 50 * time.Millisecond
 	lastBackoff  = 5 * time.Second
-	// interruption is how long Work may take to return after its context ended.
+	// interruption is how long Work may take to return after its context has ended.
 	interruption = 5 * time.Second
 )
 
-// workers does the jobs in this process, in one session after another.
+// workers runs jobs in this process, in one session after another.
 type workers struct {
 	queue *Queue
 	size  int
 	work  Work
 
-	// stop ends stopping, after which nobody looks for work; done is closed when the last one has finished.
+	// stop ends stopping, after which no one fetches jobs. done is closed when the last goroutine has ended.
 	stopping context.Context
 	stop     context.CancelFunc
 	done     chan struct{}
 	session  *session
 }
 
-// Start works up to size jobs at a time until Stop. ctx bounds the start only.
+// Start runs up to size jobs at a time until Stop. ctx only bounds the start.
 func (q *Queue) Start(ctx context.Context, size int, work Work) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -58,8 +58,8 @@ func (q *Queue) Start(ctx context.Context, size int, work Work) error {
 	return nil
 }
 
-// Stop takes no more jobs and returns when the running ones are done. When ctx ends first, it interrupts them, and
-// other workers get them. Without workers it does nothing.
+// Stop takes no more jobs, and returns when the running ones are done. If ctx ends first, it interrupts them, and other
+// workers get them. Without workers it does nothing.
 func (q *Queue) Stop(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -76,7 +76,7 @@ func (q *Queue) Stop(ctx context.Context) error {
 	return w.session.close(ctx)
 }
 
-// supervise opens a new session whenever one is lost. When ctx ends the last one takes no more jobs, and Stop closes
+// supervise opens a new session whenever one is lost. When ctx ends, the last session takes no more jobs. Stop closes
 // it.
 func (w *workers) supervise(ctx context.Context) {
 	for {
@@ -97,7 +97,7 @@ func (w *workers) supervise(ctx context.Context) {
 	}
 }
 
-// reopen opens a session as soon as the database permits; nil when ctx ends first.
+// reopen opens a session as soon as the database permits. It returns nil if ctx ends first.
 func (w *workers) reopen(ctx context.Context) *session {
 	for backoff := firstBackoff; ; backoff = min(2*backoff, lastBackoff) {
 		next, err := w.open(ctx)

@@ -17,23 +17,23 @@ import (
 	"github.com/agentgraph/agentgraph/db/migrations"
 )
 
-// Contents is what a database holds, before anything is written to it.
+// Contents describes a database before the program writes to it.
 type Contents struct {
-	// Database and User are the names of the database and of the user that looks; Server is the version of Postgres.
+	// Database and User are the names of the database and of the connected user. Server is the version of Postgres.
 	Database, User, Server string
-	// IsOurs: the program has migrated it before.
+	// IsOurs is set if the program has migrated the database before.
 	IsOurs bool
-	// IsSecured: row-level security holds companies apart. MayBind: the user is a member of its roles.
+	// IsSecured is set if row-level security separates the companies, and MayBind if the user is a member of its roles.
 	IsSecured, MayBind bool
-	// Clock is what time it is on the server.
+	// Clock is the server's time.
 	Clock time.Time
-	// Others are tables and views of anybody else, by name, without those of extensions.
+	// Others are the tables and views of other programs, by name, except those of extensions.
 	Others []string
-	// taken are those of Others whose names the program needs itself.
+	// taken are those of Others whose names the program needs.
 	taken []string
 }
 
-// Err returns an error if the program cannot put its tables beside what is there.
+// Err returns an error if the program's tables would conflict with existing ones.
 func (c Contents) Err() error {
 	if len(c.taken) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func (c Contents) Err() error {
 		c.Database, strings.Join(c.taken, ", "))
 }
 
-// Inspect returns what the database at the address holds. It only reads.
+// Inspect returns the contents of the database at the address. It only reads.
 func Inspect(ctx context.Context, address string) (Contents, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -58,8 +58,7 @@ func Inspect(ctx context.Context, address string) (Contents, error) {
 	return inspect(ctx, conn)
 }
 
-// inspect looks with one statement. The program's own mark is the table of versions that goose has made for it, beside
-// its companies.
+// inspect reads the contents with one statement. The database is the program's if it has goose's table of versions.
 func inspect(ctx context.Context, conn interface {
 	QueryRow(ctx context.Context, statement string, args ...any) pgx.Row
 }) (Contents, error) {
@@ -99,9 +98,9 @@ func inspect(ctx context.Context, conn interface {
 
 var tableOfMigration = regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
 
-// migratedTables returns the names of the tables that migrations make.
+// migratedTables returns the names of the tables that the migrations create.
 var migratedTables = sync.OnceValue(func() []string {
-	names := []string{"public.chunk_vectors"} // That migration is code: vectorTable.
+	names := []string{"public.chunk_vectors"} // created by code, see vectorTable
 	files, _ := migrations.Files.ReadDir(".")
 	for _, file := range files {
 		text, _ := migrations.Files.ReadFile(file.Name())
@@ -112,7 +111,7 @@ var migratedTables = sync.OnceValue(func() []string {
 	return names
 })
 
-// refuseForeign returns an error if the program cannot put its tables beside what is there.
+// refuseForeign returns an error if the program's tables would conflict with existing ones.
 func refuseForeign(ctx context.Context, pool *pgxpool.Pool) error {
 	contents, err := inspect(ctx, pool)
 	if err != nil {

@@ -11,32 +11,33 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Distribution says how a Citus cluster is to hold the tables, as the database's catalog has them.
+// Distribution describes how a Citus cluster stores the tables. It is derived from the catalog of the database.
 type Distribution struct {
-	// Reference are the tables that every node holds as a whole: the companies, and what is looked up without knowing one.
+	// Reference are the tables that every node stores completely: the companies, and tables that are read without knowing
+	// a company.
 	Reference []string `json:"reference"`
-	// Steps are the tables that are sharded by company, behind those that they refer to.
+	// Steps are the tables that are sharded by company, after those that they refer to.
 	Steps []DistributionStep `json:"steps"`
-	// Local are the tables that stay where the program connects to: the queue's tables, which have no company.
+	// Local are the tables that stay on the node that the program connects to: the queue's tables, which have no company.
 	Local []string `json:"local"`
 }
 
-// DistributionStep is what is sharded in one transaction: a table, or several that refer to each other in a circle.
+// DistributionStep is sharded in one transaction: a table, or several tables with circular references.
 type DistributionStep struct {
 	Tables []string `json:"tables"`
-	// Cut are the references that close the circle. They are dropped before, and made again after.
+	// Cut are the references that close the circle. They are dropped before the step, and created again after it.
 	Cut []TableConstraint `json:"cut"`
 }
 
-// TableConstraint is a constraint of a table, as SQL defines it.
+// TableConstraint is a constraint of a table, with its SQL definition.
 type TableConstraint struct {
 	Table      string `json:"table"`
 	Name       string `json:"name"`
 	Definition string `json:"definition"`
 }
 
-// catalogTable is a table of the product's schema. A table with a unique key that does not have the company cannot be
-// sharded.
+// catalogTable is a table of the product's schema. A table cannot be sharded if one of its unique keys does not include
+// the company.
 type catalogTable struct {
 	Name                 string
 	IsOfCompanies, IsKey bool
@@ -59,7 +60,7 @@ const catalogReferences = `SELECT t.relname::text AS table, conname::text AS nam
 	FROM pg_constraint AS c JOIN pg_class AS t ON t.oid = conrelid JOIN pg_class AS r ON r.oid = confrelid
 	WHERE contype = 'f' AND connamespace = 'public'::regnamespace ORDER BY c.oid`
 
-// Distribution returns how the tables would be held by a Citus cluster. It reads the catalog of any Postgres.
+// Distribution returns how a Citus cluster would store the tables. It reads the catalog of any Postgres.
 func (m *Migrator) Distribution(ctx context.Context) (Distribution, error) {
 	return distribution(ctx, m.pool)
 }
@@ -89,7 +90,7 @@ func distribution(ctx context.Context, db pg.Querier) (Distribution, error) {
 	return d, nil
 }
 
-// stepsOf orders tables, those that were made first first.
+// stepsOf orders tables, each after those that it refers to, and otherwise oldest first.
 func stepsOf(tables []string, references []catalogReference) (steps []DistributionStep) {
 	refers := map[string][]string{}
 	for _, r := range references {
@@ -138,16 +139,16 @@ func stepsOf(tables []string, references []catalogReference) (steps []Distributi
 	return steps
 }
 
-// MostShards bounds the shards of a table.
+// MostShards is the maximum number of shards of a table.
 const MostShards = 1024
 
 // distributionLock is the key of the advisory lock for distributing tables.
 const distributionLock = 0x73686172
 
-// Distribute makes a Citus cluster hold the tables by their Distribution, with the given number of shards each, and
-// reports its steps to say. It skips tables that are distributed already, so it can be repeated after an
-// interruption, or after a migration that makes a table. Row-level security and its roles do not work for shards.
-// Distribute turns it off for each table, and the program alone separates the companies.
+// Distribute distributes the tables in a Citus cluster according to their Distribution, with the given number of shards
+// each, and reports its steps to say. It skips tables that are distributed already, so it can be repeated after an
+// interruption, or after a migration that creates a table. Row-level security and its roles do not work for shards.
+// Distribute turns it off for each table, so that only the program separates the companies.
 func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string)) error {
 	if shards < 1 || shards > MostShards {
 		return fmt.Errorf("--shards must be between 1 and %d, not %d", MostShards, shards)
@@ -191,7 +192,7 @@ func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string))
 	return errors.Join(err, m.secureRows(ctx))
 }
 
-// carryOut distributes what is not distributed yet, a step at a time.
+// carryOut distributes the remaining tables, one step at a time.
 func (d Distribution) carryOut(ctx context.Context, conn *pgx.Conn, done []string, shards int, say func(string)) error {
 	for _, table := range d.Reference {
 		if slices.Contains(done, table) {
@@ -230,7 +231,7 @@ func (d Distribution) carryOut(ctx context.Context, conn *pgx.Conn, done []strin
 	return nil
 }
 
-// within puts the statements between those that cut the circle and close it again.
+// within returns the statements between those that drop and create the circular references.
 func (s DistributionStep) within(statements []string) []string {
 	all := []string{}
 	for _, c := range s.Cut {
@@ -257,7 +258,7 @@ func runEach(ctx context.Context, tx pgx.Tx, statements ...string) error {
 	return nil
 }
 
-// left are the tables that ought to be distributed and are not.
+// left returns the tables that should be distributed and are not.
 func (d Distribution) left(done []string) (left []string) {
 	wanted := slices.Clone(d.Reference)
 	for _, step := range d.Steps {
@@ -266,13 +267,13 @@ func (d Distribution) left(done []string) (left []string) {
 	return slices.DeleteFunc(wanted, func(table string) bool { return slices.Contains(done, table) })
 }
 
-// LocalTables returns the tables that a Citus cluster ought to have distributed and has not: a later version has made
-// them. There are none where nothing is distributed.
+// LocalTables returns the tables that should be distributed and are not, because a later version has created them. It
+// returns none if no table is distributed.
 func (m *Migrator) LocalTables(ctx context.Context) ([]string, error) {
 	return LocalTables(ctx, m.pool)
 }
 
-// LocalTables returns the tables that a Citus cluster ought to have distributed and has not.
+// LocalTables returns the tables that should be distributed and are not. It returns none if no table is distributed.
 func LocalTables(ctx context.Context, db pg.Querier) ([]string, error) {
 	done, err := pg.Distributed(ctx, db)
 	if err != nil || len(done) == 0 {
@@ -282,7 +283,7 @@ func LocalTables(ctx context.Context, db pg.Querier) ([]string, error) {
 	return d.left(done), err
 }
 
-// checkCluster returns one sentence that says what a cluster lacks, before anything is done.
+// checkCluster returns an error of one sentence if the cluster lacks something, before any change.
 func (m *Migrator) checkCluster(ctx context.Context) error {
 	var isThere, hasVectors bool
 	err := m.pool.QueryRow(ctx, `SELECT to_regproc('create_distributed_table') IS NOT NULL,

@@ -1,5 +1,5 @@
-// Package schema makes the tables: migrations, the plan of what they lock, row-level security, and the distribution
-// over a cluster.
+// Package schema creates and migrates the tables. It also reports what migrations lock, turns on row-level security,
+// and distributes tables over a cluster. Start reading at Migrator.
 package schema
 
 import (
@@ -23,15 +23,15 @@ import (
 
 // State compares the database's schema with the program's migrations.
 type State struct {
-	// Current is the version of the database, 0 when it is empty; Wanted that of the program.
+	// Current is the version of the database, 0 if it is empty. Wanted is the version of the program.
 	Current, Wanted int64
-	// oldest is the version wanted by the oldest programs that can use the schema.
+	// oldest is the version of the oldest programs that can use the schema.
 	oldest int64
-	// fault says what else is wrong, apart from the version. It may be empty.
+	// fault is a sentence about any other problem of the schema, or empty.
 	fault string
 }
 
-// Err returns nil when the program can use the schema, and else one sentence that says why not.
+// Err returns nil if the program can use the schema, otherwise an error of one sentence.
 func (s State) Err() error {
 	switch {
 	case s.Current < s.Wanted:
@@ -50,8 +50,8 @@ func (s State) newer() error {
 		"agentgraph", s.Current, s.Wanted)
 }
 
-// NewMigrator connects to the database at the address, and refuses one with tables of others in the place of the
-// program's. Close closes it.
+// NewMigrator connects to the database at the address. It refuses a database in which other tables have the names of
+// the program's. Close closes the connections.
 func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
@@ -80,7 +80,7 @@ func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 	return m, nil
 }
 
-// riverTables is the migration that makes the tables of River, which knows them itself.
+// riverTables is the migration that creates River's tables, with River's own code.
 func riverTables(pool *pgxpool.Pool) *goose.Migration {
 	m := goose.NewGoMigration(5,
 		&goose.GoFunc{RunDB: func(ctx context.Context, _ *sql.DB) error { return queue.Migrate(ctx, pool) }},
@@ -106,8 +106,8 @@ func newProvider(ctx context.Context, pool *sql.DB, program ...*goose.Migration)
 		goose.WithGoMigrations(program...))
 }
 
-// createVersionSchema makes the place of the version's table, beside the product's schema, which
-// holds nothing but the product. Where it exists no right to create it is needed.
+// createVersionSchema creates the schema for the table of versions, which is separate from the product's tables. If the
+// schema exists, the user needs no right to create it.
 func createVersionSchema(ctx context.Context, pool *sql.DB) error {
 	var exists bool
 	if err := pool.QueryRowContext(ctx, "SELECT to_regnamespace('migration') IS NOT NULL").Scan(&exists); err != nil ||
@@ -116,7 +116,7 @@ func createVersionSchema(ctx context.Context, pool *sql.DB) error {
 	}
 	_, err := pool.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS migration")
 	if err != nil {
-		// Two processes may create it at the same moment, and one of them fails.
+		// If two processes create it at the same moment, one of them fails.
 		_, err = pool.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS migration")
 	}
 	return err
@@ -156,7 +156,7 @@ func (m *Migrator) Up(ctx context.Context) error {
 	if err := pg.CheckSessions(ctx, m.pool, m.pool); err != nil {
 		return fmt.Errorf("migrate up: %w", err)
 	}
-	// First, so that no old program starts while what it needs goes.
+	// First, so that no program starts that is too old for the new schema.
 	if err := m.nameOldestProgram(ctx, schema.Wanted); err != nil {
 		return fmt.Errorf("migrate up: %w", err)
 	}
@@ -175,7 +175,8 @@ func (m *Migrator) Up(ctx context.Context) error {
 	return schema.Err()
 }
 
-// Down reverts the newest migration, with all data that it holds. It refuses a schema that is newer than the program.
+// Down reverts the newest migration, and deletes the data that it made room for. It refuses a schema that is newer than
+// the program.
 func (m *Migrator) Down(ctx context.Context) error {
 	schema, err := m.Schema(ctx)
 	if err != nil {
@@ -194,7 +195,7 @@ func (m *Migrator) Down(ctx context.Context) error {
 		return fmt.Errorf("migrate down: %w", err)
 	}
 	_, err = m.goose.Down(ctx)
-	// The program before this one searches, too.
+	// The previous version of the program needs the views for searches.
 	if err := errors.Join(err, m.secureRows(ctx), m.nameOldestProgram(ctx, schema.Current-1)); err != nil {
 		return fmt.Errorf("migrate down: %w", err)
 	}

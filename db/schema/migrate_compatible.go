@@ -11,12 +11,12 @@ import (
 	"github.com/agentgraph/agentgraph/db/migrations"
 )
 
-// expands begins a line of a migration that programs of the versions before can live with: it adds what they do not
-// need, and what they write holds to it. All other migrations end their time.
+// expands marks a migration that programs of the previous versions tolerate: they do not need its additions, and what
+// they write satisfies its constraints. All other migrations make older programs unusable.
 const expands = "-- Expands:"
 
-// oldestFor returns the version wanted by the oldest programs that can use a schema of the version: that of the last
-// migration up to it that does more than expand.
+// oldestFor returns the version of the oldest programs that can use a schema of the version. It is the last migration,
+// up to the version, that is not marked with expands.
 func oldestFor(version int64) (oldest int64, err error) {
 	files, err := fs.Glob(migrations.Files, "*.sql")
 	if err != nil {
@@ -39,13 +39,13 @@ func oldestFor(version int64) (oldest int64, err error) {
 	return oldest, nil
 }
 
-// nameOldestProgram keeps in the database what oldestFor says, for programs that do not know its migrations.
+// nameOldestProgram stores the result of oldestFor in the database, for programs that do not know its migrations.
 func (m *Migrator) nameOldestProgram(ctx context.Context, version int64) error {
 	oldest, err := oldestFor(version)
 	if err != nil {
 		return err
 	}
-	// Two processes that make a table at once disturb each other, even if it may exist.
+	// Without the lock, two processes that create the table at the same time would fail, despite IF NOT EXISTS.
 	_, err = m.db.ExecContext(ctx, fmt.Sprintf(`SELECT pg_advisory_xact_lock(hashtext('migration.oldest_program'));
 		CREATE TABLE IF NOT EXISTS migration.oldest_program (is_row boolean PRIMARY KEY DEFAULT true CHECK (is_row),
 			schema_version bigint NOT NULL);
@@ -54,8 +54,8 @@ func (m *Migrator) nameOldestProgram(ctx context.Context, version int64) error {
 	return err
 }
 
-// oldestProgram returns the version wanted by the oldest programs that can use the schema of the version. Where the
-// database does not say, they are those of the same version.
+// oldestProgram returns the version of the oldest programs that can use the schema of the version. If the database does
+// not tell, it is the same version.
 func (m *Migrator) oldestProgram(ctx context.Context, version int64) (oldest int64, err error) {
 	var says bool
 	err = m.db.QueryRowContext(ctx,

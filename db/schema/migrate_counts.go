@@ -10,11 +10,10 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// executionsPerBatch is how many executions have their runs counted in one transaction, which takes well below a
-// second.
+// executionsPerBatch is how many executions one transaction counts the runs of, in well below a second.
 const executionsPerBatch = 200
 
-// EndsOfRuns counts the runs of a finished execution by their ends.
+// EndsOfRuns is a SET clause that counts the runs of a finished execution by final status.
 const EndsOfRuns = `(passed_runs, failed_runs, error_runs, cancelled_runs,
 	skipped_runs) = (SELECT count(*) FILTER (WHERE run.status = 'Passed'),
 		count(*) FILTER (WHERE run.status = 'Failed'), count(*) FILTER (WHERE run.status = 'Error'),
@@ -23,9 +22,9 @@ const EndsOfRuns = `(passed_runs, failed_runs, error_runs, cancelled_runs,
 	FROM agent_test_runs AS run WHERE run.company_id = agent_test_execution.company_id
 		AND run.execution_id = agent_test_execution.id)`
 
-// runEnds is a migration that counts the runs of finished executions without counters. It works in batches, so nobody
-// waits for it. An interrupted migration continues where it stopped. Migration 51 introduced the counters. Programs
-// before migration 61 imported the executions of demo companies without them.
+// runEnds is a migration that counts the runs of finished executions without counters. It works in batches, so that it
+// blocks no other writer for long. An interrupted migration continues where it stopped. Migration 51 introduced the
+// counters. Programs before migration 61 imported the executions of demo companies without them.
 func runEnds(version int64, source string, pool *pgxpool.Pool, say func(string)) *goose.Migration {
 	m := goose.NewGoMigration(version,
 		&goose.GoFunc{RunDB: func(ctx context.Context, _ *sql.DB) error { return countEnds(ctx, pool, say) }},

@@ -12,8 +12,8 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Vectors have a table of their own, which is the only one that needs pgvector: a dump can be restored without it.
-// They lie in the rows as long as they fit, so that a search which visits all of them visits few pages.
+// makeVectors creates the table of vectors. Only this table needs pgvector, so a dump can be restored without it.
+// Vectors are stored in the rows as long as they fit, so that a search through all of them reads few pages.
 var makeVectors = []string{
 	`CREATE TABLE chunk_vectors (
 		company_id text NOT NULL,
@@ -28,8 +28,8 @@ var makeVectors = []string{
 	"ALTER TABLE chunk_vectors ALTER COLUMN embedding SET STORAGE MAIN",
 }
 
-// vectorTable is the migration that creates the table for vectors. It is not a file, because it also creates the
-// table again when it was lost.
+// vectorTable is the migration that creates the table of vectors. It is not a file, because its statements also create
+// the table again after it was lost.
 func vectorTable() *goose.Migration {
 	m := goose.NewGoMigration(11,
 		&goose.GoFunc{RunTx: run(append(makeVectors,
@@ -67,13 +67,13 @@ func run(statements ...string) func(context.Context, *sql.Tx) error {
 type VectorType string
 
 const (
-	// Pgvector: the column has the type of the extension pgvector.
+	// Pgvector is the type of the extension pgvector.
 	Pgvector VectorType = "pgvector"
-	// lost: a dump was restored without pgvector, or pgvector was dropped with all that needs it.
+	// lost means that a dump was restored without pgvector, or that pgvector was dropped with its dependent objects.
 	lost VectorType = "lost"
 )
 
-// VectorTypeOf returns how the database keeps vectors.
+// VectorTypeOf returns how the database stores vectors.
 func VectorTypeOf(ctx context.Context, db interface {
 	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
 }) (kept VectorType, err error) {
@@ -102,13 +102,13 @@ func (m *Migrator) faultOfVectors(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// refused reports whether the database itself refused something.
+// refused reports whether the error is the database's own.
 func refused(err error) bool {
 	var known *pgconn.PgError
 	return errors.As(err, &known)
 }
 
-// vectorLock is the advisory lock under which vectors are moved.
+// vectorLock is the key of the advisory lock for moving vectors.
 const vectorLock = 0x76656374
 
 // moveVectors stores vectors by pgvector if the server has it and the role may create it, and otherwise leaves them

@@ -13,28 +13,28 @@ import (
 	"github.com/agentgraph/agentgraph/db/migrations"
 )
 
-// MigrationStep is a statement of a migration that has not been applied, and how it gets in the way of others.
+// MigrationStep is a statement of a missing migration, with the lock that it takes.
 type MigrationStep struct {
 	Version int64  `json:"version"`
 	Name    string `json:"name"`
-	// Statement is how it begins.
+	// Statement is the beginning of the statement.
 	Statement string `json:"statement"`
 	Table     string `json:"table"`
-	// Rows is about how many the table has, Bytes its size without indexes.
+	// Rows is the approximate number of rows of the table, and Bytes its size without indexes.
 	Rows  int64 `json:"rows"`
 	Bytes int64 `json:"bytes"`
-	// Lock is how Postgres calls the lock of the table; Waits says who waits for it.
+	// Lock is Postgres's name of the lock on the table. Waits says who waits for it.
 	Lock  string `json:"lock"`
 	Waits string `json:"waits"`
-	// For is about how long that takes, at the rates of a common disk; 0 for a moment.
+	// For is the approximate duration, at the rates of a common disk. 0 means a moment.
 	For time.Duration `json:"-"`
-	// Seconds is For.
+	// Seconds is For, in seconds.
 	Seconds float64 `json:"seconds"`
 
 	work func(rows, bytes int64) time.Duration
 }
 
-// What statements do to a table while they run.
+// Who waits while a statement runs.
 const (
 	takesNobodysTurn = "nobody"
 	takesWriters     = "writers"
@@ -42,16 +42,15 @@ const (
 	takesSameRows    = "who changes the same rows"
 )
 
-// lockRule is how statements of one form lock a table, which the pattern finds.
+// lockRule describes how statements that match the pattern lock a table. The pattern's first group is the table.
 type lockRule struct {
 	form        *regexp.Regexp
 	lock, waits string
-	// work estimates the duration for a table with the given numbers of rows and bytes. Nil if it takes only a
-	// moment.
+	// work estimates the duration for a table with the given numbers of rows and bytes. If nil, it is a moment.
 	work func(rows, bytes int64) time.Duration
 }
 
-// Rates of a common machine, rather too low than too high.
+// Conservative rates of a common machine.
 var (
 	reading  = func(_, bytes int64) time.Duration { return seconds(bytes, 100e6) }
 	indexing = func(rows, bytes int64) time.Duration { return seconds(rows, 200e3) + reading(rows, bytes) }
@@ -62,7 +61,7 @@ func seconds(amount int64, rate float64) time.Duration {
 	return time.Duration(float64(amount) / rate * float64(time.Second))
 }
 
-// lockRules are the forms of statements, of which the first that fits holds.
+// lockRules are the rules in order. The first one that matches applies.
 var lockRules = []lockRule{
 	{regexp.MustCompile(`(?is)^CREATE (?:UNIQUE )?INDEX CONCURRENTLY .*? ON (\w+)`), "SHARE UPDATE EXCLUSIVE",
 		takesNobodysTurn, indexing},
@@ -87,7 +86,7 @@ var (
 )
 
 // Plan returns the locks of the missing migrations, in order. It leaves out statements that touch no existing table,
-// and everything that the program creates by itself.
+// and tables that the program creates itself.
 func (m *Migrator) Plan(ctx context.Context) ([]MigrationStep, error) {
 	all, err := m.Status(ctx)
 	if err != nil {
@@ -127,7 +126,7 @@ func (m *Migrator) Plan(ctx context.Context) ([]MigrationStep, error) {
 	return steps, nil
 }
 
-// stepsOfMigration returns what the statements of the part that goes up lock, by their forms.
+// stepsOfMigration returns the locks of the statements in the Up part of a migration.
 func stepsOfMigration(text string) (steps []MigrationStep) {
 	up, _, _ := strings.Cut(text, "-- +goose Down")
 	for statement := range strings.SplitSeq(commentOfMigration.ReplaceAllString(up, ""), ";") {

@@ -7,8 +7,8 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Migrator migrates the schema of one database up and down. Any number of processes may migrate at once: one does the
-// work while the others wait.
+// Migrator migrates the schema of one database up and down. Several processes may migrate at the same time: one does
+// the work while the others wait.
 type Migrator struct {
 	pool  *pgxpool.Pool
 	db    *sql.DB

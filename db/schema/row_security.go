@@ -13,11 +13,11 @@ import (
 // roleLock is the key of the advisory lock for turning on row-level security.
 const roleLock = 0x726f7773
 
-// As a scalar subquery the setting is read once for a statement. Compared with the company that the statement names, it
-// is a condition on no row: Postgres then looks at it once, and not at each row.
+// ownCompany is a scalar subquery, so that each statement reads the setting once. Postgres compares it once with the
+// company that a statement names, instead of with each row.
 const ownCompany = "(SELECT current_setting('agentgraph.company', true))"
 
-// The views, by their names.
+// The names of the views.
 const (
 	AgentsView        = "company.agents"
 	CampaignItemsView = "company.campaign_items"
@@ -25,9 +25,9 @@ const (
 	DocumentsView     = "company.documents"
 )
 
-// views are read by searches. Postgres asks an index for what an operator finds before a policy was looked at only if
-// the operator can tell nobody of the rows it saw, which those of full-text search, of arrays and of JSON cannot claim.
-// A view is no barrier to them, and has the company in it. Its columns are those of the table, or some of them.
+// views are read by searches. With row-level security, Postgres uses an index before the policy only for leakproof
+// operators, and those of full-text search, arrays and JSON are not leakproof. The views have the company in their
+// condition instead. Their columns are those of the table, or some of them.
 var views = []struct{ table, columns string }{
 	{"agents", "*"},
 	{"campaign_items", "*"},
@@ -35,12 +35,12 @@ var views = []struct{ table, columns string }{
 	{"documents", "*"},
 }
 
-// dropViews removes the views that searches read, so that the tables behind them can be changed.
+// dropViews drops the views that searches read, so that their tables can be changed.
 const dropViews = "DROP SCHEMA IF EXISTS company CASCADE"
 
-// secureRows turns on row-level security for every table with a company, so that a statement without the condition
-// sees no rows of other companies. It changes only what is missing. Without the right to create the roles, and where
-// tables are sharded, it changes nothing except the views.
+// secureRows turns on row-level security for every table with a company, so that a statement without the company's
+// condition sees no rows of other companies. It changes only what is missing. Without the right to create the roles,
+// and if tables are sharded, it changes only the views.
 func (m *Migrator) secureRows(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (m *Migrator) secureRows(ctx context.Context) error {
 	}
 	within := "WHERE company_id = " + ownCompany
 	if len(sharded) > 0 {
-		within = "" // Shards know no setting of the session.
+		within = "" // shards do not know the session's setting
 	}
 	for _, view := range views {
 		if isThere, err := makeView(ctx, conn.Conn(), view.table, view.columns, within); err != nil {
@@ -104,8 +104,8 @@ func makeView(ctx context.Context, conn *pgx.Conn, table, columns, within string
 	return true, err
 }
 
-// makeRoles makes those roles that are missing, with the user as their member, and reports whether all are there.
-// Others may be making them for other databases.
+// makeRoles creates the missing roles, with the user as their member, and reports whether all exist. Other processes
+// may be creating them for other databases.
 func makeRoles(ctx context.Context, conn *pgx.Conn) (hasRoles bool, err error) {
 	for _, role := range []string{pg.GatewayRole, pg.ProgramRole} {
 		for range 5 {
@@ -133,16 +133,16 @@ func makeRoles(ctx context.Context, conn *pgx.Conn) (hasRoles bool, err error) {
 	return true, nil
 }
 
-// ownTables are the tables of the database that the user can change.
+// ownTables selects the tables of the database that the user can change.
 const ownTables = `FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnamespace = 'public'::regnamespace
 	AND pg_has_role(t.relowner, 'USAGE')`
 
-// isNeeded says whether a role needs a right to a table. River's tables have no company: of these, what a company
-// changes reaches only the one that carries jobs.
+// isNeeded is the condition that a role needs a right to a table. River's tables have no company. Of these, statements
+// for a company use only river_job.
 const isNeeded = `(role <> '` + pg.GatewayRole +
 	`' OR relname NOT LIKE 'river\_%' OR relname = 'river_job' AND right_to <> 'DELETE')`
 
-// missingRights selects statements that give the roles what they need, and no more.
+// missingRights selects the statements that grant missing rights and revoke unnecessary ones.
 const missingRights = `SELECT format('GRANT USAGE ON SCHEMA company, public TO %1$I; GRANT SELECT ON ALL TABLES IN SCHEMA company TO %1$I', role)
 		FROM unnest(ARRAY['` + pg.GatewayRole + `', '` + pg.ProgramRole + `']) AS role
 		WHERE NOT (has_schema_privilege(role, 'company', 'USAGE') AND has_schema_privilege(role, 'public', 'USAGE'))
@@ -159,8 +159,8 @@ const missingRights = `SELECT format('GRANT USAGE ON SCHEMA company, public TO %
 		WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace AND pg_has_role(relowner, 'USAGE')
 			AND NOT has_sequence_privilege(role, oid, 'USAGE')`
 
-// missingPolicies selects a statement for each table of companies that is not secured yet: companies themselves, and
-// those that have a company_id.
+// missingPolicies selects a statement for each table of companies that is not secured yet: companies itself, and tables
+// with a company_id.
 const missingPolicies = `SELECT format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 		DROP POLICY IF EXISTS company ON %1$s; DROP POLICY IF EXISTS program ON %1$s;
 		CREATE POLICY company ON %1$s USING (%2$I = ` + quotedOwnCompany + `) WITH CHECK (%2$I = ` + quotedOwnCompany + `);
@@ -172,11 +172,11 @@ const missingPolicies = `SELECT format('ALTER TABLE %1$s ENABLE ROW LEVEL SECURI
 			'program')) = 2)
 	ORDER BY oid`
 
-// quotedOwnCompany is ownCompany within a literal.
+// quotedOwnCompany is ownCompany inside a literal.
 const quotedOwnCompany = "(SELECT current_setting(''agentgraph.company'', true))"
 
-// runAll runs the statements that a query selects up to the first that fails, each in a transaction of its own: nobody
-// waits for two tables. They are sent together.
+// runAll runs the statements that a query selects, up to the first failure. Each has its own transaction, so that it
+// locks one table at a time. They are sent in one round trip.
 func runAll(ctx context.Context, conn *pgx.Conn, query string) error {
 	rows, err := conn.Query(ctx, query)
 	if err != nil {

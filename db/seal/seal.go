@@ -1,4 +1,4 @@
-// Package seal encrypts secrets for the database, each for one owner.
+// Package seal encrypts secrets for the database. Each sealed secret belongs to one owner.
 package seal
 
 import (
@@ -13,16 +13,16 @@ import (
 const KeySize = 32
 
 var (
-	// ErrNoKey means that the Sealer has no key.
+	// ErrNoKey is returned if the Sealer has no key.
 	ErrNoKey = errors.New("there is no secret key")
-	// ErrTooShort means that no Sealer can have sealed this.
+	// ErrTooShort is returned for a text that no Sealer can have sealed.
 	ErrTooShort = errors.New("the sealed text is too short")
 )
 
 // Sealer encrypts with AES-256-GCM. Its zero value has no key and returns ErrNoKey.
 type Sealer struct{ aead cipher.AEAD }
 
-// New returns a Sealer with a key of KeySize bytes, or, for an empty one, without a key.
+// New returns a Sealer with a key of KeySize bytes. If the key is empty, the Sealer has none.
 func New(key []byte) (Sealer, error) {
 	if len(key) == 0 {
 		return Sealer{}, nil
@@ -38,7 +38,7 @@ func New(key []byte) (Sealer, error) {
 	return Sealer{aead}, err
 }
 
-// Seal returns a random nonce and the encrypted text. Only the same owner can open it.
+// Seal returns a random nonce and the encrypted text. Open needs the same owner.
 func (s Sealer) Seal(owner string, text []byte) ([]byte, error) {
 	if s.aead == nil {
 		return nil, ErrNoKey
@@ -48,7 +48,7 @@ func (s Sealer) Seal(owner string, text []byte) ([]byte, error) {
 	return s.aead.Seal(nonce, nonce, text, []byte(owner)), nil
 }
 
-// Open decrypts what Seal returned for the owner.
+// Open decrypts the result of Seal for the same owner.
 func (s Sealer) Open(owner string, sealed []byte) ([]byte, error) {
 	if s.aead == nil {
 		return nil, ErrNoKey

@@ -1,4 +1,4 @@
-// Package ordered reads and writes JSON whose objects keep the order of their members, which maps lose.
+// Package ordered decodes and encodes JSON, and preserves the order of members in objects.
 package ordered
 
 import (
@@ -9,19 +9,19 @@ import (
 	"io"
 )
 
-// maxDepth bounds how deep lists and objects are nested.
+// maxDepth is the maximum nesting of lists and objects.
 const maxDepth = 1000
 
 // Object is a JSON object.
 type Object []Member
 
-// Member is a name in an object with its value.
+// Member is a member of an object.
 type Member struct {
 	Name  string
 	Value any
 }
 
-// MarshalJSON writes the members in their order. It leaves the escaping of <, > and & to the encoder that calls it.
+// MarshalJSON writes the members in their order. The calling encoder escapes <, > and & if it should.
 func (o Object) MarshalJSON() ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -45,7 +45,7 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// set gives a member its value. A repeated name keeps its first place and gets its last value.
+// set sets a member. A repeated name keeps its first position and gets the last value.
 func (o *Object) set(places map[string]int, name string, value any) {
 	if place, known := places[name]; known {
 		(*o)[place].Value = value
@@ -55,7 +55,7 @@ func (o *Object) set(places map[string]int, name string, value any) {
 	*o = append(*o, Member{name, value})
 }
 
-// Decode reads one JSON value: nil, a bool, a string, a []any, an Object, or what number returns for a number.
+// Decode decodes one JSON value as nil, a bool, a string, a []any or an Object. number decodes numbers.
 func Decode(text []byte, number func(json.Number) (any, error)) (any, error) {
 	d := decoder{json.NewDecoder(bytes.NewReader(text)), number}
 	d.UseNumber()
@@ -69,7 +69,7 @@ func Decode(text []byte, number func(json.Number) (any, error)) (any, error) {
 	return value, nil
 }
 
-// AsSpelled keeps the spelling of a number.
+// AsSpelled returns a number with its original spelling.
 func AsSpelled(number json.Number) (any, error) { return number, nil }
 
 type decoder struct {
@@ -123,8 +123,8 @@ func (d decoder) object(depth int) (any, error) {
 	return object, err
 }
 
-// Members reads a JSON object alone: each value is a json.RawMessage, as it was spelled. It returns an error for any
-// other value.
+// Members decodes only the top level of a JSON object: each value is a json.RawMessage in its original spelling. It
+// returns an error for any other value.
 func Members(text []byte) (Object, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {

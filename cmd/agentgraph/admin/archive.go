@@ -42,7 +42,7 @@ func NewExport() *cobra.Command {
 	})
 }
 
-// Run writes the archive, and says what is in it.
+// Run writes the archive, and prints what it contains.
 func (c *Export) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, nil, func(store *db.Store) error {
@@ -64,7 +64,7 @@ func (c *Export) Run(cmd *cobra.Command) error {
 	})
 }
 
-// writeFile writes a file that only its owner can read. Nothing is left of one that could not be written to its end.
+// writeFile writes a file that only its owner can read. If writing fails, it leaves no file behind.
 func writeFile(name string, stdout io.Writer, write func(io.Writer) error) (err error) {
 	if name == standard {
 		return write(stdout)
@@ -88,14 +88,14 @@ func writeFile(name string, stdout io.Writer, write func(io.Writer) error) (err 
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	// Linking, unlike renaming, replaces nothing.
+	// Unlike a rename, a link never replaces an existing file.
 	if err = os.Link(file.Name(), name); err == nil {
 		err = os.Remove(file.Name())
 	}
 	return err
 }
 
-// Import makes a company of an archive.
+// Import creates a company from an archive.
 type Import struct {
 	DatabaseFlag
 	SecretKeyFlag
@@ -122,7 +122,7 @@ agentgraph import --from-v1 https://v1.example.com --company-name "Your company"
 	})
 }
 
-// Run takes in the archive, and says what was in it.
+// Run imports the archive, and prints what it contained.
 func (c *Import) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	secretKey, err := c.Key()
@@ -180,7 +180,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 	return tellV1(cmd.ErrOrStderr(), report)
 }
 
-// tellPaused says what ran by itself where the archive was made, and does not run here.
+// tellPaused prints which schedules and campaigns were active where the archive was made, and are not active here.
 func tellPaused(log io.Writer, m *archive.Manifest) (err error) {
 	if m.PausedSchedules > 0 {
 		_, err = fmt.Fprintf(log, "%d enabled test schedules are disabled now: enable the ones that this server should run\n",
@@ -193,10 +193,10 @@ func tellPaused(log io.Writer, m *archive.Manifest) (err error) {
 	return err
 }
 
-// tellEvery is how often the progress is printed.
+// tellEvery is the interval between lines of progress.
 const tellEvery = 2 * time.Second
 
-// progress tells how far something is, on a line of its own now and then.
+// progress returns a function that prints the progress, at most one line for each tellEvery.
 func progress(log io.Writer, done string) func(n, all int64) {
 	told := time.Now()
 	return func(n, all int64) {
@@ -212,7 +212,7 @@ func progress(log io.Writer, done string) func(n, all int64) {
 	}
 }
 
-// summarize says what an archive holds and what it does not.
+// summarize prints what an archive contains and what it lacks.
 func summarize(log io.Writer, done string, m *archive.Manifest) error {
 	var counts []string
 	for _, table := range db.ArchivedTables() {

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// fromV1 are the flags that say what is read from a v1 server.
+// fromV1 has the flags that select what is read from a v1 server.
 type fromV1 struct {
 	FromV1            string
 	V1Key             string
@@ -44,7 +44,7 @@ func (c *fromV1) Declare() cli.Flags {
 	}
 }
 
-// fetch writes an archive of the company into the file, from whose beginning it is read then.
+// fetch writes an archive of the company into the file, and seeks to its beginning.
 func (c *fromV1) fetch(ctx context.Context, to *os.File, log io.Writer) (*archive.V1Report, error) {
 	if c.Name == "" || c.V1Key == "" {
 		return nil, errors.New("--from-v1 needs --company-name, and the API key in AGENTGRAPH_V1_API_KEY")
@@ -84,7 +84,7 @@ func (c *fromV1) fetch(ctx context.Context, to *os.File, log io.Writer) (*archiv
 // barWidth is how many characters a progress bar has.
 const barWidth = 30
 
-// readProgress shows how much of each list was read: as a bar on a terminal, else as a line for each list.
+// readProgress shows how much of each list was read: as a bar on a terminal, otherwise as a line for each list.
 func readProgress(log io.Writer) func(what string, read, total int64) {
 	isTerminal := cli.IsTerminal(log)
 	return func(what string, read, total int64) {
@@ -103,7 +103,7 @@ func readProgress(log io.Writer) func(what string, read, total int64) {
 	}
 }
 
-// tellV1 says what was read and what was not moved, which is an error.
+// tellV1 prints what was read and what was not moved. It returns an error if anything was not moved.
 func tellV1(log io.Writer, report *archive.V1Report) error {
 	for _, what := range slices.Sorted(maps.Keys(report.Read)) {
 		_, _ = fmt.Fprintf(log, "%s: %d read, %d written\n", what, report.Read[what], report.Written[what])

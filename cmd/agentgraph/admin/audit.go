@@ -35,7 +35,7 @@ func newAuditExport() *cobra.Command {
 	})
 }
 
-// Validate refuses days in the wrong order, and an empty address.
+// Validate refuses days in the wrong order, and an empty database address.
 func (c *auditExport) Validate() error {
 	if !c.Until.IsZero() && c.Until.Before(c.Since) {
 		return errors.New("--until must not be before --since")

@@ -103,7 +103,7 @@ func newCompaniesDelete() *cobra.Command {
 	})
 }
 
-// Run deletes the company, if the one who asks knows its name, and says how much that was.
+// Run deletes the company if the user confirms its name, and prints how many rows were deleted.
 func (c *companiesDelete) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseURL, nil, func(store *db.Store) error {
@@ -148,14 +148,14 @@ func (f *companyFlag) Declare() cli.Flags {
 	})
 }
 
-// companyCommand is a command about a company that has no flags of its own.
+// companyCommand is a command about one company, without flags of its own.
 type companyCommand struct {
 	companyFlag
 	cli.OutputFlag
 	do func(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output cli.OutputFlag) error
 }
 
-// Run does it.
+// Run runs the command.
 func (c *companyCommand) Run(cmd *cobra.Command) error {
 	return c.withTenant(cmd.Context(), nil, func(tenant *db.Tenant) error {
 		return c.do(cmd.Context(), cmd, tenant, c.OutputFlag)

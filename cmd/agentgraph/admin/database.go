@@ -1,5 +1,5 @@
-// Package admin has the commands that work on the database itself, whether or not a server is running on it:
-// migrations, companies, their keys and plans, and their archives.
+// Package admin has the commands that work directly on the database, whether or not a server is running: migrations,
+// companies, their keys and plans, and their archives.
 package admin
 
 import (
@@ -25,7 +25,7 @@ func (f *DatabaseFlag) Declare() cli.Flags {
 	}
 }
 
-// Validate refuses an empty address, such as that of an empty environment variable.
+// Validate refuses an empty address, for example from an empty environment variable.
 func (f DatabaseFlag) Validate() error {
 	return cli.Refuse(f.DatabaseURL == "", "--database-url or DATABASE_URL must name a database")
 }
@@ -44,7 +44,7 @@ func (f *SecretKeyFlag) Declare() cli.Flags {
 	}
 }
 
-// Key returns the key, which has 32 bytes or none.
+// Key returns the decoded key, which has 32 bytes or none.
 func (f SecretKeyFlag) Key() ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(f.SecretKey)
 	if err != nil || len(key) != 0 && len(key) != 32 {
@@ -68,7 +68,8 @@ func CheckSchema(ctx context.Context, address string, migrate bool) error {
 	})
 }
 
-// withStore opens the database for one command. The schema must fit, and the secret key may be empty.
+// withStore opens the database for one command. It returns an error if the schema does not fit. The secret key may be
+// empty.
 func withStore(ctx context.Context, address string, secretKey []byte, do func(*db.Store) error) error {
 	if err := CheckSchema(ctx, address, false); err != nil {
 		return err

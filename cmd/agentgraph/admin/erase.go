@@ -39,7 +39,7 @@ agentgraph erase --company "Your company" --phone +4930123456`,
 	})
 }
 
-// Run erases the contact and says how much that was, and where the number still stands.
+// Run erases the contact, and prints what was erased and which tables still contain the number.
 func (c *Erase) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
@@ -59,7 +59,7 @@ func (c *Erase) Run(cmd *cobra.Command) error {
 	})
 }
 
-// confirmed asks for the number, unless it was given twice, in whatever spelling.
+// confirmed asks for the number again unless --confirm has it. Numbers match in any spelling.
 func (c *Erase) confirmed(cmd *cobra.Command, number string) bool {
 	if c.Confirm == "" {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This erases the contact %s permanently. \"--dry-run\" counts the affected "+

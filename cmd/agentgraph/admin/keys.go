@@ -38,7 +38,7 @@ agentgraph keys create --company "Your company" --scope read,simulate --expires-
 	})
 }
 
-// keyFlags say what a key may do, and how long.
+// keyFlags has the scopes and the lifetime of a key.
 type keyFlags struct {
 	Scope     []string
 	ExpiresIn time.Duration
@@ -107,10 +107,10 @@ func newKeysImport() *cobra.Command {
 	})
 }
 
-// mostSecretInput bounds what is read in search of a secret, in bytes.
+// mostSecretInput bounds how much is read to find a secret, in bytes.
 const mostSecretInput = 4096
 
-// Run prints the id of the key and how its secret begins.
+// Run prints the id of the key and the first characters of its secret.
 func (c *keysImport) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	text, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), mostSecretInput))

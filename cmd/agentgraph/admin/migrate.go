@@ -37,7 +37,7 @@ agentgraph migrate up --plan`,
 	})
 }
 
-// Run applies all missing migrations, or says what they would lock.
+// Run applies all missing migrations, or prints what they would lock.
 func (c *migrateUp) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return withMigrator(ctx, c.DatabaseURL, func(m *schema.Migrator) error {
@@ -121,7 +121,7 @@ type schemaShown struct {
 	Current    int64            `json:"current"`
 	Wanted     int64            `json:"wanted"`
 	Migrations []migrationShown `json:"migrations"`
-	// LocalTables are those that a Citus cluster has not distributed yet.
+	// LocalTables are the tables that a Citus cluster has not distributed yet.
 	LocalTables []string `json:"localTables,omitempty"`
 }
 

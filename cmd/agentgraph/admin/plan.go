@@ -89,7 +89,7 @@ type planShown struct {
 	Budget    *model.Credits `json:"budget"`
 }
 
-// planOf returns nil without a plan.
+// planOf returns nil if there is no plan.
 func planOf(s *model.CompanySubscription) *planShown {
 	if s == nil {
 		return nil
@@ -174,7 +174,7 @@ func BudgetWarnings(ctx context.Context, store *db.Store) ([]string, error) {
 	return warnings, err
 }
 
-// eachSubscription calls fn with every company and its plan, nil for none.
+// eachSubscription calls fn with every company and its plan, or with nil if the company has no plan.
 func eachSubscription(ctx context.Context, store *db.Store, fn func(*model.Company, *model.CompanySubscription)) error {
 	companies, err := store.Companies(ctx)
 	if err != nil {

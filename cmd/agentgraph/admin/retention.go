@@ -46,7 +46,7 @@ func newRetentionSet() *cobra.Command {
 	})
 }
 
-// Run sets what is given, all or nothing, and shows what holds then.
+// Run sets all the given values or none, and prints the resulting values.
 func (c *retentionSet) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {

@@ -1,5 +1,5 @@
 // Package agenttest is "agentgraph test": a client that runs tests of agents on a server over GraphQL, follows them,
-// reports them, and ends with an exit code for their outcome.
+// reports them, and ends with an exit code for their outcome. Start reading at Commands.
 package agenttest
 
 import (
@@ -23,7 +23,7 @@ func Commands() []*cobra.Command {
 		newExecutionsCommand(), newShowCommand()}
 }
 
-// named is anything that is shown by its name.
+// named is anything that is shown with its name.
 type named struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -69,7 +69,7 @@ agentgraph test list --folder Regression --json`,
 	}, &c.OutputFlag)
 }
 
-// Run prints the tests: for people on a terminal, as a table elsewhere, or as JSON.
+// Run prints the tests: in words on a terminal, as a table elsewhere, or as JSON.
 func (c *listCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	if err := errors.Join(refuseEmpty(cmd, "agent", c.Agent), refuseEmpty(cmd, "folder", c.Folder)); err != nil {
@@ -106,7 +106,7 @@ func (c *listCommand) tests(ctx context.Context, server *client.Client) ([]liste
 		return nil, err
 	}
 	if len(folders) > 0 || len(agents) == 0 {
-		agents = []string{""} // each folder is one of theirs
+		agents = []string{""} // each folder belongs to one of the agents
 	}
 	if len(folders) == 0 {
 		folders = []string{""}
@@ -124,7 +124,7 @@ func (c *listCommand) tests(ctx context.Context, server *client.Client) ([]liste
 	return all, nil
 }
 
-// showTests shows tests on a terminal: below their agent and folder, with names that wrap beside their ids.
+// showTests shows tests on a terminal, grouped by agent and folder. Long names wrap next to their ids.
 func showTests(out io.Writer, tests []listedTest) error {
 	style := client.StyleOf(out)
 	const statusWidth, between = len("Cancelled"), 2

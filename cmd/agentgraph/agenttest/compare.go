@@ -103,16 +103,16 @@ type comparedShown struct {
 	PValue        *float64     `json:"pValue"`
 	Adjusted      *float64     `json:"adjustedPValue"`
 	Conclusion    string       `json:"conclusion"`
-	// DecidingRepeats is how many runs on each side would probably decide.
+	// DecidingRepeats is how many runs on each side would probably decide the comparison.
 	DecidingRepeats *int `json:"decidingRepeats"`
 }
 
 func (c comparedShown) title() string { return inRow(c.TestName, c.RowName, c.RowNumber) }
 
-// maxBases is how many executions one can be compared with.
+// maxBases is how many baselines an execution can be compared with.
 const maxBases = 5
 
-// corrections are the values of AgentTestCorrection, as flags name them.
+// corrections are the values of AgentTestCorrection, by the name that flags use.
 var corrections = map[string]string{"holm": "Holm", "benjamini-hochberg": "BenjaminiHochberg"}
 
 const compareDocument = `fragment counts on AgentTestRunCounts {
@@ -143,7 +143,7 @@ func compare(ctx context.Context, server *client.Client, bases []string, head,
 	return read.CompareAgentTestExecutions, err
 }
 
-// baseIDs returns the ids of what is compared with, in words.
+// baseIDs returns the ids of the baselines as a phrase.
 func (c *comparisonShown) baseIDs() string {
 	ids := make([]string, len(c.Bases))
 	for i, base := range c.Bases {
@@ -168,13 +168,13 @@ func (c *comparisonShown) isRegressed() bool {
 	return c != nil && (c.Conclusion == "Regressed" || len(c.concluded("Regressed")) > 0)
 }
 
-// isUndecided reports whether the samples are too small, for the whole and for every test.
+// isUndecided reports whether the samples are too small, overall and for every test.
 func (c *comparisonShown) isUndecided() bool {
 	return c != nil && c.Conclusion == "CannotDecide" &&
 		!slices.ContainsFunc(c.Tests, func(test comparedShown) bool { return test.Conclusion != "CannotDecide" })
 }
 
-// summary compares the execution with its baseline, in lines: first as a whole, then the tests that changed.
+// summary describes the comparison in lines: first the overall result, then the tests that changed.
 func (c *comparisonShown) summary() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.baseIDs(),
@@ -205,7 +205,7 @@ var (
 	}
 )
 
-// rate returns how many of the judged runs passed.
+// rate returns the share of the judged runs that passed, as text.
 func (c *countsShown) rate() string {
 	if c == nil {
 		return "none"

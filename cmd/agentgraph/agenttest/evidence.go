@@ -29,11 +29,11 @@ type criterionShown struct {
 type evidenceShown struct {
 	MessageIndex int    `json:"messageIndex"`
 	Quote        string `json:"quote"`
-	// Kind is Said, Called or Result; nil in verdicts of versions that did not keep it.
+	// Kind is Said, Called or Result. It is nil in verdicts of older versions, which did not store it.
 	Kind *string `json:"kind"`
 }
 
-// place says where the quote stands.
+// place returns where in the conversation the quote occurs.
 func (e evidenceShown) place() string {
 	switch {
 	case e.Kind != nil && *e.Kind == "Called":

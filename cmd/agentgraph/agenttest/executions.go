@@ -48,7 +48,7 @@ agentgraph test executions --status Running --status Queued`,
 	}, &c.OutputFlag)
 }
 
-// Validate refuses a limit that lists nothing.
+// Validate refuses a limit below 1.
 func (c *executionsCommand) Validate() error {
 	return cli.Refuse(c.Limit < 1, "--limit must be at least 1")
 }
@@ -103,7 +103,7 @@ func (c *executionsCommand) read(ctx context.Context, server *client.Client) ([]
 	return all[:min(len(all), c.Limit)], nil
 }
 
-// readOf reads the newest executions of an agent or, for nil, of all agents.
+// readOf reads the newest executions of an agent, or of all agents if agentID is nil.
 func (c *executionsCommand) readOf(ctx context.Context, server *client.Client,
 	agentID *string) ([]executionShown, error) {
 	filter := client.Variables{}

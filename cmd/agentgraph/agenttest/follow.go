@@ -45,17 +45,17 @@ type countsShown struct {
 	Error     int `json:"error"`
 	Cancelled int `json:"cancelled"`
 	Skipped   int `json:"skipped"`
-	// Interval is where the pass rate may truly be. It is read for comparisons.
+	// Interval is the confidence interval of the pass rate. Only comparisons read it.
 	Interval *intervalShown `json:"passRateInterval,omitempty"`
 }
 
-// intervalShown is where a rate may truly be, with a confidence of 95 %.
+// intervalShown is the confidence interval of a rate, at 95 %.
 type intervalShown struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// String follows a rate.
+// String returns text to append to a rate.
 func (i *intervalShown) String() string {
 	if i == nil {
 		return ""
@@ -81,7 +81,7 @@ func (c countsShown) String() string {
 	return text
 }
 
-// of returns the counter of a state.
+// of returns a pointer to the counter of a status, or nil if the status is unknown.
 func (c *countsShown) of(status string) *int {
 	return map[string]*int{
 		"Queued": &c.Queued, "Running": &c.Running, "Passed": &c.Passed,
@@ -184,22 +184,22 @@ const cancelDocument = `mutation ($id: ID!) { cancelAgentTestExecution(input: {e
 const (
 	firstWait = 50 * time.Millisecond
 	lastWait  = 2 * time.Second
-	// cancelTime is how long to wait for the end of a cancelled execution.
+	// cancelTime is how long to wait for a cancelled execution to end.
 	cancelTime = 15 * time.Second
 )
 
-// follower keeps up with an execution. Events come sooner, but the rows are the truth: it reads them again whenever the
-// events end.
+// follower follows an execution until its end. It reads the rows again whenever the event stream ends: events are
+// faster, but only the rows are complete.
 type follower struct {
 	server    *client.Client
 	execution executionShown
 	// runs are the known runs, by id.
 	runs map[string]runShown
-	// transcripts makes it read finished runs with their transcripts.
+	// transcripts makes the follower read finished runs with their transcripts.
 	transcripts bool
-	// patience is how long to wait for a lost server.
+	// patience is how long to wait for a server that cannot be reached.
 	patience time.Duration
-	// changed receives each run that is new or has changed its state, with the counts at that moment.
+	// changed receives each run that is new or has changed its status, with the counts at that moment.
 	changed func(runShown, countsShown)
 }
 
@@ -207,7 +207,7 @@ type follower struct {
 func (f *follower) follow(ctx context.Context) error {
 	var lost time.Time
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		// Whatever ends the events, the rows decide. If there are no events at all, this is polling.
+		// The rows decide, whatever ended the events. Without any events this is polling.
 		_ = f.server.Subscribe(ctx, client.Request{Query: runUpdatedDocument,
 			Variables: client.Variables{"id": f.execution.ID}}, func(data json.RawMessage) error {
 			var event struct{ AgentTestRunUpdated runShown }
@@ -237,8 +237,8 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// cancel cancels the execution and waits for the runs in progress to end. If the execution has finished in the
-// meantime, cancel changes nothing.
+// cancel cancels the execution and waits for the runs in progress to end. If the execution has already finished, cancel
+// changes nothing.
 func (f *follower) cancel(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, cancelTime)
 	defer stop()
@@ -257,7 +257,7 @@ func (f *follower) cancel(ctx context.Context) error {
 	return nil
 }
 
-// read reads the execution, and its runs if some known ones are out of date.
+// read reads the execution. It also reads the runs if the known ones are out of date.
 func (f *follower) read(ctx context.Context) error {
 	var now struct{ AgentTestExecution *executionShown }
 	if err := f.server.Query(ctx, executionDocument, client.Variables{"id": f.execution.ID}, &now); err != nil {
@@ -291,7 +291,7 @@ func (f *follower) update(run runShown) {
 	}
 }
 
-// counts counts the known runs, and takes all others as queued.
+// counts counts the known runs by status, and counts all others as queued.
 func (f *follower) counts() countsShown {
 	counts := countsShown{Total: f.execution.Counts.Total, Queued: f.execution.Counts.Total - len(f.runs)}
 	for _, run := range f.runs {

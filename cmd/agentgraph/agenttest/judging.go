@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// judgingFlags say how an execution is judged, followed and reported.
+// judgingFlags has the options for judging, following and reporting an execution.
 type judgingFlags struct {
 	Concurrency int
 	Votes       int
@@ -42,7 +42,7 @@ func (f *judgingFlags) Declare() cli.Flags {
 	}
 }
 
-// Validate refuses what the server would refuse.
+// Validate refuses values that the server would refuse.
 func (f *judgingFlags) Validate() error {
 	x := f.MinPassRate
 	return cmp.Or(
@@ -59,7 +59,7 @@ func (f *judgingFlags) Validate() error {
 // errTimeout ends an execution that takes longer than --timeout.
 var errTimeout = errors.New("--timeout is over")
 
-// bounded returns a context that ends with --timeout.
+// bounded returns a context that is cancelled after --timeout.
 func (f *judgingFlags) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if f.Timeout == 0 {
 		return ctx, func() {}
@@ -75,8 +75,8 @@ func (f *judgingFlags) discard() error {
 	return nil
 }
 
-// conclude follows an execution to its end, compares and reports it, and returns its outcome as the exit code. What
-// compares it returns nil if there is nothing to compare with.
+// conclude follows an execution to its end, compares and reports it, and returns its outcome as the exit code. The
+// function compared returns nil if there is no baseline.
 func (f *judgingFlags) conclude(
 	ctx context.Context, cmd *cobra.Command, server *client.Client, started executionShown,
 	compared func(context.Context) (*comparisonShown, error),
@@ -100,7 +100,7 @@ func (f *judgingFlags) conclude(
 		final.Comparison, lost = compared(context.WithoutCancel(ctx))
 	}
 	if lost != nil {
-		// The server's last counts are older than the events.
+		// The last counts from the server are older than the events.
 		final.Execution.Counts = follower.counts()
 	}
 	final.decide(lost)
@@ -114,7 +114,7 @@ func (f *judgingFlags) conclude(
 	return client.Exit(final.ExitCode, errors.New(final.Reason))
 }
 
-// exitUnstarted gives an error before the start its exit code.
+// exitUnstarted gives the exit code to an error that occurred before the execution started.
 func exitUnstarted(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errTimeout) {
 		return client.Exit(client.ExitCancelled, fmt.Errorf("cancelled before anything was run: %w", errTimeout))

@@ -19,7 +19,7 @@ const coverageDocument = `query ($input: StartAgentTestExecutionInput!) {
 	agentTestExecutionCoverage(input: $input) { calls { call { kind technicalName path effect } testIds testNames } }
 }`
 
-// coveredCall is a call with what would happen to it in the runs of tests.
+// coveredCall is a call that tests may make, and its effect in their runs.
 type coveredCall struct {
 	Call struct {
 		Kind, TechnicalName, Effect string
@@ -28,8 +28,8 @@ type coveredCall struct {
 	TestIds, TestNames []string
 }
 
-// refuseReal returns an error that names what the tests would do for real: calls of tools and transfers, each with its
-// tests. To search the knowledge base and to delegate are no side effects.
+// refuseReal returns an error if the tests would really call tools or transfer calls. The error names each call with
+// its tests. Knowledge base searches and delegation have no side effects, so they are allowed.
 func refuseReal(ctx context.Context, server *client.Client, input client.Variables) error {
 	var read struct {
 		AgentTestExecutionCoverage struct{ Calls []coveredCall }
@@ -60,8 +60,8 @@ func refuseReal(ctx context.Context, server *client.Client, input client.Variabl
 		strings.Join(realCalls(tools, testsOf), "\n")))
 }
 
-// realCalls returns the lines of a refusal: one for each tool, those with the same tests together, with the tests
-// below.
+// realCalls returns the lines of a refusal: one for each tool. Tools of the same tests are grouped, with the tests
+// below them.
 func realCalls(tools []string, testsOf map[string][]string) (lines []string) {
 	var groups []string
 	toolsOf := map[string][]string{}

@@ -15,12 +15,12 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// progress shows runs as they end. A terminal shows a bar with the counts, and above it the runs that did not pass.
-// Elsewhere each run is a line.
+// progress shows runs as they end. A terminal shows a bar with the counts, and the runs that did not pass above it.
+// Other outputs get one line for each run.
 type progress struct {
 	out    io.Writer
 	style  client.Style
-	bars   *mpb.Progress // nil without a terminal, as is bar
+	bars   *mpb.Progress // nil without a terminal, like bar
 	bar    *mpb.Bar
 	counts atomic.Value
 }
@@ -41,7 +41,7 @@ func newProgress(out io.Writer, execution executionShown) *progress {
 	return p
 }
 
-// changed shows a run whose state has changed.
+// changed shows a run whose status has changed.
 func (p *progress) changed(run runShown, counts countsShown) {
 	if run.isEnded() && run.Status != "Skipped" && (p.bar == nil || run.Status == "Failed" || run.Status == "Error") {
 		p.write(run.describe(p.style))
@@ -60,7 +60,8 @@ func (p *progress) cancelling(why error) {
 	p.write(text + "\n")
 }
 
-// close ends the bar, and shows the outcome of the execution and where the console shows it, which is "" for nowhere.
+// close ends the bar, and shows the outcome of the execution and a link to its console page. An empty console means no
+// link.
 func (p *progress) close(final report, console string) {
 	if p.bar != nil {
 		p.bar.Abort(false)
@@ -120,12 +121,12 @@ func (r runShown) describe(style client.Style) string {
 	return text.String()
 }
 
-// title names the run by its test, its row if it has one, and the number of its attempt.
+// title returns the name of the run: its test, its row if it has one, and its attempt number.
 func (r runShown) title() string {
 	return fmt.Sprintf("%s [%d]", inRow(r.TestName, r.RowName, r.RowNumber), r.Attempt)
 }
 
-// inRow is the name of a test, with the name or the number of the row behind it.
+// inRow returns the name of a test, followed by the name or number of the row.
 func inRow(testName string, rowName *string, rowNumber *int) string {
 	if label := rowLabel(rowName, rowNumber); label != "" {
 		testName += " (" + label + ")"
@@ -133,7 +134,7 @@ func inRow(testName string, rowName *string, rowNumber *int) string {
 	return client.Printable(testName)
 }
 
-// rowLabel is the name of a row, or else its number; empty for no row.
+// rowLabel returns the name of a row, or its number if it has no name. It returns "" if there is no row.
 func rowLabel(name *string, number *int) string {
 	switch {
 	case name != nil:
@@ -149,14 +150,14 @@ type verdict struct {
 	what, why string
 	weight    *int
 	passed    bool
-	// isIdle: it does not apply.
+	// isIdle is set if the check or criterion does not apply.
 	isIdle   bool
 	evidence []evidenceShown
-	// agreement is the share of the judge's votes, nil for none.
+	// agreement is the share of the judge's votes for the verdict, nil without votes.
 	agreement *float64
 }
 
-// verdicts returns what was decided: first by checks, then on criteria.
+// verdicts returns the verdicts of checks, then those on criteria.
 func (r runShown) verdicts() []verdict {
 	var all []verdict
 	for _, c := range r.CheckResults {
@@ -168,7 +169,7 @@ func (r runShown) verdicts() []verdict {
 	return all
 }
 
-// title is what was decided, with its weight if it has one.
+// title returns the check or criterion, with its weight if it has one.
 func (v verdict) title() string {
 	if v.weight == nil {
 		return client.Printable(v.what)

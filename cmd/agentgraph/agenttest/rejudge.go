@@ -40,8 +40,8 @@ const rejudgeDocument = executionFields + `mutation ($input: RejudgeAgentTestExe
 	rejudgeAgentTestExecution(input: $input) { execution { ...execution } }
 }`
 
-// Run judges the conversations of an execution again, follows that to its end, reports it, and returns its outcome as
-// the exit code.
+// Run judges the conversations of an execution again, follows the new execution to its end, and reports it. It returns
+// the outcome as the exit code.
 func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	ctx, stop := c.bounded(ctx)
@@ -60,7 +60,7 @@ func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
 	var begun struct {
 		RejudgeAgentTestExecution struct{ Execution executionShown }
 	}
-	// It cannot be interrupted: nobody could cancel an execution whose id was never read.
+	// The start cannot be interrupted: without its id, the execution could not be cancelled.
 	if err := server.Query(context.WithoutCancel(ctx), rejudgeDocument, client.Variables{"input": input},
 		&begun); err != nil {
 		return exitUnstarted(ctx, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// writeJSON writes the report to the file, if one is named.
+// writeJSON writes the report to the file. It does nothing if the path is empty.
 func (r report) writeJSON(path string) error {
 	if path == "" {
 		return nil
@@ -25,7 +25,7 @@ func (r report) writeJSON(path string) error {
 	return client.WriteFile(path, text.Bytes(), 0o644)
 }
 
-// page returns the path of the console's page: that of the execution, if all runs are of one agent, or else that of the
+// page returns the path of the console page: the execution's if all runs belong to one agent, otherwise the page of the
 // first run that did not pass.
 func (r report) page() string {
 	agents, shown := map[string]bool{}, ""
@@ -96,7 +96,8 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes the report to the file, if one is named: a suite for each agent, a case for each run.
+// writeJUnit writes the report to the file, with a suite for each agent and a case for each run. It does nothing if the
+// path is empty.
 func (r report) writeJUnit(path string) error {
 	if path == "" {
 		return nil
@@ -124,7 +125,7 @@ func (r report) writeJUnit(path string) error {
 		suffix := ""
 		switch {
 		case titles[titleKey{class, run.title() + " " + run.testID()}] > 1:
-			suffix = " " + run.ID // a row may have the name that another one has without one
+			suffix = " " + run.ID // a row's name may equal the label of a row without a name
 		case titles[titleKey{class, run.title()}] > 1:
 			suffix = " " + run.testID()
 		}
@@ -158,7 +159,7 @@ func (r runShown) place() (agent, class string) {
 	return r.Test.Agent.String(), r.Test.Agent.String() + " / " + r.Test.Folder.String()
 }
 
-// add counts a run. If nobody saw it end, it counts as an error.
+// add counts a run. A run whose end was not seen counts as an error.
 func (t *junitTotals) add(run runShown) {
 	t.Tests++
 	switch run.Status {
@@ -176,8 +177,8 @@ func (t *junitTotals) add(run runShown) {
 	t.Time = fmt.Sprintf("%.3f", t.seconds)
 }
 
-// junit returns the case of the run. Readers tell cases apart by class and name, so those that would share their names
-// have an id as well, in the suffix.
+// junit returns the case of the run. JUnit readers identify cases by class and name, so the suffix has an id where
+// names would repeat.
 func (r runShown) junit(class, suffix string) junitCase {
 	var duration junitTotals
 	duration.add(r)
@@ -202,7 +203,7 @@ func (r runShown) junit(class, suffix string) junitCase {
 	return c
 }
 
-// testID returns the id of the test, or that of the run itself if the test was deleted.
+// testID returns the id of the test, or of the run if the test was deleted.
 func (r runShown) testID() string {
 	if r.Test == nil {
 		return r.ID
@@ -210,7 +211,7 @@ func (r runShown) testID() string {
 	return r.Test.ID
 }
 
-// failure says in one sentence why the run failed.
+// failure explains in one sentence why the run failed.
 func (r runShown) failure() string {
 	if r.ClassificationResult != nil {
 		return r.ClassificationResult.summary()
@@ -224,7 +225,7 @@ func (r runShown) failure() string {
 	return "not met: " + strings.Join(unmet, "; ")
 }
 
-// writable returns an error if the path cannot be written.
+// writable returns an error if a file cannot be written at the path.
 func writable(flag, path string) error {
 	if path == "" {
 		return nil
@@ -238,7 +239,7 @@ func writable(flag, path string) error {
 	return nil
 }
 
-// discard removes an earlier report, so that nobody takes it for this execution's.
+// discard removes an earlier report, so that it cannot be mistaken for this execution's report.
 func discard(path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		return os.Remove(path)

@@ -63,7 +63,7 @@ agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-ra
 	})
 }
 
-// Validate refuses what the server would refuse.
+// Validate refuses values that the server would refuse.
 func (c *runCommand) Validate() error {
 	n := len(c.UntilDecided)
 	return cmp.Or(
@@ -102,8 +102,8 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 	startAgentTestExecution(input: $input) { execution { ...execution } }
 }`
 
-// begin checks what is to be run, and starts the execution. The start cannot be interrupted: nobody could cancel an
-// execution whose id was never read.
+// begin checks the input, and starts the execution. The start cannot be interrupted: without its id, the execution
+// could not be cancelled.
 func (c *runCommand) begin(ctx context.Context, server *client.Client) (started executionShown, err error) {
 	if err := c.checkBaseline(ctx, server); err != nil {
 		return started, err
@@ -126,7 +126,7 @@ func (c *runCommand) begin(ctx context.Context, server *client.Client) (started 
 	return begun.StartAgentTestExecution.Execution, err
 }
 
-// input says how to run the tests.
+// input returns the options of the execution.
 func (c *runCommand) input() client.Variables {
 	input := client.Variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime,
 		"votes": c.Votes}
@@ -139,7 +139,7 @@ func (c *runCommand) input() client.Variables {
 	return input
 }
 
-// checkBaseline refuses an unusable baseline before any run starts.
+// checkBaseline refuses an unusable baseline before the execution starts.
 func (c *runCommand) checkBaseline(ctx context.Context, server *client.Client) error {
 	for _, id := range c.Baseline {
 		var read struct{ AgentTestExecution *executionShown }

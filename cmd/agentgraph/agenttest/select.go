@@ -10,7 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// findAll returns the ids of the things that a flag names, among those of the agents or, without any, of all agents.
+// findAll returns the ids of the objects that a flag names. It searches the given agents, or all agents if none are
+// given.
 func findAll(ctx context.Context, server *client.Client, of client.Kind, texts, agentIDs []string) ([]string, error) {
 	ids := make([]string, len(texts))
 	for i, text := range texts {
@@ -23,8 +24,8 @@ func findAll(ctx context.Context, server *client.Client, of client.Kind, texts, 
 	return ids, nil
 }
 
-// refuseEmpty refuses a flag on the command line that has no value: an unset variable of a script would otherwise stand
-// for everything.
+// refuseEmpty refuses a flag that was given without a value. Otherwise, an unset variable in a script would select
+// everything.
 func refuseEmpty(cmd *cobra.Command, flag string, values []string) error {
 	if cmd.Flags().Changed(flag) && len(values) == 0 {
 		return client.Exit(client.ExitUsage, fmt.Errorf("--%s must not be empty", flag))
@@ -40,7 +41,7 @@ const testsDocument = `query ($agent: ID, $folder: ID, $after: String) {
 	}
 }`
 
-// readTests reads the tests of one agent, in one folder, or both; "" stands for all.
+// readTests reads the tests of one agent, in one folder, or both. An empty id means all.
 func readTests(ctx context.Context, server *client.Client, agentID, folderID string) ([]listedTest, error) {
 	with := client.Variables{}
 	if agentID != "" {
@@ -52,8 +53,8 @@ func readTests(ctx context.Context, server *client.Client, agentID, folderID str
 	return client.ReadAll[listedTest](ctx, server, testsDocument, with, 0)
 }
 
-// target returns the member of an execution's input that says which tests it runs. Several agents or folders come to
-// the ids of their tests. The names of folders and tests are looked for among the agents', if there are any.
+// target returns the member of an execution's input that selects its tests. Several agents or folders are replaced by
+// the ids of their tests. If agents are given, only their folders and tests are searched.
 func (c *runCommand) target(ctx context.Context, server *client.Client) (name string, value any, err error) {
 	agents, err := findAll(ctx, server, client.Agents, c.Agent, nil)
 	if err != nil {

@@ -76,7 +76,7 @@ type testShown struct {
 	}
 }
 
-// Run prints whatever the id or the name of a test names.
+// Run shows the test, execution or run that the argument names.
 func (c *showCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	server, err := c.Connect(cmd)
@@ -99,7 +99,8 @@ func (c *showCommand) Run(cmd *cobra.Command) error {
 	return err
 }
 
-// find returns the function that shows what the id names. What is no id is the name of a test.
+// find returns the function that shows the object with the id. If there is no such object, the argument is the name of
+// a test.
 func (c *showCommand) find(
 	ctx context.Context, server *client.Client,
 ) (func(context.Context, *client.Client) (whole any, text string, err error), error) {
@@ -217,7 +218,7 @@ func (t testShown) describe() string {
 	return text.String()
 }
 
-// lastRuns returns a table of the latest runs, each with its row if there are rows.
+// lastRuns returns a table of the latest runs. It has a column for the row if the test has rows.
 func (t testShown) lastRuns() [][]string {
 	table := [][]string{{"RUN", "STATUS", "TOOK", "FINISHED", "EXECUTION", "ROW"}}
 	for _, run := range t.Runs.Nodes {
@@ -232,7 +233,7 @@ func (t testShown) lastRuns() [][]string {
 	return table
 }
 
-// state is the status, with a mark for drafts.
+// state returns the status, with a mark for drafts.
 func (e executionShown) state() string {
 	if e.IsDraft {
 		return e.Status + " (draft)"
@@ -290,7 +291,7 @@ func (r runShown) detail(style client.Style, executionID string) string {
 	return text.String()
 }
 
-// promptOf says which prompt the run had.
+// promptOf returns which version of the prompt the run used.
 func promptOf(r runShown) string {
 	if r.IsDraft {
 		return fmt.Sprintf("draft on version %d", r.PromptVersion)
@@ -298,7 +299,7 @@ func promptOf(r runShown) string {
 	return fmt.Sprintf("version %d", r.PromptVersion)
 }
 
-// transcript returns the conversation with its calls, in lines.
+// transcript returns the conversation with its calls as lines.
 func (r runShown) transcript() string {
 	var text strings.Builder
 	writeMessages(&text, r.Messages, r.ToolCalls)

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// summary returns the outcome of the execution, in lines.
+// summary returns the outcome of the execution as lines.
 func (r report) summary(style client.Style) string {
 	var text strings.Builder
 	text.WriteString(r.Execution.summary())
@@ -22,7 +22,7 @@ func (r report) summary(style client.Style) string {
 	return text.String()
 }
 
-// summary returns the counts and rates of an execution, in lines.
+// summary returns the counts and rates of an execution as lines.
 func (e executionShown) summary() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %v", count(e.Counts.Total, "run"), e.Counts)
@@ -46,7 +46,7 @@ func (e executionShown) summary() string {
 	return text.String()
 }
 
-// flaky returns a line for each test, or row of one, with both passed and failed runs.
+// flaky returns a line for each test, or row of a test, that has both passed and failed runs.
 func flaky(runs []runShown) []string {
 	type tally struct{ passed, failed int }
 	var names []string
@@ -74,7 +74,8 @@ func flaky(runs []runShown) []string {
 	return lines
 }
 
-// testKey identifies tests and their rows, even those with equal names. Deleted tests only have their names.
+// testKey identifies a test and its row, even if another test has the same name. A deleted test is identified by its
+// name only.
 func (r runShown) testKey() string {
 	name := inRow(r.TestName, r.RowName, r.RowNumber)
 	if r.Test == nil {
@@ -86,7 +87,7 @@ func (r runShown) testKey() string {
 // count returns a number with its noun.
 func count(n int, noun string) string { return countOf(n, noun, noun+"s") }
 
-// countOf returns a number with its noun, which has a plural of its own.
+// countOf returns a number with its noun, for nouns with an irregular plural.
 func countOf(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -7,8 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// writeMessages writes a conversation, each message with its index. A call stands before the message that it was made
-// for.
+// writeMessages writes a conversation, each message with its index. A call precedes the answer that it was made for.
 func writeMessages(text io.Writer, messages []messageShown, calls []callShown) {
 	for i, message := range messages {
 		for _, call := range calls {
@@ -22,7 +21,7 @@ func writeMessages(text io.Writer, messages []messageShown, calls []callShown) {
 		}
 		_, _ = fmt.Fprintf(text, "[%d] %s: %s\n", i, who, client.Printable(message.Text))
 	}
-	// A failed turn has calls but no answer.
+	// The calls of a failed turn have no answer after them.
 	for _, call := range calls {
 		if call.MessageSequence >= len(messages)-1 {
 			_, _ = fmt.Fprintf(text, "      %s\n", call)

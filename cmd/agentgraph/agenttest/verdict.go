@@ -21,11 +21,11 @@ type report struct {
 	Runs        []runShown       `json:"runs"`
 	// timeout is the --timeout that cut the execution short, or 0.
 	timeout time.Duration
-	// isLost: nobody saw the end.
+	// isLost is set if the server was lost before the end of the execution was seen.
 	isLost bool
 }
 
-// decide sets the outcome. The first match counts: the server was lost; cancelled; failed or regressed; an error;
+// decide sets the outcome. The first match wins: the server was lost; cancelled; failed or regressed; an error;
 // inconclusive; passed.
 func (r *report) decide(lost error) {
 	counts, set := r.Execution.Counts, func(code int, format string, args ...any) {
@@ -34,7 +34,7 @@ func (r *report) decide(lost error) {
 		r.ExitCode, r.Reason = code, fmt.Sprintf(format, args...)
 	}
 	judged := counts.Passed + counts.Failed
-	// The quotient is exact here: 7 of 100 is not below 0.07, while the product 0.07*100 is more than 7.
+	// The quotient is exact here: 7 of 100 is not below 0.07, although the product 0.07*100 is more than 7.
 	rate := float64(counts.Passed) / float64(max(judged, 1))
 	switch {
 	case lost != nil:

@@ -1,5 +1,4 @@
-// Package api has the commands that ask a server by its API. A terminal is shown what people can read; a pipe gets
-// JSON.
+// Package api has the commands that call a server's API. They print readable text on a terminal, and JSON to a pipe.
 package api
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// outputFlag asks for JSON on a terminal, too.
+// outputFlag selects JSON even on a terminal.
 type outputFlag struct {
 	JSON bool
 }
@@ -23,10 +22,10 @@ func (f *outputFlag) Declare() cli.Flags {
 	}
 }
 
-// forPeople reports whether people read the output.
+// forPeople reports whether the output is a terminal and JSON was not requested.
 func (f outputFlag) forPeople(out io.Writer) bool { return !f.JSON && cli.IsTerminal(out) }
 
-// shortened cuts text that has more characters than fit.
+// shortened cuts text to at most that many characters.
 func shortened(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most || most < 1 {
 		return text
@@ -34,7 +33,7 @@ func shortened(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// table writes rows in columns, the first of them in bold. Lines that do not fit the terminal are cut.
+// table writes rows in columns, with a bold first row. Lines are cut at the width of the terminal.
 func table(out io.Writer, rows [][]string) error {
 	var whole strings.Builder
 	if err := cli.WriteTable(&whole, rows); err != nil {

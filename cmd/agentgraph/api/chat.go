@@ -78,7 +78,7 @@ type chatCitation struct {
 // chatEvent is an event of any type, with the fields of all.
 type chatEvent struct {
 	Typename string `json:"__typename"`
-	// MessageSequence is the number of the message that is being written or answered.
+	// MessageSequence is the number of the message that the agent is writing or answering.
 	MessageSequence int
 	TurnID          string
 	Text            string
@@ -89,11 +89,11 @@ type chatEvent struct {
 	DurationMs      int
 }
 
-// endTime bounds the end of a chat after the program was interrupted.
+// endTime bounds how long an interrupted program takes to end the chat.
 const endTime = 5 * time.Second
 
-// Run starts a chat and holds it: each line of standard input is a message. It ends with the input, or when the agent
-// ends the conversation.
+// Run holds a chat in which each line of standard input is a message. It ends at the end of the input, or when the
+// agent ends the conversation.
 func (c *Chat) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	server, err := c.Connect(cmd)
@@ -140,18 +140,18 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 	return client.ExitWith(ctx, err)
 }
 
-// conversation is a chat that is being held.
+// conversation is a chat in progress.
 type conversation struct {
 	server *client.Client
 	id     string
 	screen screen
 	// shown is the number of the last message that is shown.
 	shown int
-	// isOver: the agent ended it.
+	// isOver is set once the agent has ended the chat.
 	isOver bool
 }
 
-// hold takes lines and sends them, until there are no more, the agent ends the conversation, or ctx ends.
+// hold sends each line as a message, until the input, the conversation or ctx ends.
 func (t *conversation) hold(ctx context.Context, said <-chan string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -179,8 +179,8 @@ func (t *conversation) hold(ctx context.Context, said <-chan string) error {
 // eventsAhead is how many events may wait to be shown.
 const eventsAhead = 256
 
-// follow returns the chat's events. The channel is never closed: if the server ends the stream, the answers alone have
-// to do.
+// follow returns the chat's events. The channel is never closed: if the server ends the stream, the chat continues
+// without events.
 func (t *conversation) follow(ctx context.Context) <-chan chatEvent {
 	events, opened := make(chan chatEvent, eventsAhead), make(chan struct{})
 	open := sync.OnceFunc(func() { close(opened) })
@@ -205,8 +205,8 @@ func (t *conversation) follow(ctx context.Context) <-chan chatEvent {
 	return events
 }
 
-// send sends a message and shows what happens until the answer is written. The answer is what the mutation says; events
-// only come sooner.
+// send sends a message and shows events until the answer is complete. The answer is the mutation's result; events only
+// show it earlier.
 func (t *conversation) send(ctx context.Context, text string, events <-chan chatEvent) error {
 	request := client.Request{Query: sendDocument, Variables: client.Variables{
 		"input": client.Variables{"simulationChatId": t.id, "text": text},
@@ -214,7 +214,7 @@ func (t *conversation) send(ctx context.Context, text string, events <-chan chat
 	var answer json.RawMessage
 	over := make(chan error, 1)
 	go func() {
-		// The server streams its signs of life while the agent answers, which may take minutes.
+		// The server streams keep-alives while the agent answers, which may take minutes.
 		over <- t.server.Subscribe(ctx, request, func(data json.RawMessage) error {
 			answer = data
 			return nil
@@ -223,7 +223,7 @@ func (t *conversation) send(ctx context.Context, text string, events <-chan chat
 	for {
 		select {
 		case event := <-events:
-			// Others are late: they are about what is shown already.
+			// Other events are late: the answer is already shown.
 			if event.MessageSequence > t.shown {
 				t.screen.event(event)
 			}
@@ -235,7 +235,7 @@ func (t *conversation) send(ctx context.Context, text string, events <-chan chat
 	}
 }
 
-// answered shows the answer. An error of the server leaves the chat open: the message can be sent again.
+// answered shows the answer. A server error leaves the chat open, so that the message can be sent again.
 func (t *conversation) answered(answer json.RawMessage, err error) error {
 	if client.CodeOf(err) != "" {
 		t.screen.failed(err)
@@ -255,7 +255,8 @@ func (t *conversation) answered(answer json.RawMessage, err error) error {
 	return err
 }
 
-// linesOf reads lines, and closes the channel at the end. Reading cannot be interrupted, so it ends with the program.
+// linesOf returns a channel of the lines, which is closed at the end of the input. Reads cannot be interrupted, so the
+// goroutine may live as long as the program.
 func linesOf(in io.Reader) <-chan string {
 	said := make(chan string)
 	go func() {

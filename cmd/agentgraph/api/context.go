@@ -42,7 +42,7 @@ func newContextAdd() *cobra.Command {
 	})
 }
 
-// Run keeps the server and its key. The first context is in use at once.
+// Run saves the server and its key. The first saved context becomes the current one.
 func (c *contextAdd) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	key, err := readKey(ctx, cmd.InOrStdin(), cmd.ErrOrStderr())
@@ -68,8 +68,8 @@ func (c *contextAdd) Run(cmd *cobra.Command) error {
 	return err
 }
 
-// readKey reads a key from standard input. A terminal does not show it. Reading cannot be interrupted, so when ctx ends
-// it is left behind.
+// readKey reads a key from standard input, without echo on a terminal. Reads cannot be interrupted, so the read is
+// abandoned when ctx ends.
 func readKey(ctx context.Context, in io.Reader, prompt io.Writer) (string, error) {
 	type line struct {
 		text []byte
@@ -125,7 +125,7 @@ func newContextUse() *cobra.Command {
 	})
 }
 
-// Run keeps which context is in use.
+// Run saves which context is current.
 func (c *contextUse) Run(cmd *cobra.Command) error {
 	contexts, err := client.ReadContexts()
 	if err != nil {
@@ -193,7 +193,7 @@ func newContextRemove() *cobra.Command {
 	})
 }
 
-// Run forgets the context.
+// Run removes the context.
 func (c *contextRemove) Run(cmd *cobra.Command) error {
 	contexts, err := client.ReadContexts()
 	if err != nil {

@@ -20,7 +20,7 @@ func NewKnowledge() *cobra.Command {
 	return cli.Group("knowledge", "Measure what agents find in their knowledge.", newKnowledgeEvaluate())
 }
 
-// KnowledgeEvaluate asks labelled questions.
+// KnowledgeEvaluate measures how well a chat answers labelled questions.
 type KnowledgeEvaluate struct {
 	client.Flags
 	outputFlag
@@ -58,7 +58,7 @@ type knowledgeChat struct {
 	Datasets []struct{ ID, Name string }
 }
 
-// measured is how well questions were answered.
+// measured has the figures of an evaluation.
 type measured struct {
 	Asked              int                 `json:"asked"`
 	HitAt1             float64             `json:"hitAt1"`
@@ -78,7 +78,8 @@ type evaluatedQuestion struct {
 	} `json:"labelledQuestion"`
 }
 
-// Run adds the questions of the file, asks all with the settings that are saved and those to try, and prints both.
+// Run adds the questions of the file, evaluates all questions with the saved settings and with the settings to try, and
+// prints both results.
 func (c *KnowledgeEvaluate) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	questions, err := c.questions(cmd.InOrStdin())
@@ -99,7 +100,7 @@ func (c *KnowledgeEvaluate) Run(cmd *cobra.Command) error {
 	return cli.WriteJSON(cmd.OutOrStdout(), map[string]*measured{"saved": saved, "tried": tried})
 }
 
-// evaluate returns how well the chat answers as it is and, if there are any, with settings to try.
+// evaluate returns the figures for the saved settings and, if there are settings to try, for those too.
 func (c *KnowledgeEvaluate) evaluate(ctx context.Context, server *client.Client,
 	questions []labelled) (saved, tried *measured, err error) {
 	chat, err := findKnowledgeChat(ctx, server, c.Chat)
@@ -124,7 +125,7 @@ func (c *KnowledgeEvaluate) evaluate(ctx context.Context, server *client.Client,
 	return saved, tried, err
 }
 
-// tried are the settings to try.
+// tried returns the settings to try.
 func (c *KnowledgeEvaluate) tried() client.Variables {
 	settings := client.Variables{}
 	if c.Threshold != nil {
@@ -139,7 +140,8 @@ func (c *KnowledgeEvaluate) tried() client.Variables {
 	return settings
 }
 
-// dataset returns the id of the dataset that is named, or of the only one if one is needed; otherwise nil.
+// dataset returns the id of the named dataset. Without a name it returns the only dataset if one is needed, otherwise
+// nil.
 func (c *KnowledgeEvaluate) dataset(chat knowledgeChat, isNeeded bool) (*string, error) {
 	names := make([]string, len(chat.Datasets))
 	for i, d := range chat.Datasets {
@@ -173,7 +175,7 @@ const (
 	knowledgeChatDocument = `query ($id: ID!) { knowledgeBaseChat(id: $id) { id name datasets { id name } } }`
 )
 
-// measure asks all questions, a page at a time.
+// measure evaluates all questions, one page per request.
 func measure(ctx context.Context, server *client.Client, chatID string, datasetID *string,
 	settings client.Variables) (*measured, error) {
 	all := &measured{Missed: []evaluatedQuestion{}}
@@ -210,7 +212,7 @@ func measure(ctx context.Context, server *client.Client, chatID string, datasetI
 	return all, nil
 }
 
-// show prints the figures beside each other, and then what was missed with the settings that were tried last.
+// show prints both sets of figures in columns, and then the questions that the last tried settings missed.
 func show(out io.Writer, saved, tried *measured) error {
 	rows := [][]string{{fmt.Sprintf("OF %d QUESTIONS", saved.Asked), "SAVED"}, {"hit@1"}, {"hit@6"},
 		{"mean reciprocal rank"}}
@@ -247,7 +249,7 @@ func show(out io.Writer, saved, tried *measured) error {
 	return nil
 }
 
-// findKnowledgeChat finds the chat with the id, the name, or the only one with such a part in its name.
+// findKnowledgeChat finds the chat with the id or the name, or the only chat whose name contains the text.
 func findKnowledgeChat(ctx context.Context, server *client.Client, text string) (knowledgeChat, error) {
 	found, err := server.FindByPart(ctx, client.KnowledgeBaseChats, text)
 	if err != nil {

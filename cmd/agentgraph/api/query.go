@@ -48,7 +48,7 @@ echo '{ company { name } }' | agentgraph query -`,
 	})
 }
 
-// Run prints the response: indented on a terminal, else as the server sent it.
+// Run prints the response, indented on a terminal, otherwise as the server sent it.
 func (c *Query) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	request, kind, err := c.request(cmd.InOrStdin())
@@ -66,7 +66,7 @@ func (c *Query) Run(cmd *cobra.Command) error {
 		}))
 	}
 	_, whole, err := server.Execute(ctx, request)
-	// What is not JSON does not come from a gateway, and the error says so.
+	// A response that is not JSON does not come from a gateway, and err reports that.
 	if text := bytes.TrimSpace(whole); json.Valid(text) {
 		if cli.IsTerminal(cmd.OutOrStdout()) {
 			var indented bytes.Buffer
@@ -80,7 +80,7 @@ func (c *Query) Run(cmd *cobra.Command) error {
 	return client.ExitWith(ctx, err)
 }
 
-// request reads the document and its variables, and returns what kind of operation it is.
+// request reads the document and its variables, and returns the kind of the operation.
 func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 	if c.File == "-" && c.Variables == "-" {
 		return client.Request{}, "", errors.New("only one of the document and --variables can be standard input")
@@ -132,7 +132,7 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 	return request, operation.Operation, nil
 }
 
-// isInline reports whether the argument is the document itself, which no file is named like.
+// isInline reports whether the argument is the document itself: no file has such a name.
 func (c *Query) isInline() bool {
 	return strings.Contains(c.File, "{") || strings.TrimSpace(c.File) == ""
 }
@@ -156,8 +156,8 @@ func read(path string, in io.Reader) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// valueOf returns the value of a variable: text for String and ID, else what the text is as JSON; an enum value is
-// none.
+// valueOf returns the value of a variable. It is text for String and ID; for other types the text is parsed as JSON.
+// Text that is not JSON is returned unchanged, as for enum values.
 func valueOf(declared *ast.Type, text string) any {
 	if declared.NamedType == "String" || declared.NamedType == "ID" || !json.Valid([]byte(text)) {
 		return text

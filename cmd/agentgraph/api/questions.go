@@ -16,18 +16,18 @@ import (
 const (
 	// questionsPerRequest is how many questions one request adds.
 	questionsPerRequest = 100
-	// maxQuestions bounds a file, in bytes. All questions that a dataset has room for are less.
+	// maxQuestions bounds the size of a file, in bytes. The total size of a dataset's questions is smaller.
 	maxQuestions = 8 << 20
 )
 
-// labelled is a question with its answer, as the server takes it.
+// labelled is a question with its answer, in the form of the API.
 type labelled struct {
 	Question     string  `json:"question"`
 	DocumentName string  `json:"documentName"`
 	Passage      *string `json:"passage"`
 }
 
-// questions reads those of the file, if one is named.
+// questions reads the questions of the file, if one is given.
 func (c *KnowledgeEvaluate) questions(in io.Reader) ([]labelled, error) {
 	if c.File == "" {
 		return nil, nil

@@ -14,17 +14,17 @@ import (
 // screen shows a chat.
 type screen interface {
 	begin(id string, warnings []string)
-	// ask asks for the contact's next message.
+	// ask prompts for the contact's next message.
 	ask()
 	event(chatEvent)
 	message(chatMessage)
-	// failed says why there is no answer.
+	// failed shows why there is no answer.
 	failed(error)
-	// left says that the contact ended the chat, or why that was not possible.
+	// left shows that the contact ended the chat, or why ending it failed.
 	left(error)
 }
 
-// lines writes a line of JSON for each thing.
+// lines writes everything as lines of JSON.
 type lines struct{ out io.Writer }
 
 func (s *lines) write(name string, value any) {
@@ -60,15 +60,15 @@ func (s *lines) left(err error) {
 	}
 }
 
-// terminal shows the agent's text as it is written, with calls between.
+// terminal shows the agent's text while it is written, interleaved with calls.
 type terminal struct {
 	out   io.Writer
 	style client.Style
 	agent string
-	// turn is the attempt whose text stands in the open line, and written that text.
+	// turn is the attempt whose text is in the open line, and written is that text.
 	turn    string
 	written string
-	// line writes what the agent says.
+	// line wraps the text of the agent.
 	line wrapper
 }
 
@@ -83,7 +83,7 @@ func (s *terminal) begin(id string, warnings []string) {
 
 func (s *terminal) ask() { s.print(s.style.Bold("You: ")) }
 
-// note shows something that nobody said.
+// note shows text that is not part of the conversation.
 func (s *terminal) note(text string) { s.print(wrapped(text, client.Width(s.out), s.style.Dim)) }
 
 // speaker begins the agent's line.
@@ -92,7 +92,7 @@ func (s *terminal) speaker() {
 	s.line = wrapper{out: s.out, width: client.Width(s.out), column: cli.Columns(s.agent + ": ")}
 }
 
-// closeLine ends an open line of the agent's.
+// closeLine ends the agent's open line.
 func (s *terminal) closeLine() {
 	if s.written != "" {
 		s.line.end()
@@ -108,7 +108,7 @@ func (s *terminal) event(e chatEvent) {
 			s.turn = e.TurnID
 			s.speaker()
 		}
-		// Pieces that were dropped leave a gap; the message has all.
+		// Dropped deltas leave a gap. The complete message fills it.
 		s.line.write(safe(e.Text))
 		s.written += e.Text
 	case "ToolCallStarted":
@@ -139,7 +139,7 @@ func (s *terminal) call(arrow, text string) {
 	s.print(s.style.Dim(shortened(line, client.Width(s.out))) + "\n")
 }
 
-// message shows what of the message is not yet to be seen.
+// message shows the part of the message that is not on the screen yet.
 func (s *terminal) message(m chatMessage) {
 	if m.Role == "user" {
 		return // The contact has typed it.
@@ -180,7 +180,7 @@ func (s *terminal) left(err error) {
 	s.note("The chat is ended")
 }
 
-// safe returns text with its line breaks and without other control characters, which terminals obey.
+// safe returns text with its line breaks, but without control characters, which a terminal would interpret.
 func safe(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' {

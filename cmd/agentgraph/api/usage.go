@@ -110,7 +110,7 @@ func (c *Usage) Run(cmd *cobra.Command) error {
 	return table(cmd.OutOrStdout(), usage.rows())
 }
 
-// rows are the table: the total, then each axis below its name.
+// rows returns the table: the total, then each axis below its name.
 func (u usageShown) rows() [][]string {
 	used := u.ConsumptionBreakdown
 	rows := [][]string{{"", "CREDITS"}, {"Total", used.TotalCredits.String()}}
@@ -147,7 +147,7 @@ func (u usageShown) rows() [][]string {
 		whole, _, _ := strings.Cut(row[1], ".")
 		most = max(most, len(whole))
 	}
-	// Decimal points stand below each other.
+	// Align the decimal points.
 	for _, row := range rows[1:] {
 		if whole, _, _ := strings.Cut(row[1], "."); whole != "" && isDigit(whole[len(whole)-1]) {
 			row[1] = strings.Repeat(" ", most-len(whole)) + row[1]

@@ -7,12 +7,12 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// wrapper writes text that arrives in pieces, and wraps it at words to the width of a terminal. It holds back the last
-// word until that is whole.
+// wrapper writes text that arrives in pieces, and wraps it at words to the width of a terminal. It holds the last word
+// back until the word is complete.
 type wrapper struct {
 	out   io.Writer
 	width int
-	// column is where the open line ends.
+	// column is the width of the open line.
 	column    int
 	gap, word string
 }
@@ -62,7 +62,7 @@ func (w *wrapper) end() {
 	w.column, w.gap = 0, ""
 }
 
-// wrapped returns text wrapped at words, with each of its lines in the style.
+// wrapped returns text wrapped at words, with the style applied to each line.
 func wrapped(text string, width int, style func(string) string) string {
 	var all strings.Builder
 	for _, line := range cli.Wrap(text, width) {

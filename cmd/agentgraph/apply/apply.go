@@ -1,5 +1,6 @@
-// Package apply keeps a company as files: "agentgraph apply" makes a server as they say, "diff" tells what that would
-// change, and "pull" writes them. It is a client of the API, and docs/guides/agents-as-code.md describes the files.
+// Package apply manages a company as files. "agentgraph apply" changes a server to match them, "diff" shows the
+// differences, and "pull" writes the files. The package is a client of the API, and docs/guides/agents-as-code.md
+// describes the files. Start reading at Apply.
 package apply
 
 import (
@@ -20,14 +21,14 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// diffCodes says what the exit codes of diff mean.
+// diffCodes documents the exit codes of diff.
 const diffCodes = "Exit codes: 0 if nothing differs, 6 if something does, 1 if the files are wrong, 2 if the command " +
 	"line is, " +
 	"3 if the server refuses or cannot be reached."
 
 const firstWait = time.Second
 
-// compared are the flags of what compares files with a server.
+// compared has the flags of the commands that compare files with a server.
 type compared struct {
 	client.Flags
 	File        []string
@@ -37,7 +38,7 @@ type compared struct {
 	SendHeaders bool
 }
 
-// paths is the argument of what reads files.
+// paths is the argument of the commands that read files.
 func (c *compared) paths() []cli.Argument {
 	return []cli.Argument{{Into: &c.Path, Name: "path", Optional: true,
 		Help: "YAML files, or directories with such files."}}
@@ -58,7 +59,7 @@ func (c *compared) Declare() cli.Flags {
 // changeSet reads the files and the server, and compares them.
 func (c *compared) changeSet(cmd *cobra.Command, onlyShow bool) (*api, *changeSet, error) {
 	places := c.Path
-	// What stands on the command line goes before what the environment says.
+	// Paths on the command line override those from the environment.
 	if len(places) == 0 || cmd.Flags().Changed("file") {
 		places = append(places, c.File...)
 	}
@@ -78,7 +79,7 @@ func (c *compared) changeSet(cmd *cobra.Command, onlyShow bool) (*api, *changeSe
 	return server, made, err
 }
 
-// connect returns the server that the flags name, and what it has of the kinds.
+// connect returns the server that the flags name, and its resources of the kinds.
 func connect(cmd *cobra.Command, flags client.Flags, of []*kind) (*api, *company, error) {
 	connected, err := flags.Connect(cmd)
 	if err != nil {
@@ -92,7 +93,7 @@ func connect(cmd *cobra.Command, flags client.Flags, of []*kind) (*api, *company
 	return server, there, nil
 }
 
-// planFor compares what files describe with what the server has.
+// planFor compares the files with the server.
 func (c *company) planFor(sources []*source, o options) (*changeSet, error) {
 	err := c.describe(sources)
 	var made *changeSet
@@ -105,7 +106,7 @@ func (c *company) planFor(sources []*source, o options) (*changeSet, error) {
 	return made, nil
 }
 
-// Diff tells what apply would change.
+// Diff shows what apply would change.
 type Diff struct {
 	compared
 }
@@ -144,7 +145,7 @@ func (p *changeSet) print(out io.Writer, asJSON bool) error {
 	return nil
 }
 
-// Apply makes a server as files say.
+// Apply changes a server to match files.
 type Apply struct {
 	compared
 	DryRun bool
@@ -167,7 +168,7 @@ agentgraph apply company/`,
 	})
 }
 
-// Run compares, and carries out what differs.
+// Run compares the files with the server, and applies the differences.
 func (c *Apply) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	if c.Schema {
@@ -184,12 +185,12 @@ func (c *Apply) Run(cmd *cobra.Command) error {
 	if !c.JSON {
 		return carryOut(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
 	}
-	// People are asked and told elsewhere, as standard output has the result and nothing else.
+	// Prompts and progress go to standard error, because standard output has only the JSON.
 	err = carryOut(ctx, cmd.ErrOrStderr(), server, made, c.Prune, c.Yes)
 	return errors.Join(cli.WriteJSON(cmd.OutOrStdout(), made.report()), err)
 }
 
-// carryOut does what the change set says, and tells it.
+// carryOut applies the change set, and prints each step.
 func carryOut(ctx context.Context, out io.Writer, server *api, made *changeSet, prune, yes bool) error {
 	if err := ask(ctx, out, made, prune, yes); err != nil {
 		return err
@@ -218,7 +219,7 @@ func carryOut(ctx context.Context, out io.Writer, server *api, made *changeSet, 
 	return nil
 }
 
-// ask asks before something is deleted.
+// ask asks for confirmation if something would be deleted.
 func ask(ctx context.Context, out io.Writer, made *changeSet, prune, yes bool) error {
 	isDeleting := slices.ContainsFunc(made.changes, func(ch *change) bool {
 		return ch.verb == "delete" || prune && len(ch.gone) > 0
@@ -264,7 +265,7 @@ func NewPull() *cobra.Command {
 	})
 }
 
-// Validate refuses no directory, and two.
+// Validate requires exactly one directory, as the argument or the flag.
 func (c *Pull) Validate() error {
 	if (c.Directory == "") == (c.File == "") {
 		return errors.New("name one directory: agentgraph pull company/")
@@ -310,7 +311,8 @@ func (c *Pull) Run(cmd *cobra.Command) error {
 	return writeWithin(root, schemaFile, Schema)
 }
 
-// clear makes and opens the directory, and sees to it that it has no other YAML files, which apply would read too.
+// clear creates and opens the directory. It refuses YAML files that pull does not write, since apply would read them
+// too; with --prune it deletes them.
 func (c *Pull) clear(files []written) (*os.Root, error) {
 	if err := os.MkdirAll(c.Directory, 0o755); err != nil {
 		return nil, err

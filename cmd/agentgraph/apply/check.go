@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// check refuses what the server would refuse, as far as one thing alone shows it.
+// check records the errors that the server would return for this resource, as far as they depend on it alone.
 func (c *company) check(ch *change) {
 	t := ch.thing
 	err := t.made()
@@ -36,7 +36,7 @@ func (c *company) check(ch *change) {
 	}
 }
 
-// checkSecrets refuses headers whose values are to be sent and are not there.
+// checkSecrets records an error for each header whose environment variable is not set.
 func (c *company) checkSecrets(t *thing) {
 	for _, h := range t.headers {
 		if name, _, isSet := environment(h.value.(string)); !isSet {
@@ -48,7 +48,7 @@ func (c *company) checkSecrets(t *thing) {
 
 var variable = regexp.MustCompile(`^\$\{(\w+)\}$`)
 
-// environment returns the name and the value of the environment variable that a text such as ${NAME} stands for.
+// environment returns the name and the value of the environment variable that a text such as ${NAME} refers to.
 func environment(text string) (name, value string, isSet bool) {
 	found := variable.FindStringSubmatch(text)
 	if found == nil {
@@ -58,7 +58,7 @@ func environment(text string) (name, value string, isSet bool) {
 	return found[1], value, isSet
 }
 
-// made makes the thing as the server would, and returns what that refuses.
+// made creates the resource in memory, as the server would, and returns the error.
 func (t *thing) made() error {
 	o, whole := object{}, t.whole()
 	for _, f := range t.kind.members {
@@ -73,11 +73,11 @@ func (t *thing) made() error {
 	return makers[t.kind](text)
 }
 
-// makers make a thing of each kind of a creation's input, and return what refuses it.
+// makers create a resource of each kind from the input of its mutation, and return the error.
 var makers = map[*kind]func(text []byte) error{
 	dataset: maker(model.NewDataset),
 	knowledgeBaseChat: maker(func(in model.CreateKnowledgeBaseChatInput, now time.Time) (*model.KnowledgeBaseChat, error) {
-		// Which models are configured, the server knows.
+		// Only the server knows which models are configured.
 		if s := in.PromptSettings; s != nil {
 			s.RerankModel = nil
 		}

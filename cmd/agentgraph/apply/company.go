@@ -2,17 +2,17 @@ package apply
 
 import "slices"
 
-// company is what the files describe and what the server has, brought together.
+// company has the resources of the files and of the server, matched to each other.
 type company struct {
 	things map[*kind][]*thing
 	byID   map[string]*thing
-	// told are the kinds of which the files have a list, and toldTests the agents of which they have tests.
+	// reported are the kinds that the files list, and reportedTests the agents whose tests they list.
 	reported      map[*kind]bool
 	reportedTests map[*thing]bool
 	wrong         faults
-	// paired counts the things of the files that share their name with others, and were found by their order.
+	// paired counts the resources of the files that share a name and were matched by their order.
 	paired int
-	// notes are what people should know of the change set, or of the files that are written.
+	// notes are printed for the user. They are about the change set, or about the written files.
 	notes []string
 }
 
@@ -21,7 +21,7 @@ func newCompany() *company {
 		reportedTests: map[*thing]bool{}}
 }
 
-// wanted is something in a file.
+// wanted is a resource that a file describes.
 type wanted struct {
 	kind  *kind
 	raw   object
@@ -29,7 +29,7 @@ type wanted struct {
 	agent string // the key of its agent, if it has one
 }
 
-// wantedOf returns what a file describes.
+// wantedOf returns the resources that a file describes.
 func (c *company) wantedOf(s *source) (all []wanted) {
 	root := path{in: s}
 	for _, k := range []*kind{dataset, knowledgeBaseChat, tool, agent, campaign} {
@@ -48,7 +48,7 @@ func (c *company) wantedOf(s *source) (all []wanted) {
 	return all
 }
 
-// testsOf returns an agent's folders and tests, which have what all of them begin with.
+// testsOf returns the folders and tests of an agent, with the defaults of their group.
 func testsOf(group object, at path) []wanted {
 	of := group.text("agent")
 	all := []wanted{{kind: subAgent, at: at.member("agent"), agent: of}}
@@ -79,7 +79,7 @@ func withDefaults(raw, group object) object {
 	return raw
 }
 
-// describe brings what the files describe together with what the server has.
+// describe matches the resources of the files to those of the server.
 func (c *company) describe(sources []*source) error {
 	var all []wanted
 	for _, s := range sources {
@@ -110,8 +110,8 @@ func (c *company) describe(sources []*source) error {
 	return c.wrong.err()
 }
 
-// named returns the thing that the files call by a key, or that the server has by that name. Without one the place is
-// at fault.
+// named returns the resource that the files call by the key, or that the server has under this key, name or id. If
+// there is not exactly one, named records an error at the place and returns nil.
 func (c *company) named(k *kind, key string, of *thing, at path) *thing {
 	var onServer []*thing
 	for _, t := range c.things[k] {
@@ -137,7 +137,7 @@ func (c *company) named(k *kind, key string, of *thing, at path) *thing {
 	return nil
 }
 
-// normalize brings what the files say of a thing into the form in which it can be compared.
+// normalize sets the normal form of the resource in the files, which can be compared.
 func (c *company) normalize(t *thing) {
 	raw := t.raw
 	switch t.kind {
@@ -152,7 +152,7 @@ func (c *company) normalize(t *thing) {
 	}
 }
 
-// resolveFor returns the function that finds what a thing of the files names.
+// resolveFor returns the function that resolves the references of a resource.
 func (c *company) resolveFor(t *thing) resolve {
 	return func(to *kind, key string, at path) any {
 		var found *thing
@@ -173,7 +173,7 @@ func (c *company) resolveFor(t *thing) resolve {
 	}
 }
 
-// addSubAgents adds the sub-agents that an agent is to have, and forgets those that it is not to have any more.
+// addSubAgents sets the agent's sub-agents to those in the files, and drops all others.
 func (c *company) addSubAgents(t *thing) {
 	value, isGiven := t.given.get("subAgents")
 	if !isGiven {
@@ -192,8 +192,8 @@ func (c *company) addSubAgents(t *thing) {
 	}
 }
 
-// withHeaderNames returns a tool of the files with the names of its headers instead of their values. Without
-// any, those that the server has stay.
+// withHeaderNames replaces the values of a tool's headers by their names. If the files give no headers, the server's
+// are kept.
 func (t *thing) withHeaderNames(raw object) object {
 	value, _ := raw.get("endpoint")
 	endpoint, ok := value.(object)

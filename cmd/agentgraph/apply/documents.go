@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// document is a file that a dataset is to hold.
+// document is a file that belongs to a dataset.
 type document struct {
 	name string
-	// folder holds the folder knowledge, in which path names the file.
+	// folder is the directory of the YAML file, and path is relative to it: knowledge/…
 	folder, path string
 	size         int64
 	// digest is the SHA-256 of the content, in hexadecimal.
@@ -25,10 +25,10 @@ type storedDocument struct {
 	size             int64
 }
 
-// knowledgeFolder holds the documents, beside the files that name them.
+// knowledgeFolder is the directory of the documents. It is next to the files that name them.
 const knowledgeFolder = "knowledge"
 
-// documentsIn returns the documents that the files say a dataset holds.
+// documentsIn returns the documents that the files list for a dataset.
 func documentsIn(t *thing, wrong *faults) []document {
 	var all []document
 	seen := map[string]bool{}
@@ -72,7 +72,7 @@ func (d *document) read() error {
 	return nil
 }
 
-// content reads the file, and refuses one that has changed since it was compared.
+// content reads the file. It returns an error if the size has changed since the comparison.
 func (d document) content() ([]byte, error) {
 	file, err := openWithin(d.folder, d.path)
 	if err != nil {
@@ -86,7 +86,7 @@ func (d document) content() ([]byte, error) {
 	return content, nil
 }
 
-// storedAs returns what the server has under the name of a document: the one with the same content, and all others.
+// storedAs returns the documents of the server with the same name: the first with the same content, and all others.
 func (t *thing) storedAs(d document) (same *storedDocument, others []storedDocument) {
 	for _, s := range t.stored {
 		if s.name != d.name {
@@ -101,7 +101,7 @@ func (t *thing) storedAs(d document) (same *storedDocument, others []storedDocum
 	return same, others
 }
 
-// safeName returns a name that any file system takes and that stays in its folder.
+// safeName returns a file name that is valid on any file system and stays in its folder.
 func safeName(name string) string {
 	safe := strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {

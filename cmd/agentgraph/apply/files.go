@@ -31,7 +31,7 @@ import (
 type source struct {
 	name string
 	root ast.Node
-	// content is what it holds.
+	// content is the decoded content of the file.
 	content object
 }
 
@@ -63,7 +63,7 @@ func (p path) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s:%d: %s", p.in.name, lineOf(p.in.root, p.steps), steps.String()), ": ")
 }
 
-// lineOf returns the line of a place, or of what is nearest to it.
+// lineOf returns the line of a path, or of the nearest node that exists.
 func lineOf(node ast.Node, steps []string) int {
 	line := 1
 	for node != nil {
@@ -113,7 +113,7 @@ func keyOfNode(key ast.MapKeyNode) string {
 	return key.String()
 }
 
-// faults are what is wrong with files.
+// faults are the errors in files.
 type faults []string
 
 func (f *faults) add(at path, format string, args ...any) {
@@ -128,7 +128,7 @@ func (f faults) err() error {
 	return errors.New(strings.Join(f, "\n"))
 }
 
-// namesIn returns the YAML files that a path names: itself, or those in a directory, by name.
+// namesIn returns the path itself, or the sorted YAML files in it if it is a directory.
 func namesIn(place string) ([]string, error) {
 	info, err := os.Stat(place)
 	if err != nil {
@@ -150,7 +150,7 @@ func namesIn(place string) ([]string, error) {
 	return names, nil
 }
 
-// readSources reads and checks all files. The error names every fault.
+// readSources reads and checks all files. The error lists every fault.
 func readSources(places []string) ([]*source, error) {
 	var sources []*source
 	var wrong faults
@@ -178,7 +178,7 @@ func readSources(places []string) ([]*source, error) {
 	return sources, wrong.err()
 }
 
-// readSource reads a file that a path names: the path itself, or a file in that directory.
+// readSource reads a YAML file: the path itself, or a file in the directory at the path.
 func readSource(place, name string) (*source, error) {
 	var file *os.File
 	var err error
@@ -191,7 +191,7 @@ func readSource(place, name string) (*source, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	// A byte more than the bound is enough to be refused.
+	// One byte more than the limit is enough to refuse the file.
 	text, err := io.ReadAll(io.LimitReader(file, cli.MaxYAML+1))
 	if err != nil {
 		return nil, fmt.Errorf("the file %s cannot be read", name)
@@ -199,7 +199,7 @@ func readSource(place, name string) (*source, error) {
 	return parseSource(name, text)
 }
 
-// openWithin opens a regular file of a directory, and follows no symbolic link that leads out of it.
+// openWithin opens a regular file in a directory. It refuses symbolic links that lead out of the directory.
 func openWithin(directory, name string) (*os.File, error) {
 	whole := filepath.Join(directory, name)
 	root, err := os.OpenRoot(directory)
@@ -212,7 +212,7 @@ func openWithin(directory, name string) (*os.File, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("there is no file %s", whole)
 	case err != nil:
-		// Without the limit of the directory it can be opened.
+		// The file exists, so only the root refused it: it is a symbolic link that leads out.
 		if _, err := os.Stat(whole); err == nil {
 			return nil, fmt.Errorf("%s is a symbolic link that leads out of %s, and is not followed", whole, directory)
 		}
@@ -259,7 +259,7 @@ func syntaxError(name string, err error) error {
 //go:embed agentgraph.schema.json
 var Schema []byte
 
-// rules are the schema, compiled and as JSON.
+// rules returns the schema, compiled and as decoded JSON.
 var rules = sync.OnceValues(func() (*jsonschema.Schema, map[string]any) {
 	decoded, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
 	if err != nil {
@@ -272,10 +272,10 @@ var rules = sync.OnceValues(func() (*jsonschema.Schema, map[string]any) {
 	return compiler.MustCompile("agentgraph.schema.json"), decoded.(map[string]any)
 })
 
-// checkSource returns what the schema refuses.
+// checkSource returns the violations of the schema.
 func checkSource(s *source) (wrong faults) {
 	compiled, _ := rules()
-	// What plain returns may hold numbers that only encoding/json spells as the schema's library expects.
+	// The validator expects numbers as its own decoder returns them, so the content is encoded and decoded again.
 	encoded, err := json.Marshal(plain(s.content))
 	if err != nil {
 		return faults{fmt.Sprintf("%s: %v", s.name, err)}
@@ -318,7 +318,7 @@ func (f *faults) addAll(s *source, refused *jsonschema.ValidationError) {
 	}
 }
 
-// suggestion says which known key is like an unknown one.
+// suggestion suggests the known key that is most similar to an unknown one.
 func suggestion(name, schemaURL string) string {
 	_, whole := rules()
 	_, pointer, _ := strings.Cut(schemaURL, "#")

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// spot is what a thing is found by when the server does not know its id: names are looked up within an agent, those of
-// tests within a folder.
+// spot identifies a resource whose id the server does not know. Names are unique within an agent, and names of tests
+// within a folder.
 type spot struct {
 	agent, folder *thing
 	name          string
 }
 
-// claim is something in a file that is looked up by its name.
+// claim is a resource of a file that is looked up by its name.
 type claim struct {
 	wanted
 	thing *thing
 	spot
 }
 
-// find gives each thing of a kind that is wanted to the thing that the server has, or to a new one. What ids name is
-// found first, as it may have the name of something else now.
+// find matches each wanted resource of a kind to one on the server, or to a new one. Ids are matched first, because
+// another resource may have the same name now.
 func (c *company) find(k *kind, all []wanted) {
 	var claims []claim
 	wanting := map[spot]int{}
@@ -32,7 +32,7 @@ func (c *company) find(k *kind, all []wanted) {
 		}
 	}
 	for _, w := range all {
-		// An id of another server says nothing here, so the name counts.
+		// The server does not know this id, which may be another server's. The name decides.
 		if w.kind != k || c.knows(w) {
 			continue
 		}
@@ -49,8 +49,8 @@ func (c *company) find(k *kind, all []wanted) {
 	c.findByName(k, claims, wanting)
 }
 
-// findByName pairs what has one name in the files with what has it on the server, each in its order, and makes the rest
-// new. When the server has more of them, only ids can say which are meant.
+// findByName pairs resources of the files with those of the server that have the same name, in their order. Unmatched
+// ones are new. It is an error if the server has more of them than the files.
 func (c *company) findByName(k *kind, claims []claim, wanting map[spot]int) {
 	there := map[spot][]*thing{}
 	for _, t := range c.things[k] {
@@ -83,7 +83,7 @@ func (c *company) findByName(k *kind, claims []claim, wanting map[spot]int) {
 	}
 }
 
-// nameToFind returns the name that a thing of files or of a server is found by.
+// nameToFind returns the name by which a resource is looked up.
 func (t *thing) nameToFind(of object) string {
 	switch t.kind {
 	case tool:
@@ -94,7 +94,7 @@ func (t *thing) nameToFind(of object) string {
 	return of.text("name")
 }
 
-// findByID gives what is wanted to the thing of the server whose id it has.
+// findByID matches a wanted resource to the one on the server that has its id.
 func (c *company) findByID(w wanted) {
 	known := c.byID[w.raw.text("id")]
 	if known.kind != w.kind {
@@ -119,7 +119,7 @@ func idsOf(things []*thing) string {
 	return strings.Join(ids, ", ")
 }
 
-// take makes a thing the one that is wanted.
+// take makes t the resource that w describes.
 func (c *company) take(t *thing, w wanted) {
 	if t.raw != nil && t.at.in != nil {
 		c.wrong.add(w.at, "is the same %s as at %s", w.kind.name, t.at)
@@ -129,7 +129,7 @@ func (c *company) take(t *thing, w wanted) {
 	t.key = cmp.Or(w.raw.text("key"), w.raw.text("name"))
 }
 
-// folderOf returns the folder that a test is wanted in, nil for none.
+// folderOf returns the folder that a test belongs to in the files, or nil.
 func (c *company) folderOf(t *thing, at path) *thing {
 	key := t.raw.text("folderId")
 	if key == "" || t.kind != simulation && t.kind != classification {
@@ -140,7 +140,7 @@ func (c *company) folderOf(t *thing, at path) *thing {
 
 func (c *company) folderOfNode(t *thing) *thing { return c.byID[t.node.text("folderId")] }
 
-// distinct refuses two things of the files with one key.
+// distinct refuses two resources of the files with the same key.
 func (c *company) distinct(k *kind) {
 	type called struct {
 		agent *thing
@@ -148,10 +148,10 @@ func (c *company) distinct(k *kind) {
 	}
 	seen := map[called]*thing{}
 	if k == simulation || k == classification {
-		return // Nothing calls them by a key.
+		return // Nothing refers to tests by key.
 	}
 	for _, t := range c.things[k] {
-		// Nothing calls campaigns by a key either, but only an id shows that a second one of the name is meant.
+		// Nothing refers to campaigns by key either, but only ids show that two of the same name are intended.
 		if t.at.in == nil || k == campaign && t.raw.text("id") != "" {
 			continue
 		}
@@ -163,12 +163,12 @@ func (c *company) distinct(k *kind) {
 	}
 }
 
-// spotNow returns where the server has a thing.
+// spotNow returns the spot of a resource on the server.
 func (c *company) spotNow(t *thing) spot {
 	return spot{t.agent, c.folderOfNode(t), t.nameToFind(t.node)}
 }
 
-// spotOf returns where a thing will be found when the change set is carried out.
+// spotOf returns the spot of a resource after the change set is applied.
 func (c *company) spotOf(t *thing) spot {
 	at := spot{t.agent, nil, cmp.Or(t.nameToFind(t.raw), t.nameToFind(t.node))}
 	in, isGiven := t.given.get("folderId")
@@ -179,11 +179,11 @@ func (c *company) spotOf(t *thing) spot {
 	return at
 }
 
-// uniquely are the kinds whose names the server has only once: those of both kinds of tests are one set.
+// uniquely are the kinds whose names are unique on the server. Both kinds of tests share one set of names.
 var uniquely = [][]*kind{{tool}, {folder}, {simulation, classification}}
 
-// repeats refuses names that the server would refuse halfway through the change set. Only tests may share a name, as
-// those that were created over REST do: in the files their ids show that this is meant.
+// repeats refuses duplicate names, which the server would refuse halfway through the change set. Only tests may share a
+// name, like those created over REST. Their ids in the files show that this is intended.
 func (c *company) repeats(changes []*change, o options) {
 	for _, together := range uniquely {
 		at, holders := map[spot][]*thing{}, map[spot][]*thing{}
@@ -216,7 +216,8 @@ func (c *company) repeats(changes []*change, o options) {
 	}
 }
 
-// givesWay refuses a name that another thing still has when the change is made, as that one is renamed later.
+// givesWay refuses a name that another resource still has when the change is applied, because that one is renamed
+// later.
 func (c *company) givesWay(ch *change, holders []*thing, isTest bool) {
 	switch {
 	case len(holders) == 0:
@@ -228,7 +229,7 @@ func (c *company) givesWay(ch *change, holders []*thing, isTest bool) {
 	}
 }
 
-// whereabouts says where a thing is: in the files, or only on the server.
+// whereabouts describes where a resource is: in the files, or only on the server.
 func (t *thing) whereabouts() string {
 	if t.at.in != nil {
 		return "at " + t.at.String()

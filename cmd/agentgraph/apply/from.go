@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// importers carry the tests of other tools' files over as simulations, by the name of the tool.
+// importers import the tests of other tools as simulations. The key is the name of the tool.
 var importers = map[string]func(c *carriedTests) error{
 	"promptfoo": fromPromptfoo, "tau2-bench": fromTau2Bench, "retell": fromRetell, "elevenlabs": fromElevenLabs,
 }
@@ -25,10 +25,10 @@ var importers = map[string]func(c *carriedTests) error{
 // maxForeign bounds a file of another tool, in bytes.
 const maxForeign = 64 << 20
 
-// carriedTests holds the tests that were imported from a file, each with a unique name. Its report lists what was
+// carriedTests has the tests that were imported from a file, each with a unique name. Its report lists what was
 // imported, approximated and left out.
 type carriedTests struct {
-	// folder holds the file of this name.
+	// folder is the directory of the file, and name is the file's name in it.
 	folder *os.Root
 	name   string
 	tests  list
@@ -36,8 +36,8 @@ type carriedTests struct {
 	names  map[string]bool
 }
 
-// carryOver reads a file of another tool, and what it refers to in its folder. Without a test that can be carried
-// over there is an error. The report is never nil.
+// carryOver imports a file of another tool, with the files that it refers to in the same directory. It returns an error
+// if no test can be imported. The returned report is never nil.
 func carryOver(tool, file string) (*carriedTests, error) {
 	folder, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *carriedTests) read(name string) ([]byte, error) {
 	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
 }
 
-// begin returns a test with a name that no other has.
+// begin returns a new test with a unique name.
 func (c *carriedTests) begin(at place, name, orElse string) *carried {
 	if name = firstLine(name, 240); name == "" {
 		name = orElse
@@ -84,7 +84,7 @@ func (c *carriedTests) begin(at place, name, orElse string) *carried {
 	return &carried{name: unique, at: at, in: c}
 }
 
-// others reports members that no importer knows, so that nothing is lost without a word.
+// others reports members that no importer knows, so that none is lost silently.
 func (c *carriedTests) others(of string, o object, at place, known ...string) {
 	for _, m := range o {
 		if m.value != nil && !slices.Contains(known, m.name) {
@@ -93,21 +93,21 @@ func (c *carriedTests) others(of string, o object, at place, known ...string) {
 	}
 }
 
-// carried is a test that is being carried over.
+// carried is a test that is being imported.
 type carried struct {
 	in               *carriedTests
 	name, scenario   string
 	criteria, checks list
 	more             object
-	// at is the place of the part that is being carried over.
+	// at is the place of the part that is being imported.
 	at place
-	// isDropped is set if the test would say something else without a part that cannot be carried over.
+	// isDropped is set if the test would change its meaning without a part that cannot be imported.
 	isDropped bool
-	// label is whose part it is, if not the test's alone.
+	// label names the owner of the part in the report, if that is not the test.
 	label string
 }
 
-// of is whose part is being carried over.
+// of returns the owner of the part that is being imported.
 func (t *carried) of() string {
 	if t.label != "" {
 		return t.label
@@ -127,7 +127,7 @@ func (t *carried) skip(what, why string, args ...any) {
 	t.in.report.add(notNeeded, t.at, t.of(), what+": "+why, args...)
 }
 
-// drop leaves the whole test out.
+// drop leaves the whole test out of the import.
 func (t *carried) drop(why string, args ...any) {
 	if !t.isDropped {
 		t.leave("the whole test", why, args...)
@@ -143,7 +143,7 @@ func (t *carried) check(expectation string, value any, weight any) {
 	t.checks = append(t.checks, check)
 }
 
-// criterion adds a criterion, which is cut to what a test may have.
+// criterion adds a criterion, cut to the maximum length.
 func (t *carried) criterion(text string) {
 	if cut := cutTo(text, 2000); cut != text {
 		t.approximate("a criterion", "its first 2,000 characters are left")
@@ -154,7 +154,7 @@ func (t *carried) criterion(text string) {
 
 func (t *carried) with(name string, value any) { t.more = append(t.more, member{name, value}) }
 
-// add carries the test over, unless nothing of it could be decided.
+// add adds the test, unless it has nothing that can be judged.
 func (c *carriedTests) add(t *carried, at place) {
 	t.at = at
 	if len(t.criteria)+len(t.checks) == 0 {
@@ -181,7 +181,7 @@ func (c *carriedTests) add(t *carried, at place) {
 	c.report.add(carriedOver, at, t.name, strings.Join(parts, ", "))
 }
 
-// Bounds of a test that an importer keeps within.
+// Limits of a test, which importers enforce.
 const (
 	mostChecks      = 50
 	mostExpressions = 20
@@ -190,7 +190,7 @@ const (
 	mostRowBytes    = 450_000
 )
 
-// bound takes out what a test has no room for.
+// bound removes checks, criteria and rows that exceed the limits.
 func (t *carried) bound() {
 	expressions, schemas := 0, 0
 	var kept list
@@ -222,7 +222,7 @@ func (t *carried) bound() {
 	}
 }
 
-// decoded returns what a file in YAML or JSON holds.
+// decoded returns the content of a YAML or JSON file.
 func decoded(text []byte) (any, error) {
 	if json.Valid(text) {
 		return decodeJSON(text)
@@ -234,8 +234,8 @@ func decoded(text []byte) (any, error) {
 	return valueOf(value), nil
 }
 
-// cases returns the objects of the file, and where their list stands: a list, a single one, or those in one of the
-// members.
+// cases returns the objects of the file, and the place of their list. The file is a list, a single object, or an object
+// with the list in one of the members.
 func (c *carriedTests) cases(members ...string) ([]object, place, error) {
 	text, err := c.read(c.name)
 	if err != nil {
@@ -270,7 +270,7 @@ func (c *carriedTests) cases(members ...string) ([]object, place, error) {
 	return cases, at, nil
 }
 
-// shown writes any value as text, as conditions on arguments compare it.
+// shown returns any value as text, in the form that conditions on arguments compare.
 func shown(value any) string {
 	if text, isText := value.(string); isText {
 		return text
@@ -305,11 +305,11 @@ func cutTo(text string, most int) string {
 
 var doubleBraces = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}`)
 
-// placeholders writes the placeholders of other tools, which have two braces, as ours.
+// placeholders converts the placeholders of other tools, which have two braces, to ours.
 func placeholders(text string) string { return doubleBraces.ReplaceAllString(text, "{$1}") }
 
-// inserted replaces the placeholders in messages by the values of the variables. A test without rows has nothing else
-// that fills them.
+// inserted replaces the placeholders in messages by the values of the variables. In a test without rows, nothing else
+// fills them.
 func inserted(messages list, variables object) list {
 	for i, one := range messages {
 		message := one.(object)

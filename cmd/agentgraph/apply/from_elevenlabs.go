@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// elevenLabsKnown are members of a test that are carried over, or only describe it.
+// elevenLabsKnown are members of a test that are imported, or that only describe it.
 var elevenLabsKnown = []string{
 	"id", "name", "type", "access_info", "last_updated_at_unix_secs", "created_at_unix_secs", "folder_id",
 	"folder_parent_id", "entity_type",
@@ -17,7 +17,7 @@ var elevenLabsKnown = []string{
 	"simulation_environment",
 }
 
-// fromElevenLabs carries over tests of agents: simulations, and those of the next reply or call.
+// fromElevenLabs imports tests of agents: simulations, and tests of the next reply or call.
 func fromElevenLabs(c *carriedTests) error {
 	cases, at, err := c.cases("tests", "items")
 	if err != nil {
@@ -75,7 +75,7 @@ func fromElevenLabs(c *carriedTests) error {
 	return nil
 }
 
-// conditions carries over what a model judges, with its examples.
+// conditions imports what a model judges, with its examples.
 func (t *carried) conditions(test object) {
 	conditions := list{}
 	if text := test.text("success_condition"); text != "" {
@@ -108,7 +108,7 @@ func (t *carried) conditions(test object) {
 	}
 }
 
-// calls carries over which tool is called, and how.
+// calls imports which tool is called, and with which arguments.
 func (t *carried) calls(test object) {
 	wanted := test.object("tool_call_parameters")
 	tool := wanted.object("referenced_tool")

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// messagesOf carries over a conversation so far, with the calls of the agent before the answer that they helped to.
-// The member has the text of a message.
+// messagesOf imports the conversation so far. An answer of the agent gets the calls that precede it. The member of a
+// message with that name has its text.
 func messagesOf(t *carried, history list, member string) (messages list) {
 	calls := pastCalls{}
 	for i, one := range history {
@@ -52,7 +52,7 @@ type pastCalls struct {
 	ids  []string
 }
 
-// note adds the calls of a message, and the results that it has of earlier ones. It is false if these were not made.
+// note adds the calls of a message, and the results for earlier calls. It returns false if a result has no call.
 func (p *pastCalls) note(message object, role string) (areKnown bool) {
 	areKnown = true
 	for _, one := range message.list("tool_calls") {
@@ -93,7 +93,7 @@ func (p *pastCalls) note(message object, role string) (areKnown bool) {
 	return areKnown
 }
 
-// take returns the calls, which are then none.
+// take returns the calls and clears them.
 func (p *pastCalls) take() list {
 	made := p.made
 	p.made, p.ids = nil, nil

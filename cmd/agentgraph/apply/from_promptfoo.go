@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// simulatedUser is the provider of promptfoo that plays a user.
+// simulatedUser is the promptfoo provider that plays a user.
 const simulatedUser = "promptfoo:simulated-user"
 
-// fromPromptfoo carries over a configuration of promptfoo, or a list of its tests.
+// fromPromptfoo imports a promptfoo configuration, or a list of its tests.
 func fromPromptfoo(c *carriedTests) error {
 	p := &promptfoo{carriedTests: c}
 	value, at, err := p.load(c.name)
@@ -20,7 +20,7 @@ func fromPromptfoo(c *carriedTests) error {
 	}
 	if tests, isList := value.(list); isList {
 		value = object{{"tests", tests}}
-		at.path = "-" // the list stands where the member would
+		at.path = "-" // the list itself is at this place
 		at.in.of["-"] = 1
 		for i := range tests {
 			at.in.of[fmt.Sprintf("-/tests/%d", i)] = at.in.of[fmt.Sprintf("/%d", i)]
@@ -34,26 +34,26 @@ func fromPromptfoo(c *carriedTests) error {
 	return nil
 }
 
-// promptfoo is a configuration that is being carried over.
+// promptfoo is a configuration that is being imported.
 type promptfoo struct {
 	*carriedTests
 	prompts    []promptfooPrompt
 	defaults   object
 	defaultsAt place
 	cases      []promptfooCase
-	// loading are the files whose references are being followed.
+	// loading are the files whose references are being resolved.
 	loading map[string]bool
-	// outputs are the variables that tests fill with what they were answered.
+	// outputs are the variables that hold outputs of other tests.
 	outputs []string
 }
 
-// promptfooCase is a test, without the defaults.
+// promptfooCase is a test without the defaults.
 type promptfooCase struct {
 	test object
 	at   place
 }
 
-// settings of promptfoo itself, which no test needs.
+// promptfooSettings are settings of promptfoo itself, which no test needs.
 var promptfooSettings = []string{
 	"$schema", "description", "tags", "author", "metadata", "env", "sharing", "outputPath", "writeLatestResults",
 	"commandLineOptions", "tracing",
@@ -90,7 +90,7 @@ func (p *promptfoo) configuration(config object, at place) {
 	p.carryCases()
 }
 
-// providers reports what changes the answers of a provider.
+// providers reports settings of providers that change their answers.
 func (p *promptfoo) providers(value any, at place) {
 	all, _ := value.(list)
 	for i, one := range all {
@@ -104,7 +104,7 @@ func (p *promptfoo) providers(value any, at place) {
 	}
 }
 
-// collect gathers tests: a list, whose entries may be files, one file, or an object that names one.
+// collect gathers tests from a list, a file, or an object that names a file. Entries of a list may be files too.
 func (p *promptfoo) collect(value any, at place) {
 	switch v := value.(type) {
 	case list:
@@ -168,7 +168,7 @@ func (p *promptfoo) collectFile(name string, at place) {
 	}
 }
 
-// scenarios gathers tests of scenarios: each with the data of each.
+// scenarios gathers the tests of scenarios: each test with each set of data.
 func (p *promptfoo) scenarios(value any, at place) {
 	if name, isText := value.(string); isText {
 		value = p.referred(name, "scenarios", &at)
@@ -214,7 +214,7 @@ func (p *promptfoo) scenarios(value any, at place) {
 	}
 }
 
-// merge returns a test with the members of another, of which variables, options and metadata are merged.
+// merge returns a test with the members of both. Members of over win; variables, options and metadata are merged.
 func merge(under, over object) object {
 	merged := slices.Clone(under)
 	for _, m := range over {

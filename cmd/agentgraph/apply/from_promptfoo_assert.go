@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// asserts carries over the assertions of a test, and the defaults before them.
+// asserts imports the default assertions, then the assertions of the test.
 func (t *promptfooTest) asserts() {
 	t.label = "defaultTest"
 	t.assertAll(t.p.defaults.list("assert"), t.p.defaultsAt.member("assert"))
@@ -38,7 +38,7 @@ func (t *promptfooTest) assertAll(all list, at place) {
 	}
 }
 
-// weight is what an assertion counts for; nil if it is required.
+// weight returns the weight of an assertion, nil if it is required.
 func (t *promptfooTest) weight(assertion object) any {
 	if !t.isScored {
 		return nil
@@ -54,7 +54,7 @@ func (t *promptfooTest) weight(assertion object) any {
 	return int64(whole)
 }
 
-// phrase is an assertion that is being carried over.
+// phrase is an assertion that is being imported.
 type phrase struct {
 	*promptfooTest
 	kind, bare string
@@ -122,7 +122,7 @@ func isAssertion(kind string) bool {
 		trace-span-duration webhook word-count`), strings.TrimPrefix(kind, "not-"))
 }
 
-// readValue reads a value that stands in a file.
+// readValue replaces a reference to a file by its content. It returns false if the file cannot be read.
 func (a *phrase) readValue() bool {
 	name, isText := a.value.(string)
 	if !isText || !strings.HasPrefix(name, "file://") {
@@ -142,7 +142,7 @@ func (a *phrase) readValue() bool {
 	return true
 }
 
-// pattern returns an expression that matches the value word for word.
+// pattern returns a regular expression that matches the value literally.
 func (a *phrase) pattern(value any) (string, bool) {
 	if value == nil {
 		a.leave(a.kind, "it has no value")
@@ -160,7 +160,7 @@ func (a *phrase) pattern(value any) (string, bool) {
 	return expression, err == nil && expression != ""
 }
 
-// says adds checks that the agent says what matches, or never does.
+// says adds checks that the agent says something that matches, or never does.
 func (a *phrase) says(expressions ...string) {
 	expectation := map[bool]string{true: "neverSays", false: "says"}[a.isNot]
 	for _, expression := range expressions {
@@ -176,7 +176,7 @@ func (a *phrase) says(expressions ...string) {
 	}
 }
 
-// patterns returns expressions for a list, or for a text with commas.
+// patterns returns regular expressions for a list, or for a text that is separated by commas.
 func (a *phrase) patterns(prefix string) (all []string) {
 	values, isList := a.value.(list)
 	if text, isText := a.value.(string); isText && !isList {
@@ -206,7 +206,7 @@ func isPlain(value any) bool {
 	return true
 }
 
-// decided carries over what the program can decide.
+// decided imports assertions that need no model. It returns false if there is no such check.
 func (a *phrase) decided(assertion object) bool {
 	hasText := slices.Contains([]string{"contains", "icontains", "starts-with", "regex"}, a.bare)
 	switch {
@@ -268,11 +268,11 @@ func (a *phrase) decided(assertion object) bool {
 	return true
 }
 
-// bracesInExpression are what a run of the test would take for a placeholder.
+// bracesInExpression matches text in a regular expression that a run would replace like a placeholder.
 var bracesInExpression = regexp.MustCompile(`\\?\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 
-// matches adds a check with an expression. Values of rows are filled into it word for word, so they must be no
-// expressions.
+// matches adds a check with a regular expression. Values of rows are inserted literally, so they must not be
+// expressions themselves.
 func (a *phrase) matches() {
 	fillable := slices.Concat(a.texts.rows, a.texts.bag)
 	expression, missing, err := a.texts.fill(shown(a.value), func(text string) string {
@@ -301,7 +301,8 @@ func (a *phrase) matches() {
 	a.says(expression)
 }
 
-// fits adds a check that the agent's message is JSON, of a schema if there is one.
+// fits adds a check that the agent's message is JSON and matches the schema, if there is one. It returns false if there
+// is no such check.
 func (a *phrase) fits() bool {
 	value := a.value
 	if text, isText := value.(string); isText {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// promptfooTest is a test of promptfoo that is being carried over.
+// promptfooTest is a promptfoo test that is being imported.
 type promptfooTest struct {
 	*carried
 	p *promptfoo
@@ -18,15 +18,15 @@ type promptfooTest struct {
 	ownAt     place
 	texts     texts
 	weights   list
-	// isScored: a part of the assertions may fail.
+	// isScored is set if some assertions may fail.
 	isScored bool
-	// turn is the exchange of a conversation that the test is; 0 for a test of its own. title is what the test is
-	// called there.
+	// turn is the number of the test's turn in a conversation, from 1. It is 0 if the test is not part of one. title is
+	// the name of the turn.
 	turn  int
 	title string
 }
 
-// carryCases carries the tests over. Those of one conversation become one.
+// carryCases imports the tests. Tests of the same conversation become one.
 func (p *promptfoo) carryCases() {
 	goesOn := len(p.prompts) > 0 && strings.Contains(p.prompts[0].text, "_conversation")
 	conversations, order := map[string][]int{}, []string{}
@@ -71,7 +71,7 @@ func (p *promptfoo) of(c *carried, one promptfooCase) *promptfooTest {
 	return &promptfooTest{carried: c, p: p, test: merge(p.defaults, one.test), own: one.test, ownAt: one.at}
 }
 
-// rest adds what is known at the end, and reports the members that were not looked at.
+// rest adds the weights, and reports the members that were not imported.
 func (t *promptfooTest) rest() {
 	if len(t.weights) > 0 && t.isScored {
 		t.with("criteriaWeights", t.weights)
@@ -119,7 +119,7 @@ func (t *promptfooTest) readThreshold() {
 	}
 }
 
-// conversation carries over tests that go on from each other, as the turns of one.
+// conversation imports tests that continue each other as the turns of one test.
 func (p *promptfoo) conversation(name string, of []int) {
 	first := p.cases[of[0]]
 	c := p.begin(first.at, p.cases[of[0]].test.text("description"), "promptfoo "+name)
@@ -169,7 +169,7 @@ func (p *promptfoo) conversation(name string, of []int) {
 	p.add(c, first.at)
 }
 
-// titleOf returns what a test is called that is a turn of a conversation.
+// titleOf returns the name of a turn: the description of its test, if it has one.
 func (p *promptfoo) titleOf(conversation string, turn, i int) string {
 	if title := firstLine(p.cases[i].test.text("description"), 240); title != "" {
 		return title
@@ -177,7 +177,7 @@ func (p *promptfoo) titleOf(conversation string, turn, i int) string {
 	return fmt.Sprintf("%s, turn %d", conversation, turn+1)
 }
 
-// leaveTurns reports the tests of a conversation that is left out, as none of them goes on without the others.
+// leaveTurns reports the tests of a conversation that is left out. None of them works without the others.
 func (p *promptfoo) leaveTurns(c *carried, of []int) {
 	for n, i := range of {
 		at, title := p.cases[i].at, p.titleOf(c.name, n, i)
@@ -190,8 +190,7 @@ func (p *promptfoo) leaveTurns(c *carried, of []int) {
 	}
 }
 
-// said returns what the contact says in a turn of a conversation; "" if the turn is left out, or the conversation with
-// it.
+// said returns what the contact says in a turn. It returns "" if the turn or the whole conversation is left out.
 func (t *promptfooTest) said() string {
 	if !t.vars() {
 		return ""

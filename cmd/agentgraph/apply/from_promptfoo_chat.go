@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// chat returns messages without those of the system, which the agent's own prompt stands for.
+// chat returns the messages without system messages: the agent has its own prompt.
 func (t *promptfooTest) chat(all list, areTemplates bool) (messages list) {
 	for _, one := range all {
 		message, problem := plainMessage(one)
@@ -39,7 +39,7 @@ func (t *promptfooTest) chat(all list, areTemplates bool) (messages list) {
 	return messages
 }
 
-// filled returns a message with the variables in its calls filled in.
+// filled fills in the variables in a message's calls.
 func (t *promptfooTest) filled(message object) object {
 	var fill func(value any) any
 	fill = func(value any) any {
@@ -66,7 +66,7 @@ func (t *promptfooTest) filled(message object) object {
 	return message
 }
 
-// messagesIn returns what a text in JSON, or else in YAML, holds, if it is a list of messages.
+// messagesIn returns the messages in a text, if the text is a list of messages in JSON or YAML.
 func messagesIn(text string) (list, bool) {
 	value, err := decodeJSON([]byte(text))
 	if err != nil && strings.Contains(text, "role:") && !strings.Contains(text, "{%") {
@@ -76,7 +76,7 @@ func messagesIn(text string) (list, bool) {
 	return messages, err == nil && isList && areMessages(messages)
 }
 
-// areMessages reports whether a list is a chat, in the form of OpenAI or as members such as "user: Hello".
+// areMessages reports whether a list is a chat, in OpenAI's format or with members such as "user: Hello".
 func areMessages(all list) bool {
 	isMessage := func(one any) bool {
 		message, _ := one.(object)
@@ -86,7 +86,7 @@ func areMessages(all list) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(one any) bool { return !isMessage(one) })
 }
 
-// plainMessage returns a message with its role and its content as a text. problem says what cannot be read of it.
+// plainMessage returns a message with its role, and with its content as text. problem explains why it cannot be read.
 func plainMessage(one any) (message object, problem string) {
 	message, _ = one.(object)
 	if message.text("role") == "" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// promptfooPrompt is a prompt, whose text is a template.
+// promptfooPrompt is a prompt. Its text is a template.
 type promptfooPrompt struct {
 	text string
 	at   place
@@ -77,7 +77,7 @@ func (p *promptfoo) readPrompt(text string, at place) {
 
 var promptSeparator = regexp.MustCompile(`(?m)^[ \t]*---[ \t]*$`)
 
-// promptsIn returns the prompts of a file, whose ending says how they are parted.
+// promptsIn returns the prompts of a file. The extension determines how they are separated.
 func promptsIn(ending, content string) []string {
 	switch ending {
 	case ".csv":
@@ -96,7 +96,7 @@ func promptsIn(ending, content string) []string {
 	return promptSeparator.Split(content, -1)
 }
 
-// promptsOfTable returns the column "prompt" of a table; of a file without commas each line.
+// promptsOfTable returns the column "prompt" of a table. If the file has no commas, each line is a prompt.
 func promptsOfTable(content string) (prompts []string) {
 	reader := csv.NewReader(strings.NewReader(content))
 	reader.FieldsPerRecord, reader.LazyQuotes, reader.TrimLeadingSpace = -1, true, true

@@ -2,7 +2,7 @@ package apply
 
 import "strings"
 
-// graded carries over what a model grades.
+// graded imports assertions that a model judges.
 func (a *phrase) graded(assertion object) bool {
 	format := map[string]string{
 		"llm-rubric": "%s", "model-graded-closedqa": "%s", "g-eval": "%s",

@@ -12,7 +12,7 @@ import (
 var spoken = []string{"question", "query", "input", "message", "user_input", "userInput", "user_message", "prompt",
 	"text"}
 
-// ask makes what the agent answers: messages, or the scenario of a simulated user.
+// ask imports the input of the agent: messages, or the scenario of a simulated user.
 func (t *promptfooTest) ask() {
 	if provider, _ := t.test.get("provider"); isSimulatedUser(provider) {
 		t.simulate(provider)
@@ -31,7 +31,7 @@ func (t *promptfooTest) ask() {
 	t.with("maxTurns", int64(1))
 }
 
-// message returns the contact's messages: the prompt with the variables filled in.
+// message returns the messages for the agent: the prompt with its variables filled in.
 func (t *promptfooTest) message() list {
 	if len(t.p.prompts) == 0 {
 		t.leaveFrame("no prompt can be read")
@@ -66,7 +66,7 @@ func (t *promptfooTest) message() list {
 	return list{object{{"role", "user"}, {"content", text}}}
 }
 
-// leaveFrame reports what was to go before and behind a prompt that is no text.
+// leaveFrame reports that the prefix and suffix of a prompt are left out.
 func (t *promptfooTest) leaveFrame(why string) {
 	for _, name := range []string{"prefix", "suffix"} {
 		if t.test.object("options").text(name) != "" {
@@ -75,14 +75,14 @@ func (t *promptfooTest) leaveFrame(why string) {
 	}
 }
 
-// singleBraces are our placeholders, which mean nothing to promptfoo.
+// singleBraces matches our placeholders, which promptfoo takes literally.
 var singleBraces = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_.]*)\}`)
 
-// text fills a template. What cannot be filled is reported. Braces that a run of the test would fill get spaces within.
+// text fills a template, and reports what it cannot fill. It puts spaces inside single braces that a run would replace.
 func (t *promptfooTest) text(what, template string) (string, bool) {
 	fillable := t.texts.rows
 	if !strings.HasSuffix(what, "the prompt") || t.turn > 0 {
-		// Only rows are filled into the messages that a test starts from.
+		// Only rows are filled into the messages that a test starts with.
 		fillable = slices.Concat(t.texts.rows, t.texts.bag)
 	}
 	text, missing, err := t.texts.fill(template, func(text string) string {
@@ -102,7 +102,7 @@ func (t *promptfooTest) text(what, template string) (string, bool) {
 	return text, t.misses(what, missing)
 }
 
-// misses reports variables that nothing fills. It is false if they are what another test is answered.
+// misses reports variables without a value. It returns false if one of them is the output of another test.
 func (t *promptfooTest) misses(what string, missing []string) bool {
 	for _, name := range missing {
 		if slices.Contains(t.p.outputs, name) {
@@ -116,7 +116,7 @@ func (t *promptfooTest) misses(what string, missing []string) bool {
 	return true
 }
 
-// spoken returns the variable that usually holds what the user says.
+// spoken returns a message with the variable that usually holds what the user says.
 func (t *promptfooTest) spoken(why string) list {
 	all := slices.Concat(t.texts.rows, t.texts.bag)
 	for _, m := range all {
@@ -133,11 +133,11 @@ func (t *promptfooTest) spoken(why string) list {
 
 var lastVariable = regexp.MustCompile(`\{\{-?\s*(\w+)`)
 
-// looped reads a prompt that writes the messages so far in a loop, and then one that is new.
+// looped imports a prompt that writes the earlier messages in a loop, followed by a new one.
 func (t *promptfooTest) looped(prompt promptfooPrompt) (messages list) {
 	loops := loopIn.FindAllStringSubmatch(prompt.text, -1)
 	if len(loops) == 0 {
-		_, _ = t.text("the prompt", prompt.text) // says what is not evaluated
+		_, _ = t.text("the prompt", prompt.text) // reports what is not evaluated
 		t.drop("its prompt cannot be filled")
 		return nil
 	}
@@ -174,7 +174,7 @@ func isSimulatedUser(provider any) bool {
 	return o.text("id") == simulatedUser
 }
 
-// simulate carries over the instructions of a simulated user.
+// simulate imports the instructions of a simulated user.
 func (t *promptfooTest) simulate(provider any) {
 	whole, _ := provider.(object)
 	config := whole.object("config")

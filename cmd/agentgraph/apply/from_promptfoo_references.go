@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// load reads a file in YAML or JSON, with its $ref replaced.
+// load reads a YAML or JSON file, with each $ref resolved.
 func (p *promptfoo) load(name string) (any, place, error) {
 	text, err := p.read(name)
 	if err != nil {
@@ -28,10 +28,11 @@ func (p *promptfoo) load(name string) (any, place, error) {
 	return p.resolve(value, value, at, &resolved), at, nil
 }
 
-// maxReferences bounds how many references of a file are followed: each may hold others.
+// maxReferences bounds how many references of a file are resolved: each may contain others.
 const maxReferences = 10_000
 
-// resolve replaces references such as {"$ref": "#/assertionTemplates/polite"} by what they name in the whole file.
+// resolve replaces references such as {"$ref": "#/assertionTemplates/polite"} by the referenced values. whole is the
+// content of the file.
 func (p *promptfoo) resolve(value, whole any, at place, resolved *int) any {
 	switch v := value.(type) {
 	case list:
@@ -69,10 +70,10 @@ func (p *promptfoo) resolve(value, whole any, at place, resolved *int) any {
 	return value
 }
 
-// unresolved stands where a reference names nothing that can be read. Tests drop what it is part of.
+// unresolved replaces a reference that cannot be resolved. Tests drop the part that contains it.
 type unresolved string
 
-// isUnresolved reports whether a value is an unresolved reference, or has one in it.
+// isUnresolved reports whether a value is or contains an unresolved reference.
 func isUnresolved(value any) bool {
 	switch v := value.(type) {
 	case unresolved:
@@ -85,7 +86,7 @@ func isUnresolved(value any) bool {
 	return false
 }
 
-// found returns what a reference names, in the whole file or in another one. problem says why there is nothing.
+// found returns the value of a reference, in this file or another one. problem explains why there is none.
 func (p *promptfoo) found(reference string, whole any) (found any, problem string) {
 	name, pointer, _ := strings.Cut(reference, "#")
 	if name != "" {
@@ -111,7 +112,7 @@ func (p *promptfoo) found(reference string, whole any) (found any, problem strin
 	return found, ""
 }
 
-// pointed returns what a JSON pointer such as #/a/0 names.
+// pointed returns the value at a JSON pointer such as #/a/0.
 func pointed(whole any, pointer string) (any, bool) {
 	steps, isLocal := strings.CutPrefix(pointer, "#/")
 	if !isLocal {
@@ -125,12 +126,13 @@ func pointed(whole any, pointer string) (any, bool) {
 			return nil, false
 		}
 	}
-	// A reference to what holds it would never end.
+	// A reference to its own ancestor would never end.
 	text, err := json.Marshal(value)
 	return value, err == nil && !strings.Contains(string(text), `"$ref":"`+pointer+`"`)
 }
 
-// referred returns what a file in the folder holds; nil if it cannot be read, which is reported.
+// referred returns the content of a file in the folder. If the file cannot be read, referred reports that and returns
+// nil.
 func (p *promptfoo) referred(name, of string, at *place) any {
 	fail := func(format string, args ...any) any {
 		p.report.add(leftOut, *at, "the configuration", of+": "+format, args...)
@@ -148,7 +150,7 @@ func (p *promptfoo) referred(name, of string, at *place) any {
 	return value
 }
 
-// file reads a file that a reference names. problem says why it is not read.
+// file reads a file that a reference names. problem explains why it cannot be read.
 func (p *promptfoo) file(reference string) (name string, text []byte, problem string) {
 	if problem := unreadable(reference); problem != "" {
 		return "", nil, reference + " " + problem
@@ -161,14 +163,14 @@ func (p *promptfoo) file(reference string) (name string, text []byte, problem st
 	return name, text, ""
 }
 
-// Endings of files that are code, and of those that hold no text.
+// Extensions of files that are code, and of files without text.
 var (
 	codeEndings = []string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".go", ".sh", ".exe"}
 	noText      = []string{".xlsx", ".xls", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".mp3",
 		".wav", ".mp4"}
 )
 
-// unreadable says why a reference to a file is not followed; empty if it is.
+// unreadable explains why a reference to a file is not followed. It returns "" if it is followed.
 func unreadable(name string) string {
 	file := strings.TrimPrefix(name, "file://")
 	ending := strings.ToLower(filepath.Ext(strings.SplitN(file, ":", 2)[0]))

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// collectCSV gathers the tests of a table, each row one.
+// collectCSV gathers the tests of a table, one for each row.
 func (p *promptfoo) collectCSV(file string) error {
 	text, err := p.read(file)
 	if err != nil {
@@ -40,8 +40,7 @@ func (p *promptfoo) collectCSV(file string) error {
 
 var numberedExpectation = regexp.MustCompile(`^__config:__expected(\d*):threshold$`)
 
-// testOfRow makes a test of a row, as promptfoo does: columns are variables, unless they begin with two
-// underscores.
+// testOfRow converts a row to a test, as promptfoo does. Columns are variables, unless they begin with two underscores.
 func (p *promptfoo) testOfRow(header, record []string, at place) (test object) {
 	var vars, options, metadata object
 	var asserts list
@@ -93,8 +92,8 @@ func (p *promptfoo) testOfRow(header, record []string, at place) (test object) {
 
 var writtenExpectation = regexp.MustCompile(`(?s)^((?:not-)?[a-z][a-z0-9-]*)(?:\((\d+(?:\.\d+)?)\))?(?::(.*))?$`)
 
-// expectationOf reads an assertion that is written as a text, such as "contains: Hello". Others are what is expected,
-// word for word.
+// expectationOf parses an assertion that is written as text, such as "contains: Hello". Any other text must equal the
+// answer.
 func expectationOf(text string) object {
 	if strings.HasPrefix(text, "python:") {
 		return object{{"type", "python"}, {"value", text}}
@@ -121,7 +120,7 @@ func expectationOf(text string) object {
 	return assertion
 }
 
-// collectLines gathers the tests of a file with a JSON object on each line.
+// collectLines gathers the tests of a file with one JSON object per line.
 func (p *promptfoo) collectLines(file string) error {
 	text, err := p.read(file)
 	if err != nil {

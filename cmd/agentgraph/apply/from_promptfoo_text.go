@@ -17,17 +17,17 @@ var (
 	loopIn       = regexp.MustCompile(`\{%-?\s*for\s+[\w\s,]+\s+in\s+(\w+)`)
 )
 
-// texts fills templates of promptfoo, which are Nunjucks.
+// texts fills promptfoo's templates, which are Nunjucks.
 type texts struct {
-	// bag has the values that are the same in all rows.
+	// bag has the variables with the same value in all rows.
 	bag object
-	// rows are the variables that differ from row to row. They stay as placeholders of ours.
+	// rows are the variables that differ between rows. They remain in the text, as our placeholders.
 	rows object
 }
 
-// fill returns a text with the values of its variables. literal writes the text around the placeholders of a row; nil
-// leaves it unchanged. missing are variables without a value, which are empty, as in promptfoo. An expression that
-// cannot be evaluated is an error.
+// fill fills the variables of a template. literal converts the text around the placeholders of a row; nil leaves it
+// unchanged. missing are variables without a value, which become empty, as in promptfoo. It is an error if an
+// expression cannot be evaluated.
 func (t texts) fill(template string, literal func(string) string) (filled string, missing []string, err error) {
 	if literal == nil {
 		literal = func(text string) string { return text }
@@ -73,7 +73,7 @@ func splitFilters(expression string) (name string, filters []string) {
 	return name, parts[1:]
 }
 
-// evaluate returns the value of an expression: a variable, what is in it, and a few filters.
+// evaluate returns the value of an expression: a variable or a path into one, and a few filters.
 func (t texts) evaluate(expression, name string, filters []string) (text string, isKnown bool, err error) {
 	if !bareName.MatchString(name) || strings.HasPrefix(name, "env.") {
 		return "", false, fmt.Errorf("the expression {{ %s }} is not evaluated", expression)
@@ -105,7 +105,7 @@ func (t texts) evaluate(expression, name string, filters []string) (text string,
 	return text, true, nil
 }
 
-// reachAll returns what a path with dots leads to.
+// reachAll returns the value at a path with dots.
 func reachAll(value any, path string) (found any, isKnown bool) {
 	for step := range strings.SplitSeq(path, ".") {
 		if value, isKnown = reach(value, step); !isKnown {
@@ -115,7 +115,7 @@ func reachAll(value any, path string) (found any, isKnown bool) {
 	return value, true
 }
 
-// reach returns a member or an entry.
+// reach returns a member of an object, or an entry of a list.
 func reach(value any, step string) (any, bool) {
 	switch v := value.(type) {
 	case object:
@@ -128,13 +128,13 @@ func reach(value any, step string) (any, bool) {
 	return nil, false
 }
 
-// maxNesting is how often variables are filled into variables, and maxFilled how long one may become.
+// maxNesting is how deep variables may refer to each other, and maxFilled the maximum length of a filled one, in bytes.
 const (
 	maxNesting = 10
 	maxFilled  = 1 << 20
 )
 
-// settle fills the variables of a bag that stand in others. missing are those that nothing fills.
+// settle fills in variables within the values of other variables. missing are variables without a value.
 func settle(bag object) (settled object, missing []string, err error) {
 	for range maxNesting {
 		isSettled := true

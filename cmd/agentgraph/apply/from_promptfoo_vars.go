@@ -9,12 +9,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxVariable is how many characters a variable may have.
+// maxVariable is the maximum length of a variable, in characters.
 const maxVariable = 10_000
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// vars carries over variables. Lists of texts are combined, as rows.
+// vars imports the variables. Each combination of values from lists of texts becomes a row. It returns false if the
+// test is dropped.
 func (t *promptfooTest) vars() bool {
 	bags, all := []object{{}}, 1.0
 	given, _ := t.test.get("vars")
@@ -72,7 +73,7 @@ func isText(value any) bool {
 	return isText
 }
 
-// valueOf returns the value of a variable, which may stand in a file.
+// valueOf returns the value of a variable, which may be in a file, or why it cannot be read.
 func (t *promptfooTest) valueOf(value any) (any, string) {
 	if isUnresolved(value) {
 		return nil, "its $ref is not found"
@@ -93,7 +94,7 @@ func (t *promptfooTest) valueOf(value any) (any, string) {
 	return strings.TrimSpace(string(text)), ""
 }
 
-// split makes variables of what is the same in all rows, and rows of the rest.
+// split turns values that all rows share into variables, and all others into rows.
 func (t *promptfooTest) split(bags []object) {
 	for _, m := range bags[0] {
 		isSame := !slices.ContainsFunc(bags, func(bag object) bool {

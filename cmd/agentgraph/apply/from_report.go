@@ -13,22 +13,22 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// outcome is what becomes of a part of another tool's file.
+// outcome is the result for a part of another tool's file.
 type outcome int
 
 const (
 	carriedOver outcome = iota
 	approximated
 	leftOut
-	// notNeeded parts say how the other tool runs, or count for nothing there either.
+	// notNeeded parts configure the other tool itself, or do not count there either.
 	notNeeded
 )
 
-// note says how a part of another tool's file was imported.
+// note describes how a part of another tool's file was imported.
 type note struct {
 	outcome outcome
 	at      place
-	// of is the test, or the part of the file.
+	// of is the name of the test, or of the part of the file.
 	of, text string
 }
 
@@ -42,7 +42,7 @@ type report struct {
 	known map[string]bool
 }
 
-// add appends a note, unless it is there: defaults of a file are the same for all of its tests.
+// add appends a note, unless it is a duplicate: the defaults of a file are the same for all of its tests.
 func (r *report) add(outcome outcome, at place, of, text string, args ...any) {
 	if len(args) > 0 {
 		text = fmt.Sprintf(text, args...)
@@ -57,7 +57,7 @@ func (r *report) add(outcome outcome, at place, of, text string, args ...any) {
 	}
 }
 
-// placeOf returns the place of a test that was carried over.
+// placeOf returns the place of an imported test.
 func (r *report) placeOf(test string) place {
 	for _, n := range r.notes {
 		if n.outcome == carriedOver && n.of == test {
@@ -81,7 +81,7 @@ var outcomeTitles = map[outcome]string{
 	notNeeded: "Not needed, or not counted by the other tool:",
 }
 
-// write lists all notes, and sums them up.
+// write prints all notes, and a summary.
 func (r *report) write(to io.Writer) {
 	for _, o := range []outcome{carriedOver, notNeeded, approximated, leftOut} {
 		if r.count(o) == 0 {
@@ -118,7 +118,7 @@ type place struct {
 func (p place) member(name string) place { return place{p.in, p.path + "/" + name} }
 func (p place) index(i int) place        { return p.member(strconv.Itoa(i)) }
 
-// String returns the file and the line of the place, or of the nearest one around it.
+// String returns the file and the line of the place, or of the nearest ancestor with a known line.
 func (p place) String() string {
 	if p.in == nil {
 		return "-"
@@ -130,16 +130,16 @@ func (p place) String() string {
 	}
 }
 
-// sourceLines are the lines of a file at which its values stand, by their paths.
+// sourceLines has the line of each value in a file, by path.
 type sourceLines struct {
 	name string
 	of   map[string]int
 }
 
-// deepestLine is how deep values may be nested whose lines are kept.
+// deepestLine is the maximum depth of values whose lines are recorded.
 const deepestLine = 8
 
-// linesOf returns the lines of a file in YAML or JSON.
+// linesOf returns the lines of a YAML or JSON file.
 func linesOf(name string, text []byte) *sourceLines {
 	l := &sourceLines{name, map[string]int{}}
 	if json.Valid(text) {
@@ -148,7 +148,7 @@ func linesOf(name string, text []byte) *sourceLines {
 	}
 	parsed, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		return l // decoding reports it
+		return l // decoding reports the error
 	}
 	for _, document := range parsed.Docs {
 		l.walkYAML(document.Body, "", 0)
@@ -186,7 +186,7 @@ func (l *sourceLines) walkYAML(node ast.Node, path string, depth int) {
 	}
 }
 
-// walkJSON counts the lines of a valid JSON text.
+// walkJSON records the lines of a valid JSON text.
 func (l *sourceLines) walkJSON(text []byte) {
 	decoder := json.NewDecoder(strings.NewReader(string(text)))
 	line, counted := 1, int64(0)

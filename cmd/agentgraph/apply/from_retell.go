@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// fromRetell carries over definitions of simulation test cases, as Retell's API lists them.
+// fromRetell imports simulation test cases in the format of Retell's API.
 func fromRetell(c *carriedTests) error {
 	cases, at, err := c.cases("items", "test_case_definitions")
 	if err != nil {
@@ -46,8 +46,8 @@ func fromRetell(c *carriedTests) error {
 	return nil
 }
 
-// mockingOfRetell carries over mocks. One with an output is of a tool. One that has only a result, which is true or
-// false, is of a transfer if its name says so.
+// mockingOfRetell imports mocks. A mock with an output belongs to a tool. A mock with only a boolean result belongs to
+// a transfer, if its name says so.
 func mockingOfRetell(t *carried, mocks list, at place) (mocking object) {
 	var tools list
 	for i, one := range mocks {
@@ -87,7 +87,7 @@ func mockingOfRetell(t *carried, mocks list, at place) (mocking object) {
 	return mocking
 }
 
-// whenOfRetell returns the conditions of a mock on the arguments.
+// whenOfRetell returns a mock's conditions on the arguments.
 func (t *carried) whenOfRetell(name string, rule object) (when list) {
 	if kind := rule.text("type"); kind != "" && kind != "any" && kind != "partial_match" {
 		t.approximate("the mock of "+name, "its input_match_rule %s: arguments that it does not name are ignored", kind)

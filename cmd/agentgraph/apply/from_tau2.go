@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// fromTau2Bench carries over the tasks of a domain of tau2-bench.
+// fromTau2Bench imports the tasks of a tau2-bench domain.
 func fromTau2Bench(c *carriedTests) error {
 	tasks, at, err := c.cases("tasks")
 	if err != nil {
@@ -48,7 +48,7 @@ func fromTau2Bench(c *carriedTests) error {
 			t.drop("it has no evaluation_criteria, so that every conversation has its reward")
 		}
 		if len(t.checks)+len(t.criteria) > 0 {
-			// A conversation that does not come to its end has no reward.
+			// A conversation that does not end has no reward.
 			t.check("turnsAtMost", int64(model.MaxTurns-1), nil)
 		}
 		t.with("maxTurns", int64(model.MaxTurns))
@@ -57,7 +57,7 @@ func fromTau2Bench(c *carriedTests) error {
 	return nil
 }
 
-// beginning carries over what was before the conversation.
+// beginning imports the state before the conversation.
 func (t *carried) beginning(start object) {
 	t.at = t.at.member("initial_state")
 	for _, part := range []string{"initialization_data", "initialization_actions"} {
@@ -71,7 +71,7 @@ func (t *carried) beginning(start object) {
 	t.at.path = strings.TrimSuffix(t.at.path, "/initial_state")
 }
 
-// scenarioOfTask writes the instructions of the simulated user.
+// scenarioOfTask returns the instructions of the simulated user.
 func scenarioOfTask(user object) string {
 	var parts []string
 	add := func(title, text string) {
@@ -99,13 +99,13 @@ var tau2Writes = map[string]string{
 	"mock":    "create_task update_task_status",
 }
 
-// readsOnly are names of tools that change nothing.
+// readsOnly matches names of tools that change nothing.
 var readsOnly = regexp.MustCompile(
 	`^(browse|calculate|check|compare|compute|count|describe|display|estimate|fetch|find|get|has|inspect|is|list|look|lookup|query|` +
 		`read|retrieve|search|show|summarize|think|validate|verify|view)(_|[A-Z]|$)|^transfer_to_human|^(KB|kb|grep|shell)`)
 
-// writesOf returns the tools that change the database, as far as the tasks show: those of the domains whose tools
-// they name, and others that they name and that do not sound as if they only read.
+// writesOf returns the tools that change the database: all of those of the tasks' domains, and other tools in the tasks
+// whose names do not sound like reads.
 func writesOf(tasks []object) (writes []string) {
 	for _, task := range tasks {
 		for _, one := range task.object("evaluation_criteria").list("actions") {
@@ -129,7 +129,7 @@ func writesOf(tasks []object) (writes []string) {
 	return slices.Compact(writes)
 }
 
-// evaluation carries over what decides a task, which its reward_basis says.
+// evaluation imports the criteria of a task that its reward_basis selects.
 func (t *carried) evaluation(criteria object, writes []string) {
 	at := t.at.member("evaluation_criteria")
 	t.in.others(t.name, criteria, at, "actions", "communicate_info", "nl_assertions", "env_assertions", "reward_basis")
@@ -178,7 +178,7 @@ func (t *carried) evaluation(criteria object, writes []string) {
 	}
 }
 
-// rewardBasis returns what counts for the reward of a task.
+// rewardBasis returns the kinds of criteria that count for the reward of a task.
 func (t *carried) rewardBasis(criteria object, at place) list {
 	value, _ := criteria.get("reward_basis")
 	basis, isList := value.(list)
@@ -197,8 +197,8 @@ func (t *carried) rewardBasis(criteria object, at place) list {
 	return basis
 }
 
-// spelled returns an expression that matches a text as tau2-bench looks for it: whatever its case, with commas in its
-// numbers or without.
+// spelled returns a regular expression that matches a text as tau2-bench does: in any case, and with or without commas
+// in numbers.
 func spelled(text string) string {
 	return "(?i)" + digitPairs.ReplaceAllStringFunc(regexp.QuoteMeta(text), func(digits string) string {
 		return strings.Join(strings.Split(digits, ""), ",?")
@@ -207,8 +207,8 @@ func spelled(text string) string {
 
 var digitPairs = regexp.MustCompile(`[0-9]{2,}`)
 
-// exactWrites adds checks that the database comes to be as the reference solution leaves it: each of its writes is
-// made as often as there, and no other one. What it reads on the way is not asked for.
+// exactWrites checks that the agent makes the same writes as the reference solution, each as often, and no others. It
+// does not check reads.
 func (t *carried) exactWrites(gold []object, writes []string) {
 	for _, name := range writes {
 		var of []object
@@ -241,7 +241,7 @@ func (t *carried) exactWrites(gold []object, writes []string) {
 	}
 }
 
-// isKnownWrite reports whether a domain of tau2-bench has a tool of the name that changes the database.
+// isKnownWrite reports whether a tau2-bench domain has a tool of this name that changes the database.
 func isKnownWrite(name string) bool {
 	for _, tools := range tau2Writes {
 		if slices.Contains(strings.Fields(tools), name) {
@@ -251,7 +251,7 @@ func isKnownWrite(name string) bool {
 	return false
 }
 
-// required adds checks that each call of the reference solution is made.
+// required checks that the agent makes each call of the reference solution.
 func (t *carried) required(gold []object) {
 	for _, action := range gold {
 		compared, isChosen := action.get("compare_args")
@@ -265,7 +265,7 @@ func (t *carried) required(gold []object) {
 	}
 }
 
-// callOf returns a call with the arguments of an action; with chosen, of these alone.
+// callOf returns a call with the arguments of an action. If chosen is not nil, it has only those arguments.
 func (t *carried) callOf(action object, chosen list) object {
 	var where list
 	for _, argument := range action.object("arguments") {

@@ -1,13 +1,13 @@
 package apply
 
-// kind is a type of things that files describe.
+// kind is a type of resource that files can describe.
 type kind struct {
-	// name is what people call one of them, list the key of the list in the files.
+	// name is the singular in messages, and list the key of the list in files.
 	name, list string
-	// typeName is the type of the schema, of which the names of mutations are made; payload is the field of their
-	// payloads, id that of their inputs.
+	// typeName is the GraphQL type, which is part of the mutations' names. payload is the field of their payloads, and id
+	// the field of their inputs.
 	typeName, payload, id string
-	// query reads a page of them into nodes.
+	// query reads a page of resources into nodes.
 	query   string
 	members []field
 }
@@ -160,7 +160,7 @@ var folder = &kind{
 	},
 }
 
-// subAgent is only named: sub-agents are members of agents.
+// subAgent is only used in references: sub-agents are members of agents.
 var subAgent = &kind{name: "sub-agent"}
 
 var (
@@ -273,5 +273,5 @@ var campaign = &kind{
 	},
 }
 
-// kinds are in the order in which they are written: each refers only to those before it, and agents to each other.
+// kinds are in the order of their creation. Each refers only to earlier kinds, except that agents refer to each other.
 var kinds = []*kind{dataset, knowledgeBaseChat, tool, agent, folder, simulation, classification, campaign}

@@ -6,58 +6,58 @@ import (
 	"slices"
 )
 
-// difference is a member that is to change. old and now are its normal forms.
+// difference is a member that changes. old and now are normal forms.
 type difference struct {
 	name     string
 	shape    shape
 	old, now any
 }
 
-// change is what is to happen to one thing.
+// change is the change of one resource.
 type change struct {
 	// verb is create, change or delete.
 	verb  string
 	thing *thing
-	// own are sent with the thing itself, apart by requests of their own.
+	// own are sent with the resource itself, and apart by separate requests.
 	own, apart []difference
-	// headers says that the values of a tool's headers are sent.
+	// headers says whether the values of a tool's headers are sent.
 	headers bool
-	// mayRepeat says that a new test may have the name of another one.
+	// mayRepeat says whether a new test may have the name of another one.
 	mayRepeat bool
-	// added and gone are documents.
+	// added are the new documents of a dataset, and gone the deleted ones.
 	added []document
 	gone  []storedDocument
-	// isDone says that it was carried out, at least in part.
+	// isDone is set once the change was applied, at least in part.
 	isDone bool
 }
 
-// step is one or several requests that belong to a change.
+// step is one or more requests of a change.
 type step struct {
 	change *change
 	do     func(ctx context.Context, w *writer) error
 }
 
-// changeSet is everything that is to happen, as people read it, and in the order in which it is done.
+// changeSet has all changes in the order shown to the user, and all steps in the order of execution.
 type changeSet struct {
 	changes []*change
 	steps   []step
-	// notes are what people should know of it.
+	// notes are printed for the user.
 	notes []string
-	// warnings are about tests that were written.
+	// warnings are about the written tests.
 	warnings []string
 }
 
-// options say what else than making things so is wanted.
+// options modify how differences are computed.
 type options struct {
-	// prune deletes what the files do not name, of the lists that they have.
+	// prune deletes resources that the files do not name, if the files have the list that they belong to.
 	prune bool
-	// sendHeaders sends the values of headers, whether or not their names differ.
+	// sendHeaders sends the values of headers even if their names are unchanged.
 	sendHeaders bool
-	// onlyShow says that nothing is written, so that no secrets are needed.
+	// onlyShow is set if nothing is written, so that secrets are not needed.
 	onlyShow bool
 }
 
-// changeSet compares what the files describe with what the server has. The error names everything that cannot be.
+// changes compares the files with the server. The error lists everything that is impossible.
 func (c *company) changes(o options) (*changeSet, error) {
 	p := &changeSet{}
 	var connections, deletions []step
@@ -102,7 +102,7 @@ func (c *company) changes(o options) (*changeSet, error) {
 	return p, c.wrong.err()
 }
 
-// isPruned reports whether a thing is to be deleted since the files do not name it.
+// isPruned reports whether a resource is deleted because the files do not name it.
 func (c *company) isPruned(t *thing) bool {
 	switch {
 	case t.raw != nil || t.kind == campaign:
@@ -110,11 +110,11 @@ func (c *company) isPruned(t *thing) bool {
 	case t.agent == nil:
 		return c.reported[t.kind]
 	}
-	// With the agent its tests go anyway.
+	// Tests are deleted with their agent.
 	return c.reportedTests[t.agent] && !c.isPruned(t.agent)
 }
 
-// changeOf returns how a thing is to change, or nil.
+// changeOf returns how a resource changes, or nil if it does not.
 func (c *company) changeOf(t *thing, o options) *change {
 	ch := &change{verb: "change", thing: t}
 	if t.present == nil {
@@ -158,7 +158,8 @@ func (c *company) changeOf(t *thing, o options) *change {
 	return ch
 }
 
-// differencesOf returns what is given and is otherwise now. Of what is new everything is.
+// differencesOf returns the members in the files that differ from the server. For a new resource, it returns every
+// member with a value.
 func differencesOf(t *thing) (all []difference) {
 	for _, given := range t.given {
 		f := t.kind.member(given.name)
@@ -201,7 +202,7 @@ func headersDiffer(own []difference) bool {
 	return false
 }
 
-// originOf is whom an endpoint's headers are sent to. Another one needs them again.
+// originOf returns the origin that an endpoint's headers are sent to. A new origin needs the values again.
 func originOf(endpoint object) string {
 	address, err := url.Parse(endpoint.text("url"))
 	if err != nil {
@@ -210,7 +211,7 @@ func originOf(endpoint object) string {
 	return address.Scheme + "://" + address.Host
 }
 
-// checkCampaignFields keeps only fields that are new, and refuses what a server cannot change.
+// checkCampaignFields keeps only new fields, and refuses changes of existing ones.
 func (c *company) checkCampaignFields(ch *change) {
 	ch.apart = slices.DeleteFunc(ch.apart, func(d difference) bool {
 		old, _ := d.old.(list)

@@ -21,7 +21,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// schemaFile is where pull puts the schema, so that editors find it.
+// schemaFile is the name of the schema that pull writes for editors.
 const schemaFile = "agentgraph.schema.json"
 
 // written is a file to be written.
@@ -30,10 +30,10 @@ type written struct {
 	content object
 }
 
-// maxTests bounds the tests in one file, in bytes of JSON, so that none is larger than what apply reads.
+// maxTests bounds the tests in one file, in bytes of JSON, so that apply accepts the file.
 const maxTests = 2 << 20
 
-// files returns the files that describe all that the server has. withIDs adds ids, by which things can be renamed.
+// files returns the files that describe everything on the server. withIDs adds ids, so that resources can be renamed.
 func (c *company) files(withIDs bool) []written {
 	for _, k := range kinds {
 		c.order(k)
@@ -69,12 +69,12 @@ func (c *company) files(withIDs bool) []written {
 	return files
 }
 
-// testGroups returns the folders and tests of an agent, in groups that are not too large for a file.
+// testGroups returns the folders and tests of an agent, in groups that fit into one file each.
 func (c *company) testGroups(of *thing, withIDs bool) (groups []object) {
 	size := 0
 	for _, k := range []*kind{folder, simulation, classification} {
 		for _, one := range c.listed(k, of, withIDs) {
-			// Whatever cannot be encoded is refused when the file is.
+			// The error is returned when the file is encoded.
 			text, _ := json.Marshal(one)
 			if size += len(text); len(groups) == 0 || size > maxTests {
 				groups, size = append(groups, object{{"agent", of.key}}), len(text)
@@ -86,7 +86,7 @@ func (c *company) testGroups(of *thing, withIDs bool) (groups []object) {
 	return groups
 }
 
-// order sorts what the server has of a kind, and gives each a key.
+// order sorts the server's resources of a kind, and gives each a key.
 func (c *company) order(k *kind) {
 	slices.SortFunc(c.things[k], func(a, b *thing) int {
 		return cmp.Or(strings.Compare(a.name(), b.name()),
@@ -117,7 +117,7 @@ func (t *thing) nameOrNone() string {
 	return t.name()
 }
 
-// keyFrom makes a key of a name: its letters and digits in small letters, all else as underscores.
+// keyFrom derives a key from a name: its letters and digits in lower case, and underscores for everything else.
 func keyFrom(name string, k *kind) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -129,7 +129,7 @@ func keyFrom(name string, k *kind) string {
 	return string([]rune(key)[:min(60, len([]rune(key)))])
 }
 
-// listed returns the things of a kind, or of one agent, as files have them.
+// listed returns the resources of a kind, or only those of one agent, in the format of files.
 func (c *company) listed(k *kind, of *thing, withIDs bool) (all list) {
 	for _, t := range c.things[k] {
 		if t.agent == of {
@@ -139,7 +139,7 @@ func (c *company) listed(k *kind, of *thing, withIDs bool) (all list) {
 	return all
 }
 
-// file returns a thing as files have it.
+// file returns a resource in the format of files.
 func (t *thing) file(withIDs bool) object {
 	content := object{}
 	if t.kind != tool && t.kind != simulation && t.kind != classification && t.kind != campaign {
@@ -165,8 +165,7 @@ func (t *thing) file(withIDs bool) object {
 	return content
 }
 
-// withHeaders returns an endpoint with environment variables for the values of its headers, which the server does not
-// tell.
+// withHeaders returns an endpoint with an environment variable for each header. The server never returns the values.
 func (t *thing) withHeaders(endpoint object) object {
 	names := endpoint.list("headerNames")
 	endpoint = endpoint.without("headerNames")
@@ -186,7 +185,7 @@ func (t *thing) withHeaders(endpoint object) object {
 	return endpoint.with("headers", headers)
 }
 
-// documentPaths returns the documents of a dataset as files have them.
+// documentPaths returns the documents of a dataset in the format of files.
 func (t *thing) documentPaths() list {
 	all := list{}
 	for _, s := range t.documentsByName() {
@@ -206,7 +205,7 @@ type pulledDocument struct {
 	file string
 }
 
-// documentsByName returns the documents by their names, one of each.
+// documentsByName returns the documents sorted by name, one for each name.
 func (t *thing) documentsByName() (all []pulledDocument) {
 	stored := slices.SortedFunc(slices.Values(t.stored), func(a, b storedDocument) int {
 		return strings.Compare(a.name+"\x00"+a.digest, b.name+"\x00"+b.digest)
@@ -226,7 +225,7 @@ func (t *thing) documentsByName() (all []pulledDocument) {
 	return all
 }
 
-// checkDocuments refuses two documents with one name, of which files could name only one.
+// checkDocuments refuses two different documents with the same name: files could name only one of them.
 func (c *company) checkDocuments() error {
 	for _, t := range c.things[dataset] {
 		digests := map[string]string{}
@@ -242,7 +241,7 @@ func (c *company) checkDocuments() error {
 
 const contentQuery = `query ($id: ID!, $offset: Int!) { document(id: $id) { content(offset: $offset) } }`
 
-// download writes a document to a file below the root, unless that holds it already.
+// download writes a document to a file below the root, unless the file has this content already.
 func (a *api) download(ctx context.Context, s storedDocument, root *os.Root, file string) error {
 	there := document{folder: root.Name(), path: file}
 	if there.read() == nil && there.digest == s.digest {
@@ -263,8 +262,8 @@ func (a *api) download(ctx context.Context, s storedDocument, root *os.Root, fil
 	return writeWithin(root, file, content)
 }
 
-// writeWithin writes a file below the root, whole or not at all. A symbolic link with its name is replaced, and one on
-// the way that leads out of the root is refused.
+// writeWithin writes a file below the root atomically. It replaces a symbolic link at the file itself, and refuses a
+// directory link that leads out of the root.
 func writeWithin(root *os.Root, name string, content []byte) (err error) {
 	defer func() {
 		if err != nil {
@@ -289,8 +288,8 @@ func writeWithin(root *os.Root, name string, content []byte) (err error) {
 	return err
 }
 
-// encode returns the text of a file. It is read again, so that none is written that would be read otherwise: what YAML
-// does not carry is written as JSON, which is YAML too.
+// encode returns the text of a file. It decodes the text again to check it. Content that YAML would change is written
+// as JSON, which is valid YAML.
 func (w written) encode() ([]byte, error) {
 	body, err := yaml.MarshalWithOptions(toYAML(w.content), yamlOptions...)
 	if err != nil {

@@ -8,22 +8,22 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// A thing that the files do not have any more, beside a new one that is much like it, was probably renamed. Files say
-// so by its id.
+// If a resource is missing from the files and a new one is similar to it, it was probably renamed. An id in the files
+// confirms that.
 
-// likeness is the share of the text from which on two things are alike. Lines of lists and objects that are shorter
-// than longLine say nothing: most of them are only the names of members.
+// likeness is the share of equal text above which two resources are similar. Lines of lists and objects shorter than
+// longLine are ignored: most of them are only names of members.
 const likeness, longLine = 0.6, 20
 
-// unsaying are members that many things have in common. What an agent is called, or its tests share, says nothing
-// either.
+// unsaying are members that many resources have in common. The name of an agent and the shared settings of its tests
+// prove nothing either.
 var unsaying = []string{
 	"name", "technicalName", "toolMocking", "variables", "channel", "direction", "language", "chunkMethod", "color",
 	"tagExpected", "defaultRegion",
 }
 
-// renamed notes what looks like a renamed thing. When the old one would be deleted, with all of its history, that is
-// refused.
+// renamed adds a note for each resource that was probably renamed. If the old one would be deleted with its history,
+// renamed refuses that.
 func (c *company) renamed(o options) {
 	for _, k := range kinds {
 		var left []*thing
@@ -55,8 +55,8 @@ func (c *company) renamed(o options) {
 	}
 }
 
-// isLike reports whether a new thing of the files is probably an old thing of the server under another name. It has the
-// key that pull gives to the old one, or mostly the same contents.
+// isLike reports whether a new resource is probably an old one under another name. It has the key that pull would give
+// to the old one, or mostly the same content.
 func isLike(t, old *thing) bool {
 	if key := t.raw.text("key"); key != "" && key == keyFrom(old.name(), old.kind) {
 		return true
@@ -87,8 +87,8 @@ func isLike(t, old *thing) bool {
 	return same > 0 && float64(same) >= likeness*float64(max(inGiven, inPresent))
 }
 
-// isSameButForTheName reports whether all that the files say of a new thing is true of an old one, and is more than
-// things have in common.
+// isSameButForTheName reports whether the files describe the old resource except for its name, with at least one
+// distinctive member.
 func isSameButForTheName(t, old *thing) bool {
 	for _, d := range differencesOf(&thing{kind: t.kind, given: t.given, present: old.present}) {
 		if d.name != "name" && d.name != "technicalName" && !t.kind.member(d.name).isFixed {
@@ -103,14 +103,14 @@ func isSameButForTheName(t, old *thing) bool {
 	return len(t.documents) > 0 || slices.ContainsFunc(t.given, t.isTelling)
 }
 
-// isTelling reports whether a member tells things apart that are not one and the same.
+// isTelling reports whether a member is distinctive, so that equal values suggest the same resource.
 func (t *thing) isTelling(m member) bool {
 	f := t.kind.member(m.name)
 	isCommon := f.isFixed || slices.Contains(unsaying, m.name) || m.value == nil
 	return !isCommon && !isEqual(m.value, f.normal(nil, nil, path{}))
 }
 
-// memberLines returns the telling members of an object that the files give, as lines.
+// memberLines returns the distinctive members of an object as lines, of those that the files give.
 func memberLines(t *thing, from object) (lines []string) {
 	for _, given := range t.given {
 		value, _ := from.get(given.name)
@@ -137,8 +137,7 @@ func memberLines(t *thing, from object) (lines []string) {
 	return lines
 }
 
-// noteNames adds notes about ids that the server does not have, such as those of another company, and about names that
-// several things share.
+// noteNames adds notes about ids that the server does not know, such as another company's, and about shared names.
 func (c *company) noteNames() {
 	found, created := 0, 0
 	for _, k := range kinds {

@@ -2,35 +2,35 @@ package apply
 
 import "slices"
 
-// planReport is a change set for programs.
+// planReport is a change set as JSON.
 type planReport struct {
 	Created int            `json:"created"`
 	Changed int            `json:"changed"`
 	Deleted int            `json:"deleted"`
 	Changes []changeReport `json:"changes"`
 	Notes   []string       `json:"notes"`
-	// Warnings are about tests that were written.
+	// Warnings are about the written tests.
 	Warnings []string `json:"warnings"`
 }
 
-// changeReport is what happens to one thing.
+// changeReport is the change of one resource.
 type changeReport struct {
 	// Verb is create, change or delete.
 	Verb string `json:"verb"`
-	// Kind is the type of the schema, such as SimulationTest.
+	// Kind is the GraphQL type, such as SimulationTest.
 	Kind string `json:"kind"`
-	// ID is null until there is one.
+	// ID is null until the resource exists.
 	ID    *string `json:"id"`
 	Name  string  `json:"name"`
 	Agent *string `json:"agent"`
-	// File is where the files say so, null for what is deleted.
+	// File is the place in the files, null for a deletion.
 	File   *string            `json:"file"`
 	Fields []differenceReport `json:"fields"`
 	Added  []documentReport   `json:"addedDocuments"`
 	Gone   []documentReport   `json:"deletedDocuments"`
-	// SendsHeaders says that the values of a tool's headers are sent.
+	// SendsHeaders says whether the values of a tool's headers are sent.
 	SendsHeaders bool `json:"sendsHeaders"`
-	// Done says that it was carried out, at least in part.
+	// Done is set if the change was applied, at least in part.
 	Done bool `json:"done"`
 }
 
@@ -45,7 +45,7 @@ type documentReport struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// report returns the change set, and what of it was done, for programs.
+// report returns the change set and its progress for JSON output.
 func (p *changeSet) report() planReport {
 	all := planReport{
 		Created: p.count("create"), Changed: p.count("change"), Deleted: p.count("delete"), Changes: []changeReport{},

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// rowColumn names rows in tables.
+	// rowColumn is the column with the names of rows.
 	rowColumn = "row"
-	// maxTable bounds a table, in bytes. All values of a test are less.
+	// maxTable bounds a table, in bytes. The total size of a test's values is smaller.
 	maxTable = 4 << 20
 )
 
-// withRows returns what is wanted with the rows of the file that it names, if it names one.
+// withRows reads the rows of a test from a file, if the test names one.
 func (c *company) withRows(w wanted) wanted {
 	value, _ := w.raw.get("rows")
 	name, isFile := value.(string)
@@ -71,8 +71,8 @@ func readRows(directory, name string) (list, error) {
 	return rows, nil
 }
 
-// rowsOfCSV reads a table whose first line has the names of its columns, parted as that line is: by commas, semicolons
-// or tabs.
+// rowsOfCSV reads a table whose first line has the column names. The separator of that line applies to all: a comma,
+// semicolon or tab.
 func rowsOfCSV(text []byte) (list, error) {
 	reader := csv.NewReader(bytes.NewReader(text))
 	first, _, _ := bytes.Cut(text, []byte("\n"))
@@ -116,7 +116,7 @@ func rowsOfLines(text []byte) (list, error) {
 	return rows, lines.Err()
 }
 
-// rowOf makes a row of a table's columns.
+// rowOf returns a test row with the values of a table's columns.
 func rowOf(columns object) object {
 	row := object{}
 	if name := columns.text(rowColumn); name != "" {

@@ -9,17 +9,17 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// api sends requests, and sends them again when that may help.
+// api sends requests, and retries after temporary errors.
 type api struct {
 	client *client.Client
-	// firstWait is how long it waits before it sends a request a second time; each further wait is twice as long.
+	// firstWait is the wait before the first retry. It doubles for each further one.
 	firstWait time.Duration
 }
 
-// attempts bounds how often a request is sent: for about half a minute.
+// attempts is the maximum number of attempts, over about half a minute.
 const attempts = 6
 
-// again calls do until it succeeds, or fails for good.
+// again calls do until it succeeds, its error is not temporary, or all attempts are used up.
 func (a *api) again(ctx context.Context, do func() error) error {
 	wait := a.firstWait
 	for attempt := 1; ; attempt++ {
@@ -36,12 +36,12 @@ func (a *api) again(ctx context.Context, do func() error) error {
 	}
 }
 
-// Query is that of the client.
+// Query is like the client's Query, with retries.
 func (a *api) Query(ctx context.Context, document string, with client.Variables, into any) error {
 	return a.again(ctx, func() error { return a.client.Query(ctx, document, with, into) })
 }
 
-// read returns everything that the server has of a kind.
+// read returns all resources that a query lists.
 func (a *api) read(ctx context.Context, query string) (nodes []object, err error) {
 	texts, err := client.ReadAll[json.RawMessage](ctx, a, query, client.Variables{}, 0)
 	for _, text := range texts {
@@ -54,7 +54,7 @@ func (a *api) read(ctx context.Context, query string) (nodes []object, err error
 	return nodes, err
 }
 
-// load returns what the server has of the kinds, which are in their order.
+// load returns the server's resources of the kinds, which must be in the order of their dependencies.
 func (a *api) load(ctx context.Context, of []*kind) (*company, error) {
 	c := newCompany()
 	for _, k := range of {
@@ -92,7 +92,7 @@ func (a *api) loadDocuments(ctx context.Context, c *company) error {
 	return err
 }
 
-// present brings what the server has into the form in which it can be compared.
+// present sets the normal form of the server's resources, which can be compared.
 func (c *company) present() {
 	for _, t := range c.things[agent] {
 		t.subAgents = map[string]*thing{}
@@ -115,7 +115,7 @@ func (c *company) present() {
 	}
 }
 
-// asFiles returns what the server answered with the members that files have.
+// asFiles returns a server's node with the members that files use.
 func (c *company) asFiles(t *thing) object {
 	node := t.node
 	switch t.kind {
@@ -142,7 +142,7 @@ func (c *company) asFiles(t *thing) object {
 	return node
 }
 
-// hasField reports whether an agent of the server has the field.
+// hasField reports whether the agent has the field on the server.
 func (t *thing) hasField(name string) bool {
 	return t != nil && slices.ContainsFunc(t.node.list("fields"),
 		func(f any) bool { return f.(object).text("name") == name })

@@ -7,35 +7,35 @@ import (
 	"time"
 )
 
-// form says how a value is compared and sent.
+// form determines how a value is compared and sent.
 type form int
 
 const (
-	scalar    form = iota // a text, a number or a truth value
-	text                  // a text that may be absent: the empty text is as good as null
+	scalar    form = iota // a text, a number or a boolean
+	text                  // an optional text: empty is equal to null
 	moment                // a date-time
 	sequence              // a list
-	distinct              // a list without doubles
-	set                   // a list whose order means nothing
-	record                // an object, replaced whole
-	merged                // an object of which only what is given counts
-	values                // an object with keys of the user's, whose order and whose nulls mean nothing
-	schema                // a JSON object as it is
-	reference             // the name of something else
-	delimiter             // a text with escapes, as parserConfig.delimiter is
+	distinct              // a list without duplicates
+	set                   // a list whose order does not matter
+	record                // an object that is replaced as a whole
+	merged                // an object whose omitted members stay unchanged
+	values                // an object with the user's own keys, whose order and nulls do not matter
+	schema                // a JSON object, unchanged
+	reference             // the name of another resource
+	delimiter             // a text with escapes, like parserConfig.delimiter
 )
 
 // shape describes the values of a field.
 type shape struct {
 	form
-	// initial is the value of what is new and says nothing, and what null stands for.
+	// initial is the default of a new resource, and the meaning of null.
 	initial any
-	// of is the shape of a list's elements, members those of an object.
+	// of is the shape of a list's elements, and members are those of an object.
 	of      *shape
 	members []field
-	// to is the kind of what is named.
+	// to is the kind that a reference points to.
 	to *kind
-	// isNullable says that null is a value of its own.
+	// isNullable is set if null is a value of its own.
 	isNullable bool
 }
 
@@ -43,16 +43,16 @@ type shape struct {
 type field struct {
 	name string
 	shape
-	// isApart is sent by requests of its own.
+	// isApart is set if the field is sent by separate requests.
 	isApart bool
-	// isFixed cannot be changed later.
+	// isFixed is set if the field cannot be changed after creation.
 	isFixed bool
 }
 
-// resolve returns what a reference names, or nil to leave out what names it.
+// resolve returns the target of a reference, or nil to leave out the object that contains it.
 type resolve func(to *kind, name string, at path) any
 
-// normal returns a value in the form in which it can be compared.
+// normal returns the normal form of a value, which can be compared.
 func (s shape) normal(value any, resolve resolve, at path) any {
 	if value == nil {
 		value = s.initial
@@ -86,7 +86,7 @@ func (s shape) normal(value any, resolve resolve, at path) any {
 	return value
 }
 
-// empty returns an object whose members all say nothing, so that all of them are cleared.
+// empty returns an object whose members are all null, so that all of them are cleared.
 func (s shape) empty() object {
 	o := make(object, len(s.members))
 	for i, f := range s.members {
@@ -95,7 +95,7 @@ func (s shape) empty() object {
 	return o
 }
 
-// escapes are those that the server decodes, and escaped is the other way round.
+// escapes decodes escapes as the server does, and escaped encodes them.
 var (
 	escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t")
 	escaped = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
@@ -117,8 +117,8 @@ func (s shape) normalList(values list, resolve resolve, at path) list {
 	return normal
 }
 
-// normalObject returns the members in the order of the shape; of what is merged, only those that are given. It is nil
-// if it names what is to be left out.
+// normalObject returns the members in the order of the shape. If the shape is merged, it returns only the given ones.
+// It returns nil if a reference has no target.
 func (s shape) normalObject(o object, resolve resolve, at path) any {
 	normal := object{}
 	for _, f := range s.members {
@@ -135,7 +135,7 @@ func (s shape) normalObject(o object, resolve resolve, at path) any {
 	return normal
 }
 
-// nameOf is what sets are ordered by.
+// nameOf returns the key by which sets are sorted.
 func nameOf(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -155,7 +155,7 @@ func nameOf(value any) string {
 	return ""
 }
 
-// written returns a normal value as files have it: with references, and without what says nothing.
+// written returns a normal value in the format of files: with references, and without defaults.
 func (s shape) written(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -186,7 +186,8 @@ func (s shape) written(value any) any {
 	return value
 }
 
-// sent returns a normal value as requests have it: with ids, and with the value that clears instead of null.
+// sent returns a normal value in the format of requests: with ids, and with the value that clears a field instead of
+// null.
 func (s shape) sent(value any) any {
 	switch v := value.(type) {
 	case nil:
@@ -198,7 +199,7 @@ func (s shape) sent(value any) any {
 			return escaped.Replace(v)
 		}
 	case *thing:
-		// While things are only checked, there may be no id yet.
+		// During checks, there may be no id yet.
 		return cmp.Or(v.id, v.reference())
 	case list:
 		l := make(list, len(v))
@@ -221,7 +222,7 @@ func (s shape) sent(value any) any {
 	return value
 }
 
-// sentWithin is sent for a part of something that is replaced whole, where null is null.
+// sentWithin is like sent for a part of a value that is replaced as a whole. There, null stays null.
 func (s shape) sentWithin(value any) any {
 	if value == nil && s.form != text {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// lines returns text without control characters but line feeds and tabs.
+// lines returns text without control characters, except line feeds and tabs.
 func lines(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -25,7 +25,7 @@ func lines(text string) string {
 
 var signs = map[string]string{"create": "+", "change": "~", "delete": "-"}
 
-// show writes what the change set is to do, for people.
+// show prints the planned changes.
 func (p *changeSet) show(out io.Writer) {
 	for _, ch := range p.changes {
 		ch.show(out)
@@ -39,7 +39,7 @@ func (p *changeSet) show(out io.Writer) {
 	showNotes(out, p.notes)
 }
 
-// showNotes says what people should know of a change set, or of the files that are written.
+// showNotes prints the notes of a change set or of written files.
 func showNotes(out io.Writer, notes []string) {
 	for _, note := range notes {
 		_, _ = fmt.Fprintln(out, "Note:", note)
@@ -72,7 +72,7 @@ func (ch *change) show(out io.Writer) {
 	_, _ = fmt.Fprintln(out)
 }
 
-// loss says what else goes when a thing is deleted.
+// loss describes what is deleted along with a resource.
 func (ch *change) loss() string {
 	if ch.verb != "delete" {
 		return ""
@@ -88,8 +88,8 @@ func (ch *change) loss() string {
 	return ""
 }
 
-// longest is how long a text may be that is shown on the line of its name, and longestList a list or an object, in
-// bytes.
+// longest is the maximum length of a text that is shown on the line of its name, and longestList that of a list or an
+// object, in bytes.
 const longest, longestList = 100, 60
 
 func isShort(shown string, value any) bool {
@@ -115,7 +115,7 @@ func (d difference) show(out io.Writer, isNew bool) {
 		_, _ = fmt.Fprintf(out, "    %s:\n", d.name)
 		unified := udiff.Unified("", "", ended(d.textOf(d.old, false)), ended(d.textOf(d.now, false)))
 		for i, line := range strings.Split(strings.TrimSuffix(unified, "\n"), "\n") {
-			if i > 1 { // The first two name files.
+			if i > 1 { // The first two lines name files.
 				_, _ = fmt.Fprintf(out, "      %s\n", line)
 			}
 		}
@@ -124,7 +124,7 @@ func (d difference) show(out io.Writer, isNew bool) {
 
 func ended(text string) string { return strings.TrimSuffix(text, "\n") + "\n" }
 
-// textOf returns a value as people read it: a text of several lines as it is, else YAML, on one line or on several.
+// textOf returns a value for people: a long text unchanged, anything else as YAML on one or several lines.
 func (d difference) textOf(value any, onOneLine bool) string {
 	written := d.shape.written(value)
 	if text, ok := written.(string); ok && (strings.Contains(text, "\n") || len(text) > longest) {

@@ -13,10 +13,10 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// kindsOfTests are what tests refer to, and tests.
+// kindsOfTests are tests and the kinds that they refer to.
 var kindsOfTests = []*kind{tool, agent, folder, simulation, classification}
 
-// testFiles are the flags of what compares tests with a server.
+// testFiles has the flags of the commands that compare tests with a server.
 type testFiles struct {
 	client.Flags
 	File   []string
@@ -87,7 +87,7 @@ func (c *testFiles) sources() ([]*source, error) {
 	return sources, nil
 }
 
-// convert returns another tool's file as one of ours.
+// convert imports another tool's file, and returns it in our format.
 func (c *testFiles) convert() ([]byte, error) {
 	if len(c.File) != 1 {
 		return nil, client.Exit(client.ExitUsage, errors.New("--from takes one file"))
@@ -110,7 +110,7 @@ func (c *testFiles) convert() ([]byte, error) {
 	return written{"tests", object{{"agentTests", list{append(group, member{"simulations", tests})}}}}.encode()
 }
 
-// tell writes how another tool's file was imported.
+// report prints how another tool's file was imported.
 func (c *testFiles) report(to io.Writer) {
 	if c.carried != nil && len(c.carried.report.notes) > 0 {
 		c.carried.report.write(to)
@@ -150,7 +150,7 @@ func (c *testFiles) changeSet(cmd *cobra.Command) (*api, *changeSet, error) {
 	return server, made, err
 }
 
-// leaveMocks takes out mocks of tools that the server does not have under these names.
+// leaveMocks removes mocks of tools that the server does not have.
 func (c *company) leaveMocks(s *source, to *report) {
 	isMissing := func(mock any) bool {
 		name := mock.(object).text("toolId")
@@ -175,7 +175,7 @@ func (c *company) leaveMocks(s *source, to *report) {
 	}
 }
 
-// TestDiff tells what an import would change.
+// TestDiff shows what an import would change.
 type TestDiff struct {
 	testFiles
 }
@@ -200,7 +200,7 @@ func (c *TestDiff) Run(cmd *cobra.Command) error {
 	return made.print(cmd.OutOrStdout(), false)
 }
 
-// TestImport makes the tests of a server as files say.
+// TestImport changes the tests of a server to match files.
 type TestImport struct {
 	testFiles
 	DryRun bool
@@ -226,7 +226,7 @@ agentgraph test import --from promptfoo promptfooconfig.yaml --agent "Clinic rec
 	})
 }
 
-// Run compares, and carries out what differs.
+// Run compares the files with the server, and applies the differences.
 func (c *TestImport) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	defer c.report(cmd.OutOrStdout())

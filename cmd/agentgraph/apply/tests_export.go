@@ -77,7 +77,7 @@ func (c *TestExport) agents(cmd *cobra.Command) ([]string, error) {
 	return ids, nil
 }
 
-// tests returns the tests of the agents with the ids, or of all agents, as files have them.
+// tests returns the tests of the agents in the format of files. Without ids it returns those of all agents.
 func (c *company) tests(agents []string, withIDs bool) object {
 	for _, k := range []*kind{folder, simulation, classification} {
 		c.order(k)

@@ -7,35 +7,36 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// thing is something that the files describe, that the server has, or both.
+// thing is a resource, such as an agent or a test, that the files describe, that the server has, or both.
 type thing struct {
 	kind *kind
-	// key is what files call it by, id the server's; "" until there is one.
+	// key is its name in the files, and id its id on the server. Each is "" until there is one.
 	key, id string
-	// agent has it, if it is a sub-agent, a folder or a test.
+	// agent is its owner, if it is a sub-agent, a folder or a test.
 	agent *thing
 
-	// raw is what the files say, as they say it, at a place; given is its normal form. Both are nil if they say nothing.
+	// raw is its description in the files, at the place at, and given the normal form of that. Both are nil if the files
+	// do not describe it.
 	raw, given object
 	at         path
-	// node is what the server answered, present its normal form. Both are nil if it has no such thing.
+	// node is the server's answer, and present its normal form. Both are nil if it is not on the server.
 	node, present object
 
-	// subAgents are those of an agent, by their technical names.
+	// subAgents are the sub-agents of an agent, by technical name.
 	subAgents map[string]*thing
-	// documents are those of a dataset that the files name, stored those that the server has.
+	// documents are the documents that the files list for a dataset, and stored those on the server.
 	documents []document
 	stored    []storedDocument
-	// isAmbiguous says that only its id tells it from another one.
+	// isAmbiguous is set if another resource has the same name, so that only the id identifies this one.
 	isAmbiguous bool
-	// headers are the environment variables of a tool's headers, by their names.
+	// headers are the environment variables of a tool's headers, by header name.
 	headers object
 }
 
-// name returns its name, as the files have it or else the server.
+// name returns its name in the files, or else on the server.
 func (t *thing) name() string { return cmp.Or(t.raw.text("name"), t.node.text("name"), t.key) }
 
-// reference returns what files call it by.
+// reference returns the name by which files refer to it.
 func (t *thing) reference() string {
 	if t.kind == tool || t.kind == subAgent {
 		return cmp.Or(t.raw.text("technicalName"), t.node.text("technicalName"))
@@ -43,7 +44,7 @@ func (t *thing) reference() string {
 	return cmp.Or(t.key, t.name())
 }
 
-// String returns what people call it, such as `agent "Front desk"`.
+// String returns a description for people, such as `agent "Front desk"`.
 func (t *thing) String() string {
 	called := fmt.Sprintf("%s %q", t.kind.name, client.Printable(cmp.Or(t.name(), t.reference())))
 	for _, of := range []object{t.given, t.present} {
@@ -58,10 +59,10 @@ func (t *thing) String() string {
 	return called
 }
 
-// changedAt is what a change of it is based on.
+// changedAt returns the server's timestamp that a change must be based on.
 func (t *thing) changedAt() string { return cmp.Or(t.node.text("updatedAt"), t.node.text("createdAt")) }
 
-// whole returns all that will be true of it.
+// whole returns all members as they will be after the change.
 func (t *thing) whole() object {
 	whole := object{}
 	for _, f := range t.kind.members {

@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
-// A value is what YAML and JSON have in common: nil, bool, int64, float64, string, list, object, and, where something
-// else is named, *thing.
+// A value has a type that YAML and JSON share: nil, bool, int64, float64, string, list, object. References to other
+// resources are *thing.
 type (
 	list []any
 	// object keeps the order of its members.
@@ -23,7 +23,7 @@ type (
 	}
 )
 
-// get returns the value of a member. known is false if there is none.
+// get returns the value of a member. known is false if there is no such member.
 func (o object) get(name string) (value any, known bool) {
 	for _, m := range o {
 		if m.name == name {
@@ -33,7 +33,7 @@ func (o object) get(name string) (value any, known bool) {
 	return nil, false
 }
 
-// text, list and object return a member of that type, or the zero value.
+// text, list and object return a member of that type, or the zero value if there is none.
 func (o object) text(name string) string   { return as[string](o, name) }
 func (o object) list(name string) list     { return as[list](o, name) }
 func (o object) object(name string) object { return as[object](o, name) }
@@ -60,7 +60,7 @@ func (o object) without(name string) object {
 	return slices.DeleteFunc(slices.Clone(o), func(m member) bool { return m.name == name })
 }
 
-// sorted returns the object with its members in the order of their names.
+// sorted returns the object with its members sorted by name.
 func (o object) sorted() object {
 	return slices.SortedFunc(slices.Values(o), func(a, b member) int { return strings.Compare(a.name, b.name) })
 }
@@ -74,7 +74,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return members.MarshalJSON()
 }
 
-// isEqual reports whether two values are the same. What is named is the same if it is the same thing.
+// isEqual reports whether two values are equal. References are equal if they point to the same resource.
 func isEqual(a, b any) bool {
 	switch a := a.(type) {
 	case list:
@@ -99,7 +99,7 @@ func isEqual(a, b any) bool {
 	return a == b
 }
 
-// valueOf returns as a value what the JSON decoder, or goccy/go-yaml with ordered maps, has decoded.
+// valueOf converts the output of the JSON decoder, or of goccy/go-yaml with ordered maps, to a value.
 func valueOf(decoded any) any {
 	switch d := decoded.(type) {
 	case ordered.Object:
@@ -131,7 +131,7 @@ func valueOf(decoded any) any {
 	return decoded
 }
 
-// keyOf returns the name of a member; YAML has keys that are no texts.
+// keyOf returns the name of a member. YAML has keys that are not text.
 func keyOf(key any) string {
 	if text, ok := key.(string); ok {
 		return text
@@ -143,7 +143,7 @@ func keyOf(key any) string {
 	return strings.TrimSpace(string(text))
 }
 
-// toYAML returns a value as goccy/go-yaml encodes it.
+// toYAML returns a value in the form that goccy/go-yaml encodes.
 func toYAML(value any) any {
 	switch v := value.(type) {
 	case object:
@@ -166,10 +166,10 @@ func toYAML(value any) any {
 	return value
 }
 
-// yamlOptions are how files are written.
+// yamlOptions set the style of written files.
 var yamlOptions = []yaml.EncodeOption{yaml.IndentSequence(true), yaml.UseLiteralStyleIfMultiline(true)}
 
-// isReadAsWritten reports whether a text survives YAML in its usual style, which some with white space at an end do
+// isReadAsWritten reports whether a text survives YAML in the usual style. Some texts with white space at an end do
 // not.
 func isReadAsWritten(text string) bool {
 	encoded, err := yaml.MarshalWithOptions(yaml.MapSlice{{Key: "k", Value: []any{text}}}, yamlOptions...)
@@ -180,7 +180,7 @@ func isReadAsWritten(text string) bool {
 	return yaml.Unmarshal(encoded, &read) == nil && len(read.K) == 1 && read.K[0] == text
 }
 
-// quoted is a text that is written as JSON has it, which YAML reads too.
+// quoted is a text that is written as a JSON string, which is valid YAML.
 type quoted string
 
 // MarshalYAML writes the text in double quotes.

@@ -9,12 +9,12 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// testsAtOnce is how many tests the server is asked about in one request.
+// testsAtOnce is how many tests one request asks the server about.
 const testsAtOnce = 50
 
 const obstaclesDocument = `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on AgentTest { obstacles } } }`
 
-// warn prints the obstacles of the tests that the change set has written, and returns how many there are.
+// warn prints the obstacles of the written tests, and returns how many there are.
 func (p *changeSet) warn(ctx context.Context, out io.Writer, server *api) (warnings int, err error) {
 	var tests []*thing
 	for _, ch := range p.changes {
@@ -35,7 +35,7 @@ func (p *changeSet) warn(ctx context.Context, out io.Writer, server *api) (warni
 		}
 		for i, node := range read.Nodes {
 			if node == nil {
-				continue // deleted meanwhile
+				continue // the test was deleted meanwhile
 			}
 			for _, obstacle := range node.Obstacles {
 				warnings++
@@ -48,7 +48,7 @@ func (p *changeSet) warn(ctx context.Context, out io.Writer, server *api) (warni
 	return warnings, nil
 }
 
-// summary says what was done, and how many warnings there were about it.
+// summary returns how much was changed, and the number of warnings.
 func (p *changeSet) summary(warnings int) string {
 	if len(p.changes) == 0 {
 		return "Nothing differs."

@@ -13,16 +13,16 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// writer carries out a change set.
+// writer applies a change set.
 type writer struct {
 	api *api
 	// told is called after each step.
 	told func(step)
-	// done counts the steps that were carried out.
+	// done counts the steps that were applied.
 	done int
 }
 
-// write carries out the change set up to the first step that fails. The error names what failed.
+// write applies the change set up to the first step that fails. The error names the resource.
 func (w *writer) write(ctx context.Context, p *changeSet) error {
 	for _, s := range p.steps {
 		if err := s.do(ctx, w); err != nil {
@@ -38,7 +38,7 @@ func (w *writer) write(ctx context.Context, p *changeSet) error {
 	return nil
 }
 
-// mutate sends a mutation with an input, and returns the selected fields of a member of its payload.
+// mutate sends a mutation, and returns the selected fields of its payload.
 func (w *writer) mutate(ctx context.Context, mutation, selection string, input object,
 	file *client.File) (object, error) {
 	document := fmt.Sprintf("mutation ($input: %s%sInput!) { answer: %s(input: $input) { %s } }",
@@ -56,7 +56,7 @@ func (w *writer) mutate(ctx context.Context, mutation, selection string, input o
 	return payload, err
 }
 
-// write creates or changes the thing itself.
+// write creates or changes the resource itself.
 func (ch *change) write(ctx context.Context, w *writer) error {
 	t := ch.thing
 	input, mutation := ch.input(), "create"+t.kind.typeName
@@ -72,13 +72,13 @@ func (ch *change) write(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// revise notes what the server said of the thing after a change.
+// revise records the server's timestamps after a change.
 func (t *thing) revise(node object) {
 	t.id = node.text("id")
 	t.node = t.node.with("updatedAt", node.text("updatedAt")).with("createdAt", node.text("createdAt"))
 }
 
-// input returns what is sent of the thing itself.
+// input returns the input of the mutation for the resource itself.
 func (ch *change) input() object {
 	input := object{}
 	for _, d := range ch.own {
@@ -105,7 +105,7 @@ func (ch *change) input() object {
 	return input
 }
 
-// endpoint returns a tool's endpoint if it is sent, with the values of its headers if those are.
+// endpoint returns a tool's endpoint, or nil if it is not sent. It includes the values of headers if they are sent.
 func (ch *change) endpoint() any {
 	isSent := slices.ContainsFunc(ch.own, func(d difference) bool { return d.name == "endpoint" && d.now != nil })
 	if !isSent && !ch.headers {
@@ -124,9 +124,9 @@ func (ch *change) endpoint() any {
 	return endpoint.with("headers", headers)
 }
 
-// connect brings what belongs to a thing by requests of its own.
+// connect applies the differences that need separate requests.
 func (ch *change) connect(ctx context.Context, w *writer) error {
-	// What goes, goes first: names of tools and sub-agents are one set.
+	// Removals come first: names of tools and sub-agents share one set.
 	for _, d := range ch.apart {
 		if err := ch.remove(ctx, w, d); err != nil {
 			return err
@@ -163,7 +163,7 @@ func (ch *change) remove(ctx context.Context, w *writer, d difference) error {
 	return nil
 }
 
-// subAgentID returns the id of a sub-agent that the server has.
+// subAgentID returns the id of a sub-agent on the server.
 func (ch *change) subAgentID(technicalName string) string {
 	for _, one := range ch.thing.node.list("subAgents") {
 		if node := one.(object); node.text("technicalName") == technicalName {
@@ -218,7 +218,7 @@ func (ch *change) connectChat(ctx context.Context, w *writer, chat any) error {
 	return nil
 }
 
-// addSubAgent adds a sub-agent, or changes the one of that name.
+// addSubAgent adds a sub-agent, or changes the existing one of that name.
 func (ch *change) addSubAgent(ctx context.Context, w *writer, wanted, input object) error {
 	s := ch.thing.subAgents[wanted.text("technicalName")]
 	mutation := "addSubAgent"
@@ -235,7 +235,7 @@ func (ch *change) addSubAgent(ctx context.Context, w *writer, wanted, input obje
 	return nil
 }
 
-// writeDocuments adds documents, and then deletes those that they replace, so that there is always one to be found.
+// writeDocuments adds documents before it deletes those that they replace, so that searches always find one.
 func (ch *change) writeDocuments(ctx context.Context, w *writer) error {
 	for _, d := range ch.added {
 		content, err := d.content()

@@ -1,5 +1,6 @@
-// Package cli has what cobra lacks: commands whose flags are declared once, with their environment variables, defaults
-// and help; values from the environment, from files of secrets and from a file of settings; and errors of one sentence.
+// Package cli adds to cobra: commands whose flags are declared once, with their environment variables, defaults and
+// help; values from the environment, from secret files and from a settings file; and errors of one sentence. Start
+// reading at New.
 package cli
 
 import (
@@ -15,37 +16,36 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Runner is a command whose flags have their values.
+// Runner is a command. Its flags set fields of the Runner.
 type Runner interface {
-	// Run runs the command. Its context, its input and its outputs are those of cmd.
+	// Run runs the command after the flags have their values. It uses the context, the input and the outputs of cmd.
 	Run(cmd *cobra.Command) error
 }
 
-// validator is a Runner that refuses some values of its flags.
+// validator is a Runner that checks the values of its flags.
 type validator interface{ Validate() error }
 
-// UsageError says what is wrong with a command line, or with values from elsewhere. It is one line.
+// UsageError is an error in a command line, or in values from the environment or a file. Its message is one line.
 type UsageError struct{ err error }
 
 func (e *UsageError) Error() string { return strings.ReplaceAll(e.err.Error(), "\n", "; ") }
 func (e *UsageError) Unwrap() error { return e.err }
 
-// errAnswered ends a command line that asked for the version alone.
+// errAnswered ends a command line that only asked for the version.
 var errAnswered = errors.New("the version was printed")
 
-// Annotations of commands: the version of a program, and a line for each argument with a tab before its help.
+// Annotations of commands: the version of the program, and a line for each argument, with a tab before its help.
 const (
 	versionKey   = "version"
 	argumentsKey = "arguments"
 )
 
-// NewProgram returns the root of a command line, without commands. Its version is what --version prints behind its
-// name.
+// NewProgram returns the root command, without subcommands. --version prints the name and the version.
 func NewProgram(name, version, help string) *cobra.Command {
 	program := Group(name, help)
 	program.Annotations = map[string]string{versionKey: version}
 	program.SilenceUsage, program.SilenceErrors = true, true
-	// The commands check their arguments themselves.
+	// Subcommands check their arguments themselves.
 	program.Args = cobra.ArbitraryArgs
 	program.CompletionOptions.DisableDefaultCmd = true
 	program.SetFlagErrorFunc(flagError)
@@ -61,7 +61,7 @@ func NewProgram(name, version, help string) *cobra.Command {
 	return program
 }
 
-// AddGroup adds commands to a program, under a title in its help.
+// AddGroup adds commands to a program. The help lists them under the title.
 func AddGroup(program *cobra.Command, title string, commands ...*cobra.Command) {
 	program.AddGroup(&cobra.Group{ID: title, Title: title})
 	for _, command := range commands {
@@ -73,9 +73,9 @@ func AddGroup(program *cobra.Command, title string, commands ...*cobra.Command) 
 // Version returns the version of the program that the command belongs to.
 func Version(cmd *cobra.Command) string { return cmd.Root().Annotations[versionKey] }
 
-// New completes a command that can be run: cmd has its name, its help and its examples; the flags and the arguments set
-// fields of c, and stand in the help in their order. When all have their values, c's Validate is called, if there is
-// one, and then its Run.
+// New completes a command that can be run. cmd has its name, help and examples. The flags and arguments set fields of
+// c, and the help lists them in their order. After all have their values, c's Validate method is called if it has one,
+// and then Run.
 func New(c Runner, cmd *cobra.Command, arguments []Argument, flags ...Declarer) *cobra.Command {
 	cmd.Flags().SortFlags = false
 	for _, group := range flags {
@@ -99,7 +99,7 @@ func New(c Runner, cmd *cobra.Command, arguments []Argument, flags ...Declarer) 
 	return cmd
 }
 
-// Group returns a command that only has others.
+// Group returns a command that only has subcommands.
 func Group(name, help string, commands ...*cobra.Command) *cobra.Command {
 	group := &cobra.Command{Use: name, Short: help}
 	group.AddCommand(commands...)
@@ -108,7 +108,7 @@ func Group(name, help string, commands ...*cobra.Command) *cobra.Command {
 	return group
 }
 
-// answerVersion prints the version if that is what the command line asks for.
+// answerVersion prints the version if the command line asks for it, and returns errAnswered then.
 func answerVersion(cmd *cobra.Command) error {
 	if isAsked, err := cmd.Flags().GetBool(versionKey); err != nil || !isAsked {
 		return err
@@ -125,7 +125,7 @@ func PrintVersion(cmd *cobra.Command) error {
 	return err
 }
 
-// Execute runs a command line of the program. What is wrong with it is a *UsageError.
+// Execute runs a command line of the program. Errors in the command line are a *UsageError.
 func Execute(ctx context.Context, program *cobra.Command, words []string) error {
 	if err := refuseFlagsAsValues(program, words); err != nil {
 		return &UsageError{err}
@@ -133,7 +133,7 @@ func Execute(ctx context.Context, program *cobra.Command, words []string) error 
 	if err := refuseUnknownCommands(program, words); err != nil {
 		return err
 	}
-	// Without any words, cobra would take those of the process.
+	// With nil, cobra would read the arguments of the process.
 	program.SetArgs(slices.Concat([]string{}, words))
 	if err := program.ExecuteContext(ctx); !errors.Is(err, errAnswered) {
 		return err
@@ -141,7 +141,7 @@ func Execute(ctx context.Context, program *cobra.Command, words []string) error 
 	return nil
 }
 
-// prepare gives the fields of c their values, and checks them.
+// prepare sets the fields of c, and validates them.
 func prepare(c Runner, cmd *cobra.Command, arguments []Argument, words []string) error {
 	if err := refuseMore(arguments, words); err != nil {
 		return err
@@ -170,7 +170,7 @@ func prepare(c Runner, cmd *cobra.Command, arguments []Argument, words []string)
 // wordsOf returns the words of a command, without the program's name.
 func wordsOf(cmd *cobra.Command) []string { return strings.Fields(cmd.CommandPath())[1:] }
 
-// refuseMore refuses words that no argument takes.
+// refuseMore refuses words beyond the last argument.
 func refuseMore(arguments []Argument, words []string) error {
 	if last := len(arguments) - 1; last >= 0 && arguments[last].isList() {
 		return nil
@@ -181,7 +181,7 @@ func refuseMore(arguments []Argument, words []string) error {
 	return nil
 }
 
-// assign gives the arguments their words.
+// assign sets the arguments to their words.
 func assign(arguments []Argument, words []string) error {
 	for i, argument := range arguments[:min(len(arguments), len(words))] {
 		values := words[i : i+1]
@@ -213,7 +213,7 @@ func requireArguments(arguments []Argument, words []string) error {
 	return fmt.Errorf("expected %s", strconv.Quote(strings.Join(missing, " ")))
 }
 
-// describeArguments notes how the arguments are written, and what they are, for the help.
+// describeArguments stores how the arguments are written, and their help.
 func describeArguments(cmd *cobra.Command, arguments []Argument) {
 	var lines strings.Builder
 	for _, argument := range arguments {
@@ -227,7 +227,7 @@ func (a Argument) isList() bool {
 	return isList
 }
 
-// summary is how the argument is written in the help.
+// summary returns how the argument is written in the help.
 func (a Argument) summary() string {
 	text := "<" + a.Name + ">"
 	if a.isList() {
@@ -239,7 +239,7 @@ func (a Argument) summary() string {
 	return text
 }
 
-// Refuse returns the error of the text if the flags are to be refused, else nil.
+// Refuse returns an error with the text if isWrong is true, otherwise nil.
 func Refuse(isWrong bool, format string, args ...any) error {
 	if !isWrong {
 		return nil
@@ -247,7 +247,7 @@ func Refuse(isWrong bool, format string, args ...any) error {
 	return fmt.Errorf(format, args...)
 }
 
-// ExpandPath returns the absolute path of a file or directory. ~/ at its beginning is the user's home.
+// ExpandPath returns the absolute path of a file or directory. A leading ~/ is the user's home.
 func ExpandPath(path string) string {
 	expanded := path
 	if below, isHome := strings.CutPrefix(path, "~/"); isHome {

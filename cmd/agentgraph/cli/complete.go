@@ -6,11 +6,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Completer returns the values that complete a typed one. Values that do not begin with it are left out
-// later.
+// Completer returns candidates for a partly typed value. Candidates that do not begin with it are removed later.
 type Completer func(cmd *cobra.Command, begun string) []string
 
-// completeFlags registers what completes the values of flags.
+// completeFlags registers the completion of flag values.
 func completeFlags(cmd *cobra.Command, flags Flags) {
 	for _, f := range flags {
 		complete := f.Complete
@@ -21,7 +20,7 @@ func completeFlags(cmd *cobra.Command, flags Flags) {
 			continue
 		}
 		isList := (&value{Flag: f}).kind().isList
-		// It fails only for a flag that is not there, or has a function already.
+		// An error is impossible: the flag exists, and has no function yet.
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, begun string) ([]cobra.Completion,
 			cobra.ShellCompDirective) {
 			before := ""
@@ -40,7 +39,7 @@ func completeFlags(cmd *cobra.Command, flags Flags) {
 	}
 }
 
-// completeArguments registers what completes the arguments.
+// completeArguments registers the completion of arguments.
 func completeArguments(cmd *cobra.Command, arguments []Argument) {
 	hasNames := false
 	for _, argument := range arguments {
@@ -61,7 +60,7 @@ func completeArguments(cmd *cobra.Command, arguments []Argument) {
 	}
 }
 
-// completed returns the words that begin with the typed one, whatever their case.
+// completed returns the candidates that begin with the typed word, in any case.
 func completed(cmd *cobra.Command, complete Completer, begun string) []string {
 	if _, err := resolve(cmd); err != nil {
 		return nil

@@ -14,61 +14,62 @@ import (
 
 // Flag declares a flag of a command.
 type Flag struct {
-	// Into is a pointer to the variable that takes the value: a string, bool, int, int32, int64, time.Duration, time.Time
-	// (a day in UTC) or encoding.TextUnmarshaler. A []string or []float64 is split at commas, and its flag may repeat.
-	// So may that of a map[string]string, as NAME=VALUE. A pointer to a *string, *int32 or *float64 leaves that nil unless
-	// there is a value. A func(string) error takes the text itself.
+	// Into is a pointer to the variable that receives the value: a string, bool, int, int32, int64, time.Duration,
+	// time.Time (a day in UTC) or encoding.TextUnmarshaler. A []string or []float64 is split at commas, and the flag may
+	// repeat. A map[string]string takes NAME=VALUE, and the flag may repeat too. A pointer to a *string, *int32 or
+	// *float64 stays nil without a value. A func(string) error receives the text itself.
 	Into any
-	// Name is the long name, without dashes, and Short the letter, or "".
+	// Name is the long name without dashes. Short is a letter, or "".
 	Name, Short string
-	// Env is the environment variable that sets the flag, or "". With _FILE behind it, it names a file with the value.
+	// Env is the environment variable that sets the flag, or "". The variable with the suffix _FILE names a file with the
+	// value.
 	Env string
-	// Default is the value if there is no other, as text.
+	// Default is the default value, as text.
 	Default string
-	// Enum are the only values, or nil.
+	// Enum are the allowed values. Nil allows all.
 	Enum []string
-	// Complete completes values in the shell; nil completes those of Enum.
+	// Complete completes values in the shell. If it is nil, the values of Enum are completed.
 	Complete Completer
-	// Required flags need a value, from wherever it comes.
+	// Required flags need a value from any source.
 	Required bool
-	// Xor is a name that flags share of which only one may have a value, or "".
+	// Xor is a name shared by flags that exclude each other, or "".
 	Xor string
-	// Negatable gives a bool a flag --no-NAME, too.
+	// Negatable adds a flag --no-NAME to a bool.
 	Negatable bool
-	// Placeholder stands for the value in the help. Without one the default does, or what the type is.
+	// Placeholder represents the value in the help. Without one, the help shows the default or the type.
 	Placeholder string
-	// Secret values do not belong on command lines, which process lists show. The help says so.
+	// Secret marks values that should not be on command lines, because process lists show them. The help says so.
 	Secret bool
-	// Help is a sentence, with its period.
+	// Help is one sentence, with its period.
 	Help string
-	// Docs is more for the documentation, in Markdown, or "".
+	// Docs is additional Markdown for the documentation, or "".
 	Docs string
 }
 
-// Flags are declared flags.
+// Flags is a list of declared flags.
 type Flags []Flag
 
 // Declare returns the flags themselves.
 func (f Flags) Declare() Flags { return f }
 
-// Declarer has fields that flags set.
+// Declarer is a struct with fields that flags set.
 type Declarer interface {
-	// Declare returns those flags, in the order of the help.
+	// Declare returns the flags, in the order of the help.
 	Declare() Flags
 }
 
 // Argument declares a positional argument of a command.
 type Argument struct {
-	// Into is a pointer to a string or, for the last argument, to a []string, which takes one or more.
+	// Into is a pointer to a string. The last argument may have a []string, which takes one or more words.
 	Into any
 	Name string
 	// Optional arguments come last.
 	Optional bool
-	// Enum are the only values, or nil.
+	// Enum are the allowed values. Nil allows all.
 	Enum []string
-	// Complete completes the argument in the shell; nil completes the values of Enum.
+	// Complete completes the argument in the shell. If it is nil, the values of Enum are completed.
 	Complete Completer
-	// Help is a sentence, with its period.
+	// Help is one sentence, with its period.
 	Help string
 }
 
@@ -76,22 +77,22 @@ type Argument struct {
 type value struct {
 	pflag.Value
 	Flag
-	// isSet says that it has been set. repeated is what was set twice although it has one value: the flag, or a name of
-	// its pairs. It is refused when the command runs, as completion sets flags twice.
+	// isSet is set once the flag has a value. repeated is the flag that was given twice although it takes one value, or
+	// the repeated name of a pair. It is refused only when the command runs, because completion sets flags twice.
 	isSet    bool
 	repeated string
 }
 
-// kind is what sets a type of values apart from others.
+// kind describes a type of values.
 type kind struct {
-	// expected is what an error says was expected; "" leaves the word to the cause.
+	// expected completes the error "expected …". If it is empty, the error is the parser's.
 	expected string
-	// placeholder is what stands for a value in the help.
+	// placeholder represents a value in the help.
 	placeholder string
 	isList      bool
 }
 
-// kind returns that of the flag's value.
+// kind returns the kind of the flag's value.
 func (v *value) kind() kind {
 	switch v.Into.(type) {
 	case *bool:
@@ -116,7 +117,7 @@ func (v *value) kind() kind {
 	return kind{placeholder: strings.ToUpper(v.Name)}
 }
 
-// Set takes a value. Its error names the flag.
+// Set sets the value. Its error names the flag.
 func (v *value) Set(text string) error {
 	if err := checkEnum("--"+v.Name, v.Enum, v.parts(text)); err != nil {
 		return err
@@ -137,7 +138,7 @@ func (v *value) Set(text string) error {
 	return nil
 }
 
-// noteRepetition notes if the text replaces a value, of the flag or of a name of its pairs.
+// noteRepetition records whether the text replaces a value of the flag, or of the same name in its pairs.
 func (v *value) noteRepetition(text string) {
 	if pairs, isMap := v.Into.(*map[string]string); isMap {
 		name, _, _ := strings.Cut(text, "=")
@@ -151,7 +152,7 @@ func (v *value) noteRepetition(text string) {
 	}
 }
 
-// truth returns yes and no as pflag's bools have them, true and false.
+// truth converts yes and no to true and false, which pflag accepts.
 func truth(text string) string {
 	text = strings.ToLower(text)
 	switch text {
@@ -163,7 +164,7 @@ func truth(text string) string {
 	return text
 }
 
-// parts are the values that the text has.
+// parts returns the values in the text.
 func (v *value) parts(text string) []string {
 	if v.kind().isList {
 		return split(text)
@@ -171,7 +172,7 @@ func (v *value) parts(text string) []string {
 	return []string{text}
 }
 
-// Type tells completion which flags may stand several times.
+// Type tells completion whether the flag may repeat.
 func (v *value) Type() string {
 	if v.kind().isList {
 		return "stringSlice"
@@ -179,7 +180,7 @@ func (v *value) Type() string {
 	return v.Value.Type()
 }
 
-// checkEnum refuses a value that is not one of those allowed, if only some are.
+// checkEnum refuses values that are not allowed. If allowed is nil, all are.
 func checkEnum(what string, allowed, values []string) error {
 	if allowed == nil {
 		return nil
@@ -195,7 +196,7 @@ func checkEnum(what string, allowed, values []string) error {
 
 func isEmpty(text string) bool { return text == "" }
 
-// add adds a declared flag. It panics if Into is nothing that it knows.
+// add adds a declared flag. It panics if the type of Into is unknown.
 func add(flags *pflag.FlagSet, f Flag) {
 	define(flags, f)
 	flag := flags.Lookup(f.Name)
@@ -213,7 +214,7 @@ func add(flags *pflag.FlagSet, f Flag) {
 	})
 }
 
-// define adds the flag with the type of pflag that fits.
+// define adds the flag with the matching pflag type.
 func define(flags *pflag.FlagSet, f Flag) {
 	parsedBy := func(set func(string) error) { flags.FuncP(f.Name, f.Short, f.Help, set) }
 	switch into := f.Into.(type) {
@@ -260,7 +261,7 @@ func define(flags *pflag.FlagSet, f Flag) {
 
 func number(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
 
-// optional returns what makes a pointer point to the value of a text.
+// optional returns a function that parses a text and points the pointer to the value.
 func optional[T any](into **T, parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		parsed, err := parse(text)
@@ -294,8 +295,8 @@ func putPair(into *map[string]string, text string) error {
 	return nil
 }
 
-// split splits a text at commas, except those with a backslash before them. pflag's own lists are lines of CSV, in
-// which names with quotation marks could not stand.
+// split splits a text at commas that have no backslash before them. pflag's own lists are CSV, which would not allow
+// quotation marks in names.
 func split(text string) []string {
 	const comma = "\x00"
 	parts := strings.Split(strings.ReplaceAll(text, `\,`, comma), ",")

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// usualWidth is the width of a line of the help in characters if the terminal's is unknown, and mostWidth the largest.
+	// usualWidth is the width of help lines if the width of the terminal is unknown, and mostWidth the maximum, in
+	// characters.
 	usualWidth, mostWidth = 80, 100
-	// between is how many characters are between two columns.
+	// between is the distance between two columns, in characters.
 	between = 4
 )
 
-// printHelp prints the help of a command: how it is called, what it does, examples, its arguments or the commands below
-// it, and its flags.
+// printHelp prints the help of a command: its usage, description, examples, arguments or subcommands, and flags.
 func printHelp(cmd *cobra.Command) {
 	help := &page{width: widthOf(cmd.OutOrStdout())}
 	help.paragraph("Usage: " + Usage(cmd))
@@ -48,7 +48,7 @@ func printHelp(cmd *cobra.Command) {
 	_, _ = io.WriteString(cmd.OutOrStdout(), help.text.String())
 }
 
-// Arguments returns the arguments of a command, each as the help writes it and with its sentence.
+// Arguments returns the arguments of a command, each in its written form and with its help.
 func Arguments(cmd *cobra.Command) [][2]string {
 	var rows [][2]string
 	for line := range strings.Lines(cmd.Annotations[argumentsKey]) {
@@ -58,7 +58,7 @@ func Arguments(cmd *cobra.Command) [][2]string {
 	return rows
 }
 
-// DeclaredFlags returns the flags of a command that not all commands have, in the order of its help.
+// DeclaredFlags returns the flags of a command in the order of its help, except those that all commands have.
 func DeclaredFlags(cmd *cobra.Command) []Flag {
 	var declared []Flag
 	ownFlags(cmd).VisitAll(func(flag *pflag.Flag) {
@@ -69,13 +69,13 @@ func DeclaredFlags(cmd *cobra.Command) []Flag {
 	return declared
 }
 
-// Summary returns how the flag is written in a synopsis, without its default.
+// Summary returns the flag as a synopsis shows it, without its default.
 func (f Flag) Summary() string {
 	f.Default = ""
 	return (&value{Flag: f}).summary()
 }
 
-// Usage returns the command with what it needs.
+// Usage returns the command with its required flags and its arguments.
 func Usage(cmd *cobra.Command) string {
 	words := []string{cmd.CommandPath()}
 	if cmd.HasSubCommands() {
@@ -92,7 +92,7 @@ func Usage(cmd *cobra.Command) string {
 	return strings.Join(append(words, "[flags]"), " ")
 }
 
-// ownFlags returns the flags of the command that others do not have, too.
+// ownFlags returns the flags of the command, except those that all commands have.
 func ownFlags(cmd *cobra.Command) *pflag.FlagSet {
 	own := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
 	own.SortFlags = false
@@ -104,7 +104,7 @@ func ownFlags(cmd *cobra.Command) *pflag.FlagSet {
 	return own
 }
 
-// flagRows returns the flags and what they do.
+// flagRows returns the flags with their help.
 func flagRows(flags *pflag.FlagSet) [][2]string {
 	var rows [][2]string
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -112,7 +112,7 @@ func flagRows(flags *pflag.FlagSet) [][2]string {
 		if v, isDeclared := flag.Value.(*value); isDeclared {
 			name, help = v.summary(), v.help()
 		} else if _, isNegation := flags.Lookup(strings.TrimPrefix(flag.Name, "no-")).Value.(*value); isNegation {
-			return // It stands with what it negates.
+			return // The row of the negated flag shows it.
 		}
 		short := "    "
 		if flag.Shorthand != "" {
@@ -123,7 +123,7 @@ func flagRows(flags *pflag.FlagSet) [][2]string {
 	return rows
 }
 
-// summary is how the flag is written in the help.
+// summary returns the flag as the help shows it.
 func (v *value) summary() string {
 	if _, isBool := v.Into.(*bool); !isBool {
 		return "--" + v.Name + "=" + v.placeholder()
@@ -134,7 +134,7 @@ func (v *value) summary() string {
 	return "--" + v.Name
 }
 
-// placeholder is what stands for the value in the help.
+// placeholder returns the placeholder of the value in the help.
 func (v *value) placeholder() string {
 	text := cmp.Or(v.Placeholder, v.Default, v.kind().placeholder)
 	_, isString := v.Into.(*string)
@@ -147,7 +147,7 @@ func (v *value) placeholder() string {
 	return text
 }
 
-// help is the sentence of the flag, with the default unless that is its placeholder, and with its variable.
+// help returns the help of the flag, with its environment variable. The default is added unless it is the placeholder.
 func (v *value) help() string {
 	var notes []string
 	if _, isBool := v.Into.(*bool); v.Default != "" && (isBool || v.Placeholder != "") {
@@ -166,16 +166,16 @@ func (v *value) help() string {
 	return help
 }
 
-// page is a help that is being written.
+// page is a help text that is being written.
 type page struct {
 	width int
 	text  strings.Builder
 }
 
-// title begins a part.
+// title starts a section.
 func (p *page) title(text string) { p.text.WriteString("\n" + text + "\n") }
 
-// paragraph writes text, unless it is empty, with an empty line before it.
+// paragraph writes an empty line and the text, unless the text is empty.
 func (p *page) paragraph(text string) {
 	if text == "" {
 		return
@@ -188,7 +188,7 @@ func (p *page) paragraph(text string) {
 	}
 }
 
-// commands writes the commands below this one, under the titles of their groups.
+// commands writes the subcommands, under the titles of their groups.
 func (p *page) commands(cmd *cobra.Command) {
 	rowsOf := func(group string) (rows [][2]string) {
 		for _, child := range cmd.Commands() {
@@ -206,8 +206,8 @@ func (p *page) commands(cmd *cobra.Command) {
 	}
 }
 
-// columns writes rows of two columns, of which an empty one is an empty line. What would make the first column too wide
-// stands on a line of its own.
+// columns writes rows of two columns. A row whose first column is empty is an empty line. If the first column is too
+// wide, the second one starts on the next line.
 func (p *page) columns(rows [][2]string) {
 	const indent = 2
 	most, widest := p.width*3/8, 0
@@ -233,8 +233,7 @@ func (p *page) columns(rows [][2]string) {
 	}
 }
 
-// widthOf returns how many characters a line of the help has: what fits the terminal, but not more than can be read
-// with ease.
+// widthOf returns the width of help lines, in characters: the width of the terminal, but at most mostWidth.
 func widthOf(out io.Writer) int {
 	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
 		return min(columns, mostWidth)

@@ -19,7 +19,7 @@ func (f *OutputFlag) Declare() Flags {
 	}
 }
 
-// Print writes the value as JSON, or else the table.
+// Print writes the value as JSON if --json was given, otherwise the table.
 func (f OutputFlag) Print(out io.Writer, value any, table [][]string) error {
 	if f.JSON {
 		return WriteJSON(out, value)

@@ -10,10 +10,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// resolve gives each flag that does not stand on the command line its value: that of its environment variable, or else
-// that of the file which the variable with _FILE behind it names, or else that of the file of settings, or else the
-// default. It returns the names of the flags that have a value other than the default. pflag's Changed stays what it
-// is: it tells what stands on the command line.
+// resolve sets each flag that is not on the command line. The sources are, in this order: its environment variable, the
+// file that the variable with the suffix _FILE names, the settings file, and the default. It returns the names of the
+// flags that have a value other than the default. pflag's Changed stays true only for flags on the command line.
 func resolve(cmd *cobra.Command) (given map[string]bool, err error) {
 	given = map[string]bool{}
 	var file *settings
@@ -57,7 +56,7 @@ func resolve(cmd *cobra.Command) (given map[string]bool, err error) {
 	return given, err
 }
 
-// refuseRepetition refuses a second value of what has one: the later value would win silently.
+// refuseRepetition refuses a second value for a flag that takes one. Otherwise, the later value would win silently.
 func refuseRepetition(cmd *cobra.Command) (err error) {
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if v, isDeclared := flag.Value.(*value); isDeclared && v.repeated != "" && err == nil {
@@ -67,8 +66,8 @@ func refuseRepetition(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// find returns the value of a flag that is not on the command line, and its source; "" if there is none. setting is
-// the value in the file of settings. An empty variable is a value, with the lowest priority.
+// find returns the value of a flag that is not on the command line, and its source, which is "" without a value.
+// setting is the value in the settings file. It overrides an empty environment variable.
 func (v *value) find(setting string, isSetting bool) (text, source string, err error) {
 	text, isSet := "", false
 	if v.Env != "" {
@@ -86,8 +85,8 @@ func (v *value) find(setting string, isSetting bool) (text, source string, err e
 	return "", "", nil
 }
 
-// readSecret reads a value from a file, as containers receive secrets. Surrounding white space, such as a final
-// newline, is removed.
+// readSecret reads a value from a secret file, such as containers mount. It removes surrounding white space, such as a
+// final newline.
 func (v *value) readSecret(text, path string) (secret, source string, err error) {
 	variable := v.Env + "_FILE"
 	if text != "" {
@@ -100,7 +99,7 @@ func (v *value) readSecret(text, path string) (secret, source string, err error)
 	return strings.TrimSpace(string(content)), variable, nil
 }
 
-// checkGiven refuses missing values of required flags, and more than one of flags that exclude each other.
+// checkGiven refuses missing required flags, and combinations of flags that exclude each other.
 func checkGiven(cmd *cobra.Command, given map[string]bool) error {
 	var missing []string
 	var twice error
@@ -124,7 +123,7 @@ func checkGiven(cmd *cobra.Command, given map[string]bool) error {
 	return twice
 }
 
-// whence names the flag, with its variable if it does not stand on the command line but is set there.
+// whence returns the name of the flag, with its environment variable if the value comes from there.
 func (v *value) whence(isTyped bool) string {
 	if _, isSet := os.LookupEnv(v.Env); isSet && !isTyped {
 		return fmt.Sprintf("--%s (from %s)", v.Name, v.Env)

@@ -9,15 +9,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// configFlag names the flag that names the file of settings.
+// configFlag is the name of the flag for the settings file.
 const configFlag = "config"
 
-// settings is a file with values of flags: names of flags with their values, for all commands or, below the words of a
-// command, for that one alone. A nil file has none.
+// settings is a settings file: values of flags by name, for all commands, or below the name of a command for that
+// command only. A nil *settings has no values.
 type settings struct{ values map[string]any }
 
-// readSettings reads the file at the path, which is nil if that is empty, and refuses what is neither a flag nor a
-// command of the program.
+// readSettings reads the file, and refuses keys that are neither a flag nor a command of the program. It returns nil if
+// the path is empty.
 func readSettings(path string, program *cobra.Command) (*settings, error) {
 	if path == "" {
 		return nil, nil
@@ -28,7 +28,7 @@ func readSettings(path string, program *cobra.Command) (*settings, error) {
 	}
 	values := map[string]any{}
 	if err := DecodeYAML(text, &values); err != nil {
-		// The library's text would repeat the line, which may hold a secret.
+		// The library's error would repeat the line, which may contain a secret.
 		return nil, fmt.Errorf("read settings: %s is not YAML, or no map of names to values", path)
 	}
 	if err := known(program, "", values); err != nil {
@@ -37,15 +37,15 @@ func readSettings(path string, program *cobra.Command) (*settings, error) {
 	return &settings{values}, nil
 }
 
-// valueOf returns the value of a command's flag as a command line would have it. What is said for the command itself
-// takes precedence over what is said for those above it.
+// valueOf returns the value of a command's flag, in the form of a command line. A value for the command itself
+// overrides those for its parents.
 func (s *settings) valueOf(command []string, flag string) (text string, found bool) {
 	if s == nil {
 		return "", false
 	}
 	var value any
 	for below := s.values; below != nil; {
-		// A map is not of the flag but of the command with its name.
+		// A map belongs to the command of that name, not to the flag.
 		if own, isThere := below[flag]; isThere && !isMap(own) {
 			value = own
 		}
@@ -74,7 +74,7 @@ func isMap(value any) bool {
 	return isMap
 }
 
-// known refuses what is neither a flag of the command, of one above or of one below it, nor a command.
+// known refuses keys that are neither a subcommand nor a flag of the command, its parents or its subcommands.
 func known(cmd *cobra.Command, prefix string, values map[string]any) error {
 	for name, value := range values {
 		below, isMap := value.(map[string]any)
@@ -102,7 +102,7 @@ func childNamed(cmd *cobra.Command, name string) *cobra.Command {
 	return nil
 }
 
-// hasFlag reports whether the command or one below it has the flag, and that is one that settings may set.
+// hasFlag reports whether the command or one of its subcommands has the flag, and settings may set it.
 func hasFlag(cmd *cobra.Command, name string) bool {
 	if flag := cmd.Flags().Lookup(name); flag != nil && name != configFlag {
 		if _, isDeclared := flag.Value.(*value); isDeclared {

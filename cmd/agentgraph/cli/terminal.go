@@ -17,7 +17,7 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// WriteJSON writes the value, indented.
+// WriteJSON writes the value as indented JSON.
 func WriteJSON(out io.Writer, value any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
@@ -25,7 +25,7 @@ func WriteJSON(out io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// Agrees reads a line, and reports whether it is a yes. It does not wait for the line when ctx ends.
+// Agrees reads a line, and reports whether it is a yes. It returns early when ctx ends.
 func Agrees(ctx context.Context, in io.Reader) bool {
 	answer := make(chan string, 1)
 	go func() {

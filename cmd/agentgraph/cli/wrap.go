@@ -7,8 +7,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Wrap returns the lines of a text, wrapped at words. No line takes more columns of a terminal than most: longer words
-// are broken.
+// Wrap wraps a text at words into lines of at most that many columns. It breaks longer words.
 func Wrap(text string, most int) (lines []string) {
 	for _, line := range wrap(text, most) {
 		for Columns(line) > most {
@@ -20,7 +19,7 @@ func Wrap(text string, most int) (lines []string) {
 	return lines
 }
 
-// wrap returns the lines of a text. No line takes more columns than most, unless a single word does.
+// wrap wraps a text at words into lines of at most that many columns. A longer word gets a line of its own.
 func wrap(text string, most int) []string {
 	lines := []string{""}
 	for _, word := range strings.Fields(text) {
@@ -37,7 +36,7 @@ func wrap(text string, most int) []string {
 	return lines
 }
 
-// fitting returns how many bytes of a text fit the columns, but those of one character at least.
+// fitting returns how many bytes of a text fit the columns, with at least one character.
 func fitting(text string, most int) int {
 	columns := 0
 	for at, r := range text {
@@ -49,7 +48,7 @@ func fitting(text string, most int) int {
 	return len(text)
 }
 
-// Columns returns how many columns of a terminal the text takes.
+// Columns returns the width of the text in columns of a terminal.
 func Columns(text string) (columns int) {
 	for _, r := range text {
 		columns += columnsOf(r)
@@ -57,7 +56,7 @@ func Columns(text string) (columns int) {
 	return columns
 }
 
-// columnsOf returns 2 for wide characters such as Chinese ones, and 0 for marks that combine with others.
+// columnsOf returns 2 for wide characters such as Chinese ones, 0 for combining marks, and otherwise 1.
 func columnsOf(r rune) int {
 	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
 		return 0

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// mostNamed is how many commands an error names when any would do.
+// mostNamed is how many commands an error lists at most.
 const mostNamed = 5
 
-// NotACommand returns the error for words that name no command of a group: which may be meant or, without words, which
-// there are.
+// NotACommand returns the error for an unknown or missing subcommand. It suggests similar commands, or lists those of
+// the group.
 func NotACommand(group *cobra.Command, words []string) error {
 	var names []string
 	for _, child := range group.Commands() {
@@ -37,7 +37,7 @@ func NotACommand(group *cobra.Command, words []string) error {
 	return &UsageError{errors.New("expected one of " + strings.Join(listed, ", "))}
 }
 
-// flagError makes a sentence of what pflag says of a command line.
+// flagError converts pflag's errors to sentences.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
@@ -66,12 +66,12 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &UsageError{err}
 }
 
-// refuseFlagsAsValues refuses a flag where the value of the one before it should be, which pflag would take for that
-// value. One that begins with a dash can be written behind a =.
+// refuseFlagsAsValues refuses a flag where another flag's value is missing: pflag would take the flag as the value. A
+// value that begins with a dash can be written after an equals sign.
 func refuseFlagsAsValues(program *cobra.Command, words []string) error {
 	cmd, words, err := program.Find(words)
 	if err != nil || cmd == program {
-		return err // Without a command the words may be those that a shell wants to be completed.
+		return err // Without a command, the words may come from shell completion.
 	}
 	for i := 0; i+1 < len(words) && words[i] != "--"; i++ {
 		flag := flagOf(cmd, words[i])
@@ -80,7 +80,7 @@ func refuseFlagsAsValues(program *cobra.Command, words []string) error {
 		}
 		i++
 		if len(words[i]) > 1 && words[i][0] == '-' {
-			// What it is stays unsaid: a key may begin so.
+			// The error does not repeat the word, because it may be a key.
 			return fmt.Errorf("--%[1]s: expected a value, but the next argument starts with a dash; write --%[1]s=VALUE to "+
 				"use it as the value", flag.Name)
 		}
@@ -88,7 +88,7 @@ func refuseFlagsAsValues(program *cobra.Command, words []string) error {
 	return nil
 }
 
-// refuseUnknownCommands refuses words that name no command where one is expected. Otherwise --help behind them would
+// refuseUnknownCommands refuses a word that is no subcommand where one is expected. Otherwise, a --help after it would
 // show the help of the group.
 func refuseUnknownCommands(program *cobra.Command, words []string) error {
 	cmd, words, err := program.Find(words)
@@ -99,7 +99,7 @@ func refuseUnknownCommands(program *cobra.Command, words []string) error {
 		word := words[i]
 		switch flag := flagOf(cmd, word); {
 		case flag != nil && flag.NoOptDefVal == "":
-			i++ // Its value.
+			i++ // The next word is its value.
 		case len(word) > 1 && word[0] == '-':
 		case word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd:
 			return nil
@@ -110,7 +110,7 @@ func refuseUnknownCommands(program *cobra.Command, words []string) error {
 	return nil
 }
 
-// flagOf returns the flag whose value is the word behind this one, or nil.
+// flagOf returns the flag that this word names and that takes the next word as its value, or nil.
 func flagOf(cmd *cobra.Command, word string) *pflag.Flag {
 	name, isLong := strings.CutPrefix(word, "--")
 	switch {
@@ -122,7 +122,7 @@ func flagOf(cmd *cobra.Command, word string) *pflag.Flag {
 	return nil
 }
 
-// didYouMean asks for those of the names that are like the word or begin with it, if any are.
+// didYouMean suggests the names that are similar to the word or begin with it. It returns "" if there are none.
 func didYouMean(word string, names []string) string {
 	const mostEdits = 2
 	var like []string

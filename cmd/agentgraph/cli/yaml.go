@@ -10,21 +10,21 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The bounds of a YAML file. A small file may stand for very much: aliases repeat what they name, and the time that
-// nested lists take grows with the square of their depth.
+// Limits of YAML files. A small file may expand to a very large one through aliases, and the time to parse nested lists
+// grows with the square of their depth.
 const (
-	// MaxYAML bounds a file, in bytes.
+	// MaxYAML is the maximum size of a file, in bytes.
 	MaxYAML = 8 << 20
-	// maxTokens bounds its words and signs.
+	// maxTokens is the maximum number of tokens.
 	maxTokens = 2_000_000
-	// maxDepth bounds how deep lists and mappings are nested.
+	// maxDepth is the maximum nesting of lists and mappings.
 	maxDepth = 100
-	// maxNodes and maxText bound how many values a file has, and how many bytes they have, with all aliases written out.
+	// maxNodes and maxText bound the number of values and their size in bytes, with all aliases expanded.
 	maxNodes, maxText = 2_000_000, 64 << 20
 )
 
-// ParseYAML parses a file with a single document, with its merge keys written out, and refuses what exceeds the bounds.
-// The document is nil if the file is empty.
+// ParseYAML parses a file with a single document, and expands its merge keys. It refuses files beyond the limits. The
+// document is nil if the file is empty.
 func ParseYAML(text []byte) (ast.Node, error) {
 	if len(text) > MaxYAML {
 		return nil, fmt.Errorf("has %d bytes, and at most %d are read", len(text), MaxYAML)
@@ -54,7 +54,7 @@ func ParseYAML(text []byte) (ast.Node, error) {
 	return root, (&merger{anchors: map[string]ast.Node{}}).writeOut(root)
 }
 
-// DecodeYAML decodes a file with a single document within the bounds.
+// DecodeYAML decodes a file with a single document. It refuses files beyond the limits.
 func DecodeYAML(text []byte, into any, options ...yaml.DecodeOption) error {
 	root, err := ParseYAML(text)
 	if err != nil || root == nil {
@@ -63,7 +63,7 @@ func DecodeYAML(text []byte, into any, options ...yaml.DecodeOption) error {
 	return yaml.NodeToValue(root, into, options...)
 }
 
-// checkTokens refuses too many tokens, and nesting that the parser would take long for.
+// checkTokens refuses too many tokens, and nesting that would make the parser slow.
 func checkTokens(tokens token.Tokens) error {
 	if len(tokens) > maxTokens {
 		return fmt.Errorf("has more than %d words and signs", maxTokens)
@@ -94,25 +94,25 @@ func tooDeep(at *token.Token) error {
 	return &yaml.SyntaxError{Message: fmt.Sprintf("is nested deeper than %d levels", maxDepth), Token: at}
 }
 
-// weight is how much a node stands for, with all aliases written out.
+// weight is the size of a node with all aliases expanded.
 type weight struct {
 	nodes, text int
-	// depth is how many levels are below it.
+	// depth is how many levels are below the node.
 	depth int
 }
 
-// add adds what is a level below.
+// add adds the weight of a child.
 func (w *weight) add(below weight) {
 	w.nodes, w.text, w.depth = w.nodes+below.nodes, w.text+below.text, max(w.depth, below.depth+1)
 }
 
-// weigher weighs nodes. It stops at the first error.
+// weigher computes the weights of nodes. It stops at the first error.
 type weigher struct {
 	anchors map[string]weight
 	err     error
 }
 
-// of returns the weight of a node at a depth.
+// of returns the weight of a node at that depth.
 func (w *weigher) of(node ast.Node, depth int) (total weight) {
 	if node == nil || w.err != nil {
 		return total

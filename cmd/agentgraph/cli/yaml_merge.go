@@ -5,18 +5,18 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// merger writes out merge keys, such as "<<: *base". A mapping's own keys win, wherever they stand, and then those of
-// the first mapping that is merged. The decoder would keep both.
+// merger expands merge keys, such as "<<: *base". A mapping's own keys take precedence at any position, then the keys
+// of the first merged mapping. The decoder alone would keep duplicates.
 type merger struct {
 	anchors map[string]ast.Node
 }
 
-// writeOut replaces the merge keys of a node and of all below it.
+// writeOut expands the merge keys of a node and its descendants.
 func (m *merger) writeOut(node ast.Node) error {
 	switch n := node.(type) {
 	case *ast.AnchorNode:
 		err := m.writeOut(n.Value)
-		// Within itself an anchor names nothing yet.
+		// The anchor is not defined within its own node.
 		m.anchors[n.Name.GetToken().Value] = n.Value
 		return err
 	case *ast.TagNode:
@@ -68,7 +68,7 @@ func (m *merger) mapping(n *ast.MappingNode) error {
 	return nil
 }
 
-// merged returns the values of the mapping that a merge key names, or of several.
+// merged returns the values of the mapping that a merge key refers to, or of a list of mappings if mayBeList is set.
 func (m *merger) merged(node ast.Node, mayBeList bool) (all []*ast.MappingValueNode, err error) {
 	switch n := node.(type) {
 	case *ast.AnchorNode:

@@ -1,5 +1,5 @@
-// Package client is a client of the API: the server that a command line names, requests and events, and the exit codes
-// that their errors come to. It needs nothing of the server's code.
+// Package client is a client of the API. It finds the server that a command line names, sends requests, receives
+// events, and maps errors to exit codes. Start reading at Flags and Client.
 package client
 
 import (
@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// answerTime bounds a query or a mutation. The server gives up sooner.
+	// answerTime bounds a query or a mutation. The server's own timeout is shorter.
 	answerTime = time.Minute
-	// silentTime is how long an open stream may be silent. The server shows a sign of life every 20 seconds, so a
-	// connection without one is as good as lost.
+	// silentTime is how long an open stream may be silent. The server sends a keep-alive every 20 seconds, so the
+	// connection is lost by then.
 	silentTime = 45 * time.Second
-	// maxAnswer bounds one response or one event, in bytes.
+	// maxAnswer bounds a response or an event, in bytes.
 	maxAnswer = 64 << 20
-	// maxPage is how many nodes a page has at most.
+	// maxPage is the maximum number of nodes in a page.
 	maxPage = 100
 )
 
@@ -41,7 +41,7 @@ type Client struct {
 	http  *http.Client
 }
 
-// refusal is an error that the server answered.
+// refusal is an error in a response of the server.
 type refusal struct {
 	status int
 	// code is empty if the response did not come from a gateway.
@@ -51,10 +51,10 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.message }
 
-// NotFound is the error for something that does not exist, or no longer.
+// NotFound returns an error for an object that does not exist.
 func NotFound(message string) error { return &refusal{code: model.NotFound, message: message} }
 
-// IsTemporary reports whether the same request may succeed later.
+// IsTemporary reports whether the same request may succeed if it is sent again later.
 func IsTemporary(err error) bool {
 	var r *refusal
 	if !errors.As(err, &r) {
@@ -69,7 +69,7 @@ func IsTemporary(err error) bool {
 	return false
 }
 
-// CodeOf returns the code of an error that the server answered, else "".
+// CodeOf returns the code of an error in the server's response, or "" for any other error.
 func CodeOf(err error) model.Code {
 	var r *refusal
 	if errors.As(err, &r) {
@@ -94,7 +94,7 @@ func (c *Client) Server() string { return strings.TrimSuffix(c.address, "/graphq
 type Request struct {
 	Query     string    `json:"query"`
 	Variables Variables `json:"variables,omitempty"`
-	// OperationName chooses among the operations of the document, if it has several.
+	// OperationName selects an operation if the document has several.
 	OperationName string `json:"operationName,omitempty"`
 }
 
@@ -107,8 +107,8 @@ func (c *Client) Query(ctx context.Context, document string, with Variables, int
 	return json.Unmarshal(data, into)
 }
 
-// Execute executes a query or mutation. It returns its data and, whether or not it has errors, the whole response as it
-// came, nil if there is none.
+// Execute executes a query or mutation. It returns the data and the unchanged response, even if the response has
+// errors. Without a response, whole is nil.
 func (c *Client) Execute(ctx context.Context, request Request) (data, whole json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -124,13 +124,13 @@ func (c *Client) Execute(ctx context.Context, request Request) (data, whole json
 	return data, text, err
 }
 
-// Querier executes queries: a Client, or what sends them again when it fails.
+// Querier executes queries: a Client, or a wrapper that retries.
 type Querier interface {
 	Query(ctx context.Context, document string, with Variables, into any) error
 }
 
-// ReadAll returns the nodes of all pages, up to most unless that is 0. The document has the variable $after, and calls
-// its list page.
+// ReadAll returns the nodes of all pages, or at most that many nodes if most is not 0. The document declares the
+// variable $after, and gives its list the alias page.
 func ReadAll[T any](ctx context.Context, c Querier, document string, with Variables, most int) ([]T, error) {
 	with, all := maps.Clone(with), []T{}
 	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (most == 0 || len(all) < most); {
@@ -167,8 +167,8 @@ func (c *Client) exchange(ctx context.Context, body []byte, header http.Header) 
 	return response.StatusCode, response.Header, text, nil
 }
 
-// Subscribe calls each with the data of every event. It returns nil when the server says that there are no more; any
-// other end is an error.
+// Subscribe calls each with the data of every event. It returns nil when the server completes the stream. If the stream
+// ends in any other way, it returns an error.
 func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.RawMessage) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -217,7 +217,7 @@ func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.
 	return c.unreachable(cmp.Or(lines.Err(), context.Cause(ctx), errors.New("the connection ended")))
 }
 
-// send sends a body, which is JSON unless the header says otherwise.
+// send sends a body as JSON, unless the header has another content type.
 func (c *Client) send(ctx context.Context, body []byte, header http.Header) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
 	if err != nil {
@@ -234,7 +234,7 @@ func (c *Client) send(ctx context.Context, body []byte, header http.Header) (*ht
 	return response, nil
 }
 
-// unreachable names the server and wraps the cause.
+// unreachable wraps an error with the address of the server.
 func (c *Client) unreachable(err error) error {
 	var sent *url.Error
 	if errors.As(err, &sent) {
@@ -267,7 +267,7 @@ func result(status int, text []byte) (json.RawMessage, error) {
 	return response.Data, nil
 }
 
-// withFields appends the faults by field, unless the message is about a single one.
+// withFields lists the errors of all fields, unless there is only one: then the message already names it.
 func withFields(message string, fields map[string][]string) string {
 	if len(fields) < 2 {
 		return message

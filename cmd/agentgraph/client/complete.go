@@ -12,8 +12,8 @@ import (
 // completeTime bounds how long the shell waits for names.
 const completeTime = time.Second
 
-// CompleteNames returns the function that completes names of things on the server. Without an answer in time it
-// completes nothing.
+// CompleteNames returns a function that completes the names of objects on the server. It completes nothing if the
+// server does not answer in time.
 func (f *Flags) CompleteNames(of Kind) func(cmd *cobra.Command, begun string) []string {
 	return func(cmd *cobra.Command, begun string) []string {
 		server, err := f.Connect(cmd)

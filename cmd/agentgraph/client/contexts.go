@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// Server is a server and a key to it.
+// Server is the address of a server and a key for it.
 type Server struct {
 	URL    string `yaml:"url"`
 	APIKey string `yaml:"apiKey"`
@@ -38,14 +38,14 @@ func (s Server) Validate() error {
 	return nil
 }
 
-// Contexts are the servers that a user has named.
+// Contexts are the servers that a user has saved by name.
 type Contexts struct {
-	// Current is the name of the one that is meant if none is named, or "".
+	// Current is the name of the default context, or "".
 	Current string            `yaml:"current,omitempty"`
 	Servers map[string]Server `yaml:"servers"`
 }
 
-// contextsPath is the file of the contexts, in the user's directory of settings.
+// contextsPath returns the path of the contexts file in the user's configuration directory.
 func contextsPath() (string, error) {
 	directory, err := os.UserConfigDir()
 	if err != nil {
@@ -54,7 +54,7 @@ func contextsPath() (string, error) {
 	return filepath.Join(directory, "agentgraph", "contexts.yaml"), nil
 }
 
-// ReadContexts reads the user's contexts, of which there may be none.
+// ReadContexts reads the user's contexts. Without a file there are none.
 func ReadContexts() (Contexts, error) {
 	contexts := Contexts{Servers: map[string]Server{}}
 	path, err := contextsPath()
@@ -69,7 +69,7 @@ func ReadContexts() (Contexts, error) {
 		return contexts, fmt.Errorf("read contexts: %w", err)
 	}
 	if err := cli.DecodeYAML(text, &contexts, yaml.Strict()); err != nil {
-		// The library's text would repeat the line, which may hold a key.
+		// The library's error would repeat the line, which may contain a key.
 		return contexts, fmt.Errorf("the file %s does not hold contexts: fix or remove it", path)
 	}
 	return contexts, nil
@@ -88,7 +88,7 @@ func (c Contexts) Named(name string) (Server, error) {
 		strings.Join(slices.Sorted(maps.Keys(c.Servers)), ", "))
 }
 
-// Write keeps the contexts in a file that only its owner can read.
+// Write saves the contexts in a file that only its owner can read.
 func (c Contexts) Write() error {
 	path, err := contextsPath()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Exit codes of all commands. ExitCodes says what they mean.
+// Exit codes of all commands. ExitCodes documents them.
 const (
 	ExitDone = iota
 	ExitFailed
@@ -18,7 +18,7 @@ const (
 	ExitDiffers
 )
 
-// ExitCodes says in Markdown what each exit code means, for the documentation.
+// ExitCodes documents each exit code in Markdown.
 var ExitCodes = [...]string{
 	ExitDone:   "Success; tests passed. `dev` and `serve` also end with 0 after SIGTERM or SIGINT.",
 	ExitFailed: "The command failed, or tests failed.",
@@ -30,7 +30,7 @@ var ExitCodes = [...]string{
 	ExitDiffers:      "`diff` or `--dry-run` found that the server differs from the files.",
 }
 
-// exitError is an error that decides the exit code.
+// exitError is an error with an exit code.
 type exitError struct {
 	code int
 	err  error
@@ -42,17 +42,17 @@ func (e *exitError) Unwrap() error { return e.err }
 // ExitCode returns the exit code of the program.
 func (e *exitError) ExitCode() int { return e.code }
 
-// ExitCoder is an error that decides the exit code of the program.
+// ExitCoder is an error that determines the exit code of the program.
 type ExitCoder interface {
 	error
 	ExitCode() int
 }
 
-// Exit gives an error its exit code.
+// Exit returns err with an exit code.
 func Exit(code int, err error) error { return &exitError{code, err} }
 
-// ExitWith gives an error of a Client its exit code: ExitUsage if the request was wrong, ExitCancelled if ctx has
-// ended, else ExitServer. An error that has a code keeps it.
+// ExitWith returns an error of a Client with an exit code: ExitUsage if the request is wrong, ExitCancelled if ctx has
+// ended, otherwise ExitServer. An error that already has a code is returned unchanged.
 func ExitWith(ctx context.Context, err error) error {
 	var coded *exitError
 	if err == nil || errors.As(err, &coded) {

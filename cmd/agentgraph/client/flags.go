@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// Flags name a server and a key to it.
+// Flags select a server and a key for it.
 type Flags struct {
 	Context string
 	URL     string
@@ -30,7 +30,7 @@ func (f *Flags) Declare() cli.Flags {
 	}
 }
 
-// localURL is where "agentgraph dev" serves.
+// localURL is the default address of "agentgraph dev".
 const localURL = "http://127.0.0.1:8080"
 
 // Connect returns a client for the server that the command line names.
@@ -45,10 +45,10 @@ func (f Flags) Connect(cmd *cobra.Command) (*Client, error) {
 	return server.connect("agentgraph/" + cli.Version(cmd)), nil
 }
 
-// server returns what the flags say, else a context that is named, else what the environment says, else the current
-// context. They are never mixed: a key must not go to a server that it does not belong to.
+// server returns the server from the first of these: the flags, a named context, the environment, the current context.
+// Address and key always come from the same one, so that no key is sent to another server.
 func (f Flags) server(cmd *cobra.Command) (Server, error) {
-	// What stands on the command line goes before what the environment says.
+	// The command line overrides the environment.
 	isGiven := cmd.Flags().Changed
 	given := Server{URL: cmp.Or(strings.TrimSpace(f.URL), localURL), APIKey: strings.TrimSpace(f.APIKey)}
 	if f.Context != "" && isGiven("context") && (isGiven("url") || isGiven("api-key")) {
@@ -73,7 +73,7 @@ func (s Server) connect(agent string) *Client {
 		address += "/graphql"
 	}
 	return &Client{address: address, agent: agent, key: s.APIKey, http: &http.Client{
-		// A redirect could take the key anywhere.
+		// Following a redirect could send the key to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }

@@ -13,14 +13,14 @@ import (
 
 // File is a file that a mutation uploads.
 type File struct {
-	// Variable is the path of the variable that it is for, such as "variables.input.upload".
+	// Variable is the path of the upload variable, such as "variables.input.upload".
 	Variable string
 	Name     string
 	Content  []byte
 }
 
-// Mutate executes a mutation and decodes its data. Sent again under the same idempotency key, it is carried out once
-// and answered as the first time. The file is nil for none.
+// Mutate executes a mutation and decodes its data. A retry with the same idempotency key returns the first result
+// instead of executing again. file may be nil.
 func (c *Client) Mutate(ctx context.Context, key, document string, with Variables, file *File, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -30,7 +30,7 @@ func (c *Client) Mutate(ctx context.Context, key, document string, with Variable
 	}
 	status, answered, text, err := c.exchange(ctx, body, http.Header{
 		"Content-Type": {contentType}, "Idempotency-Key": {key},
-		// A form is refused without it, since other sites could send it.
+		// The server refuses forms without this header, because other sites could send them.
 		"X-Requested-By": {"agentgraph"},
 	})
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Client) Mutate(ctx context.Context, key, document string, with Variable
 	return json.Unmarshal(data, into)
 }
 
-// encode returns the body of a request and its content type: a form, if there is a file.
+// encode returns the body of a request and its content type. With a file, the body is a multipart form.
 func encode(document string, with Variables, file *File) (body []byte, contentType string, err error) {
 	operation, err := json.Marshal(map[string]any{"query": document, "variables": with})
 	if err != nil || file == nil {
@@ -54,7 +54,7 @@ func encode(document string, with Variables, file *File) (body []byte, contentTy
 	}
 	var out bytes.Buffer
 	form := multipart.NewWriter(&out)
-	// Writing to memory cannot fail.
+	// Writes to memory cannot fail.
 	_ = form.WriteField("operations", string(operation))
 	_ = form.WriteField("map", fmt.Sprintf(`{"0":[%q]}`, file.Variable))
 	part, _ := form.CreateFormFile("0", file.Name)

@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// Named is something on a server, with the name that people know it by.
+// Named is an object on a server, with its name.
 type Named struct {
 	ID   string
 	Name string
-	// Of is the name of its agent, and AgentID that one's id, if it belongs to one.
+	// Of and AgentID are the name and the id of the agent that it belongs to, if any.
 	Of, AgentID string
 }
 
-// Kind is a type of things that have names.
+// Kind is a type of objects that have names.
 type Kind struct {
 	noun, typeName string
-	// list is the query that reads a page of those that may have the text in their names.
+	// list is a query for a page of the objects whose names contain the text.
 	list string
-	// advice says how to see all of them, or is "".
+	// advice tells the user how to list all of them, or is "".
 	advice string
-	// hasAgent says that each belongs to an agent.
+	// hasAgent is set if each object belongs to an agent.
 	hasAgent bool
 }
 
-// Agents, Folders, Tests and KnowledgeBaseChats are the kinds of things that can be found by name.
+// Agents, Folders, Tests and KnowledgeBaseChats are the kinds of objects that can be found by name.
 var (
 	Agents = Kind{"agent", "Agent", `query ($text: String!, $after: String) {
 		page: agents(filter: {nameContains: $text}, orderBy: Name, first: 100,
@@ -47,16 +47,16 @@ var (
 	}`, "", false}
 )
 
-// maxCandidates bounds how many things an error names.
+// maxCandidates is how many objects an error lists at most.
 const maxCandidates = 5
 
-// Find returns the thing with the id or the name, whatever its case, among those of the agents, or of all agents
-// without any. The error lists the candidates if several have the name.
+// Find returns the object with the id or the name. Names match in any case, but an exact match wins. With agentIDs, it
+// searches only the objects of those agents. If several match, the error lists them.
 func (c *Client) Find(ctx context.Context, of Kind, text string, agentIDs ...string) (Named, error) {
 	return c.find(ctx, of, text, false, agentIDs)
 }
 
-// FindByPart is Find, but a part of a name is enough if no other name has it.
+// FindByPart is like Find, but also accepts a part of a name if only one object matches.
 func (c *Client) FindByPart(ctx context.Context, of Kind, text string) (Named, error) {
 	return c.find(ctx, of, text, true, nil)
 }
@@ -100,7 +100,7 @@ func (c *Client) find(ctx context.Context, of Kind, text string, byPart bool, ag
 	return Named{}, NotFound(fmt.Sprintf("%s %q does not exist%s", of.noun, text, of.advice))
 }
 
-// byID returns the thing with the id. It is zero if there is none.
+// byID returns the object with the id, or the zero value if there is none.
 func (c *Client) byID(ctx context.Context, of Kind, id string) (found Named, err error) {
 	var read struct{ Node *namedNode }
 	fields := "id name"
@@ -115,7 +115,7 @@ func (c *Client) byID(ctx context.Context, of Kind, id string) (found Named, err
 	return read.Node.named(), nil
 }
 
-// namedNode is a Named as the server sends it.
+// namedNode is the GraphQL form of Named.
 type namedNode struct {
 	ID, Name string
 	Agent    *struct{ ID, Name string }
@@ -129,7 +129,7 @@ func (n namedNode) named() Named {
 	return named
 }
 
-// NamedLike returns the things that have the text in their names, whatever its case.
+// NamedLike returns the objects whose names contain the text, in any case.
 func (c *Client) NamedLike(ctx context.Context, of Kind, text string) (all []Named, err error) {
 	nodes, err := ReadAll[namedNode](ctx, c, of.list, Variables{"text": text}, 0)
 	for _, node := range nodes {
@@ -144,7 +144,7 @@ func keep(all []Named, isKept func(Named) bool) []Named {
 	return slices.DeleteFunc(slices.Clone(all), func(n Named) bool { return !isKept(n) })
 }
 
-// candidates lists the things for an error: by name, and with withIDs by id and agent, too.
+// candidates lists objects for an error by name, and if withIDs is set also by id and agent.
 func candidates(all []Named, withIDs bool) string {
 	var texts []string
 	for _, n := range all[:min(len(all), maxCandidates)] {

@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// Printable returns text on one line and without control characters: models write such texts, and terminals obey
-// control characters.
+// Printable returns text on one line, without control characters. Models write such texts, and a terminal would
+// interpret control characters.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -30,10 +30,11 @@ func Printable(text string) string {
 	}, text)
 }
 
-// Style is whether a terminal shows colors.
+// Style says whether the output has colors.
 type Style bool
 
-// StyleOf respects https://no-color.org and terminals without colors.
+// StyleOf returns a Style with colors, unless the output is not a terminal, has no colors, or NO_COLOR is set
+// (https://no-color.org).
 func StyleOf(out io.Writer) Style {
 	return Style(cli.IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
 }
@@ -63,7 +64,7 @@ func (s Style) with(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Width returns how many columns the terminal has.
+// Width returns the width of the terminal, in columns.
 func Width(out io.Writer) int {
 	const unknown = 80
 	if file, ok := out.(*os.File); ok {
@@ -74,8 +75,8 @@ func Width(out io.Writer) int {
 	return unknown
 }
 
-// WriteFile writes a file whole or not at all, so nobody ever reads half of it. A path that is not a regular file, such
-// as a pipe, is written in place. A symbolic link is replaced, and its target does not change.
+// WriteFile writes a file atomically. A path that is not a regular file, such as a pipe, is written in place. A
+// symbolic link is replaced, and its target does not change.
 func WriteFile(path string, content []byte, mode fs.FileMode) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)

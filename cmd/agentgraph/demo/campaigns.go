@@ -12,28 +12,28 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// campaign is a campaign that began some time ago.
+// campaign is a campaign with a made-up past.
 type campaign struct {
 	model.CreateCampaignInput
 	Fields []model.AddCampaignFieldInput `json:"fields"`
 	Status model.CampaignStatus          `json:"status"`
-	// The days since it was created, started and ended. EndedDaysAgo is 0 if it still runs or never ran.
+	// These are in days before now. EndedDaysAgo is 0 if the campaign is still running or never started.
 	CreatedDaysAgo int `json:"createdDaysAgo"`
 	BegunDaysAgo   int `json:"begunDaysAgo"`
 	EndedDaysAgo   int `json:"endedDaysAgo"`
 	// Contacts is the number of contacts at each stage.
 	Contacts map[stage]int `json:"contacts"`
-	// Numbers are patterns of phone numbers, in which # is any digit. Each contact gets one number.
+	// Numbers are patterns of phone numbers, in which # stands for a random digit. Each contact gets one number.
 	Numbers []string `json:"numbers"`
-	// Values are possible values of fields of the data bag, Said those of fields that only come up in conversation.
+	// Values are possible values of data bag fields. Said are possible values that only come up in conversations.
 	Values map[string][]string `json:"values"`
 	Said   map[string][]string `json:"said"`
-	// Outcomes are possible conversations, Failures the technical reasons for failed attempts.
+	// Outcomes are possible conversations, and Failures are technical reasons for failed attempts.
 	Outcomes []outcome `json:"outcomes"`
 	Failures []string  `json:"failures"`
 }
 
-// stage is how far a contact has come.
+// stage is the progress of a contact.
 type stage string
 
 const (
@@ -48,7 +48,7 @@ const (
 
 var stages = []stage{waiting, retrying, calling, evaluating, finished, unanswered, failed}
 
-// outcome is a conversation after the welcome message, and its result. Its texts have placeholders.
+// outcome is a conversation after the welcome message, and its result. The texts contain placeholders.
 type outcome struct {
 	Tag string `json:"tag"`
 	// Weight is its frequency relative to the other outcomes.
@@ -59,14 +59,14 @@ type outcome struct {
 	Messages  []line            `json:"messages"`
 }
 
-// line is what one of the two says.
+// line is a message of the agent or of the contact.
 type line struct {
 	Assistant string  `json:"assistant"`
 	User      string  `json:"user"`
 	Intent    *string `json:"intent"`
 }
 
-// dial makes up the campaign's past.
+// dial makes up the past of the campaign.
 func (c campaign) dial(agent *model.Agent, random *rand.Rand, now time.Time) (*dialer, error) {
 	created := ago(now, c.CreatedDaysAgo)
 	in := c.CreateCampaignInput
@@ -97,12 +97,12 @@ func (c campaign) dial(agent *model.Agent, random *rand.Rand, now time.Time) (*d
 	return d, d.become(c.Status)
 }
 
-// ago returns the first calling hour of the day a number of days before.
+// ago returns the first calling hour of a day in the past.
 func ago(now time.Time, days int) time.Time {
 	return now.Truncate(24*time.Hour).AddDate(0, 0, -days).Add(firstHour * time.Hour)
 }
 
-// addItems adds the contacts.
+// addItems adds the contacts to the campaign.
 func (d *dialer) addItems(at time.Time) error {
 	total := 0
 	for _, count := range d.content.Contacts {
@@ -144,7 +144,7 @@ func (d *dialer) phoneNumber() string {
 	return string(number)
 }
 
-// draw picks one of the choices for each name, in a fixed order.
+// draw picks a random choice for each name. It visits names in a fixed order, so that results are reproducible.
 func (d *dialer) draw(choices map[string][]string) map[string]string {
 	drawn := make(map[string]string, len(choices))
 	for _, name := range slices.Sorted(maps.Keys(choices)) {
@@ -153,7 +153,7 @@ func (d *dialer) draw(choices map[string][]string) map[string]string {
 	return drawn
 }
 
-// stages returns the stage of each contact, shuffled.
+// stages returns the stage of each contact in random order.
 func (d *dialer) stages() []stage {
 	var all []stage
 	for _, one := range stages {
@@ -163,7 +163,7 @@ func (d *dialer) stages() []stage {
 	return all
 }
 
-// number numbers the items' versions in the order of their last changes.
+// number sets the items' versions in the order of their last changes.
 func (d *dialer) number() {
 	last := make(map[string]time.Time, len(d.items))
 	for _, event := range d.events {
@@ -178,7 +178,7 @@ func (d *dialer) number() {
 	d.campaign.ItemVersion = int32(len(inOrder))
 }
 
-// become moves the campaign to its state.
+// become changes the status of the campaign.
 func (d *dialer) become(status model.CampaignStatus) error {
 	if status == model.CampaignStatusDraft {
 		return nil
@@ -194,7 +194,7 @@ func pick[T any](random *rand.Rand, all []T) T { return all[random.IntN(len(all)
 
 var marker = regexp.MustCompile(`\{(\w+|\+\d+d)\}`)
 
-// fill replaces the placeholders of a text. Unknown ones stay as they are.
+// fill replaces the placeholders of a text. Unknown ones stay unchanged.
 func fill(text string, values map[string]string, day time.Time) string {
 	return marker.ReplaceAllStringFunc(text, func(found string) string {
 		name := strings.Trim(found, "{}")

@@ -1,4 +1,4 @@
-// Package demo holds two complete companies for a first run, and puts them into a database.
+// Package demo has two complete companies for a first run, and writes them into a database. Start reading at Seed.
 package demo
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Each folder is one company. Each of its files holds a part of it.
+// Each folder is one company, split into files.
 //
 //go:embed merrowby tansy_lane
 var files embed.FS
 
-// company is the content of a folder. Its parts are the inputs that a client would send, except that nothing has an id
-// yet: keys of objects stand for ids. The key of a tool is its technical name.
+// company is the content of a folder, as the inputs that a client would send. Objects have no ids yet, so keys refer to
+// them. The key of a tool is its technical name.
 type company struct {
 	Name               string                  `json:"name"`
 	Tools              []model.CreateToolInput `json:"tools"`
@@ -53,12 +53,12 @@ type agent struct {
 	SubAgents           []model.AddSubAgentInput `json:"subAgents"`
 }
 
-// prompts returns every prompt of the agent, oldest first and the present one last.
+// prompts returns every prompt of the agent, oldest first.
 func (a agent) prompts() []string {
 	return append(append([]string{}, a.EarlierPrompts...), a.Prompt)
 }
 
-// read returns the company of a folder.
+// read returns the company in a folder.
 func read(folder string) (company, error) {
 	var whole company
 	names, err := fs.Glob(files, folder+"/*.yaml")
@@ -70,7 +70,7 @@ func read(folder string) (company, error) {
 		if err != nil {
 			return company{}, err
 		}
-		// These lists are in several files each. The others are in one.
+		// These lists are spread over several files. All others are in one.
 		before := whole
 		whole.Tools, whole.Agents, whole.AgentTests = nil, nil, nil
 		if err := decode(text, &whole); err != nil {
@@ -83,7 +83,8 @@ func read(folder string) (company, error) {
 	return whole, nil
 }
 
-// decode adds a part to a company. It goes through JSON, which the inputs are made for, and refuses unknown fields.
+// decode adds the content of a file to a company. It decodes through JSON, because the inputs have JSON tags, and
+// refuses unknown fields.
 func decode(text []byte, into *company) error {
 	object, err := yaml.YAMLToJSON(text)
 	if err != nil {

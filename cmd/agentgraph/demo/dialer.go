@@ -10,37 +10,37 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// dialer makes up a dialer's reports on a campaign's items. Every step goes through the model, so each item is in a
-// state that it could really have reached.
+// dialer makes up the reports of a dialer on a campaign's items. Every step goes through the model, so that only
+// reachable states occur.
 type dialer struct {
 	content  campaign
 	agent    *model.Agent
 	campaign *model.Campaign
 	random   *rand.Rand
-	// Everything happened between these times, except for calls that began before.
+	// Everything happens between these times, except calls that started earlier.
 	now, begun, ended time.Time
 
 	items []*model.CampaignItem
-	// values are the contents of the items' data bags.
+	// values are the data bags of the items.
 	values  []map[string]string
 	events  []*model.CampaignItemEvent
 	entries []*model.UsageEntryInput
 }
 
-// Contacts are called between these hours.
+// Calling hours.
 const (
 	firstHour = 9
 	lastHour  = 17
 )
 
 const (
-	// settling is how long before its end a campaign stops starting attempts.
+	// settling is how long before the end of a campaign the last attempts start.
 	settling = 6 * time.Hour
-	// spread is how late after its due time an attempt may begin, within the hours.
+	// spread is how long after its due time an attempt may start, within the calling hours.
 	spread = 5 * time.Hour
 )
 
-// pace is how long things take on a channel, from a minimum up to a maximum.
+// pace has the durations for a channel, as a minimum and a maximum.
 type pace struct {
 	answer, message [2]time.Duration
 	// missed is how long an unanswered attempt lasts.
@@ -63,7 +63,7 @@ var paces = map[model.Channel]pace{
 	},
 }
 
-// The cost of an unanswered attempt, and of each message of a conversation.
+// Credits for an unanswered attempt, and for each message of a conversation.
 const (
 	missedCredits  = model.Credit / 20
 	messageCredits = model.Credit * 12 / 100
@@ -75,7 +75,7 @@ func (d *dialer) within(bounds [2]time.Duration) time.Duration {
 	return span(d.random, bounds[0], bounds[1])
 }
 
-// bring makes up the past of an item until it reached the stage.
+// bring makes up the past of an item, up to the stage.
 func (d *dialer) bring(n int, to stage) error {
 	missed := d.missedBefore(to)
 	isReset := d.content.Status != model.CampaignStatusDraft && (to == waiting || to == finished) && d.random.IntN(10) == 0
@@ -100,7 +100,7 @@ func (d *dialer) bring(n int, to stage) error {
 	return nil
 }
 
-// missedBefore draws the number of unanswered attempts.
+// missedBefore returns a random number of unanswered attempts.
 func (d *dialer) missedBefore(to stage) int {
 	most := int(d.campaign.MaxAttempts)
 	switch to {
@@ -117,8 +117,8 @@ func (d *dialer) missedBefore(to stage) int {
 	return d.random.IntN(most)
 }
 
-// times returns when the attempts on the way to a stage began: the one before a reset, if any, then the unanswered
-// ones, then the decisive one.
+// times returns the start times of the attempts up to a stage: the one before a reset if there was one, then the
+// unanswered ones, then the decisive one.
 func (d *dialer) times(to stage, missed int, isReset bool) []time.Time {
 	count := missed
 	if to != waiting && to != retrying && to != unanswered {
@@ -138,12 +138,12 @@ func (d *dialer) times(to stage, missed int, isReset bool) []time.Time {
 	return times
 }
 
-// apart is the least time between the beginnings of two attempts.
+// apart is the minimum time between the starts of two attempts.
 func (d *dialer) apart() time.Duration {
 	return d.pace().missed + time.Duration(d.campaign.RetryDelayMinutes)*time.Minute
 }
 
-// last returns when the last of several attempts began.
+// last returns the start time of the last attempt.
 func (d *dialer) last(to stage, count int) time.Time {
 	switch {
 	case to == calling:
@@ -151,7 +151,7 @@ func (d *dialer) last(to stage, count int) time.Time {
 	case to == evaluating:
 		return d.now.Add(-span(d.random, 4*time.Minute, 6*time.Minute))
 	case to == retrying && d.content.Status == model.CampaignStatusRunning:
-		// Most of their next attempts are still to come.
+		// For most of these items, the next attempt is still due.
 		return d.now.Add(-d.pace().missed - span(d.random, time.Minute, d.apart()))
 	}
 	// Each attempt takes at most this long, including its move into the calling hours.
@@ -159,8 +159,8 @@ func (d *dialer) last(to stage, count int) time.Time {
 	return inHours(earliest.Add(span(d.random, 0, d.ended.Add(-settling).Sub(earliest))))
 }
 
-// inHours returns the time itself if it is within the calling hours. Otherwise it returns an earlier one, by less than
-// a day. Such times are spread over the hours rather than crowded at the end of a day.
+// inHours returns the time itself if it is within the calling hours. Otherwise it returns a time up to a day earlier.
+// These are spread over the hours, so that they do not crowd at the end of a day.
 func inHours(at time.Time) time.Time {
 	if hour := at.Hour(); firstHour <= hour && hour < lastHour {
 		return at
@@ -173,7 +173,7 @@ func inHours(at time.Time) time.Time {
 	return moved
 }
 
-// report advances an item as a dialer would.
+// report advances an item.
 func (d *dialer) report(n int, in model.AdvanceCampaignItemInput, at time.Time) error {
 	item := d.items[n]
 	in.CampaignID, in.ItemID = d.campaign.ID, item.ID
@@ -185,7 +185,7 @@ func (d *dialer) report(n int, in model.AdvanceCampaignItemInput, at time.Time) 
 	return err
 }
 
-// launch begins an attempt.
+// launch starts an attempt.
 func (d *dialer) launch(n int, at time.Time) error {
 	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusCalling}, at)
 }
@@ -200,7 +200,7 @@ func (d *dialer) miss(n int, at time.Time) error {
 	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusPending, Answered: new(false)}, over)
 }
 
-// fail reports an attempt that fails technically.
+// fail reports a technical failure of an attempt.
 func (d *dialer) fail(n int, at time.Time) error {
 	if err := d.launch(n, at); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (d *dialer) fail(n int, at time.Time) error {
 		Reason: new(pick(d.random, d.content.Failures))}, over)
 }
 
-// failAndReset reports a technical failure, after which somebody resets the item.
+// failAndReset reports a technical failure, and resets the item later.
 func (d *dialer) failAndReset(n int, at time.Time) error {
 	if err := d.fail(n, at); err != nil {
 		return err
@@ -255,7 +255,7 @@ func (d *dialer) talk(n int, at time.Time, to stage) error {
 	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusProcessed, Result: result}, judged)
 }
 
-// outcome draws an outcome by weight.
+// outcome returns a random outcome by weight.
 func (d *dialer) outcome() outcome {
 	var all []outcome
 	for _, one := range d.content.Outcomes {
@@ -264,7 +264,7 @@ func (d *dialer) outcome() outcome {
 	return pick(d.random, all)
 }
 
-// heard returns all values that come up in a conversation with an item's contact.
+// heard returns all values that come up in the conversation with a contact.
 func (d *dialer) heard(n int, at time.Time) map[string]string {
 	values := d.draw(d.content.Said)
 	maps.Copy(values, d.values[n])
@@ -272,7 +272,7 @@ func (d *dialer) heard(n int, at time.Time) map[string]string {
 	return values
 }
 
-// conversation returns what was said, the welcome message first.
+// conversation returns the messages, beginning with the welcome message.
 func (d *dialer) conversation(o outcome, values map[string]string, at time.Time) *model.CampaignItemConversationInput {
 	c := &model.CampaignItemConversationInput{ID: fmt.Sprintf("conversation-%012x", d.random.Uint64N(1<<48))}
 	say := func(role model.MessageRole, text string, intent *string) {
@@ -294,7 +294,7 @@ func (d *dialer) conversation(o outcome, values map[string]string, at time.Time)
 	return c
 }
 
-// charge records the cost of an attempt.
+// charge records the credits of an attempt.
 func (d *dialer) charge(n int, credits model.Credits, at time.Time) {
 	item := d.items[n]
 	d.entries = append(d.entries, &model.UsageEntryInput{

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// text returns the content of a file of a company's knowledge.
+// text returns the content of a file in a company's knowledge folder.
 func text(folder, name string) (string, error) {
 	content, err := files.ReadFile(folder + "/knowledge/" + name)
 	return string(content), err

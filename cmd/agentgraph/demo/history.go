@@ -14,9 +14,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// history is what happened before the seed.
+// history is the made-up past of the agents and their tests.
 type history struct {
-	// DaysAgo is the age of each prompt in days, by the agent's key, oldest first.
+	// DaysAgo is the age of each prompt in days, oldest first, by the key of the agent.
 	DaysAgo    map[string][]float64 `json:"promptsDaysAgo"`
 	Executions []pastExecution      `json:"executions"`
 }
@@ -25,16 +25,16 @@ type history struct {
 type pastExecution struct {
 	Key   string `json:"key"`
 	Agent string `json:"agent"`
-	// PromptVersion is the agent's version at the time.
+	// PromptVersion is the version of the agent's prompt at that time.
 	PromptVersion int32   `json:"promptVersion"`
 	DaysAgo       float64 `json:"daysAgo"`
-	// Tests are keys. A retry lists the tests whose runs did not pass.
+	// Tests are keys of tests. A retry lists the tests whose runs did not pass.
 	Tests   []string `json:"tests"`
 	Repeats int32    `json:"repeats"`
 	RetryOf string   `json:"retryOf"`
-	// CancelledAfter is how many runs had ended at its cancellation, 0 if it was not cancelled.
+	// CancelledAfter is how many runs had ended when it was cancelled, or 0 if it was not cancelled.
 	CancelledAfter int `json:"cancelledAfter"`
-	// Unmocked are tools that its tests did not mock yet.
+	// Unmocked are tools that the tests did not mock yet at that time.
 	Unmocked []string `json:"unmocked"`
 }
 
@@ -55,13 +55,13 @@ func (e pastExecution) plan() []plannedRun {
 	return runs
 }
 
-// recording holds the results of past runs, by the keys of the execution and the test, in the order of the attempts. A
-// test of this package records it with the program's own engine.
+// recording has the results of past runs, by the keys of the execution and the test, in the order of the attempts. A
+// test of this package records them with the real engine.
 type recording map[string]map[string][]take
 
-// take is the result of a run, or of several runs in a row.
+// take is the result of one or more consecutive runs.
 type take struct {
-	// Times is how many attempts had the same result.
+	// Times is how many consecutive attempts had this result.
 	Times      int                      `json:"times"`
 	Status     model.AgentTestRunStatus `json:"status"`
 	DurationMs int32                    `json:"durationMs"`
@@ -69,13 +69,13 @@ type take struct {
 	ToolCalls  []recordedCall           `json:"toolCalls"`
 	TurnCount  int32                    `json:"turnCount"`
 	EndReason  *string                  `json:"endReason"`
-	// CriteriaResults have the places of calls among ToolCalls, from 0, for their ids.
+	// CriteriaResults refer to calls by their index in ToolCalls, from 0, instead of an id.
 	CriteriaResults      []model.CriterionResult     `json:"criteriaResults"`
 	ClassificationResult *model.ClassificationResult `json:"classificationResult"`
 	Error                *model.RunError             `json:"error"`
 }
 
-// recordedCall is a call without anything that differs between databases.
+// recordedCall is a call without the values that differ between databases.
 type recordedCall struct {
 	Kind            model.ToolCallKind `json:"kind"`
 	TechnicalName   string             `json:"technicalName"`
@@ -101,7 +101,7 @@ func readRecording(folder string) (recording, error) {
 	return r, json.Unmarshal(text, &r)
 }
 
-// of returns the result of an attempt at a test in an execution, or nil if it never began.
+// of returns the result of an attempt at a test, or nil if it was never started.
 func (r recording) of(execution string, run plannedRun) *take {
 	left := int(run.attempt)
 	for i, t := range r[execution][run.test] {
@@ -112,7 +112,7 @@ func (r recording) of(execution string, run plannedRun) *take {
 	return nil
 }
 
-// agentTests puts the tests and their past into the database.
+// agentTests writes the tests and their past to the database.
 func (s seeding) agentTests(ctx context.Context, c company, r recording) error {
 	now := time.Now().UTC().Truncate(time.Second)
 	ago := func(days float64) time.Time {

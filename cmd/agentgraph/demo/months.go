@@ -9,25 +9,25 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// months is the past of a company, apart from its tests.
+// months is the past of a company, without its tests.
 type months struct {
 	Campaigns []campaign `json:"campaigns"`
-	// DeletedAgents are agents of which only the usage is left.
+	// DeletedAgents are agents that were deleted. Only their usage remains.
 	DeletedAgents []agent             `json:"deletedAgents"`
 	Usage         []agentUsage        `json:"usage"`
 	Plan          *model.SetPlanInput `json:"plan"`
 }
 
-// chance returns the source of random choices for the past. It is the same every time.
+// chance returns a random source with a fixed seed, so that the past is the same every time.
 func chance() *rand.Rand { return rand.New(rand.NewPCG(14, 400)) }
 
-// pastMonths are a past that is made up and not yet written.
+// pastMonths is a made-up past that is not written yet.
 type pastMonths struct {
 	campaigns []*dialer
 	entries   []*model.UsageEntryInput
 }
 
-// makeUp makes up the past of the agents, as of a given time.
+// makeUp makes up the past of the agents, relative to now.
 func (h months) makeUp(agents map[string]*model.Agent, now time.Time) (past pastMonths, err error) {
 	random := chance()
 	if past.entries, err = usage(h.Usage, agents, random, now); err != nil {
@@ -47,7 +47,7 @@ func (h months) makeUp(agents map[string]*model.Agent, now time.Time) (past past
 	return past, nil
 }
 
-// months gives the company its past, and deletes the agents of which only the usage is left.
+// months writes the past of the company, and deletes the agents that should not exist any more.
 func (s seeding) months(ctx context.Context, h months, past pastMonths) error {
 	for _, d := range past.campaigns {
 		if err := s.tenant.ImportCampaign(ctx, d.campaign, d.items, d.events); err != nil {

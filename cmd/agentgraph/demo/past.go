@@ -9,20 +9,20 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// past turns the recording into rows.
+// past converts the recording to rows.
 type past struct {
 	seeding
 	rows      testRows
 	recording recording
 	agents    map[string]*model.Agent
-	// executions are the ones made so far, by key.
+	// executions are the converted ones, by key.
 	executions map[string]*model.AgentTestExecution
 }
 
-// pastConcurrency is how many runs of a past execution were in progress at once.
+// pastConcurrency is how many runs of a past execution were in progress at the same time.
 const pastConcurrency = 5
 
-// execution returns the rows of an execution that began at a given time, with the agent as it was then.
+// execution returns the rows of an execution that started at that time, with the agent as it was then.
 func (p past) execution(e pastExecution, agent *model.Agent,
 	at time.Time) (*model.AgentTestExecution, []*model.AgentTestRun, error) {
 	planned := e.plan()
@@ -80,7 +80,7 @@ func (p past) execution(e pastExecution, agent *model.Agent,
 	return execution, runs, nil
 }
 
-// unmocked returns the test as it was before it mocked the tools.
+// unmocked returns the test in its earlier state, without mocks for the tools.
 func (p past) unmocked(test *model.AgentTestRow, tools []string) *model.AgentTestRow {
 	if len(tools) == 0 {
 		return test
@@ -95,7 +95,7 @@ func (p past) unmocked(test *model.AgentTestRow, tools []string) *model.AgentTes
 	return &was
 }
 
-// play sets the result of a run that began at a given time.
+// play sets the result of a run that started at that time.
 func (p past) play(run *model.AgentTestRun, t *take, at time.Time) error {
 	if t == nil {
 		return fmt.Errorf("it is not recorded")
@@ -149,7 +149,7 @@ func (p past) play(run *model.AgentTestRun, t *take, at time.Time) error {
 	return err
 }
 
-// citing returns the results with other names for the calls that they cite.
+// citing returns the results with the ids of cited calls replaced by name.
 func citing(results []model.CriterionResult, name func(call string) (string, error)) ([]model.CriterionResult, error) {
 	named := slices.Clone(results)
 	for i := range named {

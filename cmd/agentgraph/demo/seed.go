@@ -11,17 +11,17 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Companies are the demo companies, as their files describe them.
+// Companies are the demo companies, as described in their files.
 type Companies []content
 
-// content is a company with the recording of its history.
+// content is a company with its recording.
 type content struct {
 	folder string
 	company
 	recorded recording
 }
 
-// Read reads the companies.
+// Read reads the companies from the embedded files.
 func Read() (Companies, error) {
 	var companies Companies
 	for _, folder := range []string{shownFolder, "tansy_lane"} {
@@ -38,10 +38,10 @@ func Read() (Companies, error) {
 	return companies, nil
 }
 
-// shownFolder is the folder of the company that a start shows.
+// shownFolder is the folder of the company that dev shows.
 const shownFolder = "merrowby"
 
-// CompanyName returns the name of the company that Seed shows.
+// CompanyName returns the name of the company that Seed returns.
 func CompanyName() (string, error) {
 	text, err := files.ReadFile(shownFolder + "/company.yaml")
 	if err != nil {
@@ -52,7 +52,7 @@ func CompanyName() (string, error) {
 	return part.Name, err
 }
 
-// Seed reads the demo companies and creates them.
+// Seed reads the demo companies, creates them in one transaction, and returns the one to show.
 func Seed(ctx context.Context, store *db.Store) (*model.Company, error) {
 	companies, err := Read()
 	if err != nil {
@@ -66,8 +66,8 @@ func Seed(ctx context.Context, store *db.Store) (*model.Company, error) {
 	return shown, err
 }
 
-// Seed creates the companies and returns the one to show. The other proves that the two never see each other. Seed does
-// not check what exists: a second call creates everything a second time.
+// Seed creates the companies, and returns the one to show. The second company demonstrates the isolation of companies.
+// Seed does not check what exists: a second call creates everything again.
 func (c Companies) Seed(ctx context.Context, tx *db.Tx) (*model.Company, error) {
 	created := make([]*model.Company, len(c))
 	for i, content := range c {
@@ -91,11 +91,11 @@ func (c content) seed(ctx context.Context, tx *db.Tx) (*model.Company, error) {
 	return company, s.documents(ctx, c.folder, c.Datasets)
 }
 
-// seeding is a company that is being seeded, with the ids of everything created so far.
+// seeding is a company that is being created, with the ids of everything created so far.
 type seeding struct {
 	tenant                         *db.Tenant
 	tools, datasets, chats, agents ids
-	// subAgents are keyed by the key of their agent, a dot and their technical name.
+	// subAgents are keyed by the key of the agent, a dot and the technical name.
 	subAgents ids
 }
 
@@ -132,12 +132,12 @@ func (s seeding) all(ctx context.Context, c company, recorded recording) error {
 	if err != nil {
 		return err
 	}
-	// This takes as long as writing what comes first.
+	// Making up the past takes as long as the next writes, so both run concurrently.
 	past := sync.OnceValues(func() (pastMonths, error) {
 		return c.makeUp(agents, time.Now().UTC().Truncate(time.Microsecond))
 	})
 	go func() { _, _ = past() }()
-	// The graph may be cyclic, so agents are connected only once all have ids.
+	// The graph may have cycles, so agents are connected once all of them have ids.
 	for _, in := range c.Agents {
 		if err := s.connect(ctx, in); err != nil {
 			return fmt.Errorf("agent %s: %w", in.Key, err)
@@ -171,7 +171,7 @@ func (s seeding) chat(ctx context.Context, c knowledgeBaseChat) error {
 	return nil
 }
 
-// agent creates an agent with its first prompt and then gives it the later ones, as its history requires.
+// agent creates an agent with its first prompt, and then adds the later prompts as new versions.
 func (s seeding) agent(ctx context.Context, a agent) error {
 	prompts := a.prompts()
 	in := a.CreateAgentInput

@@ -12,7 +12,7 @@ import (
 // agentTests are the tests of one agent.
 type agentTests struct {
 	Agent string `json:"agent"`
-	// Variables are the default variables of every simulation, which may override and add some.
+	// Variables are the default variables of every simulation. Simulations may override them and add others.
 	Variables map[string]string `json:"variables"`
 	// ToolMocking is the default mocking of simulations. The key of a sub-agent is its technical name.
 	ToolMocking     *model.ToolMocking `json:"toolMocking"`
@@ -26,10 +26,10 @@ type testFolder struct {
 	model.CreateAgentTestFolderInput
 }
 
-// about is what the files say about a test beyond its stored fields.
+// about has the members of a test in the files that are not stored.
 type about struct {
 	Key string `json:"key"`
-	// Expect is the expected status with the offline models. It is not stored.
+	// Expect is the expected status with the offline models.
 	Expect model.AgentTestRunStatus `json:"expect"`
 }
 
@@ -43,14 +43,14 @@ type classification struct {
 	model.CreateClassificationTestInput
 }
 
-// testRows are the rows of the tests and their folders. byKey finds a test by its key.
+// testRows are the rows of tests and folders. byKey has the tests by key.
 type testRows struct {
 	folders []*model.AgentTestFolder
 	tests   []*model.AgentTestRow
 	byKey   map[string]*model.AgentTestRow
 }
 
-// testRows makes the rows of the tests, created at a given time.
+// testRows returns the rows of the tests, with creation times up to at.
 func (s seeding) testRows(all []agentTests, at time.Time) (testRows, error) {
 	rows := testRows{byKey: map[string]*model.AgentTestRow{}}
 	for _, of := range all {
@@ -87,7 +87,7 @@ func (s seeding) testRowsOf(rows *testRows, of agentTests, at time.Time) error {
 		if err != nil {
 			return fmt.Errorf("test %s: %w", key, err)
 		}
-		// Lists show the newest first, so the files begin with the newest.
+		// Lists show the newest test first, so the files are in that order.
 		row.CreatedAt = at.Add(-time.Duration(len(rows.tests)) * time.Minute)
 		row.UpdatedAt = row.CreatedAt
 		rows.tests, rows.byKey[key] = append(rows.tests, row), row
@@ -123,7 +123,7 @@ func (s seeding) testRowsOf(rows *testRows, of agentTests, at time.Time) error {
 // defaultMaxTurns is the schema's default.
 const defaultMaxTurns = 10
 
-// simulation completes a simulation with ids and with the agent's defaults.
+// simulation returns the input with ids instead of keys, and with the agent's defaults.
 func (s seeding) simulation(of agentTests, in model.CreateSimulationTestInput) (model.CreateSimulationTestInput,
 	error) {
 	in.AgentID = s.agents[of.Agent]

@@ -10,27 +10,27 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// agentUsage is the usage of an agent outside of campaigns.
+// agentUsage is the usage of an agent outside campaigns.
 type agentUsage struct {
 	AgentID string `json:"agentId"`
-	// PerDay is the credits of an ordinary weekday at the end of the period.
+	// PerDay is the credits of an average weekday at the end of the period.
 	PerDay float64 `json:"perDay"`
 	// Weekend is the factor for a Saturday or Sunday.
 	Weekend float64 `json:"weekend"`
 	// Seasons are the factors for January, February and so on.
 	Seasons [12]float64 `json:"seasons"`
-	// LastDaysAgo is when the agent was last used, for an agent that is no longer in use.
+	// LastDaysAgo is when the agent was last used, in days before now.
 	LastDaysAgo int `json:"lastDaysAgo"`
 }
 
 const (
-	// usageMonths is how many calendar months have usage, including the present one.
+	// usageMonths is how many calendar months have usage, including the current one.
 	usageMonths = 14
-	// firstUsage is the usage at the beginning, relative to the end.
+	// firstUsage is the usage at the beginning, as a share of the usage at the end.
 	firstUsage = 0.6
 )
 
-// usage returns an entry for each day and agent up to now.
+// usage returns an entry for each day and agent until now.
 func usage(all []agentUsage, agents map[string]*model.Agent, random *rand.Rand,
 	now time.Time) ([]*model.UsageEntryInput, error) {
 	begin := model.MonthOf(now).AddDate(0, 1-usageMonths, 0)
@@ -80,7 +80,7 @@ func (s seeding) recordUsage(ctx context.Context, entries []*model.UsageEntryInp
 	return nil
 }
 
-// span returns a random duration of at least least and below end.
+// span returns a random duration of at least least and less than end.
 func span(random *rand.Rand, least, end time.Duration) time.Duration {
 	return least + time.Duration(random.Int64N(int64(end-least)))
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/server"
 )
 
-// fewCommands is how many commands describe the same flag each. A flag of more commands is described once.
+// fewCommands is the maximum number of commands that repeat the description of the same flag. A flag with more commands
+// is described once.
 const fewCommands = 7
 
 type (
-	// commandLine is all commands, and the flags that many of them have.
+	// commandLine has all commands, and the flags that many of them share.
 	commandLine struct {
 		Groups []*commandGroup
 		Shared []cli.Flag
@@ -25,8 +26,8 @@ type (
 		Title    string
 		Commands []*command
 	}
-	// command is a command with its own flags, the names of its shared flags, and the titles of the server's settings
-	// that it has.
+	// command is a command with its own flags, the names of its shared flags, and the titles of its groups of server
+	// settings.
 	command struct {
 		*cobra.Command
 		Usage     string
@@ -37,7 +38,7 @@ type (
 	}
 )
 
-// readCommands returns the commands that can be run, in the order of the help.
+// readCommands returns the executable commands in the order of the help.
 func readCommands() *commandLine {
 	line := new(commandLine)
 	root := program.New("")
@@ -54,7 +55,7 @@ func readCommands() *commandLine {
 	return line
 }
 
-// add adds a command, or the commands below it.
+// add adds a command, or its subcommands.
 func (g *commandGroup) add(cmd *cobra.Command) {
 	if !cmd.HasSubCommands() {
 		g.Commands = append(g.Commands,
@@ -65,7 +66,7 @@ func (g *commandGroup) add(cmd *cobra.Command) {
 	}
 }
 
-// share takes the settings of the server, and the flags of many commands, from the commands.
+// share moves server settings and common flags out of the commands.
 func (l *commandLine) share() {
 	key := func(f cli.Flag) string { return f.Summary() + f.Env + f.Help }
 	uses := map[string]int{}

@@ -14,7 +14,7 @@ import (
 )
 
 type (
-	// event is a type of messages to webhooks. Event is the value of WebhookEvent, or "".
+	// event is a type of webhook message. Event is the value of WebhookEvent, or "".
 	event struct {
 		Name, Event, Type, Help, Example string
 		Members                          []member
@@ -22,7 +22,7 @@ type (
 	member struct{ Name, Type, Help string }
 )
 
-// examples are the data of a message for each event.
+// examples are the data of an example message for each event.
 var examples = map[model.WebhookEvent]any{
 	model.WebhookEventAgentTestExecutionEnded: model.ExecutionEnded{
 		ExecutionID: "execution_01m82qgyzvekarw0hkv1sa8hwv", AgentID: new("agent_01m824w2zxffnsgb05p3hbq4m4"),
@@ -54,7 +54,7 @@ var examples = map[model.WebhookEvent]any{
 
 var messageTime = time.Date(2026, time.November, 22, 22, 40, 0, 0, time.UTC)
 
-// readEvents returns the events of the schema in its order, and the message that tries a webhook.
+// readEvents returns the events in the order of the schema, and the message that tests a webhook.
 func readEvents(schema *ast.Schema) []event {
 	var all []event
 	for _, value := range schema.Types["WebhookEvent"].EnumValues {
@@ -86,7 +86,7 @@ func indented(message *model.WebhookDelivery) string {
 	return out.String()
 }
 
-// membersOf returns the members of a struct as JSON has them.
+// membersOf returns the members of a struct's JSON form.
 func membersOf(data any) []member {
 	var all []member
 	for field := range reflect.TypeOf(data).Fields() {

@@ -14,14 +14,14 @@ import (
 )
 
 type (
-	// api is the schema by its files.
+	// api is the schema, grouped by file.
 	api struct {
 		schema *ast.Schema
 		Areas  []*area
-		// Paging are the arguments of all lists that come in pages.
+		// Paging are the arguments of all paginated lists.
 		Paging []*ast.ArgumentDefinition
 	}
-	// area is what one file of the schema declares.
+	// area has the declarations of one schema file.
 	area struct {
 		api         *api
 		Title, Slug string
@@ -36,7 +36,7 @@ type (
 	}
 )
 
-// pagingArguments are the arguments of every list that comes in pages.
+// pagingArguments are the arguments of every paginated list.
 var pagingArguments = []string{"first", "after", "offset", "last", "before"}
 
 // kinds returns the kinds of operations, each with its title.
@@ -44,7 +44,7 @@ func kinds() [][2]string {
 	return [][2]string{{"query", "Queries"}, {"mutation", "Mutations"}, {"subscription", "Subscriptions"}}
 }
 
-// kindOf returns what a type is, as the first word of a sentence.
+// kindOf returns the kind of a type, capitalized.
 func kindOf(d *ast.Definition) string {
 	text := strings.ToLower(strings.TrimSuffix(string(d.Kind), "_OBJECT"))
 	return strings.ToUpper(text[:1]) + text[1:]
@@ -94,7 +94,7 @@ func (a *api) isRoot(d *ast.Definition) bool {
 	return d == a.schema.Query || d == a.schema.Mutation || d == a.schema.Subscription
 }
 
-// area returns the area of what is declared at a position.
+// area returns the area of a position, and adds it if it is new.
 func (a *api) area(at *ast.Position) *area {
 	slug := slugOf(at)
 	for _, known := range a.Areas {
@@ -134,22 +134,22 @@ func (a *api) Of(kind string) []linked {
 	return all
 }
 
-// linked is an operation, and where its page describes it.
+// linked is an operation with a link to its description.
 type linked struct {
 	operation
 	Link string
 }
 
-// Heading is the title of an operation, which no type has.
+// Heading is the title of an operation. It differs from the titles of types.
 func (o operation) Heading() string { return o.Kind + " " + o.Name }
 
-// Type returns a type as a link, on the page that has all areas.
+// Type returns a type as a link from the page of all areas.
 func (a *api) Type(t *ast.Type) string { return a.link(t, "schema/", "") }
 
-// Type returns a type as a link, on this page.
+// Type returns a type as a link from the area's page.
 func (a *area) Type(t *ast.Type) string { return a.api.link(t, "", a.Slug) }
 
-// Named returns the name of a type as a link, on this page.
+// Named returns the named type as a link from the area's page.
 func (a *area) Named(name string) string { return a.Type(ast.NamedType(name, nil)) }
 
 func (a *api) link(t *ast.Type, folder, here string) string {
@@ -164,24 +164,24 @@ func (a *api) link(t *ast.Type, folder, here string) string {
 	return fmt.Sprintf("[`%s`](%s#%s)", t, page, anchor(definition.Name))
 }
 
-// File is the name of the area's file.
+// File returns the name of the area's schema file.
 func (a *area) File() string { return strings.ReplaceAll(a.Slug, "-", "_") + ".graphqls" }
 
-// Nouns returns the types that are not made for one operation or one list.
+// Nouns returns the types that are not inputs, payloads, connections or edges.
 func (a *area) Nouns() []*ast.Definition {
 	return slices.DeleteFunc(slices.Clone(a.Types), func(d *ast.Definition) bool { return accessory.MatchString(d.Name) })
 }
 
 var accessory = regexp.MustCompile(`(Input|Payload|Connection|Edge)$`)
 
-// Arguments returns the arguments of a field, those for pages left out if it has all of them.
+// Arguments returns the arguments of a field. For a paginated list it omits the paging arguments.
 func (a *area) Arguments(field *ast.FieldDefinition) []*ast.ArgumentDefinition {
 	return slices.DeleteFunc(slices.Clone(field.Arguments), func(arg *ast.ArgumentDefinition) bool {
 		return isPaged(field) && slices.Contains(pagingArguments, arg.Name)
 	})
 }
 
-// IsPaged returns whether the field is a list in pages.
+// IsPaged reports whether the field is a paginated list.
 func (a *area) IsPaged(field *ast.FieldDefinition) bool { return isPaged(field) }
 
 // Of returns the operations of a kind.
@@ -189,7 +189,7 @@ func (a *area) Of(kind string) []operation {
 	return slices.DeleteFunc(slices.Clone(a.Operations), func(o operation) bool { return o.Kind != kind })
 }
 
-// Notes returns what directives say about a field, as sentences.
+// Notes describes the directives of a field in sentences.
 func (a *area) Notes(field *ast.FieldDefinition) string {
 	var notes []string
 	value := func(directive, argument string) string {

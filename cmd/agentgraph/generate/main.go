@@ -1,5 +1,5 @@
 // Command generate writes the pages of docs/reference that come from the program itself, and
-// deploy/systemd/environment. It runs in its own directory.
+// deploy/systemd/environment. Run it in its own directory.
 package main
 
 import (
@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// write executes a template into a file, whose directory it creates.
+// write executes a template and writes the result to a file. It creates the directory of the file.
 func write(path, name string, data any) {
 	var text strings.Builder
 	err := templates.ExecuteTemplate(&text, name, data)
@@ -60,12 +60,12 @@ func write(path, name string, data any) {
 
 var (
 	blankLines = regexp.MustCompile(`\n{3,}`)
-	// literal is what stands in a sentence and is written as code: flags, variables and addresses, outside of links.
+	// literal matches links, and text that is formatted as code outside of links: flags, variables and addresses.
 	literal  = regexp.MustCompile(`\]\([^)]*\)|--[a-z][a-z0-9-]*[a-z0-9]|\b[A-Z]+(?:_[A-Z0-9]+)+\b|\b(?:https?|nats)://[^\s,)]*[^\s,).;]`)
 	sentence = regexp.MustCompile(`^.*?[.](?:\s|$)`)
 )
 
-// markdown returns a description as one line that may stand in a table. Both GitHub and Vue render it as text.
+// markdown returns a description as one line for a table cell. Both GitHub and Vue render it as text.
 func markdown(text string) string {
 	parts := strings.Split(strings.Join(strings.Fields(text), " "), "`")
 	for i := 0; i < len(parts); i += 2 { // The others are code.
@@ -80,7 +80,7 @@ func markdown(text string) string {
 	return strings.ReplaceAll(strings.Join(parts, "`"), "|", `\|`)
 }
 
-// anchor returns what GitHub and VitePress both call a heading of letters and spaces.
+// anchor returns the anchor of a heading that has only letters and spaces, as GitHub and VitePress compute it.
 func anchor(heading string) string { return strings.ReplaceAll(strings.ToLower(heading), " ", "-") }
 
 func firstSentence(text string) string {

@@ -17,10 +17,10 @@ type metric struct {
 	Labels           []string
 }
 
-// described is how the library of Prometheus prints a description, which has no other way out of it.
+// described parses the String form of a Prometheus description, which has no accessors.
 var described = regexp.MustCompile(`^Desc\{fqName: "(.*?)", help: (".*"), unit: ".*", constLabels: \{(.*?)\}, variableLabels: \{(.*?)\}\}$`)
 
-// readMetrics returns all metrics of the program, by name.
+// readMetrics returns all metrics of the program, sorted by name.
 func readMetrics() []metric {
 	var all []metric
 	for _, collector := range observe.Collectors() {
@@ -48,7 +48,7 @@ func readMetrics() []metric {
 	return all
 }
 
-// typeOfMetric returns the type of a metric. Prometheus has all counters, and nothing else, end with _total.
+// typeOfMetric returns the type of a metric. By convention, the names of counters, and only those, end with _total.
 func typeOfMetric(collector prometheus.Collector, name string) string {
 	switch collector.(type) {
 	case *prometheus.HistogramVec, prometheus.Histogram:

@@ -30,7 +30,7 @@ agentgraph completion powershell >> $PROFILE`,
 	})
 }
 
-// Run prints the script. It asks the program itself for the words that may follow, so it need not change with it.
+// Run prints the script. The script asks the program for candidates, so it stays valid after updates.
 func (c *completionCommand) Run(cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
 	switch c.Shell {
@@ -46,9 +46,8 @@ func (c *completionCommand) Run(cmd *cobra.Command) error {
 	return fmt.Errorf("there is no script for %s", c.Shell)
 }
 
-// bashNames completes names, which may have spaces. It replaces what cobra's script does with candidates that have no
-// descriptions: that script inserts the common beginning of several names without escapes, and compares names with
-// their case.
+// bashNames completes names, which may contain spaces. It replaces the handling of candidates without descriptions in
+// cobra's script, which inserts a common prefix unescaped and compares names case-sensitively.
 const bashNames = `
 __agentgraph_complete_names() {
     local name
@@ -73,7 +72,7 @@ __agentgraph_end_quote() {
 }
 `
 
-// Places of cobra's script for bash at which the functions of bashNames are called.
+// These lines of cobra's bash script are extended with calls of the functions in bashNames.
 const (
 	bashBeforeRequest   = "    __agentgraph_debug \"Calling ${requestComp}\"\n"
 	bashBeforeSelection = "        # First, escape the completions to handle special characters\n"

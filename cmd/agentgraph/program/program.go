@@ -1,4 +1,4 @@
-// Package program has the command line of agentgraph: all commands, in the order of its help.
+// Package program has the command line of agentgraph: all commands in the order of the help.
 package program
 
 import (
@@ -13,13 +13,12 @@ import (
 )
 
 func init() {
-	// Commands stand in the help, and are completed, in the order in which they are added. It is one setting for all of
-	// cobra.
+	// The help and completions list commands in the order of AddCommand. This setting is global in cobra.
 	cobra.EnableCommandSorting = false
 }
 
-// New returns the command line of a program with this version. A flag takes precedence over its environment variable,
-// that over a file of settings, and that over the default.
+// New returns the root command of the program. A flag overrides its environment variable, which overrides the settings
+// file, which overrides the default.
 func New(version string) *cobra.Command {
 	program := cli.NewProgram("agentgraph", version, "A self-hosted GraphQL gateway for conversational AI agents.")
 	cli.AddGroup(program, "Run it:", server.NewDev(), server.NewServe(), server.NewDoctor(), server.NewJudge())
@@ -36,7 +35,7 @@ func New(version string) *cobra.Command {
 	return program
 }
 
-// newTest returns the command "test": tests of agents are run, and kept as files.
+// newTest returns the command "test", with the commands that run tests and those that manage them as files.
 func newTest() *cobra.Command {
 	test := cli.Group("test", "Run tests of agents on a server, and show them.", agenttest.Commands()...)
 	test.AddCommand(apply.NewTestExport(), apply.NewTestImport(), apply.NewTestDiff())
@@ -56,7 +55,7 @@ func newHelp() *cobra.Command {
 	})
 }
 
-// Run shows the help of a command, or that of the program.
+// Run shows the help of a command, or of the program.
 func (c *helpCommand) Run(cmd *cobra.Command) error {
 	of, rest, err := cmd.Root().Find(c.Command)
 	if err != nil {

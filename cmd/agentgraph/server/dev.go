@@ -64,14 +64,14 @@ func (c *Dev) Validate() error {
 		c.auditFlags.Validate())
 }
 
-// banner is what a start shows.
+// banner has the information that dev prints at its start.
 type banner struct {
 	GraphqlURL string `json:"graphqlUrl"`
 	RestURL    string `json:"restUrl"`
-	// ConsoleURL signs in the first person who opens it. It is empty if the console is off.
+	// ConsoleURL signs in the first person who opens it. It is empty if the console is disabled.
 	ConsoleURL string  `json:"consoleUrl,omitempty"`
 	APIKey     *string `json:"apiKey"`
-	// Database says which one it is, for people.
+	// Database describes the database for people.
 	Database      string `json:"database"`
 	DataDirectory string `json:"dataDirectory"`
 	Model         string `json:"model"`
@@ -79,8 +79,8 @@ type banner struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Run starts the database unless one is named, migrates it, seeds it if it is empty, shows the banner and serves until
-// ctx ends.
+// Run starts a private database unless one is named, and migrates it. It seeds an empty database, prints the banner,
+// and serves until ctx ends.
 func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start, in its order
 	ctx := cmd.Context()
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.LogLevel}))
@@ -96,7 +96,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 		return err
 	}
 	defer closeEngine()
-	// The port comes first: a start that cannot succeed should not begin with a database.
+	// Listen first: if the port is taken, there is no need to start a database.
 	listener, err := listen(ctx, fmt.Sprintf("127.0.0.1:%d", c.Port),
 		"choose another one with --port, 0 for any that is free: make run ARGS=\"--port 0\"")
 	if err != nil {
@@ -110,13 +110,13 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 	defer discard()
 	companies := sync.OnceValues(demo.Read)
 	if c.Ephemeral {
-		go func() { _, _ = companies() }() // They are needed soon, and the database takes a while to start.
+		go func() { _, _ = companies() }() // They are needed soon, and starting the database takes a while.
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer func() {
 		if errors.Is(context.Cause(ctx), errDatabaseEnded) {
-			err = errDatabaseEnded // all other errors follow from this one
+			err = errDatabaseEnded // all other errors are consequences
 		}
 	}()
 	database, err := c.database(ctx, directory, cmd.InOrStdin(), cmd.ErrOrStderr(), end)
@@ -124,7 +124,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 		return err
 	}
 	defer func() {
-		end(nil) // a database that is stopped has not ended by itself
+		end(nil) // stopping the database is not a failure
 		err = errors.Join(err, database.stop())
 	}()
 	store, err := c.openStore(ctx, database.address, directory, observer, log)
@@ -169,7 +169,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 	return gateway.Serve(ctx, listener)
 }
 
-// openStore migrates the database and opens it.
+// openStore migrates and opens the database.
 func (c *Dev) openStore(
 	ctx context.Context, address, directory string, observer *observe.Observer, log *slog.Logger,
 ) (*db.Store, error) {
@@ -186,7 +186,7 @@ func (c *Dev) openStore(
 	})
 }
 
-// keptSecretKey returns the secret key of the flags or else of the data directory, which the first start creates.
+// keptSecretKey returns the secret key from the flags or the data directory. It creates the latter at the first start.
 func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 	if c.SecretKey != "" {
 		return c.Key()
@@ -209,12 +209,12 @@ func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 	return key, nil
 }
 
-// demoName is the name of the key that a start shows.
+// demoName is the name of the API key that dev prints.
 const demoName = "Demo"
 
-// demoKey seeds an empty database and returns the secret of the demo company's key. The file at path keeps it, so that
-// every start can show it. If the file is missing or belongs to another database, demoKey makes a new key. It returns
-// nil if the database holds companies but not the demo's.
+// demoKey seeds an empty database, and returns the secret of the demo company's key. The file at path stores the secret
+// for later starts. If the file is missing or belongs to another database, demoKey creates a new key. It returns nil if
+// the database has companies but not the demo's.
 func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies, error), path string) (*string, error) {
 	companies, err := store.Companies(ctx)
 	if err != nil {
@@ -252,16 +252,16 @@ func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies,
 		if err != nil {
 			return err
 		}
-		// The file is written before the commit: a key that could not be kept must not exist.
+		// Write the file before the commit, so that no key exists that cannot be stored.
 		return client.WriteFile(path, []byte(secret+"\n"), 0o600)
 	})
 	return &secret, err
 }
 
-// sessionTime is how long the session of an invitation lasts.
+// sessionTime is the lifetime of the session that an invitation starts.
 const sessionTime = 12 * time.Hour
 
-// invite returns an invitation to the console, whose session belongs to the demo's key. It is nil without that key.
+// invite returns an invitation to the console. Its session belongs to the demo's key. Without that key it returns nil.
 func invite(store *db.Store, key *string) *console.Invitation {
 	if key == nil {
 		return nil
@@ -288,7 +288,7 @@ func invite(store *db.Store, key *string) *console.Invitation {
 	})
 }
 
-// write shows the banner: as lines on a terminal, else as one line of JSON.
+// write prints the banner: as lines on a terminal, otherwise as one line of JSON.
 func (b banner) write(out io.Writer, version string) error {
 	if !cli.IsTerminal(out) {
 		return json.NewEncoder(out).Encode(b)

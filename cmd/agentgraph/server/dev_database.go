@@ -14,16 +14,17 @@ import (
 	"github.com/agentgraph/agentgraph/db/schema"
 )
 
-// devDatabase is the database that dev works on.
+// devDatabase is the database that dev uses.
 type devDatabase struct {
 	address string
-	// name is how messages call it.
+	// name describes the database in messages.
 	name string
-	// stop is to be called when the program ends.
+	// stop must be called when the program ends.
 	stop func() error
 }
 
-// database finds the database. If none is named, it starts one, and calls end if that ends by itself.
+// database returns the database. If none is named, it starts a private server, and calls end if that server stops
+// unexpectedly.
 func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log io.Writer,
 	end context.CancelCauseFunc) (devDatabase, error) {
 	if c.DatabaseURL != "" {
@@ -60,8 +61,8 @@ func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log 
 var errDatabaseEnded = errors.New("the private database server stopped unexpectedly; its log is postgres.log in the " +
 	"data directory, and it recovers at the next start")
 
-// mayUse returns the name of the database of DATABASE_URL. If that holds tables of others and none of the program's, a
-// flag has to allow it, or somebody at the terminal.
+// mayUse returns a description of the database in DATABASE_URL. If the database has tables of others and none of
+// agentgraph, a flag or the user at the terminal must allow its use.
 func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, error) {
 	contents, err := schema.Inspect(ctx, c.DatabaseURL)
 	if err != nil {
@@ -89,7 +90,7 @@ func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, 
 		"or unset DATABASE_URL for a database of its own; nothing was written")
 }
 
-// others names some tables, and counts the rest.
+// others lists some tables, with the total number.
 func others(tables []string) string {
 	const shown = 3
 	if len(tables) <= shown {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/local"
 )
 
-// directory creates the data directory, and returns it with a function to call when the program ends.
+// directory creates the data directory. The returned function must be called when the program ends.
 func (c *Dev) directory() (string, func(), error) {
 	if c.Ephemeral {
 		return temporaryDirectory()
@@ -46,19 +46,18 @@ func (c *Dev) directory() (string, func(), error) {
 
 const (
 	temporaryName = "agentgraph-ephemeral-"
-	// memory is where Linux has a file system in memory. It is used with as much room as a database without documents
-	// never needs; Docker's and Kubernetes' have less.
+	// memory is the in-memory file system on Linux. It is used only if memoryRoom is free, which is more than a database
+	// without documents needs. Docker and Kubernetes provide less.
 	memory     = "/dev/shm"
 	memoryRoom = 1 << 30
 )
 
-// temporaryDirectory creates a directory that nobody keeps, and removes those of programs that were killed. The
-// directory is where TMPDIR says, else in memory if there is room, since it takes a fifth of a start to make the
-// database's files on a disk.
+// temporaryDirectory creates a directory for this process, and removes those of killed processes. It uses TMPDIR if
+// that is set, or else memory if there is room: creating the database on a disk takes a fifth of the start.
 func temporaryDirectory() (string, func(), error) {
 	var err error
 	for _, parent := range temporaryParents(memory, memoryRoom) {
-		left, _ := filepath.Glob(filepath.Join(parent, temporaryName+"*")) // fails for a malformed pattern only
+		left, _ := filepath.Glob(filepath.Join(parent, temporaryName+"*")) // only a malformed pattern fails
 		for _, directory := range left {
 			if local.Abandoned(databaseDirectory(directory)) {
 				_ = os.RemoveAll(directory)
@@ -66,14 +65,14 @@ func temporaryDirectory() (string, func(), error) {
 		}
 		var directory string
 		if directory, err = os.MkdirTemp(parent, temporaryName); err == nil {
-			// The database server may run as another user, which must be able to enter the directory.
+			// The database server may run as another user, who must be able to enter the directory.
 			return directory, func() { _ = os.RemoveAll(directory) }, os.Chmod(directory, 0o711)
 		}
 	}
 	return "", nil, fmt.Errorf("create a temporary data directory: %w", err)
 }
 
-// temporaryParents are the directories to try, in this order.
+// temporaryParents returns the directories to try, in order.
 func temporaryParents(memory string, room uint64) []string {
 	var space syscall.Statfs_t
 	if os.Getenv("TMPDIR") == "" && syscall.Statfs(memory, &space) == nil && space.Bavail*uint64(space.Bsize) >= room {
@@ -82,5 +81,5 @@ func temporaryParents(memory string, room uint64) []string {
 	return []string{os.TempDir()}
 }
 
-// databaseDirectory is where a data directory has the private database.
+// databaseDirectory returns the directory of the private database in a data directory.
 func databaseDirectory(directory string) string { return filepath.Join(directory, "postgres") }

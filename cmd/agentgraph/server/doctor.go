@@ -23,7 +23,7 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// Doctor looks at what serve would stand on, and changes nothing.
+// Doctor checks everything that serve depends on, and changes nothing.
 type Doctor struct {
 	agentFlags
 	admin.SecretKeyFlag
@@ -49,13 +49,13 @@ agentgraph doctor --json`,
 	}, &c.OutputFlag)
 }
 
-// finding is what one look has found.
+// finding is the result of one check.
 type finding struct {
 	Name string `json:"name"`
 	// State is ok, warning or problem.
 	State string `json:"state"`
 	Found string `json:"found"`
-	// Advice is what to do about it, for a warning or a problem.
+	// Advice tells how to fix a warning or a problem.
 	Advice string `json:"advice,omitempty"`
 }
 
@@ -67,17 +67,17 @@ func warning(name, found, advice string) finding { return finding{name, "warning
 func problem(name, found, advice string) finding { return finding{name, "problem", found, advice} }
 
 const (
-	// lookTime bounds each look.
+	// lookTime bounds each check.
 	lookTime = 10 * time.Second
-	// mostSkew is how far the clocks of the program and of the database may differ.
+	// mostSkew is the tolerated difference between the clocks of the program and the database.
 	mostSkew = 2 * time.Second
-	// leastDisk is the least free space for the files of large uploads, in bytes.
+	// leastDisk is the minimum free space for large uploads, in bytes.
 	leastDisk = 200 << 20
-	// leastFiles is the least number of open files: one for each socket and connection.
+	// leastFiles is the minimum limit for open files. Each socket and connection needs one.
 	leastFiles = 4096
 )
 
-// Run prints what it finds, and fails if there is a problem.
+// Run prints the findings. It returns an error if there is a problem.
 func (c *Doctor) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	findings := []finding{ok("program", "agentgraph %s", cli.Version(cmd)), c.secret()}
@@ -133,7 +133,7 @@ func (c *Doctor) secret() finding {
 	return ok("secret key", "32 bytes")
 }
 
-// database looks at the database, its schema, how it holds companies apart, and its clock.
+// database checks the database, its schema, row-level security, and its clock.
 func (c *Doctor) database(ctx context.Context) []finding {
 	if c.DatabaseURL == "" {
 		return []finding{warning("database", "none is named",
@@ -147,7 +147,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 		return []finding{problem("database", err.Error(), "check that it runs, and that DATABASE_URL has the right "+
 			"host, name, user and password")}
 	}
-	// The server looked at its clock at some time in between.
+	// The server read its clock between the request and the answer.
 	skew := contents.Clock.Sub(began.Add(time.Since(began) / 2)).Abs()
 	findings := []finding{server(contents), c.schema(ctx, contents)}
 	if contents.IsOurs {
@@ -160,7 +160,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	return append(findings, ok("clock", "as the database's"))
 }
 
-// leastPostgres is the oldest version of Postgres that the program knows.
+// leastPostgres is the oldest supported version of Postgres.
 const leastPostgres = 14
 
 func server(contents schema.Contents) finding {
@@ -208,8 +208,8 @@ func rowSecurity(contents schema.Contents) finding {
 	return ok(name, "on")
 }
 
-// models asks the providers of the model, of the judge and of the contacts of tests once whether they take their keys.
-// The judge and the contacts may have no models of their own.
+// models checks the keys of the providers of the agents' model, the judge and the simulated contacts. The judge and the
+// contacts are optional.
 func (c *Doctor) models(ctx context.Context) (findings []finding) {
 	options := c.options(&observe.Observer{}, slog.New(slog.DiscardHandler))
 	roles := []struct {
@@ -245,7 +245,7 @@ func (c *Doctor) models(ctx context.Context) (findings []finding) {
 	return findings
 }
 
-// disk looks at the free space of a directory.
+// disk checks the free space of a directory.
 func disk(directory string) finding {
 	const name = "disk"
 	var stat syscall.Statfs_t
@@ -268,7 +268,7 @@ func disk(directory string) finding {
 	return ok(name, "%s", found)
 }
 
-// files looks at how many files may be open.
+// files checks the limit for open files.
 func files() finding {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -281,7 +281,7 @@ func files() finding {
 	return ok("open files", "%s", found)
 }
 
-// port looks whether the address can be listened on, or an agentgraph does already.
+// port checks that the address is free, or that an agentgraph already serves on it.
 func (c *Doctor) port(ctx context.Context, name, address string) finding {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err == nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// Validate refuses bounds that would let nothing through, and settings of a model that is not named.
+// Validate refuses limits that would block everything, and settings of a model that is not named.
 func (f agentFlags) Validate() error {
 	return errors.Join(f.validateModels(), f.validateKnowledge(), cmp.Or(
 		cli.Refuse(f.TurnTimeout <= 0 || f.MaxModelCalls <= 0, "--turn-timeout and --max-model-calls must be above 0"),
@@ -30,8 +30,7 @@ func (f agentFlags) Validate() error {
 	), f.validatePrices())
 }
 
-// validateModels refuses a timeout in which no model could answer, and an address or a key of a model that is not
-// named: it would be used for nothing.
+// validateModels refuses a timeout of 0 or less, and an address or a key for a model that is not named.
 func (f agentFlags) validateModels() error {
 	isUnnamed := func(c openai.Config) bool { return c.Model == "" && (c.BaseURL != "" || c.Key != "") }
 	return errors.Join(cli.Refuse(f.Provider.Timeout <= 0, "--model-timeout must be above 0"), cmp.Or(
@@ -40,7 +39,7 @@ func (f agentFlags) validateModels() error {
 	))
 }
 
-// validateKnowledge refuses an incomplete reranker, a program that is not there, and a bound below 0.
+// validateKnowledge refuses an incomplete reranker, an OCR program that does not exist, and a negative limit.
 func (f agentFlags) validateKnowledge() error {
 	if f.MaxStored < 0 {
 		return errors.New("--max-stored-bytes must not be negative")
@@ -53,7 +52,7 @@ func (f agentFlags) validateKnowledge() error {
 	return f.Reranker.Validate()
 }
 
-// validatePrices refuses negative prices, and those above the maximum of one entry.
+// validatePrices refuses prices that are negative or above the maximum of a usage entry.
 func (f agentFlags) validatePrices() error {
 	for _, price := range []model.Credits{f.Prices.Message, f.Prices.InputTokens, f.Prices.OutputTokens} {
 		if price < 0 || price > model.MaxEntryCredits {
@@ -73,13 +72,13 @@ func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.En
 }
 
 const (
-	// maxAuditDays is some more than a hundred years.
+	// maxAuditDays is a little more than a hundred years.
 	maxAuditDays = 40_000
-	// minSecret is the least number of characters of a secret that signs.
+	// minSecret is the minimum length of a signing secret, in bytes.
 	minSecret = 16
 )
 
-// Validate refuses what is no number of days, no address, and a secret that can be guessed.
+// Validate refuses an invalid number of days, an invalid address, and a secret that is too short.
 func (f auditFlags) Validate() error {
 	if f.AuditDays < 0 || f.AuditDays > maxAuditDays {
 		return fmt.Errorf("--audit-days must be between 0 and %d", maxAuditDays)
@@ -101,13 +100,13 @@ func (f auditFlags) webhook() db.AuditWebhook {
 	return db.AuditWebhook{URL: f.AuditWebhook, Key: []byte(f.AuditWebhookSecret)}
 }
 
-// kept is how long audit events are kept; 0 means for ever.
+// kept returns how long audit events are kept, 0 for no limit.
 func (f auditFlags) kept() time.Duration { return time.Duration(f.AuditDays) * 24 * time.Hour }
 
-// natsSubject is what may stand before the names of companies.
+// natsSubject matches valid prefixes of subjects.
 var natsSubject = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
-// Validate refuses what could not be a subject, and settings of a bus that is not used.
+// Validate refuses an invalid subject, and credentials without a NATS server.
 func (f busFlags) Validate() error {
 	return cmp.Or(
 		cli.Refuse(!natsSubject.MatchString(f.Subject) || len(f.Subject) > 100,
@@ -116,7 +115,7 @@ func (f busFlags) Validate() error {
 	)
 }
 
-// nats is where signals travel, nil for the database.
+// nats returns the NATS settings, or nil if signals use the database.
 func (f busFlags) nats(log *slog.Logger) *db.NATS {
 	if f.URL == "" {
 		return nil
@@ -125,7 +124,7 @@ func (f busFlags) nats(log *slog.Logger) *db.NATS {
 	return &f.NATS
 }
 
-// listen opens the address. If another program uses it, the error is one sentence with the advice.
+// listen listens on the address. If another program uses the port, the error includes the advice.
 func listen(ctx context.Context, address, advice string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

@@ -20,7 +20,7 @@ const mostBatch = 10
 // mostUpload is the largest --max-upload, in bytes.
 const mostUpload = 25 << 20
 
-// Validate refuses bounds that would let nothing, or everything, through.
+// Validate refuses limits that would block everything or limit nothing, and malformed paths, origins and keys.
 func (f gatewayFlags) Validate() error {
 	err := cmp.Or(
 		cli.Refuse(f.BodyBytes <= 0 || f.UploadBytes <= 0 || f.ResponseBytes <= 0 || f.RequestTimeout <= 0,
@@ -54,7 +54,7 @@ func isPath(text string) bool {
 	return text[0] == '/' && isClean && (&url.URL{Path: text}).EscapedPath() == text
 }
 
-// isOrigin reports whether the text is "*" or an origin as browsers send it, except that its host may begin with "*.".
+// isOrigin reports whether the text is "*", or an origin in the format of browsers. The host may begin with "*.".
 func isOrigin(text string) bool {
 	address, err := url.Parse(text)
 	return text == "*" || err == nil && (address.Scheme == "http" || address.Scheme == "https") &&
@@ -62,8 +62,8 @@ func isOrigin(text string) bool {
 		text == address.Scheme+"://"+address.Host && !strings.Contains(strings.TrimPrefix(address.Host, "*."), "*")
 }
 
-// costPerWork is the cost that an operation may have for each value that the executor may make for its response:
-// an operator who raises one raises the other.
+// costPerWork relates the cost limit of operations to the limit of values in a response, so that raising one raises the
+// other.
 const costPerWork = 20
 
 // settings returns the gateway's settings.
@@ -84,7 +84,7 @@ func (f gatewayFlags) console(invitation *console.Invitation) *console.Handler {
 
 func (f gatewayFlags) hasConsole() bool { return f.Console == "on" && f.TrustedDirectory == "" }
 
-// existingDirectory returns what sets the path of a directory that must be there.
+// existingDirectory returns a setter for the path of a directory that must exist.
 func existingDirectory(into *string) func(string) error {
 	return func(path string) error {
 		path = cli.ExpandPath(path)

@@ -60,7 +60,7 @@ func (c *judgeEval) Validate() error {
 	)
 }
 
-// labelled is a conversation with verdicts that are known. Messages and calls are as in the JSON report of "test run".
+// labelled is a conversation with known verdicts. Messages and calls have the format of the JSON report of "test run".
 type labelled struct {
 	Name      string              `json:"name"`
 	Messages  []model.TestMessage `json:"messages"`
@@ -129,8 +129,8 @@ func readLabelled(text []byte) ([]labelled, error) {
 	return all, nil
 }
 
-// Run prints how often the judge is right. It ends with 1 if it passed anything that does not hold, and with 3 if it
-// failed to decide.
+// Run prints how often the judge is right. The exit code is 1 if the judge passed a criterion that does not hold, and 3
+// if it did not decide one.
 func (c *judgeEval) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	text := shippedVerdicts
@@ -203,19 +203,19 @@ func (c *judgeEval) measure(ctx context.Context, conversations []labelled) (*jud
 	return measured, nil
 }
 
-// judgeMeasured is what a judge is worth.
+// judgeMeasured has the figures of a judge.
 type judgeMeasured struct {
 	Model       string `json:"model"`
 	Votes       int    `json:"votes"`
 	Right       int    `json:"right"`
 	FalsePasses int    `json:"falsePasses"`
-	// FalseFailures are criteria that hold and were failed.
+	// FalseFailures counts the criteria that hold and that the judge failed.
 	FalseFailures int `json:"falseFailures"`
 	Undecided     int `json:"undecided"`
-	// Accuracy is the share of the verdicts that are right; nil without any.
+	// Accuracy is the share of right verdicts, nil without verdicts.
 	Accuracy *float64 `json:"accuracy"`
-	// Kappa is Cohen's: the agreement with the known verdicts beyond that of chance, at most 1; nil where chance agrees
-	// always.
+	// Kappa is Cohen's kappa: the agreement with the known verdicts beyond chance, at most 1. It is nil if chance alone
+	// would always agree.
 	Kappa    *float64       `json:"kappa"`
 	Verdicts []judgeVerdict `json:"verdicts"`
 	holding  int

@@ -13,10 +13,10 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// closeTime bounds the time to send the last spans when the program ends.
+// closeTime bounds how long the program waits at its end to send the last spans.
 const closeTime = 5 * time.Second
 
-// Validate refuses profiles without an address, and negative times.
+// Validate refuses profiles without an address, and negative durations.
 func (f observeFlags) Validate() error {
 	return cmp.Or(
 		cli.Refuse(f.Pprof && f.Listen == "", "--pprof needs --metrics-listen: profiles are served on the address of the "+
@@ -25,8 +25,8 @@ func (f observeFlags) Validate() error {
 	)
 }
 
-// sampleNoMemory spares the samples of allocations, a fiftieth of the processor time of turns, which only profiles of
-// the heap have: for the whole process, since it has one server.
+// sampleNoMemory disables the sampling of allocations in this process. Only heap profiles need the samples, and they
+// take 2 % of the processor time of turns.
 var sampleNoMemory = sync.OnceFunc(func() { runtime.MemProfileRate = 0 })
 
 // start returns an Observer for the flags and the OTEL_* variables, and a function that closes it.

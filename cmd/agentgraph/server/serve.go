@@ -1,5 +1,6 @@
-// Package server has the commands that run the gateway, "agentgraph serve" in production and "agentgraph dev" with
-// everything it needs, and the flags they share.
+// Package server has the commands that run the gateway, and their flags: "agentgraph serve" for production, and
+// "agentgraph dev" with a private database and demo data. "doctor" and "judge" share their flags. Start reading at
+// Serve.
 package server
 
 import (
@@ -41,7 +42,7 @@ agentgraph serve --config /etc/agentgraph.yaml`,
 		&c.busFlags, &c.serverFlags)
 }
 
-// mostDrainDelay is the longest --drain-delay.
+// mostDrainDelay is the maximum of --drain-delay.
 const mostDrainDelay = 10 * time.Minute
 
 // Schema prints the schema as one file.
@@ -56,7 +57,7 @@ func NewSchema() *cobra.Command {
 	}, nil)
 }
 
-// Run prints it.
+// Run prints the schema.
 func (Schema) Run(cmd *cobra.Command) error {
 	_, err := fmt.Fprint(cmd.OutOrStdout(), app.Schema())
 	return err
@@ -76,7 +77,8 @@ func (c *Serve) Validate() error {
 		c.observeFlags.Validate(), c.auditFlags.Validate(), c.busFlags.Validate())
 }
 
-// Run serves until ctx ends. It refuses a schema that is older or newer than the program.
+// Run serves until ctx ends. It returns an error if the database's schema is older than the program needs, or newer and
+// not compatible with it.
 func (c *Serve) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.LogLevel}))
@@ -125,10 +127,10 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 	return gateway.Serve(ctx, listener)
 }
 
-// modelCheckTime bounds the question whether the provider takes the key.
+// modelCheckTime bounds the check whether the provider accepts the key.
 const modelCheckTime = 10 * time.Second
 
-// warnOfModel logs a warning if the provider of the language model cannot be asked, so that nobody has to find out in a
+// warnOfModel logs a warning if a provider of a model does not answer, so that this is known before the first
 // conversation.
 func warnOfModel(ctx context.Context, options app.EngineOptions, log *slog.Logger) {
 	checking, cancel := context.WithTimeout(ctx, modelCheckTime)

@@ -12,17 +12,17 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// This file and settings_engine.go are the one table of the server's settings. The flags, their help,
-// docs/reference/settings.md and deploy/systemd/environment are made from it; see SettingGroups.
+// This file and settings_engine.go declare all settings of the server. The flags, their help,
+// docs/reference/settings.md and deploy/systemd/environment are generated from them; see SettingGroups.
 
-// SettingGroup is the settings of one subject.
+// SettingGroup has the settings of one subject.
 type SettingGroup struct {
 	Title string
 	Flags cli.Flags
 }
 
-// SettingGroups returns all settings of serve and dev by subject, in the order of the documentation. A setting of both
-// commands has the default of serve.
+// SettingGroups returns all settings of serve and dev by subject, in the order of the documentation. Settings of both
+// commands have the defaults of serve.
 func SettingGroups() []SettingGroup {
 	s, d := new(Serve), new(Dev)
 	return []SettingGroup{
@@ -39,7 +39,7 @@ func SettingGroups() []SettingGroup {
 	}
 }
 
-// serverFlags say where serve listens and what it stands on.
+// serverFlags are the flags of serve for its address, database and shutdown.
 type serverFlags struct {
 	SessionDatabaseURL string
 	Listen             string
@@ -65,7 +65,7 @@ func (f *serverFlags) Declare() cli.Flags {
 	}
 }
 
-// devFlags say where dev keeps its data and what it starts with.
+// devFlags are the flags of dev for its data and its start.
 type devFlags struct {
 	DatabaseURL    string
 	UseDatabaseURL bool
@@ -97,7 +97,8 @@ func (f *devFlags) Declare() cli.Flags {
 	}
 }
 
-// gatewayFlags bound what clients may request. Sizes and times must be above 0; a cost or a rate of 0 means no bound.
+// gatewayFlags limit what clients may request. Sizes and durations must be above 0. A cost or a rate of 0 means no
+// limit.
 type gatewayFlags struct {
 	gateway.Settings
 	admin.SecretKeyFlag
@@ -107,7 +108,7 @@ type gatewayFlags struct {
 	Console          string
 }
 
-// rateLimits are the defaults of the rate limits. On one machine there is nobody to protect from others.
+// rateLimits are the defaults of the rate limits. dev has none, because there is no one else to protect.
 type rateLimits struct{ key, company, model string }
 
 var (
@@ -115,13 +116,13 @@ var (
 	devLimits   = rateLimits{key: "0", company: "0", model: "0"}
 )
 
-// declare returns all flags of the gateway, with the default rate limits. What has no flag gets its default.
+// declare returns all flags of the gateway, with the default rate limits. Settings without a flag get their defaults.
 func (f *gatewayFlags) declare(rates rateLimits) cli.Flags {
 	f.Settings = gateway.DefaultSettings()
 	return slices.Concat(f.limits(rates), f.browsers(), f.Declare())
 }
 
-// limits returns the flags that bound requests, with the default rate limits.
+// limits returns the flags that limit requests, with the default rate limits.
 func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 	return cli.Flags{
 		{Into: &f.RateLimit, Name: "rate-limit", Env: "AGENTGRAPH_RATE_LIMIT", Default: rates.key,
@@ -183,7 +184,7 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 	}
 }
 
-// browsers says which pages may call the gateway.
+// browsers returns the flags for the console and for pages that may call the gateway.
 func (f *gatewayFlags) browsers() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Console, Name: "console", Env: "AGENTGRAPH_CONSOLE", Default: "on", Enum: []string{"on", "off"},
@@ -198,7 +199,7 @@ func (f *gatewayFlags) browsers() cli.Flags {
 	}
 }
 
-// busFlags say what carries signals between replicas.
+// busFlags select how replicas exchange signals.
 type busFlags struct{ db.NATS }
 
 func (f *busFlags) Declare() cli.Flags {
@@ -234,7 +235,7 @@ func (f *auditFlags) Declare() cli.Flags {
 	}
 }
 
-// observeFlags say what to observe about the program.
+// observeFlags select metrics, profiles and slow logs.
 type observeFlags struct {
 	observe.Options
 	SlowOperation time.Duration

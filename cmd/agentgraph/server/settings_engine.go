@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// agentFlags say how agents speak, what they answer from and what they may reach.
+// agentFlags configure the engine: models, knowledge, conversations and prices.
 type agentFlags struct {
 	app.EngineOptions
 	Workers        int
@@ -19,7 +19,7 @@ func (f *agentFlags) Declare() cli.Flags {
 	return slices.Concat(f.models(), f.referees(), f.knowledge(), f.conversations(), f.prices())
 }
 
-// models choose the language model.
+// models returns the flags of the language model.
 func (f *agentFlags) models() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Provider.Key, Name: "openai-api-key", Env: "OPENAI_API_KEY", Placeholder: "KEY", Secret: true,
@@ -36,7 +36,7 @@ func (f *agentFlags) models() cli.Flags {
 	}
 }
 
-// referees choose the models that judge tests of agents and play their contacts.
+// referees returns the flags of the models that judge tests and play contacts.
 func (f *agentFlags) referees() cli.Flags {
 	const provider = "Default: the language model's."
 	const key = "Default: the language model's, if the address is the same."
@@ -60,7 +60,7 @@ func (f *agentFlags) referees() cli.Flags {
 	}
 }
 
-// knowledge chooses the models that help to find knowledge, and bounds what is stored.
+// knowledge returns the flags of the models for knowledge, and the storage limit.
 func (f *agentFlags) knowledge() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Embedder.Model, Name: "embedding-model", Env: "AGENTGRAPH_EMBEDDING_MODEL", Placeholder: "NAME",
@@ -92,7 +92,7 @@ func (f *agentFlags) knowledge() cli.Flags {
 	}
 }
 
-// conversations are bounded, and may reach what these flags say.
+// conversations returns the flags that limit conversations and the addresses that they may reach.
 func (f *agentFlags) conversations() cli.Flags {
 	return cli.Flags{
 		{Into: &f.TurnTimeout, Name: "turn-timeout", Env: "AGENTGRAPH_TURN_TIMEOUT", Default: "10m",
@@ -113,7 +113,7 @@ func (f *agentFlags) conversations() cli.Flags {
 	}
 }
 
-// prices are those of simulated chats and test runs, in credits with at most six decimals.
+// prices returns the prices of simulated chats and test runs, in credits with at most six decimals.
 func (f *agentFlags) prices() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Prices.Message, Name: "price-message", Env: "AGENTGRAPH_PRICE_MESSAGE", Default: "0.01",

@@ -1,4 +1,4 @@
-// Package natstest runs a NATS server within a test.
+// Package natstest runs a NATS server in a test.
 package natstest
 
 import (
@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Server is a server that a test can cut connections to, and stop.
+// Server is a NATS server that a test can stop, and cut the connections of.
 type Server struct {
-	// URL is its address, with the user and the password.
+	// URL is its address, with user and password.
 	URL string
 
 	t       testing.TB
@@ -19,7 +19,7 @@ type Server struct {
 	running *server.Server
 }
 
-// user and password are the only ones that a Server takes.
+// user and password are the only credentials that a Server accepts.
 const user, password = "agentgraph", "a-secret-of-the-test"
 
 // Start runs a server on a free port until the test ends.
@@ -33,7 +33,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Run starts the server, at its address if it had one before.
+// Run starts the server. After Stop it starts it again at the same address.
 func (s *Server) Run() {
 	s.t.Helper()
 	options := s.options
@@ -59,7 +59,7 @@ func (s *Server) Cut() error {
 		return err
 	}
 	for _, c := range connections.Conns {
-		// One that has gone meanwhile is as good as cut.
+		// A connection that has ended meanwhile is cut as well.
 		_ = s.running.DisconnectClientByID(c.Cid)
 	}
 	return nil

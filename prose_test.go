@@ -36,19 +36,40 @@ var habits = []struct{ phrase, advice string }{
 	{`those who`, "name them"},
 	{`(?:for|of|to) who has`, "name them"},
 	{`so many`, "say how many, or leave it out"},
+	{`, of which`, "two sentences"},
+	{`goes on|go on`, "continue"},
+	{`told apart`, "distinguish"},
+	{`word for word`, "verbatim"},
+	{`for good`, "permanently"},
+	{`for ever`, "forever, or no limit"},
+	{`by (?:itself|themselves)`, "say when, or leave it out"},
+	{`under way`, "in progress"},
+	{`beside each other`, "together, at the same time"},
+	{`dear(?:er|est)?`, "expensive"},
+	{`comes? to (?:the same|nothing)`, "is the same"},
+	{`hangs? on`, "depends on"},
+	{`stands? (?:on|behind|there|alone|before)`, "name the relation"},
+	{`takes? apart`, "parse, or split"},
+	{`as it stands`, "unchanged"},
+	{`signs? of life`, "ping, or heartbeat"},
+	{`handed back`, "returned"},
+	{`told by`, "distinguished by"},
+	{`by lot`, "at random"},
+	{`looks? (?:at|whether)`, "read, or check"},
+	{`(?:is|are|was|were) away`, "unavailable"},
 	{`nobody knows`, "say what is unknown"},
 }
 
 // generated files are not written by hand, and samples are what other programs and people write.
 var generated = regexp.MustCompile(`^(graph/|model/models_gen\.go|bin/)` +
-	`|^docs/\.vitepress/(cache|\.temp)/` +
+	`|^docs/\.vitepress/(cache|\.temp)/|^cmd/agentgraph/demo/merrowby/` +
 	`|(^|/)(node_modules|dist|testdata|\.git)(/|$)|\.config\.ts$`)
 
 // spoken are packages whose string literals are phrases that people may use in conversations and documents.
 var spoken = regexp.MustCompile(`^(engine/(llm|rules|read|knowledge|content|evaluation)|lab|cmd/agentgraph/(demo|apply))/`)
 
-// stored are texts that rows hold and the program compares.
-var stored = regexp.MustCompile(`^"the call was begun, and what came of it is not known"$`)
+// stored are texts that rows hold and the program compares, and instructions of models that tests were tuned with.
+var stored = regexp.MustCompile(`^"the call was begun, and what came of it is not known"$|^"Ends the conversation for good, `)
 
 // passage is a text that people read, and the line where it begins.
 type passage struct {

@@ -201,7 +201,7 @@ func TestDelayEndsWithTheChat(t *testing.T) {
 			break
 		}
 	}
-	// This takes another client, because the first one's request is still under way.
+	// This takes another client, because the first one's request is still in progress.
 	other := &served{gatewayUnderTest: c.gatewayUnderTest, key: c.key, log: c.log}
 	a := other.ask(t, `mutation ($id: ID!) { endSimulationChat(input: {simulationChatId: $id}) { simulationChat { status }
 		} }`, map[string]any{"id": chatID})

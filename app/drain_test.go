@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// A balancer that has not looked at /readyz yet goes on sending requests.
+// A balancer that has not read /readyz yet continues to send requests.
 func TestRequestsAreServedDuringShutdownDelay(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)

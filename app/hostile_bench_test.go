@@ -36,7 +36,7 @@ func BenchmarkHostile(b *testing.B) {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(table, "shape\tcode\tkB\tCPU ms\tPostgres ms\tpeak MB\tdearest by\t")
 	const times = 5
-	var dearest []measured
+	var costliest []measured
 	wanted := regexp.MustCompile(os.Getenv("HOSTILE"))
 	for _, s := range p.hostileFixture.shapes() {
 		if !wanted.MatchString(s.name) {
@@ -55,7 +55,7 @@ func BenchmarkHostile(b *testing.B) {
 			}
 			most.peak = max(most.peak, m.peak)
 		}
-		dearest = append(dearest, most)
+		costliest = append(costliest, most)
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%.1f\t%.1f\t%.1f\t%s\t\n", s.name, s.code, most.outcome.bytes>>10,
 			ms(most.cpu), ms(most.postgres), float64(most.peak)/(1<<20), most.by)
 	}
@@ -65,8 +65,8 @@ func BenchmarkHostile(b *testing.B) {
 	if os.Getenv("HOSTILE") != "" {
 		return
 	}
-	slices.SortFunc(dearest, func(a, b measured) int { return int(b.cpu - a.cpu) })
-	p.beside(b, "the dearest", dearest[:min(len(dearest), 10)])
+	slices.SortFunc(costliest, func(a, b measured) int { return int(b.cpu - a.cpu) })
+	p.beside(b, "the costliest", costliest[:min(len(costliest), 10)])
 	for _, s := range p.hostileFixture.light() {
 		p.beside(b, s.name, []measured{{shape: s, by: "POST"}})
 	}
@@ -173,7 +173,7 @@ func (p *hostileProcess) unread(b *testing.B) {
 }
 
 // beside asks plain questions of another company, while fifty clients send shapes, which have a name, again and again.
-func (p *hostileProcess) beside(b *testing.B, name string, dearest []measured) {
+func (p *hostileProcess) beside(b *testing.B, name string, costliest []measured) {
 	b.Helper()
 	require.NoError(b, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0o600))
 	plain := shape{query: `{ company { id name } agents(first: 10) { nodes { id name } } }`}
@@ -185,7 +185,7 @@ func (p *hostileProcess) beside(b *testing.B, name string, dearest []measured) {
 	for i := range 50 {
 		hostile.Go(func() {
 			for n := i; ctx.Err() == nil; n++ {
-				d := dearest[n%len(dearest)]
+				d := costliest[n%len(costliest)]
 				o := transports[d.by](b, p.address, d.shape, p.hostileFixture.key)
 				mu.Lock()
 				codes[o.code]++

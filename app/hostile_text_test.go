@@ -39,7 +39,7 @@ const (
 		items: $items}) { items { id } } }`
 )
 
-// unfolding is a schema of which each part leads to the next one twice.
+// unfolding is a schema whose parts each lead to the next one twice.
 func unfolding(n int) string {
 	var parts strings.Builder
 	for i := range n {

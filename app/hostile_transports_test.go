@@ -28,7 +28,7 @@ type outcome struct {
 	code          string
 }
 
-// transports send a query and read the whole response, of which they keep little.
+// transports send a query and read the whole response but keep little of it.
 var transports = map[string]func(t testing.TB, address string, s shape, key string) outcome{
 	"POST": func(t testing.TB, address string, s shape, key string) outcome {
 		return exchanged(t, http.MethodPost, address+"/graphql", s.body(t), key, "application/json")

@@ -108,7 +108,7 @@ func TestEvaluateRetrieval(t *testing.T) {
 	require.Zero(t, evaluate("").EvaluateRetrieval.TotalCount, "they go with their document")
 }
 
-// A language model writes questions for passages, of which it may leave out some.
+// A language model writes questions for passages, and may leave out some.
 func TestQuestionsAreDrafted(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t, map[string][]fixture{"writer": {

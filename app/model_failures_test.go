@@ -167,7 +167,7 @@ func frontDesk(t *testing.T, tenant *db.Tenant) (agentID, toolID string) {
 	return agent.ID, tool.ID
 }
 
-// TestModelFailures makes each failure happen twice, to a client of GraphQL and to one of REST, and then goes on with
+// TestModelFailures makes each failure happen twice, to a client of GraphQL and to one of REST, and then continues with
 // the same chat.
 func TestModelFailures(t *testing.T) {
 	t.Parallel()

@@ -113,7 +113,7 @@ type way struct {
 
 func (w way) to(text string) string { return w.before + " { " + text + " }" + w.after }
 
-// bare writes a field of which nothing is selected but what is of every type.
+// bare writes a field and selects only what every type has.
 func (w *pageWorld) bare(field *ast.FieldDefinition, at, text string) string {
 	call, _, isObject := strings.Cut(w.call(field, at, text, 2), " { __typename")
 	if isObject {

@@ -293,7 +293,7 @@ func (s *served) start(t *testing.T, agentID string, mocking map[string]any) str
 	return started.SimulationChatID
 }
 
-// keptChat is the stored part of a chat that tests look at.
+// keptChat is the stored part of a chat that tests compare.
 type keptChat struct {
 	Status    string
 	Messages  []struct{ Role, Text string }

@@ -151,7 +151,7 @@ func TestVisitorsShareTheLimitsOfTheKey(t *testing.T) {
 	require.Greater(t, left, 40, "three tokens were made, and two visitors let in eight times")
 }
 
-// Each event of a subscription that selects what is dear counts as a request. Others are free.
+// Each event of a subscription that selects an expensive field counts as a request. Others are free.
 func TestDearEventsCountAsRequests(t *testing.T) {
 	t.Parallel()
 	const limit, items = 10, 20

@@ -33,8 +33,8 @@ func (r referee) Chat(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] 
 	}
 }
 
-// An execution is judged again by another model and by other criteria, and both sets of verdicts can be read beside
-// each other.
+// An execution is judged again by another model and by other criteria, and both sets of verdicts can be
+// compared.
 func TestAnExecutionIsJudgedAgain(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewStage(t)

@@ -92,7 +92,7 @@ func TestNestedListsAreOneStatementAnEdge(t *testing.T) {
 	require.LessOrEqual(t, g.statements.Load()-before, int64(12))
 }
 
-// What aliases repeat is not counted again: pages of one list, and what hangs on one row.
+// Repeated aliases are not counted again: pages of one list, and relations of one row.
 func TestAliasesAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -66,7 +66,7 @@ func TestToolMockingThatIsRefused(t *testing.T) {
 	require.Zero(t, chats.SimulationChats.TotalCount)
 }
 
-// Only GraphQL can set rules and denied effects, but a chat that has them goes on in REST.
+// Only GraphQL can set rules and denied effects, but a chat that has them continues over REST.
 func TestRulesAndDeniedEffects(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, book, calls("look_up", `{}`), calls("book", `{"day":"Tuesday"}`), says("Tuesday it is."))

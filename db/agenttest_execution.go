@@ -226,12 +226,12 @@ func (t *Tenant) CancelAgentTestExecution(ctx context.Context,
 		case execution.State == model.AgentTestExecutionStatusCancelled:
 			return nil
 		}
-		underWay := []*model.AgentTestRun{}
-		if err := t.db.Select(&underWay).Column("id").Where("execution_id = ?", execution.ID).
+		inProgress := []*model.AgentTestRun{}
+		if err := t.db.Select(&inProgress).Column("id").Where("execution_id = ?", execution.ID).
 			Where("status = ?", model.AgentTestRunStatusRunning).Scan(ctx); err != nil {
 			return err
 		}
-		for _, run := range underWay {
+		for _, run := range inProgress {
 			t.wake(run.ID)
 		}
 		t.wake(execution.ID)

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// hold lets a run hold a conversation, of which one criterion is judged.
+// hold lets a run hold a conversation, and judges one criterion of it.
 func hold(t *testing.T, tenant *db.Tenant, runID string, passed bool) {
 	t.Helper()
 	run, err := tenant.ClaimRun(t.Context(), runID, 1)

@@ -37,10 +37,10 @@ func (s *Store) startScheduled(ctx context.Context) error {
 // dueSchedules returns the schedules that are due. A schedule whose last execution is still running waits.
 func (t *Tenant) dueSchedules(ctx context.Context) ([]*model.AgentTestSchedule, error) {
 	schedules := []*model.AgentTestSchedule{}
-	underWay := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").
+	inProgress := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").
 		Where("?TableAlias.id = agent_test_schedule.last_execution_id").
 		Where("?TableAlias.finished_at IS NULL")
-	err := t.db.Select(&schedules).Where("next_run_at <= ?", now()).Where("NOT EXISTS (?)", underWay).
+	err := t.db.Select(&schedules).Where("next_run_at <= ?", now()).Where("NOT EXISTS (?)", inProgress).
 		Order("next_run_at", "id").Scan(ctx)
 	return slices.DeleteFunc(schedules, func(s *model.AgentTestSchedule) bool { return !s.IsDue(now()) }), err
 }

@@ -147,7 +147,7 @@ func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error 
 		return faults.As(model.Unprocessable)
 	case model.CampaignStatusArchived:
 		count, err := t.db.Select((*model.CampaignItem)(nil)).Where("campaign_id = ?", campaign.ID).
-			Where("running_status IN (?)", bun.List(underWay)).Count(ctx)
+			Where("running_status IN (?)", bun.List(inProgress)).Count(ctx)
 		if err != nil {
 			return err
 		}
@@ -159,8 +159,8 @@ func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error 
 	return nil
 }
 
-// underWay are the states of items that are neither waiting nor finished.
-var underWay = []model.CampaignItemStatus{model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult}
+// inProgress are the states of items that are neither waiting nor finished.
+var inProgress = []model.CampaignItemStatus{model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult}
 
 // AddCampaignField adds a custom field to a campaign, and returns both.
 func (t *Tenant) AddCampaignField(ctx context.Context,

@@ -118,7 +118,7 @@ func TestRunsAreCountedByTheirExecutions(t *testing.T) {
 	for _, end := range ends {
 		require.NoError(t, finish(t, tenant, newRun(t, tenant).ID, end))
 	}
-	newRun(t, tenant) // is under way
+	newRun(t, tenant) // is in progress
 	// An older program has finished one.
 	_, err := conn.Exec(t.Context(),
 		`UPDATE agent_test_executions SET passed_runs = NULL, failed_runs = NULL, error_runs = NULL, cancelled_runs = NULL,

@@ -328,7 +328,7 @@ func TestATestOfManyRunsIsRemovedInParts(t *testing.T) {
 	require.Equal(t, 4+2*moreRuns, a.count(t, "agent_test_runs"))
 }
 
-// Whatever is still marked, what it hangs on can be deleted, and what hangs on it.
+// Rows that are still marked keep neither their parents nor their children from being deleted.
 func TestSoftDeletedRowsDoNotBlockDeletes(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(t *testing.T, a *aged, folder string){

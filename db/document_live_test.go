@@ -107,7 +107,7 @@ func TestDocumentWithLostSignalIsSeen(t *testing.T) {
 	}
 }
 
-// documentLooks counts the looks at the documents of datasets, and the rows that statements returned.
+// documentLooks counts the reads of documents of datasets, and the rows that statements returned.
 type documentLooks struct{ looks, rows atomic.Int64 }
 
 func (l *documentLooks) TraceQueryStart(ctx context.Context, _ *pgx.Conn,

@@ -159,8 +159,8 @@ func TestReindexingKeepsChunksUntilThereAreNewOnes(t *testing.T) {
 	finishDocument(t, tenant, readDocument(t, tenant, ready.ID), "new")
 	require.Equal(t, []string{"new"}, contentsOf(t, tenant, ready.ID))
 
-	underWay := readDocument(t, tenant, failing.ID)
-	claimed := claim(t, tenant, underWay.IndexingID, 1)
+	inProgress := readDocument(t, tenant, failing.ID)
+	claimed := claim(t, tenant, inProgress.IndexingID, 1)
 	_, err = tenant.ReindexDataset(ctx, dataset.ID)
 	require.NoError(t, err)
 	fails(t, tenant.FinishDocument(ctx, claimed, chunksOf("too late")), model.Conflict)

@@ -95,7 +95,7 @@ func StartScheduled(ctx context.Context, s *Store) error { return s.startSchedul
 // DeliverOnce delivers what is due to webhooks now.
 func DeliverOnce(ctx context.Context, s *Store, post Post) error {
 	o := &webhookDispatcher{store: s, post: post, log: slog.New(slog.DiscardHandler),
-		underWay: map[string]map[string]bool{}}
+		inProgress: map[string]map[string]bool{}}
 	defer o.workers.Wait()
 	return o.startWorkers(ctx)
 }

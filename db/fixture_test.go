@@ -86,7 +86,7 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 			&folder.ID
 	})
 	tagged := newClassificationTest(t, tenant, agent.ID, mark+" tags")
-	// There are three executions, one a retry of the first, one that judged it again, and no run is under way.
+	// There are three executions, one a retry of the first, one that judged it again, and no run is in progress.
 	execution := start(t, tenant, test.ID, tagged.ID)
 	held := runsOf(t, tenant, execution.ID)
 	hold(t, tenant, held[0].ID, false)

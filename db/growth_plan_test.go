@@ -180,7 +180,7 @@ func TestAllRunsAreCounted(t *testing.T) {
 		return total
 	}
 	require.Zero(t, total())
-	finished, underWay := start(t, tenant, tests...), start(t, tenant, tests[0])
+	finished, inProgress := start(t, tenant, tests...), start(t, tenant, tests[0])
 	for _, run := range runsOf(t, tenant, finished.ID) {
 		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusPassed))
 	}
@@ -191,13 +191,13 @@ func TestAllRunsAreCounted(t *testing.T) {
 	}
 	require.NoError(t, migrator.Up(t.Context()))
 	counts := map[string]*int32{}
-	for _, id := range []string{finished.ID, underWay.ID} {
+	for _, id := range []string{finished.ID, inProgress.ID} {
 		var count *int32
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT run_count FROM agent_test_executions WHERE id = $1", id).
 			Scan(&count))
 		counts[id] = count
 	}
-	require.Equal(t, map[string]*int32{finished.ID: new(int32(2)), underWay.ID: nil}, counts)
+	require.Equal(t, map[string]*int32{finished.ID: new(int32(2)), inProgress.ID: nil}, counts)
 	require.EqualValues(t, 3, total())
 	start(t, tenant, tests...)
 	require.EqualValues(t, 5, total())

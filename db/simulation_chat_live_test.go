@@ -236,7 +236,7 @@ func TestFollowTurnsThatFail(t *testing.T) {
 	require.Len(t, texts, 3)
 }
 
-// This test is not parallel: it looks at every goroutine.
+// This test is not parallel: it inspects every goroutine.
 func TestFollowersLeaveNothingBehind(t *testing.T) {
 	url := dbtest.URL(t)
 	before := goleak.IgnoreCurrent()

@@ -53,8 +53,8 @@ type webhookDispatcher struct {
 	log   *slog.Logger
 
 	mu sync.Mutex
-	// underWay are the webhooks that a worker is delivering to, by company.
-	underWay    map[string]map[string]bool
+	// inProgress are the webhooks that a worker is delivering to, by company.
+	inProgress  map[string]map[string]bool
 	workerCount int
 	workers     sync.WaitGroup
 	// isAuditing is set while audit events are delivered.
@@ -66,7 +66,7 @@ type webhookDispatcher struct {
 // again after a minute. A process delivers the messages of one webhook in sequence. Audit events go to the operator's
 // webhook.
 func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebhook, log *slog.Logger) {
-	dispatcher := &webhookDispatcher{store: s, post: post, audit: audit, log: log, underWay: map[string]map[string]bool{}}
+	dispatcher := &webhookDispatcher{store: s, post: post, audit: audit, log: log, inProgress: map[string]map[string]bool{}}
 	defer dispatcher.workers.Wait()
 	tick := time.NewTicker(dispatchInterval)
 	defer tick.Stop()
@@ -118,13 +118,13 @@ func (t *Tenant) due() *bun.SelectQuery {
 func (o *webhookDispatcher) startWorker(ctx context.Context, t *Tenant, webhookID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	of := o.underWay[t.CompanyID()]
+	of := o.inProgress[t.CompanyID()]
 	if of[webhookID] || len(of) >= maxWebhookWorkersPerCompany || o.workerCount >= maxWebhookWorkers {
 		return
 	}
 	if of == nil {
 		of = map[string]bool{}
-		o.underWay[t.CompanyID()] = of
+		o.inProgress[t.CompanyID()] = of
 	}
 	of[webhookID] = true
 	o.workerCount++
@@ -134,7 +134,7 @@ func (o *webhookDispatcher) startWorker(ctx context.Context, t *Tenant, webhookI
 			defer o.mu.Unlock()
 			o.workerCount--
 			if delete(of, webhookID); len(of) == 0 {
-				delete(o.underWay, t.CompanyID())
+				delete(o.inProgress, t.CompanyID())
 			}
 		}()
 		if err := o.deliver(pg.WithConnectionsOf(ctx, t.CompanyID()), t, webhookID); err != nil && ctx.Err() == nil {

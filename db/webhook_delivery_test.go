@@ -132,7 +132,7 @@ func TestMessagesAreTriedAgainUntilTheWebhookIsDisabled(t *testing.T) {
 	_, err = tenant.SendTestWebhook(t.Context(), hook.ID)
 	fails(t, err, model.Unprocessable)
 
-	// Enabled again, it goes on with what waits, and a success forgets the failures.
+	// Enabled again, it delivers the waiting messages, and a success forgets the failures.
 	_, err = tenant.UpdateWebhook(t.Context(), model.UpdateWebhookInput{WebhookID: hook.ID, IsEnabled: new(true)})
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "UPDATE webhook_deliveries SET due_at = now()")

@@ -91,7 +91,7 @@ func FuzzArguments(f *testing.F) {
 }
 
 // FuzzMockCondition requires that every condition a mocking may hold can be evaluated: an expression matches as it does
-// by itself, and an argument equals its own text.
+// alone, and an argument equals its own text.
 func FuzzMockCondition(f *testing.F) {
 	f.Add(`{"day":"Monday"}`, "day", "(?i)^mon")
 	f.Add(`{"who":{"name":"Ana","n":2.50}}`, "who.n", `^2\.50$`)

@@ -46,7 +46,7 @@ func (g guard) checkCost(ctx context.Context, operation *graphql.OperationContex
 	}
 	return exceeded("the operation costs %d, more than the limit of %d, and %s costs most: ask for fewer at a time, or "+
 		"for less of each",
-		cost, g.settings.QueryCost, dearestOf(g.schema, operation.Operation, operation.Variables))
+		cost, g.settings.QueryCost, costliestOf(g.schema, operation.Operation, operation.Variables))
 }
 
 // wantsCost reports whether the client asks for the cost, with "cost": true in the request's extensions.
@@ -109,14 +109,14 @@ type spread struct {
 // object returns the cost of a selection on one object. Lists directly in the object have page elements, unless page is
 // 0.
 func (c costs) object(set ast.SelectionSet, definition *ast.Definition, page int) price {
-	var dearest price
+	var costliest price
 	if len(set) > 0 {
 		for _, concrete := range c.schema.GetPossibleTypes(definition) {
 			p := c.selection(set, concrete, page)
-			dearest = price{max(dearest.each, p.each), max(dearest.once, p.once)}
+			costliest = price{max(costliest.each, p.each), max(costliest.once, p.once)}
 		}
 	}
-	return dearest
+	return costliest
 }
 
 func (c costs) selection(set ast.SelectionSet, on *ast.Definition, page int) price {

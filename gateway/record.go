@@ -48,7 +48,7 @@ func (s *Server) Load() Load {
 	sockets := int(s.sockets.Load())
 	s.traffic.mu.Lock()
 	defer s.traffic.mu.Unlock()
-	return Load{Requests: max(0, s.traffic.underWay-sockets), Sockets: sockets, ResponseBytes: s.memory.held.Load()}
+	return Load{Requests: max(0, s.traffic.inProgress-sockets), Sockets: sockets, ResponseBytes: s.memory.held.Load()}
 }
 
 type recordKey struct{}

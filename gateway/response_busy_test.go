@@ -17,7 +17,7 @@ func limitOf(bytes int64) responseLimit {
 	return responseLimit{settings: settings, memory: newResponseMemory(settings)}
 }
 
-// While many large responses are made, no other one may become large, but small ones go on.
+// While many large responses are made, no other one may become large, but small ones continue.
 func TestLimitOfAllAnswers(t *testing.T) {
 	t.Parallel()
 	l := limitOf(800)
@@ -30,7 +30,7 @@ func TestLimitOfAllAnswers(t *testing.T) {
 	require.True(t, s.isOver.Load())
 	require.True(t, s.isBusy.Load())
 
-	// A response that is too large by itself is not worth a retry.
+	// A response that is too large alone is not worth a retry.
 	s = &size{most: 800, out: out}
 	l.add(s, 801)
 	require.True(t, s.isOver.Load())

@@ -27,14 +27,14 @@ func TestLimitOfCost(t *testing.T) {
 		"or for less of each", err["message"])
 	require.NotContains(t, a.json, "data")
 
-	for query, dearest := range map[string]string{
+	for query, costliest := range map[string]string{
 		"{ hello tree { child { child { name } child { name } } } }":                                      "tree.child",
 		"{ tree { ...f } } fragment f on Tree { it: child { child { name } name } }":                      "tree.it.child.name",
 		"{ tree { ... { child { child { child { name } } } } name a: name b: name } }":                    "tree.child.child.child.name",
 		"query ($yes: Boolean! = true) { hello tree { child { a: name b: name } name @skip(if: $yes) } }": "tree.child",
 	} {
 		err, _ := f.post(t, query).fault(t)
-		require.Contains(t, err["message"], " and "+dearest+" costs most", query)
+		require.Contains(t, err["message"], " and "+costliest+" costs most", query)
 	}
 
 	f.post(t, "mutation { a: increment b: increment c: increment d: increment e: increment }")

@@ -29,7 +29,7 @@ func (r *revoker) Revoked(_ context.Context, credentials []model.CredentialRef) 
 	return credentials, nil
 }
 
-// opened returns an idle socket and an idle stream, to which no sign of life is sent.
+// opened returns an idle socket and an idle stream, to which no ping is sent.
 func opened(t *testing.T, change ...func(*gateway.Options)) (*front, *client, <-chan event) {
 	t.Helper()
 	f := start(t, change...)

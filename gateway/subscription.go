@@ -28,13 +28,13 @@ type execution struct {
 	feed live.Feed
 	// group is equal for subscriptions that have the same response to each event.
 	group string
-	// isDear says that each event counts as a request.
-	isDear bool
+	// isExpensive says that each event counts as a request.
+	isExpensive bool
 }
 
-// dearEvent is the cost from which an event counts as a request. Most events cost tens or hundreds, and retrieve
+// expensiveEvent is the cost from which an event counts as a request. Most events cost tens or hundreds, and retrieve
 // nothing.
-const dearEvent = 10_000
+const expensiveEvent = 10_000
 
 // begin starts an operation, which runs until ctx ends.
 func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor,
@@ -48,7 +48,7 @@ func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor,
 	if x.feed.IsOpen() {
 		x.group = groupOf(ctx, operation)
 		rec, ok := ctx.Value(recordKey{}).(*record)
-		x.isDear = ok && rec.cost >= dearEvent
+		x.isExpensive = ok && rec.cost >= expensiveEvent
 	}
 	return x
 }
@@ -133,7 +133,7 @@ func (x *execution) responseTo(event *live.Event) []byte {
 // chargeEvent counts an expensive event as a request of the caller. In a group, only the caller who makes the shared
 // response is charged.
 func (x *execution) chargeEvent() *gqlerror.Error {
-	if !x.isDear {
+	if !x.isExpensive {
 		return nil
 	}
 	principal, _ := model.PrincipalOf(x.ctx)

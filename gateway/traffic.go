@@ -14,9 +14,9 @@ type traffic struct {
 	// retiring is set when the process will stop soon but still accepts requests.
 	retiring atomic.Bool
 
-	mu       sync.Mutex
-	underWay int
-	idle     chan struct{}
+	mu         sync.Mutex
+	inProgress int
+	idle       chan struct{}
 }
 
 func newTraffic() *traffic {
@@ -31,15 +31,15 @@ func (t *traffic) enter() bool {
 	if t.closing.Err() != nil {
 		return false
 	}
-	t.underWay++
+	t.inProgress++
 	return true
 }
 
 func (t *traffic) leave() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.underWay--
-	if t.underWay == 0 && t.closing.Err() != nil {
+	t.inProgress--
+	if t.inProgress == 0 && t.closing.Err() != nil {
 		close(t.idle)
 	}
 }
@@ -49,7 +49,7 @@ func (t *traffic) drain(ctx context.Context) int {
 	t.mu.Lock()
 	if t.closing.Err() == nil {
 		t.begin()
-		if t.underWay == 0 {
+		if t.inProgress == 0 {
 			close(t.idle)
 		}
 	}
@@ -60,5 +60,5 @@ func (t *traffic) drain(ctx context.Context) int {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.underWay
+	return t.inProgress
 }

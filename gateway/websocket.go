@@ -203,11 +203,11 @@ func (s *socket) heard(bytes int) bool { return s.signs.Add(int64(1+bytes>>10)) 
 
 // heardFrame counts a ping or pong frame, and closes the socket at the first one above mostSigns.
 func (s *socket) heardFrame() bool {
-	mayGoOn := s.heard(0)
-	if !mayGoOn && s.signs.Load() == mostSigns+1 {
+	mayContinue := s.heard(0)
+	if !mayContinue && s.signs.Load() == mostSigns+1 {
 		s.spawn(func() { s.close(closeBusy) })
 	}
-	return mayGoOn
+	return mayContinue
 }
 
 func isObjectOrAbsent(payload json.RawMessage) bool {

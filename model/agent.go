@@ -223,7 +223,7 @@ func named[T any](faults *Fields, path string, list []T, check func(path string,
 		name := check(at, v)
 		faults.name(at+".name", name, 100)
 		if seen[name] {
-			faults.Add(at+".name", "must be unique; %q stands there twice", name)
+			faults.Add(at+".name", "must be unique; %q is there twice", name)
 		}
 		seen[name] = true
 	}

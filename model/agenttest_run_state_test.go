@@ -21,7 +21,7 @@ func after(run *AgentTestRun) string {
 	return run.Status.String()
 }
 
-// TestEveryEventInEveryState tries every event in every state of a run, in executions that go on and in cancelled ones.
+// TestEveryEventInEveryState tries every event in every state of a run, in running executions and in cancelled ones.
 func TestEveryEventInEveryState(t *testing.T) {
 	t.Parallel()
 	require.Len(t, AllAgentTestRunStatus, len(runStatuses))
@@ -31,7 +31,7 @@ func TestEveryEventInEveryState(t *testing.T) {
 	events := []struct {
 		name  string
 		event func(*AgentTestRun, *AgentTestExecution) *AgentTestRun
-		// queued and running are the new states of a run in that state, while its execution goes on and after it was
+		// queued and running are the new states of a run in that state, while its execution runs and after it was
 		// cancelled.
 		queued, running [2]string
 	}{

@@ -88,7 +88,7 @@ func TestCorrections(t *testing.T) {
 			}
 		}
 	})
-	// Five of five, then none: of 50 tests of which the others always pass it is as clear as alone.
+	// Five of five, then none: with 50 tests of which the others always pass it is as clear as alone.
 	tests := []spread{spreadOf(ran(5, 0), ran(0, 5))}
 	for range 49 {
 		tests = append(tests, spreadOf(ran(5, 0), ran(5, 0)))
@@ -122,7 +122,7 @@ func TestRepeatsThatDecide(t *testing.T) {
 	}
 }
 
-// suite is the chances of tests to pass, of which some always do and others are flaky.
+// suite is the chances of tests to pass: some always do, others are flaky.
 func suite(random *rand.Rand, tests int) []float64 {
 	chances := make([]float64, tests)
 	for i := range chances {
@@ -200,7 +200,7 @@ func TestOneTestThatFellIsFound(t *testing.T) {
 	require.GreaterOrEqual(t, found, 60)
 }
 
-// isRegressed is what the gate looks at.
+// isRegressed is what the gate decides by.
 func (c *AgentTestComparison) isRegressed() bool {
 	return c.Conclusion == AgentTestConclusionRegressed ||
 		slices.ContainsFunc(c.Tests, func(test *AgentTestComparisonTest) bool {

@@ -183,7 +183,7 @@ func (f *Fields) endpoint(path string, in *ToolEndpointInput) map[string]string 
 	for name, value := range headers {
 		canonical := http.CanonicalHeaderKey(name)
 		if seen[canonical] {
-			f.Add(path+".headers."+canonical, "must stand there once, whatever its case")
+			f.Add(path+".headers."+canonical, "must occur once, whatever its case")
 		}
 		seen[canonical] = true
 		if IsReservedHeader(name) {

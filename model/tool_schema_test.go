@@ -95,7 +95,7 @@ func TestArgumentsAreBoundedByTheirSchema(t *testing.T) {
 		"too large for the schema")
 }
 
-// Some drafts check values of the format regex. Each value is checked by itself, whatever else was checked before or is
+// Some drafts check values of the format regex. Each value is checked alone, whatever else was checked before or is
 // checked meanwhile.
 func TestValuesThatAreExpressions(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The row that only tells that another page follows leads nowhere: nothing is read that hangs on it.
+// The row that only tells that another page follows leads nowhere: none of its relations is read.
 func TestOnlyRowsOfThePageReadRelations(t *testing.T) {
 	t.Parallel()
 	pages, children := &read{relation: &relation{shape: toPage}}, &read{index: 1, relation: &relation{shape: toMany}}

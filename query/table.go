@@ -291,7 +291,7 @@ func (t *Table) check(name string, r relation) error {
 		return fmt.Errorf("plan queries: the schema has no field %s", name)
 	}
 	if r.value != "" && r.row() != nil && t.member(r.row(), r.value).Type == nil {
-		return fmt.Errorf("plan queries: %s is of %s, of which no type is known that has %q", name, r.row(), r.value)
+		return fmt.Errorf("plan queries: %s has the rows of %s, and no known type of them has %q", name, r.row(), r.value)
 	}
 	if r.shape == toTotal || r.value != "" || r.reading != "" {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Replicas are killed while 500 runs are under way: once, twice, and once more in the middle of verdicts. No run is
+// Replicas are killed while 500 runs are in progress: once, twice, and once more in the middle of verdicts. No run is
 // lost, none is judged twice, and all finish.
 func TestReplicasThatAreKilledLoseNoRun(t *testing.T) {
 	t.Parallel()
@@ -79,21 +79,21 @@ func TestReplicasThatEndGiveTheirRunsBack(t *testing.T) {
 // The model never answers, so only the cancellation, by another process, ends the runs.
 func TestCancellationReachesEveryReplica(t *testing.T) {
 	t.Parallel()
-	const runs, underWay = 60, 20
+	const runs, inProgress = 60, 20
 	s := newTheatre(t)
 	for range 2 {
 		s.startReplica(t, "--workers", "10")
 	}
-	execution := dbtest.Execute(t, s.Tenant, s.Tests(t, runs), 1, underWay)
-	s.Await(t, func() bool { return s.waiting.Load() == underWay }, "some are under way")
+	execution := dbtest.Execute(t, s.Tenant, s.Tests(t, runs), 1, inProgress)
+	s.Await(t, func() bool { return s.waiting.Load() == inProgress }, "some are under way")
 	begun := time.Now()
 	_, err := s.Tenant.CancelAgentTestExecution(t.Context(),
 		model.CancelAgentTestExecutionInput{ExecutionID: execution.ID})
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"), runs-underWay,
+	require.GreaterOrEqual(t, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"), runs-inProgress,
 		"what waits is cancelled at once")
 	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have ended")
-	t.Logf("%d runs in two other processes ended within %s of their cancellation", underWay, time.Since(begun).
+	t.Logf("%d runs in two other processes ended within %s of their cancellation", inProgress, time.Since(begun).
 		Round(time.Millisecond))
 	s.Await(t, func() bool { return s.waiting.Load() == 0 }, "nobody waits for the model any more")
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"))

@@ -1,4 +1,4 @@
-// Writes each page in both themes and two widths to the directory OUT, for people to look at: with data,
+// Writes each page in both themes and two widths to the directory OUT, for people to review: with data,
 // empty, loading and failed. Without OUT it writes the pictures of the README.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

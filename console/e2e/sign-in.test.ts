@@ -57,7 +57,7 @@ journeys("signing in", () => {
       await page.getByRole("button", { name: "New key" }).click();
       await page.getByLabel("Name").fill("From the console");
       await page.getByRole("checkbox", { name: /^chat / }).check();
-      assert.ok(!(await page.getByRole("checkbox", { name: /^read / }).isChecked()), "chat stands alone");
+      assert.ok(!(await page.getByRole("checkbox", { name: /^read / }).isChecked()), "chat cannot be combined");
       await page.getByRole("checkbox", { name: /^contacts / }).check();
       assert.ok(!(await page.getByRole("checkbox", { name: /^chat / }).isChecked()));
       await page.getByLabel("Confirm with your API key").fill(gateway.apiKey);

@@ -89,7 +89,7 @@ journeys("tests", () => {
     });
   });
 
-  test("two attempts of a test stand side by side, up to where they differ", async () => {
+  test("two attempts of a test are shown together, up to where they differ", async () => {
     const { agentTestExecutions } = await gateway.ask<{ agentTestExecutions: { nodes: { id: string }[] } }>(
       `{ agentTestExecutions(agentId: "${agent("Clinic reception")}") { nodes { id } } }`,
     );

@@ -86,7 +86,7 @@ func TestLimitAndConflict(t *testing.T) {
 	})
 }
 
-// A commit goes on when the context of the caller who started it ends.
+// A commit continues when the context of the caller who started it ends.
 func TestCommitsOutliveTheirContexts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,13 +99,13 @@ func TestCommitsOutliveTheirContexts(t *testing.T) {
 
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
-	var sum, underWay atomic.Int64
+	var sum, inProgress atomic.Int64
 	g := &group.Group[int, int64]{Limit: 10, Commit: func(_ context.Context, _ int, members []int64) error {
-		assert.EqualValues(t, 1, underWay.Add(1), "one commit at a time")
+		assert.EqualValues(t, 1, inProgress.Add(1), "one commit at a time")
 		for _, n := range members {
 			sum.Add(n)
 		}
-		underWay.Add(-1)
+		inProgress.Add(-1)
 		return nil
 	}}
 	var all sync.WaitGroup

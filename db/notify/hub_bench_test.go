@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/notify/natstest"
 )
 
-// BenchmarkSignals sends signals of a thousand keys from one replica to another, all of which that one follows.
+// BenchmarkSignals sends signals of a thousand keys from one replica to another, and the other replica follows all of them.
 func BenchmarkSignals(b *testing.B) {
 	url, server := dbtest.URL(b), natstest.Start(b)
 	buses := map[string]func() notify.Bus{
@@ -32,7 +32,7 @@ func BenchmarkSignals(b *testing.B) {
 			b.ResetTimer()
 			for i := range b.N {
 				from.Wake(keys[i%len(keys)])
-				// Some thousand are under way at once.
+				// Some thousand are in progress at once.
 				for to.Stats().Received+4_000 < before+uint64(i) {
 					runtime.Gosched()
 				}

@@ -129,7 +129,7 @@ func requireSilent[E any](t *testing.T, events <-chan E) {
 	}
 }
 
-// This test comes first and is not parallel: it looks at every goroutine.
+// This test comes first and is not parallel: it inspects every goroutine.
 func TestCloseLeavesNothingBehind(t *testing.T) {
 	url, server := dbtest.URL(t), natstest.Start(t)
 	before := goleak.IgnoreCurrent()

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/queue"
 )
 
-// BenchmarkJobs measures how long the queue takes for a job that does nothing, with 50 under way.
+// BenchmarkJobs measures how long the queue takes for a job that does nothing, with 50 in progress.
 func BenchmarkJobs(b *testing.B) {
 	_, pool := fresh(b)
 	q := newQueue(b, pool, 50)
@@ -27,7 +27,7 @@ func BenchmarkJobs(b *testing.B) {
 	}
 }
 
-// BenchmarkSchedule compares 1,000 jobs of 400 ms, 50 under way at once, with their ideal schedule.
+// BenchmarkSchedule compares 1,000 jobs of 400 ms, 50 in progress at once, with their ideal schedule.
 func BenchmarkSchedule(b *testing.B) {
 	const jobs, size, length = 1000, 50, 400 * time.Millisecond
 	for range b.N {
@@ -51,7 +51,7 @@ func BenchmarkSchedule(b *testing.B) {
 }
 
 // BenchmarkFairness measures how long 10 jobs wait that a company enqueues behind 5,000 of another, with jobs of 50 ms,
-// 10 under way at once.
+// 10 in progress at once.
 func BenchmarkFairness(b *testing.B) {
 	for range b.N {
 		_, pool := fresh(b)

@@ -77,8 +77,8 @@ func TestWorkersContinueAfterFailedJobs(t *testing.T) {
 	require.Equal(t, 1, count(t, pool, riverJobs))
 }
 
-// end ends jobs in a transaction, which result, if not nil, rolls back. It returns the deliveries that their workers go
-// on to, and a function that tells the queue that the transaction is committed.
+// end ends jobs in a transaction, which result, if not nil, rolls back. It returns the next deliveries of
+// their workers, and a function that tells the queue that the transaction is committed.
 func end(t *testing.T, pool *pgxpool.Pool, q *queue.Queue, result error,
 	deliveries ...*queue.Delivery) (next []*queue.Delivery, hear func()) {
 	t.Helper()
@@ -156,7 +156,7 @@ func TestJobThatEndsInATransactionOfWhichNothingIsHeard(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-// A lost worker does not go on, even if it has not noticed.
+// A lost worker stops, even if it has not noticed that its lease ended.
 func TestLostWorkersStop(t *testing.T) {
 	t.Parallel()
 	url, pool := fresh(t)

@@ -142,7 +142,7 @@ type attempt struct {
 // stage hands each call of its work to the test, which decides the result.
 type environment struct {
 	started chan *attempt
-	// working counts the calls under way. most is its maximum.
+	// working counts the calls in progress. most is its maximum.
 	working, most atomic.Int64
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/queue"
 )
 
-// This test comes first and is not parallel: it looks at every goroutine.
+// This test comes first and is not parallel: it inspects every goroutine.
 func TestStopLeavesNothingBehind(t *testing.T) {
 	_, pool := fresh(t)
 	// A connection that stays in the pool has goroutines of its own.

@@ -348,7 +348,7 @@ func TestSweepSkipsUnavailableCompanies(t *testing.T) {
 	dbtest.Away(t, pool, "jobs", away)
 	q, err := queue.New(pool, queue.Options{Log: silent})
 	require.NoError(t, err)
-	require.ErrorContains(t, queue.Sweep(t.Context(), q), "the machine is away")
+	require.ErrorContains(t, queue.Sweep(t.Context(), q), "the machine is unavailable")
 	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM jobs_there WHERE losses = 1 AND river_job_id < 1000 AND "+
 		"company_id = $1", near))
 	require.Equal(t, 2, count(t, pool, "SELECT count(*) FROM jobs_there WHERE attempt > 0 AND river_job_id < 1000 AND "+

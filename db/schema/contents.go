@@ -78,7 +78,7 @@ func inspect(ctx context.Context, conn interface {
 			), '{}')`, pg.GatewayRole, pg.ProgramRole,
 	).Scan(&c.Database, &c.User, &c.Server, &c.IsSecured, &c.MayBind, &c.Clock, &c.IsOurs, &c.Others)
 	if err != nil {
-		return c, fmt.Errorf("look at the database: %w", pg.Reason(err))
+		return c, fmt.Errorf("inspect the database: %w", pg.Reason(err))
 	}
 	isOwn := func(table string) bool {
 		return slices.Contains(migratedTables(), table) || strings.HasPrefix(table, "public.river_") ||

@@ -136,7 +136,7 @@ func (m *Migrator) Schema(ctx context.Context) (State, error) {
 	}
 	if current == wanted {
 		if schema.fault, err = m.faultOfVectors(ctx); err != nil {
-			return State{}, fmt.Errorf("look at the vectors: %w", err)
+			return State{}, fmt.Errorf("inspect the vectors: %w", err)
 		}
 	}
 	return schema, nil

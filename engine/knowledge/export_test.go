@@ -35,7 +35,7 @@ func ReadAs(ctx context.Context, name string, content []byte) (Text, error) {
 	return reader(name, "", content)(ctx, content)
 }
 
-// EndOutage forgets that the embedding model was away.
+// EndOutage forgets that the embedding model was unavailable.
 func (b *Base) EndOutage() { b.outage.Store(nil) }
 
 // Token is a word of a question.

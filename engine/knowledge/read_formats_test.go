@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 )
 
-// workbook returns a workbook of these sheets, of which the last is hidden.
+// workbook returns a workbook of these sheets; the last is hidden.
 func workbook(t testing.TB, sheets ...string) []byte {
 	files := map[string]string{
 		"xl/sharedStrings.xml": `<sst><si><t>Article</t></si><si><r><t>Ket</t></r><r><t>tle</t></r><rPh><t>x</t></rPh></si></sst>`,

@@ -174,7 +174,7 @@ func TestReadLongPDF(t *testing.T) {
 		deflated(t, "", "BT /F 10 Tf 9 700 Td (top) Tj 0 -50 Td (hello) Tj 0 -50 Td (bottom) Tj ET"),
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
 	}
-	// Each page keeps many numbers. They are long because a larger file may take more work, of which the race detector
+	// Each page keeps many numbers. They are long because a larger file may take more work, and the race detector
 	// makes three times as much.
 	var kids strings.Builder
 	for range pages {

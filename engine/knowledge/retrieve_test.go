@@ -247,7 +247,7 @@ func TestWindowTakesEqualChunksByDocumentAndPosition(t *testing.T) {
 type statements struct{ n atomic.Int64 }
 
 func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
-	// Signals of documents that were just added go out by themselves.
+	// Signals of documents that were just added are sent without a request.
 	if !strings.Contains(query.SQL, "pg_notify") && !strings.HasPrefix(query.SQL, "LISTEN") {
 		s.n.Add(1)
 	}

@@ -27,7 +27,7 @@ import (
 const (
 	// chunksOfDocument and wordsOfChunk are what the documents of the speed test have.
 	chunksOfDocument, wordsOfChunk = 100, 100
-	// questionsAtOnce is how many questions are under way.
+	// questionsAtOnce is how many questions are in progress.
 	questionsAtOnce = 8
 )
 

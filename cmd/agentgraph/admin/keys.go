@@ -48,7 +48,7 @@ func (f *keyFlags) Declare() cli.Flags {
 	scopes := []string{"read", "browse", "prompts", "contacts", "consumption", "write", "simulate", "chat", "admin"}
 	return cli.Flags{
 		{Into: &f.Scope, Name: "scope", Default: "read,write,simulate", Enum: scopes,
-			Help: "Its permissions: " + strings.Join(scopes, ",") + "; several with commas. chat stands alone."},
+			Help: "Its permissions: " + strings.Join(scopes, ",") + "; several with commas. chat cannot be combined."},
 		{Into: &f.ExpiresIn, Name: "expires-in", Help: "How long it is valid, such as 720h. Default: without end."},
 	}
 }

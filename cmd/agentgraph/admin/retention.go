@@ -92,7 +92,7 @@ func showRetention(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, o
 	}
 	table := [][]string{}
 	for _, kind := range model.AllRetentionKinds {
-		kept := "for ever"
+		kept := "forever"
 		if days[kind] > 0 {
 			kept = fmt.Sprintf("%d days", days[kind])
 		}

@@ -162,7 +162,7 @@ func sameTake(a, b take) string {
 		cmpopts.IgnoreFields(recordedCall{}, "DurationMs"), cmpopts.EquateEmpty())
 }
 
-// separator returns what stands before the nth element.
+// separator returns the separator before the nth element.
 func separator(n int, before string) string {
 	if n == 0 {
 		return before

@@ -52,7 +52,7 @@ func TestSeedCreatesTheCampaigns(t *testing.T) {
 		if want.Status != model.CampaignStatusRunning {
 			continue
 		}
-		// The campaign goes on: a dialer receives the items that are due.
+		// The campaign continues: a dialer receives the items that are due.
 		_, items, err := tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: campaign.ID,
 			Limit: 5, LeaseSeconds: 60})
 		require.NoError(t, err)

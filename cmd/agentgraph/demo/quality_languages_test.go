@@ -143,7 +143,7 @@ var conceded = map[string]leads{
 	"en among all": {1.0 / 64, 0.0131},
 }
 
-// TestRetrievalQualityInLanguages prints what TestRetrievalQuality does, for languages of which the demo has no texts.
+// TestRetrievalQualityInLanguages prints what TestRetrievalQuality does, for languages without texts in the demo.
 func TestRetrievalQualityInLanguages(t *testing.T) {
 	if os.Getenv("EVAL_KNOWLEDGE") == "" {
 		t.Skip("make eval-knowledge runs it")

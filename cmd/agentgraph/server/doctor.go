@@ -231,7 +231,7 @@ func (c *Doctor) models(ctx context.Context) (findings []finding) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, lookTime)
 		if err := role.check(ctx); err != nil {
-			findings = append(findings, problem(role.name, err.Error(), fmt.Sprintf("look at %[1]s_API_KEY and %[1]s_BASE_URL",
+			findings = append(findings, problem(role.name, err.Error(), fmt.Sprintf("check %[1]s_API_KEY and %[1]s_BASE_URL",
 				role.variable)))
 		} else {
 			findings = append(findings, ok(role.name, "%s; the provider does not refuse the key", role.model))

@@ -15,7 +15,7 @@ export interface Answer<Data> {
 /**
  * Reads a page's data, with `onFocus` again whenever its tab becomes visible, with `isFresh` never from the cache. What was read
  * for other variables is gone, so that nobody acts on it instead of the page that is loading. With `keeps` it stays until then: that is
- * for lists that are filtered, of which each row acts on itself, and for the one thing that another key may see less of.
+ * for filtered lists whose rows have actions of their own, and for a single resource that another key may see less of.
  */
 export function usePage<Data, Variables extends AnyVariables>(
   query: DocumentInput<Data, Variables>,

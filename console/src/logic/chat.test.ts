@@ -17,7 +17,7 @@ test("pieces make a draft, which the message ends", () => {
   assert.equal(after(piece("t", 0, "Hel"), { kind: "written", message: message(1, "user") }).draft?.text, "Hel");
 });
 
-test("what the contact said stands before the answer until it is a message", () => {
+test("what the contact said comes before the answer until it is a message", () => {
   const started: ChatEvent = { kind: "started", question: { sequence: 1, text: "Hi" } };
   assert.equal(after(started, piece("t", 0, "Hel")).question?.text, "Hi");
   assert.equal(after(started, { kind: "read", messages: [] }).question?.text, "Hi");

@@ -35,7 +35,7 @@ const DeleteDocument = graphql(`
 
 type DocumentRow = DatasetOfPage["documents"]["nodes"][number];
 
-/** The states from which a document goes on by itself. */
+/** The states that a document leaves without a user's action. */
 const underWay: readonly string[] = ["Pending", "Indexing"];
 
 /** How soon the list is read again for what events do not tell, in milliseconds. */

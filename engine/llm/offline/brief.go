@@ -15,7 +15,7 @@ type toolset struct {
 	// key is the hash of the texts that it was read from.
 	key   string
 	tools []tool
-	// alone is what each tool is about by itself.
+	// alone is what each tool is about, without the instructions.
 	alone []words
 	// questions are all questions about the tools, by their text. Tools may share one.
 	questions map[string][]*question
@@ -32,7 +32,7 @@ type brief struct {
 	opening string
 	// contact is the contact's name in the opening. It may be empty.
 	contact func() string
-	// about is what each tool is about, by itself and by the instructions.
+	// about is what each tool is about, by its name and by the instructions.
 	about func() []words
 	// warnings, knowledge and orders are the sentences of the instructions that may be quoted: those about emergencies
 	// and safety, those under a heading of knowledge, and those outside of it.
@@ -95,7 +95,7 @@ func (m Model) readBrief(system string, tools *toolset) *brief {
 	return b
 }
 
-// readAbout collects what each tool is about, by itself and by the lines of the instructions that name it.
+// readAbout collects what each tool is about, by its name and by the lines of the instructions that name it.
 func (b *brief) readAbout() []words {
 	every := make([]words, len(b.tools))
 	for i, t := range b.tools {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// Contact returns the model that plays the contact of a test's scenario. It says the scenario's script, word for word
+// Contact returns the model that plays the contact of a test's scenario. It says the scenario's script, verbatim
 // and in order. Without a script, it states its wishes, sentence by sentence, and answers questions with the sentences
 // that share words with them. docs/reference/offline-model.md has the rules.
 func Contact() llm.Model {
@@ -60,7 +60,7 @@ var (
 
 // role is a scenario to play, and how far the play is.
 type role struct {
-	// script is said word for word. Without one, wishes are said, and facts when asked for.
+	// script is said verbatim. Without one, wishes are said, and facts when asked for.
 	script, wishes, facts []string
 	// said are the contact's own messages, and heard is the last one of the other side.
 	said  []string

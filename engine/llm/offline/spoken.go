@@ -63,8 +63,8 @@ func forContact(sentence string) (string, bool) {
 	return "", false
 }
 
-// withoutOrders returns the part of a sentence before what it tells the model to do, or "" if that says nothing by
-// itself.
+// withoutOrders returns the part of a sentence before what it tells the model to do, or "" if that part says
+// nothing.
 func withoutOrders(sentence string) string {
 	at := order().FindStringIndex(sentence)
 	switch {

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { scopes, type Scope } from "../../logic/scopes";
 
-/** Chooses scopes. `chat` stands alone. */
+/** Chooses scopes. `chat` cannot be combined. */
 export function ScopeChoice({ chosen, choose, without = [] }: { chosen: readonly Scope[]; choose: (scopes: readonly Scope[]) => void; without?: readonly Scope[] }) {
   const toggle = (scope: Scope) => {
     if (chosen.includes(scope)) choose(chosen.filter((other) => other !== scope));

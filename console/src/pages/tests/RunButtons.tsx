@@ -52,7 +52,7 @@ export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
     const covered = await client.query(CoverageQuery, { input }, { requestPolicy: "network-only" });
     setAsking(false);
     const coverage = covered.data?.agentTestExecutionCoverage;
-    // Nothing is run of which it is not known what would be real.
+    // Nothing runs while it is unknown which calls would be real.
     setUnknown(covered.error);
     if (coverage?.calls.some(({ call }) => isReal(call))) setDoubted({ input, coverage });
     else if (coverage) await run(input);

@@ -6,14 +6,14 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// dearestOf returns the path, in response names, of the field that makes an operation expensive. The path starts with
+// costliestOf returns the path, in response names, of the field that makes an operation expensive. The path starts with
 // the most expensive root field, and descends while one field has more than half the cost of its object.
-func dearestOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) string {
+func costliestOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) string {
 	c := costs{schema: schema, variables: variables, fragments: map[spread]price{}}
 	set, on, page := operation.SelectionSet, c.root(operation), 0
 	var path []string
 	for {
-		field, cost := c.dearest(set, on, page, map[spread]bool{})
+		field, cost := c.costliest(set, on, page, map[spread]bool{})
 		if field == nil || len(path) > 0 && 2*cost <= c.object(set, on, page).sum() {
 			return strings.Join(path, ".")
 		}
@@ -25,12 +25,12 @@ func dearestOf(schema *ast.Schema, operation *ast.OperationDefinition, variables
 	}
 }
 
-// dearest returns the most expensive field of a selection, or nil. It visits each fragment once.
-func (c costs) dearest(set ast.SelectionSet, on *ast.Definition, page int,
-	seen map[spread]bool) (dearest *ast.Field, cost int) {
+// costliest returns the most expensive field of a selection, or nil. It visits each fragment once.
+func (c costs) costliest(set ast.SelectionSet, on *ast.Definition, page int,
+	seen map[spread]bool) (costliest *ast.Field, cost int) {
 	consider := func(field *ast.Field, price int) {
 		if price > cost {
-			dearest, cost = field, price
+			costliest, cost = field, price
 		}
 	}
 	for _, concrete := range c.schema.GetPossibleTypes(on) {
@@ -42,16 +42,16 @@ func (c costs) dearest(set ast.SelectionSet, on *ast.Definition, page int,
 				}
 			case *ast.InlineFragment:
 				if c.included(s.Directives) && c.applies(s.TypeCondition, concrete) {
-					consider(c.dearest(s.SelectionSet, concrete, page, seen))
+					consider(c.costliest(s.SelectionSet, concrete, page, seen))
 				}
 			case *ast.FragmentSpread:
 				key := spread{s.Name, concrete.Name, page}
 				if !seen[key] && c.included(s.Directives) && c.applies(s.Definition.TypeCondition, concrete) {
 					seen[key] = true
-					consider(c.dearest(s.Definition.SelectionSet, concrete, page, seen))
+					consider(c.costliest(s.Definition.SelectionSet, concrete, page, seen))
 				}
 			}
 		}
 	}
-	return dearest, cost
+	return costliest, cost
 }

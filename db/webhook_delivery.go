@@ -66,7 +66,8 @@ type webhookDispatcher struct {
 // again after a minute. A process delivers the messages of one webhook in sequence. Audit events go to the operator's
 // webhook.
 func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebhook, log *slog.Logger) {
-	dispatcher := &webhookDispatcher{store: s, post: post, audit: audit, log: log, inProgress: map[string]map[string]bool{}}
+	dispatcher := &webhookDispatcher{store: s, post: post, audit: audit, log: log,
+		inProgress: map[string]map[string]bool{}}
 	defer dispatcher.workers.Wait()
 	tick := time.NewTicker(dispatchInterval)
 	defer tick.Stop()

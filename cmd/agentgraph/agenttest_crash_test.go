@@ -90,7 +90,8 @@ func TestCancellationReachesEveryReplica(t *testing.T) {
 	_, err := s.Tenant.CancelAgentTestExecution(t.Context(),
 		model.CancelAgentTestExecutionInput{ExecutionID: execution.ID})
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"), runs-inProgress,
+	require.GreaterOrEqual(t, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"),
+		runs-inProgress,
 		"what waits is cancelled at once")
 	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have ended")
 	t.Logf("%d runs in two other processes ended within %s of their cancellation", inProgress, time.Since(begun).

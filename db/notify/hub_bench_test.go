@@ -10,7 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/db/notify/natstest"
 )
 
-// BenchmarkSignals sends signals of a thousand keys from one replica to another, and the other replica follows all of them.
+// BenchmarkSignals sends signals of a thousand keys from one replica to another, and the other replica follows all of
+// them.
 func BenchmarkSignals(b *testing.B) {
 	url, server := dbtest.URL(b), natstest.Start(b)
 	buses := map[string]func() notify.Bus{

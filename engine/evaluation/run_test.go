@@ -185,8 +185,8 @@ func (f failedConnections) TraceConnectEnd(_ context.Context, data pgx.TraceConn
 	}
 }
 
-// A worker is interrupted because its database is unavailable. It releases its run as soon as the database lets it, and does
-// not count as lost.
+// A worker is interrupted because its database is unavailable. It releases its run as soon as the database lets it, and
+// does not count as lost.
 func TestARunThatIsInterruptedWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	failed := make(failedConnections, 1000)

@@ -50,7 +50,7 @@ func TestOnlyTheHashOfATokenIsStored(t *testing.T) {
 	fails(t, err, model.NotFound)
 }
 
-func TestATokenEndsWithItsKey(t *testing.T) {
+func TestTokenEndsWithItsKey(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	by, key, token, _ := newToken(t, tenant)
@@ -70,7 +70,7 @@ func TestATokenEndsWithItsKey(t *testing.T) {
 	require.False(t, late.Usable(time.Now()))
 }
 
-func TestTokensOfUnknownKeys(t *testing.T) {
+func TestTokensNeedAKnownKey(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)
 	tenant, _ := newCompany(t, store)

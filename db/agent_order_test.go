@@ -74,7 +74,7 @@ func TestAgentsAreListedInEachOrder(t *testing.T) {
 }
 
 // A cursor is of one order.
-func TestCursorsOfAnotherOrder(t *testing.T) {
+func TestCursorsOfAnotherOrderAreRefused(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	newAgent(t, tenant)
@@ -104,7 +104,7 @@ func TestCursorsOfAnotherOrder(t *testing.T) {
 	}
 }
 
-func TestTagsOfAgents(t *testing.T) {
+func TestAgentTagsAreListedOnce(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)
 	tenant, _ := newCompany(t, store)

@@ -67,7 +67,7 @@ func TestAgentIsReadAsItWasWritten(t *testing.T) {
 	})
 }
 
-func TestTextsThatLookLikeEscapes(t *testing.T) {
+func TestTextThatLooksEscapedIsStoredUnchanged(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	in := agentInput()
@@ -86,7 +86,7 @@ func TestTextsThatLookLikeEscapes(t *testing.T) {
 	require.Equal(t, []string{created.ID}, idsOf(page.Nodes))
 }
 
-func TestAgentFilter(t *testing.T) {
+func TestAgentsAreFiltered(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	create := func(name string, channel model.Channel, direction model.Direction, tags ...string) string {
@@ -156,7 +156,7 @@ func TestUpdateAgentLeavesOmittedFields(t *testing.T) {
 	same(t, updated, read)
 }
 
-func TestDeleteAgentTakesItsEdgesAlong(t *testing.T) {
+func TestDeletedAgentDeletesItsConnections(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, conn := fresh(t)
@@ -187,7 +187,7 @@ func TestDeleteAgentTakesItsEdgesAlong(t *testing.T) {
 }
 
 // Linking agents to each other in both directions at once does not deadlock.
-func TestConcurrentWritesToAgentsOfACycle(t *testing.T) {
+func TestConcurrentWritesToAgentsOfACycleDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	for range 5 {

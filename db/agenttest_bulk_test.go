@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestTestsInBulk(t *testing.T) {
+func TestBulkChangesOfTestsAreAtomic(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent, other := newTaggedAgent(t, tenant, "New"), newTaggedAgent(t, tenant)
@@ -91,7 +91,7 @@ func TestTestsInBulk(t *testing.T) {
 	require.Nil(t, runsOf(t, tenant, execution.ID)[0].TestID)
 }
 
-func TestACopyMocksTheSubAgentsOfItsAgent(t *testing.T) {
+func TestCopiedTestMocksSubAgentsOfItsNewAgent(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent, other, third := newAgent(t, tenant), newAgent(t, tenant), newAgent(t, tenant)

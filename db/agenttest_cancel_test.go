@@ -18,7 +18,7 @@ func cancel(t *testing.T, tenant *db.Tenant, id string) (*model.AgentTestExecuti
 	return tenant.CancelAgentTestExecution(t.Context(), model.CancelAgentTestExecutionInput{ExecutionID: id})
 }
 
-func TestCancelledExecutions(t *testing.T) {
+func TestCancelledExecutionCancelsItsRuns(t *testing.T) {
 	t.Parallel()
 	queue := &line{}
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{Enqueue: queue.enqueue})
@@ -89,7 +89,7 @@ func TestCancelledRunOfLostWorkerEnds(t *testing.T) {
 	require.True(t, after.IsFinished())
 }
 
-func TestARunIsCancelledWhileItIsTakenOver(t *testing.T) {
+func TestRunIsCancelledDuringTakeover(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -121,7 +121,7 @@ func TestARunIsCancelledWhileItIsTakenOver(t *testing.T) {
 
 // Workers, cancellations, a deletion and new executions compete for the same tests. Every execution still ends, with
 // each run final and counted once.
-func TestCancelAgainstClaimAndFinish(t *testing.T) {
+func TestExecutionsEndUnderConcurrentCancellation(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)
@@ -209,7 +209,7 @@ func TestCancellationLocksTestsBeforeExecution(t *testing.T) {
 	require.NoError(t, <-cancelled)
 }
 
-func TestAnAgentIsDeletedWhileItsTestsRun(t *testing.T) {
+func TestAgentIsDeletedWhileItsTestsRun(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent, other := newAgent(t, tenant), newAgent(t, tenant)

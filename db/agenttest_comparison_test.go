@@ -102,7 +102,7 @@ func TestExecutionsAreCompared(t *testing.T) {
 	require.Contains(t, fails(t, err, model.NotFound), base.ID)
 }
 
-func TestFlakyTests(t *testing.T) {
+func TestTestsWithMixedOutcomesAreFlaky(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newCompany(t, store)

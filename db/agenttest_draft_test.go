@@ -17,7 +17,7 @@ func startDraft(t *testing.T, in model.StartAgentTestExecutionInput, prompt stri
 	return in
 }
 
-func TestADraftIsTriedAndChangesNothing(t *testing.T) {
+func TestTriedDraftChangesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	tenant, _ := lined(t)
@@ -71,7 +71,7 @@ func TestADraftIsTriedAndChangesNothing(t *testing.T) {
 	require.Equal(t, agent.Prompt, kept.Prompt)
 }
 
-func TestDraftsThatCannotBeTried(t *testing.T) {
+func TestInvalidDraftsAreRefused(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	tenant, _ := newCompany(t, dbtest.New(t))

@@ -92,7 +92,7 @@ func TestFollowersSeeEveryRunToItsEnd(t *testing.T) {
 	require.NoError(t, <-failed)
 }
 
-func TestFollowersOfFinishedExecutions(t *testing.T) {
+func TestFollowingAFinishedExecutionEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	run := newRun(t, tenant)
@@ -112,7 +112,7 @@ func TestFollowersOfFinishedExecutions(t *testing.T) {
 	require.False(t, open)
 }
 
-func TestFollowersLeave(t *testing.T) {
+func TestExecutionFollowersEndWithTheirContext(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	run := newRun(t, tenant)

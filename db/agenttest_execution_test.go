@@ -153,7 +153,7 @@ func TestConcurrentRunsAreBounded(t *testing.T) {
 	require.EqualValues(t, 2, tallies[execution.ID][0].Passed)
 }
 
-func TestRetries(t *testing.T) {
+func TestRetriesRunTheChosenRuns(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)
@@ -210,7 +210,7 @@ func TestRetries(t *testing.T) {
 	faults(t, err, model.BadInput, "only", "must be one of")
 }
 
-func TestARetryLeavesOutTestsThatWereDeleted(t *testing.T) {
+func TestRetrySkipsDeletedTests(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)
@@ -262,7 +262,7 @@ func TestARetryLeavesOutTestsThatWereDeleted(t *testing.T) {
 	faults(t, err, model.Unprocessable, "only", "leaves no run")
 }
 
-func TestARetryWhileATestIsDeleted(t *testing.T) {
+func TestRetrySucceedsWhileATestIsDeleted(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

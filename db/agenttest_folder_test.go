@@ -22,7 +22,7 @@ func newFolder(t *testing.T, tenant *db.Tenant, agentID, name string) *model.Age
 	return folder
 }
 
-func TestFolders(t *testing.T) {
+func TestFolderNamesAreUniquePerAgent(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent, other := newAgent(t, tenant), newAgent(t, tenant)
@@ -74,7 +74,7 @@ func TestTestsOfADeletedFolderMoveToTheRoot(t *testing.T) {
 	fails(t, tenant.DeleteAgentTestFolder(t.Context(), folder.ID), model.NotFound)
 }
 
-func TestAFolderIsDeletedWhileTestsMoveIntoIt(t *testing.T) {
+func TestFolderIsDeletedWhileTestsMoveIntoIt(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)

@@ -23,7 +23,7 @@ func called(t *testing.T, tenant *db.Tenant, chatID string, tool *model.Tool, ar
 	require.NoError(t, err)
 }
 
-func TestATestIsMadeOfAChat(t *testing.T) {
+func TestTestIsCreatedFromAChat(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	welcome := "It's me."

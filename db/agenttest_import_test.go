@@ -95,7 +95,7 @@ func TestImportedTestsHaveAHistory(t *testing.T) {
 	require.Len(t, queue.take(), 1)
 }
 
-func TestAnAgentIsGivenAnEarlierLife(t *testing.T) {
+func TestAgentHistoryIsBackdated(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent, other := newAgent(t, tenant), newAgent(t, tenant)

@@ -21,7 +21,7 @@ func days() []*model.TestRow {
 	}
 }
 
-func TestATestIsRunWithEachOfItsRows(t *testing.T) {
+func TestTestRunsWithEachOfItsRows(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)
@@ -178,7 +178,7 @@ func TestRunsOfRowsAreBounded(t *testing.T) {
 	faults(t, err, model.Unprocessable, "tagExpected", `is "Lost", which is none of the agent's`)
 }
 
-func TestNamesOfTestsAreUniqueInTheirFolders(t *testing.T) {
+func TestTestNamesAreUniqueInTheirFolder(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newCompany(t, store)
@@ -229,7 +229,7 @@ func TestNamesOfTestsAreUniqueInTheirFolders(t *testing.T) {
 	require.Equal(t, "Books (3)", testByID(t, tenant, inFolder.ID).Row().Name)
 }
 
-func TestRowsAreDecidedOnTheirOwn(t *testing.T) {
+func TestEachRowIsDecidedSeparately(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	table := newSimulationTest(t, tenant, newAgent(t, tenant).ID,

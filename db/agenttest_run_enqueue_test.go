@@ -84,7 +84,7 @@ func oneByOne(t *testing.T, tenant *db.Tenant, tests int) []*model.AgentTestRun 
 	return runsOf(t, tenant, execution.ID)
 }
 
-func TestEndOfARunClaimsTheNext(t *testing.T) {
+func TestFinishedRunClaimsTheNext(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -119,7 +119,7 @@ func TestEndOfARunClaimsTheNext(t *testing.T) {
 }
 
 // The end of a run does not wait for a lock on the next run's test: its holder may be waiting for this run.
-func TestANextRunThatWouldHaveToBeWaitedFor(t *testing.T) {
+func TestFinishedRunDoesNotWaitForALockedTest(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -139,7 +139,7 @@ func TestANextRunThatWouldHaveToBeWaitedFor(t *testing.T) {
 }
 
 // The next run is not claimed if it was cancelled in the queue, or belongs to another execution.
-func TestARunThatIsNotClaimedWithTheEndOfAnother(t *testing.T) {
+func TestCancelledOrForeignRunIsNotClaimed(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	conn := connect(t, address)
@@ -182,7 +182,7 @@ func TestARunThatIsNotClaimedWithTheEndOfAnother(t *testing.T) {
 }
 
 // A transaction that is rolled back leaves the run's job and the next run as they were.
-func TestAnEndThatCannotBeWritten(t *testing.T) {
+func TestRolledBackFinishKeepsRunAndJob(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -259,7 +259,7 @@ func TestAnEndThatCannotBeWritten(t *testing.T) {
 }
 
 // A run that is released after its execution was cancelled has ended, and its job with it.
-func TestAJobThatEndsWithACancelledRun(t *testing.T) {
+func TestReleasedCancelledRunEndsItsJob(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

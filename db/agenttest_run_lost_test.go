@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestARunThatIsGivenBack(t *testing.T) {
+func TestReleasedRunIsQueuedAgain(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	queued := newRun(t, tenant)
@@ -45,7 +45,7 @@ func TestARunThatIsGivenBack(t *testing.T) {
 	require.NoError(t, tenant.FinishRun(t.Context(), run))
 }
 
-func TestACancelledRunThatIsGivenBack(t *testing.T) {
+func TestReleasedCancelledRunIsCancelled(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	first, second := newRun(t, tenant), newRun(t, tenant)
@@ -68,7 +68,7 @@ func TestACancelledRunThatIsGivenBack(t *testing.T) {
 }
 
 // Nobody works on runs without a job any more, whatever the reason, so the sweep ends them.
-func TestRunsThatTheQueueHasDropped(t *testing.T) {
+func TestRunsWithoutJobsEnd(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

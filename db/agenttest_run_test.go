@@ -82,7 +82,7 @@ func lastRun(t *testing.T, tenant *db.Tenant, testID, runID string, status model
 	require.NotNil(t, test.LastRunAt)
 }
 
-func TestTheLifeOfARun(t *testing.T) {
+func TestRunIsClaimedAndFinished(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	queued := newRun(t, tenant)
@@ -137,7 +137,7 @@ func TestTheLifeOfARun(t *testing.T) {
 	require.ErrorContains(t, tenant.FinishRun(t.Context(), queued), "is not final")
 }
 
-func TestOfManyClaimsOneWins(t *testing.T) {
+func TestConcurrentClaimsHaveOneWinner(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)
@@ -179,7 +179,7 @@ func TestRunOfLostWorkerStartsAgain(t *testing.T) {
 }
 
 // No signal tells a worker that its run was cancelled before it watched it, or belongs to another company.
-func TestAHeldRunIsLookedAfterWithoutSignals(t *testing.T) {
+func TestCancelledRunIsDetectedWithoutSignals(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newCompany(t, store)
@@ -199,7 +199,7 @@ func TestAHeldRunIsLookedAfterWithoutSignals(t *testing.T) {
 	require.ErrorIs(t, context.Cause(foreign), db.ErrRunLost)
 }
 
-func TestARunIsGivenUp(t *testing.T) {
+func TestRunThatLosesTooManyWorkersFails(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	queued := newRun(t, tenant)
@@ -220,7 +220,7 @@ func TestARunIsGivenUp(t *testing.T) {
 	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status())
 }
 
-func TestARunThatBeganOnAClockThatIsAhead(t *testing.T) {
+func TestRunStartedOnAFastClockHasZeroDuration(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	run, err := tenant.ClaimRun(t.Context(), newRun(t, tenant).ID, 1)

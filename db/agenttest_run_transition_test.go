@@ -28,7 +28,7 @@ func atOnce(runs []*model.AgentTestRun, fn func(run *model.AgentTestRun) error) 
 
 // One process claims and finishes runs of two executions at the same time: each transition counts once, and one that
 // cannot be written does not hold up the others.
-func TestRunsThatMoveAtOnce(t *testing.T) {
+func TestConcurrentRunTransitionsAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agentID := newAgent(t, tenant).ID

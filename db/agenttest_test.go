@@ -118,7 +118,7 @@ func batchless(row *model.AgentTestRow) *model.AgentTestRow {
 	return &alone
 }
 
-func TestListsOfTests(t *testing.T) {
+func TestTestsAreFiltered(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent, other := newTaggedAgent(t, tenant, "New"), newTaggedAgent(t, tenant, "New")
@@ -174,7 +174,7 @@ func TestListsOfTests(t *testing.T) {
 	fails(t, err, model.BadInput)
 }
 
-func TestTestsThatDoNotFitTheirAgent(t *testing.T) {
+func TestTestsMustFitTheirAgent(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent, other := newTaggedAgent(t, tenant, "New", "Old"), newAgent(t, tenant)
@@ -219,7 +219,7 @@ func TestTestsThatDoNotFitTheirAgent(t *testing.T) {
 	require.Empty(t, page.Nodes)
 }
 
-func TestUpdatesOfTests(t *testing.T) {
+func TestUpdatesOfTestsAreValidatedAndStored(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent, other := newTaggedAgent(t, tenant, "New", "Old"), newAgent(t, tenant)
@@ -286,7 +286,7 @@ func TestUpdatesOfTests(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestDeletedTests(t *testing.T) {
+func TestRunsOutliveTheirTest(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -314,7 +314,7 @@ func TestDeletedTests(t *testing.T) {
 	}, tallies[execution.ID])
 }
 
-func TestDeletedAgentsLeaveTheirRuns(t *testing.T) {
+func TestRunsOutliveTheirAgent(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

@@ -45,7 +45,7 @@ func TestOnlyTheHashOfASecretIsStored(t *testing.T) {
 	require.False(t, found[0].Usable(*found[0].ExpiresAt), "the end is no part of it")
 }
 
-func TestRevokeAPIKey(t *testing.T) {
+func TestRevokingAKeyTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	var ids []string

@@ -21,7 +21,7 @@ import (
 const archiveSchema = "../docs/archive.schema.json"
 
 // The schema of archives is that of the tables, as the migrations make them. AGENTGRAPH_RECORD=1 writes it.
-func TestTheSchemaOfArchivesIsCurrent(t *testing.T) {
+func TestArchiveSchemaIsCurrent(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, dbtest.URL(t))
 	enums := enumsOf(t)
@@ -85,7 +85,7 @@ func TestTheSchemaOfArchivesIsCurrent(t *testing.T) {
 	current, err := os.ReadFile(archiveSchema)
 	require.NoError(t, err)
 	require.Equal(t, string(text), string(current), "AGENTGRAPH_RECORD=1 go test ./db -run "+
-		"TestTheSchemaOfArchivesIsCurrent writes it")
+		"TestArchiveSchemaIsCurrent writes it")
 }
 
 var (

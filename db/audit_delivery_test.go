@@ -90,7 +90,7 @@ func TestAuditEventsAreDeliveredInOrderAndOnce(t *testing.T) {
 	require.Equal(t, want, got.events)
 }
 
-func TestDeliveriesThatFailAreTriedAgainLater(t *testing.T) {
+func TestFailedDeliveriesAreRetriedLater(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{})

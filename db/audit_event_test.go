@@ -86,7 +86,7 @@ func TestRolledBackChangesAreNotAudited(t *testing.T) {
 	require.Len(t, page.Nodes, 1, "that it was made")
 }
 
-func TestTheAuditLogIsReadInOrder(t *testing.T) {
+func TestAuditLogIsReadInOrder(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, companyID := newCompany(t, store)
@@ -117,7 +117,7 @@ func TestTheAuditLogIsReadInOrder(t *testing.T) {
 	}
 }
 
-func TestOldAuditEventsAreForgotten(t *testing.T) {
+func TestOldAuditEventsAreDeleted(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	conn := connect(t, address)

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestSchedulesStartWithoutTheCompaniesThatAreAway(t *testing.T) {
+func TestSchedulesSkipUnavailableCompanies(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	near, _ := newCompany(t, store)

@@ -10,7 +10,7 @@ import (
 )
 
 // The database's own checks agree with Validate: values at a bound are stored, values beyond it are refused.
-func TestChecksOfTheDatabase(t *testing.T) {
+func TestDatabaseChecksAgreeWithValidation(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, conn := fresh(t)

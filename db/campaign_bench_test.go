@@ -37,8 +37,8 @@ func benchmarkCampaign(b *testing.B, thousands int) (*db.Tenant, *model.Campaign
 	return tenant, campaign
 }
 
-// BenchmarkClaims measures how many items per second concurrent dialers claim, out of 20,000.
-func BenchmarkClaims(b *testing.B) {
+// BenchmarkClaimItems measures how many items per second concurrent dialers claim, out of 20,000.
+func BenchmarkClaimItems(b *testing.B) {
 	for _, dialers := range []int{1, 16} {
 		for _, limit := range []int32{1, 50} {
 			b.Run(fmt.Sprintf("dialers=%d/limit=%d", dialers, limit), func(b *testing.B) {
@@ -66,8 +66,8 @@ func BenchmarkClaims(b *testing.B) {
 	}
 }
 
-// BenchmarkMoves measures how many transitions of one campaign's items are stored per second, 16 at once.
-func BenchmarkMoves(b *testing.B) {
+// BenchmarkAdvanceItems measures how many transitions of one campaign's items are stored per second, 16 at once.
+func BenchmarkAdvanceItems(b *testing.B) {
 	tenant, campaign := benchmarkCampaign(b, 1)
 	page, err := tenant.CampaignItems(b.Context(), model.PageArgs{First: 16}, campaign.ID, nil, nil, nil)
 	require.NoError(b, err)

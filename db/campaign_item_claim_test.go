@@ -34,7 +34,7 @@ func lapse(t *testing.T, conn *pgx.Conn) {
 	require.NoError(t, err)
 }
 
-func TestNoTwoDialersGetTheSameItem(t *testing.T) {
+func TestDialersNeverShareAnItem(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)
@@ -69,7 +69,7 @@ func TestNoTwoDialersGetTheSameItem(t *testing.T) {
 	}
 }
 
-func TestClaims(t *testing.T) {
+func TestClaimsExpireAndAreRenewed(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

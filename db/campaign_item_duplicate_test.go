@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestItemsWithOneNumberAreAddedOnce(t *testing.T) {
+func TestItemsWithTheSameNumberAreAddedOnce(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	germany := "DE"
@@ -53,7 +53,7 @@ func TestItemsWithOneNumberAreAddedOnce(t *testing.T) {
 	require.Equal(t, first.Version, counts.Version)
 }
 
-func TestConcurrentItemsWithOneNumber(t *testing.T) {
+func TestConcurrentItemsWithTheSameNumberAreAddedOnce(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)

@@ -58,7 +58,7 @@ func TestFollowersSeeEveryItemToItsEnd(t *testing.T) {
 	require.NoError(t, <-failed)
 }
 
-func TestFollowersComeBack(t *testing.T) {
+func TestReconnectedFollowersMissNoItem(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	campaign := newCampaign(t, tenant)
@@ -95,7 +95,7 @@ func TestFollowersComeBack(t *testing.T) {
 	faults(t, err, model.BadInput, "afterVersion", "must not be negative")
 }
 
-func TestFollowersOfAnArchivedCampaign(t *testing.T) {
+func TestFollowingAnArchivedCampaignEnds(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	campaign := newCampaign(t, tenant)

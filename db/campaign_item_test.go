@@ -75,7 +75,7 @@ func stored(t *testing.T, tenant *db.Tenant, item *model.CampaignItem) *model.Ca
 	return read
 }
 
-func TestTheLifeOfAnItem(t *testing.T) {
+func TestItemMovesFromPendingToProcessed(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	campaign := newCampaign(t, tenant)
@@ -128,7 +128,7 @@ func TestTheLifeOfAnItem(t *testing.T) {
 }
 
 // A reset that is based on an older state of an item does not undo later events.
-func TestResetOfAnItemThatChangedMeanwhileIsRefused(t *testing.T) {
+func TestResetOfAChangedItemIsRefused(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	campaign := newCampaign(t, tenant)
@@ -149,7 +149,7 @@ func TestResetOfAnItemThatChangedMeanwhileIsRefused(t *testing.T) {
 }
 
 // Whatever is reported, the stored item is the one that the state machine computes, and its events are stored with it.
-func TestRandomReportsAreStoredAsTheStateMachineHasThem(t *testing.T) {
+func TestRandomReportsFollowTheStateMachine(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	campaign := newCampaign(t, tenant)
@@ -197,7 +197,7 @@ func TestRandomReportsAreStoredAsTheStateMachineHasThem(t *testing.T) {
 	require.Greater(t, legal, 50)
 }
 
-func TestOneOfSeveralReportsOfAMoveIsSaved(t *testing.T) {
+func TestConcurrentReportsOfAMoveAreSavedOnce(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)
@@ -266,7 +266,7 @@ func TestItemsAreAddedAllOrNone(t *testing.T) {
 	faults(t, err, model.NotFound, "campaignId", "names no campaign")
 }
 
-func TestListsOfItems(t *testing.T) {
+func TestItemsAreFilteredByStatusAndArchive(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	campaign := newCampaign(t, tenant)
@@ -310,7 +310,7 @@ func TestListsOfItems(t *testing.T) {
 	faults(t, err, model.NotFound, "campaignId", "names no campaign")
 }
 
-func TestArchivedItemsStayAsTheyAre(t *testing.T) {
+func TestArchivedItemsCannotChange(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	campaign := newCampaign(t, tenant)

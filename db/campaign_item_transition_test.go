@@ -86,7 +86,7 @@ func TestMovesDetectConcurrentChanges(t *testing.T) {
 	}
 }
 
-func TestManyMoveOneItemAtOnce(t *testing.T) {
+func TestConcurrentResetsOfAnItemSucceed(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	item := add(t, tenant, newCampaign(t, tenant).ID, 1)[0]

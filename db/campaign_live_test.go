@@ -12,7 +12,7 @@ import (
 )
 
 // Followers of a campaign get its counts after changes at any replica, but not after every single change.
-func TestFollowersOfACampaign(t *testing.T) {
+func TestCampaignFollowersReceiveCounts(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)

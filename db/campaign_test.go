@@ -42,7 +42,7 @@ func become(t *testing.T, tenant *db.Tenant, id string, status model.CampaignSta
 	return campaign
 }
 
-func TestTheLifeOfACampaign(t *testing.T) {
+func TestCampaignChangesUntilItIsArchived(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	campaign := newCampaign(t, tenant, func(in *model.CreateCampaignInput) { in.DefaultRegion = new("FR") })
@@ -109,7 +109,7 @@ func TestCampaignWithActiveItemsIsNotArchived(t *testing.T) {
 		ItemID: item.ID}), model.Conflict)
 }
 
-func TestListsOfCampaigns(t *testing.T) {
+func TestCampaignsAreFiltered(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	first := newCampaign(t, tenant, func(in *model.CreateCampaignInput) { in.Name = "Spring renewals" })
@@ -145,7 +145,7 @@ func TestListsOfCampaigns(t *testing.T) {
 	same(t, map[string]*model.CampaignItemCounts{first.ID: {Total: 4, Pending: 3, Calling: 1}}, counts)
 }
 
-func TestAnAgentTakesItsCampaignsWithIt(t *testing.T) {
+func TestDeletedAgentDeletesItsCampaigns(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -166,7 +166,7 @@ func TestAnAgentTakesItsCampaignsWithIt(t *testing.T) {
 }
 
 // Deleting an agent and reporting on its items take locks in the same order, so they cannot deadlock.
-func TestAnAgentIsDeletedWhileItsItemsMove(t *testing.T) {
+func TestAgentIsDeletedWhileItsItemsMove(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

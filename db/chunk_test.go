@@ -58,7 +58,7 @@ func TestTermsOfDatasetsAreCounted(t *testing.T) {
 	requireTermsToBeRight(t, conn)
 }
 
-func TestTermsAreCountedWhenDocumentsEndTogether(t *testing.T) {
+func TestTermsAreCountedWhenDocumentsFinishTogether(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -94,7 +94,7 @@ func TestTermsAreCountedWhenDocumentsEndTogether(t *testing.T) {
 }
 
 // Postgres knows all languages that a dataset may have. Words are stemmed with their accents, and without them.
-func TestTermsOfLanguages(t *testing.T) {
+func TestTermsAreStemmedByLanguage(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	all, err := tenant.Tokens(t.Context(), nil, model.Languages, wordsOf("words"))
@@ -275,7 +275,7 @@ func explained(t *testing.T, conn *pgx.Conn, statement string) []string {
 }
 
 // The version of a dataset changes with its terms.
-func TestVocabularies(t *testing.T) {
+func TestVocabularyVersionFollowsItsTerms(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	dataset, other := newDataset(t, tenant), newDataset(t, tenant)

@@ -17,7 +17,7 @@ import (
 )
 
 // A new table of companies is archived, or it is written down why not.
-func TestEveryTableIsArchivedOrItIsKnownWhyNot(t *testing.T) {
+func TestEveryTableIsArchivedOrExcluded(t *testing.T) {
 	t.Parallel()
 	tables := securedTables(t, connect(t, dbtest.URL(t)))
 	delete(tables, "companies")
@@ -67,7 +67,7 @@ func archived(t *testing.T, rows []string, secrets bool) []string {
 	return kept
 }
 
-func TestACompanyGoesRoundThroughAnArchive(t *testing.T) {
+func TestArchivedCompanyIsImportedUnchanged(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
 	for name, from := range dbtest.Stores(t, dbtest.Options()) {

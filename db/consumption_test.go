@@ -149,7 +149,7 @@ func axesAddUp(t require.TestingT, b *model.ConsumptionBreakdown, ledger []*mode
 	require.Equal(t, []model.Credits{total, total, total, total}, []model.Credits{channels, months, days, agents})
 }
 
-func TestBreakdownOfNothing(t *testing.T) {
+func TestEmptyBreakdownHasAllMonthsAndChannels(t *testing.T) {
 	t.Parallel()
 	b := breakdownOf(t, freshTenant(t), "2024-01-31", "2024-03-01T00:00:00Z")
 	same(t, recount(nil, bound(t, "2024-01-31"), bound(t, "2024-03-01T00:00:00Z")), b)
@@ -181,7 +181,7 @@ func TestBoundsOfABreakdownAreInclusive(t *testing.T) {
 	}
 }
 
-func TestRangesThatAreRefused(t *testing.T) {
+func TestInvalidBreakdownRangesAreRefused(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	for _, test := range []struct{ from, to, field, text string }{
@@ -198,7 +198,7 @@ func TestRangesThatAreRefused(t *testing.T) {
 	require.Len(t, breakdownOf(t, tenant, "2023-01-01", "2024-01-01").ByMonth, 13)
 }
 
-func TestNamesOfABreakdown(t *testing.T) {
+func TestBreakdownNamesAgentsAndCampaigns(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -258,7 +258,7 @@ func TestWholeDaysAreReadFromDailySums(t *testing.T) {
 	require.Zero(t, breakdownOf(t, tenant, "2026-03-01", "2026-03-31").TotalCredits)
 }
 
-func TestStatementsOfABreakdown(t *testing.T) {
+func TestBreakdownTakesTwoStatements(t *testing.T) {
 	t.Parallel()
 	counted := &statements{}
 	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: counted}))

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/schema"
 )
 
-func TestContentsOfADatabase(t *testing.T) {
+func TestInspectRecognizesOurDatabase(t *testing.T) {
 	t.Parallel()
 	inspect := func(address string) schema.Contents {
 		contents, err := schema.Inspect(t.Context(), address)

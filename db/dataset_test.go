@@ -46,7 +46,7 @@ func TestDatasetEchoesItsDefaults(t *testing.T) {
 }
 
 // Its documents are indexed again when a dataset's language changes.
-func TestLanguageOfADataset(t *testing.T) {
+func TestChangedDatasetLanguageReindexesDocuments(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	created := newDataset(t, tenant)
@@ -65,7 +65,7 @@ func TestLanguageOfADataset(t *testing.T) {
 	faults(t, err, model.BadInput, "language", "auto, or one of ar, ca,")
 }
 
-func TestNouns(t *testing.T) {
+func TestTypesAreFoundByID(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, _ := fresh(t)

@@ -34,7 +34,7 @@ var ofBusyAgent = []string{
 }
 
 // Deleting an agent with very many rows is quick for the request, and its remaining rows are no longer visible.
-func TestAnAgentOfManyChatsIsRemovedInParts(t *testing.T) {
+func TestAgentWithManyChatsIsRemovedInParts(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, conn := fresh(t)

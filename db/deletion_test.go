@@ -225,7 +225,7 @@ func (a *aged) removed(t *testing.T) (parts int) {
 	return parts
 }
 
-func TestAnExecutionOfManyRunsIsRemovedInParts(t *testing.T) {
+func TestLargeExecutionIsRemovedInParts(t *testing.T) {
 	t.Parallel()
 	a := newAged(t)
 	ctx := t.Context()
@@ -295,7 +295,7 @@ func TestRemovalContinuesAfterAnError(t *testing.T) {
 	require.Zero(t, a.count(t, "agent_test_executions WHERE deleted_at IS NOT NULL"))
 }
 
-func TestATestOfManyRunsIsRemovedInParts(t *testing.T) {
+func TestTestWithManyRunsIsRemovedInParts(t *testing.T) {
 	t.Parallel()
 	a := newAged(t)
 	ctx := t.Context()
@@ -364,7 +364,7 @@ func TestSoftDeletedRowsDoNotBlockDeletes(t *testing.T) {
 }
 
 // However much there is to remove, no statement changes more rows than a part has, and so none takes long.
-func TestNoStatementOfASweepChangesMoreThanAPart(t *testing.T) {
+func TestSweepStatementsChangeAtMostOnePart(t *testing.T) {
 	t.Parallel()
 	a := newAged(t)
 	ctx := t.Context()

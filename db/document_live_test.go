@@ -17,7 +17,7 @@ import (
 )
 
 // Followers of a dataset get the final state of each of its documents, whichever replica indexes it.
-func TestFollowersOfDocuments(t *testing.T) {
+func TestDocumentFollowersReceiveFinalStates(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)
@@ -123,7 +123,7 @@ func (l *documentLooks) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.T
 }
 
 // While the documents of a dataset rest, each look reads one row, however many they are.
-func TestDocumentsThatRestAreNotReadAgain(t *testing.T) {
+func TestUnchangedDocumentsAreNotReadAgain(t *testing.T) {
 	t.Parallel()
 	address, traced := dbtest.URL(t), &documentLooks{}
 	tenant, company := newCompany(t, dbtest.Open(t, address, db.Options{}))

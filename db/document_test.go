@@ -66,7 +66,7 @@ func contentsOf(t *testing.T, tenant *db.Tenant, documentID string) []string {
 	return texts
 }
 
-func TestDocumentFromPendingToReady(t *testing.T) {
+func TestDocumentMovesFromPendingToReady(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -124,7 +124,7 @@ func TestChunksArePagedInOrder(t *testing.T) {
 	require.Equal(t, texts, read)
 }
 
-func TestReindexingKeepsChunksUntilThereAreNewOnes(t *testing.T) {
+func TestReindexingKeepsOldChunksUntilDone(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	dataset := newDataset(t, tenant)
@@ -177,7 +177,7 @@ func TestReindexingKeepsChunksUntilThereAreNewOnes(t *testing.T) {
 	faults(t, err, model.BadInput, "name", "must not be empty")
 }
 
-func TestNothingIsLeftOfADeletedDocument(t *testing.T) {
+func TestDeletedDocumentLeavesNoRows(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -236,7 +236,7 @@ func TestContentIsStoredUnchanged(t *testing.T) {
 	faults(t, err, model.BadInput, "length", "must be 1 to 1048576")
 }
 
-func TestCountsStayRightWhileDocumentsComeAndGo(t *testing.T) {
+func TestDocumentCountsStayExact(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	dataset, other := newDataset(t, tenant), newDataset(t, tenant)
@@ -281,7 +281,7 @@ func TestCountsStayRightWhileDocumentsComeAndGo(t *testing.T) {
 }
 
 // A document that is added while the cut of its dataset changes is indexed by the new cut.
-func TestNoDocumentIsCutAsItsDatasetWasBefore(t *testing.T) {
+func TestDocumentsAreCutByCurrentSettings(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	dataset := newDataset(t, tenant)
@@ -316,7 +316,7 @@ func TestNoDocumentIsCutAsItsDatasetWasBefore(t *testing.T) {
 	}
 }
 
-func TestDeletingADatasetThatAChatIsConnectedTo(t *testing.T) {
+func TestConnectedDatasetIsDeletedDuringUpdates(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	chat := newChat(t, tenant)
@@ -339,7 +339,7 @@ func TestDeletingADatasetThatAChatIsConnectedTo(t *testing.T) {
 	}
 }
 
-func TestWorkersOfEachKind(t *testing.T) {
+func TestEachKindOfJobHasItsWorker(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)
 	tenant, _ := newCompany(t, store)

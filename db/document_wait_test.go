@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestALaterAttemptTakesADocumentOver(t *testing.T) {
+func TestLaterAttemptTakesOverDocument(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	added := addDocument(t, tenant, newDataset(t, tenant).ID, "x")
@@ -33,7 +33,7 @@ func TestEndlessIndexingFails(t *testing.T) {
 	require.Contains(t, *failed.Error, "4 times")
 }
 
-func TestADocumentThatWaitsIsNotGivenUp(t *testing.T) {
+func TestWaitingDocumentDoesNotFail(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	added := addDocument(t, tenant, newDataset(t, tenant).ID, "x")
@@ -77,7 +77,7 @@ func TestADocumentThatWaitsIsNotGivenUp(t *testing.T) {
 	require.Equal(t, model.DocumentStatusFailed, readDocument(t, tenant, added.ID).Status)
 }
 
-func TestADocumentThatIsReleasedIsNotGivenUp(t *testing.T) {
+func TestReleasedDocumentDoesNotFail(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	added := addDocument(t, tenant, newDataset(t, tenant).ID, "x")

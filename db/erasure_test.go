@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestSpellingsOfAnErasedNumber(t *testing.T) {
+func TestErasureFindsEverySpellingOfANumber(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, dbtest.URL(t))
 	for number, c := range map[string]struct{ found, others []string }{

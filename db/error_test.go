@@ -18,7 +18,7 @@ import (
 )
 
 // Every text that a method takes, in turn, contains something that Postgres cannot store.
-func TestNoTextIsAnInternalError(t *testing.T) {
+func TestUnstorableTextIsNoInternalError(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	own := newFixture(t, store, "OWN")
@@ -111,7 +111,7 @@ func requireHonest(t *testing.T, results []reflect.Value, broken any) {
 	require.Contains(t, []model.Code{model.BadInput, model.NotFound}, known.Code, "%v", err)
 }
 
-func TestConstraintErrors(t *testing.T) {
+func TestConstraintViolationsAreUserErrors(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	tenant := freshTenant(t)
@@ -126,7 +126,7 @@ func TestConstraintErrors(t *testing.T) {
 	require.Empty(t, page.Nodes, "the agent went with its version")
 }
 
-func TestCompanyThatDoesNotExist(t *testing.T) {
+func TestUnknownCompanyIsReported(t *testing.T) {
 	t.Parallel()
 	stranger := dbtest.New(t).Tenant("company_unknown")
 	_, err := stranger.Company(t.Context())
@@ -135,7 +135,7 @@ func TestCompanyThatDoesNotExist(t *testing.T) {
 	fails(t, err, model.Conflict)
 }
 
-func TestCancelledContext(t *testing.T) {
+func TestCancelledContextIsReported(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -156,7 +156,7 @@ func TestCancelledContext(t *testing.T) {
 	require.Empty(t, page.Nodes)
 }
 
-func TestUnreachableDatabase(t *testing.T) {
+func TestUnreachableDatabaseIsUnavailable(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	at, err := url.Parse(address)

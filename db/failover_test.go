@@ -73,7 +73,7 @@ func kill(t *testing.T, server *local.Server, dir string) {
 	<-server.Ended()
 }
 
-func TestAStandbyTakesOver(t *testing.T) {
+func TestStandbyTakesOver(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
 	root, err := os.MkdirTemp("", "agentgraph-failover-")

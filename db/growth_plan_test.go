@@ -206,7 +206,7 @@ func TestAllRunsAreCounted(t *testing.T) {
 }
 
 // The index on names changes nothing about which names match.
-func TestNameContainsIsWhatPostgresFindsInIt(t *testing.T) {
+func TestNameIndexMatchesTheSameNames(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))

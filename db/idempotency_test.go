@@ -80,7 +80,7 @@ func TestRequestWithoutSavedResponseCanRunAgain(t *testing.T) {
 	require.NoError(t, claimRequest(t, tenant, "key", "another body").End(t.Context(), nil))
 }
 
-func TestAnAnswerWithoutItsBodyIsNotRepeated(t *testing.T) {
+func TestResponseWithoutItsBodyIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	require.NoError(t, claimRequest(t, tenant, "key", "body").
@@ -88,7 +88,7 @@ func TestAnAnswerWithoutItsBodyIsNotRepeated(t *testing.T) {
 	require.Contains(t, refused(t, tenant, "key", "body", model.Unprocessable), "was executed")
 }
 
-func TestOneOfManyCarriesARequestOut(t *testing.T) {
+func TestConcurrentRequestsRunOnce(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, company := newCompany(t, store)
@@ -191,7 +191,7 @@ func TestResponsesAreSavedForADay(t *testing.T) {
 	require.Nil(t, end)
 }
 
-func TestStatementsOfAClaim(t *testing.T) {
+func TestClaimedRequestTakesTwoStatements(t *testing.T) {
 	t.Parallel()
 	counted := &statements{}
 	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: counted}))
@@ -207,7 +207,7 @@ func TestStatementsOfAClaim(t *testing.T) {
 	}
 }
 
-func TestAClaimNeedsTheDatabase(t *testing.T) {
+func TestRequestClaimNeedsTheDatabase(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -222,7 +222,7 @@ func TestAClaimNeedsTheDatabase(t *testing.T) {
 }
 
 // From the commit of its mutation on, a request is never carried out again, although its response was not kept.
-func TestARequestThatWasCarriedOutIsNotRepeated(t *testing.T) {
+func TestExecutedRequestIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, conn := fresh(t)

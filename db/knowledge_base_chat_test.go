@@ -138,7 +138,7 @@ func TestPromptOfAChatContainsTheKnowledge(t *testing.T) {
 		model.UpdateKnowledgeBaseChatInput{PromptSettings: &model.PromptSettingsInput{RerankModel: new("")}}))
 }
 
-func TestConnectKnowledgeBaseChat(t *testing.T) {
+func TestAgentHasOneKnowledgeBaseChat(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	agent, a, b := newAgent(t, tenant), newChat(t, tenant).ID, newChat(t, tenant).ID
@@ -182,7 +182,7 @@ func TestConnectKnowledgeBaseChat(t *testing.T) {
 	require.EqualValues(t, 1, counts[0]+counts[1], "one chat at a time")
 }
 
-func TestDeleteKnowledgeBaseChat(t *testing.T) {
+func TestDeletedKnowledgeBaseChatIsDisconnected(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	dataset := newDataset(t, tenant)

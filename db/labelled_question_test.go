@@ -32,7 +32,7 @@ func (l *longest) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.Trace
 	}
 }
 
-func TestLabelledQuestionsOfDocumentsWithTheSameName(t *testing.T) {
+func TestLabelledQuestionsReadOneDocumentPerName(t *testing.T) {
 	t.Parallel()
 	answers := &longest{}
 	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: answers}))

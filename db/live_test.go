@@ -32,7 +32,7 @@ func (c *counted) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Tra
 
 func (*counted) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-func TestIdleFollowersMakeNoStatements(t *testing.T) {
+func TestIdleFollowersSendNoStatements(t *testing.T) {
 	t.Parallel()
 	url, statements := dbtest.URL(t), &counted{}
 	tenant, first := newSimulation(t, dbtest.Open(t, url, db.Options{}), nil)
@@ -68,7 +68,7 @@ func TestIdleFollowersMakeNoStatements(t *testing.T) {
 	require.Equal(t, before, statements.others.Load())
 }
 
-func TestAMessageIsReadOnceForAllFollowers(t *testing.T) {
+func TestMessageIsReadOnceForAllFollowers(t *testing.T) {
 	t.Parallel()
 	url, statements := dbtest.URL(t), &counted{}
 	tenant, chat := newSimulation(t, dbtest.Open(t, url, db.Options{}), nil)
@@ -98,7 +98,7 @@ func TestAMessageIsReadOnceForAllFollowers(t *testing.T) {
 }
 
 // For a follower that asks for everything and then does not read, only a bounded part is read ahead.
-func TestReplaysAreBounded(t *testing.T) {
+func TestReplayIsReadAheadWithinBounds(t *testing.T) {
 	t.Parallel()
 	url, statements := dbtest.URL(t), &counted{}
 	tenant, chat := newSimulation(t, dbtest.Open(t, url, db.Options{}), nil)

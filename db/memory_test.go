@@ -135,7 +135,7 @@ func TestDeletedRowsAreNotRead(t *testing.T) {
 }
 
 // An execution does not start if its tests are too large together, whichever way it is started.
-func TestExecutionsOfLargeTests(t *testing.T) {
+func TestExecutionOfTooLargeTestsIsRefused(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

@@ -48,7 +48,7 @@ func catalog(t *testing.T, conn *pgx.Conn) []string {
 	return lines
 }
 
-func TestMigrationsGoUpDownAndUpAgain(t *testing.T) {
+func TestMigrationsRunUpAndDownAndUpAgain(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.EmptyURL(t)
 	migrator, conn := newMigrator(t, address), connect(t, address)
@@ -85,7 +85,7 @@ func TestMigratingAgainKeepsTheData(t *testing.T) {
 	same(t, agent, again)
 }
 
-func TestConcurrentMigrations(t *testing.T) {
+func TestConcurrentMigrationsSucceed(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.EmptyURL(t)
 	errs := together(8, func(int) error {
@@ -109,7 +109,7 @@ func TestConcurrentMigrations(t *testing.T) {
 	require.EqualValues(t, schema.Wanted, applied)
 }
 
-func TestSchemaOlderThanTheProgram(t *testing.T) {
+func TestOlderSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	schema, err := newMigrator(t, dbtest.EmptyURL(t)).Schema(t.Context())
 	require.NoError(t, err)
@@ -118,7 +118,7 @@ func TestSchemaOlderThanTheProgram(t *testing.T) {
 		`the database has schema version 0 and this program needs %d: run "agentgraph migrate up"`, schema.Wanted))
 }
 
-func TestSchemaNewerThanTheProgram(t *testing.T) {
+func TestNewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	migrator, conn := newMigrator(t, address), connect(t, address)
@@ -137,7 +137,7 @@ func TestSchemaNewerThanTheProgram(t *testing.T) {
 }
 
 // What a newer program would have done.
-func TestSchemaThatANewerProgramHasExpanded(t *testing.T) {
+func TestSchemaExpandedByNewerProgramIsAccepted(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	migrator, conn := newMigrator(t, address), connect(t, address)
@@ -171,7 +171,7 @@ func TestSchemaThatANewerProgramHasExpanded(t *testing.T) {
 }
 
 // The migrations up to 40 were before the first release.
-func TestMigrationsSayWhetherTheProgramBeforeLivesWithThem(t *testing.T) {
+func TestMigrationsDeclareExpandOrContract(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("migrations/*.sql")
 	require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestMigrationsSayWhetherTheProgramBeforeLivesWithThem(t *testing.T) {
 	}
 }
 
-func TestStatusOfMigrations(t *testing.T) {
+func TestStatusListsMigrationsInOrder(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	migrator := newMigrator(t, dbtest.EmptyURL(t))
@@ -206,7 +206,7 @@ func TestStatusOfMigrations(t *testing.T) {
 }
 
 // A program that only serves needs no right to create anything.
-func TestSchemaIsReadWithoutTheRightToCreate(t *testing.T) {
+func TestSchemaIsReadWithoutCreatePrivilege(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	conn := connect(t, address)
@@ -224,7 +224,7 @@ func TestSchemaIsReadWithoutTheRightToCreate(t *testing.T) {
 	require.NoError(t, schema.Err())
 }
 
-func TestMigratorWithoutADatabase(t *testing.T) {
+func TestMigratorReportsUnreachableDatabase(t *testing.T) {
 	t.Parallel()
 	_, err := schema.NewMigrator(t.Context(), "postgres://user:hunter2@%zz")
 	require.EqualError(t, err, "the address is not a valid Postgres URL")

@@ -127,7 +127,7 @@ func TestNewRowsDoNotShiftPages(t *testing.T) {
 	require.Equal(t, old, seen)
 }
 
-func TestPagesThatCannotBe(t *testing.T) {
+func TestInvalidPageArgumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	newDataset(t, tenant)
@@ -182,7 +182,7 @@ func TestPagesThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestPagesOfManyParents(t *testing.T) {
+func TestPagesOfManyParentsAreRead(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, _ := fresh(t)
@@ -240,7 +240,7 @@ func TestPagesOfManyParents(t *testing.T) {
 	}
 }
 
-func TestOnlyTheColumnsThatAreWanted(t *testing.T) {
+func TestOnlyRequestedColumnsAreRead(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -264,7 +264,7 @@ func TestOnlyTheColumnsThatAreWanted(t *testing.T) {
 }
 
 // A list that is narrowed to something that does not exist for the company is NOT_FOUND, with an error that names it.
-func TestListsOfMissingParents(t *testing.T) {
+func TestListsOfMissingParentsAreNotFound(t *testing.T) {
 	t.Parallel()
 	ctx, args := t.Context(), model.PageArgs{First: 10}
 	store, _ := fresh(t)

@@ -15,7 +15,7 @@ import (
 )
 
 // What fails concerns its own request alone, whatever was sent before it and behind it, by whichever company.
-func TestPipelinedReadsThatFail(t *testing.T) {
+func TestFailedPipelinedReadAffectsOnlyItsRequest(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
 	divides := db.RawStatement("SELECT id, (1 / (length(name) - length(name)))::text FROM agents WHERE $1 <> '' AND $2 " +
@@ -77,7 +77,7 @@ func TestPipelinedReadsThatFail(t *testing.T) {
 }
 
 // A statement that Postgres does not take is nobody else's error for long.
-func TestPipelinedReadsOfAWrongStatement(t *testing.T) {
+func TestInvalidStatementDoesNotBlockPipelines(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
 	tenant, _ := newCompany(t, store)
@@ -90,7 +90,7 @@ func TestPipelinedReadsOfAWrongStatement(t *testing.T) {
 }
 
 // An error or a panic of one receiver does not affect the others. Results that are too large are not shared.
-func TestPipelinedReadsOfRejectedRows(t *testing.T) {
+func TestRejectedRowsAffectOnlyTheirReceiver(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
 	other, _ := newCompany(t, store)
@@ -135,7 +135,7 @@ func TestPipelinedReadsOfRejectedRows(t *testing.T) {
 }
 
 // Connections that the server has ended, that are cut, or whose statements have changed are nobody's error.
-func TestPipelinedReadsOnBrokenConnections(t *testing.T) {
+func TestPipelinedReadsSurviveBrokenConnections(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	behind, cut, _ := proxied(t, address)

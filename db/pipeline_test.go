@@ -127,7 +127,7 @@ func keysOf(set map[string]bool) (keys []string) {
 }
 
 // A request waits only so long for a pipeline that waits for a lock. Others open another one meanwhile.
-func TestPipelinedReadsTimeOut(t *testing.T) {
+func TestRequestsWaitBrieflyForABlockedPipeline(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := openPipeline(t, address)
@@ -166,7 +166,7 @@ func TestPipelinedReadsTimeOut(t *testing.T) {
 }
 
 // A request that is given up is not sent, or gets none of its rows any more if these come later.
-func TestCancelledPipelinedReads(t *testing.T) {
+func TestCancelledPipelinedReadReceivesNoRows(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := openPipeline(t, address)
@@ -271,7 +271,7 @@ func TestOneCompanyDoesNotFillPipelines(t *testing.T) {
 }
 
 // A quarter of the connections may be pipelines. The rest are left for all other reads.
-func TestMostPipelines(t *testing.T) {
+func TestPipelinesUseAQuarterOfTheConnections(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
 	dbtest.Unsharded(t)

@@ -134,7 +134,7 @@ func TestAllKindsOfUsageCheckTheBudget(t *testing.T) {
 }
 
 // Closing a store makes its scheduled checks of budgets at once, and no more after that.
-func TestBudgetIsLookedAtBeforeTheEnd(t *testing.T) {
+func TestClosingAStoreChecksBudgets(t *testing.T) {
 	t.Parallel()
 	for credits, want := range map[model.Credits]int{7_999_999: 0, 8_000_000: 1, 10_000_000: 1} {
 		log, lines := newLog()
@@ -146,7 +146,7 @@ func TestBudgetIsLookedAtBeforeTheEnd(t *testing.T) {
 	}
 }
 
-func TestEachReplicaAndEachBudgetWarn(t *testing.T) {
+func TestEachReplicaWarnsOncePerBudget(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	logs, stores := [2]logLines{}, [2]*db.Store{}
@@ -177,7 +177,7 @@ func looks(seen *recorder) (n int) {
 	return n
 }
 
-func TestLooksAreFew(t *testing.T) {
+func TestBudgetChecksAreFew(t *testing.T) {
 	t.Parallel()
 	seen := &recorder{}
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: seen})
@@ -195,7 +195,7 @@ func TestLooksAreFew(t *testing.T) {
 	require.Less(t, looks(seen), times/2)
 }
 
-func TestNothingIsLookedAt(t *testing.T) {
+func TestUnneededBudgetChecksAreSkipped(t *testing.T) {
 	t.Parallel()
 	seen := &recorder{}
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: seen})

@@ -20,7 +20,7 @@ import (
 )
 
 // Many companies share the pooler's few connections, and each sees its own rows by every way to them.
-func TestAPoolerHandsConnectionsOnBetweenCompanies(t *testing.T) {
+func TestPoolerSharesConnectionsBetweenCompanies(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	pooled := dbtest.Pooled(t, address)
@@ -127,7 +127,7 @@ func TestEveryStatementBehindAPoolerHasALimit(t *testing.T) {
 	}
 }
 
-func TestPoolersThatCompaniesWouldMeetOnAreRefused(t *testing.T) {
+func TestUnsafePoolersAreRefused(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	pooled := dbtest.Pooled(t, address)
@@ -149,7 +149,7 @@ func TestPoolersThatCompaniesWouldMeetOnAreRefused(t *testing.T) {
 
 // A pooler of sessions that is set as the documents say lets all connections pass: what it is not told of may not be
 // said when they are made.
-func TestAPoolerOfSessionsLetsConnectionsPass(t *testing.T) {
+func TestSessionPoolerAcceptsConnections(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
 	page, err := os.ReadFile("../docs/guides/scale-out.md")

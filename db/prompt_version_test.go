@@ -21,7 +21,7 @@ func versionsOf(t *testing.T, tenant *db.Tenant, agentID string) []*model.Prompt
 	return versions
 }
 
-func TestConcurrentPromptsAreNumberedWithoutGap(t *testing.T) {
+func TestConcurrentPromptsAreNumberedWithoutGaps(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)
@@ -44,7 +44,7 @@ func TestConcurrentPromptsAreNumberedWithoutGap(t *testing.T) {
 	require.Equal(t, versions[0].Prompt, read.Prompt)
 }
 
-func TestPromptVersions(t *testing.T) {
+func TestPromptVersionsAreNumberedAndRestored(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	key, _, err := tenant.CreateAPIKey(ctx,
@@ -84,7 +84,7 @@ func TestPromptVersions(t *testing.T) {
 	same(t, versions, versionsOf(t, tenant, agent.ID))
 }
 
-func TestPromptBounds(t *testing.T) {
+func TestPromptLengthIsBounded(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent := newAgent(t, tenant)

@@ -57,7 +57,7 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 
 // Reads find out which connections Postgres has ended, or have statements that a migration has changed. Callers do not
 // notice, however few connections there are.
-func TestReadsOnBrokenConnections(t *testing.T) {
+func TestReadsSurviveBrokenConnections(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	conn := connect(t, address)
@@ -154,7 +154,7 @@ func (c counting) Write(p []byte) (int, error) {
 
 // All connections are cut at once, and all readers find out at once. No reader waits for a connection that another
 // holds.
-func TestReadsOnConnectionsThatAreCut(t *testing.T) {
+func TestReadsSurviveCutConnections(t *testing.T) {
 	t.Parallel()
 	address, cut, _ := proxied(t, dbtest.URL(t))
 	for _, connections := range []int32{1, 4} {

@@ -119,7 +119,7 @@ func TestExpirySkipsUnavailableCompanies(t *testing.T) {
 	}
 }
 
-func TestAContactIsErased(t *testing.T) {
+func TestContactIsErased(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -218,7 +218,7 @@ func TestDeletingACompanyDeletesItsRows(t *testing.T) {
 	fails(t, store.DeleteCompany(t.Context(), ownID, nil), model.NotFound)
 }
 
-func TestAnExecutionIsDeletedWithItsRuns(t *testing.T) {
+func TestExecutionIsDeletedWithItsRuns(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	first := newRun(t, tenant)
@@ -248,7 +248,7 @@ func TestAnExecutionIsDeletedWithItsRuns(t *testing.T) {
 	require.Empty(t, runs.Nodes)
 }
 
-func TestACampaignIsDeletedWithItsItems(t *testing.T) {
+func TestCampaignIsDeletedWithItsItems(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	campaign := newCampaign(t, tenant)
@@ -264,7 +264,7 @@ func TestACampaignIsDeletedWithItsItems(t *testing.T) {
 	require.Equal(t, model.AuditActionDeleteCampaign, events.Nodes[0].Action)
 }
 
-func TestAChatIsDeletedWhileItIsAnswered(t *testing.T) {
+func TestChatIsDeletedWhileItIsAnswered(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)
 	tenant, chat := newSimulation(t, store, nil)

@@ -114,7 +114,7 @@ func TestRowLevelSecuritySeparatesCompanies(t *testing.T) {
 }
 
 // A connection goes from company to company, and what a transaction has set is gone with it.
-func TestAConnectionIsBoundToOneCompanyAtATime(t *testing.T) {
+func TestConnectionIsBoundToOneCompanyAtATime(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{MaxConnections: 1, Tracer: dbtest.Unchecked{}})
@@ -227,7 +227,7 @@ func TestReadsAreBoundToTheirCompany(t *testing.T) {
 }
 
 // River's tables have no company. A company's statements reach the one that carries jobs, which they enqueue and end.
-func TestCompaniesDoNotReachTheTablesOfTheQueue(t *testing.T) {
+func TestCompaniesCannotAccessQueueTables(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	conn := connect(t, address)
@@ -258,7 +258,7 @@ func TestCompaniesDoNotReachTheTablesOfTheQueue(t *testing.T) {
 
 // A process that started before the database was secured is bound by it without a restart, on the connections that it
 // has, and in a transaction that began before.
-func TestRowsAreSecuredUnderAProcess(t *testing.T) {
+func TestRowSecurityBindsRunningProcesses(t *testing.T) {
 	t.Parallel()
 	const agents = "SELECT count(*) FROM agents"
 	for name, notice := range map[string]func(*testing.T, *db.Store){
@@ -343,7 +343,7 @@ func (w *warnings) log() *slog.Logger {
 
 // A user with the roles owns the tables and sees all companies, but its Tenants do not; without the roles the program
 // is alone, and says so.
-func TestOwnersThatAreNoSuperusers(t *testing.T) {
+func TestRowSecurityOfPlainOwnersNeedsTheRoles(t *testing.T) {
 	t.Parallel()
 	dbtest.URL(t) // the roles exist from here on
 	for name, c := range map[string]struct {

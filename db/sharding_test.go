@@ -13,7 +13,7 @@ import (
 )
 
 // The errors are as Citus 13 sends them, and as Postgres does.
-func TestConstraintsAreKnownByTheirNames(t *testing.T) {
+func TestConstraintsAreIdentifiedByName(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]*pgconn.PgError{
 		"from a shard": {Code: "23505",

@@ -40,7 +40,7 @@ var longChat = []string{
 		FROM simulation_chats WHERE id = $1`,
 }
 
-func TestTurnKnowsTheEndOfItsChat(t *testing.T) {
+func TestTurnReadsTheEndOfItsChat(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	asked := &recorder{}
@@ -112,7 +112,7 @@ func TestContextOfATurnIsBounded(t *testing.T) {
 	require.EqualValues(t, 595, known.Calls[1].MessageSequence)
 }
 
-func TestTurnKnowsHowOftenMocksWereCalled(t *testing.T) {
+func TestTurnCountsCallsOfMocks(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	tenant, chat := newSimulation(t, dbtest.Open(t, address, db.Options{}), nil)

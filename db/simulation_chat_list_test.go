@@ -25,7 +25,7 @@ var longChats = []string{
 		WHERE company_id = (SELECT company_id FROM simulation_chats WHERE id = $1) AND last_sequence = 1000`,
 }
 
-func TestAListOfLongChatsReadsOneMessageOfEach(t *testing.T) {
+func TestChatListReadsOneMessagePerChat(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	asked := &recorder{}
@@ -62,7 +62,7 @@ func TestAListOfLongChatsReadsOneMessageOfEach(t *testing.T) {
 	}
 }
 
-func TestChatsByTheirState(t *testing.T) {
+func TestChatsAreFilteredByStatus(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	tenant, open := newSimulation(t, dbtest.Open(t, address, db.Options{}), nil)

@@ -27,7 +27,7 @@ func receive[E any](t *testing.T, events <-chan E) (E, bool) {
 	}
 }
 
-func TestFollowMessages(t *testing.T) {
+func TestMessageFollowersReceiveEachMessage(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
@@ -66,7 +66,7 @@ func TestFollowMessages(t *testing.T) {
 	require.False(t, open)
 }
 
-func TestFollowMessagesOfALongChat(t *testing.T) {
+func TestFollowersReceiveLongChatsInOrder(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
@@ -81,7 +81,7 @@ func TestFollowMessagesOfALongChat(t *testing.T) {
 	require.Len(t, got, 2*turns)
 }
 
-func TestFollowADeletedChat(t *testing.T) {
+func TestFollowingEndsWhenTheChatIsDeleted(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	tenant, chat := newSimulation(t, dbtest.Open(t, url, db.Options{}), nil)
@@ -93,7 +93,7 @@ func TestFollowADeletedChat(t *testing.T) {
 	require.False(t, open)
 }
 
-func TestFollowEvents(t *testing.T) {
+func TestEventFollowersReceiveTextAndMessages(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	welcome := "Welcome"
@@ -156,7 +156,7 @@ func TestFollowEvents(t *testing.T) {
 	require.False(t, open)
 }
 
-func TestFollowEventsAcrossTurns(t *testing.T) {
+func TestEventFollowersReceiveSeveralTurns(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
@@ -186,7 +186,7 @@ func TestFollowEventsAcrossTurns(t *testing.T) {
 	require.Equal(t, int32(2*turns), written)
 }
 
-func TestFollowTurnsThatFail(t *testing.T) {
+func TestEventFollowersDetectFailedTurns(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)

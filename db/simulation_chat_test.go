@@ -66,7 +66,7 @@ func textsOf(messages []*model.SimulationChatMessage) []string {
 	return texts
 }
 
-func TestSimulationChats(t *testing.T) {
+func TestSimulationChatsAreStoredAndListed(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store := dbtest.New(t)
@@ -124,7 +124,7 @@ func TestSimulationChats(t *testing.T) {
 		[]model.MessageRole{after[0].Role, after[1].Role})
 }
 
-func TestSimulationChatOfAnUnknownAgent(t *testing.T) {
+func TestSimulationChatNeedsAKnownAgent(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newSimulation(t, store, nil)
@@ -137,7 +137,7 @@ func TestSimulationChatOfAnUnknownAgent(t *testing.T) {
 	require.Len(t, page.Nodes, 1)
 }
 
-func TestEndSimulationChat(t *testing.T) {
+func TestEndedSimulationChatStaysEnded(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store := dbtest.New(t)
@@ -161,7 +161,7 @@ func TestEndSimulationChat(t *testing.T) {
 	require.ErrorContains(t, err, "has ended")
 }
 
-func TestDeletedAgentTakesItsChatsAlong(t *testing.T) {
+func TestDeletedAgentDeletesItsChats(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)

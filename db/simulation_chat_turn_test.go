@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestOneTurnAtATime(t *testing.T) {
+func TestChatHasOneTurnAtATime(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	replica := dbtest.Again(t, store)
@@ -53,7 +53,7 @@ func TestOneTurnAtATime(t *testing.T) {
 	say(t, elsewhere, chat.ID, "Hello", "Good morning")
 }
 
-func TestTurnWithoutChat(t *testing.T) {
+func TestTurnOfUnknownChatIsNotFound(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newSimulation(t, store, nil)
@@ -64,7 +64,7 @@ func TestTurnWithoutChat(t *testing.T) {
 	}
 }
 
-func TestTurnThatWasAbandoned(t *testing.T) {
+func TestAbandonedTurnCannotFinish(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
@@ -92,7 +92,7 @@ func TestTurnThatWasAbandoned(t *testing.T) {
 	require.Equal(t, []string{"Hello", "Good morning"}, textsOf(all))
 }
 
-func TestTurnIsProlonged(t *testing.T) {
+func TestTurnKeepsItsLeaseAlive(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
@@ -109,7 +109,7 @@ func TestTurnIsProlonged(t *testing.T) {
 	require.NoError(t, turn.Release(t.Context(), nil))
 }
 
-func TestTurnThatLosesItsChat(t *testing.T) {
+func TestTurnStopsWhenItsChatEnds(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	replica := dbtest.Again(t, store)
@@ -138,7 +138,7 @@ func TestTurnThatLosesItsChat(t *testing.T) {
 	require.Zero(t, after.LastSequence)
 }
 
-func TestTurnThatEndsTheChat(t *testing.T) {
+func TestTurnCanEndItsChat(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	welcome := "Welcome"

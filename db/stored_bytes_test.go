@@ -64,7 +64,7 @@ func TestStoredBytesEqualTheDocuments(t *testing.T) {
 	})
 }
 
-func TestACompanyStoresNoMoreThanItMay(t *testing.T) {
+func TestStoredBytesOfACompanyAreBounded(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{MaxStored: 1_000})
 	tenant, _ := newCompany(t, store)
@@ -89,7 +89,7 @@ func TestACompanyStoresNoMoreThanItMay(t *testing.T) {
 	require.NoError(t, err, "what is deleted makes room")
 }
 
-func TestDocumentsThatAreAddedTogetherStoreNoMoreThanACompanyMay(t *testing.T) {
+func TestConcurrentDocumentsStayWithinTheByteLimit(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{MaxStored: 1_000})
 	tenant, _ := newCompany(t, store)

@@ -19,7 +19,7 @@ func addSubAgent(ctx context.Context, tenant *db.Tenant, agentID, delegateID,
 	return edge, err
 }
 
-func TestSubAgents(t *testing.T) {
+func TestSubAgentsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	a, b := newAgent(t, tenant), newAgent(t, tenant)
@@ -90,7 +90,7 @@ func TestTechnicalNamesOfOneAgentDiffer(t *testing.T) {
 	require.NoError(t, err, "another agent's tool")
 }
 
-func TestMostSubAgents(t *testing.T) {
+func TestSubAgentsOfAnAgentAreBounded(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	a, b := newAgent(t, tenant), newAgent(t, tenant)
@@ -113,7 +113,7 @@ func TestMostSubAgents(t *testing.T) {
 }
 
 // Concurrent changes of the same agent and tool do not deadlock, and no two names become the same.
-func TestChangesOfAnAgentsNamesAtOnce(t *testing.T) {
+func TestConcurrentRenamesKeepTechnicalNamesUnique(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	for round := range 6 {

@@ -81,7 +81,7 @@ func shown(t *testing.T, result reflect.Value) string {
 }
 
 // Every method of a Tenant, present or future, is called with another company's ids in every place that takes one.
-func TestNothingOfAnotherCompanyIsReachable(t *testing.T) {
+func TestRowsOfAnotherCompanyAreUnreachable(t *testing.T) {
 	t.Parallel()
 	for held, address := range dbtest.Locks(t) {
 		t.Run(held, func(t *testing.T) { nothingOfAnotherCompanyIsReachable(t, address) })
@@ -211,7 +211,7 @@ func requireHidden(t *testing.T, name string, err error) {
 	require.NotContains(t, err.Error(), "SECRET")
 }
 
-func TestTheDatabaseRefusesReferencesBetweenCompanies(t *testing.T) {
+func TestDatabaseRefusesReferencesBetweenCompanies(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	own, other := newFixture(t, store, "OWN"), newFixture(t, store, "SECRET")

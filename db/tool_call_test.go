@@ -26,7 +26,7 @@ func recordedCalls(t *testing.T, tenant *db.Tenant, chatID string) []*model.Tool
 	return calls
 }
 
-func TestCallIsOnRecordBeforeItIsMade(t *testing.T) {
+func TestCallIsRecordedBeforeItIsMade(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	welcome := "Welcome"
@@ -67,7 +67,7 @@ func TestCallIsOnRecordBeforeItIsMade(t *testing.T) {
 	}
 }
 
-func TestCallOfAProcessThatDies(t *testing.T) {
+func TestCallOfDeadProcessHasUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
@@ -97,7 +97,7 @@ func TestCallOfAProcessThatDies(t *testing.T) {
 	require.Equal(t, model.SimulationChatStatusOpen, after.State)
 }
 
-func TestCallProlongsTheClaim(t *testing.T) {
+func TestCallRenewsTheClaim(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
@@ -109,7 +109,7 @@ func TestCallProlongsTheClaim(t *testing.T) {
 	require.True(t, held.ReplyUntil.After(*turn.Chat.ReplyUntil))
 }
 
-func TestWarningsOfATurn(t *testing.T) {
+func TestWarningsAreSavedOncePerChat(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)

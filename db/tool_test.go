@@ -201,7 +201,7 @@ func TestToolsConnectedTogether(t *testing.T) {
 	require.Equal(t, append([]string{b.ID, a.ID}, ids[1:]...), order())
 }
 
-func TestMostTools(t *testing.T) {
+func TestToolsOfAnAgentAreBounded(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	agent := newAgent(t, tenant)
@@ -291,7 +291,7 @@ func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 	}
 }
 
-func TestTheEndpointOfAToolCanBeTakenAway(t *testing.T) {
+func TestToolEndpointCanBeRemoved(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)
 	endpoint := &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://api.example.com/x", TimeoutSeconds: 5}

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestOneResponseHasFewConnections(t *testing.T) {
+func TestOneResponseUsesFewConnections(t *testing.T) {
 	t.Parallel()
 	// As many that both responses fit in, however many a slow machine has shared reads take.
 	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), db.Options{MaxConnections: 20}))

@@ -59,7 +59,7 @@ func TestBunAndPgxShareATransaction(t *testing.T) {
 }
 
 // Anything pgx did after bun's rollback would be kept.
-func TestPgxDoesNothingAfterTheTransaction(t *testing.T) {
+func TestPgxIsUnusableAfterTheTransaction(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)
 	tenant, _ := newCompany(t, store)
@@ -74,7 +74,7 @@ func TestPgxDoesNothingAfterTheTransaction(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestTransactions(t *testing.T) {
+func TestTransactionsCommitOrRollBackCompletely(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	ctx := t.Context()
@@ -127,7 +127,7 @@ func TestTransactions(t *testing.T) {
 	require.Len(t, rowsOf(t, conn), 2)
 }
 
-func TestOnCommit(t *testing.T) {
+func TestOnCommitRunsAfterTheOuterCommit(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)
 	tenant, _ := newCompany(t, store)

@@ -10,7 +10,7 @@ import (
 )
 
 // An update that gives nothing, or only what is stored already, keeps the time of the last change.
-func TestUpdatesThatChangeNothing(t *testing.T) {
+func TestEmptyUpdatesKeepTheUpdateTime(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	tenant := freshTenant(t)

@@ -30,7 +30,7 @@ func record(t *testing.T, tenant *db.Tenant, entries ...*model.UsageEntryInput) 
 	return payload
 }
 
-func TestRecordUsageTwice(t *testing.T) {
+func TestUsageIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	a, b := entry("a", "2026-03-01T00:00:00.1239Z", 1), entry("b", "2026-03-01T01:00:00+01:00", -2)
@@ -71,7 +71,7 @@ func TestOtherContentUnderTheSameKeyIsRefused(t *testing.T) {
 	}
 }
 
-func TestBoundsOfUsage(t *testing.T) {
+func TestUsageEntriesAreBounded(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{})
@@ -101,7 +101,7 @@ func TestBoundsOfUsage(t *testing.T) {
 	require.Zero(t, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits)
 }
 
-func TestUsageIsOfOneCompany(t *testing.T) {
+func TestUsageBelongsToOneCompany(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)
 	one, _ := newCompany(t, store)
@@ -136,7 +136,7 @@ func TestUsageIsRecordedAfterAFailure(t *testing.T) {
 }
 
 // Many writers of the same entries in different orders record each entry once, and do not deadlock.
-func TestManyRecordTheSameAtOnce(t *testing.T) {
+func TestConcurrentWritersRecordUsageOnce(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, companyID := newCompany(t, store)
@@ -178,7 +178,7 @@ func TestManyRecordTheSameAtOnce(t *testing.T) {
 	requireTrueSums(t, conn, companyID)
 }
 
-func TestSumsThatAreTooLarge(t *testing.T) {
+func TestTooLargeSumsAreRefused(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, companyID := newCompany(t, store)
@@ -195,7 +195,7 @@ func TestSumsThatAreTooLarge(t *testing.T) {
 	require.Equal(t, "9223372036854.775807", breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits.String())
 }
 
-func TestSumsOfMonthsThatAreTooLarge(t *testing.T) {
+func TestTooLargeMonthlySumsAreRefused(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, companyID := newCompany(t, store)
@@ -250,7 +250,7 @@ func TestUsageEntriesAreReadInOrder(t *testing.T) {
 	}
 }
 
-func TestTheLedgerIsSummedUpWhenItIsOld(t *testing.T) {
+func TestOldLedgerEntriesAreSummed(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

@@ -84,7 +84,7 @@ func TestMessagesAreDeliveredOnce(t *testing.T) {
 	require.Len(t, to.parcels[0].Keys, 1)
 }
 
-func TestMessagesAreTriedAgainUntilTheWebhookIsDisabled(t *testing.T) {
+func TestMessagesAreRetriedUntilTheWebhookIsDisabled(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, dbtest.Options())
@@ -154,7 +154,7 @@ func TestMessagesAreTriedAgainUntilTheWebhookIsDisabled(t *testing.T) {
 }
 
 // A process is killed, or ends, while it delivers.
-func TestMessagesOfAProcessThatEnds(t *testing.T) {
+func TestMessagesOfAnEndedProcessAreDelivered(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, dbtest.Options())
@@ -187,7 +187,7 @@ func TestMessagesOfAProcessThatEnds(t *testing.T) {
 }
 
 // Of a process that is killed while it delivers, only the claim is left.
-func TestMessagesOfAKilledProcess(t *testing.T) {
+func TestMessagesOfAKilledProcessAreDelivered(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	tenant, _ := newCompany(t, dbtest.Open(t, address, dbtest.Options()))
@@ -215,7 +215,7 @@ func TestMessagesOfAKilledProcess(t *testing.T) {
 }
 
 // A company whose receivers do not answer keeps nobody else waiting.
-func TestACompanyWaitsForItsOwnWebhooksAlone(t *testing.T) {
+func TestSlowWebhooksDelayOnlyTheirCompany(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
 	slow, _ := newCompany(t, store)

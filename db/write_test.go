@@ -22,7 +22,7 @@ type row interface {
 }
 
 // A row is the same whether bun writes it or a prepared statement does.
-func TestPreparedStatementsWriteWhatBunWrites(t *testing.T) {
+func TestPreparedStatementsWriteTheSameRowsAsBun(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{})
@@ -122,7 +122,7 @@ func (s *trips) TraceBatchStart(ctx context.Context, conn *pgx.Conn, _ pgx.Trace
 	return s.TraceQueryStart(ctx, conn, pgx.TraceQueryStartData{})
 }
 
-func TestATurnTakesFewRoundTrips(t *testing.T) {
+func TestTurnTakesFewRoundTrips(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
 	sent := &trips{}
@@ -156,7 +156,7 @@ func TestATurnTakesFewRoundTrips(t *testing.T) {
 
 // A migration that changes what a statement returns while the program runs costs nobody a message, however many
 // connections have prepared it.
-func TestTurnsWhileAMigrationRuns(t *testing.T) {
+func TestTurnsSucceedWhileAMigrationRuns(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	conn := connect(t, address)

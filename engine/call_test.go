@@ -42,7 +42,7 @@ func TestCallsAreMadeAndAnswered(t *testing.T) {
 	require.Equal(t, at.Add(250*time.Millisecond), call.StartedAt)
 }
 
-func TestCallsOfOneAnswerRunAtOnceAndAreAnsweredInOrder(t *testing.T) {
+func TestCallsOfOneAnswerRunConcurrently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const calls = 20
@@ -74,7 +74,7 @@ func TestCallsOfOneAnswerRunAtOnceAndAreAnsweredInOrder(t *testing.T) {
 	})
 }
 
-func TestCallThatIsWrong(t *testing.T) {
+func TestInvalidCallIsReportedToTheModel(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		call string
@@ -126,7 +126,7 @@ func TestCallThatIsWrong(t *testing.T) {
 	}
 }
 
-func TestCallOfNothingIsRecorded(t *testing.T) {
+func TestCallOfAnUnknownToolIsRecorded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ call, args, name, kept, told string }{
 		"unknown":       {"cook", `{"b":1,"a":2}`, "cook", `{"b":1,"a":2}`, `there is no tool "cook"`},
@@ -201,7 +201,7 @@ func TestWrongCallsOfOneAnswerAreCorrectedTogether(t *testing.T) {
 	require.Empty(t, s.effected, "nothing is done for an answer that fails the turn")
 }
 
-func TestToolThatFails(t *testing.T) {
+func TestToolFailureIsReportedToTheModel(t *testing.T) {
 	t.Parallel()
 	secret := errors.New("dial 10.0.0.1")
 	for name, test := range map[string]struct {
@@ -226,7 +226,7 @@ func TestToolThatFails(t *testing.T) {
 	}
 }
 
-func TestToolWithoutEndpoint(t *testing.T) {
+func TestToolWithoutEndpointIsNotCalled(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("look", `{}`), say("Sorry"))
 	s.main.Tools[1].Endpoint = nil
@@ -236,7 +236,7 @@ func TestToolWithoutEndpoint(t *testing.T) {
 	require.Empty(t, s.effected)
 }
 
-func TestUnsavedResult(t *testing.T) {
+func TestResultsAreCleanedAndCut(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("look", `{"a\u0000":"b\u0000\ud800"}`), say("Done"))
 	s.effects.call = func(context.Context, *model.Tool, model.JSONObject) (string, error) {
@@ -253,7 +253,7 @@ func TestUnsavedResult(t *testing.T) {
 	require.Equal(t, []string{result}, s.told(1))
 }
 
-func TestEndTogetherWithOtherCalls(t *testing.T) {
+func TestConversationEndsAfterItsLastCallsSucceed(t *testing.T) {
 	t.Parallel()
 	s := newScene(do(llm.EndConversation, allSaid, "look", `{}`).saying("Goodbye"))
 	got := s.play(t)
@@ -271,7 +271,7 @@ func TestEndTogetherWithOtherCalls(t *testing.T) {
 	require.Equal(t, "Goodbye\n\nI could not look.", got.reply.Text)
 }
 
-func TestTurnThatIsBrokenOffDuringACall(t *testing.T) {
+func TestCancelledTurnStopsItsCalls(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newScene(do("look", `{"n":1}`, "book", `{"day":"x"}`))
@@ -309,7 +309,7 @@ func TestWorkStartsOnlyAfterItsStartIsSaved(t *testing.T) {
 	require.Len(t, got.causes, 3, "the log has the cause")
 }
 
-func TestNothingBeginsOnceTheTurnIsBrokenOff(t *testing.T) {
+func TestCancelledTurnStartsNothing(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newScene(do(llm.TransferCall, `{"reason":"one"}`, llm.TransferCall, `{"reason":"two"}`))

@@ -24,7 +24,7 @@ func foundChunks(contents ...string) []*model.RetrievedChunk {
 	return chunks
 }
 
-func TestCitations(t *testing.T) {
+func TestCitationsAreReadFromTheAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		said, text string
@@ -60,7 +60,7 @@ func TestCitations(t *testing.T) {
 	}
 }
 
-func TestCitationsByChannel(t *testing.T) {
+func TestCitationsDependOnTheChannel(t *testing.T) {
 	t.Parallel()
 	r := &retrieval{chat: &model.KnowledgeBaseChat{PromptSettings: model.PromptSettings{ShowQuote: true}},
 		shown: foundChunks("one")}
@@ -73,7 +73,7 @@ func TestCitationsByChannel(t *testing.T) {
 	}
 }
 
-func TestSavedRetrievals(t *testing.T) {
+func TestSavedRetrievalsAreBounded(t *testing.T) {
 	t.Parallel()
 	require.JSONEq(t, `{"chunks":[{"number":1,"chunkId":"chunk","documentId":"document","documentName":"Leaflet","position":0,
 		"score":0.30000000000000004,"termSimilarity":0,"vectorSimilarity":null,"content":"<a> & \"b\""}]}`, resultOfRetrieval(foundChunks(`<a> & "b"`)))
@@ -113,7 +113,7 @@ func TestInstructionsAreBounded(t *testing.T) {
 	require.NotNil(t, got.calls[0].Error)
 }
 
-func TestATurnThatIsLeftWhileItAsksTheKnowledgeBase(t *testing.T) {
+func TestTurnStopsDuringRetrieval(t *testing.T) {
 	t.Parallel()
 	s := newScene(say("Never"))
 	s.main.chat = &model.KnowledgeBaseChat{ID: "chat"}

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestCoverage(t *testing.T) {
+func TestCoverageCountsCallsByEffect(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled, in.Channel = true, model.ChannelPhone })
 	book, nowhere := c.tool(t, c.agent, "book", "https://example.com"), c.tool(t, c.agent, "nowhere", "")
@@ -70,7 +70,7 @@ func (c *clinic) covered(t *testing.T, e *engine.Engine, chat *model.SimulationC
 	return covered
 }
 
-func TestCoverageBehindSubAgents(t *testing.T) {
+func TestCoverageIncludesSubAgents(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	c.tool(t, c.agent, "book", "https://example.com")
@@ -103,7 +103,7 @@ func TestCoverageBehindSubAgents(t *testing.T) {
 	})))
 }
 
-func TestCoverageEndsWithTheDepthOfDelegations(t *testing.T) {
+func TestCoverageEndsAtTheMaximumDepth(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	last := c.agent

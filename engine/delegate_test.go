@@ -14,7 +14,7 @@ import (
 
 const expert = "Expert of Lakeside"
 
-func TestDelegation(t *testing.T) {
+func TestSubAgentAnswersADelegation(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("ask_expert", `{"request":"Dig, please"}`).saying("One moment."), say("It is 42."))
 	s.script.answers[expert] = []answer{do("dig", `{"n":1}`).saying("Digging."), say("42")}
@@ -42,7 +42,7 @@ func TestDelegation(t *testing.T) {
 	require.Equal(t, "tool_dig", *dig.TargetID)
 }
 
-func TestDelegationsAtOnce(t *testing.T) {
+func TestDelegationsRunConcurrently(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("ask_expert", `{"request":"one"}`, "ask_expert", `{"request":"two"}`), say("Done"))
 	var together sync.WaitGroup
@@ -56,7 +56,7 @@ func TestDelegationsAtOnce(t *testing.T) {
 	require.Equal(t, []string{"42", "42"}, s.told(1))
 }
 
-func TestDelegationThatFails(t *testing.T) {
+func TestDelegationFailureIsReportedToTheModel(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		answers []answer
@@ -134,7 +134,7 @@ func chain(s *scene, length int) {
 	s.script.answers["Main"] = s.script.answers["agent_0"]
 }
 
-func TestDelegationsHaveADepth(t *testing.T) {
+func TestDelegationDepthIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newScene()
 	chain(s, 10)
@@ -148,7 +148,7 @@ func TestDelegationsHaveADepth(t *testing.T) {
 	require.Equal(t, got.calls[4].ID, *got.calls[5].DelegationID)
 }
 
-func TestDelegationsDoNotGoInCircles(t *testing.T) {
+func TestDelegationsDoNotFormCycles(t *testing.T) {
 	t.Parallel()
 	for _, length := range []int{1, 2, 3} {
 		s := newScene()
@@ -167,7 +167,7 @@ func TestDelegationsDoNotGoInCircles(t *testing.T) {
 	require.Nil(t, got.calls[1].Error)
 }
 
-func TestDelegationsShareTheTurnsBound(t *testing.T) {
+func TestDelegationsShareTheTurnLimit(t *testing.T) {
 	t.Parallel()
 	a := do()
 	for i := range 30 {
@@ -181,7 +181,7 @@ func TestDelegationsShareTheTurnsBound(t *testing.T) {
 	require.Len(t, s.script.asked[expert], 38, "the agent itself was asked twice")
 }
 
-func TestMocksInADelegation(t *testing.T) {
+func TestMocksApplyInsideDelegations(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
 	s.others["expert"].SubAgents = []*model.SubAgent{{ID: "sub_other", TechnicalName: "other", DelegateAgentID: "other"}}
@@ -210,7 +210,7 @@ func TestMocksInADelegation(t *testing.T) {
 	require.Equal(t, "43", *got.calls[2].Result, "to delegate is no side effect")
 }
 
-func TestTurnThatIsBrokenOffDuringADelegation(t *testing.T) {
+func TestCancelledTurnStopsItsDelegations(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newScene(do("ask_expert", `{"request":"x"}`))

@@ -117,7 +117,7 @@ func TestInstructionsFollowTheAgentsPrompt(t *testing.T) {
 	require.Contains(t, *instructions[draft].Text, "Short.")
 }
 
-func TestMessagesThatNoChatBeginsWith(t *testing.T) {
+func TestInvalidStartingMessagesAreRefused(t *testing.T) {
 	t.Parallel()
 	tenant, _ := newTenant(t, dbtest.New(t))
 	agent := newAgent(t, tenant, nil)

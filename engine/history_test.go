@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestHistory(t *testing.T) {
+func TestHistoryContainsCallsOfEarlierTurns(t *testing.T) {
 	t.Parallel()
 	message := func(sequence int32, role model.MessageRole, text string) *model.SimulationChatMessage {
 		return &model.SimulationChatMessage{Sequence: sequence, Role: role, Text: text}

@@ -34,7 +34,7 @@ func (c counting) Chat(context.Context, llm.Request) iter.Seq2[llm.Chunk, error]
 	}
 }
 
-func TestMeter(t *testing.T) {
+func TestMeterCountsTokens(t *testing.T) {
 	t.Parallel()
 	var m Meter
 	req := llm.Request{

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestRecordedFailuresAreThoseThatMocksSimulate(t *testing.T) {
+func TestRecordedFailuresBecomeMockFailures(t *testing.T) {
 	t.Parallel()
 	for _, failure := range []*model.MockFailure{
 		{Kind: model.MockFailureKindTimeout}, {Kind: model.MockFailureKindMalformedJSON},

@@ -33,7 +33,7 @@ func callOf(t require.TestingT, text string) content.Values {
 	return call
 }
 
-func TestMockCondition(t *testing.T) {
+func TestMockConditionsMatchArguments(t *testing.T) {
 	t.Parallel()
 	const call = `{"day":"Monday","n":2,"price":2.50,"big":9007199254740993,"yes":true,"none":null,
 		"list":[1,"a"],"who":{"name":"Ana","age":{"years":30}},"a.b":"whole","a":{"b":"part","c":"d"},"":"empty"}`
@@ -125,7 +125,7 @@ func TestFirstRuleThatMatchesAnswers(t *testing.T) {
 	}
 }
 
-func TestMockTemplate(t *testing.T) {
+func TestMockTemplatesAreFilled(t *testing.T) {
 	t.Parallel()
 	variables := content.Values{"day": "of the variables", "clinic": "Lakeside", "order.id": "A-7"}
 	for name, test := range map[string]struct {
@@ -168,7 +168,7 @@ func TestMockTemplate(t *testing.T) {
 	}
 }
 
-func TestTemplatesOfAllKinds(t *testing.T) {
+func TestTemplatesFillKnownPlaceholders(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.MapOf(rapid.StringMatching(`[a-c]`), rapid.String()).Draw(t, "parameters")
@@ -211,7 +211,7 @@ func TestTemplatesOfAllKinds(t *testing.T) {
 	})
 }
 
-func TestMockedCall(t *testing.T) {
+func TestMockedCallsReturnTheirTemplate(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("book", `{"day":"Monday"}`, "look", `{}`, "ask_expert", `{"request":"What?"}`), say("Done"))
 	s.mocking = model.ToolMocking{
@@ -240,7 +240,7 @@ func TestMockedCall(t *testing.T) {
 	}
 }
 
-func TestMockedFailure(t *testing.T) {
+func TestMockedFailuresAreReportedToTheModel(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		failure model.MockFailure
@@ -278,7 +278,7 @@ func TestMockedFailure(t *testing.T) {
 	}
 }
 
-func TestCallIndexCountsTheChat(t *testing.T) {
+func TestCallIndexCountsCallsOfTheChat(t *testing.T) {
 	t.Parallel()
 	s := newScene(
 		do("look", `{"n":"a"}`, "book", `{"day":"x"}`, "look", `{"n":"b"}`, "book", `{}`),

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestPlaceholdersThatNothingFills(t *testing.T) {
+func TestUnfilledPlaceholdersAreReported(t *testing.T) {
 	t.Parallel()
 	s := newScene()
 	s.main.Tools = append(s.main.Tools, newTool("open", `{"type":"object","allOf":[{"properties":{"x":{}}}]}`),

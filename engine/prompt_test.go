@@ -12,7 +12,7 @@ import (
 
 var at = time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
 
-func TestBegin(t *testing.T) {
+func TestFieldsFillPromptAndWelcome(t *testing.T) {
 	t.Parallel()
 	outbound, inbound := "Hello {firstName}, {agency} here.", "Welcome!"
 	agent := &model.Agent{
@@ -55,7 +55,7 @@ func TestBegin(t *testing.T) {
 	require.Nil(t, o.Welcome, "the contact begins")
 }
 
-func TestFictional(t *testing.T) {
+func TestFictionalValuesFitTheirFields(t *testing.T) {
 	t.Parallel()
 	for field, want := range map[string]string{
 		"phoneNumber": "+12025550143", "caller": "+12025550143", "EMAIL": "alex.example@example.com",

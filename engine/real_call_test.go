@@ -23,7 +23,7 @@ const wish = `{"reason":"wants a human"}`
 // broken is the failure of a provider.
 var broken = &llm.Error{Cause: llm.Unavailable, Status: 500, Message: "the provider answered 500"}
 
-func TestRealCallsAreOnRecordBeforeTheyAreMade(t *testing.T) {
+func TestRealCallsAreRecordedBeforeTheyAreMade(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	expert := newAgent(t, c.tenant, nil)
@@ -103,7 +103,7 @@ func transferring(t *testing.T, m llm.Model, meanwhile func()) (*clinic, *engine
 	return c, newEngine(m, engine.Options{Caller: loopback(t), TransferWebhook: webhook}), &asked
 }
 
-func TestTransferWhoseClientLeaves(t *testing.T) {
+func TestTransferIsSavedAfterItsClientLeaves(t *testing.T) {
 	t.Parallel()
 	ctx, leave := context.WithCancel(t.Context())
 	c, e, asked := transferring(t, once(llm.TransferCall, wish), leave)
@@ -123,7 +123,7 @@ func TestTransferWhoseClientLeaves(t *testing.T) {
 	require.EqualValues(t, 1, asked.Load())
 }
 
-func TestTransferOfUnsavedTurn(t *testing.T) {
+func TestTransferIsNotRepeatedAfterAFailedSave(t *testing.T) {
 	t.Parallel()
 	c, e, asked := transferring(t, once(llm.TransferCall, wish), func() {})
 	chat := c.start(t, e, nil)
@@ -165,7 +165,7 @@ func (c *clinic) die(t *testing.T, chatID string, result *string) {
 	}
 }
 
-func TestProcessThatDiesDuringATransfer(t *testing.T) {
+func TestTransferOfDeadProcessHasUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	// This agent tries again at once. A real one sees what it did and may do better.
 	c, e, asked := transferring(t, actor(func(_ context.Context, req llm.Request) (llm.Answer, error) {
@@ -191,7 +191,7 @@ func TestProcessThatDiesDuringATransfer(t *testing.T) {
 	require.Zero(t, asked.Load())
 }
 
-func TestProcessThatDiesAfterATransfer(t *testing.T) {
+func TestTransferOfDeadProcessIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	c, e, asked := transferring(t, once(llm.TransferCall, wish), func() {})
 	chat := c.start(t, e, nil)
@@ -211,7 +211,7 @@ func TestProcessThatDiesAfterATransfer(t *testing.T) {
 	require.Equal(t, model.SimulationChatStatusEnded, after.Status())
 }
 
-func TestWarningsOfTheConversation(t *testing.T) {
+func TestConversationWarningsAreSaved(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	book := c.tool(t, c.agent, "book", "")

@@ -22,7 +22,7 @@ func (s *scene) rehearse(t *testing.T, messages []model.TestMessage,
 	return turn.rehearse(t.Context(), s.main, Situation{Messages: messages, Calls: calls})
 }
 
-func TestTheAgentOfATestRemembersItsTurns(t *testing.T) {
+func TestTestAgentRemembersItsTurns(t *testing.T) {
 	t.Parallel()
 	s := newScene(
 		do("book", `{"day":"Monday"}`), say("Booked. Anything else?"),
@@ -68,7 +68,7 @@ func TestTheAgentOfATestRemembersItsTurns(t *testing.T) {
 	}, s.script.asked["Main"][2].Messages))
 }
 
-func TestTheAgentOfATestFails(t *testing.T) {
+func TestTestAgentFailureIsReported(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("book", `{"day":"Monday"}`),
 		answer{err: &llm.Error{Cause: llm.Unavailable, Message: "model scripted: 503"}})

@@ -82,7 +82,7 @@ func foundBy(t *testing.T, call *model.ToolCall) found {
 	return f
 }
 
-func TestAnAgentAnswersFromItsKnowledgeBase(t *testing.T) {
+func TestAgentAnswersFromItsKnowledgeBase(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	var asked []llm.Request
@@ -186,7 +186,7 @@ func TestRetrievalStatementsDoNotDependOnResults(t *testing.T) {
 		"retrieving takes")
 }
 
-func TestNothingFound(t *testing.T) {
+func TestEmptyRetrievalGivesTheEmptyResponse(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	asked := 0
@@ -218,7 +218,7 @@ func TestNothingFound(t *testing.T) {
 	require.NotContains(t, system, "{knowledge}")
 }
 
-func TestAnswersThatDoNotShowTheirSources(t *testing.T) {
+func TestHiddenSourcesAreNotCited(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	system := ""
@@ -235,7 +235,7 @@ func TestAnswersThatDoNotShowTheirSources(t *testing.T) {
 	require.NotContains(t, system, "[1]")
 }
 
-func TestTheOpenerStandsInForAWelcomeMessage(t *testing.T) {
+func TestOpenerReplacesAMissingWelcomeMessage(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		welcome *string
@@ -262,7 +262,7 @@ func TestTheOpenerStandsInForAWelcomeMessage(t *testing.T) {
 	}
 }
 
-func TestASubAgentAnswersFromItsOwnKnowledgeBase(t *testing.T) {
+func TestSubAgentAnswersFromItsOwnKnowledgeBase(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	expert := newAgent(t, c.tenant, func(in *model.CreateAgentInput) { in.Prompt = "You are the expert." })
@@ -330,7 +330,7 @@ func TestRetrievalIsAnnouncedAndCovered(t *testing.T) {
 	require.Nil(t, finished.Error)
 }
 
-func TestUnavailableKnowledgeBase(t *testing.T) {
+func TestUnavailableKnowledgeBaseFailsTheTurn(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	asked := false
@@ -354,7 +354,7 @@ func TestUnavailableKnowledgeBase(t *testing.T) {
 	require.NoError(t, err, "it can be sent again")
 }
 
-func TestTheOfflineModelAnswersFromTheKnowledgeBase(t *testing.T) {
+func TestOfflineModelAnswersFromTheKnowledgeBase(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	e := newEngine(offline.New(), engine.Options{})

@@ -101,7 +101,7 @@ func requireUntouched(t *testing.T, tenant *db.Tenant, chatID string) {
 	require.Empty(t, messages)
 }
 
-func TestStartSimulationChat(t *testing.T) {
+func TestStartedChatBeginsWithTheWelcomeMessage(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
@@ -173,7 +173,7 @@ func TestStartSimulationChat(t *testing.T) {
 	require.Len(t, page.Nodes, 1, "what was refused left nothing")
 }
 
-func TestConversationWithTheOfflineModel(t *testing.T) {
+func TestOfflineModelHoldsAConversation(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
@@ -205,7 +205,7 @@ func TestConversationWithTheOfflineModel(t *testing.T) {
 	require.Len(t, all, 4)
 }
 
-func TestRequestsToTheModel(t *testing.T) {
+func TestModelReceivesTheConversation(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
@@ -229,7 +229,7 @@ func TestRequestsToTheModel(t *testing.T) {
 	require.Equal(t, llm.EndConversation, asked.Tools[0].Name)
 }
 
-func TestMessageOutOfBounds(t *testing.T) {
+func TestInvalidMessagesAreRefused(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)

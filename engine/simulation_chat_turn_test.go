@@ -52,7 +52,7 @@ func TestFailedModelSavesNothing(t *testing.T) {
 	}
 }
 
-func TestClientThatLeavesInMidReply(t *testing.T) {
+func TestReplyIsDroppedWhenItsClientLeaves(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
@@ -69,7 +69,7 @@ func TestClientThatLeavesInMidReply(t *testing.T) {
 	requireUntouched(t, tenant, chat.ID)
 }
 
-func TestTwoSendsAtOnce(t *testing.T) {
+func TestConcurrentSendIsRefused(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, companyID := newTenant(t, store)
@@ -105,7 +105,7 @@ func TestTwoSendsAtOnce(t *testing.T) {
 	require.Len(t, messages, 2)
 }
 
-func TestChatThatIsEndedInMidReply(t *testing.T) {
+func TestReplyIsDroppedWhenItsChatEnds(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, companyID := newTenant(t, store)
@@ -129,7 +129,7 @@ func TestChatThatIsEndedInMidReply(t *testing.T) {
 	require.Zero(t, after.LastSequence)
 }
 
-func TestReplicaThatDiesInMidReply(t *testing.T) {
+func TestChatContinuesAfterItsReplicaDies(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
@@ -183,7 +183,7 @@ func TestStreamedTextIsSeenByOtherReplicas(t *testing.T) {
 	require.NoError(t, <-sent)
 }
 
-func TestManyChatsAtOnce(t *testing.T) {
+func TestChatsRunConcurrently(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)

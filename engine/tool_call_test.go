@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestToolsForReal(t *testing.T) {
+func TestToolsAreCalledOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -103,7 +103,7 @@ func TestAgentRemembersItsCalls(t *testing.T) {
 	}, asked[2].Messages)
 }
 
-func TestDelegationForReal(t *testing.T) {
+func TestDelegationRunsTheStoredSubAgent(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	expert := newAgent(t, c.tenant, func(in *model.CreateAgentInput) { in.Prompt = "You are the expert of {clinic}." })
@@ -130,7 +130,7 @@ func TestDelegationForReal(t *testing.T) {
 	require.Equal(t, circle, *calls[2].Error)
 }
 
-func TestTransferForReal(t *testing.T) {
+func TestTransferPostsToTheWebhook(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled, in.Channel = true, model.ChannelPhone })
 	posted := make(chan map[string]string, 1)
@@ -163,7 +163,7 @@ func TestTransferForReal(t *testing.T) {
 	require.Nil(t, calls[1].TargetID)
 }
 
-func TestTransferIsSavedAlthoughTheModelFails(t *testing.T) {
+func TestTransferIsSavedAfterAModelFailure(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, func(in *model.CreateAgentInput) {
 		in.IsCallTransferEnabled, in.Channel, in.Language = true, model.ChannelPhone, "fr"
@@ -189,7 +189,7 @@ func TestTransferIsSavedAlthoughTheModelFails(t *testing.T) {
 	require.True(t, calls[1].IsTurnKept)
 }
 
-func TestCallsOfATurnThatFails(t *testing.T) {
+func TestCallsOfAFailedTurnAreKept(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	c.tool(t, c.agent, "book", "")
@@ -217,7 +217,7 @@ func TestCallsOfATurnThatFails(t *testing.T) {
 	require.Equal(t, told[0], told[2], "the agent does not remember what its contact never said")
 }
 
-func TestCallsOfAChatThatIsEndedMeanwhile(t *testing.T) {
+func TestCallsOfAnEndedChatAreKept(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	var e *engine.Engine
@@ -235,7 +235,7 @@ func TestCallsOfAChatThatIsEndedMeanwhile(t *testing.T) {
 	require.False(t, calls[0].IsTurnKept)
 }
 
-func TestClientThatLeavesDuringADelay(t *testing.T) {
+func TestDelayEndsWhenTheClientLeaves(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	book := c.tool(t, c.agent, "book", "")
@@ -294,7 +294,7 @@ func TestCallsAreAnnounced(t *testing.T) {
 	}, finished)
 }
 
-func TestStartWithMocks(t *testing.T) {
+func TestMocksAreValidatedAtStart(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled, in.Channel = true, model.ChannelPhone })
 	book := c.tool(t, c.agent, "book", "")

@@ -15,7 +15,7 @@ import (
 
 const wish = `{"reason":" wants a human "}`
 
-func TestTransfer(t *testing.T) {
+func TestTransferEndsTheConversation(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		answers []answer
@@ -71,7 +71,7 @@ func TestTransfer(t *testing.T) {
 }
 
 // Whatever the model does after a transfer or an end, the turn succeeds, because what is done must not be done again.
-func TestTurnThatIsOverDoesNotFail(t *testing.T) {
+func TestFinishedTurnDoesNotFail(t *testing.T) {
 	t.Parallel()
 	broken := answer{err: &llm.Error{Cause: llm.Unavailable, Status: 500, Message: "the provider answered 500"}}
 	for name, test := range map[string]struct {
@@ -122,7 +122,7 @@ func TestTurnThatIsOverDoesNotFail(t *testing.T) {
 	}
 }
 
-func TestFailedTransfer(t *testing.T) {
+func TestTransferFailureIsReportedToTheModel(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		transfer func(context.Context, string) error
@@ -151,7 +151,7 @@ func TestFailedTransfer(t *testing.T) {
 	}
 }
 
-func TestTransferTwice(t *testing.T) {
+func TestContactIsTransferredOnce(t *testing.T) {
 	t.Parallel()
 	s := newScene(do(llm.TransferCall, wish, llm.TransferCall, `{"reason":"other"}`).saying("Goodbye"))
 	got := s.play(t)
@@ -161,7 +161,7 @@ func TestTransferTwice(t *testing.T) {
 	require.Equal(t, "the contact has been transferred already", *got.calls[1].Error)
 }
 
-func TestTransferBySubAgent(t *testing.T) {
+func TestSubAgentTransfersTheContact(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		mocking model.ToolMocking
@@ -193,7 +193,7 @@ func TestTransferBySubAgent(t *testing.T) {
 }
 
 // The contact hears what really happened, even if the sender of the message is gone.
-func TestTransferOfAContactWhoseClientLeft(t *testing.T) {
+func TestContactIsToldOfATransferAfterItsClientLeft(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		answers []answer
@@ -236,7 +236,7 @@ func TestTransferOfAContactWhoseClientLeft(t *testing.T) {
 	}
 }
 
-func TestTransferOfAnEarlierTurn(t *testing.T) {
+func TestEarlierTransferIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	before := func(result, failure *string, mocked bool) *model.ToolCall {
 		return &model.ToolCall{Kind: model.ToolCallKindCallTransfer, Arguments: model.JSONObject(wish), Result: result,

@@ -16,7 +16,7 @@ import (
 // allSaid are arguments of end_conversation.
 const allSaid = `{"reason":"all is said"}`
 
-func TestReply(t *testing.T) {
+func TestReplyCombinesTextAndEndReason(t *testing.T) {
 	t.Parallel()
 	reason := "all is said"
 	for name, test := range map[string]struct {
@@ -106,7 +106,7 @@ func TestToolsOfferedToTheModel(t *testing.T) {
 	require.Empty(t, s.script.asked["Main"][1].Tools, "nothing can be called once the conversation ends")
 }
 
-func TestModelThatFails(t *testing.T) {
+func TestModelFailureFailsTheTurn(t *testing.T) {
 	t.Parallel()
 	tooMany := &llm.Error{Cause: llm.RateLimited, Status: 429, Message: "the provider of gpt answered 429",
 		Err: errors.New("https://key@host")}
@@ -147,14 +147,14 @@ func TestModelThatFails(t *testing.T) {
 	}
 }
 
-func TestModelThatIsTooSlow(t *testing.T) {
+func TestSlowModelFailsTheTurn(t *testing.T) {
 	t.Parallel()
 	s := newScene(answer{hook: func(ctx context.Context) { <-ctx.Done() }})
 	s.limits.reply = time.Millisecond
 	require.Equal(t, "the language model did not finish its reply within 1ms", requireFault(t, s.play(t).err))
 }
 
-func TestTurnThatIsLeft(t *testing.T) {
+func TestTurnStopsWhenItsReaderLeaves(t *testing.T) {
 	t.Parallel()
 	for e, err := range newScene(say("one", "two")).conversation(t).events(t.Context()) {
 		require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestTurnThatIsLeft(t *testing.T) {
 	<-stopped
 }
 
-func TestTurnWhoseContextEnds(t *testing.T) {
+func TestTurnEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newScene(answer{hook: func(context.Context) { cancel() }})

@@ -15,7 +15,7 @@ func tokenOf(scopes ...APIKeyScope) (*AccessToken, string, error) {
 	return NewAccessToken(Signer{}, key, CreateAccessTokenInput{Scopes: scopes, TTLSeconds: 60}, now)
 }
 
-func TestAccessToken(t *testing.T) {
+func TestAccessTokenIsParsed(t *testing.T) {
 	t.Parallel()
 	token, text, err := tokenOf(APIKeyScopeRead, APIKeyScopeSimulate, APIKeyScopeRead)
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func TestAccessToken(t *testing.T) {
 	require.False(t, IsAccessToken(secret))
 }
 
-func TestAccessTokenBounds(t *testing.T) {
+func TestAccessTokensAreBounded(t *testing.T) {
 	t.Parallel()
 	read := []APIKeyScope{APIKeyScopeRead}
 	create := func(in CreateAccessTokenInput) error {
@@ -123,7 +123,7 @@ func TestTokensAreNarrowedWithinBounds(t *testing.T) {
 }
 
 // The holder of chats is a visitor, if one is named, else the token alone.
-func TestChatsOfAToken(t *testing.T) {
+func TestTokensOfAVisitorShareChats(t *testing.T) {
 	t.Parallel()
 	key := &APIKey{Owned: Owned{CompanyID: "company_01"}, ID: "key_01", Scopes: []APIKeyScope{APIKeyScopeChat},
 		Hash: HashOfSecret("key")}
@@ -150,7 +150,7 @@ func TestChatsOfAToken(t *testing.T) {
 }
 
 // A token can never do more than its key.
-func TestAccessTokenScopes(t *testing.T) {
+func TestTokenScopesNeverExceedItsKey(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		some := rapid.SliceOfNDistinct(rapid.SampledFrom(AllAPIKeyScope), 1, 4, rapid.ID)

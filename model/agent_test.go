@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAgentSaysEverythingThatIsWrong(t *testing.T) {
+func TestEveryFaultOfAnAgentIsReported(t *testing.T) {
 	t.Parallel()
 	_, err := NewAgent(CreateAgentInput{
 		Channel: "Fax", Direction: "Sideways", Language: "english",
@@ -31,7 +31,7 @@ func TestAgentSaysEverythingThatIsWrong(t *testing.T) {
 	require.ErrorContains(t, err, "name must not be empty; prompt must not be empty; and 1 more")
 }
 
-func TestLanguages(t *testing.T) {
+func TestAgentLanguagesAreValidated(t *testing.T) {
 	t.Parallel()
 	write := agentWith(func(a *CreateAgentInput, language string) { a.Language = language })
 	for _, good := range []string{"en", "fr", "fr-CA"} {
@@ -42,7 +42,7 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-func TestWelcomeMessageIsThatOfTheDirection(t *testing.T) {
+func TestWelcomeMessageDependsOnTheDirection(t *testing.T) {
 	t.Parallel()
 	in, out := "Hello", "It's us"
 	a := Agent{Direction: DirectionInbound, InboundWelcomeMessage: &in, OutboundWelcomeMessage: &out}
@@ -53,7 +53,7 @@ func TestWelcomeMessageIsThatOfTheDirection(t *testing.T) {
 	require.Nil(t, a.WelcomeMessage())
 }
 
-func TestPromptThatDiffersIsANewVersion(t *testing.T) {
+func TestChangedPromptIsANewVersion(t *testing.T) {
 	t.Parallel()
 	a, err := NewAgent(CreateAgentInput{Name: "a", Channel: ChannelWeb, Direction: DirectionInbound, Language: "en",
 		Prompt: "a"}, now)
@@ -81,13 +81,13 @@ func TestTooManyTagsAreRefusedAtOnce(t *testing.T) {
 	require.Less(t, len(err.Error()), 200)
 }
 
-func TestUnique(t *testing.T) {
+func TestUniqueKeepsFirstOccurrences(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{"b", "a", ""}, Unique([]string{"b", "a", "b", "", "", "a"}))
 	require.NotNil(t, Unique[string](nil))
 }
 
-func TestTechnicalNames(t *testing.T) {
+func TestTechnicalNamesAreValidated(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a", "a1_", strings.Repeat("z", 64)} {
 		require.NoError(t, AddSubAgentInput{Name: "a", TechnicalName: name}.Validate())

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestBoundsOfChecks(t *testing.T) {
+func TestChecksAreBounded(t *testing.T) {
 	t.Parallel()
 	name, many := "a", int32(2)
 	says := func(expression string) *model.TestCheck {
@@ -68,7 +68,7 @@ func TestBoundsOfChecks(t *testing.T) {
 	}
 }
 
-func TestWeigh(t *testing.T) {
+func TestWeightsDecideTheVerdict(t *testing.T) {
 	t.Parallel()
 	one, three := new(int32(1)), new(int32(3))
 	check := func(weight *int32, passed bool) model.CheckResult {

@@ -31,7 +31,7 @@ func exactly(passedA, failedA, passedB, failedB int64) float64 {
 	return share
 }
 
-func TestFisherCountsAllSpreads(t *testing.T) {
+func TestFisherEqualsExactCounting(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		// Of more than some 500 runs a side, p may be less than any number but 0.
@@ -51,7 +51,7 @@ func TestFisherCountsAllSpreads(t *testing.T) {
 	})
 }
 
-func TestFisherOfKnownTables(t *testing.T) {
+func TestFisherMatchesKnownTables(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		passedA, failedA, passedB, failedB int32
@@ -71,7 +71,7 @@ func TestFisherOfKnownTables(t *testing.T) {
 	}
 }
 
-func TestConclusions(t *testing.T) {
+func TestConclusionsFollowFromCounts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		base, head *AgentTestRunCounts
@@ -129,7 +129,7 @@ func stood(id string, counts *AgentTestRunCounts) *AgentTestExecutionTest {
 	return test
 }
 
-func TestComparedExecutions(t *testing.T) {
+func TestExecutionsAreCompared(t *testing.T) {
 	t.Parallel()
 	deleted := stood("gone", ran(2, 0))
 	deleted.ExistingID = nil

@@ -15,7 +15,7 @@ func tally(passed, failed, errors int32) model.TestTally {
 	}}
 }
 
-func TestPassHatK(t *testing.T) {
+func TestPassHatKAveragesTests(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		tallies []model.TestTally

@@ -59,7 +59,7 @@ func fromChat(t *testing.T, upTo *int32, r ChatRecording) (*SimulationTest, []st
 	return test, warnings
 }
 
-func TestATestStartsFromTheChat(t *testing.T) {
+func TestTestStartsFromTheChat(t *testing.T) {
 	t.Parallel()
 	test, warnings := fromChat(t, nil, recorded())
 	require.Empty(t, warnings)
@@ -89,7 +89,7 @@ func TestATestStartsFromTheChat(t *testing.T) {
 	require.Len(t, warnings, 5)
 }
 
-func TestBoundsOfATestFromAChat(t *testing.T) {
+func TestTestFromAChatIsBounded(t *testing.T) {
 	t.Parallel()
 	good := CreateTestFromSimulationChatInput{Scenario: "a", Criteria: []string{"b"}, MaxTurns: 1}
 	long := recorded()
@@ -141,7 +141,7 @@ func TestBoundsOfATestFromAChat(t *testing.T) {
 	}
 }
 
-func TestMocksOfRecordedCalls(t *testing.T) {
+func TestRecordedCallsBecomeMocks(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", maxResultTemplate+1)
 	for name, test := range map[string]struct {
@@ -220,7 +220,7 @@ func TestMockRulesAreBounded(t *testing.T) {
 	require.Equal(t, "answer 3", *rules[0].ResultTemplate)
 }
 
-func TestWhichCallsAreMocked(t *testing.T) {
+func TestOnlyCallsOfConnectedTargetsAreMocked(t *testing.T) {
 	t.Parallel()
 	transfer := called("", 4, `{}`, "done")
 	transfer.Kind, transfer.TargetID = ToolCallKindCallTransfer, nil

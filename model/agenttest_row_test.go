@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestBoundsOfRowsAndStartingCalls(t *testing.T) {
+func TestRowsAndStartingCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	valid := func() CreateSimulationTestInput {
 		return CreateSimulationTestInput{Name: "a", Scenario: "b", Criteria: []string{"c"}, MaxTurns: 1}
@@ -64,7 +64,7 @@ func TestBoundsOfRowsAndStartingCalls(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestTagsThatRowsExpect(t *testing.T) {
+func TestRowsFillTheExpectedTag(t *testing.T) {
 	t.Parallel()
 	table := func(expected string, values ...string) *AgentTestRow {
 		test := &AgentTestRow{TagExpected: expected}

@@ -21,8 +21,8 @@ func after(run *AgentTestRun) string {
 	return run.Status.String()
 }
 
-// TestEveryEventInEveryState tries every event in every state of a run, in running executions and in cancelled ones.
-func TestEveryEventInEveryState(t *testing.T) {
+// TestEveryEventInEveryStateIsDefined tries every event in every state of a run, in running executions and in cancelled ones.
+func TestEveryEventInEveryStateIsDefined(t *testing.T) {
 	t.Parallel()
 	require.Len(t, AllAgentTestRunStatus, len(runStatuses))
 	const claim = 3
@@ -108,7 +108,7 @@ func TestClaimedCountsLostWorkers(t *testing.T) {
 	require.Equal(t, RunErrorCauseInfrastructure, run.Error.Cause)
 }
 
-func TestCount(t *testing.T) {
+func TestFinishedRunsAreCounted(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
 	e := &AgentTestExecution{State: AgentTestExecutionStatusQueued, Unfinished: 3, NextPosition: 1, Version: 7}

@@ -42,7 +42,7 @@ func TestSchedulesKeepTheTimeOfTheirZone(t *testing.T) {
 	}
 }
 
-func TestSchedulesThatCannotBe(t *testing.T) {
+func TestInvalidSchedulesAreRefused(t *testing.T) {
 	t.Parallel()
 	for cron, want := range map[string]string{
 		"* * * * *":         "cron must not name times that are less than five minutes apart",

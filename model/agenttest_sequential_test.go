@@ -9,7 +9,7 @@ import (
 
 // A test is looked at after each of its runs. However good it is, it is taken for bad in at most 5 % of the executions,
 // and the other way round; and most of its runs are saved.
-func TestFalseAlarmsOfTestsThatAreRepeatedUntilTheyAreDecided(t *testing.T) {
+func TestSequentialTestsRarelyDecideWrongly(t *testing.T) {
 	t.Parallel()
 	const executions, repeats = 20_000, 20
 	random := rand.New(rand.NewPCG(7, 16))
@@ -50,7 +50,7 @@ func TestFalseAlarmsOfTestsThatAreRepeatedUntilTheyAreDecided(t *testing.T) {
 	require.Equal(t, 6.0, runs)
 }
 
-func TestIndistinguishablePassRates(t *testing.T) {
+func TestIndistinguishablePassRatesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, stop := range []*StopRepeating{{new(0.9), nil}, {nil, new(0.5)}, {new(0.5), new(0.5)}, {new(1.0), new(0.5)},
 		{new(0.9), new(0.0)}} {

@@ -70,7 +70,7 @@ func TestParseAPIKeyNeverPanics(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestAPIKeyBounds(t *testing.T) {
+func TestAPIKeysAreBounded(t *testing.T) {
 	t.Parallel()
 	create := func(in CreateAPIKeyInput) error {
 		in.Name = "a"
@@ -87,7 +87,7 @@ func TestAPIKeyBounds(t *testing.T) {
 	require.NoError(t, create(CreateAPIKeyInput{Scopes: read, ExpiresAt: new(now.Add(time.Microsecond))}))
 }
 
-func TestUsable(t *testing.T) {
+func TestExpiredAndRevokedKeysAreUnusable(t *testing.T) {
 	t.Parallel()
 	require.True(t, (&APIKey{}).Usable(now))
 	require.True(t, (&APIKey{ExpiresAt: new(now.Add(1))}).Usable(now))

@@ -244,7 +244,7 @@ func many[T any](n int, named func(string) T) []T {
 	return all
 }
 
-func TestTextsAndListsHaveBounds(t *testing.T) {
+func TestTextsAndListsAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, b := range append(texts, lists...) {
 		require.NoError(t, b.write(b.least), b.field)
@@ -257,7 +257,7 @@ func TestTextsAndListsHaveBounds(t *testing.T) {
 	}
 }
 
-func TestNumbersHaveBounds(t *testing.T) {
+func TestNumbersAreBounded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		b := rapid.SampledFrom(numbers).Draw(r, "number")
@@ -283,7 +283,7 @@ func TestNumbersHaveBounds(t *testing.T) {
 	})
 }
 
-func TestNamesShowSomething(t *testing.T) {
+func TestBlankNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{" ", "\t\n", "\u2003"} {
 		faults(t, agentWith(func(a *CreateAgentInput, name string) { a.Name = name })(name), "name", "blank")

@@ -66,7 +66,7 @@ func typesOf(events []*CampaignItemEvent) string {
 	return strings.Join(names, " ")
 }
 
-func TestRandomWalksOfAnItem(t *testing.T) {
+func TestItemFollowsItsStateMachine(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		attempts := rapid.Int32Range(1, 4)
@@ -153,7 +153,7 @@ func moved(t *testing.T, i *CampaignItem, c *Campaign, in AdvanceCampaignItemInp
 	return events
 }
 
-func TestAnUnansweredItemIsTriedAgainAndThenTagged(t *testing.T) {
+func TestUnansweredItemIsRetriedThenTagged(t *testing.T) {
 	t.Parallel()
 	c := &Campaign{MaxAttempts: 2, RetryDelayMinutes: 30}
 	i := &CampaignItem{RunningStatus: CampaignItemStatusPending, PhoneNumber: "+33199001234"}
@@ -175,7 +175,7 @@ func TestAnUnansweredItemIsTriedAgainAndThenTagged(t *testing.T) {
 	require.EqualValues(t, 4, i.EventCount)
 }
 
-func TestResultsOfItems(t *testing.T) {
+func TestItemsStoreTheirResults(t *testing.T) {
 	t.Parallel()
 	c := &Campaign{MaxAttempts: 1}
 	processed := func(in *CampaignItemResultInput) *CampaignItemResult {
@@ -206,7 +206,7 @@ func TestResultsOfItems(t *testing.T) {
 	require.Equal(t, &CampaignItemTag{ID: "tag_no_answer", Name: "No answer", Color: "#000000"}, own.Tag)
 }
 
-func TestReportsHaveBounds(t *testing.T) {
+func TestReportsAreBounded(t *testing.T) {
 	t.Parallel()
 	to := func(change func(*CampaignItemResultInput)) AdvanceCampaignItemInput {
 		result := &CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "a"},
@@ -243,7 +243,7 @@ func TestReportsHaveBounds(t *testing.T) {
 	}
 }
 
-func TestAClaimThatIsNamedMustBeTheItems(t *testing.T) {
+func TestReportNeedsTheClaimOfItsItem(t *testing.T) {
 	t.Parallel()
 	c := &Campaign{MaxAttempts: 3}
 	i := &CampaignItem{RunningStatus: CampaignItemStatusPending, ClaimID: new("claim_1"), DueAt: time.Now().
@@ -261,7 +261,7 @@ func TestAClaimThatIsNamedMustBeTheItems(t *testing.T) {
 	require.ErrorContains(t, err, "not under claim")
 }
 
-func TestPhoneNumbers(t *testing.T) {
+func TestPhoneNumbersAreNormalized(t *testing.T) {
 	t.Parallel()
 	e164 := func(number string, region *string, channel Channel) (string, error) {
 		c := &Campaign{DefaultRegion: region}

@@ -22,7 +22,7 @@ func ownField(name string) error {
 	return err
 }
 
-func TestCampaignsLeadOnlyWhereTheTableSays(t *testing.T) {
+func TestCampaignTransitionsFollowTheTable(t *testing.T) {
 	t.Parallel()
 	lead := map[string]string{
 		"Draft": "Running Archived", "Running": "Paused Completed Archived", "Paused": "Running Completed Archived",
@@ -47,7 +47,7 @@ func TestCampaignsLeadOnlyWhereTheTableSays(t *testing.T) {
 	}
 }
 
-func TestFieldsOfACampaign(t *testing.T) {
+func TestCampaignHasFieldsOfItsAgent(t *testing.T) {
 	t.Parallel()
 	agent := &Agent{Fields: []AgentField{{Name: "firstName", IsMandatory: true}, {Name: "phoneNumber", IsSystem: true}}}
 	c := &Campaign{Status: CampaignStatusDraft}
@@ -75,7 +75,7 @@ func TestFieldsOfACampaign(t *testing.T) {
 	require.ErrorContains(t, err, "archived")
 }
 
-func TestRegions(t *testing.T) {
+func TestRegionsAreValidated(t *testing.T) {
 	t.Parallel()
 	region := campaignWith(func(in *CreateCampaignInput, region string) { in.DefaultRegion = &region })
 	for _, known := range []string{"", "US", "FR", "GB"} {

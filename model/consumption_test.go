@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestParseDateBound(t *testing.T) {
+func TestDateBoundsAreParsed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"2026-03-01": `"2026-03-01"`, "2024-02-29": `"2024-02-29"`, "0001-01-01": `"0001-01-01"`,
@@ -42,7 +42,7 @@ func TestParseDateBound(t *testing.T) {
 	require.ErrorContains(t, b.UnmarshalGQL("x"), `"x" is not a DateBound`)
 }
 
-func TestWholeDaysOfARange(t *testing.T) {
+func TestRangesContainWholeDays(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ from, to, first, end string }{
 		{"2026-03-01", "2026-03-02", "2026-03-01", "2026-03-03"},

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestParseCredits(t *testing.T) {
+func TestCreditsAreParsed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"0": "0", "-0": "0", "12": "12", "12.500": "12.5", "0.000001": "0.000001", "-0.000001": "-0.000001", ".5": "0.5",
@@ -60,7 +60,7 @@ func TestCreditsAreNeverRounded(t *testing.T) {
 	})
 }
 
-func TestCreditsFromOtherValues(t *testing.T) {
+func TestCreditsAreParsedFromGraphQLValues(t *testing.T) {
 	t.Parallel()
 	var c model.Credits
 	require.NoError(t, c.UnmarshalGQL(int64(3)))
@@ -71,7 +71,7 @@ func TestCreditsFromOtherValues(t *testing.T) {
 	require.Error(t, c.UnmarshalGQL(int64(math.MaxInt64)))
 }
 
-func TestPrices(t *testing.T) {
+func TestPricesAreAddedAndRoundedOnce(t *testing.T) {
 	t.Parallel()
 	p := model.Prices{Message: 10_000, InputTokens: 2_000, OutputTokens: 8_000}
 	for _, test := range []struct {

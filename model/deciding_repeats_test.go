@@ -9,7 +9,7 @@ import (
 
 // As many runs as are said to decide a suite decide it in four of five cases, and not in nearly all: fewer would not
 // do.
-func TestTheRunsThatDecideASuite(t *testing.T) {
+func TestSuggestedRepeatsDecideMostSuites(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 5))
 	for _, suite := range [][][2]float64{

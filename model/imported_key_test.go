@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestImportAPIKey(t *testing.T) {
+func TestForeignSecretsAreImported(t *testing.T) {
 	t.Parallel()
 	company := NewID("company")
 	take := func(secret string) (*APIKey, bool, error) {
@@ -54,7 +54,7 @@ func TestImportAPIKey(t *testing.T) {
 }
 
 // Secrets name companies whose ids were made elsewhere, too.
-func TestSecretsOfCompaniesWithOtherIDs(t *testing.T) {
+func TestSecretsNameCompaniesWithOtherIDs(t *testing.T) {
 	t.Parallel()
 	for _, company := range []string{"acme", "42", "a_b_c", "company_a_b", "company_i", "company_",
 		"3F2504E0-4F89-41D3-9A0C-0305E82C3301", strings.Repeat("z", 64)} {
@@ -79,7 +79,7 @@ func TestSecretsOfCompaniesWithOtherIDs(t *testing.T) {
 	require.False(t, ok, "it has another name")
 }
 
-func TestIsID(t *testing.T) {
+func TestIDsAreValidated(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"1", "agent_01h2x", "3F2504E0-4F89-41D3-9A0C-0305E82C3301", "a.b~c:d@e-f_g",
 		strings.Repeat("9", MaxIDLength), NewID("agent")} {

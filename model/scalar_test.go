@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestDateTime(t *testing.T) {
+func TestDateTimesAreParsed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"2026-03-01T09:30:00Z":           `"2026-03-01T09:30:00.000Z"`,
@@ -45,7 +45,7 @@ func TestDateTime(t *testing.T) {
 	}
 }
 
-func TestJSONObject(t *testing.T) {
+func TestJSONObjectsAreParsed(t *testing.T) {
 	t.Parallel()
 	var o JSONObject
 	require.NoError(t, json.Unmarshal([]byte(` {"b": 1, "a": 2}`), &o))
@@ -70,7 +70,7 @@ func TestJSONObject(t *testing.T) {
 	require.Equal(t, `{"x":1}`, string(o))
 }
 
-func TestErrorsSpeakOfEveryField(t *testing.T) {
+func TestErrorsNameEveryField(t *testing.T) {
 	t.Parallel()
 	var f Fields
 	require.NoError(t, f.Err())
@@ -82,7 +82,7 @@ func TestErrorsSpeakOfEveryField(t *testing.T) {
 	require.Equal(t, Missing("agent", "x").Error(), `agent "x" does not exist`)
 }
 
-func TestScopesOfAPrincipal(t *testing.T) {
+func TestScopesIncludeOthers(t *testing.T) {
 	t.Parallel()
 	read := []APIKeyScope{APIKeyScopeRead, APIKeyScopeBrowse, APIKeyScopePrompts, APIKeyScopeContacts,
 		APIKeyScopeConsumption}
@@ -112,7 +112,7 @@ func TestScopesOfAPrincipal(t *testing.T) {
 	require.Equal(t, "a", p.CompanyID)
 }
 
-func TestHalfOfASurrogatePairIsNoCharacter(t *testing.T) {
+func TestUnpairedSurrogatesAreRefused(t *testing.T) {
 	t.Parallel()
 	for text, isRefused := range map[string]bool{
 		`{"a":"\ud83d\ude00 \\ud800 \u00e9"}`: false, `{"\uD83D\uDE00":[1]}`: false, `{"a":"😀"}`: false,

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSignedSecrets(t *testing.T) {
+func TestSignedSecretsAreVerified(t *testing.T) {
 	t.Parallel()
 	signer := NewSigner(bytes.Repeat([]byte{7}, 32))
 	company := NewID("company")
@@ -55,7 +55,7 @@ func TestSignedSecrets(t *testing.T) {
 	}
 }
 
-func TestASignerNeedsAKey(t *testing.T) {
+func TestSignerNeedsAKey(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, Signer{}, NewSigner(nil))
 	require.Equal(t, Signer{}, NewSigner([]byte{}))

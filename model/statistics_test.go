@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestWilsonOfPublishedData compares with the examples of Newcombe (1998), Statistics in Medicine 17, table I.
-func TestWilsonOfPublishedData(t *testing.T) {
+// TestWilsonMatchesPublishedData compares with the examples of Newcombe (1998), Statistics in Medicine 17, table I.
+func TestWilsonMatchesPublishedData(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		passed, judged int32
@@ -28,9 +28,9 @@ func TestWilsonOfPublishedData(t *testing.T) {
 	require.Equal(t, float64(1), wilson(5, 5).High) //nolint:testifylint // exactly
 }
 
-// TestStratifiedTestOfPublishedData compares with the example of R's mantelhaen.test, whether penicillin helps when it
+// TestStratifiedTestMatchesPublishedData compares with the example of R's mantelhaen.test, whether penicillin helps when it
 // is given late: S = 16, and the exact p is 0.03994.
-func TestStratifiedTestOfPublishedData(t *testing.T) {
+func TestStratifiedTestMatchesPublishedData(t *testing.T) {
 	t.Parallel()
 	var strata []spread
 	for _, s := range []struct{ curedLate, diedLate, cured, died int32 }{{0, 5, 0, 6}, {0, 6, 3, 3}, {2, 4, 6, 0},
@@ -42,7 +42,7 @@ func TestStratifiedTestOfPublishedData(t *testing.T) {
 	require.InDelta(t, 0.03994, sum.twoSided(), 5e-6)
 }
 
-func TestSpreads(t *testing.T) {
+func TestTwoSidedSpreadEqualsFisher(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(0, 40)
@@ -63,7 +63,7 @@ func TestSpreads(t *testing.T) {
 	})
 }
 
-func TestCorrections(t *testing.T) {
+func TestCorrectionsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(0, 6)
@@ -107,7 +107,7 @@ func TestCorrections(t *testing.T) {
 	require.LessOrEqual(t, AgentTestCorrectionBenjaminiHochberg.corrected(tests)[0], significantSide)
 }
 
-func TestRepeatsThatDecide(t *testing.T) {
+func TestDecidingRepeatsAreComputed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		base, head float64
@@ -185,8 +185,8 @@ func TestUnchangedSuiteIsRarelyCalledWorse(t *testing.T) {
 	}
 }
 
-// TestOneTestThatFellIsFound holds the power that docs/reference/judging.md states.
-func TestOneTestThatFellIsFound(t *testing.T) {
+// TestRegressionOfOneTestIsFound holds the power that docs/reference/judging.md states.
+func TestRegressionOfOneTestIsFound(t *testing.T) {
 	t.Parallel()
 	random, found := rand.New(rand.NewPCG(2, 2)), 0
 	for range 100 {

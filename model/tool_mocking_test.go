@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestMocksOfUnconnectedTools(t *testing.T) {
+func TestMocksOfUnconnectedToolsAreRefused(t *testing.T) {
 	t.Parallel()
 	tool := func(id string) MockedTool { return MockedTool{ToolID: id} }
 	sub := func(id string) MockedSubAgent { return MockedSubAgent{SubAgentID: id} }

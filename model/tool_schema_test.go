@@ -33,7 +33,7 @@ func distinct(n int) string {
 	return strings.Join(words, ",")
 }
 
-func TestSchemasAreBoundedByTheirWork(t *testing.T) {
+func TestSchemaWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	words := `"` + strings.Join(strings.Fields(strings.Repeat("word ", 1_500)), `","`) + `"`
 	for name, c := range map[string]struct {
@@ -80,7 +80,7 @@ func TestSchemasAreBoundedByTheirWork(t *testing.T) {
 	}
 }
 
-func TestArgumentsAreBoundedByTheirSchema(t *testing.T) {
+func TestSchemaBoundsItsArguments(t *testing.T) {
 	t.Parallel()
 	schema, err := model.NewToolSchema(`{"type":"object","properties":{"items":{"type":"array","items":{"enum":[` +
 		distinct(1_000) + `]}}}}`)
@@ -97,7 +97,7 @@ func TestArgumentsAreBoundedByTheirSchema(t *testing.T) {
 
 // Some drafts check values of the format regex. Each value is checked alone, whatever else was checked before or is
 // checked meanwhile.
-func TestValuesThatAreExpressions(t *testing.T) {
+func TestRegexValuesAreCheckedSeparately(t *testing.T) {
 	t.Parallel()
 	schema, err := model.NewToolSchema(
 		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"string","format":"regex"}}}`)

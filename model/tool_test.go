@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestParametersOfATool(t *testing.T) {
+func TestToolParametersAreValidated(t *testing.T) {
 	t.Parallel()
 	write := toolWith(func(in *CreateToolInput, schema string) { in.Parameters = JSONObject(schema) })
 	for _, good := range []string{
@@ -35,7 +35,7 @@ func TestParametersOfATool(t *testing.T) {
 	}
 }
 
-func TestEndpointOfATool(t *testing.T) {
+func TestToolEndpointsAreValidated(t *testing.T) {
 	t.Parallel()
 	write := toolWith(func(in *CreateToolInput, url string) {
 		in.Endpoint = &ToolEndpointInput{Method: HTTPMethodGet, URL: url, TimeoutSeconds: 1}
@@ -57,7 +57,7 @@ func TestEndpointOfATool(t *testing.T) {
 	})("TRACE"), "endpoint.method", "PATCH")
 }
 
-func TestHeadersOfAnEndpoint(t *testing.T) {
+func TestEndpointHeadersAreValidated(t *testing.T) {
 	t.Parallel()
 	write := toolWith(func(in *CreateToolInput, headers string) {
 		in.Endpoint = &ToolEndpointInput{Method: HTTPMethodGet, URL: "https://a.example", TimeoutSeconds: 1,

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestStatementsThatNoShardCanDo(t *testing.T) {
+func TestUnshardableStatementsAreRefused(t *testing.T) {
 	t.Parallel()
 	judge := newJudge([]string{"agents", "jobs"})
 	for statement, fits := range map[string]bool{
@@ -39,7 +39,7 @@ func TestStatementsThatNoShardCanDo(t *testing.T) {
 	}
 }
 
-func TestLiteralsOfStatements(t *testing.T) {
+func TestLiteralsAreRemovedFromStatements(t *testing.T) {
 	t.Parallel()
 	for statement, want := range map[string]string{
 		"":                                  "",

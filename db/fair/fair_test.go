@@ -35,7 +35,7 @@ func isAdmitted(c <-chan struct{}) bool {
 	}
 }
 
-func TestOnePartyHasAShare(t *testing.T) {
+func TestTenantNeverExceedsItsShare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := fair.New(4, 3)

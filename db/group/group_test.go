@@ -69,7 +69,7 @@ func TestLaterArrivalsShareTheNextCommit(t *testing.T) {
 	})
 }
 
-func TestLimitAndConflict(t *testing.T) {
+func TestCommitsKeepTheLimitAndSeparateConflicts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		gate := &gate{next: make(chan error)}
@@ -97,7 +97,7 @@ func TestCommitsOutliveTheirContexts(t *testing.T) {
 	})
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentMembersAreCommittedOnce(t *testing.T) {
 	t.Parallel()
 	var sum, inProgress atomic.Int64
 	g := &group.Group[int, int64]{Limit: 10, Commit: func(_ context.Context, _ int, members []int64) error {

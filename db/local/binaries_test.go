@@ -25,7 +25,7 @@ func installed(t *testing.T, root string, major int) string {
 	return dir
 }
 
-func TestFindBinaries(t *testing.T) {
+func TestNewestUsableBinariesAreFound(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	thirteen, fourteen, nine := installed(t, root, 13), installed(t, root, 14), installed(t, root, 9)

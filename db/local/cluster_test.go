@@ -12,7 +12,7 @@ import (
 )
 
 // A program may be killed between initdb and the creation of its database, or while it creates the database again.
-func TestMissingDatabaseIsMade(t *testing.T) {
+func TestMissingDatabaseIsCreated(t *testing.T) {
 	t.Parallel()
 	o := Options{Dir: reachable(t)}
 	s := start(t, o)
@@ -40,7 +40,7 @@ func unfinishedIn(t *testing.T, dir string) []string {
 	return dirs
 }
 
-func TestKilledWhileTheClusterIsMade(t *testing.T) {
+func TestInterruptedInitdbIsRepeated(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)
 	c := startChild(t, dir, nil)
@@ -51,7 +51,7 @@ func TestKilledWhileTheClusterIsMade(t *testing.T) {
 	require.Empty(t, unfinishedIn(t, dir))
 }
 
-func TestCancelledStart(t *testing.T) {
+func TestCancelledStartLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -119,7 +119,7 @@ func TestKilledProgramLeavesNoServer(t *testing.T) {
 	require.Equal(t, "ÄPFEL", kept(t, start(t, Options{Dir: dir, Durable: true}).URL()))
 }
 
-func TestKilledProgramIsFollowedAtOnce(t *testing.T) {
+func TestKilledProgramIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)
 	c := startChild(t, dir, nil)
@@ -162,7 +162,7 @@ func TestServerLeftBehindIsStopped(t *testing.T) {
 	require.Equal(t, "ÄPFEL", kept(t, next.URL()))
 }
 
-func TestReusedProcessID(t *testing.T) {
+func TestReusedProcessIDDoesNotBlockStart(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string]string{
 		"socket in the cluster": "short",
@@ -239,7 +239,7 @@ func TestAttachedProgramTakesOver(t *testing.T) {
 	}
 }
 
-func TestStartsAtTheSameTime(t *testing.T) {
+func TestConcurrentStartsHaveOneOwner(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)
 	var (
@@ -263,7 +263,7 @@ func TestStartsAtTheSameTime(t *testing.T) {
 	require.Equal(t, 1, owners)
 }
 
-func TestUnusualPaths(t *testing.T) {
+func TestUnusualPathsWork(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{strings.Repeat("a-long-name/", 15), `a, "b" c%20*[x]`} {
 		o := Options{Dir: filepath.Join(reachable(t), name)}
@@ -277,7 +277,7 @@ func TestUnusualPaths(t *testing.T) {
 	}
 }
 
-func TestUnprivilegedUser(t *testing.T) {
+func TestUnprivilegedUserOwnsTheFiles(t *testing.T) {
 	t.Parallel()
 	home := reachable(t)
 	as := unprivileged(t)
@@ -299,7 +299,7 @@ func TestUnprivilegedUser(t *testing.T) {
 	require.Equal(t, "ÄPFEL", kept(t, start(t, Options{Dir: dir}).URL()), "root serves it as its owner")
 }
 
-func TestNotWritable(t *testing.T) {
+func TestUnwritableDirectoryIsReported(t *testing.T) {
 	t.Parallel()
 	home := reachable(t)
 	require.NoError(t, os.Chmod(home, 0o555))
@@ -309,7 +309,7 @@ func TestNotWritable(t *testing.T) {
 	}
 }
 
-func TestOutOfReach(t *testing.T) {
+func TestUnreachableDirectoryIsReported(t *testing.T) {
 	t.Parallel()
 	home := reachable(t)
 	require.NoError(t, os.Chmod(home, 0o700))
@@ -324,7 +324,7 @@ func TestOutOfReach(t *testing.T) {
 	require.ErrorContains(t, err, "may not enter "+home)
 }
 
-func TestUnusableDirectory(t *testing.T) {
+func TestUnusableDirectoryIsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		path, text string

@@ -147,7 +147,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-func TestWakesEveryReplicaButNoOtherTopic(t *testing.T) {
+func TestSignalWakesEveryReplicaOfItsTopic(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, open func(*testing.T) *notify.Hub) {
 		one := open(t)
@@ -210,7 +210,7 @@ func TestTextKeepsItsOrder(t *testing.T) {
 	})
 }
 
-func TestTextOfSeveralMessages(t *testing.T) {
+func TestTextsOfSeveralMessagesStaySeparate(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, open func(*testing.T) *notify.Hub) {
 		hub := open(t)
@@ -278,7 +278,7 @@ func TestUnsentTextIsBounded(t *testing.T) {
 	})
 }
 
-func TestListensAgain(t *testing.T) {
+func TestHubListensAgainAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t)
 	hub := openHub(t, url)

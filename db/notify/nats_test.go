@@ -20,7 +20,7 @@ func openNATS(t testing.TB, server *natstest.Server) notify.Bus {
 	return bus
 }
 
-func TestConnectsToNATSAgain(t *testing.T) {
+func TestHubReconnectsToNATS(t *testing.T) {
 	t.Parallel()
 	server := natstest.Start(t)
 	one, other := hubOn(t, openNATS(t, server)), hubOn(t, openNATS(t, server))
@@ -85,7 +85,7 @@ func TestUnreachableNATSDelaysNothing(t *testing.T) {
 	dbtest.Receive(t, s.Woken())
 }
 
-func TestNATSThatCannotBeUsedIsRefused(t *testing.T) {
+func TestUnusableNATSIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"nats://user:hidden@[", "nats://user:hidden@localhost:port",
 		"http://user:hidden@localhost", "nats://"} {

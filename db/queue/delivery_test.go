@@ -98,7 +98,7 @@ func end(t *testing.T, pool *pgxpool.Pool, q *queue.Queue, result error,
 	}
 }
 
-func TestJobsThatEndInATransaction(t *testing.T) {
+func TestJobsEndWithTheirTransaction(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 2), newEnvironment()
@@ -133,7 +133,7 @@ func TestJobsThatEndInATransaction(t *testing.T) {
 
 // A transaction is committed, but the process never learns that. Its changes stand, and the job that it gave to the
 // worker has used up an attempt with an unknown outcome.
-func TestJobThatEndsInATransactionOfWhichNothingIsHeard(t *testing.T) {
+func TestUnacknowledgedCommitUsesUpAnAttempt(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 1), newEnvironment()
@@ -185,7 +185,7 @@ func TestLostWorkersStop(t *testing.T) {
 
 // The process misses two commits in a row. The job then has had two attempts by the same worker, and the first of them
 // can no longer end it.
-func TestAttemptAfterWhichTheWorkerHadAnother(t *testing.T) {
+func TestOlderAttemptOfAWorkerCannotEndTheJob(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 1), newEnvironment()
@@ -210,7 +210,7 @@ func TestAttemptAfterWhichTheWorkerHadAnother(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-func TestFailuresOfChainedJobs(t *testing.T) {
+func TestChainedJobIsDroppedAfterMaxFailures(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 1), newEnvironment()

@@ -52,7 +52,7 @@ func TestJobsAreWorkedInOrder(t *testing.T) {
 	require.Equal(t, jobs[0], s.next(t).Job, "a job that was done can be put there anew")
 }
 
-func TestRollbackTakesJobsBack(t *testing.T) {
+func TestRollbackRemovesJobs(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 2), newEnvironment()
@@ -70,7 +70,7 @@ func TestRollbackTakesJobsBack(t *testing.T) {
 	require.Empty(t, s.started)
 }
 
-func TestJobsOfACompanyThatIsUnknown(t *testing.T) {
+func TestJobsOfAnUnknownCompanyAreRefused(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q := newQueue(t, pool, 2)
@@ -94,7 +94,7 @@ func makeReady(t *testing.T, pool *pgxpool.Pool) {
 	require.NoError(t, err)
 }
 
-func TestFailingJobIsTriedAgain(t *testing.T) {
+func TestFailingJobIsRetried(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q := newQueue(t, pool, 2)
@@ -117,7 +117,7 @@ func TestFailingJobIsTriedAgain(t *testing.T) {
 	require.Empty(t, attempts)
 }
 
-func TestFailureIsForgottenWhenTheJobIsDone(t *testing.T) {
+func TestFailuresAreForgottenOnSuccess(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 2), newEnvironment()
@@ -131,7 +131,7 @@ func TestFailureIsForgottenWhenTheJobIsDone(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-func TestJobThatCannotBeDoneYet(t *testing.T) {
+func TestPostponedJobCountsNoFailure(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 2), newEnvironment()
@@ -235,7 +235,7 @@ func TestManyJobsOfOneCompanyDoNotStarveAnother(t *testing.T) {
 	require.Less(t, before, many/10)
 }
 
-func TestJobsThatArePatient(t *testing.T) {
+func TestPatientJobsWaitForAnotherToEnd(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 5), newEnvironment()

@@ -52,7 +52,7 @@ func TestStopWaitsForJobs(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-func TestStopInterruptsJobsThatTakeTooLong(t *testing.T) {
+func TestStopInterruptsSlowJobs(t *testing.T) {
 	t.Parallel()
 	url, pool := fresh(t)
 	q, s := newQueue(t, pool, 10), newEnvironment()
@@ -76,7 +76,7 @@ func TestStopInterruptsJobsThatTakeTooLong(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-func TestJobThatDoesNotEnd(t *testing.T) {
+func TestJobThatOutlivesStopCountsAsLost(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q := newQueue(t, pool, 10)
@@ -105,7 +105,7 @@ func kill(t *testing.T, pool *pgxpool.Pool, condition string) int {
 		"current_database() AND pid <> pg_backend_pid() AND "+condition)
 }
 
-func TestLostLockInterruptsTheJobs(t *testing.T) {
+func TestLostLockInterruptsJobs(t *testing.T) {
 	t.Parallel()
 	url, pool := fresh(t)
 	q, s := newQueue(t, connect(t, url), 10), newEnvironment()
@@ -160,7 +160,7 @@ func TestResultOfLostAttemptIsIgnored(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-func TestDatabaseThatLosesEveryConnection(t *testing.T) {
+func TestLostConnectionsLoseNoJob(t *testing.T) {
 	t.Parallel()
 	const jobs = 200
 	url, pool := fresh(t)
@@ -186,7 +186,7 @@ func TestDatabaseThatLosesEveryConnection(t *testing.T) {
 	require.Len(t, done, jobs)
 }
 
-func TestJobThatLosesEveryWorker(t *testing.T) {
+func TestJobThatLosesTooManyWorkersIsDropped(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 10), newEnvironment()
@@ -204,7 +204,7 @@ func TestJobThatLosesEveryWorker(t *testing.T) {
 	require.Equal(t, 1, count(t, pool, allJobs))
 }
 
-func TestJobsThatRiverHasForgotten(t *testing.T) {
+func TestJobsMissingInRiverAreEnqueuedAgain(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 10), newEnvironment()
@@ -223,7 +223,7 @@ func TestJobsThatRiverHasForgotten(t *testing.T) {
 }
 
 // A place in the window may be left empty when its job goes with a transaction that was not yet visible.
-func TestWindowIsFilledSoonerOrLater(t *testing.T) {
+func TestSweepFillsEmptySlotsOfTheWindow(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 1), newEnvironment()
@@ -237,7 +237,7 @@ func TestWindowIsFilledSoonerOrLater(t *testing.T) {
 	require.Equal(t, jobs[1], s.next(t).Job)
 }
 
-func TestJobsOfADeletedCompany(t *testing.T) {
+func TestJobsOfADeletedCompanyAreDropped(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 10), newEnvironment()
@@ -253,7 +253,7 @@ func TestJobsOfADeletedCompany(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-func TestQueueThatCannotBe(t *testing.T) {
+func TestInvalidQueueIsRefused(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	_, err := queue.New(pool, queue.Options{Window: -1})
@@ -271,7 +271,7 @@ func TestQueueThatCannotBe(t *testing.T) {
 	require.NoError(t, q.Stop(t.Context()))
 }
 
-func TestMigrate(t *testing.T) {
+func TestMigrationsCreateAndDropRiverTables(t *testing.T) {
 	t.Parallel()
 	pool := connect(t, dbtest.EmptyURL(t))
 	tables := "SELECT count(*) FROM pg_class WHERE relname LIKE 'river%' AND relnamespace = 'public'::regnamespace"
@@ -357,7 +357,7 @@ func TestSweepSkipsUnavailableCompanies(t *testing.T) {
 		away))
 }
 
-func TestSweepOfOtherTables(t *testing.T) {
+func TestSweepRepeatsAfterAnError(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
 	swept := make(chan struct{}, 100)

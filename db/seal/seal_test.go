@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/seal"
 )
 
-func TestSealer(t *testing.T) {
+func TestSealedSecretsOpenForTheirOwner(t *testing.T) {
 	t.Parallel()
 	sealer, err := seal.New(bytes.Repeat([]byte{7}, seal.KeySize))
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestSealer(t *testing.T) {
 	require.Error(t, err, "another key does not open it")
 }
 
-func TestSealerWithoutAKey(t *testing.T) {
+func TestSealingNeedsAKey(t *testing.T) {
 	t.Parallel()
 	_, err := seal.New([]byte("short"))
 	require.EqualError(t, err, "the secret key must have 32 bytes, not 5")

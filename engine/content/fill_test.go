@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestRender(t *testing.T) {
+func TestPlaceholdersAreFilled(t *testing.T) {
 	t.Parallel()
 	values := Values{"name": "Ana", "order.id": "A-7", "_x": "underscore", "empty": "", "brace": "{name}",
 		"age": json.Number("41"), "vip": true, "none": nil, "tags": []any{"a", "b"},
@@ -52,7 +52,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-func TestRenderIsBounded(t *testing.T) {
+func TestRenderedTextIsBounded(t *testing.T) {
 	t.Parallel()
 	_, _, err := Render(strings.Repeat("{x}", 10_000), Values{"x": strings.Repeat("y", 10_000)})
 	var known *model.Error

@@ -92,7 +92,7 @@ func TestAddressRefusesLongIDs(t *testing.T) {
 	}
 }
 
-func TestNoArgumentChangesTheShapeOfAnAddress(t *testing.T) {
+func TestArgumentsCannotChangeTheShapeOfAnAddress(t *testing.T) {
 	t.Parallel()
 	value := rapid.OneOf(rapid.String(), rapid.StringMatching(`[./\\%2eEfF?#@:;&=+\[\] ]{0,6}`))
 	rapid.Check(t, func(t *rapid.T) {
@@ -125,7 +125,7 @@ func TestNoArgumentChangesTheShapeOfAnAddress(t *testing.T) {
 	})
 }
 
-func TestQueryHasTheOtherArguments(t *testing.T) {
+func TestQueryContainsTheOtherArguments(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ url, arguments, want string }{
 		"none": {"https://a.example/", `{}`, ""},

@@ -78,7 +78,7 @@ func TestEveryMethodSendsItsArguments(t *testing.T) {
 	require.Equal(t, "{}", decode(t, text).Body)
 }
 
-func TestEndpointHeadersAreSentAndCannotChangeTheMessage(t *testing.T) {
+func TestEndpointHeadersCannotChangeTheMessage(t *testing.T) {
 	t.Parallel()
 	c := local(t)
 	var host string
@@ -121,7 +121,7 @@ func TestArgumentsThatDoNotFitAreNeverSent(t *testing.T) {
 	}
 }
 
-func TestACallEndsWithItsTime(t *testing.T) {
+func TestCallsTimeOut(t *testing.T) {
 	t.Parallel()
 	c := local(t)
 	silent := func(_ http.ResponseWriter, r *http.Request) {
@@ -227,7 +227,7 @@ func TestConnectionsAreKeptAndShared(t *testing.T) {
 	calls.Wait()
 }
 
-func TestTLS(t *testing.T) {
+func TestCertificatesAreVerified(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }))

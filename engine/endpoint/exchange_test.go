@@ -42,7 +42,7 @@ func TestAnswerIsText(t *testing.T) {
 	}
 }
 
-func TestStatusesThatAreFailures(t *testing.T) {
+func TestErrorStatusesAreFailures(t *testing.T) {
 	t.Parallel()
 	c := local(t)
 	status, body := 0, ""
@@ -73,7 +73,7 @@ func TestStatusesThatAreFailures(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreTooLarge(t *testing.T) {
+func TestTooLargeAnswersAreRefused(t *testing.T) {
 	t.Parallel()
 	c := local(t)
 	for name, handler := range map[string]http.HandlerFunc{
@@ -100,7 +100,7 @@ func TestAnswersThatAreTooLarge(t *testing.T) {
 	}
 }
 
-func TestGzipIsUndone(t *testing.T) {
+func TestGzipIsDecompressed(t *testing.T) {
 	t.Parallel()
 	text, err := get(t, local(t), serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
@@ -151,7 +151,7 @@ var malformed = map[string]struct {
 }
 
 // The server writes a header's value everywhere, but no error repeats it.
-func TestMalformedAnswersEndWithACauseAndWithoutHeaderValues(t *testing.T) {
+func TestMalformedAnswersAreReportedWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cr3t-token-1234"
 	c := local(t)
@@ -207,7 +207,7 @@ func TestSecretsAreHiddenBeforeAnswersAreCut(t *testing.T) {
 	}
 }
 
-func TestSecretsThatOverlap(t *testing.T) {
+func TestOverlappingSecretsAreHidden(t *testing.T) {
 	t.Parallel()
 	s := newSecrets(map[string]string{"X-One": "abcd", "X-Two": "CDEFGH", "X-Three": "clé-é",
 		"Authorization": "Basic dXNlcg=="})
@@ -225,7 +225,7 @@ func TestSecretsThatOverlap(t *testing.T) {
 	require.Equal(t, "x", s.hideUntil("xabcdx", 1))
 }
 
-func TestUnreachableHosts(t *testing.T) {
+func TestUnreachableHostsAreReported(t *testing.T) {
 	t.Parallel()
 	c := caller(t, "127.0.0.1", "closed.test")
 	resolve(t, c, func(name string, _ int) string { return map[string]string{"closed.test": "127.0.0.1"}[name] })
@@ -291,7 +291,7 @@ func TestHeadersStayWithTheirOrigin(t *testing.T) {
 	require.Equal(t, map[string]string{"/1": "k", "/2": "k", "/3": "", "/4": ""}, keys)
 }
 
-func TestRedirectsEndSomewhere(t *testing.T) {
+func TestRedirectsAreBounded(t *testing.T) {
 	t.Parallel()
 	c := local(t)
 	calls := 0
@@ -303,7 +303,7 @@ func TestRedirectsEndSomewhere(t *testing.T) {
 	require.Equal(t, 4, calls)
 }
 
-func TestRedirectsLeadNowhereElse(t *testing.T) {
+func TestRedirectsToPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	c := local(t)
 	for target, want := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestOnlyPublicAddressesAreOpen(t *testing.T) {
+func TestOnlyPublicAddressesAreAllowed(t *testing.T) {
 	t.Parallel()
 	guard, err := newGuard(nil)
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestOnlyPublicAddressesAreOpen(t *testing.T) {
 	}
 }
 
-func TestAllowedNetworksOpenNothingElse(t *testing.T) {
+func TestAllowedNetworksAllowNothingElse(t *testing.T) {
 	t.Parallel()
 	guard, err := newGuard([]string{"10.1.0.0/16", "100.64.0.0/10", "fd00::/8", "192.168.1.7", "169.254.170.2",
 		"crm.internal", "My_Host."})
@@ -78,7 +78,7 @@ func TestNewRefusesABadAllowEntry(t *testing.T) {
 }
 
 // These are all the ways to write an address that is not public.
-func TestRefusedAddresses(t *testing.T) {
+func TestPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Bool
 	server, err := url.Parse(serve(t, func(http.ResponseWriter, *http.Request) { reached.Store(true) }))
@@ -127,7 +127,7 @@ func TestNamesAreCheckedAgainAfterResolution(t *testing.T) {
 	}
 }
 
-func TestHostIsAllowedByName(t *testing.T) {
+func TestHostsAreAllowedByName(t *testing.T) {
 	t.Parallel()
 	server, err := url.Parse(serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("here")) }))
 	require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestHostIsAllowedByName(t *testing.T) {
 }
 
 // Saving an address fails at once if no name server could make it valid.
-func TestRefusesUnknownNames(t *testing.T) {
+func TestUnknownNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	caller, err := New(Options{Allow: []string{"10.1.0.0/16", "crm.internal"}})
 	require.NoError(t, err)

@@ -37,7 +37,7 @@ func TestMessagesAreSignedByEachKey(t *testing.T) {
 	require.ErrorIs(t, stranger.Verify([]byte(got.Body), got.Header), standardwebhooks.ErrNoMatchingSignature)
 }
 
-func TestOnlyStatus2xxTakesAMessage(t *testing.T) {
+func TestOnlyStatus2xxAcceptsAMessage(t *testing.T) {
 	t.Parallel()
 	c := local(t)
 	status, requests := 0, 0

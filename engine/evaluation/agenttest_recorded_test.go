@@ -15,7 +15,7 @@ import (
 
 // Tasks of a benchmark that were imported as tests are decided on recorded conversations as the benchmark rewards
 // them: what fails there passes nowhere. The conversations are made up.
-func TestImportedTasksPassNoConversationThatTheBenchmarkFails(t *testing.T) {
+func TestImportedTasksNeverPassBenchmarkFailures(t *testing.T) {
 	t.Parallel()
 	const folder = "../../cmd/agentgraph/apply/testdata/"
 	checks := importedChecks(t, folder+"carried/tau2-bench.recorded.yaml")

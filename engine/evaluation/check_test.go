@@ -26,7 +26,7 @@ func saying(text string) *model.SaidExpectation {
 	return &model.SaidExpectation{Text: &text, Role: model.MessageRoleAssistant}
 }
 
-func TestChecksThatCannotBeDecided(t *testing.T) {
+func TestUndecidedCheckKeepsTheOthers(t *testing.T) {
 	t.Parallel()
 	held := rules.NewConversation(&model.AgentTestRun{TurnCount: 2,
 		Messages: []model.TestMessage{written(model.MessageRoleAssistant, strings.Repeat("x", 1<<20))}}, 0, rules.Agent)
@@ -49,8 +49,8 @@ func TestChecksThatCannotBeDecided(t *testing.T) {
 	require.ErrorContains(t, faultOfCheck(err), "longer than 5s")
 }
 
-// TestALenientJudgePassesNothingThatTheProgramDecides has a judge that says yes to everything.
-func TestALenientJudgePassesNothingThatTheProgramDecides(t *testing.T) {
+// TestLenientJudgeCannotPassCheckedCriteria has a judge that says yes to everything.
+func TestLenientJudgeCannotPassCheckedCriteria(t *testing.T) {
 	t.Parallel()
 	contact, transfer := model.ConversationEnderContact, model.ToolCallKindCallTransfer
 	for _, e := range []model.TestExpectation{
@@ -83,8 +83,8 @@ func TestALenientJudgePassesNothingThatTheProgramDecides(t *testing.T) {
 	}
 }
 
-// TestPlaceholdersOfATest fills them for the contact, the judge and the checks; verdicts keep the texts of the test.
-func TestPlaceholdersOfATest(t *testing.T) {
+// TestPlaceholdersOfATestAreFilled fills them for the contact, the judge and the checks; verdicts keep the texts of the test.
+func TestPlaceholdersOfATestAreFilled(t *testing.T) {
 	t.Parallel()
 	r := rehearsal{
 		contact: &player{lines: []line{{text: "Hello."}}},
@@ -126,7 +126,7 @@ func TestPlaceholdersOfATest(t *testing.T) {
 	require.Equal(t, model.AgentTestRunStatusError, run.Status, "nothing was judged")
 }
 
-func TestChecksOfMissingToolsAndSubAgents(t *testing.T) {
+func TestChecksOfMissingTargetsAreReported(t *testing.T) {
 	t.Parallel()
 	s := &engine.Speaker{Agent: &model.Agent{ClassificationTags: []model.ClassificationTag{{Name: "A"}}},
 		Tools: []*model.Tool{{TechnicalName: "look"}}}

@@ -23,7 +23,7 @@ var (
 	}
 )
 
-func TestClassify(t *testing.T) {
+func TestClassificationChoosesATag(t *testing.T) {
 	t.Parallel()
 	not := `Not "interested"`
 	for name, test := range map[string]struct {
@@ -80,7 +80,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-func TestClassifyAsks(t *testing.T) {
+func TestClassifierReceivesTagsAndConversation(t *testing.T) {
 	t.Parallel()
 	p := lines(`{"rationale":"r","tag":null}`)
 	_, err := classify(t.Context(), as(p, model.RunErrorCauseAgent), someTags, someContext, "Booked")

@@ -47,7 +47,7 @@ func TestContactSeesTheConversationFromItsSide(t *testing.T) {
 	}
 }
 
-func TestContactAnswers(t *testing.T) {
+func TestContactAnswersAreValidated(t *testing.T) {
 	t.Parallel()
 	reason := "It is booked."
 	empty := &llm.Error{Cause: llm.Empty, Message: "model played: an empty answer"}
@@ -125,7 +125,7 @@ func TestContactAnswers(t *testing.T) {
 	}
 }
 
-func TestContactThatIsTooSlow(t *testing.T) {
+func TestSlowContactTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

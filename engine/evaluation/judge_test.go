@@ -61,7 +61,7 @@ func TestJudgeSeesTranscriptAndCriterionOnly(t *testing.T) {
 	require.NotContains(t, req.System+req.Messages[0].Text, "SECRET")
 }
 
-func TestJudgeVerdicts(t *testing.T) {
+func TestJudgeVerdictsAreValidated(t *testing.T) {
 	t.Parallel()
 	const good = `{"evidence":[{"messageIndex":2,"quote":"is \"booked\""},{"messageIndex":2,"quote":"book {\"day\": \"Monday\"}"},` +
 		`{"messageIndex":1,"quote":"Monday"}],"rationale":" It did. ","passed":false}`
@@ -166,7 +166,7 @@ func TestJudgeVerdicts(t *testing.T) {
 	}
 }
 
-func TestEvidenceThatTheAgentSaidSomethingIsFromItsMessages(t *testing.T) {
+func TestEvidenceOfSpeechComesFromAgentMessages(t *testing.T) {
 	t.Parallel()
 	const result, said = `{"messageIndex":2,"quote":"500"}`, `{"messageIndex":2,"quote":"booked"}`
 	verdict := func(passed bool, evidence string) string {
@@ -203,7 +203,7 @@ func TestEvidenceThatTheAgentSaidSomethingIsFromItsMessages(t *testing.T) {
 	}
 }
 
-func TestJudgeJudgesEachCriterionOnItsOwn(t *testing.T) {
+func TestJudgeDecidesEachCriterionSeparately(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64
 	var tooMany atomic.Bool

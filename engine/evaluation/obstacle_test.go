@@ -61,7 +61,7 @@ func (c *clinic) subAgent(t *testing.T, agent, delegate *model.Agent, name strin
 	require.NoError(t, err)
 }
 
-func TestObstacles(t *testing.T) {
+func TestObstaclesOfATestAreReported(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, func(in *model.CreateAgentInput) {
 		in.ClassificationTags = []*model.ClassificationTag{{Name: "booked", Definition: "They booked."}}
@@ -119,7 +119,7 @@ func TestObstacles(t *testing.T) {
 }
 
 // What agents that an agent delegates to can call, it can call too, as deep as delegations go.
-func TestObstaclesOfChecksAndWeights(t *testing.T) {
+func TestObstaclesIncludeChecksAndWeights(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	e := evaluatorOf(offline.New(), Options{})

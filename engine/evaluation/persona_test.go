@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestPersonaOfTheContact(t *testing.T) {
+func TestContactFollowsItsPersona(t *testing.T) {
 	t.Parallel()
 	r := rehearsal{contact: lines("Hello"), test: model.AgentTestRow{
 		MaxTurns: 1, Scenario: "You want a room.", Variables: model.JSONObject(`{"number":"R7"}`),
@@ -67,7 +67,7 @@ func TestContactSendsScriptedMessages(t *testing.T) {
 	require.Len(t, r.contact.asked, 2, "what it says word for word costs nothing")
 }
 
-func TestTheContactsPatience(t *testing.T) {
+func TestImpatientContactEndsTheConversation(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		patience int32
@@ -93,7 +93,7 @@ func TestTheContactsPatience(t *testing.T) {
 	}
 }
 
-func TestInputsOfTheJudge(t *testing.T) {
+func TestJudgeSeesTheChosenInputs(t *testing.T) {
 	t.Parallel()
 	found := `{"chunks":[{"chunkId":"c1","documentName":"Hours","content":"Open at nine."},{"chunkId":"c2","documentName":"Prices","content":"` +
 		strings.Repeat("x", maxSeen) + `"},{"chunkId":"c1","documentName":"Hours","content":"Open at nine."}]}`

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestFindQuote(t *testing.T) {
+func TestQuotesAreFoundInMessagesAndCalls(t *testing.T) {
 	t.Parallel()
 	result, failure := `{"status": "ok", "says": "It's \"done\""}`, "the tool answered 500"
 	message := transcriptMessage{
@@ -57,7 +57,7 @@ func TestRetrievedPassagesCanBeQuoted(t *testing.T) {
 	require.Equal(t, "\"line\"\nsecond", quoted)
 }
 
-func TestAQuoteNamesItsCall(t *testing.T) {
+func TestQuoteNamesItsCall(t *testing.T) {
 	t.Parallel()
 	none := "none"
 	message := transcriptMessage{Text: "Monday is none.", Calls: []transcriptCall{
@@ -90,7 +90,7 @@ var told = transcriptMessage{
 		Arguments: model.JSONObject(`{"day": "Monday", "seats": 2, "hours": ["09:00","10:00"]}`)}},
 }
 
-func TestFaithfulQuotesAreTaken(t *testing.T) {
+func TestFaithfulQuotesAreAccepted(t *testing.T) {
 	t.Parallel()
 	for form, quote := range map[string]string{
 		"a plain blank for a protected one":  "Mr. Smith",

@@ -100,7 +100,7 @@ func TestJudgeReviewsTheSimulationOnce(t *testing.T) {
 	}
 }
 
-func TestTranscriptForTheJudge(t *testing.T) {
+func TestJudgeReceivesABoundedTranscript(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 4_000)
 	r := rehearsal{

@@ -25,7 +25,7 @@ var stuck = []model.TestMessage{
 
 func offRoleIn(text string) error { return offRole(text, anasScenario, stuck) }
 
-func TestContactsOffTheirRoleAreNoticed(t *testing.T) {
+func TestContactsOutOfRoleAreDetected(t *testing.T) {
 	t.Parallel()
 	messages := []string{
 		// offers
@@ -69,7 +69,7 @@ func TestContactsOffTheirRoleAreNoticed(t *testing.T) {
 	require.LessOrEqual(t, len(missed), 8, "%q", missed)
 }
 
-func TestContactsInTheirRoleAreLeftAlone(t *testing.T) {
+func TestContactsInTheirRoleAreAccepted(t *testing.T) {
 	t.Parallel()
 	messages := []string{
 		"I'm an AI engineer, and I work until three.", "As an AI researcher I know these systems.",
@@ -122,7 +122,7 @@ func TestContactOutOfRoleIsASimulatorError(t *testing.T) {
 	require.Empty(t, run.CriteriaResults)
 }
 
-func TestAContactMayHangUpAfterTheWelcome(t *testing.T) {
+func TestContactMayHangUpAfterTheWelcome(t *testing.T) {
 	t.Parallel()
 	welcome := "Welcome"
 	r := rehearsal{agent: model.Agent{InboundWelcomeMessage: &welcome},
@@ -135,14 +135,14 @@ func TestAContactMayHangUpAfterTheWelcome(t *testing.T) {
 	require.Equal(t, []string{"assistant: Welcome"}, textsOf(run.Messages))
 }
 
-func TestThoughtsOfTheContactAreNotSaid(t *testing.T) {
+func TestContactThoughtsAreRemoved(t *testing.T) {
 	t.Parallel()
 	said, err := readContact(llm.Answer{Text: "<think>As an AI I have to play Ana.</think>\n\nThursday, please."})
 	require.NoError(t, err)
 	require.Equal(t, "Thursday, please.", said.text)
 }
 
-func TestOffRoleReadsLongTextsToo(t *testing.T) {
+func TestLongTextsOutOfRoleAreDetected(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, offRole(strings.Repeat("I want it on another day. ", 150), strings.Repeat("You want it on Monday. ",
 		2_000), stuck))

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestARowFillsEverythingOfItsRun(t *testing.T) {
+func TestRowFillsEveryPlaceholderOfItsRun(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	tenant, id, _ := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))
@@ -68,7 +68,7 @@ func TestARowFillsEverythingOfItsRun(t *testing.T) {
 	require.Contains(t, *instructions[runs[1].ID].Text+*instructions[runs[0].ID].Text, "You know Ana {day}.")
 }
 
-func TestARowFillsConditionsAndFailuresOfMocks(t *testing.T) {
+func TestRowFillsMockConditionsAndFailures(t *testing.T) {
 	t.Parallel()
 	values := model.JSONObject(`{"day":"a.b","why":"closed"}`)
 	run := &model.AgentTestRun{RowValues: &values, Snapshot: model.RunSnapshot{Test: &model.AgentTestRow{

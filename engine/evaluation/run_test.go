@@ -54,7 +54,7 @@ func newRun(t *testing.T, store *db.Store) (tenant *db.Tenant, id string, stored
 	}
 }
 
-func TestAnotherModelSpeaksForTheAgentsInTests(t *testing.T) {
+func TestTestedAgentsUseTheirOwnModel(t *testing.T) {
 	t.Parallel()
 	tenant, id, stored := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))
 	tested := &player{by: func(req llm.Request) line {
@@ -70,7 +70,7 @@ func TestAnotherModelSpeaksForTheAgentsInTests(t *testing.T) {
 	require.Equal(t, model.AgentTestRunStatusPassed, stored().Status)
 }
 
-func TestInstructionsOfARunAreWhatItsModelsWereGiven(t *testing.T) {
+func TestRunRecordsTheInstructionsOfItsModels(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	tenant, id, _ := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))
@@ -133,7 +133,7 @@ func TestInstructionsOfARunAreWhatItsModelsWereGiven(t *testing.T) {
 }
 
 // The database does not answer during a run, but is back when the run is released.
-func TestRunWithoutDatabase(t *testing.T) {
+func TestRunIsReleasedDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	tenant, id, stored := newRun(t, dbtest.Open(t, address, db.Options{}))
@@ -187,7 +187,7 @@ func (f failedConnections) TraceConnectEnd(_ context.Context, data pgx.TraceConn
 
 // A worker is interrupted because its database is unavailable. It releases its run as soon as the database lets it, and
 // does not count as lost.
-func TestARunThatIsInterruptedWhileTheDatabaseIsAway(t *testing.T) {
+func TestRunInterruptedByAnOutageIsNotLost(t *testing.T) {
 	t.Parallel()
 	failed := make(failedConnections, 1000)
 	address := dbtest.URL(t)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCriteriaAboutWhatTheAgentSays(t *testing.T) {
+func TestCriteriaAboutSpeechAreRecognized(t *testing.T) {
 	t.Parallel()
 	for criterion, wants := range map[string]bool{
 		"The agent says the price":                                              true,

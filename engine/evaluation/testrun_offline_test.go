@@ -49,7 +49,7 @@ func offlineRun(criteria ...string) *model.AgentTestRun {
 	}}
 }
 
-func TestOfflineSimulation(t *testing.T) {
+func TestSimulationRunsOffline(t *testing.T) {
 	t.Parallel()
 	run := offlineRun(
 		`Says "it's booked"`, `never says "sorry"`, `calls book_slot`, `calls book_slot with day = monday`,
@@ -84,7 +84,7 @@ func TestOfflineSimulation(t *testing.T) {
 }
 
 // A judge of a provider is asked nothing that the program decides, and cannot wave it through.
-func TestAJudgeThatAlwaysSaysYesDecidesNothingOfThese(t *testing.T) {
+func TestLenientJudgeCannotPassOfflineCriteria(t *testing.T) {
 	t.Parallel()
 	yes := lines(`{"evidence":[],"rationale":"It was wonderful.","passed":true}`)
 	criteria := []string{
@@ -121,7 +121,7 @@ func TestShortEvidenceIsQuotedByTheProgram(t *testing.T) {
 	require.Equal(t, "A", run.CriteriaResults[0].Evidence[0].Quote)
 }
 
-func TestOfflineClassification(t *testing.T) {
+func TestClassificationRunsOffline(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]model.AgentTestRunStatus{
 		"Your slot is booked": model.AgentTestRunStatusPassed, "I am not interested": model.AgentTestRunStatusFailed,
@@ -138,8 +138,8 @@ func TestOfflineClassification(t *testing.T) {
 	}
 }
 
-// TestAllOffline runs a test without any language model, not even for the agent.
-func TestAllOffline(t *testing.T) {
+// TestTestRunsWithoutLanguageModel runs a test without any language model, not even for the agent.
+func TestTestRunsWithoutLanguageModel(t *testing.T) {
 	t.Parallel()
 	tenant, _, _ := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))
 	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{
@@ -180,7 +180,7 @@ func TestAllOffline(t *testing.T) {
 	}
 }
 
-func TestATestBeginsWithTheOpener(t *testing.T) {
+func TestTestBeginsWithTheOpener(t *testing.T) {
 	t.Parallel()
 	chatID := "chat"
 	for name, test := range map[string]struct {

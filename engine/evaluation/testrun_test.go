@@ -89,7 +89,7 @@ func (r *rehearsal) run() *model.AgentTestRun {
 		Agent: &r.agent}}
 }
 
-func TestSimulation(t *testing.T) {
+func TestSimulationRunsToItsVerdict(t *testing.T) {
 	t.Parallel()
 	welcome := "Welcome, {name}"
 	upstream := errors.Join(model.Errorf(model.UpstreamFailed, "model x: 503"), errors.New("dial 10.0.0.1"))
@@ -224,7 +224,7 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-func TestAFalseCriterionDecides(t *testing.T) {
+func TestUnmetCriterionOutweighsJudgeErrors(t *testing.T) {
 	t.Parallel()
 	for verdict, want := range map[string]model.AgentTestRunStatus{"true": model.AgentTestRunStatusError,
 		"false": model.AgentTestRunStatusFailed} {
@@ -328,7 +328,7 @@ func classification(r *rehearsal) *model.AgentTestRun {
 	return r.run()
 }
 
-func TestClassification(t *testing.T) {
+func TestClassificationRunsToItsVerdict(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]model.AgentTestRunStatus{
 		`{"rationale":"r","tag":"Booked"}`: model.AgentTestRunStatusPassed,

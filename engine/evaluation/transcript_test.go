@@ -68,7 +68,7 @@ func TestLongConversationsAreJudged(t *testing.T) {
 	require.NotContains(t, first.Messages[0].Text, "Middle")
 }
 
-func TestShownAndLeftOutMessagesAreAll(t *testing.T) {
+func TestBoundedTranscriptCountsLeftOutMessages(t *testing.T) {
 	t.Parallel()
 	whole := transcriptOf(longWinded(), 0, ending{})
 	for _, most := range []int{1, 20_000, 50_000, 160_000, 400_000, 10_000_000} {

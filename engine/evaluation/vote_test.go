@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestVotes(t *testing.T) {
+func TestVotesNeedAClearMajority(t *testing.T) {
 	t.Parallel()
 	const yes = `{"evidence":[],"rationale":"It does.","passed":true}`
 	const no = `{"evidence":[],"rationale":"It does not.","passed":false}`

@@ -106,7 +106,7 @@ func TestDocumentIsIndexedAcrossDatabaseRestarts(t *testing.T) {
 }
 
 // An attempt that an outage interrupts counts as a wait, and so does one that cannot even begin.
-func TestAnAttemptWithoutDatabaseCountsForNothing(t *testing.T) {
+func TestAttemptDuringAnOutageIsNotCounted(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	silent := slog.New(slog.DiscardHandler)

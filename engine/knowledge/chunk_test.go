@@ -60,7 +60,7 @@ func visible(text string) string {
 	}, text)
 }
 
-func TestNaiveLosesNothingAndStaysWithinItsBound(t *testing.T) {
+func TestNaiveChunksAreCompleteAndBounded(t *testing.T) {
 	t.Parallel()
 	count := counter(t)
 	words := rapid.SampledFrom([]string{
@@ -121,7 +121,7 @@ func TestNaiveCutsTextWithoutDelimiters(t *testing.T) {
 	}
 }
 
-func TestPairs(t *testing.T) {
+func TestPairsBecomeChunks(t *testing.T) {
 	t.Parallel()
 	en := []string{"Can I return a lamp?\nYes, within 30 days.\nKeep the receipt.", "Do you ship to Spain?\nWe do."}
 	fr := []string{"Puis-je annuler ?\nOui, avant midi.", "Livrez-vous le samedi ?\nNon."}
@@ -153,7 +153,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-func TestPairsOfAnythingElse(t *testing.T) {
+func TestPairsFallBackToHeadingsOrNaive(t *testing.T) {
 	t.Parallel()
 	got, note := cut(t, "a.md", "# FAQ\n\n## Can I return a lamp?\n\nYes.\n\n## Do you ship to Spain?\n\nWe do.", "qa",
 		config(512, "\n"))
@@ -176,7 +176,7 @@ func TestPairsOfAnythingElse(t *testing.T) {
 	}
 }
 
-func TestTable(t *testing.T) {
+func TestTableRowsBecomeChunks(t *testing.T) {
 	t.Parallel()
 	want := []string{"Article: Lampe; Prix: 12,50 €; Stock: 3", "Article: Chaise; Prix: 49 €"}
 	for name, content := range map[string]string{
@@ -205,7 +205,7 @@ func TestTable(t *testing.T) {
 	require.Contains(t, note, "no table")
 }
 
-func TestOne(t *testing.T) {
+func TestOneKeepsTheDocumentInOneChunk(t *testing.T) {
 	t.Parallel()
 	got, note := cut(t, "a.txt", strings.Repeat("A line.\n\n", 1000), "one", config(16, "\n"))
 	require.Len(t, got, 1)
@@ -224,7 +224,7 @@ func TestUnsupportedMethodsFallBackToNaive(t *testing.T) {
 	}
 }
 
-func TestSections(t *testing.T) {
+func TestSectionsBecomeChunks(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		file, method, content string

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 )
 
-func TestCodes(t *testing.T) {
+func TestCodesAreExtracted(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"the A-1234, or B.77/x and foo_2":          "a1234 b77x foo2",
@@ -29,7 +29,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-func TestCodesAreFoundHoweverTheyAreWritten(t *testing.T) {
+func TestCodesAreFoundInEverySpelling(t *testing.T) {
 	t.Parallel()
 	for _, spellings := range [][]string{
 		{"A-1234", "A1234", "a/1234", "A.1234", "A_1234"}, {"06 12 34 56 78", "06.12.34.56.78", "0612345678",
@@ -50,7 +50,7 @@ func TestCodesAreFoundHoweverTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestCodesOfAnyText(t *testing.T) {
+func TestCodesOfRandomTextAreWords(t *testing.T) {
 	t.Parallel()
 	letters := rapid.SampledFrom([]rune("abé 0123456789 .,-_/日"))
 	rapid.Check(t, func(t *rapid.T) {

@@ -20,7 +20,7 @@ const (
 		"półce przy wejściu przez siedem dni roboczych. "
 )
 
-func TestLanguagesOfADocument(t *testing.T) {
+func TestDocumentLanguagesAreDetected(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		chunks []string

@@ -41,7 +41,7 @@ func picture(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-func TestWritingInPicturesIsRead(t *testing.T) {
+func TestTextInPicturesIsRead(t *testing.T) {
 	t.Parallel()
 	text, err := knowledge.Recognise(t.Context(), recognises(t, writes), 1, picture(t))
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 )
 
-func TestOrder(t *testing.T) {
+func TestRelevantChunksComeFirst(t *testing.T) {
 	t.Parallel()
 	fillers := make([]string, 400)
 	for i := range fillers {

@@ -74,7 +74,7 @@ Kind: hidden
 	}
 }
 
-func TestNumberFormats(t *testing.T) {
+func TestNumbersAreShownInTheirFormat(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		format string

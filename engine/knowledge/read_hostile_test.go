@@ -189,7 +189,7 @@ func TestReadLongPDF(t *testing.T) {
 }
 
 // A parser searches for the end of unclosed emphasis again and again. A part with much of it is read as plain text.
-func TestReadMarkdownWithoutLookingForEmphasis(t *testing.T) {
+func TestMarkdownWithManyMarksIsReadAsPlainText(t *testing.T) {
 	t.Parallel()
 	requireBlocks(t, []knowledge.Block{para("a b")}, read(t, "a.md", "a *b*"))
 	hostile := strings.TrimSpace(strings.Repeat("a**b c* ", 4000))
@@ -200,7 +200,7 @@ func TestReadMarkdownWithoutLookingForEmphasis(t *testing.T) {
 
 // The context ends while a file is read. A context that counts how often it is checked reveals readers that never
 // check.
-func TestReadersLookAtTheirContext(t *testing.T) {
+func TestReadersCheckTheirContext(t *testing.T) {
 	t.Parallel()
 	const m = 1 << 20
 	for name, content := range map[string]string{

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 )
 
-func TestRerank(t *testing.T) {
+func TestRerankerReordersChunks(t *testing.T) {
 	t.Parallel()
 	var asked map[string]any
 	answer := `{"results":[{"index":2,"relevance_score":0.9},{"index":1,"relevance_score":0.1}]}`
@@ -84,7 +84,7 @@ func TestRerank(t *testing.T) {
 	require.Equal(t, plain, texts(l.ask(question)), "a model that is configured no more")
 }
 
-func TestRerankerValidate(t *testing.T) {
+func TestInvalidRerankersAreRefused(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, knowledge.Reranker{}.Validate())
 	require.NoError(t, knowledge.Reranker{URL: "https://api.example.com/v1/rerank", Models: []string{"m"}}.Validate())

@@ -144,7 +144,7 @@ func TestRetrieveFollowsItsSettings(t *testing.T) {
 	require.Equal(t, model.BadInput, known.Code)
 }
 
-func TestChunksBelowTheThreshold(t *testing.T) {
+func TestChunksBelowTheThresholdAreMarked(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"red apples\ngreen apples\nred pears\nblue " +
 		"plums\nold aples"})
@@ -306,7 +306,7 @@ func (l *lengths) Embed(_ context.Context, texts []string) ([][]float32, error) 
 	return vectors, l.err
 }
 
-func TestVectorsAreAPartOfTheScore(t *testing.T) {
+func TestVectorsContributeToTheScore(t *testing.T) {
 	t.Parallel()
 	for kept, store := range dbtest.Stores(t, db.Options{}) {
 		t.Run(kept, func(t *testing.T) { testVectorsAreAPartOfTheScore(t, store) })
@@ -343,7 +343,7 @@ func testVectorsAreAPartOfTheScore(t *testing.T, store *db.Store) {
 	require.Nil(t, found[0].VectorSimilarity)
 }
 
-func TestModelsDoNotMix(t *testing.T) {
+func TestVectorsOfAnotherModelAreNotCompared(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{Embedder: &lengths{name: "old"}}, dbtest.New(t), []string{"tree"})
 	datasets, err := dbtest.Find[*model.Dataset](t.Context(), l.tenant, db.DatasetsOfChats, []string{l.chat.ID})

@@ -108,7 +108,7 @@ func TestDistanceCountsTypingErrors(t *testing.T) {
 	})
 }
 
-func TestWeights(t *testing.T) {
+func TestWeightsDependOnTheWord(t *testing.T) {
 	t.Parallel()
 	weights := map[string]float64{}
 	for _, token := range tokensOf("the", "quelles", "order", "express", "a1234") {
@@ -144,7 +144,7 @@ func TestWeightsGrowWithRarity(t *testing.T) {
 	})
 }
 
-func TestTheWeightiestTokensRemain(t *testing.T) {
+func TestHeaviestTokensRemain(t *testing.T) {
 	t.Parallel()
 	var words []db.Token
 	for i := range 300 {
@@ -164,7 +164,7 @@ func TestTheWeightiestTokensRemain(t *testing.T) {
 	require.Equal(t, strings.Repeat("a", 85), tokens[247].Word)
 }
 
-func TestNearestWords(t *testing.T) {
+func TestNearestWordsAreClosestInSpelling(t *testing.T) {
 	t.Parallel()
 	nearest := func(asked string, known ...string) ([]string, float64) { return tokensOf(asked)[0].Nearest(known) }
 	words, credit := nearest("delivrey", "delivery", "deliver", "livery")

@@ -42,7 +42,7 @@ func text(random *rand.Rand) string {
 	return words[random.IntN(len(words))] + " " + strings.Join(numbers, " ")
 }
 
-func TestAnswersAreTheSameHoweverVectorsAreKept(t *testing.T) {
+func TestVectorStorageDoesNotChangeAnswers(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	datasets := make([][]string, 3)

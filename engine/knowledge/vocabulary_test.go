@@ -54,7 +54,7 @@ func misspelled(t *rapid.T, word string) string {
 	return string(letters)
 }
 
-func TestAlikeWords(t *testing.T) {
+func TestVocabularyFindsSimilarWords(t *testing.T) {
 	t.Parallel()
 	words := []string{"", "refunded", "fund", "order", "orders", "a1b2", "12345678", "house"}
 	require.Equal(t, []string{"refunded"}, knowledge.Alike(words, "refnuded"))

@@ -104,7 +104,7 @@ func TestDocumentsWaitForTheirEmbeddingModel(t *testing.T) {
 	eventually(0, "SELECT count(*) FROM jobs")
 }
 
-func TestADocumentDoesNotWaitForEver(t *testing.T) {
+func TestDocumentWaitsForALimitedTime(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{})
 	datasets, err := dbtest.Find[*model.Dataset](t.Context(), l.tenant, db.DatasetsOfChats, []string{l.chat.ID})

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestWords(t *testing.T) {
+func TestWordsAreFolded(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"The café, the CAFE\u0301!":                 "the cafe",
@@ -45,7 +45,7 @@ func tokensIn(t *testing.T) func(text string) []db.Token {
 	}
 }
 
-func TestAWordsFormsShareATerm(t *testing.T) {
+func TestFormsOfAWordShareATerm(t *testing.T) {
 	t.Parallel()
 	tokens := tokensIn(t)
 	for _, forms := range []string{
@@ -83,7 +83,7 @@ func TestStopWordsOfBothLanguages(t *testing.T) {
 // exponent is what the parser takes for the exponent of a number.
 var exponent = lazyregexp.New(`[0-9]e[0-9]`)
 
-func TestPostgresCutsNoWord(t *testing.T) {
+func TestPostgresKeepsEachWordWhole(t *testing.T) {
 	t.Parallel()
 	tokens := tokensIn(t)
 	letters := rapid.SampledFrom([]rune("abeéeœß 0123456789 .,-_/:'’@&+\\<>|!()日λж"))
@@ -100,7 +100,7 @@ func TestPostgresCutsNoWord(t *testing.T) {
 	})
 }
 
-func TestWordsOfAnyText(t *testing.T) {
+func TestWordsOfRandomTextAreValid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")

@@ -24,7 +24,7 @@ func stream(chunks []llm.Chunk, err error) iter.Seq2[llm.Chunk, error] {
 	}
 }
 
-func TestCollect(t *testing.T) {
+func TestCollectJoinsTheChunks(t *testing.T) {
 	t.Parallel()
 	calls := []llm.ToolCall{{ID: "call_1", Name: llm.EndConversation, Arguments: `{"reason":"done"}`}}
 	broken := &llm.Error{Cause: llm.CutOff, Status: 200, Message: "the stream broke"}
@@ -62,7 +62,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-func TestErrorRetryable(t *testing.T) {
+func TestTransientErrorsAreRetryable(t *testing.T) {
 	t.Parallel()
 	for cause, want := range map[llm.Cause]bool{
 		llm.RateLimited: true, llm.Unavailable: true, llm.CutOff: true,

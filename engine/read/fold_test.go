@@ -19,7 +19,7 @@ func FuzzFold(f *testing.F) {
 }
 
 // Next to any other letter, each letter is folded as it is alone.
-func TestLettersAreFoldedByThemselves(t *testing.T) {
+func TestLettersAreFoldedIndependently(t *testing.T) {
 	t.Parallel()
 	var letters []rune
 	for r := range firstMark {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestQuotesOfScriptsWithoutBlanks(t *testing.T) {
+func TestQuotesAreFoundInScriptsWithoutSpaces(t *testing.T) {
 	t.Parallel()
 	found := NewPassage("我已经为您预约了星期一。", false).Find(NewQuote("预约了", false))
 	require.Equal(t, "预约了", found)
@@ -26,7 +26,7 @@ func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(norm.NFKC.String(text)), func(r rune) bool { return !isWord(r) })
 }
 
-func TestFindQuoteProperties(t *testing.T) {
+func TestFoundQuotesOccurInTheText(t *testing.T) {
 	t.Parallel()
 	words := rapid.SampledFrom([]string{"Monday", "it", "ÉTÉ", "ﬁne", "24", "no", "書く"})
 	between := rapid.SampledFrom([]string{" ", "\n", "  ", "\u00a0", ", ", ". ", " (", ") ", " “", "” ", " – ", " **",

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTime(t *testing.T) {
+func TestTimesAreRead(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"at 14:30":                  "14h30m0s",
@@ -30,7 +30,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
-func TestLastQuestion(t *testing.T) {
+func TestLastQuestionIsFound(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]string{
 		"Thank you. What is your name?":                   {"What is your name?", ""},
@@ -47,7 +47,7 @@ func TestLastQuestion(t *testing.T) {
 	}
 }
 
-func TestNumber(t *testing.T) {
+func TestNumbersAreRead(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]float64{"12": 12, "12,50": 12.5, "€7": 7, "twelve": 12, "deux": 2, "14:30": -1,
 		"mw417": -1, "": -1, "many": -1} {
@@ -59,7 +59,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-func TestPlace(t *testing.T) {
+func TestOrdinalsChooseAPlace(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, 1, Place(Words("the second, please"), 3))
 	require.Equal(t, 0, Place(Words("le premier"), 3))
@@ -77,7 +77,7 @@ func TestDetectsBirthDates(t *testing.T) {
 	}
 }
 
-func TestDeclines(t *testing.T) {
+func TestRefusalsAreRecognized(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		"never mind": true, "forget it": true, "laissez tomber": true, "no, I'd rather not": true, "I don't want it": true,
@@ -87,7 +87,7 @@ func TestDeclines(t *testing.T) {
 	}
 }
 
-func TestCutListMark(t *testing.T) {
+func TestListMarksAreRemoved(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{"- tea": "tea", "4. Waiting": "Waiting", "4.": "", "# Tea": "Tea"} {
 		text, ok := CutListMark(line)
@@ -99,7 +99,7 @@ func TestCutListMark(t *testing.T) {
 	require.Equal(t, "4.20 for tea", text)
 }
 
-func TestDateOfAWeekdayIsTheNextOne(t *testing.T) {
+func TestWeekdayIsItsNextDate(t *testing.T) {
 	t.Parallel()
 	tuesday := time.Date(2027, time.March, 2, 0, 0, 0, 0, time.UTC)
 	day, ok := Date("Tuesday", tuesday)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestNoWordIsOfBothLanguages(t *testing.T) {
+func TestWordListsOfLanguagesAreDisjoint(t *testing.T) {
 	t.Parallel()
 	for word := range englishWords {
 		require.False(t, frenchWords[word], "%q is in both lists", word)
@@ -18,7 +18,7 @@ func TestNoWordIsOfBothLanguages(t *testing.T) {
 	}
 }
 
-func TestAlike(t *testing.T) {
+func TestWordFormsAreAlike(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		one, other string
@@ -40,7 +40,7 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-func TestFold(t *testing.T) {
+func TestFoldRemovesCaseAndAccents(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"À bientôt":       "a bientot",

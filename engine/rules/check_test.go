@@ -54,7 +54,7 @@ func said(text string) *model.SaidExpectation {
 	return &model.SaidExpectation{Text: &text, Role: model.MessageRoleAssistant}
 }
 
-func TestEachExpectation(t *testing.T) {
+func TestExpectationsAreDecided(t *testing.T) {
 	t.Parallel()
 	monday, tuesday, sunday := model.MockCondition{Argument: "slot.day", Equals: new("Monday")},
 		model.MockCondition{Argument: "slot.day", Equals: new("Tuesday")}, model.MockCondition{Argument: "slot.day",
@@ -165,7 +165,7 @@ func TestEachExpectation(t *testing.T) {
 	}
 }
 
-func TestExpectationsThatCannotBeDecided(t *testing.T) {
+func TestUndecidableExpectationsAreReported(t *testing.T) {
 	t.Parallel()
 	held := bookedSlot(t)
 	held.Tag = func(context.Context) (*string, error) { return nil, errors.New("no classifier") }

@@ -114,7 +114,7 @@ func TestCriteriaOfKnownFormsAreDecided(t *testing.T) {
 	}
 }
 
-func TestVerdictsQuoteNoMoreThanTheyMay(t *testing.T) {
+func TestQuotesOfVerdictsAreBounded(t *testing.T) {
 	t.Parallel()
 	long := &model.AgentTestRun{Messages: []model.TestMessage{
 		{Role: model.MessageRoleAssistant, Text: strings.Repeat("é ", 2_000)}, {Role: model.MessageRoleUser, Text: "…"},
@@ -127,7 +127,7 @@ func TestVerdictsQuoteNoMoreThanTheyMay(t *testing.T) {
 		Evidence)
 }
 
-func TestEveryOtherCriterionIsLeftToAModel(t *testing.T) {
+func TestOtherCriteriaAreLeftToAModel(t *testing.T) {
 	t.Parallel()
 	for _, criterion := range []string{
 		"Is polite", `says "a" or "b"`, `says Monday`, `says ""`, `always says "x"`, `calls the customer by name`,

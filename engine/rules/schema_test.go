@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/content"
 )
 
-func TestSchemaThatReadsFiles(t *testing.T) {
+func TestSchemaCannotReadFiles(t *testing.T) {
 	t.Parallel()
 	s := NewChecker()
 	file := filepath.Join(t.TempDir(), "schema.json")

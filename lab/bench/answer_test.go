@@ -35,7 +35,7 @@ func TestAnswersAreComparedValueByValue(t *testing.T) {
 	}
 }
 
-func TestQuantile(t *testing.T) {
+func TestQuantileOfSortedDurations(t *testing.T) {
 	t.Parallel()
 	var sorted []time.Duration
 	for i := range 100 {
@@ -51,7 +51,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-func TestSpread(t *testing.T) {
+func TestSpreadHasMedianAndExtremes(t *testing.T) {
 	t.Parallel()
 	if got, want := spreadOf([]float64{5, 1, 3}), (spread{Median: 3, Min: 1, Max: 5}); got != want {
 		t.Errorf("got %v, want %v", got, want)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestAnswersAreReadHoweverTheyAreFramed(t *testing.T) {
+func TestAnswersAreReadInEveryFraming(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

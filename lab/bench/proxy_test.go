@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-func TestMessagesAreReadHoweverTheyAreCut(t *testing.T) {
+func TestMessagesAreReadFromAnyFragments(t *testing.T) {
 	t.Parallel()
 	// A log-in, then a statement that is parsed, bound, executed and synchronised, and a simple query.
 	stream := []byte("\x00\x00\x00\x08\x00\x03\x00\x00" +

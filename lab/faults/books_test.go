@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-func TestLostAndDuplicatedOperations(t *testing.T) {
+func TestLostAndDuplicatedOperationsAreCounted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		operation operation
@@ -39,7 +39,7 @@ func TestLostAndDuplicatedOperations(t *testing.T) {
 	}
 }
 
-func TestConfirmationPromptsListExistingData(t *testing.T) {
+func TestDuplicateRepliesCountAsFound(t *testing.T) {
 	t.Parallel()
 	result, why := judge([]byte(
 		`{"data":{"createAgentTest":null},"errors":[{"message":"name is \"test 1\", the name of another test in the same folder, test_1",`+
@@ -60,7 +60,7 @@ func TestConfirmationPromptsListExistingData(t *testing.T) {
 	require.False(t, sure.isAcked)
 }
 
-func TestTheBooksAreComparedWithPostgres(t *testing.T) {
+func TestLedgerIsComparedWithPostgres(t *testing.T) {
 	t.Parallel()
 	stage := dbtest.NewStage(t)
 	b := &ledger{}

@@ -102,7 +102,7 @@ func refuse(status int, header, value, body string) http.HandlerFunc {
 	}
 }
 
-func TestByteLevelFailures(t *testing.T) {
+func TestBrokenResponsesAreReported(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		configure func(*openai.Config)
@@ -223,7 +223,7 @@ func TestRetriesBeforeTheFirstPiece(t *testing.T) {
 	}
 }
 
-func TestDoesNotWaitBeyondTheTimeout(t *testing.T) {
+func TestRetriesDoNotExceedTheTimeout(t *testing.T) {
 	t.Parallel()
 	provider, model := serve(t, func(c *openai.Config) { c.Timeout = 3 * time.Second },
 		refuse(429, "Retry-After", "9", ""))
@@ -234,7 +234,7 @@ func TestDoesNotWaitBeyondTheTimeout(t *testing.T) {
 	require.Equal(t, int32(1), provider.asked.Load())
 }
 
-func TestUnreachableProvider(t *testing.T) {
+func TestUnreachableProviderIsUnavailable(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
@@ -247,7 +247,7 @@ func TestUnreachableProvider(t *testing.T) {
 	require.ErrorContains(t, failure.Err, "connection refused")
 }
 
-func TestRedirects(t *testing.T) {
+func TestRedirectsToOtherHostsAreRefused(t *testing.T) {
 	t.Parallel()
 	elsewhere, _ := serve(t, nil, events(startOfText, endOfText, done))
 	strange := httptest.NewServer(elsewhere)
@@ -269,7 +269,7 @@ func TestRedirects(t *testing.T) {
 	require.Zero(t, elsewhere.asked.Load())
 }
 
-func TestOddStreams(t *testing.T) {
+func TestUnusualStreamsAreRead(t *testing.T) {
 	t.Parallel()
 	calls := func(deltas ...string) string {
 		var s strings.Builder
@@ -361,7 +361,7 @@ func TestLeavingEarlyReleasesTheProvider(t *testing.T) {
 	<-released // a provider that is never released ends this test by its timeout
 }
 
-func TestCallerGivesUpWhileWaitingToRetry(t *testing.T) {
+func TestCancelledCallerEndsTheWaitToRetry(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -20,7 +20,7 @@ import (
 
 var _ llm.Embedder = (*openai.Embedder)(nil)
 
-func TestEmbedAsksTheProvider(t *testing.T) {
+func TestEmbedSendsTexts(t *testing.T) {
 	t.Parallel()
 	embedder, err := openai.NewEmbedder(openai.Config{BaseURL: stubURL + "/v1", Key: stubKey, Model: "embeds"})
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestEmbedRetriesTransientErrors(t *testing.T) {
 	require.EqualValues(t, 2, p.asked.Load())
 }
 
-func TestEmbedFailures(t *testing.T) {
+func TestEmbedFailuresAreReported(t *testing.T) {
 	t.Parallel()
 	answer := func(body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {

@@ -19,7 +19,7 @@ var hello = llm.Request{
 	Messages: []llm.Message{{Role: llm.RoleUser, Text: "Hello"}},
 }
 
-func TestAnswers(t *testing.T) {
+func TestAnswersAreRead(t *testing.T) {
 	t.Parallel()
 	end := llm.ToolCall{ID: "call_end", Name: llm.EndConversation, Arguments: `{"reason":"done"}`}
 
@@ -60,7 +60,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestStreamsInPieces(t *testing.T) {
+func TestAnswersArriveInPieces(t *testing.T) {
 	t.Parallel()
 	var pieces, finished int
 	for chunk, err := range stub(t, "streams").Chat(t.Context(), hello) {
@@ -77,7 +77,7 @@ func TestStreamsInPieces(t *testing.T) {
 	require.Equal(t, 1, finished)
 }
 
-func TestRequestOnTheWire(t *testing.T) {
+func TestRequestIsEncoded(t *testing.T) {
 	t.Parallel()
 	temperature, topP, presence, frequency := 0.0, 0.3, 0.4, -0.5
 	req := llm.Request{
@@ -129,7 +129,7 @@ func TestRequestOnTheWire(t *testing.T) {
 	require.Empty(t, cmp.Diff(want, got))
 }
 
-func TestSchemaOnTheWire(t *testing.T) {
+func TestSchemaIsEncoded(t *testing.T) {
 	t.Parallel()
 	req := hello
 	req.Schema = json.RawMessage(
@@ -152,7 +152,7 @@ func TestSchemaOnTheWire(t *testing.T) {
 	require.Len(t, model.asked(t), 1, "a request that is wrong is not sent")
 }
 
-func TestFailures(t *testing.T) {
+func TestProviderFailuresAreReported(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]struct {
 		cause   llm.Cause
@@ -229,7 +229,7 @@ func requireFailure(t *testing.T, err error) *llm.Error {
 }
 
 // How much of a cut stream arrives depends on the network, so this test stands apart.
-func TestCutStream(t *testing.T) {
+func TestCutStreamIsReported(t *testing.T) {
 	t.Parallel()
 	model := stub(t, "cut")
 	answer, err := llm.Collect(model.Chat(t.Context(), hello))
@@ -241,7 +241,7 @@ func TestCutStream(t *testing.T) {
 	require.Len(t, model.asked(t), 1)
 }
 
-func TestWrongKey(t *testing.T) {
+func TestWrongKeyIsUnauthorized(t *testing.T) {
 	t.Parallel()
 	model := stub(t, "streams", func(c *openai.Config) { c.Key = "not-the-key" })
 	_, err := llm.Collect(model.Chat(t.Context(), hello))
@@ -251,7 +251,7 @@ func TestWrongKey(t *testing.T) {
 	require.NotContains(t, failure.Error(), "not-the-key")
 }
 
-func TestRetriesUntilItWorks(t *testing.T) {
+func TestFailedRequestsAreRetried(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"limited-once", "overloaded-once"} {
 		t.Run(name, func(t *testing.T) {
@@ -265,7 +265,7 @@ func TestRetriesUntilItWorks(t *testing.T) {
 	}
 }
 
-func TestTimeouts(t *testing.T) {
+func TestSlowProvidersTimeOut(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		configure func(*openai.Config)
@@ -290,7 +290,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-func TestCancelledCaller(t *testing.T) {
+func TestCancelledCallerReceivesNothingMore(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	var chunks int
@@ -307,7 +307,7 @@ func TestCancelledCaller(t *testing.T) {
 	require.ErrorIs(t, last, context.Canceled)
 }
 
-func TestFaultyRequests(t *testing.T) {
+func TestInvalidRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	model := stub(t, "talks")
 	for want, req := range map[string]llm.Request{
@@ -321,7 +321,7 @@ func TestFaultyRequests(t *testing.T) {
 	require.Empty(t, model.asked(t))
 }
 
-func TestNew(t *testing.T) {
+func TestInvalidConfigurationIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		config openai.Config

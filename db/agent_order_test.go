@@ -73,7 +73,7 @@ func TestAgentsAreListedInEachOrder(t *testing.T) {
 	})
 }
 
-// A cursor is of one order.
+// A cursor is valid for one order only.
 func TestCursorsOfAnotherOrderAreRefused(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)

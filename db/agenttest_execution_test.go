@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// line stands in for the queue and keeps what was enqueued, in order.
+// line replaces the queue and records enqueued jobs in order.
 type line struct {
 	mu   sync.Mutex
 	runs []string
@@ -35,7 +35,7 @@ func (l *line) enqueue(_ context.Context, tx bun.Tx, companyID string, runIDs []
 	return nil
 }
 
-// take empties the line and returns what it held.
+// take empties the line and returns its jobs.
 func (l *line) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

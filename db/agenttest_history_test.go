@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// plainRun is a run as a person would write it down.
+// plainRun is a run in short form.
 type plainRun struct {
 	id, test string
 	status   model.AgentTestRunStatus
@@ -25,7 +25,7 @@ type plainRun struct {
 	isDraft  bool
 }
 
-// insertRuns inserts finished runs by SQL, each in an execution of its own, so that any history can be had.
+// insertRuns inserts finished runs by SQL, each in an execution of its own, so that a test can have any history.
 func insertRuns(t require.TestingT, conn *pgx.Conn, companyID string, runs []plainRun) {
 	for _, run := range runs {
 		var fault *string
@@ -164,7 +164,7 @@ func TestFailuresAndHistoriesEqualTheRuns(t *testing.T) {
 	}
 }
 
-// A hundred tests are one statement, which reads a few rows of each by an index, however many runs there are.
+// One statement reads a hundred tests: a few rows of each by an index, whatever the number of runs.
 func TestFailuresAndHistoriesOfAGrownCompany(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// hold lets a run hold a conversation, and judges one criterion of it.
+// hold gives a run a conversation and judges one of its criteria.
 func hold(t *testing.T, tenant *db.Tenant, runID string, passed bool) {
 	t.Helper()
 	run, err := tenant.ClaimRun(t.Context(), runID, 1)
@@ -141,10 +141,10 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 	require.NoError(t, tenant.DeleteAgentTestExecution(ctx, old.ID))
 	left, err := tenant.AgentTestExecutionsByID(ctx, []string{old.ID, again.ID, present.ID})
 	require.NoError(t, err)
-	require.Empty(t, left, "what was said is gone with all that was judged of it")
+	require.Empty(t, left, "the conversation is deleted with its verdicts")
 }
 
-// However many there are, no transaction deletes them all.
+// No single transaction deletes all of them.
 func TestRejudgedConversationsAreDeletedInBatches(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)

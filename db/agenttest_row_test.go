@@ -83,7 +83,7 @@ func TestTestRunsWithEachOfItsRows(t *testing.T) {
 	require.Len(t, failures, 1)
 	require.Equal(t, "Tuesday", *failures[table.ID].Run.RowName, "although the newest run, of another row, passed")
 
-	// Rows come and go, and are compared by their names, or by their values.
+	// Rows may be added and removed. They are compared by name, or by values.
 	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: table.ID,
 		Rows: []*model.TestRow{
 			{Name: new("Sunday"), Values: model.JSONObject(`{"day":"Sunday"}`)},
@@ -213,7 +213,7 @@ func TestTestNamesAreUniqueInTheirFolder(t *testing.T) {
 		MaxTurns: new(int32(3))})
 	require.NoError(t, err, "its own name")
 
-	// Of several at once one gets the name.
+	// Of several concurrent creations, one gets the name.
 	errs := together(5, func(int) error { _, err := named("Raced", nil); return err })
 	require.Len(t, errs, 4)
 

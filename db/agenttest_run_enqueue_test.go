@@ -226,7 +226,7 @@ func TestRolledBackFinishKeepsRunAndJob(t *testing.T) {
 		case b := <-worked:
 			return b
 		case <-time.After(time.Minute):
-			require.FailNow(t, "no run has begun")
+			require.FailNow(t, "no run has started")
 			return begun{}
 		}
 	}

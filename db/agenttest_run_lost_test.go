@@ -19,7 +19,7 @@ func TestReleasedRunIsQueuedAgain(t *testing.T) {
 	for attempt := range int32(model.MaxLost + 3) {
 		run, err := tenant.ClaimRun(t.Context(), queued.ID, attempt+1)
 		require.NoError(t, err)
-		require.NotNil(t, run, "it can be given back as often as one likes")
+		require.NotNil(t, run, "a run can be released any number of times")
 		run.Messages = []model.TestMessage{{Role: model.MessageRoleAssistant, Text: "half of it"}}
 		run.TurnCount = 1
 		require.NoError(t, tenant.ReleaseRun(t.Context(), run))
@@ -115,7 +115,7 @@ func TestRunsWithoutJobsEnd(t *testing.T) {
 		require.Contains(t, run.Error.Message, "could not carry out the run")
 	}
 	require.Equal(t, model.AgentTestRunStatusCancelled, runByID(t, tenant, cancelled.ID).Status)
-	require.Equal(t, model.AgentTestRunStatusPassed, runs[1].Status, "the next one goes on")
+	require.Equal(t, model.AgentTestRunStatusPassed, runs[1].Status, "the next run continues")
 	require.Equal(t, model.AgentTestRunStatusPassed, runByID(t, tenant, alive.ID).Status)
 	require.ElementsMatch(t, []string{runs[1].ID, alive.ID}, []string{<-worked, <-worked})
 	execution, err := tenant.AgentTestExecution(t.Context(), queued.ID)

@@ -168,7 +168,7 @@ func TestRunOfLostWorkerStartsAgain(t *testing.T) {
 	require.EqualValues(t, 1, alive.Lost)
 	require.True(t, dead.StartedAt.Equal(*alive.StartedAt))
 
-	// A worker that was only taken for dead may still try to finish.
+	// A worker that was wrongly considered dead may still try to finish.
 	<-held.Done()
 	require.ErrorIs(t, context.Cause(held), db.ErrRunLost)
 	dead.Status = model.AgentTestRunStatusPassed

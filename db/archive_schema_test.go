@@ -20,7 +20,7 @@ import (
 
 const archiveSchema = "../docs/archive.schema.json"
 
-// The schema of archives is that of the tables, as the migrations make them. AGENTGRAPH_RECORD=1 writes it.
+// The archive schema matches the migrated tables. AGENTGRAPH_RECORD=1 rewrites it.
 func TestArchiveSchemaIsCurrent(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, dbtest.URL(t))
@@ -129,7 +129,7 @@ func propertyOf(kind, checks string, isRequired bool) map[string]any {
 	return property
 }
 
-// enums are the values of each enum of the GraphQL schema, by its name in lower case.
+// enums maps the lower-case name of each GraphQL enum to its values.
 type enums map[string][]any
 
 func enumsOf(t *testing.T) enums {
@@ -153,7 +153,7 @@ func enumsOf(t *testing.T) enums {
 	return values
 }
 
-// schemaOf is the JSON Schema of what is read into the Go type.
+// schemaOf returns the JSON Schema of values that are read into the Go type.
 func (e enums) schemaOf(t reflect.Type, isNullable bool) map[string]any {
 	if t.Kind() == reflect.Pointer {
 		return e.schemaOf(t.Elem(), true)

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// inbox keeps what is delivered, by company.
+// inbox collects delivered events by company.
 type inbox struct {
 	mu     sync.Mutex
 	events map[string][]string
@@ -78,7 +78,7 @@ func TestAuditEventsAreDeliveredInOrderAndOnce(t *testing.T) {
 	require.Equal(t, want, got.events)
 	require.Equal(t, 100, got.most, "they are delivered together")
 
-	// One that is committed late comes late, but it comes.
+	// An event that is committed late is still delivered.
 	for companyID := range want {
 		_, err := connect(t, address).
 			Exec(t.Context(), `INSERT INTO audit_events (company_id, id, action, target_id, is_access_token, created_at)
@@ -120,7 +120,7 @@ func TestFailedDeliveriesAreRetriedLater(t *testing.T) {
 	}
 	_, err := conn.Exec(t.Context(), "UPDATE audit_deliveries SET due_at = now()")
 	require.NoError(t, err)
-	// Another company does not wait with it.
+	// Another company does not wait for it.
 	other, otherID := newCompany(t, store)
 	newAgent(t, other)
 	got := newInbox()

@@ -93,7 +93,7 @@ func TestAuditLogIsReadInOrder(t *testing.T) {
 	other, _ := newCompany(t, store)
 	newAgent(t, other)
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	// More than one part, and many at the same moment.
+	// The events fill more than one part, and many have the same time.
 	_, err := conn.Exec(t.Context(),
 		`INSERT INTO audit_events (company_id, id, action, target_id, is_access_token, created_at)
 		SELECT $1, format('audit_%s', lpad(n::text, 5, '0')), 'CreateAgent', 'agent', false,

@@ -62,7 +62,7 @@ func TestDialersNeverShareAnItem(t *testing.T) {
 		}
 	})
 	require.Empty(t, errs)
-	// A claim may come back empty because others are being handed the last items. None is left behind.
+	// A claim may return no item while other dialers receive the last ones. No item is left behind.
 	require.Len(t, taken, 1_000)
 	for id, claims := range taken {
 		require.Len(t, claims, 1, id)

@@ -142,7 +142,7 @@ func TestRunsAreCountedByTheirExecutions(t *testing.T) {
 			}
 		}
 		require.EqualValues(t, 12, all)
-		// What is counted is what is read, of executions that are finished.
+		// The counts of finished executions equal their rows.
 		_, err = conn.Exec(t.Context(), "UPDATE agent_test_runs SET status = 'Failed' WHERE status = 'Passed' AND "+
 			"execution_id IN (SELECT id FROM agent_test_executions WHERE passed_runs IS NULL)")
 		require.NoError(t, err)

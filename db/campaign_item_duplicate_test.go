@@ -38,7 +38,7 @@ func TestItemsWithTheSameNumberAreAddedOnce(t *testing.T) {
 	require.Len(t, added.Items, 1)
 	require.Equal(t, []*model.CampaignItemDuplicate{{PhoneNumber: "+4930123456", ItemID: &first.ID}}, added.Duplicates)
 
-	// Nobody is called twice at a time, but a closed item is no obstacle.
+	// A contact has one open item at a time. Closed items do not count.
 	_, err = tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID,
 		ItemIds: []string{second.ID}, IsArchived: true})
 	require.NoError(t, err)

@@ -148,7 +148,7 @@ func TestResetOfAChangedItemIsRefused(t *testing.T) {
 	require.Equal(t, model.CampaignItemStatusPending, reset.RunningStatus)
 }
 
-// Whatever is reported, the stored item is the one that the state machine computes, and its events are stored with it.
+// After any report, the stored item is the one that the state machine computes, and its events are stored with it.
 func TestRandomReportsFollowTheStateMachine(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A transition that was found legal is tried again if anything it depended on has changed meanwhile.
+// A legal transition is retried if the rows that it depended on have changed meanwhile.
 func TestMovesDetectConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -67,7 +67,7 @@ func TestCampaignFollowersReceiveCounts(t *testing.T) {
 		}
 		require.Equal(t, model.CampaignStatusArchived, last.Status)
 		require.EqualValues(t, 250, last.ItemVersion)
-		// However fast or slow that went: one more for the last state, which does not wait.
+		// Independent of speed, one more is sent at once for the final state.
 		require.LessOrEqual(t, told[i], int(time.Since(begun)/time.Second)+2)
 	}
 

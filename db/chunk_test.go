@@ -124,7 +124,7 @@ func TestTermsAreStemmedByLanguage(t *testing.T) {
 	require.Len(t, matches, 1)
 }
 
-// recorder keeps the statements of a store.
+// recorder records the statements of a store.
 type recorder struct {
 	mu    sync.Mutex
 	asked []string
@@ -208,7 +208,7 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	_, err = tenant.Tokens(t.Context(), datasets, model.UnknownLanguages, wordsOf("rare7", "common"))
 	require.NoError(t, err)
 
-	// Statistics come a while after the chunks, and questions do not wait for them.
+	// Postgres updates statistics some time after the chunks are written, and questions do not wait for that.
 	indexes := map[string]string{
 		"WITH hit": "chunks_search_idx", "AS each_term": "dataset_terms_pkey",
 		"AND dataset_id = asked.id": "chunks_search_idx",
@@ -336,7 +336,7 @@ func TestChunksWithoutFullTextAreFound(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, migrator.Down(t.Context()))
 	}
-	// These are the terms that the program stored then.
+	// An older program stored these terms.
 	for position, terms := range []string{`{"12,50",at,by,deliv,deliver,delivered,example.com,they,v1.2,were,with}`,
 		"{elle,est,rembours,remboursee}"} {
 		_, err := conn.Exec(t.Context(), "UPDATE chunks SET search = array_to_tsvector($1::text[]) WHERE position = $2",

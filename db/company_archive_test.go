@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A new table of companies is archived, or it is written down why not.
+// A new company table must be archived, or excluded with a reason.
 func TestEveryTableIsArchivedOrExcluded(t *testing.T) {
 	t.Parallel()
 	tables := securedTables(t, connect(t, dbtest.URL(t)))
@@ -55,7 +55,7 @@ func archived(t *testing.T, rows []string, secrets bool) []string {
 			delete(endpoint, "sealedHeaders")
 			endpoint["headerNames"] = []any{}
 		}
-		// Vectors are kept as arrays or by pgvector, which shows them as a text.
+		// Vectors are stored as arrays, or by pgvector, which returns them as text.
 		if vector, ok := values["embedding"].(string); ok {
 			values["embedding"] = json.RawMessage(vector)
 		}
@@ -103,7 +103,7 @@ func TestArchivedCompanyIsImportedUnchanged(t *testing.T) {
 				_, err = archive.Import(t.Context(), target, bytes.NewReader(file.Bytes()),
 					archive.ImportOptions{IsRehearsal: true})
 				require.NoError(t, err)
-				require.Equal(t, before, rowsOf(t, conn), "a rehearsal keeps nothing")
+				require.Equal(t, before, rowsOf(t, conn), "a dry run stores nothing")
 				_, err = archive.Import(t.Context(), target, bytes.NewReader(file.Bytes()), archive.ImportOptions{})
 				require.NoError(t, err)
 				after := rowsOf(t, conn)

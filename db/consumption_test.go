@@ -62,7 +62,7 @@ func TestBreakdownEqualsARecount(t *testing.T) {
 	require.GreaterOrEqual(t, cases, ledgers*rangesPerLedger)
 }
 
-// partsAreOfTheWhole checks that a breakdown by some of the axes agrees with the one by all.
+// partsAreOfTheWhole checks that a breakdown by some axes agrees with the breakdown by all axes.
 func partsAreOfTheWhole(t *rapid.T, tenant *db.Tenant, whole *model.ConsumptionBreakdown, r [2]model.DateBound) {
 	wanted := func(axis string) bool { return rapid.Bool().Draw(t, axis) }
 	axes := model.ConsumptionAxes{Channels: wanted("channels"), Months: wanted("months"), Days: wanted("days"),

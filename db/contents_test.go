@@ -19,7 +19,7 @@ func TestInspectRecognizesOurDatabase(t *testing.T) {
 	}
 	ours := inspect(dbtest.URL(t))
 	require.True(t, ours.IsOurs)
-	require.Empty(t, ours.Others, "all that migrations make is known as theirs")
+	require.Empty(t, ours.Others, "every migrated object is recognized")
 	require.NoError(t, ours.Err())
 	require.True(t, ours.IsSecured && ours.MayBind)
 	require.False(t, ours.Clock.IsZero())

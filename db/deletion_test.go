@@ -205,8 +205,8 @@ func idOf(row model.Row) string {
 	return string(text)
 }
 
-// removed removes what is marked, part by part, and requires that readers see the same all the while. It returns in how
-// many parts.
+// removed removes the marked rows part by part and requires that readers see no difference meanwhile. It returns the
+// number of parts.
 func (a *aged) removed(t *testing.T) (parts int) {
 	t.Helper()
 	seen := a.seen(t)
@@ -268,7 +268,7 @@ func TestLargeExecutionIsRemovedInParts(t *testing.T) {
 		"agent_test_snapshots WHERE execution_id NOT IN (SELECT id FROM agent_test_executions)"))
 }
 
-// What fails between two parts, as when the process dies, is taken up by the next sweep, of any process.
+// If a removal fails between two parts, as when the process dies, the next sweep of any process continues it.
 func TestRemovalContinuesAfterAnError(t *testing.T) {
 	t.Parallel()
 	a := newAged(t)
@@ -328,7 +328,7 @@ func TestTestWithManyRunsIsRemovedInParts(t *testing.T) {
 	require.Equal(t, 4+2*moreRuns, a.count(t, "agent_test_runs"))
 }
 
-// Rows that are still marked keep neither their parents nor their children from being deleted.
+// Rows marked for removal block the deletion of neither their parents nor their children.
 func TestSoftDeletedRowsDoNotBlockDeletes(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(t *testing.T, a *aged, folder string){
@@ -363,7 +363,7 @@ func TestSoftDeletedRowsDoNotBlockDeletes(t *testing.T) {
 	}
 }
 
-// However much there is to remove, no statement changes more rows than a part has, and so none takes long.
+// No statement changes more rows than a part has, so that none takes long.
 func TestSweepStatementsChangeAtMostOnePart(t *testing.T) {
 	t.Parallel()
 	a := newAged(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// citus stands in for Citus: it distributes nothing, and refuses what Citus refuses.
+// citus imitates Citus: it distributes nothing, and refuses the statements that Citus refuses.
 const citus = `CREATE SCHEMA citus;
 	CREATE TABLE citus.pg_dist_partition (logicalrel regclass PRIMARY KEY, partmethod "char" NOT NULL, shards int);
 	CREATE TABLE citus.nodes (nodename text, nodeport int, extensions text);
@@ -131,7 +131,7 @@ func TestTablesAreDistributed(t *testing.T) {
 	require.NoError(t, migrator.Distribute(ctx, 32, say))
 	require.Equal(t, rest, said)
 
-	// A program serves what is distributed, and says which tables of a later version are not.
+	// A program serves distributed tables, and names the tables of a later version that are not distributed.
 	execute("ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE real[] USING embedding::real[]; DROP DOMAIN " +
 		"citus.vector")
 	require.NoError(t, migrator.Up(ctx))

@@ -155,7 +155,7 @@ func TestReindexingKeepsOldChunksUntilDone(t *testing.T) {
 		require.Nil(t, again.Error)
 	}
 	require.Equal(t, []string{"old 1", "old 2"}, contentsOf(t, tenant, ready.ID))
-	require.Nil(t, claim(t, tenant, ready.IndexingID, 2), "the earlier indexing counts no more")
+	require.Nil(t, claim(t, tenant, ready.IndexingID, 2), "the earlier indexing is obsolete")
 	finishDocument(t, tenant, readDocument(t, tenant, ready.ID), "new")
 	require.Equal(t, []string{"new"}, contentsOf(t, tenant, ready.ID))
 

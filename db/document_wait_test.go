@@ -59,7 +59,7 @@ func TestWaitingDocumentDoesNotFail(t *testing.T) {
 	fails(t, tenant.PostponeDocument(ctx, &stale), model.Conflict)
 	claimed.Error = new("it is damaged")
 	require.NoError(t, tenant.FailDocument(ctx, claimed))
-	require.Nil(t, readDocument(t, tenant, added.ID).Warning, "it waits no more")
+	require.Nil(t, readDocument(t, tenant, added.ID).Warning, "it no longer waits")
 
 	again, err := tenant.ReindexDocument(ctx, added.ID)
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Every text that a method takes, in turn, contains something that Postgres cannot store.
+// In turn, each text argument of a method contains a character that Postgres cannot store.
 func TestUnstorableTextIsNoInternalError(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -123,7 +123,7 @@ func TestConstraintViolationsAreUserErrors(t *testing.T) {
 	fails(t, err, model.Conflict)
 	page, err := tenant.Agents(ctx, model.PageArgs{First: 1}, nil)
 	require.NoError(t, err)
-	require.Empty(t, page.Nodes, "the agent went with its version")
+	require.Empty(t, page.Nodes, "the agent was rolled back with its version")
 }
 
 func TestUnknownCompanyIsReported(t *testing.T) {

@@ -58,7 +58,7 @@ func (s *Store) Pool() *pgxpool.Pool { return s.db.Writes() }
 // OnCommit calls f once the transaction of the Tenant is committed.
 func OnCommit(t *Tenant, f func()) { t.db.OnCommit(f) }
 
-// ForgetAuditEvents does what the sweep does with old audit events.
+// ForgetAuditEvents deletes old audit events, as the sweep does.
 func ForgetAuditEvents(ctx context.Context, s *Store) error { return s.forgetAuditEvents(ctx) }
 
 // ForgetExecutions deletes some executions from before the time, like the sweep, and reports whether there may be
@@ -67,8 +67,8 @@ func ForgetExecutions(ctx context.Context, t *Tenant, before time.Time) (bool, e
 	return t.forgetExecutions(ctx, before)
 }
 
-// RemovePart does what the sweep does with what a company has marked as deleted, once, and reports whether there may be
-// more.
+// RemovePart removes one part of the rows that a company has marked as deleted, as the sweep does, and reports whether
+// there may be more.
 func RemovePart(ctx context.Context, t *Tenant) (bool, error) { return t.removePart(ctx) }
 
 // RawStatement returns a statement with exactly this text.
@@ -80,19 +80,19 @@ func Look(ctx context.Context, s *Store) error { return s.db.Await(ctx) }
 // Sweep does what the queue does about once a second in one process.
 func Sweep(s *Store) func(context.Context) error { return s.sweeper() }
 
-// Wake signals that what has the id has changed.
+// Wake signals a change of the row with the id.
 func Wake(t *Tenant, id string) { t.wake(id) }
 
 // ConstraintOf names the constraint that a statement broke.
 var ConstraintOf = pg.ConstraintOf
 
-// NotArchived says of the tables that an archive leaves out why it does.
+// NotArchived gives the reason for each table that archives leave out.
 var NotArchived = notArchived
 
-// StartScheduled does what the sweep does with schedules that are due.
+// StartScheduled starts the executions of due schedules, as the sweep does.
 func StartScheduled(ctx context.Context, s *Store) error { return s.startScheduled(ctx) }
 
-// DeliverOnce delivers what is due to webhooks now.
+// DeliverOnce delivers the webhook messages that are due now.
 func DeliverOnce(ctx context.Context, s *Store, post Post) error {
 	o := &webhookDispatcher{store: s, post: post, log: slog.New(slog.DiscardHandler),
 		inProgress: map[string]map[string]bool{}}
@@ -100,7 +100,7 @@ func DeliverOnce(ctx context.Context, s *Store, post Post) error {
 	return o.startWorkers(ctx)
 }
 
-// ClaimMessage does what a courier does before it delivers: it takes the next message of a webhook, and tells its id.
+// ClaimMessage claims the next message of a webhook, as a worker does before delivery, and returns its id.
 func ClaimMessage(ctx context.Context, t *Tenant, webhookID string) (string, error) {
 	_, message, err := t.nextMessage(ctx, webhookID)
 	if message == nil {
@@ -109,7 +109,7 @@ func ClaimMessage(ctx context.Context, t *Tenant, webhookID string) (string, err
 	return message.ID, err
 }
 
-// ForgetDeliveries does what a courier does with the deliveries of a webhook.
+// ForgetDeliveries deletes old deliveries of a webhook, as a worker does.
 func ForgetDeliveries(ctx context.Context, t *Tenant, webhookID string) error {
 	return t.forgetDeliveries(ctx, webhookID)
 }

@@ -111,7 +111,7 @@ func TestStandbyTakesOver(t *testing.T) {
 	say := func() {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			// One whose beginning was kept and not acknowledged holds the chat so long.
+			// A turn whose start was stored but not acknowledged holds the chat for that long.
 			turn, err := tenant.BeginChatTurn(ctx, chat.ID, 2*time.Second)
 			if err == nil {
 				message, reply := messages(fmt.Sprint("question ", said), "answer")

@@ -13,8 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// filtered inserts 20,000 documents, as many items of a campaign, tests of one of two agents, and runs, most of which
-// are alike.
+// filtered inserts 20,000 documents, items of a campaign, tests of one of two agents, and runs. Most of them are alike.
 var filtered = []string{
 	`INSERT INTO documents (company_id, id, dataset_id, name, content_type, size, status, chunk_count, indexing_id, claim,
 		waits, created_at, indexed_at)

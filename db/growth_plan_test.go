@@ -164,7 +164,7 @@ func planOf(t *testing.T, conn *pgx.Conn, statement string, values ...any) strin
 	return strings.Join(lines, "\n")
 }
 
-// Runs are counted by their executions, even those of executions from before run_count.
+// Executions count their runs, including executions older than run_count.
 func TestAllRunsAreCounted(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -20,7 +20,7 @@ func digestOf(text string) []byte {
 	return sum[:]
 }
 
-// claimRequest claims a request that nobody has carried out.
+// claimRequest claims a request that has not been executed.
 func claimRequest(t *testing.T, tenant *db.Tenant, id, fingerprint string) *db.RequestClaim {
 	t.Helper()
 	kept, end, err := tenant.ClaimRequest(t.Context(), digestOf(id), digestOf(fingerprint))
@@ -29,7 +29,7 @@ func claimRequest(t *testing.T, tenant *db.Tenant, id, fingerprint string) *db.R
 	return end
 }
 
-// refused requires that a request is not carried out, and returns the reason.
+// refused requires that a request is not executed, and returns the reason.
 func refused(t *testing.T, tenant *db.Tenant, id, fingerprint string, code model.Code) string {
 	t.Helper()
 	kept, end, err := tenant.ClaimRequest(t.Context(), digestOf(id), digestOf(fingerprint))
@@ -221,7 +221,7 @@ func TestRequestClaimNeedsTheDatabase(t *testing.T) {
 	require.Nil(t, end)
 }
 
-// From the commit of its mutation on, a request is never carried out again, although its response was not kept.
+// After its mutation is committed, a request is never executed again, even if its response was not saved.
 func TestExecutedRequestIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

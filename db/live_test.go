@@ -97,7 +97,7 @@ func TestMessageIsReadOnceForAllFollowers(t *testing.T) {
 	require.LessOrEqual(t, statements.others.Load()-before, int64(4*turns+2))
 }
 
-// For a follower that asks for everything and then does not read, only a bounded part is read ahead.
+// If a follower requests everything and then does not read, only a bounded part is read ahead.
 func TestReplayIsReadAheadWithinBounds(t *testing.T) {
 	t.Parallel()
 	url, statements := dbtest.URL(t), &counted{}

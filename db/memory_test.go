@@ -108,7 +108,7 @@ func TestRowsBeyondTheBudgetAreNotReceived(t *testing.T) {
 	}
 }
 
-// However much tests hold, deleting them, or what they are in, does not read it.
+// Deleting tests, or the rows that contain them, does not read their content.
 func TestDeletedRowsAreNotRead(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
@@ -134,7 +134,7 @@ func TestDeletedRowsAreNotRead(t *testing.T) {
 	require.NoError(t, tenant.DeleteAgent(ctx, agent.ID))
 }
 
-// An execution does not start if its tests are too large together, whichever way it is started.
+// An execution does not start in any way if its tests are too large together.
 func TestExecutionOfTooLargeTestsIsRefused(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -165,7 +165,7 @@ func TestExecutionOfTooLargeTestsIsRefused(t *testing.T) {
 	require.NoError(t, start(ids[2:]))
 }
 
-// Every way to read counts a question before it is asked, and asks none that the budget has no room for.
+// Every way to read charges a statement before it is sent, and sends none that exceeds the budget.
 func TestStatementsAreCountedBeforeTheyAreSent(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)

@@ -136,7 +136,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	require.Equal(t, before, catalog(t, conn))
 }
 
-// What a newer program would have done.
+// A newer program would have done this.
 func TestSchemaExpandedByNewerProgramIsAccepted(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)

@@ -93,7 +93,7 @@ func TestVectorsMoveWithoutLoss(t *testing.T) {
 	documents = append(documents, keepVectors(t, after.Tenant(companyID), dataset.ID))
 	if wanted == "vector" {
 		ids, ok, err := after.Tenant(companyID).NearestChunks(ctx, []string{dataset.ID}, []float32{1, 0, 0}, 5)
-		require.NoError(t, err, "it goes on until it is started again")
+		require.NoError(t, err, "it continues until it is restarted")
 		require.True(t, ok)
 		require.Len(t, ids, 5)
 	}
@@ -178,7 +178,7 @@ func TestVectorsStayArraysWithoutTheRightToCreateExtensions(t *testing.T) {
 	require.NoError(t, migrator.Up(ctx))
 	require.Equal(t, "real[]", typeOfVectors(t, conn))
 
-	// Once somebody else has created the extension, it is used.
+	// If another user has created the extension, migrating uses it.
 	if wanted := typeByMigrating(t, conn); wanted == "vector" {
 		_, err := conn.Exec(ctx, "CREATE EXTENSION vector")
 		require.NoError(t, err)

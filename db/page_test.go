@@ -263,7 +263,7 @@ func TestOnlyRequestedColumnsAreRead(t *testing.T) {
 	require.False(t, strings.Contains(err.Error(), "syntax"), "a column is an identifier: %v", err)
 }
 
-// A list that is narrowed to something that does not exist for the company is NOT_FOUND, with an error that names it.
+// A list filtered by a parent that does not exist for the company fails with NOT_FOUND and names the parent.
 func TestListsOfMissingParentsAreNotFound(t *testing.T) {
 	t.Parallel()
 	ctx, args := t.Context(), model.PageArgs{First: 10}

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 )
 
-// What fails concerns its own request alone, whatever was sent before it and behind it, by whichever company.
+// A failure affects its own request only, not requests that any company sent before or after it.
 func TestFailedPipelinedReadAffectsOnlyItsRequest(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
@@ -76,7 +76,7 @@ func TestFailedPipelinedReadAffectsOnlyItsRequest(t *testing.T) {
 	}
 }
 
-// A statement that Postgres does not take is nobody else's error for long.
+// A statement that Postgres rejects soon stops failing other requests.
 func TestInvalidStatementDoesNotBlockPipelines(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
@@ -134,7 +134,7 @@ func TestRejectedRowsAffectOnlyTheirReceiver(t *testing.T) {
 	}
 }
 
-// Connections that the server has ended, that are cut, or whose statements have changed are nobody's error.
+// Ended or cut connections, and connections with outdated statements, fail no request.
 func TestPipelinedReadsSurviveBrokenConnections(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// everyName forgets the company: it finds the agents of all that the connection may see.
+// everyName has no company condition: it finds all agents that the connection may see.
 var everyName = db.RawStatement("SELECT id, name FROM agents WHERE $1 <> '' AND $2 <> ''")
 
 // namesOf reads the ids that a statement finds together with what others read.
@@ -75,7 +75,7 @@ func awaitWaiting(t *testing.T, store *db.Store, many int) {
 	require.Eventually(t, func() bool { return db.Pipelined(store) == many }, waitFor, time.Millisecond)
 }
 
-// Whatever is read together, each company sees its own rows, even by statements that forget the company.
+// In shared reads, each company sees only its own rows, even by statements without a company condition.
 func TestPipelinedReadsSeparateCompanies(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
@@ -165,7 +165,7 @@ func TestRequestsWaitBrieflyForABlockedPipeline(t *testing.T) {
 	require.Len(t, rows, 1)
 }
 
-// A request that is given up is not sent, or gets none of its rows any more if these come later.
+// A cancelled request is not sent, or receives none of its rows if they arrive later.
 func TestCancelledPipelinedReadReceivesNoRows(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -235,8 +235,8 @@ func TestLongKeysAreNotPipelined(t *testing.T) {
 	}
 }
 
-// One company has a share of a pipeline while others wait: however many requests it sends, those of another are soon
-// sent, too.
+// While others wait, one company has only a share of a pipeline. Its many requests delay those of another company only
+// briefly.
 func TestOneCompanyDoesNotFillPipelines(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))

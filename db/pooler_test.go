@@ -147,8 +147,8 @@ func TestUnsafePoolersAreRefused(t *testing.T) {
 	require.ErrorContains(t, migrator.Up(t.Context()), "pool_mode = session")
 }
 
-// A pooler of sessions that is set as the documents say lets all connections pass: what it is not told of may not be
-// said when they are made.
+// A session pooler that is configured as documented accepts all connections. It rejects startup parameters that its
+// configuration does not list.
 func TestSessionPoolerAcceptsConnections(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)

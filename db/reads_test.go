@@ -152,8 +152,7 @@ func (c counting) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// All connections are cut at once, and all readers find out at once. No reader waits for a connection that another
-// holds.
+// All connections are cut at once, and all readers notice at once. No reader waits for a connection of another.
 func TestReadsSurviveCutConnections(t *testing.T) {
 	t.Parallel()
 	address, cut, _ := proxied(t, dbtest.URL(t))

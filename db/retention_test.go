@@ -239,7 +239,7 @@ func TestExecutionIsDeletedWithItsRuns(t *testing.T) {
 	lastRun(t, tenant, first.TestedID, second.ID, model.AgentTestRunStatusPassed)
 	kept, err := tenant.AgentTestExecution(t.Context(), retry.ID)
 	require.NoError(t, err)
-	require.Nil(t, kept.RetryOfID, "what it was a retry of is gone")
+	require.Nil(t, kept.RetryOfID, "the retried execution is deleted")
 	require.NoError(t, tenant.DeleteAgentTestExecution(t.Context(), retry.ID))
 	require.Nil(t, testByID(t, tenant, first.TestedID).Row().LastRunID)
 	fails(t, tenant.DeleteAgentTestExecution(t.Context(), retry.ID), model.NotFound)

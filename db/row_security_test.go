@@ -49,7 +49,7 @@ func refusedByPolicy(t *testing.T, err error, what string) {
 	require.Contains(t, refused.Message, "row-level security", what)
 }
 
-// Statements that forget the company altogether see and change its rows only, whatever the table.
+// Statements without a company condition see and change only rows of their company, in every table.
 func TestRowLevelSecuritySeparatesCompanies(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -113,7 +113,7 @@ func TestRowLevelSecuritySeparatesCompanies(t *testing.T) {
 	require.ErrorContains(t, err, "must be owner")
 }
 
-// A connection goes from company to company, and what a transaction has set is gone with it.
+// A connection serves one company after another, and settings of a transaction end with it.
 func TestConnectionIsBoundToOneCompanyAtATime(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -207,14 +207,14 @@ func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	for range 3 {
 		require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
 	}
-	require.Equal(t, 1, bindings(), "a company that goes on reading sends nothing more")
+	require.Equal(t, 1, bindings(), "further reads of the same company send no binding")
 	for range 2 {
 		require.Equal(t, 1, find(t.Context(), two, mine.ID, theirs.ID))
 		require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
 	}
 	require.Equal(t, 5, bindings())
 
-	// What fails has bound nothing.
+	// A failed read binds nothing.
 	failing := pg.Read{Statement: store.ManyRows(db.AgentRows, []string{"id"}), Keys: []string{"\x00"}, IsOne: true}
 	require.Error(t, two.Read(t.Context(), []pg.Read{failing}, func(int, [][]byte) error { return nil }))
 	require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
@@ -226,12 +226,12 @@ func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
 }
 
-// River's tables have no company. A company's statements reach the one that carries jobs, which they enqueue and end.
+// River's tables have no company. A company's statements can use only the table of jobs, to enqueue and end them.
 func TestCompaniesCannotAccessQueueTables(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	conn := connect(t, address)
-	// A version before gave all of them away.
+	// An earlier version granted access to all of them.
 	_, err := conn.Exec(t.Context(), "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+
 		"agentgraph_gateway")
 	require.NoError(t, err)

@@ -27,7 +27,7 @@ func TestConstraintsAreIdentifiedByName(t *testing.T) {
 	require.Empty(t, db.ConstraintOf(&pgconn.PgError{Message: "out of memory"}))
 }
 
-// unfit are what Citus refuses of tables that are sharded already.
+// unfit matches changes that Citus refuses on tables that are already sharded.
 var unfit = map[string]*regexp.Regexp{
 	"a column with a check: add the column, and then a constraint with a name": regexp.MustCompile(
 		`(?is)\bADD COLUMN [^,;]*\bCHECK\b`),

@@ -52,7 +52,7 @@ func killListeners(url string) error {
 	return err
 }
 
-// tortureTurns is how many turns the chat has that is followed while the bus is cut.
+// tortureTurns is the number of turns of the chat that is followed while the bus is cut.
 const tortureTurns = 150
 
 // write completes turns until the chat has tortureTurns of them, and the last one ends it. Now and then it cuts the

@@ -70,14 +70,14 @@ func TestAbandonedTurnCannotFinish(t *testing.T) {
 	tenant, chat := newSimulation(t, store, nil)
 	elsewhere := dbtest.Again(t, store).Tenant(chat.CompanyID)
 
-	// A lease that is over at once stands for a process that died one lease ago.
+	// A lease that ends at once simulates a process that died one lease ago.
 	dead, err := tenant.BeginChatTurn(t.Context(), chat.ID, time.Microsecond)
 	require.NoError(t, err)
 	alive, err := elsewhere.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
-	require.Zero(t, alive.Chat.LastSequence, "nothing was half written")
+	require.Zero(t, alive.Chat.LastSequence, "no partial turn was stored")
 
-	// A sender that was only taken for dead may still try to finish.
+	// A sender that was wrongly considered dead may still try to finish.
 	message, reply := messages("Late", "Too late")
 	_, err = dead.Finish(t.Context(), message, reply, nil)
 	fails(t, err, model.Conflict)
@@ -124,7 +124,7 @@ func TestTurnStopsWhenItsChatEnds(t *testing.T) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(time.Minute):
-		require.Fail(t, "the turn goes on")
+		require.Fail(t, "the turn continues")
 	}
 	fails(t, context.Cause(ctx), model.Conflict)
 

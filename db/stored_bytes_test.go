@@ -27,7 +27,7 @@ func addBytes(ctx context.Context, tenant *db.Tenant, datasetID string, n int) (
 	return added, tenant.AddDocument(ctx, added, strings.NewReader(text))
 }
 
-// Documents are added and deleted in any order, and the sum is always that of a recount.
+// After additions and deletions in any order, the sum equals a recount.
 func TestStoredBytesEqualTheDocuments(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// An update that gives nothing, or only what is stored already, keeps the time of the last change.
+// An update without values, or with the stored values, keeps the time of the last change.
 func TestEmptyUpdatesKeepTheUpdateTime(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -44,7 +44,7 @@ func TestUsageIsRecordedOnce(t *testing.T) {
 	_, err := tenant.RecordUsage(t.Context(),
 		model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("c", "2026-03-01T00:00:00Z", 5), &changed}})
 	faults(t, err, model.Unprocessable, "entries.1.idempotencyKey", `"b" is recorded already`)
-	require.EqualValues(t, -1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits, "nothing of it was kept")
+	require.EqualValues(t, -1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits, "no entry was stored")
 }
 
 func TestOtherContentUnderTheSameKeyIsRefused(t *testing.T) {
@@ -276,7 +276,7 @@ func TestOldLedgerEntriesAreSummed(t *testing.T) {
 		"three days, which have a campaign each, and two agents")
 	require.Equal(t, 7, count("true"))
 	require.Equal(t, withoutBatches(before), withoutBatches(breakdownOf(t, tenant, day(days+5), day(0))))
-	// The sums are those of the ledger still, as an archive needs them.
+	// The sums still equal the ledger, as archives require.
 	require.Zero(t, count(`(SELECT sum(micro_credits) FROM usage_entries) <> (SELECT sum(micro_credits) FROM usage_days)`))
 
 	again := *entries[0]
@@ -286,5 +286,5 @@ func TestOldLedgerEntriesAreSummed(t *testing.T) {
 	require.Equal(t, 7, count("true"))
 	require.Equal(t, model.RecordUsagePayload{Recorded: 1}, *record(t, tenant, entry("first", day(days)+"T00:00:00Z", 1)))
 	require.NoError(t, db.Sweep(store)(t.Context()))
-	require.Equal(t, 8, count("true"), "nothing is summed up twice")
+	require.Equal(t, 8, count("true"), "no entry is summed twice")
 }

@@ -56,7 +56,7 @@ func TestMessagesAreDeliveredOnce(t *testing.T) {
 	}
 	to.take()
 
-	// A delivered message can be delivered again, and nothing else is.
+	// Only the delivered message is delivered again.
 	one := deliveriesOf(t, tenant, hook.ID)[3]
 	_, err = tenant.RedeliverWebhook(t.Context(), one.ID)
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestMessagesAreRetriedUntilTheWebhookIsDisabled(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, stored.FailingSince)
 
-	// 410 says that nobody wants to be told.
+	// Status 410 means that the receiver wants no more messages.
 	_, err = tenant.SendTestWebhook(t.Context(), hook.ID)
 	require.NoError(t, err)
 	to.status, to.err = http.StatusGone, errors.New("the webhook answered 410 Gone")
@@ -153,7 +153,7 @@ func TestMessagesAreRetriedUntilTheWebhookIsDisabled(t *testing.T) {
 	require.False(t, stored.IsEnabled)
 }
 
-// A process is killed, or ends, while it delivers.
+// A process is killed, or ends, during a delivery.
 func TestMessagesOfAnEndedProcessAreDelivered(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -171,7 +171,7 @@ func TestMessagesOfAnEndedProcessAreDelivered(t *testing.T) {
 	var late []string
 	require.NoError(t, db.DeliverOnce(t.Context(), store, func(ctx context.Context, p db.Parcel) (int, error) {
 		late = append(late, p.ID)
-		// Meanwhile it was taken for lost, and delivered by another process.
+		// Meanwhile another process considered it lost and delivered it.
 		_, err := db.Raw(tenant).ExecContext(ctx, "UPDATE webhook_deliveries SET due_at = now() WHERE company_id = '"+
 			tenant.CompanyID()+"'")
 		if err == nil {
@@ -186,7 +186,7 @@ func TestMessagesOfAnEndedProcessAreDelivered(t *testing.T) {
 	require.Len(t, d.Attempts, 1, "who comes late writes nothing")
 }
 
-// Of a process that is killed while it delivers, only the claim is left.
+// A process that is killed during a delivery leaves only its claim.
 func TestMessagesOfAKilledProcessAreDelivered(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -200,7 +200,7 @@ func TestMessagesOfAKilledProcessAreDelivered(t *testing.T) {
 
 	other, to := dbtest.Open(t, address, dbtest.Options()), &receiver{status: http.StatusOK}
 	require.NoError(t, db.DeliverOnce(t.Context(), other, to.post))
-	require.Empty(t, to.take(), "it may still be under way")
+	require.Empty(t, to.take(), "its delivery may still be in progress")
 	_, err = db.Raw(tenant).ExecContext(t.Context(), "UPDATE webhook_deliveries SET due_at = due_at - interval '1 "+
 		"minute' WHERE company_id = '"+tenant.CompanyID()+"'")
 	require.NoError(t, err)
@@ -214,7 +214,7 @@ func TestMessagesOfAKilledProcessAreDelivered(t *testing.T) {
 	require.Len(t, d.Attempts, 1)
 }
 
-// A company whose receivers do not answer keeps nobody else waiting.
+// A company whose receivers do not answer delays no other company.
 func TestSlowWebhooksDelayOnlyTheirCompany(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())

@@ -15,11 +15,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// receiver keeps the parcels that it gets.
+// receiver records the messages that it receives.
 type receiver struct {
 	mu      sync.Mutex
 	parcels []db.Parcel
-	// status and err are what it answers.
+	// status and err are its answer.
 	status int
 	err    error
 }
@@ -115,7 +115,7 @@ func TestWebhooksReceiveExecutionEvents(t *testing.T) {
 	types, _ = told(t, tenant, other.ID)
 	require.Empty(t, types)
 
-	// Drafts end, but turn nothing red.
+	// The end of a draft is reported, but no failed test.
 	_, err = tenant.UpdateWebhook(t.Context(), model.UpdateWebhookInput{WebhookID: both.ID, IsEnabled: new(false)})
 	require.NoError(t, err)
 	run(passed, passed)

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// row is what can be inserted both ways.
+// row can be inserted both ways.
 type row interface {
 	OwnBy(companyID string)
 	Parent() string

@@ -62,7 +62,7 @@ func TestCallsOfOneAnswerRunConcurrently(t *testing.T) {
 		played := make(chan outcome)
 		go func() { played <- s.play(t) }()
 		synctest.Wait()
-		require.EqualValues(t, maxCallsAtOnce, running.Load(), "so many are under way, and no more")
+		require.EqualValues(t, maxCallsAtOnce, running.Load(), "no more calls run at once")
 		close(release)
 		got := <-played
 		require.NoError(t, got.err)

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// listener is a model that keeps what it was asked.
+// listener is a model that records its requests.
 type listener struct{ asked []llm.Request }
 
 func (l *listener) model() modelFunc {

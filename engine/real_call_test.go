@@ -134,7 +134,7 @@ func TestTransferIsNotRepeatedAfterAFailedSave(t *testing.T) {
 	requireUntouched(t, c.tenant, chat.ID)
 	after, messages, err := send(t.Context(), e, c.tenant, chat.ID, "A human, please")
 	require.NoError(t, err)
-	require.Equal(t, model.SimulationChatStatusEnded, after.Status(), "the contact is gone")
+	require.Equal(t, model.SimulationChatStatusEnded, after.Status(), "the contact was transferred")
 	require.Equal(t, "wants a human", *messages[1].EndReason)
 	require.EqualValues(t, 1, asked.Load())
 }
@@ -178,7 +178,7 @@ func TestTransferOfDeadProcessHasUnknownOutcome(t *testing.T) {
 	chat := c.start(t, e, nil)
 	c.die(t, chat.ID, nil)
 	calls := c.calls(t, chat.ID)
-	require.Len(t, calls, 1, "that it was begun is seen")
+	require.Len(t, calls, 1, "the started call is visible")
 	require.True(t, calls[0].IsOutcomeUnknown)
 	require.False(t, calls[0].IsTurnKept)
 
@@ -199,7 +199,7 @@ func TestTransferOfDeadProcessIsNotRepeated(t *testing.T) {
 	after, messages, err := send(t.Context(), e, c.tenant, chat.ID, "A human, please")
 	require.NoError(t, err)
 	require.Equal(t, "The contact is being transferred.", messages[1].Text)
-	require.Equal(t, model.SimulationChatStatusEnded, after.Status(), "the contact is gone")
+	require.Equal(t, model.SimulationChatStatusEnded, after.Status(), "the contact was transferred")
 	require.Equal(t, "wants a human", *messages[1].EndReason)
 	require.Zero(t, asked.Load())
 	require.Len(t, c.calls(t, chat.ID), 1)

@@ -76,5 +76,5 @@ func TestTestAgentFailureIsReported(t *testing.T) {
 	require.Equal(t, "model scripted: 503", requireFault(t, err))
 	require.Nil(t, said)
 	require.Len(t, calls, 1)
-	require.NotNil(t, calls[0].Result, "what was called stays known")
+	require.NotNil(t, calls[0].Result, "completed calls are returned")
 }

@@ -89,7 +89,7 @@ func requireCode(t *testing.T, want model.Code, err error) string {
 	return known.Error()
 }
 
-// requireUntouched requires that a chat looks as if nothing had been sent to it.
+// requireUntouched requires that a chat has no trace of a message.
 func requireUntouched(t *testing.T, tenant *db.Tenant, chatID string) {
 	t.Helper()
 	chat, err := tenant.SimulationChat(t.Context(), chatID)

@@ -70,7 +70,7 @@ func TestTransferEndsTheConversation(t *testing.T) {
 	}
 }
 
-// Whatever the model does after a transfer or an end, the turn succeeds, because what is done must not be done again.
+// After a transfer or an end, the turn succeeds whatever the model does, so that nothing is repeated.
 func TestFinishedTurnDoesNotFail(t *testing.T) {
 	t.Parallel()
 	broken := answer{err: &llm.Error{Cause: llm.Unavailable, Status: 500, Message: "the provider answered 500"}}
@@ -144,7 +144,7 @@ func TestTransferFailureIsReportedToTheModel(t *testing.T) {
 			s.effects.transfer, s.mocking = test.transfer, test.mocking
 			got := s.play(t)
 			require.NoError(t, got.err)
-			require.Nil(t, got.reply.EndReason, "the conversation goes on")
+			require.Nil(t, got.reply.EndReason, "the conversation continues")
 			require.Equal(t, test.want, *got.calls[0].Error)
 			require.NotEmpty(t, s.script.asked["Main"][1].Tools)
 		})
@@ -221,7 +221,7 @@ func TestContactIsToldOfATransferAfterItsClientLeft(t *testing.T) {
 			}
 			got := s.playUntil(ctx, t)
 			if test.want == "" {
-				require.ErrorIs(t, got.err, context.Canceled, "nothing happened, so whoever sends again begins anew")
+				require.ErrorIs(t, got.err, context.Canceled, "nothing happened, so another send starts again")
 				return
 			}
 			require.NoError(t, got.err)
@@ -294,7 +294,7 @@ func TestMockedTransferFails(t *testing.T) {
 		s.mocking = model.ToolMocking{MockCallTransfer: true, CallTransferFailure: &failure}
 		got := s.play(t)
 		require.NoError(t, got.err)
-		require.Nil(t, got.reply.EndReason, "the conversation goes on")
+		require.Nil(t, got.reply.EndReason, "the conversation continues")
 		require.True(t, got.calls[0].Mocked)
 		require.Equal(t, want, *got.calls[0].Error)
 		require.Empty(t, s.effected)

@@ -115,7 +115,7 @@ func TestConclusionsFollowFromCounts(t *testing.T) {
 	}
 }
 
-// stood returns a test that ran as often, with these outcomes.
+// stood returns a test whose runs had these outcomes.
 func stood(id string, counts *AgentTestRunCounts) *AgentTestExecutionTest {
 	test := &AgentTestExecutionTest{TestID: id, ExistingID: &id, TestName: "Test " + id}
 	for status, n := range map[AgentTestRunStatus]int32{

@@ -107,7 +107,7 @@ func TestMissedTimesCountOnce(t *testing.T) {
 	s.Started("execution_1", late)
 	require.Equal(t, at(t, "2026-03-03T11:00:00Z"), *s.NextRunAt)
 
-	// A change of something else leaves what is due.
+	// A change of another field keeps the due time.
 	due := at(t, "2026-03-03T11:00:01Z")
 	require.NoError(t, s.Update(model.UpdateAgentTestScheduleInput{Name: new("Hourly")}, due))
 	require.True(t, s.IsDue(due))

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A test is looked at after each of its runs. However good it is, it is taken for bad in at most 5 % of the executions,
-// and the other way round; and most of its runs are saved.
+// A test is examined after each of its runs. At most 5 % of the executions decide wrongly in either direction, and most
+// of the runs are saved.
 func TestSequentialTestsRarelyDecideWrongly(t *testing.T) {
 	t.Parallel()
 	const executions, repeats = 20_000, 20

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// As many runs as are said to decide a suite decide it in four of five cases, and not in nearly all: fewer would not
-// do.
+// The suggested number of runs decides a suite in about four of five cases. If it decided nearly all, fewer runs would
+// suffice.
 func TestSuggestedRepeatsDecideMostSuites(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 5))
@@ -37,9 +37,9 @@ func TestSuggestedRepeatsDecideMostSuites(t *testing.T) {
 		require.Less(t, decided, 970, "%v by %d, where fewer do", suite, *repeats)
 	}
 	require.Nil(t, decidingRepeatsOfAll([]*AgentTestComparisonTest{{Base: tenRuns(0.3), Head: tenRuns(0.6)},
-		{Base: tenRuns(0.6), Head: tenRuns(0.3)}}), "nothing was seen")
+		{Base: tenRuns(0.6), Head: tenRuns(0.3)}}), "no difference was seen")
 	require.Nil(t, decidingRepeatsOfAll([]*AgentTestComparisonTest{{Base: tenRuns(0.6), Head: tenRuns(0.5)}}),
-		"no execution has so many")
+		"an execution cannot have that many runs")
 }
 
 func tenRuns(rate float64) *AgentTestRunCounts {

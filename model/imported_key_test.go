@@ -41,7 +41,7 @@ func TestForeignSecretsAreImported(t *testing.T) {
 	_, _, err := ImportAPIKey(company, ImportAPIKeyInput{Secret: "short"}, now)
 	require.ErrorContains(t, err, "name")
 
-	// One of this program is of its company alone.
+	// A secret of this program belongs to its company only.
 	made, secret := newKey(t, company)
 	key, isForeign, err := take(secret)
 	require.NoError(t, err)

@@ -30,16 +30,16 @@ func TestSignedSecretsAreVerified(t *testing.T) {
 	_, _, ok = ParseAccessToken(token)
 	require.True(t, ok)
 
-	// Others can read it, and do not take it for theirs.
+	// Other signers can parse the secret, but do not accept it as theirs.
 	another := NewSigner(bytes.Repeat([]byte{8}, 32))
 	require.True(t, another.Doubts(secret))
 	require.True(t, another.Doubts(token))
-	require.False(t, Signer{}.Doubts(secret), "whoever has no key doubts nothing")
+	require.False(t, Signer{}.Doubts(secret), "a signer without a key accepts any signature")
 	_, unsigned := newKey(t, company)
 	require.True(t, signer.Doubts(unsigned))
 	require.False(t, Signer{}.Doubts(unsigned))
 
-	// What is no secret is refused otherwise.
+	// Text that is not a secret is refused with another error.
 	for _, text := range []string{"", "x", secret[:len(secret)-1], strings.ToUpper(secret)} {
 		require.False(t, signer.Doubts(text))
 		_, _, ok = ParseAPIKey(text)

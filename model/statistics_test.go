@@ -78,7 +78,7 @@ func TestCorrectionsKeepTheirOrder(t *testing.T) {
 		for i, a := range tests {
 			require.GreaterOrEqual(t, holm[i]*rounding, a.fall())
 			require.GreaterOrEqual(t, hochberg[i], a.fall())
-			// No more than what Bonferroni would say, and in the same order.
+			// The values do not exceed those of Bonferroni, and have the same order.
 			require.LessOrEqual(t, holm[i], a.fall()*float64(len(tests))*rounding)
 			for j, b := range tests {
 				if a.fall() < b.fall() {
@@ -88,13 +88,13 @@ func TestCorrectionsKeepTheirOrder(t *testing.T) {
 			}
 		}
 	})
-	// Five of five, then none: with 50 tests of which the others always pass it is as clear as alone.
+	// Five of five, then none: 49 other tests that always pass do not weaken this result.
 	tests := []spread{spreadOf(ran(5, 0), ran(0, 5))}
 	for range 49 {
 		tests = append(tests, spreadOf(ran(5, 0), ran(5, 0)))
 	}
 	require.InDelta(t, 1.0/252, AgentTestCorrectionHolm.corrected(tests)[0], 1e-12)
-	// Where the others could have fallen so far as well, each of them counts.
+	// If the others could have fallen as far, each of them counts.
 	for i := 1; i < 50; i++ {
 		tests[i] = spreadOf(ran(2, 3), ran(3, 2))
 	}
@@ -200,7 +200,7 @@ func TestRegressionOfOneTestIsFound(t *testing.T) {
 	require.GreaterOrEqual(t, found, 60)
 }
 
-// isRegressed is what the gate decides by.
+// isRegressed is the decision of the gate.
 func (c *AgentTestComparison) isRegressed() bool {
 	return c.Conclusion == AgentTestConclusionRegressed ||
 		slices.ContainsFunc(c.Tests, func(test *AgentTestComparisonTest) bool {

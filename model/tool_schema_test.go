@@ -95,8 +95,7 @@ func TestSchemaBoundsItsArguments(t *testing.T) {
 		"too large for the schema")
 }
 
-// Some drafts check values of the format regex. Each value is checked alone, whatever else was checked before or is
-// checked meanwhile.
+// Some drafts check values of the format regex. Each value is checked independently of earlier and concurrent checks.
 func TestRegexValuesAreCheckedSeparately(t *testing.T) {
 	t.Parallel()
 	schema, err := model.NewToolSchema(

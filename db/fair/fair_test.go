@@ -95,8 +95,8 @@ func TestCancelledWaiterTakesNoSlot(t *testing.T) {
 	})
 }
 
-// However tenants come, wait and go, there are never more inside than there are slots, nor more of one tenant than its
-// share, and no slot is lost.
+// For any order of arrivals and departures, the gate never admits more than its slots, or more of one tenant than its
+// share, and loses no slot.
 func TestSlotsAreNeitherLostNorDuplicated(t *testing.T) {
 	t.Parallel()
 	const slots, share, tenants = 5, 3, 4

@@ -63,7 +63,7 @@ func TestLaterArrivalsShareTheNextCommit(t *testing.T) {
 		}
 
 		do("a", "a4")
-		require.Equal(t, []string{"a", "a4"}, gate.commits[3], "it begins anew")
+		require.Equal(t, []string{"a", "a4"}, gate.commits[3], "it starts again")
 		gate.next <- nil
 		synctest.Wait()
 	})

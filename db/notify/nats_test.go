@@ -67,7 +67,7 @@ func TestUnsentMessagesAreSentLater(t *testing.T) {
 	drain(far)
 	server.Run()
 	require.Eventually(t, func() bool { return one.Stats().Sent > before }, time.Minute, time.Millisecond)
-	require.LessOrEqual(t, one.Stats().Sent-before, uint64(2), "one signal stands for all of a key")
+	require.LessOrEqual(t, one.Stats().Sent-before, uint64(2), "signals of one key are merged")
 	dbtest.Receive(t, far.Woken())
 }
 

@@ -111,7 +111,7 @@ func TestJobsEndWithTheirTransaction(t *testing.T) {
 	for range 2 {
 		next, _ := end(t, pool, q, changed, first.Delivery)
 		require.Equal(t, jobs[2], next[0].Job)
-		require.Equal(t, 3, count(t, pool, allJobs), "nothing has happened")
+		require.Equal(t, 3, count(t, pool, allJobs), "no job has ended")
 	}
 
 	next, hear := end(t, pool, q, nil, first.Delivery, second.Delivery)
@@ -131,8 +131,8 @@ func TestJobsEndWithTheirTransaction(t *testing.T) {
 	require.Equal(t, 2, count(t, pool, riverJobs))
 }
 
-// A transaction is committed, but the process never learns that. Its changes stand, and the job that it gave to the
-// worker has used up an attempt with an unknown outcome.
+// The process never learns that a transaction was committed. The transaction's changes remain, and the job that it gave
+// to the worker has used up an attempt with an unknown outcome.
 func TestUnacknowledgedCommitUsesUpAnAttempt(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
@@ -244,7 +244,7 @@ func TestStopInterruptsChainedJobs(t *testing.T) {
 	cancel()
 	require.NoError(t, q.Stop(ended))
 	require.Error(t, second.ended(t))
-	require.Empty(t, s.started, "nobody goes on")
+	require.Empty(t, s.started, "no worker continues")
 	require.Equal(t, 2, count(t, pool, "SELECT count(*) FROM jobs WHERE failures + losses = 0"))
 	s.start(t, q, 1)
 	for i, attempt := range []int32{2, 1} {

@@ -139,7 +139,7 @@ type attempt struct {
 	result chan error
 }
 
-// stage hands each call of its work to the test, which decides the result.
+// stage passes each call of its worker to the test, which decides the result.
 type environment struct {
 	started chan *attempt
 	// working counts the calls in progress. most is its maximum.

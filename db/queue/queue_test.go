@@ -49,7 +49,7 @@ func TestJobsAreWorkedInOrder(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 	require.EqualValues(t, 1, s.most.Load())
 	enqueue(t, pool, q, jobs[0])
-	require.Equal(t, jobs[0], s.next(t).Job, "a job that was done can be put there anew")
+	require.Equal(t, jobs[0], s.next(t).Job, "a finished job can be enqueued again")
 }
 
 func TestRollbackRemovesJobs(t *testing.T) {
@@ -258,7 +258,7 @@ func TestPatientJobsWaitForAnotherToEnd(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 	patiently(jobs[2])
 	last := s.next(t)
-	require.Equal(t, jobs[2], last.Job, "nothing was under way that could have ended")
+	require.Equal(t, jobs[2], last.Job, "no job was running that could have ended")
 	last.result <- nil
 	awaitCount(t, pool, 0, allJobs)
 }

@@ -40,7 +40,7 @@ func TestStopWaitsForJobs(t *testing.T) {
 	running[1].result <- nil
 	require.NoError(t, dbtest.Receive(t, stopped))
 	require.Equal(t, 3, count(t, pool, allJobs))
-	require.Empty(t, s.started, "nothing is begun any more")
+	require.Empty(t, s.started, "no job starts any more")
 
 	require.NoError(t, q.Stop(t.Context()))
 	s.start(t, q, 2)
@@ -128,7 +128,7 @@ func TestLostLockInterruptsJobs(t *testing.T) {
 		"under a new name")
 }
 
-// A worker that is lost without noticing writes nothing any more.
+// A worker that does not notice that it is lost writes nothing more.
 func TestResultOfLostAttemptIsIgnored(t *testing.T) {
 	t.Parallel()
 	url, pool := fresh(t)
@@ -193,7 +193,7 @@ func TestJobThatLosesTooManyWorkersIsDropped(t *testing.T) {
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 2)...)
 	_, err := pool.Exec(t.Context(), "UPDATE jobs SET losses = $1 WHERE id = 'job_10000'", queue.MaxLosses)
 	require.NoError(t, err)
-	// This is as if a worker that is gone had the jobs.
+	// A worker that no longer exists has the jobs.
 	_, err = pool.Exec(t.Context(), "UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now(), "+
 		"attempted_by = '{abc}'")
 	require.NoError(t, err)
@@ -318,7 +318,7 @@ func TestOneProcessSweepsAtATime(t *testing.T) {
 	require.Equal(t, []int{2, 1}, []int{looks, sweeps})
 }
 
-// A part of the database may be away: what is elsewhere is swept.
+// If a part of the database is unavailable, the other parts are still swept.
 func TestSweepContinuesAfterAnError(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)

@@ -192,7 +192,7 @@ func TestSecretHeadersInResponsesAreHidden(t *testing.T) {
 	}
 }
 
-// However long the value of a header is, nothing of it remains where the excerpt of an answer ends.
+// No part of a header value of any length remains at the end of an answer's excerpt.
 func TestSecretsAreHiddenBeforeAnswersAreCut(t *testing.T) {
 	t.Parallel()
 	c := local(t)

@@ -13,8 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Tasks of a benchmark that were imported as tests are decided on recorded conversations as the benchmark rewards
-// them: what fails there passes nowhere. The conversations are made up.
+// Imported benchmark tasks pass no recorded conversation that the benchmark fails. The conversations are invented.
 func TestImportedTasksNeverPassBenchmarkFailures(t *testing.T) {
 	t.Parallel()
 	const folder = "../../cmd/agentgraph/apply/testdata/"

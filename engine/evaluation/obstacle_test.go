@@ -100,7 +100,7 @@ func TestObstaclesOfATestAreReported(t *testing.T) {
 	require.Equal(t, []string{`the agent has no classification tag "booked", which the test expects`},
 		found[classification.ID])
 
-	// What cannot be carried out is nobody's failure.
+	// An obstacle counts as no failure.
 	execution, err := c.tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids,
 		Repeats: 1, Concurrency: 2})
 	require.NoError(t, err)
@@ -118,7 +118,7 @@ func TestObstaclesOfATestAreReported(t *testing.T) {
 	}
 }
 
-// What agents that an agent delegates to can call, it can call too, as deep as delegations go.
+// An agent can also reach the tools of agents that it delegates to, up to the maximum depth.
 func TestObstaclesIncludeChecksAndWeights(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)

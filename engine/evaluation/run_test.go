@@ -114,7 +114,7 @@ func TestRunRecordsTheInstructionsOfItsModels(t *testing.T) {
 	ids := []string{id, runs[0].ID, runs[1].ID}
 	waiting, err := e.InstructionsOfRuns(ctx, tenant, ids)
 	require.NoError(t, err)
-	require.Empty(t, waiting, "they have not begun")
+	require.Empty(t, waiting, "they have not started")
 	for _, run := range runs {
 		require.NoError(t, e.RunTest(ctx, tenant, run.ID, 1))
 	}
@@ -151,7 +151,7 @@ func TestRunIsReleasedDuringAnOutage(t *testing.T) {
 	var later *db.Later
 	err := e.RunTest(t.Context(), tenant, id, 1)
 	require.ErrorIs(t, err, away)
-	require.ErrorAs(t, err, &later, "the queue calls again, and that is no failure of the run")
+	require.ErrorAs(t, err, &later, "the queue retries, which is no failure of the run")
 	left := stored()
 	require.Equal(t, model.AgentTestRunStatusQueued, left.Status)
 	require.Zero(t, left.Lost)
@@ -163,7 +163,7 @@ func TestRunIsReleasedDuringAnOutage(t *testing.T) {
 
 	breakOff(t, address)
 	later = nil
-	require.ErrorAs(t, e.RunTest(t.Context(), tenant, id, 3), &later, "nor is that")
+	require.ErrorAs(t, e.RunTest(t.Context(), tenant, id, 3), &later, "an outage is no failure of the run either")
 }
 
 // failedConnections receives the error of each connection that a store could not open.

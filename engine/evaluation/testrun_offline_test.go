@@ -83,7 +83,7 @@ func TestSimulationRunsOffline(t *testing.T) {
 	require.Len(t, undecided.CriteriaResults, 1)
 }
 
-// A judge of a provider is asked nothing that the program decides, and cannot wave it through.
+// The program decides these criteria without asking the judge, so a lenient judge cannot pass them.
 func TestLenientJudgeCannotPassOfflineCriteria(t *testing.T) {
 	t.Parallel()
 	yes := lines(`{"evidence":[],"rationale":"It was wonderful.","passed":true}`)

@@ -55,7 +55,7 @@ func TestCodesOfRandomTextAreWords(t *testing.T) {
 	letters := rapid.SampledFrom([]rune("abé 0123456789 .,-_/日"))
 	rapid.Check(t, func(t *rapid.T) {
 		for _, code := range knowledge.Codes(string(rapid.SliceOf(letters).Draw(t, "letters"))) {
-			require.Equal(t, []string{code}, knowledge.Folded(knowledge.WordsOf(code)), "a code is a word by itself")
+			require.Equal(t, []string{code}, knowledge.Folded(knowledge.WordsOf(code)), "a code is one word")
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A company whose files take long, and which has many, keeps the files of others from nothing.
+// A company with many slow files does not delay the files of other companies.
 func TestFilesOfOneCompanyDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"A refund is paid within fourteen days."})

@@ -12,7 +12,7 @@ import (
 var raceDetector bool
 
 func TestMain(m *testing.M) {
-	// The output has what rapid found. Nobody asked for the files that it would leave behind.
+	// The output shows the failing case, so rapid should leave no files behind.
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		panic(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 )
 
-// readFile reads a file that another program wrote, as testdata/make.sh says.
+// readFile reads a file of another program, which testdata/make.sh describes.
 func readFile(t *testing.T, name string) knowledge.Text {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", name))
@@ -152,7 +152,7 @@ func TestReadTablesOfSheet(t *testing.T) {
 	}
 }
 
-// Text that the program hides is left out, by whatever format it is saved in.
+// Hidden text is left out in every format.
 func TestReadTextsOfLibreOffice(t *testing.T) {
 	t.Parallel()
 	table := row([]string{"Day", "Hours"}, "Monday", "9 to 5")

@@ -111,7 +111,7 @@ func TestReadCharacterSets(t *testing.T) {
 	requireBlocks(t, []knowledge.Block{para("é")}, read(t, "a.html", "<p>é"))
 }
 
-// What a file does not say is guessed by its letters, and told.
+// If a file does not declare its encoding, the reader guesses it from the letters and notes the guess.
 func TestReadGuessesEncodings(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -84,7 +84,7 @@ func TestVectorStorageDoesNotChangeAnswers(t *testing.T) {
 	})
 }
 
-// shownAnswer returns everything of an answer but the ids.
+// shownAnswer returns an answer without its ids.
 func shownAnswer(found []*model.RetrievedChunk) []string {
 	lines := make([]string, len(found))
 	for i, f := range found {

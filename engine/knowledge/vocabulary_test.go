@@ -63,7 +63,7 @@ func TestVocabularyFindsSimilarWords(t *testing.T) {
 	require.Empty(t, knowledge.Alike(nil, "unknown"))
 }
 
-// What a misspelled word stands for changes with the documents.
+// The words that match a misspelled word change with the documents.
 func TestTypingErrorsAreCorrectedToKnownWords(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), shop[:1], shop[4:])
@@ -122,7 +122,7 @@ func TestWordsAreReadOnce(t *testing.T) {
 	require.Equal(t, 2, base.CachedVocabularies())
 }
 
-// A company that reads, and wants to read more, keeps others from nothing.
+// A company that reads many vocabularies does not delay other companies.
 func TestVocabulariesOfOneCompanyDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), shop[:3])

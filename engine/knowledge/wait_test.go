@@ -88,7 +88,7 @@ func TestDocumentsWaitForTheirEmbeddingModel(t *testing.T) {
 		return count("SELECT min(waits) FROM documents") >= rounds
 	}, time.Minute, 10*time.Millisecond)
 	eventually(documents, "SELECT count(*) FROM jobs WHERE river_job_id IS NULL AND failures = 0")
-	require.Less(t, asked.Load(), int64(documents*rounds), "while it is away it is not asked for each document")
+	require.Less(t, asked.Load(), int64(documents*rounds), "an unavailable model is not asked for each document")
 	require.Equal(t, documents, count(`SELECT count(*) FROM documents WHERE status = 'Indexing'
 		AND warning LIKE 'it waits to be embedded%the provider answered 503%'`))
 	// The delay grows, but is bounded.

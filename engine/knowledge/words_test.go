@@ -80,7 +80,7 @@ func TestStopWordsOfBothLanguages(t *testing.T) {
 	}
 }
 
-// exponent is what the parser takes for the exponent of a number.
+// exponent matches words that the parser reads as the exponent of a number.
 var exponent = lazyregexp.New(`[0-9]e[0-9]`)
 
 func TestPostgresKeepsEachWordWhole(t *testing.T) {

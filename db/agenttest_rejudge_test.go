@@ -218,7 +218,7 @@ func TestTestsAreRepeatedUntilTheyAreDecided(t *testing.T) {
 	require.Equal(t, model.AgentTestRunCounts{Total: 6, Passed: 3, Failed: 1, Skipped: 2}, counts(t, tenant, table.ID),
 		"each row is decided by itself")
 
-	// Of all that is retried nothing was skipped for another reason.
+	// The retry skips no run for another reason.
 	again, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID,
 		Only: model.AgentTestRetryNotPassed})
 	require.NoError(t, err)

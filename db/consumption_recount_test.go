@@ -99,7 +99,7 @@ func count(b *model.ConsumptionBreakdown, e *model.UsageEntryInput) {
 	agent.Campaigns[in].Credits += e.Credits
 }
 
-// withoutBatches forgets which rows were read together.
+// withoutBatches clears the batches that rows were read in, and returns the breakdown.
 func withoutBatches(b *model.ConsumptionBreakdown) *model.ConsumptionBreakdown {
 	for _, a := range b.ByAgent {
 		a.Owned = model.Owned{}

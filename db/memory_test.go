@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// purse is a budget that counts the rows it was charged for, and the questions; after the last one that it has it is
-// used up.
+// purse is a budget that counts charged rows and statements. It refuses rows beyond left bytes, and statements beyond
+// questions.
 type purse struct{ left, rows, asked, questions int }
 
 func (p *purse) Reserve(bytes int) error {

@@ -50,8 +50,8 @@ var (
 		"ClaimDocument", "ContentOfDocument", "PartOfDocument", "SearchedDatasets", "ReindexOtherModels", "RevokeAccessToken",
 		"LabelledQuestionsOfChat",
 	}
-	// free are methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements
-	// that others make. Both have tests of their own.
+	// free are methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements of
+	// its caller. Both have tests of their own.
 	free = []string{"HeadersOf", "Tx", "By", "Within", "WatchRun", "ClaimRequest", "Read", "ReadShared", "Reader"}
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// FuzzRender compares the filling of placeholders with a regular expression's.
+// FuzzRender compares filled placeholders with those of a regular expression.
 func FuzzRender(f *testing.F) {
 	f.Add("Hello {firstName}, {agency} here.", "firstName", "Ana")
 	f.Add(`{"name": "{name}", "list": [{}, {a.b}]}`, "name", "{name}")

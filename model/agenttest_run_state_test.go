@@ -21,7 +21,7 @@ func after(run *AgentTestRun) string {
 	return run.Status.String()
 }
 
-// TestEveryEventInEveryStateIsDefined tries every event in every state of a run, in running executions and in cancelled ones.
+// Every event is tried in every state of a run, in running and in cancelled executions.
 func TestEveryEventInEveryStateIsDefined(t *testing.T) {
 	t.Parallel()
 	require.Len(t, AllAgentTestRunStatus, len(runStatuses))

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzCursor requires that parsing and writing a cursor gives the same text, so that a place in a list has only one.
+// FuzzCursor requires that parsing and writing a cursor gives the same text, so that each position has one cursor.
 func FuzzCursor(f *testing.F) {
 	f.Add(Cursor{now, "agent_01jqxyz"}.String())
 	f.Add("MjAyNi0wMy0wMVQwOTozMDowMFogYQ")

@@ -28,8 +28,8 @@ func TestWilsonMatchesPublishedData(t *testing.T) {
 	require.Equal(t, float64(1), wilson(5, 5).High) //nolint:testifylint // exactly
 }
 
-// TestStratifiedTestMatchesPublishedData compares with the example of R's mantelhaen.test, whether penicillin helps when it
-// is given late: S = 16, and the exact p is 0.03994.
+// TestStratifiedTestMatchesPublishedData compares with the example of R's mantelhaen.test, whether penicillin helps
+// when it is given late: S = 16, and the exact p is 0.03994.
 func TestStratifiedTestMatchesPublishedData(t *testing.T) {
 	t.Parallel()
 	var strata []spread
@@ -185,7 +185,7 @@ func TestUnchangedSuiteIsRarelyCalledWorse(t *testing.T) {
 	}
 }
 
-// TestRegressionOfOneTestIsFound holds the power that docs/reference/judging.md states.
+// TestRegressionOfOneTestIsFound checks the statistical power that docs/reference/judging.md states.
 func TestRegressionOfOneTestIsFound(t *testing.T) {
 	t.Parallel()
 	random, found := rand.New(rand.NewPCG(2, 2)), 0

@@ -58,7 +58,7 @@ func hubOn(t *testing.T, bus notify.Bus) *notify.Hub {
 	return hub
 }
 
-// asItIs is the context in which a connection is taken from a pool that does nothing with it.
+// asItIs returns the context unchanged, for pools that do not depend on it.
 func asItIs(ctx context.Context) context.Context { return ctx }
 
 // openHub returns a hub on a bus of Postgres.

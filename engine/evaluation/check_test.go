@@ -49,7 +49,7 @@ func TestUndecidedCheckKeepsTheOthers(t *testing.T) {
 	require.ErrorContains(t, faultOfCheck(err), "longer than 5s")
 }
 
-// TestLenientJudgeCannotPassCheckedCriteria has a judge that says yes to everything.
+// The judge passes every criterion.
 func TestLenientJudgeCannotPassCheckedCriteria(t *testing.T) {
 	t.Parallel()
 	contact, transfer := model.ConversationEnderContact, model.ToolCallKindCallTransfer
@@ -83,7 +83,7 @@ func TestLenientJudgeCannotPassCheckedCriteria(t *testing.T) {
 	}
 }
 
-// TestPlaceholdersOfATestAreFilled fills them for the contact, the judge and the checks; verdicts keep the texts of the test.
+// Placeholders are filled for the contact, the judge and the checks. Verdicts keep the texts of the test.
 func TestPlaceholdersOfATestAreFilled(t *testing.T) {
 	t.Parallel()
 	r := rehearsal{

@@ -100,7 +100,7 @@ func TestObstaclesOfATestAreReported(t *testing.T) {
 	require.Equal(t, []string{`the agent has no classification tag "booked", which the test expects`},
 		found[classification.ID])
 
-	// An obstacle counts as no failure.
+	// A run with an obstacle ends with Error and names the obstacle. It does not count as Failed.
 	execution, err := c.tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids,
 		Repeats: 1, Concurrency: 2})
 	require.NoError(t, err)

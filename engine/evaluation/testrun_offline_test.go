@@ -138,7 +138,7 @@ func TestClassificationRunsOffline(t *testing.T) {
 	}
 }
 
-// TestTestRunsWithoutLanguageModel runs a test without any language model, not even for the agent.
+// No part uses a language model, not even the agent.
 func TestTestRunsWithoutLanguageModel(t *testing.T) {
 	t.Parallel()
 	tenant, _, _ := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzLabels requires that a label's value is what a regular expression for the label finds.
+// FuzzLabels requires that a label's value equals the match of a regular expression.
 func FuzzLabels(f *testing.F) {
 	for _, word := range []string{"postcode", "plan", "numéro", "qualité", "ask", "kiss", "ΣΑΣ", "a1_"} {
 		for _, text := range []string{

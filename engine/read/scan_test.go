@@ -21,7 +21,7 @@ func FuzzPlain(f *testing.F) {
 	})
 }
 
-// FuzzWishes requires that nothing is turned down without a denial.
+// FuzzWishes requires that a wish is declined only with a denial.
 func FuzzWishes(f *testing.F) {
 	for _, seed := range []string{
 		"I do not want it", "we don't need that, thanks", "it would rather not", "I'm not going to", "no longer interested",

@@ -64,7 +64,7 @@ func TestContactSendsScriptedMessages(t *testing.T) {
 		"user: As an AI: Ada", "assistant: A", "user: Free", "assistant: B", "user: How can I help you?", "assistant: C",
 		"user: Free", "assistant: D",
 	}, textsOf(run.Messages))
-	require.Len(t, r.contact.asked, 2, "what it says word for word costs nothing")
+	require.Len(t, r.contact.asked, 2, "scripted messages cost no request")
 }
 
 func TestImpatientContactEndsTheConversation(t *testing.T) {

@@ -33,7 +33,7 @@ type page struct {
 	commands []string
 }
 
-func TestDocumentsLinkToWhatExists(t *testing.T) {
+func TestDocumentLinksExist(t *testing.T) {
 	t.Parallel()
 	pages := readDocuments(t)
 	linked := map[string]bool{}
@@ -73,7 +73,7 @@ var (
 	ourCommand  = regexp.MustCompile(`^(?:- run: )?(?:\./|go run \./cmd/)?agentgraph((?:\s+[a-z]+)+)`)
 )
 
-func TestDocumentsNameCommandsThatExist(t *testing.T) {
+func TestDocumentedCommandsExist(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile("Makefile")
 	require.NoError(t, err)

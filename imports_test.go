@@ -82,7 +82,7 @@ var mayImport = map[string]string{
 // forTests are packages that only tests may import.
 var forTests = []string{"db/dbtest", "db/notify/natstest"}
 
-func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
+func TestImportsFollowTheTable(t *testing.T) {
 	t.Parallel()
 	all := readImports(t)
 	for name, imports := range all {
@@ -130,7 +130,7 @@ var (
 
 // Arrows are imports, and between packages that are drawn all imports are arrows. But of those of model some are
 // enough.
-func TestDrawingOfThePackagesIsCurrent(t *testing.T) {
+func TestPackageDrawingIsCurrent(t *testing.T) {
 	t.Parallel()
 	document, err := os.ReadFile("docs/internals/architecture.md")
 	require.NoError(t, err)

@@ -79,9 +79,9 @@ type passage struct {
 	isLabel bool
 }
 
-// TestProse finds phrases that readers stumble over, in comments, documents, descriptions of the schema, messages and
+// TestProseHasNoHabits finds phrases that readers stumble over, in comments, documents, descriptions of the schema, messages and
 // the console's labels, and sentences that are too long.
-func TestProse(t *testing.T) {
+func TestProseHasNoHabits(t *testing.T) {
 	t.Parallel()
 	var phrases []*regexp.Regexp
 	for _, habit := range habits {

@@ -60,7 +60,7 @@ func (g *gatewayUnderTest) bear(t *testing.T, path, token, body string) (head, s
 	return head{response.StatusCode, response.Header}, string(text)
 }
 
-func TestAnAccessTokenStandsForItsKey(t *testing.T) {
+func TestAccessTokenActsForItsKey(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Tokens")
@@ -87,7 +87,7 @@ func TestAnAccessTokenStandsForItsKey(t *testing.T) {
 	require.Equal(t, keys[0].ID, *versions[0].APIKeyID)
 }
 
-func TestAnAccessTokenCanDoNoMoreThanItsScopes(t *testing.T) {
+func TestAccessTokenIsLimitedToItsScopes(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, admin := g.company(t, "Tokens")
@@ -119,7 +119,7 @@ func TestAnAccessTokenCanDoNoMoreThanItsScopes(t *testing.T) {
 	}
 }
 
-func TestAccessTokensThatAreRefused(t *testing.T) {
+func TestInvalidAccessTokensAreRefused(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, dbtest.Options())
@@ -162,7 +162,7 @@ func TestAccessTokensThatAreRefused(t *testing.T) {
 	require.Len(t, texts, 1, "nobody is told why")
 }
 
-func TestASocketEndsWhenItsAccessTokenExpires(t *testing.T) {
+func TestSocketEndsWhenItsAccessTokenExpires(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, dbtest.Options())

@@ -149,7 +149,7 @@ const testFromChat = `mutation ($in: CreateTestFromSimulationChatInput!) { creat
 } }`
 
 // A chat's real calls become mocks of the test that is made from it.
-func TestATestIsMadeOfAChat(t *testing.T) {
+func TestChatBecomesTest(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, calls("ask_expert", askExpert), says("Stand up. {day}"), says("Just stand up."))
 	var chat struct {

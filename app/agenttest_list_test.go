@@ -9,7 +9,7 @@ import (
 )
 
 // Every list of tests takes the same filter, whatever it is a field of.
-func TestListsOfTestsAreNarrowedAlike(t *testing.T) {
+func TestAllListsOfTestsTakeTheSameFilter(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Folders")

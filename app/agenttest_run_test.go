@@ -74,7 +74,7 @@ func onlyRun(t *testing.T, tenant *db.Tenant, execution *model.AgentTestExecutio
 	return runs[0]
 }
 
-func TestARunThatPanics(t *testing.T) {
+func TestPanickingRunEndsWithError(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewStage(t)
 	var times atomic.Int32
@@ -124,7 +124,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 }
 
 // The database breaks every connection twice during the runs. Each run still finishes, and only once.
-func TestRunsSurviveADatabaseThatBreaksOff(t *testing.T) {
+func TestRunsSurviveLostDatabaseConnections(t *testing.T) {
 	t.Parallel()
 	const runs = 40
 	s := dbtest.NewStage(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestATableOfADatasetBecomesRows(t *testing.T) {
+func TestDatasetTableBecomesTestRows(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Tables")

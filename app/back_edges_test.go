@@ -10,7 +10,7 @@ import (
 )
 
 // What breaks if this is changed: the way from a part of the graph back to what uses it.
-func TestBackEdges(t *testing.T) {
+func TestObjectsLeadBackToTheirUsers(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Edges")

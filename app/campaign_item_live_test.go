@@ -61,7 +61,7 @@ func watch(t *testing.T, url, key, campaignID string, after int32) <-chan seenIt
 	return items
 }
 
-func TestItemsAreWatchedAtAnotherReplica(t *testing.T) {
+func TestItemUpdatesReachOtherReplicas(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	elsewhere := serveStore(t, dbtest.Again(t, g.store))
@@ -111,7 +111,7 @@ func TestItemsAreWatchedAtAnotherReplica(t *testing.T) {
 	require.Positive(t, rest)
 }
 
-func TestItemsAreWatchedOnASocket(t *testing.T) {
+func TestItemUpdatesReachSockets(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Watchers")

@@ -11,7 +11,7 @@ import (
 
 // The items of a campaign are counted once at a change, for all who follow it. The campaign itself is one row, which is
 // looked at again whenever somebody may have missed a signal.
-func TestFollowersOfACampaignShareItsCounts(t *testing.T) {
+func TestCampaignFollowersShareItsCounts(t *testing.T) {
 	t.Parallel()
 	g, writer := countingGateway(t, "campaign_item")
 	company, err := writer.CreateCompany(t.Context(), "Watchers")

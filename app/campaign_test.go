@@ -74,7 +74,7 @@ func advance(t testing.TB, tenant *db.Tenant, item *model.CampaignItem, moves ..
 	}
 }
 
-func TestACampaignOverGraphQL(t *testing.T) {
+func TestGraphQLRunsCampaignToItsEnd(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Campaigns")
@@ -179,7 +179,7 @@ func TestACampaignOverGraphQL(t *testing.T) {
 	require.ElementsMatch(t, []string{"NOT_FOUND", "NOT_FOUND"}, gone.codes())
 }
 
-func TestObjectsThatAreLeftOutAreEmpty(t *testing.T) {
+func TestOmittedObjectsAreEmpty(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Campaigns")
@@ -220,7 +220,7 @@ func TestObjectsThatAreLeftOutAreEmpty(t *testing.T) {
 	require.Contains(t, string(made.Data), `{"dataBag":{}}`)
 }
 
-func TestCampaignItemsOverREST(t *testing.T) {
+func TestRESTManagesCampaignItems(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Campaigns")
@@ -305,7 +305,7 @@ func TestCampaignItemsOverREST(t *testing.T) {
 	call(key, "GET", first, "", 200)
 }
 
-func TestStatementsOfCampaignsDoNotGrowWithRows(t *testing.T) {
+func TestCampaignStatementsDoNotGrowWithRows(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	for _, size := range []int{2, 25} {

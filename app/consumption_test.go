@@ -11,7 +11,7 @@ import (
 )
 
 // Each axis of a breakdown is the same whether it is selected alone or with others, and only selected axes are read.
-func TestBreakdownOfWhatIsSelected(t *testing.T) {
+func TestBreakdownReadsOnlySelectedAxes(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Axes")

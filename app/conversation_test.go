@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/app"
 )
 
-func TestMockedToolThroughREST(t *testing.T) {
+func TestRESTChatCallsMockedTool(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, book, says("You are booked."))
 	var started, sent, read restChat
@@ -50,7 +50,7 @@ func TestMockedToolThroughREST(t *testing.T) {
 	require.Equal(t, []string{"book: Ana on Monday {or} {never}"}, asked[1].told())
 }
 
-func TestCallsOfOneAnswerRunAtOnceAndAreAnsweredInOrder(t *testing.T) {
+func TestParallelCallsAreAnsweredInOrder(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, calls("look_up", `{}`, "book", `{"day":"Monday"}`), says("Done."))
 	chatID := c.start(t, c.desk, mocking{
@@ -79,7 +79,7 @@ func TestCallsOfOneAnswerRunAtOnceAndAreAnsweredInOrder(t *testing.T) {
 		asked[len(asked)-1].told())
 }
 
-func TestDelegation(t *testing.T) {
+func TestSubAgentAnswersItsAgent(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, calls("ask_expert", askExpert), calls("dig", `{}`), says("Take the stairs."),
 		says("The expert would take the stairs."))
@@ -119,7 +119,7 @@ func TestMockedSubAgentIsNotCalled(t *testing.T) {
 	require.Len(t, c.asked(t), 2)
 }
 
-func TestSubAgentWhoseModelFails(t *testing.T) {
+func TestSubAgentFailureIsReportedToItsAgent(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, calls("ask_expert", askExpert), refuses(http.StatusUnauthorized, "invalid_api_key"),
 		says("Nobody is there."))
@@ -148,7 +148,7 @@ func TestAgentEndsTheConversation(t *testing.T) {
 	require.Empty(t, c.kept(t, chatID).ToolCalls)
 }
 
-func TestCallTransfer(t *testing.T) {
+func TestCallTransferEndsTheConversation(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t,
 		calls("transfer_call", `{"reason":"Wants a human."}`), says("I put you through."),
@@ -174,7 +174,7 @@ func TestCallTransfer(t *testing.T) {
 	require.Equal(t, "no telephony provider is configured, so the call cannot be transferred", *made[0].Error)
 }
 
-func TestModelThatDoesBetterTheSecondTime(t *testing.T) {
+func TestModelCorrectsItsCall(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, overloaded, noDay, book, says("You are booked."))
 	chatID := c.start(t, c.desk, mocking{"mockAllTools": true})
@@ -214,7 +214,7 @@ func TestDelayEndsWithTheChat(t *testing.T) {
 	require.Equal(t, "the turn was broken off before the call ended", *kept.ToolCalls[0].Error)
 }
 
-func TestClientThatLeavesDuringACall(t *testing.T) {
+func TestDisconnectCancelsTheCall(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, book, calls("book", `{"day":"Tuesday"}`), says("Tuesday it is."))
 	a := c.ask(t, `mutation ($desk: ID!, $book: ID!) { startSimulationChat(input: {agentId: $desk,
@@ -260,7 +260,7 @@ func TestClientThatLeavesDuringACall(t *testing.T) {
 	require.True(t, made[1].IsTurnKept)
 }
 
-func TestTurnThatTakesTooLong(t *testing.T) {
+func TestTurnTimeoutCancelsTheCall(t *testing.T) {
 	t.Parallel()
 	ask, back := "Book Monday", "Hello?"
 	c := openClinic(t, book.but("match", fixture{"userMessage": ask}), says("I am back.").

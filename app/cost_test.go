@@ -91,7 +91,7 @@ func TestAnswersAreBounded(t *testing.T) {
 }
 
 // This is what a frontend of nested graphs asks first.
-func TestFiveLevelsOfSubAgentsWithTheirTests(t *testing.T) {
+func TestFiveLevelsOfSubAgentsAreAnswered(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "A chain")
@@ -119,7 +119,7 @@ func TestFiveLevelsOfSubAgentsWithTheirTests(t *testing.T) {
 
 // The executor makes the tests and the runs of an execution one by one. The largest, of 4,000 runs, has room; here a
 // fifth of it has a fifth of the room.
-func TestTheLargestExecutionIsShown(t *testing.T) {
+func TestLargestExecutionIsShown(t *testing.T) {
 	t.Parallel()
 	settings := gateway.DefaultSettings()
 	settings.ResponseWork /= 5

@@ -57,7 +57,7 @@ func TestCredentialsAreCachedBriefly(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status(), "at once, on the replica that revoked it")
 }
 
-func TestAskingForACredentialHasATimeLimit(t *testing.T) {
+func TestCredentialLookupHasATimeLimit(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, dbtest.Options())
@@ -83,7 +83,7 @@ func TestAskingForACredentialHasATimeLimit(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAKeyThatAnotherReplicaRevokedIsRefused(t *testing.T) {
+func TestKeyRevokedOnAnotherReplicaIsRefused(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	for _, signals := range []bool{true, false} {
@@ -145,7 +145,7 @@ func TestRevokedKeyEndsOpenOperations(t *testing.T) {
 }
 
 // Somebody who signs out ends the token everywhere at once, with what is open by it, and nothing else of its key.
-func TestATokenEndsItself(t *testing.T) {
+func TestTokenRevokesItself(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, dbtest.Options())

@@ -13,7 +13,7 @@ import (
 )
 
 // An upload that makes no progress ends, however long a request may take as a whole.
-func TestAnUploadMustMakeProgress(t *testing.T) {
+func TestStalledUploadIsRefused(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	settings := gateway.DefaultSettings()

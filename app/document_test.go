@@ -196,7 +196,7 @@ func TestUploadedFilesBecomeChunks(t *testing.T) {
 	}
 }
 
-func TestFormsThatAreNoUploads(t *testing.T) {
+func TestInvalidUploadFormsAreRefused(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Forms")
@@ -240,7 +240,7 @@ func TestFormsThatAreNoUploads(t *testing.T) {
 	require.Len(t, page.Nodes, 1)
 }
 
-func TestDocumentInputs(t *testing.T) {
+func TestInvalidDocumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Inputs")
@@ -278,7 +278,7 @@ func TestDocumentInputs(t *testing.T) {
 	require.Equal(t, 1, added.AddDocument.Document.Dataset.DocumentCount)
 }
 
-func TestStatementsForDocumentsDoNotGrow(t *testing.T) {
+func TestDocumentStatementsDoNotGrowWithRows(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Many datasets")
@@ -343,7 +343,7 @@ func TestStatementsForDocumentsDoNotGrow(t *testing.T) {
 	require.Equal(t, "Document", nodes.Nodes[1].Typename)
 }
 
-func TestDocumentsOfAnotherCompanyAreNotThere(t *testing.T) {
+func TestDocumentsOfAnotherCompanyAreNotFound(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Victim")

@@ -80,7 +80,7 @@ func TestDraftsAreMarked(t *testing.T) {
 	}
 }
 
-func TestCoverageBeforeAChat(t *testing.T) {
+func TestAgentShowsCoverageBeforeAChat(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Coverage")
@@ -129,7 +129,7 @@ func TestCoverageBeforeAChat(t *testing.T) {
 	require.Equal(t, taken[0], taken[1], "they do not grow with the agents")
 }
 
-func TestServerInformation(t *testing.T) {
+func TestServerReportsItsVersionAndModel(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	_, key := g.company(t, "Server")

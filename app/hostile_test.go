@@ -316,7 +316,7 @@ func (e hostileFixture) light() []shape {
 
 // However a hostile key asks, what is done for it is bounded: by statements, and by the memory that is allocated. Time
 // is for BenchmarkHostile. This test does not run beside others, which would allocate memory too.
-func TestHostile(t *testing.T) { //nolint:paralleltest // see above
+func TestHostileRequestsAreBounded(t *testing.T) { //nolint:paralleltest // see above
 	counted := &statements{}
 	address, options := dbtest.URL(t), dbtest.Options()
 	options.Tracer = counted

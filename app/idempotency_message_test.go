@@ -51,7 +51,7 @@ func startGated(t *testing.T) (g *gatewayUnderTest, m *gatedModel, key, message 
 	return g, m, key, fmt.Sprintf(`{"simulationChatId":%q,"message":"Hello?"}`, chat.SimulationChatID)
 }
 
-func TestARequestThatFailedForNowCanBeSentAgain(t *testing.T) {
+func TestUnavailableRequestCanBeRetried(t *testing.T) {
 	t.Parallel()
 	g, m, key, message := startGated(t)
 	m.answers <- &llm.Error{Cause: llm.Rejected, Message: "no"}
@@ -64,7 +64,7 @@ func TestARequestThatFailedForNowCanBeSentAgain(t *testing.T) {
 	require.EqualValues(t, 2, m.asked.Load())
 }
 
-func TestARequestIsCarriedOutForAClientThatHasLeft(t *testing.T) {
+func TestRequestRunsAfterItsClientDisconnects(t *testing.T) {
 	t.Parallel()
 	g, m, key, message := startGated(t)
 	ctx, leave := context.WithCancel(t.Context())

@@ -170,7 +170,7 @@ func TestRepeatedMutationRunsOnce(t *testing.T) {
 	require.Equal(t, 2, countDatasets(t, g, key))
 }
 
-func TestFailuresThatAreRepeated(t *testing.T) {
+func TestOnlyLastingFailuresAreReplayed(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Failures")
@@ -199,7 +199,7 @@ func TestFailuresThatAreRepeated(t *testing.T) {
 	}
 }
 
-func TestStatementsOfARepeatablePost(t *testing.T) {
+func TestIdempotentPostTakesFixedStatements(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	_, key := g.company(t, "Statements")
@@ -218,7 +218,7 @@ func TestStatementsOfARepeatablePost(t *testing.T) {
 	require.Equal(t, cost(query), cost(query, onceOnly))
 }
 
-func TestManyRepeatAtOnce(t *testing.T) {
+func TestConcurrentRepeatsRunOnce(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	replica := &gatewayUnderTest{url: serveStore(t, dbtest.Again(t, g.store))}

@@ -30,7 +30,7 @@ func (l *importedLookUps) TraceQueryStart(ctx context.Context, _ *pgx.Conn,
 func (*importedLookUps) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 // Clients of another server keep the key that they have: over GraphQL, REST and sockets, until it is revoked.
-func TestKeysOfAnotherServer(t *testing.T) {
+func TestImportedKeysWorkUntilRevoked(t *testing.T) {
 	t.Parallel()
 	counted := &importedLookUps{}
 	options := dbtest.Options()

@@ -23,7 +23,7 @@ fragment input on __InputValue { name description defaultValue isDeprecated depr
 fragment reference on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }`
 
 // The longest query of tools is answered within the default bounds, and again from the cache.
-func TestToolsReadTheWholeSchema(t *testing.T) {
+func TestFullIntrospectionFitsTheDefaultLimits(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	_, key := g.company(t, "Reader")
@@ -37,7 +37,7 @@ func TestToolsReadTheWholeSchema(t *testing.T) {
 }
 
 // Tools tell "none" from "does not apply".
-func TestIntrospectionIsExact(t *testing.T) {
+func TestIntrospectionDistinguishesNullFromEmpty(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	_, key := g.company(t, "Reader")

@@ -89,7 +89,7 @@ func (s *served) cited(t *testing.T, chatID string) citedChat {
 	return read.SimulationChat
 }
 
-func TestRetrievalOverHTTP(t *testing.T) {
+func TestAnswersCiteRetrievedChunks(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, says("Every two months [1], not [4]."), refuses(http.StatusUnauthorized, "invalid_api_key"),
 		calls("ask_expert", askExpert), says("Up."), says("Up it is."))
@@ -177,7 +177,7 @@ func serveDesk(t *testing.T) (s *served, agentID string) {
 	return serve(t, address, key), agent.ID
 }
 
-func TestTheOfflineModelAnswersFromDocuments(t *testing.T) {
+func TestOfflineModelAnswersFromDocuments(t *testing.T) {
 	t.Parallel()
 	s, agentID := serveDesk(t)
 	l := s.shelf(t, agentID, map[string]any{})
@@ -190,7 +190,7 @@ func TestTheOfflineModelAnswersFromDocuments(t *testing.T) {
 		"what no document holds it has from its instructions")
 }
 
-func TestRunsOfAgentTestsAskTheKnowledgeBase(t *testing.T) {
+func TestAgentTestRunsSearchTheKnowledgeBase(t *testing.T) {
 	t.Parallel()
 	s, agentID := serveDesk(t)
 	l := s.shelf(t, agentID, map[string]any{"opener": "Not said: there is a welcome message."})
@@ -226,7 +226,7 @@ func TestRunsOfAgentTestsAskTheKnowledgeBase(t *testing.T) {
 	s.requireParity(t, l, read.AgentTest.LastRun.ToolCalls[0])
 }
 
-func TestASmallModelPutsTheQuestion(t *testing.T) {
+func TestQuestionModelWritesTheRetrievalQuery(t *testing.T) {
 	t.Parallel()
 	p := startProvider(t, map[string][]fixture{
 		"speaker-model":  {says("Hello."), says("Every two months.")},

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestEvaluateRetrieval(t *testing.T) {
+func TestRetrievalEvaluationRanksAnswers(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Evaluated")

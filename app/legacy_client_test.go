@@ -87,7 +87,7 @@ func TestNumberErrorsNameTheirBounds(t *testing.T) {
 }
 
 // What v1's clients send, and its server took.
-func TestTestsAsV1ClientsSendThem(t *testing.T) {
+func TestV1TestBodiesAreAccepted(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Legacy")
@@ -124,7 +124,7 @@ func TestTestsAsV1ClientsSendThem(t *testing.T) {
 	require.Equal(t, map[string][]string{"dataBag.b": {"must be a text"}}, p.Errors)
 }
 
-func TestABasePath(t *testing.T) {
+func TestBasePathPrefixesEveryRoute(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
 	settings := gateway.DefaultSettings()
@@ -227,7 +227,7 @@ func TestChangesBasedOnOutdatedVersionsAreRefused(t *testing.T) {
 }
 
 // When two clients change what both have read, one of the changes is refused.
-func TestOfTwoChangesAtOnceOneIsRefused(t *testing.T) {
+func TestConcurrentConditionalChangesConflict(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	_, key := g.company(t, "Race")
@@ -253,7 +253,7 @@ func TestOfTwoChangesAtOnceOneIsRefused(t *testing.T) {
 }
 
 // Scripts of v1 create the same test again and again, and need no criteria where there are checks.
-func TestTestsMayRepeatTheirNamesOverREST(t *testing.T) {
+func TestRESTAllowsRepeatedTestNames(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Scripts")

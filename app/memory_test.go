@@ -17,7 +17,7 @@ func init() {
 	tuneMemory = func() {}
 }
 
-func TestPercentFor(t *testing.T) {
+func TestGCPercentFallsAsTheHeapGrows(t *testing.T) {
 	t.Parallel()
 	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 3 << 20: 400, 4 << 20: 300, 6 << 20: 200, 12 << 20: 100,
 		16 << 20: 75, 24 << 20: 50, 1 << 30: 50} {
@@ -25,7 +25,7 @@ func TestPercentFor(t *testing.T) {
 	}
 }
 
-func TestAfterEachCollection(t *testing.T) {
+func TestHookRunsAfterEachCollection(t *testing.T) {
 	t.Parallel()
 	var collected atomic.Int32
 	afterEachCollection(func() { collected.Add(1) })
@@ -35,7 +35,7 @@ func TestAfterEachCollection(t *testing.T) {
 }
 
 // This must not be parallel to tests that allocate.
-func TestAnIdleProcessReturnsMemory(t *testing.T) {
+func TestIdleProcessReturnsMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		var responses atomic.Int64

@@ -167,9 +167,9 @@ func frontDesk(t *testing.T, tenant *db.Tenant) (agentID, toolID string) {
 	return agent.ID, tool.ID
 }
 
-// TestModelFailures makes each failure happen twice, to a client of GraphQL and to one of REST, and then continues with
+// TestFailedTurnLeavesTheChatUnchanged makes each failure happen twice, to a client of GraphQL and to one of REST, and then continues with
 // the same chat.
-func TestModelFailures(t *testing.T) {
+func TestFailedTurnLeavesTheChatUnchanged(t *testing.T) {
 	t.Parallel()
 	const recovered = "Here I am again."
 	scripts := map[string][]fixture{}
@@ -252,9 +252,9 @@ func requireNothingKept(t *testing.T, chat keptChat, made []string) {
 	require.Equal(t, made, calls)
 }
 
-// TestKeyThatIsRefused requires that no response or log line shows a key, even if the provider's error or the address
+// TestModelKeyIsNeverShown requires that no response or log line shows a key, even if the provider's error or the address
 // has it.
-func TestKeyThatIsRefused(t *testing.T) {
+func TestModelKeyIsNeverShown(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t, map[string][]fixture{"sensible": {says("Good morning")}})
 	address := dbtest.URL(t)

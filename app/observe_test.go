@@ -231,7 +231,7 @@ func requireShown(t *testing.T, samples map[string]string) {
 		named := metricName.FindAllString(string(text), -1)
 		require.Greater(t, len(named), 5, file)
 		for _, name := range named {
-			// Metrics of jobs exist only while there are jobs. TestJobsAreCounted sees them.
+			// Metrics of jobs exist only while there are jobs. TestMetricsCountJobs sees them.
 			if name != "agentgraph_jobs" && name != "agentgraph_job_oldest_seconds" {
 				require.True(t, exists[name], "%s names %s, which does not exist", file, name)
 			}
@@ -240,7 +240,7 @@ func requireShown(t *testing.T, samples map[string]string) {
 }
 
 // Clients make up the names of operations, so only a bounded number of names become labels.
-func TestNamesOfOperationsAreBounded(t *testing.T) {
+func TestOperationNamesInMetricsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := observed(t, observe.Options{Listen: "127.0.0.1:0"})
 	for i := range 250 {
@@ -274,7 +274,7 @@ func TestSlowStatementsAreLoggedWithoutValues(t *testing.T) {
 	require.Empty(t, w.observer.MetricsAddress())
 }
 
-func TestJobsAreCounted(t *testing.T) {
+func TestMetricsCountJobs(t *testing.T) {
 	t.Parallel()
 	observer, err := observe.Start(t.Context(), observe.Options{Listen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)

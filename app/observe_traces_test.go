@@ -122,7 +122,7 @@ func tracedTurn(t *testing.T) (c *collector, w *watched, named map[string][]*tra
 	return c, w, named
 }
 
-func TestSpansLeadFromTheRequestToItsStatementsAndCalls(t *testing.T) {
+func TestSpansConnectRequestsToStatementsAndCalls(t *testing.T) {
 	c, w, named := tracedTurn(t)
 	require.Equal(t, "Bearer kept", c.header.Get("Authorization"))
 	require.Contains(t, c.about, "service.name=night-shift")

@@ -154,9 +154,9 @@ func (w *pageWorld) ways() map[string]way {
 	return found
 }
 
-// TestPagesSelectNothingElse walks each field of each type of the schema with a page's token: what is not on the list
+// TestPageTokensSelectOnlyOpenFields walks each field of each type of the schema with a page's token: what is not on the list
 // is refused, by plans and by resolvers, and nothing of the operation is done.
-func TestPagesSelectNothingElse(t *testing.T) {
+func TestPageTokensSelectOnlyOpenFields(t *testing.T) {
 	t.Parallel()
 	w := newPageWorld(t)
 	ways := w.ways()
@@ -221,9 +221,9 @@ func TestPagesSelectNothingElse(t *testing.T) {
 	require.Greater(t, allowed, 30)
 }
 
-// TestPagesReachNothingElse gives each place for an id that a page's token can get to each id that is beyond its reach,
+// TestPageTokensReachOnlyTheirIDs gives each place for an id that a page's token can get to each id that is beyond its reach,
 // of its own company and of another one.
-func TestPagesReachNothingElse(t *testing.T) {
+func TestPageTokensReachOnlyTheirIDs(t *testing.T) {
 	t.Parallel()
 	w := newPageWorld(t)
 	before := dump(t, w.address, w.own.ids["company"])

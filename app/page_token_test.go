@@ -120,7 +120,7 @@ func TestPageTokenReadsOnlyItsChats(t *testing.T) {
 	}
 }
 
-func TestTokensOfAVisitorShareItsChats(t *testing.T) {
+func TestVisitorTokensShareTheirChats(t *testing.T) {
 	t.Parallel()
 	g, key, agents := newPages(t)
 	read := func(token, chat string) []string {
@@ -134,7 +134,7 @@ func TestTokensOfAVisitorShareItsChats(t *testing.T) {
 	require.Equal(t, []string{"NOT_FOUND"}, read(narrower, chat), "of an agent that is out of reach")
 }
 
-func TestAPageCannotWidenItsToken(t *testing.T) {
+func TestPageCannotWidenItsToken(t *testing.T) {
 	t.Parallel()
 	g, key, agents := newPages(t)
 	token := g.pageToken(t, key, map[string]any{"agentIds": agents[:1]})
@@ -165,7 +165,7 @@ func TestAPageCannotWidenItsToken(t *testing.T) {
 }
 
 // v1 answers with prompts, so there is nothing in it for pages; and nothing is done before it says so.
-func TestPagesHaveNoREST(t *testing.T) {
+func TestPageTokensAreRefusedByREST(t *testing.T) {
 	t.Parallel()
 	g, key, agents := newPages(t)
 	token := g.pageToken(t, key, nil)
@@ -191,7 +191,7 @@ func TestPagesHaveNoREST(t *testing.T) {
 }
 
 // Pages choose their idempotency keys without knowing of each other.
-func TestPagesDoNotGetEachOthersResponses(t *testing.T) {
+func TestPageTokensDoNotShareIdempotentResponses(t *testing.T) {
 	t.Parallel()
 	g, key, agents := newPages(t)
 	start := func(token string) (chat string, isReplay bool) {
@@ -219,7 +219,7 @@ func TestPagesDoNotGetEachOthersResponses(t *testing.T) {
 	require.NotEqual(t, first, other)
 }
 
-func TestATokenIsGoodOnlyForItsOrigins(t *testing.T) {
+func TestPageTokenWorksOnlyFromItsOrigins(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
 	settings := gateway.DefaultSettings()
@@ -305,7 +305,7 @@ func opens(t *testing.T, url, origin, token string) bool {
 }
 
 // What a token is narrowed to is read with it: its requests cost as many statements as those of others.
-func TestNarrowingCostsNoStatement(t *testing.T) {
+func TestNarrowedTokensCostNoExtraStatement(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, admin := g.company(t, "Statements")
@@ -332,7 +332,7 @@ func TestNarrowingCostsNoStatement(t *testing.T) {
 }
 
 // A token for one subscription is good for nothing else, whatever its scopes are, and wherever it is sent.
-func TestTokensForOneSubscription(t *testing.T) {
+func TestSubscriptionTokenOpensOnlyItsSubscription(t *testing.T) {
 	t.Parallel()
 	g, _, agents := newPages(t)
 	companies, err := g.store.Companies(t.Context())

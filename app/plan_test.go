@@ -222,16 +222,16 @@ func TestQueryPlansAnswerLikeResolvers(t *testing.T) {
 	require.Greater(t, planned, good/3)
 }
 
-// FuzzPlans does the same with random seeds.
-func FuzzPlans(f *testing.F) {
+// FuzzQueryPlansAnswerLikeResolvers does the same with random seeds.
+func FuzzQueryPlansAnswerLikeResolvers(f *testing.F) {
 	b := startBothWays(f)
 	f.Add(uint64(1_000_000))
 	f.Fuzz(func(t *testing.T, seed uint64) { b.same(t, b.operations.make(seed)) })
 }
 
-// TestRoundTripsOfPlans counts how often plans wait for the database. Relations of one agent are read with it,
+// TestQueryPlansWaitOncePerLevel counts how often plans wait for the database. Relations of one agent are read with it,
 // relations of a page's rows after the page, and a single row that a row leads to together with that row.
-func TestRoundTripsOfPlans(t *testing.T) {
+func TestQueryPlansWaitOncePerLevel(t *testing.T) {
 	t.Parallel()
 	counted := &batches{}
 	options := dbtest.Options()

@@ -9,7 +9,7 @@ import (
 )
 
 // An editor learns that somebody else has changed the prompt, and who, and nothing is lost.
-func TestPromptsOfSeveralAuthors(t *testing.T) {
+func TestConflictingPromptEditsAreReported(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Authors")

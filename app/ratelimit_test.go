@@ -152,7 +152,7 @@ func TestVisitorsShareTheLimitsOfTheKey(t *testing.T) {
 }
 
 // Each event of a subscription that selects an expensive field counts as a request. Others are free.
-func TestDearEventsCountAsRequests(t *testing.T) {
+func TestExpensiveEventsCountAsRequests(t *testing.T) {
 	t.Parallel()
 	const limit, items = 10, 20
 	g := startLimited(t, limit, 0)
@@ -186,7 +186,7 @@ func TestDearEventsCountAsRequests(t *testing.T) {
 	require.Contains(t, text, `"RATE_LIMITED"`, "one limit for both")
 }
 
-func TestOperationsThatCallAModel(t *testing.T) {
+func TestModelDrivenOperationsAreMarked(t *testing.T) {
 	t.Parallel()
 	var marked []string
 	schema := graph.NewExecutableSchema(graph.Config{}).Schema()

@@ -35,7 +35,7 @@ func (r referee) Chat(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] 
 
 // An execution is judged again by another model and by other criteria, and both sets of verdicts can be
 // compared.
-func TestAnExecutionIsJudgedAgain(t *testing.T) {
+func TestExecutionIsJudgedAgain(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewStage(t)
 	e := engine.New(&cast{}, engine.Options{

@@ -15,7 +15,7 @@ import (
 )
 
 // A body that never arrives whole ends with the time limit of a request, although some REST requests may take longer.
-func TestBodiesOfRESTMustArriveInTime(t *testing.T) {
+func TestRESTBodiesMustArriveInTime(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	_, key := g.company(t, "Slow")

@@ -17,9 +17,9 @@ import (
 
 const examplesFile = "../gateway/rest/openapi/examples.json"
 
-// TestExamplesOfREST calls every operation, compares each answer with the document, and the first of each operation
+// TestRESTAnswersFitTheirExamples calls every operation, compares each answer with the document, and the first of each operation
 // with its example, which it writes with AGENTGRAPH_RECORD=1.
-func TestExamplesOfREST(t *testing.T) {
+func TestRESTAnswersFitTheirExamples(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	tell(t, s)

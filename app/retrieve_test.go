@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestRetrieve(t *testing.T) {
+func TestRetrieveRanksMatchingChunks(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Retrieval")

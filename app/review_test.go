@@ -14,7 +14,7 @@ import (
 
 // A judge of its own says after each run whether the contact played its part. If it did not, the run is nobody's
 // failure, and nobody judges it again.
-func TestABadSimulationFailsNeitherAgentNorTest(t *testing.T) {
+func TestBadSimulationFailsNeitherAgentNorTest(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t, map[string][]fixture{
 		"speaker": {says("Which day?"), says("Which day?")},

@@ -9,7 +9,7 @@ import (
 )
 
 // A scalar that cannot be parsed is a fault of the input like any other.
-func TestFaultsOfScalars(t *testing.T) {
+func TestInvalidScalarsAreReportedByField(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	_, key := g.company(t, "Scalars")
@@ -75,7 +75,7 @@ func TestFaultsOfScalars(t *testing.T) {
 	}
 }
 
-func TestFaultsOfScalarsInREST(t *testing.T) {
+func TestRESTReportsInvalidScalarsByField(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Scalars")

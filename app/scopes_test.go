@@ -155,7 +155,7 @@ func partsOf(v victim) (parts map[model.APIKeyScope][]string, routes map[string]
 }
 
 // Followers with fewer scopes get fewer fields of an item that changes.
-func TestFollowersGetWhatTheirScopesGive(t *testing.T) {
+func TestFollowersReceiveOnlyFieldsOfTheirScopes(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, admin := g.company(t, "Followers")

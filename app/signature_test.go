@@ -36,10 +36,10 @@ func invented(kind, companyID string, i int, signature string) string {
 	return text + fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text)))
 }
 
-// TestStrangersCostFewStatements sends thousands of credentials that do not exist. Those in our form are looked up a
+// TestUnknownCredentialsCostFewStatements sends thousands of credentials that do not exist. Those in our form are looked up a
 // bounded number of times. Meanwhile clients with a signed credential, or with an older one that was used before, are
 // admitted.
-func TestStrangersCostFewStatements(t *testing.T) {
+func TestUnknownCredentialsCostFewStatements(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	// These were made before there was a secret key, and with another one.
@@ -99,7 +99,7 @@ func TestStrangersCostFewStatements(t *testing.T) {
 }
 
 // Without a secret key credentials have no signature, and are looked up as they come.
-func TestCredentialsWithoutASecretKey(t *testing.T) {
+func TestCredentialsWorkWithoutASecretKey(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	with := dbtest.Open(t, address, dbtest.Options())

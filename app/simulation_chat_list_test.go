@@ -23,7 +23,7 @@ const listOfChats = `{
 		lastMessage { text } } } } }
 }`
 
-func TestAListOfChatsTakesTheSameStatements(t *testing.T) {
+func TestChatListStatementsDoNotGrowWithRows(t *testing.T) {
 	t.Parallel()
 	for _, isPlanned := range []bool{true, false} {
 		address, counted, options := dbtest.URL(t), &statements{}, dbtest.Options()

@@ -75,7 +75,7 @@ func TestStatementsDoNotGrowWithRows(t *testing.T) {
 	}
 }
 
-func TestNestedListsAreOneStatementAnEdge(t *testing.T) {
+func TestNestedListsTakeOneStatementPerEdge(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Nested lists")

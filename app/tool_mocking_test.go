@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestToolMockingThatIsRefused uses REST, where every fault is a 422 that names it.
-func TestToolMockingThatIsRefused(t *testing.T) {
+// TestInvalidToolMockingIsRefused uses REST, where every fault is a 422 that names it.
+func TestInvalidToolMockingIsRefused(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t)
 	tools := fmt.Sprintf("%s (book), %s (look_up)", c.book, c.lookUp)
@@ -67,7 +67,7 @@ func TestToolMockingThatIsRefused(t *testing.T) {
 }
 
 // Only GraphQL can set rules and denied effects, but a chat that has them continues over REST.
-func TestRulesAndDeniedEffects(t *testing.T) {
+func TestMockingRulesContinueOverREST(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, book, calls("look_up", `{}`), calls("book", `{"day":"Tuesday"}`), says("Tuesday it is."))
 	a := c.ask(t, `mutation ($desk: ID!, $book: ID!) { startSimulationChat(input: {agentId: $desk, toolMocking: {

@@ -46,7 +46,7 @@ func (g *gatewayUnderTest) read(t *testing.T, status int, path, key string) stri
 	return text
 }
 
-func TestCreditsAreExactOnEveryWay(t *testing.T) {
+func TestCreditsStayExactOnEveryPath(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Exact")
@@ -96,7 +96,7 @@ func TestCreditsAreExactOnEveryWay(t *testing.T) {
 		`"campaignId":"c","credits":0.000003,"idempotencyKey":"7"}`)
 }
 
-func TestBreakdownsThatAreRefusedInREST(t *testing.T) {
+func TestRESTRefusesInvalidBreakdowns(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	_, key := g.company(t, "Refused")
@@ -140,7 +140,7 @@ func TestBreakdownsThatAreRefusedInREST(t *testing.T) {
 	}
 }
 
-func TestAgentsOfABreakdown(t *testing.T) {
+func TestBreakdownNamesItsAgents(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	tenant, key := g.company(t, "Agents")
@@ -303,7 +303,7 @@ func TestSimulationsRecordTheirUsage(t *testing.T) {
 	}
 }
 
-func TestBudget(t *testing.T) {
+func TestSpentBudgetRefusesNewChats(t *testing.T) {
 	t.Parallel()
 	g, log := startPriced(t)
 	tenant, key := g.company(t, "Budget")

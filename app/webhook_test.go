@@ -19,7 +19,7 @@ import (
 )
 
 // docs/guides/webhooks.md shows exactly this receiver.
-func TestTheDocumentedReceiverIsTheTestedOne(t *testing.T) {
+func TestDocumentedReceiverIsTheTestedOne(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("webhook_receiver_test.go")
 	require.NoError(t, err)
@@ -30,7 +30,7 @@ func TestTheDocumentedReceiverIsTheTestedOne(t *testing.T) {
 	require.Contains(t, string(document), "```go\n"+code+"```\n")
 }
 
-func TestAWebhookFromItsSecretToItsDeliveries(t *testing.T) {
+func TestWebhookDeliversSignedMessages(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
 	caller, err := endpoint.New(endpoint.Options{Allow: []string{"127.0.0.1"}})

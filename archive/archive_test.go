@@ -37,7 +37,7 @@ func heap() uint64 {
 
 // A company that is far larger than the memory that it takes goes from one database to another. It runs alone, since it
 // measures the memory of the process.
-func TestLargeCompaniesTakeLittleMemory(t *testing.T) {
+func TestLargeCompaniesMoveInLittleMemory(t *testing.T) {
 	from, to := dbtest.URL(t), dbtest.New(t)
 	store := dbtest.Open(t, from, dbtest.Options())
 	company, err := store.CreateCompany(t.Context(), "Large")
@@ -92,7 +92,7 @@ func TestLargeCompaniesTakeLittleMemory(t *testing.T) {
 }
 
 // The demo has nothing that the import would refuse, and a second export has the same rows.
-func TestTheDemoMoves(t *testing.T) {
+func TestDemoMovesUnchanged(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.New(t), dbtest.New(t)
 	_, err := demo.Seed(t.Context(), from)
@@ -120,7 +120,7 @@ func TestTheDemoMoves(t *testing.T) {
 }
 
 // What somebody writes by hand gets what it leaves out: versions of prompts, and documents that are indexed.
-func TestArchivesThatAreWrittenByHand(t *testing.T) {
+func TestHandwrittenArchivesAreCompleted(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	require.NoError(t, take(t, store, packed(t, entry{"./manifest.json", manifest},
@@ -173,7 +173,7 @@ func TestArchivesThatAreWrittenByHand(t *testing.T) {
 	require.NotNil(t, claimed, "its indexing is in the queue")
 }
 
-func TestBrokenArchivesLeaveNothing(t *testing.T) {
+func TestBrokenArchivesImportNothing(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	agent := func(more ...any) entry {
@@ -274,7 +274,7 @@ func TestBrokenArchivesLeaveNothing(t *testing.T) {
 }
 
 // The page lists all tables in the order in which an archive has them.
-func TestTheGuideListsAllTables(t *testing.T) {
+func TestArchivePageListsAllTables(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../docs/reference/archive.md")
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 const numbered = `{"format": "agentgraph-company", "version": 1, "id": "a-1", "company": {"id": "acme", "name": "Acme", "createdAt": "2026-01-02T03:04:05Z"}}`
 
 // An archive of the same id is a repetition only if its contents are the same.
-func TestACorrectedArchiveIsNoRepetition(t *testing.T) {
+func TestCorrectedArchiveIsImported(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	first := packed(t, entry{"manifest.json", numbered},
@@ -102,7 +102,7 @@ func TestFileErrorsAreNotReportedAsDatabaseErrors(t *testing.T) {
 	require.Empty(t, left)
 }
 
-func TestRetentionMoves(t *testing.T) {
+func TestRetentionMovesWithItsCompany(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.New(t), dbtest.New(t)
 	company, err := from.CreateCompany(t.Context(), "Acme")
@@ -127,7 +127,7 @@ func TestRetentionMoves(t *testing.T) {
 }
 
 // A schedule of an archive starts nothing until somebody enables it, and its times are checked.
-func TestSchedulesOfArchivesAreDisabled(t *testing.T) {
+func TestImportedSchedulesAreDisabled(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	file := func(cron string) []byte {

@@ -16,7 +16,7 @@ import (
 const byHand = `{"id": "a1", "name": "Ada", "channel": "Web", "direction": "Inbound", "prompt": "Be kind."`
 
 // Lines of archives are checked as requests are: by types, members and bounds. An error names the field as JSON has it.
-func TestLinesOfArchivesAreChecked(t *testing.T) {
+func TestArchiveLinesAreValidated(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	folders := `{"id": "f1", "agent_id": "a1", "name": "Smoke"}` + "\n" + `{"id": "f2", "agent_id": "a1", "name": "smoke"}`
@@ -77,7 +77,7 @@ func TestLinesOfArchivesAreChecked(t *testing.T) {
 }
 
 // A row of a test that is written by hand gets the key that createSimulationTest gives it.
-func TestRowsOfTestsThatAreWrittenByHandHaveKeys(t *testing.T) {
+func TestHandwrittenTestRowsGetKeys(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	require.NoError(t, take(t, store, packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", byHand + "}"},
@@ -95,7 +95,7 @@ func TestRowsOfTestsThatAreWrittenByHandHaveKeys(t *testing.T) {
 }
 
 // A campaign that ran where the archive was made does not call anybody here until somebody starts it.
-func TestRunningCampaignsOfArchivesArePaused(t *testing.T) {
+func TestImportedRunningCampaignsArePaused(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	m, err := archive.Import(t.Context(), store,

@@ -130,7 +130,7 @@ func fromOld(t *testing.T, s *oldServer, key string) (*bytes.Buffer, *archive.V1
 	return file, report, err
 }
 
-func TestACompanyOfAV1ServerMoves(t *testing.T) {
+func TestCompanyMovesFromV1Server(t *testing.T) {
 	t.Parallel()
 	file, report, err := fromOld(t, newOldServer(353), "old-key")
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // An EventSource has its token in its address: one that is good for nothing else. Nobody logs it.
-func TestTokensInAddresses(t *testing.T) {
+func TestAddressesCarryOnlySubscriptionTokens(t *testing.T) {
 	t.Parallel()
 	f := start(t, func(o *gateway.Options) {
 		keys := o.Authenticate

@@ -12,7 +12,7 @@ import (
 )
 
 // While a client does not take a response, one more is made, and then none.
-func TestBacklogOfASocket(t *testing.T) {
+func TestBacklogBoundsPendingResponses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var b backlog

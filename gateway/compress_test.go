@@ -84,7 +84,7 @@ func TestLargeResponsesAreCompressed(t *testing.T) {
 	}
 }
 
-func TestCompressionSwitchedOff(t *testing.T) {
+func TestCompressionCanBeDisabled(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.Compress = false }))
 	large := body(t, `query ($of: [Int!]) { list(of: $of) }`, map[string]any{"of": make([]int, 4_000)})

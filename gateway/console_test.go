@@ -16,7 +16,7 @@ var opens = []string{"X-Api-Key:", "Accept: text/html,application/xhtml+xml,appl
 
 func withConsole(o *gateway.Options) { o.Console = console.New(nil) }
 
-func TestBrowsersAreShownTheConsole(t *testing.T) {
+func TestBrowsersOpenTheConsole(t *testing.T) {
 	t.Parallel()
 	f := start(t, withConsole, settings(func(s *gateway.Settings) { s.RateLimit = 1 }))
 	for range 3 {
@@ -67,7 +67,7 @@ func TestBrowsersGetAPageWithLinks(t *testing.T) {
 	require.NotContains(t, icon.header.Get("Cache-Control"), "immutable")
 }
 
-func TestOtherClientsAreShownNoPage(t *testing.T) {
+func TestProgramsGetNoPage(t *testing.T) {
 	t.Parallel()
 	f := start(t, withConsole)
 	for _, accept := range []string{"Accept: */*", "Accept: application/json", "Accept: text/*"} {
@@ -82,7 +82,7 @@ func TestOtherClientsAreShownNoPage(t *testing.T) {
 	require.NotContains(t, a.text, "console")
 }
 
-func TestPagesOfOtherOriginsDoNotReadTheConsole(t *testing.T) {
+func TestForeignOriginsCannotReadTheConsole(t *testing.T) {
 	t.Parallel()
 	f := start(t, withConsole, settings(func(s *gateway.Settings) { s.CORSOrigins = []string{"*"} }))
 	a := f.do(t, call{method: "GET", path: "/console/", headers: append([]string{"Origin: https://elsewhere.example.com"},
@@ -91,7 +91,7 @@ func TestPagesOfOtherOriginsDoNotReadTheConsole(t *testing.T) {
 	require.Empty(t, a.header.Get("Access-Control-Allow-Origin"))
 }
 
-func TestTheConsoleCanBeOff(t *testing.T) {
+func TestConsoleCanBeDisabled(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	require.Equal(t, http.StatusUnauthorized, f.do(t, call{method: "GET", path: "/console/", headers: opens}).status)
@@ -99,7 +99,7 @@ func TestTheConsoleCanBeOff(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, f.do(t, call{method: "GET", path: "/", headers: opens}).status)
 }
 
-func TestTheConsoleIsServedWhileDraining(t *testing.T) {
+func TestConsoleIsServedWhileDraining(t *testing.T) {
 	t.Parallel()
 	f := start(t, withConsole)
 	require.NoError(t, f.Drain(context.WithoutCancel(t.Context())))

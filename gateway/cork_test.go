@@ -72,7 +72,7 @@ func serveLetters(t *testing.T) *countedListener {
 }
 
 // No response may follow one that was sent in part: the client would take it for the rest.
-func TestNothingFollowsHalfAResponse(t *testing.T) {
+func TestConnectionClosesAfterAPartialResponse(t *testing.T) {
 	t.Parallel()
 	listener := serveLetters(t)
 	listener.fails.Store(true)
@@ -87,7 +87,7 @@ func TestNothingFollowsHalfAResponse(t *testing.T) {
 	require.EqualValues(t, 1, listener.writes.Load(), "the second request is not carried out")
 }
 
-func TestSmallResponsesLeaveInOnePiece(t *testing.T) {
+func TestSmallResponsesTakeOneWrite(t *testing.T) {
 	t.Parallel()
 	counted := serveLetters(t)
 	listener := counted.Listener
@@ -123,7 +123,7 @@ func TestSmallResponsesLeaveInOnePiece(t *testing.T) {
 
 // A server that does not read a request to its end closes only its sending half first, so that the client gets the
 // response.
-func TestRequestsThatAreNotReadAreAnswered(t *testing.T) {
+func TestUnreadRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
 	listener := serveLetters(t)
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())

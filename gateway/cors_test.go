@@ -22,7 +22,7 @@ func preflight(method, path, origin string) call {
 	}}
 }
 
-func TestPreflight(t *testing.T) {
+func TestPreflightAllowsListedOrigins(t *testing.T) {
 	t.Parallel()
 	f := start(t, withOrigins("https://console.example.com", "https://*.example.org"))
 	for _, path := range []string{"/graphql", "/Agent/a1/prompt", "/nowhere"} {
@@ -83,7 +83,7 @@ func TestAllowedOriginsReadAllResponses(t *testing.T) {
 	}
 }
 
-func TestAnyOrigin(t *testing.T) {
+func TestWildcardAllowsAnyOrigin(t *testing.T) {
 	t.Parallel()
 	f := start(t, withOrigins("*"))
 	require.Equal(t, "*", f.do(t, preflight("POST", "/graphql", "https://anywhere.example")).
@@ -94,7 +94,7 @@ func TestAnyOrigin(t *testing.T) {
 	require.Equal(t, http.StatusSwitchingProtocols, f.handshake(t, "https://anywhere.example"))
 }
 
-func TestWithoutCORS(t *testing.T) {
+func TestCORSIsOffByDefault(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	a := f.do(t, preflight("POST", "/graphql", "https://console.example.com"))
@@ -108,7 +108,7 @@ func TestWithoutCORS(t *testing.T) {
 	}
 }
 
-func TestSocketsFollowTheListOfOrigins(t *testing.T) {
+func TestSocketsRequireAnAllowedOrigin(t *testing.T) {
 	t.Parallel()
 	f := start(t, withOrigins("https://console.example.com", "https://*.example.org"),
 		settings(func(s *gateway.Settings) { s.AllowedOrigins = []string{"partner.example"} }))

@@ -49,7 +49,7 @@ func costIn(t testing.TB, schema *ast.Schema, query string, variables map[string
 	return costOf(schema, document.Operations[0], coerced)
 }
 
-func TestCost(t *testing.T) {
+func TestCostCountsRowsAndFields(t *testing.T) {
 	t.Parallel()
 	schema := gqlparser.MustLoadSchema(&ast.Source{Input: priced})
 	type values = map[string]any
@@ -156,7 +156,7 @@ func read(t testing.TB, name string) string {
 }
 
 // Typical operations pass with a margin, and multiplying ones do not.
-func TestPricesOfTheProduct(t *testing.T) {
+func TestTypicalOperationsFitTheCostLimit(t *testing.T) {
 	t.Parallel()
 	schema := productSchema(t)
 	limit := DefaultSettings().QueryCost
@@ -224,7 +224,7 @@ fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofT
 )
 
 // The REST operations cost far less than the limit, even with the largest pages and the most items to add.
-func TestPricesOfREST(t *testing.T) {
+func TestRESTOperationsFitTheCostLimit(t *testing.T) {
 	t.Parallel()
 	schema := productSchema(t)
 	names, err := filepath.Glob("rest/operations/*.graphql")

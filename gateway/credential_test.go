@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-func TestBearerTokens(t *testing.T) {
+func TestBearerTokensAuthenticateRequests(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for name, c := range map[string]struct {
@@ -50,7 +50,7 @@ func TestBearerTokens(t *testing.T) {
 	}
 }
 
-func TestSocketTokens(t *testing.T) {
+func TestBearerTokensAuthenticateSockets(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for name, c := range map[string]struct {
@@ -89,7 +89,7 @@ func TestSocketTokens(t *testing.T) {
 }
 
 // Sockets and streams end with their token, as they do with their key.
-func TestStreamsEndWithTheirToken(t *testing.T) {
+func TestStreamsEndWhenTheirTokenExpires(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.PingInterval = 5 * time.Millisecond }))
 	stream, _ := f.stream(t, call{

@@ -40,7 +40,7 @@ func formOf(t require.TestingT, boundary, text, file string) (contentType, body 
 	return w.FormDataContentType(), form.String()
 }
 
-func TestDigestOfAFormDoesNotDependOnItsBoundary(t *testing.T) {
+func TestFormDigestIgnoresTheBoundary(t *testing.T) {
 	t.Parallel()
 	content := rapid.StringOfN(rapid.SampledFrom([]rune("-\r\nab")), 0, 200, -1)
 	sizes := rapid.SliceOfN(rapid.IntRange(1, 50), 1, 5)
@@ -59,7 +59,7 @@ func TestDigestOfAFormDoesNotDependOnItsBoundary(t *testing.T) {
 	})
 }
 
-func TestDigestOfOtherBodies(t *testing.T) {
+func TestOtherBodiesAreDigestedWhole(t *testing.T) {
 	t.Parallel()
 	for _, contentType := range []string{"application/json", "", "multipart/form-data", "/;="} {
 		want := sha256.Sum256([]byte("--a\r\nb\n--a--\nc"))

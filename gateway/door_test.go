@@ -20,7 +20,7 @@ import (
 )
 
 // A client that sends no body, or half of one, gets an error, with and without a key.
-func TestBodiesThatDoNotArrive(t *testing.T) {
+func TestMissingBodiesGetAnError(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.RequestTimeout = time.Second }))
 	for headers, status := range map[string]int{
@@ -45,7 +45,7 @@ func TestBodiesThatDoNotArrive(t *testing.T) {
 	require.Equal(t, http.StatusOK, f.post(t, "{ hello }").status)
 }
 
-func TestErrorsAreCut(t *testing.T) {
+func TestLongErrorsAreTruncated(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for _, query := range []string{
@@ -92,7 +92,7 @@ func TestJSONIsBoundedBeforeItIsDecoded(t *testing.T) {
 	require.Equal(t, http.StatusOK, f.do(t, call{method: "POST", path: "/graphql", body: allowed}).status)
 }
 
-func TestOneKeyARequest(t *testing.T) {
+func TestSecondKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.url+"/graphql?query=%7Bhello%7D", nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-func TestErrorsForTheClient(t *testing.T) {
+func TestErrorsReachTheClientWithCodes(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	err, code := f.post(t, "{ fail(how: MODEL) }").fault(t)
@@ -52,7 +52,7 @@ func TestErrorsDoNotDiscardData(t *testing.T) {
 	require.Len(t, a.json["errors"], 2)
 }
 
-func TestNullThatReachesTheRoot(t *testing.T) {
+func TestNullCanPropagateToTheRoot(t *testing.T) {
 	t.Parallel()
 	a := start(t).post(t, "{ tree { child { broken } } }")
 	require.Equal(t, http.StatusOK, a.status)
@@ -81,7 +81,7 @@ func TestOtherErrorsAreMasked(t *testing.T) {
 	require.Equal(t, 1, strings.Count(f.log.String(), `"stack"`))
 }
 
-func TestSharedErrorIsNotWrittenTo(t *testing.T) {
+func TestSharedErrorIsNotModified(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	a := f.post(t, "{ a: fail(how: SHARED) b: fail(how: SHARED) }")
@@ -90,7 +90,7 @@ func TestSharedErrorIsNotWrittenTo(t *testing.T) {
 	require.NotEqual(t, errs[0].(map[string]any)["path"], errs[1].(map[string]any)["path"])
 }
 
-func TestStatusOf(t *testing.T) {
+func TestCodesMapToStatuses(t *testing.T) {
 	t.Parallel()
 	for code, status := range map[string]int{
 		"UNAUTHENTICATED": 401, "FORBIDDEN": 403, "NOT_FOUND": 404, "BAD_INPUT": 400, "UNPROCESSABLE": 422, "CONFLICT": 409,

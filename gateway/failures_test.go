@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestAddressesThatGuessHaveToWait(t *testing.T) {
+func TestGuessingAddressesHaveToWait(t *testing.T) {
 	t.Parallel()
 	f := newFailures()
 	for range failedPerMinute {
@@ -26,7 +26,7 @@ func TestAddressesThatGuessHaveToWait(t *testing.T) {
 	require.NoError(t, f.check("10.1.2.3:1"), "a proxy")
 }
 
-func TestCredentialsInDoubtAreLookedUpSoOften(t *testing.T) {
+func TestDoubtfulCredentialLookupsAreRateLimited(t *testing.T) {
 	t.Parallel()
 	f, lookedUp := newFailures(), 0
 	doubt := func(remote string, isRefused bool) error {
@@ -64,7 +64,7 @@ func TestCredentialsInDoubtAreLookedUpSoOften(t *testing.T) {
 	require.Zero(t, lookedUp)
 }
 
-func TestFewCredentialsInDoubtAreLookedUpAtATime(t *testing.T) {
+func TestConcurrentDoubtfulLookupsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFailures()
 	for range doubtedAtOnce {

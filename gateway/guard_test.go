@@ -18,7 +18,7 @@ func deep(levels int) string {
 	return "{ tree " + strings.ReplaceAll(nested(levels-1), "tree", "child") + " }"
 }
 
-func TestLimits(t *testing.T) {
+func TestDocumentsBeyondTheLimitsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	var chain strings.Builder
@@ -49,7 +49,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestWithinTheLimits(t *testing.T) {
+func TestDocumentsAtTheLimitsPass(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for name, query := range map[string]string{
@@ -69,7 +69,7 @@ func TestWithinTheLimits(t *testing.T) {
 }
 
 // gqlparser lets these variables pass.
-func TestVariables(t *testing.T) {
+func TestInvalidVariablesAreRefused(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	const query = "query($input: EchoInput) { echo(input: $input) }"
@@ -145,7 +145,7 @@ func TestVariables(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, f.post(t, "query($of: [Int!]) { list(of: $of) }", object{"of": "5"}).status)
 }
 
-func TestLiteralThatOverflows(t *testing.T) {
+func TestOverflowingLiteralIsRefused(t *testing.T) {
 	t.Parallel()
 	_, code := start(t).post(t, "{ list(of: [2147483648]) }").fault(t)
 	require.Equal(t, "BAD_INPUT", code)

@@ -23,7 +23,7 @@ func (n *noTurns) Enter(_ context.Context, companyID string) error {
 
 func (*noTurns) Leave(string) { panic("nobody has entered") }
 
-func TestOnlyHeavyOperationsTakeTurns(t *testing.T) {
+func TestOnlyHeavyOperationsQueue(t *testing.T) {
 	t.Parallel()
 	field := func(directives ...*ast.Directive) ast.SelectionSet {
 		return ast.SelectionSet{&ast.Field{Name: "a", Alias: "a", Definition: &ast.FieldDefinition{Directives: directives}}}

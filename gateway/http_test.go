@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-func TestAnswerMediaType(t *testing.T) {
+func TestAcceptSelectsTheMediaType(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for accept, want := range map[string]string{
@@ -38,7 +38,7 @@ func TestAnswerMediaType(t *testing.T) {
 	}
 }
 
-func TestSlashBehindThePath(t *testing.T) {
+func TestTrailingSlashIsAccepted(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.BasePath = "/agents" }))
 	for _, path := range []string{"/graphql", "/graphql/", "/agents/graphql", "/agents/graphql/"} {
@@ -50,7 +50,7 @@ func TestSlashBehindThePath(t *testing.T) {
 }
 
 // Each error has the trace id of its line in the log.
-func TestEveryErrorHasATrace(t *testing.T) {
+func TestEveryErrorHasATraceID(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for _, c := range []call{
@@ -71,7 +71,7 @@ func TestEveryErrorHasATrace(t *testing.T) {
 }
 
 // These requests are wrong before there is a GraphQL request.
-func TestRefusedRequests(t *testing.T) {
+func TestInvalidRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	good := body(t, "{ hello }")
@@ -173,7 +173,7 @@ func TestMutationRunsOnce(t *testing.T) {
 	require.EqualValues(t, 1, f.root.Increments.Load())
 }
 
-func TestRequestTimeout(t *testing.T) {
+func TestSlowRequestsTimeOut(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.RequestTimeout = 50 * time.Millisecond }))
 	a := f.post(t, "{ slow(milliseconds: 60000) }")
@@ -192,7 +192,7 @@ func TestSlowFieldsMayTakeLonger(t *testing.T) {
 		"200) }").text)
 }
 
-func TestIntrospectionIsASetting(t *testing.T) {
+func TestIntrospectionCanBeDisabled(t *testing.T) {
 	t.Parallel()
 	const query = `{ __type(name: "Tree") { name } }`
 	require.JSONEq(t, `{"data":{"__type":{"name":"Tree"}}}`, start(t).post(t, query).text)

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestRequestsThatMustNotRepeat(t *testing.T) {
+func TestUncertainResultsMustNotRepeat(t *testing.T) {
 	t.Parallel()
 	at := func(code model.Code, path ...string) *gqlerror.Error {
 		err := &gqlerror.Error{Extensions: map[string]any{"code": string(code)}}
@@ -50,7 +50,7 @@ func TestRequestsThatMustNotRepeat(t *testing.T) {
 	}
 }
 
-func TestSavedResponses(t *testing.T) {
+func TestOnlyFinalStatusesAreSaved(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]bool{
 		200: true, 201: true, 202: true, 204: true, 400: true, 404: true, 422: true,

@@ -62,7 +62,7 @@ func startOnce(t *testing.T, change ...func(*gateway.Options)) (*front, *claims)
 	return start(t, append(change, func(o *gateway.Options) { o.Claim = c.claim })...), c
 }
 
-func TestIdempotencyKeys(t *testing.T) {
+func TestIdempotencyKeysAreValidated(t *testing.T) {
 	t.Parallel()
 	f, c := startOnce(t)
 	increment := call{method: "POST", path: "/graphql", body: body(t, "mutation { increment }")}
@@ -142,7 +142,7 @@ func TestIdempotencyKeysOfReadsAreIgnored(t *testing.T) {
 	f.settles(t)
 }
 
-func TestIdempotencyKeysWithoutAnybodyToClaim(t *testing.T) {
+func TestIdempotencyKeysNeedAClaimStore(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for want := range 2 {
@@ -152,7 +152,7 @@ func TestIdempotencyKeysWithoutAnybodyToClaim(t *testing.T) {
 	}
 }
 
-func TestARequestThatCannotBeClaimedIsNotCarriedOut(t *testing.T) {
+func TestUnclaimedRequestDoesNotRun(t *testing.T) {
 	t.Parallel()
 	f, c := startOnce(t)
 	increment := call{method: "POST", path: "/graphql", body: body(t, "mutation { increment }"),
@@ -182,7 +182,7 @@ func (breaking) Do(_ http.ResponseWriter, r *http.Request, exec graphql.GraphExe
 	panic("secret of the panic")
 }
 
-func TestAPanicEndsTheClaim(t *testing.T) {
+func TestPanicEndsTheClaim(t *testing.T) {
 	t.Parallel()
 	f, c := startOnce(t, func(o *gateway.Options) { o.Transports = []graphql.Transport{breaking{}} })
 	for range 2 {

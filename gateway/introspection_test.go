@@ -22,7 +22,7 @@ func (r *resolutions) InterceptField(ctx context.Context, next graphql.Resolver)
 	return next(ctx)
 }
 
-func TestResponsesToIntrospectionAreCached(t *testing.T) {
+func TestIntrospectionResponsesAreCached(t *testing.T) {
 	t.Parallel()
 	resolved := &resolutions{}
 	f := start(t, func(o *gateway.Options) { o.Extensions = append(o.Extensions, resolved) })

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestKeys(t *testing.T) {
+func TestEveryRouteRequiresAKey(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for _, header := range []string{"X-Api-Key:", "X-Api-Key: ag_wrong"} {
@@ -42,7 +42,7 @@ func TestKeys(t *testing.T) {
 	require.NotContains(t, a.text, "secret")
 }
 
-func TestHeadersOfEveryResponse(t *testing.T) {
+func TestEveryResponseHasStandardHeaders(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -70,7 +70,7 @@ func TestHeadersOfEveryResponse(t *testing.T) {
 	}
 }
 
-func TestUnknownVersion(t *testing.T) {
+func TestUnknownVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	require.Equal(t, http.StatusBadRequest,
@@ -79,7 +79,7 @@ func TestUnknownVersion(t *testing.T) {
 		f.do(t, call{method: "GET", path: "/graphql?query=%7Bhello%7D", headers: []string{"X-Api-Version: V1"}}).status)
 }
 
-func TestAccessLog(t *testing.T) {
+func TestAccessLogDescribesTheRequest(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	a := f.do(t, call{method: "GET", path: "/graphql?query=query+Greeting%7Bhello%7D"})
@@ -94,7 +94,7 @@ func TestAccessLog(t *testing.T) {
 	require.NotContains(t, log, goodKey)
 }
 
-func TestHealth(t *testing.T) {
+func TestHealthAndReadinessAreReported(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	open := []string{"X-Api-Key:"}
@@ -116,7 +116,7 @@ func TestHealth(t *testing.T) {
 	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/healthz", headers: open}).status)
 }
 
-func TestRetire(t *testing.T) {
+func TestRetiredGatewayKeepsServing(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }")})
@@ -131,7 +131,7 @@ func TestRetire(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, f.post(t, "{ hello }").status)
 }
 
-func TestDrain(t *testing.T) {
+func TestDrainEndsStreams(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }")})
@@ -148,7 +148,7 @@ func TestDrain(t *testing.T) {
 	require.Equal(t, "UNAVAILABLE", code)
 }
 
-func TestDrainGivesUp(t *testing.T) {
+func TestDrainStopsAtItsDeadline(t *testing.T) {
 	t.Parallel()
 	started, release := make(chan struct{}), make(chan struct{})
 	f := start(t, func(o *gateway.Options) {
@@ -183,7 +183,7 @@ func (other) Refuse(w http.ResponseWriter, _ *http.Request, err *gqlerror.Error)
 	_, _ = w.Write([]byte("refused: " + err.Message))
 }
 
-func TestOtherTransports(t *testing.T) {
+func TestOtherTransportsShareTheMiddleware(t *testing.T) {
 	t.Parallel()
 	f := start(t, func(o *gateway.Options) {
 		o.Transports = []graphql.Transport{other{do: func(w http.ResponseWriter, r *http.Request) {
@@ -212,7 +212,7 @@ func TestOtherTransports(t *testing.T) {
 	require.JSONEq(t, `{"data":{"hello":"hello"}}`, f.post(t, "{ hello }").text)
 }
 
-func TestUnknownPath(t *testing.T) {
+func TestUnknownPathIsNotFound(t *testing.T) {
 	t.Parallel()
 	a := start(t).do(t, call{method: "GET", path: "/nowhere"})
 	require.Equal(t, http.StatusNotFound, a.status)

@@ -59,7 +59,7 @@ func TestPagesArePublic(t *testing.T) {
 	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/news", headers: []string{"X-Api-Key:"}}).status)
 }
 
-func TestAPageMayBeStoredCompressed(t *testing.T) {
+func TestStoredPagesMayBeCompressed(t *testing.T) {
 	t.Parallel()
 	var stored bytes.Buffer
 	writer := gzip.NewWriter(&stored)

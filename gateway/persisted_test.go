@@ -113,7 +113,7 @@ func TestPersistedQueriesAreBounded(t *testing.T) {
 	require.Contains(t, send(persisted("", sha(huge))).text, "PersistedQueryNotFound")
 }
 
-func TestPersistedQueriesSwitchedOff(t *testing.T) {
+func TestPersistedQueriesCanBeDisabled(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.PersistedBytes = 0 }))
 	query := "{ hello }"
@@ -124,7 +124,7 @@ func TestPersistedQueriesSwitchedOff(t *testing.T) {
 	require.Contains(t, f.do(t, call{method: "POST", path: "/graphql", body: persisted(query, sha(query))}).text, `"data"`)
 }
 
-func TestPersistedQueriesOverASocket(t *testing.T) {
+func TestPersistedQueriesWorkOnSockets(t *testing.T) {
 	t.Parallel()
 	c := start(t).ready(t)
 	query := "subscription { count(to: 1) }"
@@ -139,7 +139,7 @@ func TestPersistedQueriesOverASocket(t *testing.T) {
 	}
 }
 
-func TestTrustedDocuments(t *testing.T) {
+func TestOnlyTrustedDocumentsRun(t *testing.T) {
 	t.Parallel()
 	hello, live := "query Hello { hello }", "query Live { live }"
 	relay, err := json.Marshal(map[string]string{sha(live): live, "counting": "subscription { count(to: 1) }"})
@@ -184,7 +184,7 @@ func TestTrustedDocuments(t *testing.T) {
 	require.Equal(t, "error", c.receive()["type"])
 }
 
-func TestTrustedDocumentsThatAreWrong(t *testing.T) {
+func TestInvalidTrustedDocumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	schema := probe.NewExecutableSchema(probe.Config{Resolvers: &probe.Root{}}).Schema()
 	for want, file := range map[string]string{
@@ -210,7 +210,7 @@ func TestTrustedDocumentsThatAreWrong(t *testing.T) {
 	require.ErrorContains(t, err, "another document has the same id")
 }
 
-func TestBatch(t *testing.T) {
+func TestBatchAnswersEachOperation(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.Batch = 3; s.RateLimit = 100; s.QueryCost = 100 }))
 	send := func(text string, headers ...string) answer {
@@ -251,7 +251,7 @@ func TestBatchIsRefusedByItsSetting(t *testing.T) {
 }
 
 // Each operation of a list counts.
-func TestBatchTakesFromTheRate(t *testing.T) {
+func TestBatchCountsEachOperation(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.Batch = 3; s.RateLimit = 2 }))
 	one := `{"query":"{ hello }"}`

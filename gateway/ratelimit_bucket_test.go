@@ -19,7 +19,7 @@ func codeIs(t require.TestingT, err error, code model.Code) {
 	require.Equal(t, code, known.Code)
 }
 
-func TestABucketFillsEvenly(t *testing.T) {
+func TestBucketFillsEvenly(t *testing.T) {
 	t.Parallel()
 	l, h, at := newRateLimit("API key", "things", 60), http.Header{}, time.Unix(1_800_000_000, 0)
 	for range 60 {
@@ -41,7 +41,7 @@ func TestABucketFillsEvenly(t *testing.T) {
 
 // Whatever the order of the requests, no more pass in any period than a full bucket plus what flows in meanwhile, and a
 // client that waits as long as the response says passes.
-func TestNoMorePassThanTheLimit(t *testing.T) {
+func TestLimitIsNeverExceeded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		perMinute := rapid.IntRange(1, 1_000).Draw(r, "per minute")

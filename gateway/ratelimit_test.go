@@ -78,7 +78,7 @@ func TestOperationsOnSocketsCount(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, f.post(t, "{ hello }").status, "one limit for all transports")
 }
 
-func TestWithoutARateLimit(t *testing.T) {
+func TestRateLimitIsOffByDefault(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	a := f.post(t, "{ hello }")
@@ -94,7 +94,7 @@ func seconds(t *testing.T, h http.Header, name string) {
 	require.LessOrEqual(t, n, 60)
 }
 
-func TestKeysOfACompanyShareALimit(t *testing.T) {
+func TestCompanyKeysShareALimit(t *testing.T) {
 	t.Parallel()
 	f := start(t, func(o *gateway.Options) {
 		o.Settings.RateLimit, o.Settings.CompanyRateLimit = 2, 3

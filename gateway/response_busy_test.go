@@ -18,7 +18,7 @@ func limitOf(bytes int64) responseLimit {
 }
 
 // While many large responses are made, no other one may become large, but small ones continue.
-func TestLimitOfAllAnswers(t *testing.T) {
+func TestLargeResponsesShareALimit(t *testing.T) {
 	t.Parallel()
 	l := limitOf(800)
 	l.memory.held.Add(4 * 800)
@@ -55,7 +55,7 @@ func TestLimitOfAllAnswers(t *testing.T) {
 }
 
 // What mutations read for themselves is bounded, too: alone, and together with all else.
-func TestReadsOfMutationsAreBounded(t *testing.T) {
+func TestMutationReadsAreBounded(t *testing.T) {
 	t.Parallel()
 	l := limitOf(800)
 	mutate := func(bytes ...int) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-func TestLimitOfCost(t *testing.T) {
+func TestExpensiveOperationsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.QueryCost = 4 }))
 	require.Equal(t, http.StatusOK, f.post(t, "{ hello tree { child { name } } }").status)
@@ -51,7 +51,7 @@ func TestLimitOfCost(t *testing.T) {
 	require.Equal(t, http.StatusOK, free.post(t, "{ hello company live a: hello b: hello }").status)
 }
 
-func TestLimitOfTheAnswer(t *testing.T) {
+func TestLargeResponsesAreRefused(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.ResponseBytes = 1000 }))
 	echo := func(bytes int) answer {
@@ -76,7 +76,7 @@ func TestLimitOfTheAnswer(t *testing.T) {
 }
 
 // The executor writes names of types without asking any resolver.
-func TestLimitOfTheAnswerCountsTypenames(t *testing.T) {
+func TestResponseLimitCountsTypenames(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.ResponseBytes = 1000 }))
 	require.Equal(t, map[string]any{"tree": map[string]any{"__typename": "Tree"}}, f.post(t, "{ tree { __typename ...T "+
@@ -95,7 +95,7 @@ func TestLimitOfTheAnswerCountsTypenames(t *testing.T) {
 }
 
 // What the executor makes is bounded by the work too, however few bytes it is.
-func TestLimitOfTheWork(t *testing.T) {
+func TestResponseWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.ResponseWork = 4 }))
 	require.NotContains(t, f.post(t, "{ a: live b: live c: live d: live }").json, "errors")
@@ -119,7 +119,7 @@ func TestLimitOfTheWork(t *testing.T) {
 }
 
 // A mutation after the limit is carried out all the same.
-func TestLimitOfTheAnswerOfMutations(t *testing.T) {
+func TestMutationsRunPastTheResponseLimit(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.ResponseBytes = 100 }))
 	_, code := f.post(t, "mutation { a: increment b: increment c: increment }").fault(t)

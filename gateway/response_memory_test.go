@@ -86,7 +86,7 @@ func unreadRequests(accept string) func(*testing.T, *front, string, int) (leave 
 
 // One key's clients that ask and never read take a bounded amount of memory, and other keys are served meanwhile. This
 // must not be parallel to tests that allocate.
-func TestResponsesThatNobodyReads(t *testing.T) { //nolint:paralleltest // It measures the heap.
+func TestUnreadResponsesTakeBoundedMemory(t *testing.T) { //nolint:paralleltest // It measures the heap.
 	const mb = 1 << 20
 	for name, c := range map[string]struct {
 		open                func(*testing.T, *front, string, int) (leave func())

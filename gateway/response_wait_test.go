@@ -10,7 +10,7 @@ import (
 
 // A query may wait for a connection to the database while others take the memory. It is then given up before the
 // database is asked, if its response is known to be large.
-func TestQueriesThatWaitedAskNothingWithoutMemory(t *testing.T) {
+func TestWaitingQueriesNeedMemoryBeforeReading(t *testing.T) {
 	t.Parallel()
 	const responseBytes = 1 << 20
 	limit := responseLimit{settings: Settings{ResponseBytes: responseBytes},

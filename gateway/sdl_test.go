@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-func TestSchemaAsOneFile(t *testing.T) {
+func TestSchemaIsServedAsOneFile(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	a := f.do(t, call{method: "GET", path: "/schema.graphql"})

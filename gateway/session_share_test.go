@@ -10,7 +10,7 @@ import (
 
 // A page's token has a share of its key's sessions, so that one page does not take those of all others. The key itself
 // has all.
-func TestATokenHasAShareOfItsKeysSessions(t *testing.T) {
+func TestTokenGetsAShareOfItsKeysSessions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		principal model.Principal

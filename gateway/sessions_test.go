@@ -85,7 +85,7 @@ func TestOpenOperationsEndWhenTheirTokenExpires(t *testing.T) {
 	f.settles(t)
 }
 
-func TestNothingIsDoneOnASocketWhoseKeyIsRevoked(t *testing.T) {
+func TestSocketOfRevokedKeyRunsNothing(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	socket := f.ready(t)
@@ -98,7 +98,7 @@ func TestNothingIsDoneOnASocketWhoseKeyIsRevoked(t *testing.T) {
 	require.EqualValues(t, 1, f.root.Increments.Load())
 }
 
-func TestSessionsOfAKeyAreBounded(t *testing.T) {
+func TestKeySessionsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.SessionsPerKey = 2 }))
 	first := f.ready(t)

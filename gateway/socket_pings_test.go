@@ -11,7 +11,7 @@ import (
 
 const pingsBetweenBeats = 1_000
 
-func TestSocketsOfTooManyPingsAreClosed(t *testing.T) {
+func TestSocketsWithTooManyPingsAreClosed(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for name, flood := range map[string]func(c *client){
@@ -39,7 +39,7 @@ func TestSocketsOfTooManyPingsAreClosed(t *testing.T) {
 	}
 }
 
-func TestEndsOfOperationsAreNoPings(t *testing.T) {
+func TestCompletionsDoNotCountAsPings(t *testing.T) {
 	t.Parallel()
 	c := start(t).ready(t)
 	for i := range pingsBetweenBeats + 1 {

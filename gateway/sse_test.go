@@ -67,7 +67,7 @@ func (f *front) events(t *testing.T, query string) []event {
 	return all
 }
 
-func TestEvents(t *testing.T) {
+func TestOperationsStreamEvents(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	require.Equal(t, []event{
@@ -86,7 +86,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-func TestEventsOverGet(t *testing.T) {
+func TestEventsStreamOverGET(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	stream, _ := f.stream(t,
@@ -99,7 +99,7 @@ func TestEventsOverGet(t *testing.T) {
 }
 
 // A client that accepts everything gets a subscription as a stream, and a query as JSON.
-func TestEventsForASubscriptionOnly(t *testing.T) {
+func TestOnlySubscriptionsStreamByDefault(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	everything := []string{"Accept: " + graphqlType + ", " + jsonType + ", " + eventType}
@@ -110,7 +110,7 @@ func TestEventsForASubscriptionOnly(t *testing.T) {
 	require.Equal(t, eventType+"; charset=utf-8", a.header.Get("Content-Type"))
 }
 
-func TestEventsEndWithTheirClient(t *testing.T) {
+func TestEventStreamEndsWithItsClient(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	stream, leave := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }")})
@@ -124,7 +124,7 @@ func TestEventsEndWithTheirClient(t *testing.T) {
 	f.settles(t)
 }
 
-func TestEventsKeepAliveAndEndWithTheKey(t *testing.T) {
+func TestEventStreamEndsWithItsKey(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.PingInterval = 5 * time.Millisecond }))
 	stream, _ := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick(milliseconds: "+
@@ -145,7 +145,7 @@ func TestEventsKeepAliveAndEndWithTheKey(t *testing.T) {
 }
 
 // A client that does not read is dropped, and its operation ends.
-func TestEventsToASlowReader(t *testing.T) {
+func TestSlowEventReaderIsDropped(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.WriteTimeout = 50 * time.Millisecond }))
 	response := f.open(t, call{method: "POST", path: "/graphql",
@@ -196,7 +196,7 @@ data:
 }
 
 // These are the bytes of Apollo's protocol for subscriptions over HTTP.
-func TestSubscriptionsInParts(t *testing.T) {
+func TestSubscriptionsStreamMultipart(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	accept := `Accept: multipart/mixed;boundary="graphql";subscriptionSpec="1.0",application/graphql-response+json,application/json;q=0.9`
@@ -220,7 +220,7 @@ func TestSubscriptionsInParts(t *testing.T) {
 		header.Get("Content-Type"))
 }
 
-func TestPartsWhileNothingHappens(t *testing.T) {
+func TestMultipartStreamSendsHeartbeats(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.PingInterval = time.Millisecond }))
 	response := f.open(t, call{method: "POST", path: "/graphql",

@@ -86,7 +86,7 @@ func (c *client) closes(code websocket.StatusCode) {
 	}
 }
 
-func TestSocketKeys(t *testing.T) {
+func TestSocketsRequireAKey(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for name, c := range map[string]struct {
@@ -123,7 +123,7 @@ func TestSocketKeys(t *testing.T) {
 	}
 }
 
-func TestSocketKeyThatCannotBeChecked(t *testing.T) {
+func TestUncheckedSocketKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	f.broken.Store(true)
@@ -132,7 +132,7 @@ func TestSocketKeyThatCannotBeChecked(t *testing.T) {
 	s.closes(websocket.StatusTryAgainLater)
 }
 
-func TestSocketKeyRevokedLater(t *testing.T) {
+func TestSocketClosesWhenItsKeyIsRevoked(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.PingInterval = 5 * time.Millisecond }))
 	s := f.ready(t)
@@ -189,13 +189,13 @@ func TestSocketClosesOnProtocolErrors(t *testing.T) {
 	t.Cleanup(func() { f.settles(t) })
 }
 
-func TestSocketWithoutInit(t *testing.T) {
+func TestSocketWithoutInitIsClosed(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.InitTimeout = 10 * time.Millisecond }))
 	f.dial(t).closes(4408)
 }
 
-func TestSocketOfAnotherProtocol(t *testing.T) {
+func TestSocketOfAnotherProtocolIsClosed(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	//nolint:bodyclose // A socket's response has no body.
@@ -205,7 +205,7 @@ func TestSocketOfAnotherProtocol(t *testing.T) {
 	(&client{conn, t}).closes(4406)
 }
 
-func TestSocketOrigins(t *testing.T) {
+func TestSocketsCheckTheirOrigin(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.AllowedOrigins = []string{"https://console.example"} }))
 	for origin, status := range map[string]int{"https://console.example": 101, "http://console.example": 403,
@@ -222,7 +222,7 @@ func TestSocketOrigins(t *testing.T) {
 	}
 }
 
-func TestSocketPingAndPong(t *testing.T) {
+func TestSocketAnswersPings(t *testing.T) {
 	t.Parallel()
 	s := start(t).dial(t)
 	s.send(`{"type":"pong"}`)
@@ -230,7 +230,7 @@ func TestSocketPingAndPong(t *testing.T) {
 	s.expect(`{"type":"pong","payload":{"n":7}}`)
 }
 
-func TestSocketOperations(t *testing.T) {
+func TestSocketRunsOperations(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	s := f.ready(t)
@@ -262,7 +262,7 @@ func TestSocketOperations(t *testing.T) {
 }
 
 // After complete, nothing more comes for the operation, and its id is free at once.
-func TestSocketComplete(t *testing.T) {
+func TestCompleteEndsTheOperation(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	s := f.ready(t)
@@ -280,7 +280,7 @@ func TestSocketComplete(t *testing.T) {
 	s.expect(`{"type":"pong"}`)
 }
 
-func TestSocketOperationsEndWithIt(t *testing.T) {
+func TestSocketOperationsEndWithTheSocket(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	for _, leave := range []func(*client) error{
@@ -311,7 +311,7 @@ func TestSocketRunsManyOperationsAtOnce(t *testing.T) {
 	s.expect(`{"id":"3","type":"next","payload":{"data":{"hello":"hello"}}}`)
 }
 
-func TestSocketQueryTimeout(t *testing.T) {
+func TestSlowSocketQueriesTimeOut(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.RequestTimeout = 50 * time.Millisecond }))
 	s := f.ready(t)
@@ -323,7 +323,7 @@ func TestSocketQueryTimeout(t *testing.T) {
 	require.Contains(t, string(text), "longer than 50ms")
 }
 
-func TestSocketDrain(t *testing.T) {
+func TestDrainClosesSockets(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	s := f.ready(t)

@@ -16,7 +16,7 @@ import (
 )
 
 // A client that does not read is dropped, and its operations end.
-func TestSocketToASlowReader(t *testing.T) {
+func TestSlowSocketReaderIsDropped(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.WriteTimeout = 50 * time.Millisecond }))
 	s := f.ready(t)
@@ -42,7 +42,7 @@ func (f *front) names(t *testing.T, operation string) {
 }
 
 // The gateway frames messages itself.
-func TestSocketMessagesOfEveryLength(t *testing.T) {
+func TestSocketSendsMessagesOfEveryLength(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	s := f.ready(t)
@@ -60,7 +60,7 @@ func TestSocketMessagesOfEveryLength(t *testing.T) {
 }
 
 // A client may send data right behind its handshake, without waiting for the response.
-func TestSocketOfAnEagerClient(t *testing.T) {
+func TestSocketReadsDataSentWithTheHandshake(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(f.url, "http://"))

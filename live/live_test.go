@@ -72,7 +72,7 @@ func upTo(n int) []int {
 
 func nothing() {}
 
-func TestFollowersGetEverythingOnceAndInOrder(t *testing.T) {
+func TestFollowersReceiveEverythingOnceAndInOrder(t *testing.T) {
 	t.Parallel()
 	s := &shelf{broken: errors.New("the shelf is locked")}
 	log := live.NewLog(live.NewMemoryBudget(1<<20), s.read)
@@ -123,7 +123,7 @@ func TestFollowersWhoKeepUpReadNothing(t *testing.T) {
 }
 
 // Said values only reach the current followers. Stored ones reach every follower, however far behind.
-func TestFollowersWhoFallBehind(t *testing.T) {
+func TestLateFollowersReadStoredEvents(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
 	log := live.NewLog(live.NewMemoryBudget(1<<30), s.read)
@@ -161,7 +161,7 @@ func fed(t *testing.T) (*live.Feed, context.Context) {
 	return feed, live.WithFeed(t.Context(), feed)
 }
 
-func TestFollowersWithoutBudgetReadByThemselves(t *testing.T) {
+func TestFollowersWithoutBudgetReadFromTheStore(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
 	log := live.NewLog(live.NewMemoryBudget(0), s.read)
@@ -175,7 +175,7 @@ func TestFollowersWithoutBudgetReadByThemselves(t *testing.T) {
 	require.Positive(t, s.reads)
 }
 
-func TestFollowersOfDeletedRows(t *testing.T) {
+func TestDeletedRowsEndTheirFollowers(t *testing.T) {
 	t.Parallel()
 	log := live.NewLog(live.NewMemoryBudget(0), func(_ context.Context, after, _ live.Position) ([]live.Stored[int],
 		live.Position,
@@ -188,7 +188,7 @@ func TestFollowersOfDeletedRows(t *testing.T) {
 	require.Empty(t, all(values))
 }
 
-func TestFollowersLeave(t *testing.T) {
+func TestFollowersCanLeave(t *testing.T) {
 	t.Parallel()
 	log := live.NewLog(live.NewMemoryBudget(1<<20), (&shelf{}).read)
 	log.Begin(0)
@@ -244,7 +244,7 @@ func TestAnswersAreShared(t *testing.T) {
 }
 
 // The budget gets all bytes back once everybody has taken the events.
-func TestBudgetIsGivenBack(t *testing.T) {
+func TestBudgetIsReturned(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
 	const most = 400 // one event

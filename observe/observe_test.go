@@ -135,7 +135,7 @@ func TestCollectorFollowsItsVariables(t *testing.T) {
 	}
 }
 
-func TestSpansAreSentAgainOnlyWhereThatHelps(t *testing.T) {
+func TestSpansAreRetriedOnlyAfterTemporaryErrors(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]int64{http.StatusOK: 1, http.StatusBadRequest: 1, http.StatusServiceUnavailable: 2} {
 		var asked atomic.Int64
@@ -156,7 +156,7 @@ func TestSpansAreSentAgainOnlyWhereThatHelps(t *testing.T) {
 	}
 }
 
-func TestVariablesSayWhetherThereAreTraces(t *testing.T) {
+func TestVariablesEnableTraces(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": false, "OTEL_TRACES_EXPORTER=otlp": true, "OTEL_EXPORTER_OTLP_ENDPOINT=http://a": true, "OTEL_SERVICE_NAME=a": false,
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://a OTEL_TRACES_EXPORTER=none": false, "OTEL_TRACES_EXPORTER=otlp OTEL_SDK_DISABLED=true": false,

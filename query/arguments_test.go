@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestPagesOfArguments(t *testing.T) {
+func TestArgumentsBecomePages(t *testing.T) {
 	t.Parallel()
 	after, offset := (model.Cursor{ID: "a"}).String(), int32(3)
 	for name, c := range map[string]struct {
@@ -41,7 +41,7 @@ func TestPagesOfArguments(t *testing.T) {
 }
 
 // Plans use the same filters as resolvers, except those whose best index depends on the values.
-func TestFiltersOfArguments(t *testing.T) {
+func TestArgumentsBecomeFilters(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any
 	agent, dataset, draft := "a", "d", model.CampaignItemStatusPending

@@ -90,7 +90,7 @@ func TestPlansLeaveFieldsToResolvers(t *testing.T) {
 	}
 }
 
-func TestPlansRefuse(t *testing.T) {
+func TestUnplannableOperationsAreRefused(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
 	aliases := func(n int, field string) string {
@@ -111,7 +111,7 @@ func TestPlansRefuse(t *testing.T) {
 }
 
 // Binding refuses arguments that are wrong or that no plan has, however they are given.
-func TestPlansRefuseArguments(t *testing.T) {
+func TestWrongArgumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
 	const text = `query ($first: Int, $last: Int, $filter: AgentFilter) {
@@ -141,7 +141,7 @@ func TestPlansRefuseArguments(t *testing.T) {
 }
 
 // The needs of a plan are those of the fields that it answers itself.
-func TestPlansNeedScopes(t *testing.T) {
+func TestPlansListTheirScopes(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
 	needs := func(text string) []need { return compile(operationOf(t, table, text, nil), table).needs }

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzStored compares the reader of stored JSON with encoding/json: it must find the same members and elements in the
+// FuzzStoredDecoding compares the reader of stored JSON with encoding/json: it must find the same members and elements in the
 // same order, and write each text as gqlgen does.
-func FuzzStored(f *testing.F) {
+func FuzzStoredDecoding(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":"b","c":[1,2.50,{"d":null}],"e":{"f":"}\"]"}}`, ` [ "a" , true , [ ] , { } ] `,
 		`{"\\":"\\\\\"","a\u0041":"\ud83d\ude00\ud83d"}`, `"\u001f\/\b\f\n\r\t"`,

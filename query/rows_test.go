@@ -37,7 +37,7 @@ func TestRowsReturnWhatWasAdded(t *testing.T) {
 
 // What large values take is what they are long: they are not moved as more are added, which takes several times as
 // much.
-func TestLargeValuesOfRowsStayWhereTheyAre(t *testing.T) {
+func TestLargeRowValuesAreNotMoved(t *testing.T) {
 	t.Parallel()
 	var r rows
 	r.reset(1)

@@ -24,7 +24,7 @@ func (p *purse) CountStatement() error { return p.Reserve(0) }
 
 // A response that is far longer than what was read for it is measured first: it never has more memory than it is long,
 // and none worth mentioning if it is longer than the budget.
-func TestLongResponsesAreMeasured(t *testing.T) {
+func TestLongResponsesAreMeasuredFirst(t *testing.T) {
 	t.Parallel()
 	const pieces, length = 512, 64 << 10
 	piece, longest := bytes.Repeat([]byte("x"), length), 0

@@ -10,7 +10,7 @@ import (
 )
 
 // A plan reads on shared connections unless it has read much lately, or has many reads.
-func TestPlansThatReadMuchAreNotShared(t *testing.T) {
+func TestLargePlansAreNotShared(t *testing.T) {
 	t.Parallel()
 	p := &queryPlan{}
 	require.True(t, p.isShared())

@@ -10,7 +10,7 @@ import (
 )
 
 // The program does not start with a table that does not fit the schema.
-func TestTablesFitTheSchema(t *testing.T) {
+func TestTableMustFitTheSchema(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
 	for name, r := range relations {
@@ -32,7 +32,7 @@ func TestTablesFitTheSchema(t *testing.T) {
 }
 
 // The columns of a field are those that both ways of reading need. Fields that are not known may need any.
-func TestFieldsNeedColumns(t *testing.T) {
+func TestFieldsNameTheirColumns(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
 	for name, want := range map[string][]string{
@@ -53,7 +53,7 @@ func TestFieldsNeedColumns(t *testing.T) {
 	}
 }
 
-func TestRowsLeadByKeys(t *testing.T) {
+func TestRelationsFollowKeys(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
 	key := func(name string, row any) string { return table.relations[name].keyOf(row) }
@@ -69,7 +69,7 @@ func TestRowsLeadByKeys(t *testing.T) {
 }
 
 // Fields that lead to the same rows share what was read; a page differs from a list, and a computed key from any other.
-func TestRelationsToTheSameRows(t *testing.T) {
+func TestRelationsToTheSameRowsShareReads(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
 	same := func(a, b string) bool { return table.relations[a].same() == table.relations[b].same() }

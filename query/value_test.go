@@ -19,7 +19,7 @@ func big[T any](value T) []byte {
 }
 
 // A column is written as its Go type and the schema say; NULL is Go's zero value, or null for a pointer.
-func TestColumnsAreWritten(t *testing.T) {
+func TestColumnsAreWrittenAsTheSchemaSays(t *testing.T) {
 	t.Parallel()
 	at := big(time.Date(2026, 3, 2, 9, 30, 0, 123_456_000, time.UTC).UnixMicro() - epoch)
 	required, optional := ast.NonNullNamedType("X", nil), ast.NamedType("X", nil)
@@ -70,7 +70,7 @@ func TestColumnsAreWritten(t *testing.T) {
 }
 
 // The fields of a stored object are found by their JSON names, in whatever order they stand.
-func TestStoredObjectsAreWritten(t *testing.T) {
+func TestStoredObjectsAreReadByJSONName(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
 	of := operationOf(t, table, `{ agent(id: "a") { fields { n: name isSystem __typename isMandatory } } }`, nil)
@@ -92,7 +92,7 @@ func TestStoredObjectsAreWritten(t *testing.T) {
 }
 
 // Fields that the executor has answered stand between those of the plan, in the order of the operation.
-func TestPlansMergeWithTheRest(t *testing.T) {
+func TestPlansMergeExecutorFields(t *testing.T) {
 	t.Parallel()
 	planned := func(*response, []byte, int) []byte { return nil }
 	p := &queryPlan{fields: []output[writeKey]{{`"a":`, planned}, {`,"b":`, nil}, {`,"c":`, planned}, {`,"d":`, nil}}}
@@ -108,7 +108,7 @@ func TestPlansMergeWithTheRest(t *testing.T) {
 	require.ErrorIs(t, err, errUnplanned)
 }
 
-func TestShortColumns(t *testing.T) {
+func TestShortColumnsAreMarked(t *testing.T) {
 	t.Parallel()
 	agent := reflect.TypeFor[model.Agent]()
 	for name, want := range map[string]bool{

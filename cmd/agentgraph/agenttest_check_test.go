@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestChecksOnTheCommandLine runs a test that has checks and no criteria.
-func TestChecksOnTheCommandLine(t *testing.T) {
+// TestRunReportsChecks runs a test that has checks and no criteria.
+func TestRunReportsChecks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	var made struct {

@@ -85,7 +85,7 @@ func testAgainst(ctx context.Context, address, key string, args ...string) outco
 	return outcome{code, out.String(), log.String()}
 }
 
-func TestExitCodesOfTestRuns(t *testing.T) {
+func TestRunExitCodesFollowVerdicts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	passing, failing, erring := b.simulation(t, "Passing", holds), b.simulation(t, "Failing", holds, fails),
@@ -150,7 +150,7 @@ func TestExitCodesOfTestRuns(t *testing.T) {
 	}
 }
 
-func TestTestCommandsSayWhyAServerDoesNotAnswer(t *testing.T) {
+func TestCommandsSayWhyTheServerDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
 	reader := newKey(t, dbtest.Open(t, b.database, dbtest.Options()).Tenant(b.companyID(t)), model.APIKeyScopeRead)
@@ -185,7 +185,7 @@ func (b *bench) companyID(t *testing.T) string {
 	return read.Company.ID
 }
 
-func TestReportsOfTestRuns(t *testing.T) {
+func TestRunWritesReports(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	// A row of this name, one without a name in that place, and a test that is called like both.
@@ -248,7 +248,7 @@ func TestReportsOfTestRuns(t *testing.T) {
 	require.NoFileExists(t, report)
 }
 
-func TestATestRunThatIsInterruptedIsCancelledOnTheServer(t *testing.T) {
+func TestInterruptedTestRunIsCancelledOnTheServer(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 100)
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -286,7 +286,7 @@ func TestATestRunThatIsInterruptedIsCancelledOnTheServer(t *testing.T) {
 	require.Equal(t, 3, readJUnit(t, junit).Skipped)
 }
 
-func TestATestRunThatTakesTooLongIsCancelledOnTheServer(t *testing.T) {
+func TestTimedOutTestRunIsCancelledOnTheServer(t *testing.T) {
 	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client leaves
@@ -310,7 +310,7 @@ func TestATestRunThatTakesTooLongIsCancelledOnTheServer(t *testing.T) {
 	require.True(t, execution.VirtualTime)
 }
 
-func TestATestRunOnATerminal(t *testing.T) {
+func TestTestRunShowsProgressOnATerminal(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.simulation(t, "Passing", holds)
@@ -338,7 +338,7 @@ func TestATestRunOnATerminal(t *testing.T) {
 	require.Contains(t, text, "\x1b[31mFailed\x1b[0m: 5 of 10 runs failed")
 }
 
-func TestATestRunAgainstABaseline(t *testing.T) {
+func TestTestRunIsComparedWithItsBaseline(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	test, other := b.simulation(t, "Greets", holds), b.simulation(t, "Other", fails)

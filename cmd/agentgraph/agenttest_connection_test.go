@@ -78,7 +78,7 @@ func TestTestRunResumesAfterALostConnection(t *testing.T) {
 	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is told once")
 }
 
-func TestATestRunWithoutEventsIsPolled(t *testing.T) {
+func TestTestRunWithoutEventsIsPolled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	test := b.simulation(t, "Passing", holds)

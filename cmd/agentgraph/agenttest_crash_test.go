@@ -13,7 +13,7 @@ import (
 
 // Replicas are killed while 500 runs are in progress: once, twice, and once more in the middle of verdicts. No run is
 // lost, none is judged twice, and all finish.
-func TestReplicasThatAreKilledLoseNoRun(t *testing.T) {
+func TestKilledReplicasLoseNoRun(t *testing.T) {
 	t.Parallel()
 	const runs, executions = 500, 10
 	s := newTheatre(t)
@@ -56,7 +56,7 @@ func TestReplicasThatAreKilledLoseNoRun(t *testing.T) {
 }
 
 // A replica that stops gives its runs back. That does not count as a loss, however often it happens.
-func TestReplicasThatEndGiveTheirRunsBack(t *testing.T) {
+func TestStoppedReplicasReturnTheirRuns(t *testing.T) {
 	t.Parallel()
 	const runs = 20
 	s := newTheatre(t)

@@ -100,7 +100,7 @@ func TestSeparateJudgeVotes(t *testing.T) {
 }
 
 // A judge that always says yes is right where something holds.
-func TestAJudgeIsMeasured(t *testing.T) {
+func TestJudgeEvalMeasuresTheJudge(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	asked.Store(1) // after which the judge says yes
@@ -145,7 +145,7 @@ func TestAJudgeIsMeasured(t *testing.T) {
 	require.Equal(t, 2, ran(t, "judge", "eval").code, "there is no judge")
 }
 
-func TestAJudgeNeedsAProvider(t *testing.T) {
+func TestJudgeNeedsAProvider(t *testing.T) {
 	t.Parallel()
 	for args, says := range map[string]string{
 		"--judge-model strict":   "the model of the judge, strict, has no provider",

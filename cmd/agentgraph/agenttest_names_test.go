@@ -28,7 +28,7 @@ func (b *bench) inFolder(t *testing.T, folder, test string, criteria ...string) 
 	return folderID, testID
 }
 
-func TestSeveralFoldersAndAgentsAddUp(t *testing.T) {
+func TestFolderAndAgentFlagsAddUp(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.inFolder(t, "A", "Fails in A", fails)
@@ -60,7 +60,7 @@ func TestSeveralFoldersAndAgentsAddUp(t *testing.T) {
 	}
 }
 
-func TestNamesThatSeveralHaveAreRefusedWithTheCandidates(t *testing.T) {
+func TestAmbiguousNamesAreRefusedWithTheCandidates(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	first := b.agent
@@ -116,7 +116,7 @@ func TestNamesThatSeveralHaveAreRefusedWithTheCandidates(t *testing.T) {
 	require.Contains(t, b.test(t, "show", "greets").out, "Greets")
 }
 
-func TestATestRunNamesThePageOfTheConsole(t *testing.T) {
+func TestTestRunLinksToTheConsole(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.simulation(t, "Greets", holds)
@@ -231,7 +231,7 @@ func TestNamesAreCompleted(t *testing.T) {
 	require.Equal(t, outcome{0, ":4\n", "Completion ended with directive: ShellCompDirectiveNoFileComp\n"}, nobody)
 }
 
-func TestDraftsAreMarkedAndAreNoBaselines(t *testing.T) {
+func TestDraftsAreMarkedAndRefusedAsBaselines(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.simulation(t, "Greets", holds)

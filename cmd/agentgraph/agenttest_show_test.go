@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestListAndShowTests(t *testing.T) {
+func TestTestsAreListedAndShown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	test := b.simulation(t, "Fails \x1b[31mred", holds, fails)

@@ -68,7 +68,7 @@ func (w *typist) code() int {
 	return w.cmd.ProcessState.ExitCode()
 }
 
-func TestAgentsAndUsageForPeopleAndPrograms(t *testing.T) {
+func TestListsPrintTablesOrJSON(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
 	env := b.environment(t)
@@ -97,7 +97,7 @@ func TestAgentsAndUsageForPeopleAndPrograms(t *testing.T) {
 	require.Equal(t, 2, process(t, "", env, "agents", "--channel", "Letter").code)
 }
 
-func TestQueriesOfTheCommandLine(t *testing.T) {
+func TestQueryCommandRunsDocuments(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
 	env, dir := b.environment(t), t.TempDir()
@@ -155,7 +155,7 @@ func TestQueriesOfTheCommandLine(t *testing.T) {
 	require.Equal(t, 3, strings.Count(followed.out, "\n"), "a line for each event")
 }
 
-func TestAChatInThePipe(t *testing.T) {
+func TestChatReadsStandardInput(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
 	env := b.environment(t)
@@ -193,7 +193,7 @@ func (b *bench) openChats(t *testing.T) int {
 	return read.SimulationChats.TotalCount
 }
 
-func TestAChatOnATerminal(t *testing.T) {
+func TestChatRunsOnATerminal(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
 	chat := onTerminal(t, append(b.environment(t), "NO_COLOR=1"), "chat", "Front <desk>")
@@ -217,7 +217,7 @@ func TestAChatOnATerminal(t *testing.T) {
 }
 
 // A model that says nothing keeps the agent from answering.
-func TestCtrlCWhileTheAgentAnswers(t *testing.T) {
+func TestCtrlCInterruptsTheAnswer(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 10)
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

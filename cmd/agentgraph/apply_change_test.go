@@ -100,7 +100,7 @@ func startSmall(t *testing.T) (c *coded, key, file string, tenant *db.Tenant) {
 	return c, key, file, tenant
 }
 
-func TestEachChangeIsShownMadeAndGone(t *testing.T) {
+func TestEachChangeIsShownAndAppliedOnce(t *testing.T) {
 	c, key, file, _ := startSmall(t)
 	for _, change := range []struct {
 		old, now  string
@@ -296,7 +296,7 @@ func TestFailedApplyContinues(t *testing.T) {
 	require.Equal(t, 1, read.Documents.TotalCount)
 }
 
-func TestSecretsOfToolsStaySecret(t *testing.T) {
+func TestToolSecretsAreNeverShown(t *testing.T) {
 	c, key, file, _ := startSmall(t)
 	t.Setenv("AGENTGRAPH_TEST_BOOK_TOKEN", "Bearer swordfish")
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "the server does not tell values")

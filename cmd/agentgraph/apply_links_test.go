@@ -80,7 +80,7 @@ func TestPullWritesThroughNoLink(t *testing.T) {
 	require.Equal(t, "mine", string(text))
 }
 
-func TestFilesThatStandForTooMuchAreRefused(t *testing.T) {
+func TestFilesThatExpandTooFarAreRefused(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	tenant, key := newCompany(t, c.store, "Bombs")

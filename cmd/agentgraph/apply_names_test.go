@@ -13,7 +13,7 @@ import (
 )
 
 // Tests that were created over REST may share their names. Files tell them apart by their ids.
-func TestTestsOfOneNameGoThroughFiles(t *testing.T) {
+func TestTestsWithTheSameNameKeepTheirIDs(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	tenant, key := newCompany(t, c.store, "Repeats")
@@ -44,7 +44,7 @@ func TestTestsOfOneNameGoThroughFiles(t *testing.T) {
 	require.Equal(t, []string{"updateSimulationTest"}, c.mutations)
 }
 
-func TestNamesThatSeveralHave(t *testing.T) {
+func TestAmbiguousNamesNeedIDs(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	tenant, key := newCompany(t, c.store, "Doubles")
@@ -88,7 +88,7 @@ campaigns:
 `
 
 // The ids of the files are of another company.
-func TestThingsOfOneNameGoToAnotherCompany(t *testing.T) {
+func TestSameNamedObjectsMoveToAnotherCompany(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	_, staging := newCompany(t, c.store, "Staging")
@@ -125,7 +125,7 @@ func TestThingsOfOneNameGoToAnotherCompany(t *testing.T) {
 }
 
 // The server has these names only once, so that it would stop halfway.
-func TestNamesThatTheServerWouldRefuseAreRefusedBefore(t *testing.T) {
+func TestTakenNamesAreRefusedBeforeWriting(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	_, key := newCompany(t, c.store, "Once")
@@ -157,7 +157,7 @@ func TestNamesThatTheServerWouldRefuseAreRefusedBefore(t *testing.T) {
 }
 
 // A name that is given up in the same plan is free only for what comes later in it.
-func TestNamesThatAreHandedOn(t *testing.T) {
+func TestSwappedNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	_, key := newCompany(t, c.store, "Handed on")

@@ -13,7 +13,7 @@ import (
 
 const anAgent = "agents:\n  - {name: A, channel: Web, direction: Inbound, language: en, prompt: Help.}\n"
 
-func TestFilesThatAreWrongAreRefusedBeforeAnythingIsWritten(t *testing.T) {
+func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	_, key := newCompany(t, c.store, "Wrong")

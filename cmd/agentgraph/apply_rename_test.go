@@ -42,7 +42,7 @@ var newNames = []string{
 	"name: Kind\n", "name: Stays kind\n",
 }
 
-func TestRenamesInPulledFiles(t *testing.T) {
+func TestRenamedObjectsKeepTheirIDs(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	_, key := newCompany(t, c.store, "Renamed")
@@ -58,7 +58,7 @@ func TestRenamesInPulledFiles(t *testing.T) {
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", dir))
 }
 
-func TestIDsOfAnotherServerGoByTheName(t *testing.T) {
+func TestForeignIDsAreMatchedByName(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	_, staging := newCompany(t, c.store, "Staging")
@@ -83,7 +83,7 @@ func TestIDsOfAnotherServerGoByTheName(t *testing.T) {
 	require.Contains(t, o.log, "datasets[0].id: is the id of a tool")
 }
 
-func TestARenamedThingWithoutAnIDIsNotDeleted(t *testing.T) {
+func TestRenamedObjectWithoutIDIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	_, key := newCompany(t, c.store, "Unsaid")
@@ -111,7 +111,7 @@ func TestARenamedThingWithoutAnIDIsNotDeleted(t *testing.T) {
 	require.Contains(t, o.out, "name: Reception → Desk")
 }
 
-func TestDiffAndApplyAsJSON(t *testing.T) {
+func TestDiffAndApplyPrintJSON(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	_, key := newCompany(t, c.store, "JSON")
@@ -155,7 +155,7 @@ func TestDiffAndApplyAsJSON(t *testing.T) {
 }
 
 // A file may have no more than apply reads, so the tests of an agent may take several.
-func TestTestsOfAnAgentMayTakeSeveralFiles(t *testing.T) {
+func TestAgentTestsSpanSeveralFiles(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	_, key := newCompany(t, c.store, "Large")
@@ -175,7 +175,7 @@ func TestTestsOfAnAgentMayTakeSeveralFiles(t *testing.T) {
 
 // What a thing is called by its key, or all else that is the same, shows that it was renamed, however short its lines
 // are.
-func TestARenamedThingOfShortLinesIsNotDeleted(t *testing.T) {
+func TestRenamedObjectWithShortLinesIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	_, key := newCompany(t, c.store, "Short")

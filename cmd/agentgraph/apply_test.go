@@ -135,7 +135,7 @@ func write(t *testing.T, text string) string {
 	return file
 }
 
-func TestACompanyGoesThroughFilesAndIsTheSame(t *testing.T) {
+func TestPulledCompanyAppliesUnchanged(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
 	first, second, third := t.TempDir(), t.TempDir(), t.TempDir()

@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestExportAndImportOnTheCommandLine(t *testing.T) {
+func TestExportedCompanyIsImported(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.URL(t), dbtest.URL(t)
 	store := dbtest.Open(t, from, dbtest.Options())

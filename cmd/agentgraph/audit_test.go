@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-func TestAuditOnTheCommandLine(t *testing.T) {
+func TestAuditCommandExportsEvents(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	tenant, _ := newCompany(t, dbtest.Open(t, address, dbtest.Options()), "Acme")

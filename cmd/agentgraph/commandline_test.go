@@ -24,7 +24,7 @@ func ran(t *testing.T, args ...string) outcome {
 	return outcome{code, out.String(), log.String()}
 }
 
-func TestHelpAndVersion(t *testing.T) {
+func TestHelpAndVersionArePrinted(t *testing.T) {
 	t.Parallel()
 	whole := ran(t)
 	require.Equal(t, 0, whole.code)
@@ -39,7 +39,7 @@ func TestHelpAndVersion(t *testing.T) {
 	require.Equal(t, "agentgraph "+version()+"\n", ran(t, "--version").out)
 }
 
-func TestWrongCommandLineExitsWithTwoAndASuggestion(t *testing.T) {
+func TestWrongCommandLineExitsWithTwoAndSuggestion(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
 		"hlep":             `did you mean "help"?`,
@@ -100,7 +100,7 @@ func parse(t *testing.T, words []string) (selected *cobra.Command, err error) {
 }
 
 // Each flag of each command is given twice. Those that are lists add up.
-func TestNoFlagTakesTheLastOfTwoValues(t *testing.T) {
+func TestRepeatedFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	leaves(newProgram(), func(command *cobra.Command) {
@@ -128,7 +128,7 @@ func TestNoFlagTakesTheLastOfTwoValues(t *testing.T) {
 
 var exampleWords = regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
 
-func TestEveryCommandHasExamplesThatCanBeRun(t *testing.T) {
+func TestEveryCommandHasValidExamples(t *testing.T) {
 	t.Parallel()
 	leaves(newProgram(), func(command *cobra.Command) {
 		example := command.Example
@@ -159,7 +159,7 @@ func TestEveryCommandHasExamplesThatCanBeRun(t *testing.T) {
 	})
 }
 
-func TestCompletion(t *testing.T) {
+func TestShellsCompleteCommandsAndFlags(t *testing.T) {
 	t.Parallel()
 	for line, wanted := range map[string][]string{
 		"te":                         {"test"},
@@ -191,7 +191,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-func TestSettingsFromAFile(t *testing.T) {
+func TestSettingsAreReadFromAFile(t *testing.T) {
 	address := dbtest.URL(t)
 	path := filepath.Join(t.TempDir(), "agentgraph.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }
@@ -220,7 +220,7 @@ func TestSettingsFromAFile(t *testing.T) {
 	}
 }
 
-func TestTablesAsJSON(t *testing.T) {
+func TestTablesPrintAsJSON(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	for _, command := range []string{"companies create --name Acme",

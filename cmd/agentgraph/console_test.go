@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheLinkOfDevSignsInOnce(t *testing.T) {
+func TestDevLinkSignsInOnce(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	shown, stop := startDev(t, "--ephemeral")
 	defer stop()
@@ -57,7 +57,7 @@ func TestTheLinkOfDevSignsInOnce(t *testing.T) {
 	require.Zero(t, stop())
 }
 
-func TestDevWithoutTheConsole(t *testing.T) {
+func TestDevRunsWithoutTheConsole(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("AGENTGRAPH_CONSOLE", "off")
 	shown, stop := startDev(t, "--ephemeral")

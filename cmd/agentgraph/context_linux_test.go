@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestTheKeyOfAContextIsNotShown(t *testing.T) {
+func TestContextKeyIsNotShown(t *testing.T) {
 	t.Parallel()
 	env := []string{"XDG_CONFIG_HOME=" + t.TempDir()}
 	add := onTerminal(t, env, "context", "add", "one", "--url", "http://127.0.0.1:1")

@@ -23,7 +23,7 @@ func process(t *testing.T, input string, env []string, args ...string) outcome {
 	return outcome{cmd.ProcessState.ExitCode(), out.String(), log.String()}
 }
 
-func TestContexts(t *testing.T) {
+func TestContextsSelectServerAndKey(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, dbtest.Options())

@@ -67,7 +67,7 @@ func startDev(t *testing.T, args ...string) (shown started, stop func() int) {
 	})
 }
 
-func TestDefaultsOfTheRateLimits(t *testing.T) {
+func TestRateLimitDefaultsDifferInDev(t *testing.T) {
 	t.Parallel()
 	for command, flags := range map[string][]string{
 		"serve": {"--rate-limit=600", "--model-rate-limit=60"}, "dev": {"--rate-limit=0", "--model-rate-limit=0"},
@@ -162,7 +162,7 @@ func TestDevEndsWithItsDatabase(t *testing.T) {
 	require.Zero(t, stop(), "it recovers")
 }
 
-func TestDevOnADatabaseThatIsNotTheDemos(t *testing.T) {
+func TestDevMakesNoKeyForExistingCompanies(t *testing.T) {
 	address := dbtest.URL(t)
 	_, err := dbtest.Open(t, address, dbtest.Options()).CreateCompany(t.Context(), "Somebody's company")
 	require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestDevOnADatabaseThatIsNotTheDemos(t *testing.T) {
 	require.Zero(t, stop())
 }
 
-func TestDevSaysInOneSentenceWhyItCannotStart(t *testing.T) {
+func TestDevExplainsWhyItCannotStart(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -223,7 +223,7 @@ func TestDevSaysInOneSentenceWhyItCannotStart(t *testing.T) {
 	}
 }
 
-func TestKeysOnTheCommandLine(t *testing.T) {
+func TestKeyCommandsManageKeys(t *testing.T) {
 	t.Parallel()
 	address := dbtest.EmptyURL(t)
 	command := func(args ...string) string {

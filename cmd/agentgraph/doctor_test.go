@@ -29,7 +29,7 @@ func provider(t *testing.T) string {
 	return server.URL
 }
 
-func TestDoctor(t *testing.T) {
+func TestDoctorReportsFindings(t *testing.T) {
 	t.Parallel()
 	address, empty, foreign := dbtest.URL(t), dbtest.EmptyURL(t), dbtest.EmptyURL(t)
 	conn, err := pgx.Connect(t.Context(), foreign)
@@ -108,7 +108,7 @@ func TestDoctor(t *testing.T) {
 	require.Equal(t, 2, ran(t, "doctor", "--workers=-1").code)
 }
 
-func TestAWrongModelKeyIsSaidAtTheStart(t *testing.T) {
+func TestServeReportsAWrongModelKeyAtStart(t *testing.T) {
 	t.Parallel()
 	model := provider(t)
 	for key, refused := range map[string]bool{"wrong": true, "right": false} {

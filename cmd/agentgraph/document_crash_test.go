@@ -36,7 +36,7 @@ func startReplica(t *testing.T, address string) *exec.Cmd {
 	return replica
 }
 
-func TestAWorkerThatIsKilledWhileItIndexesLosesNothing(t *testing.T) {
+func TestWorkerKilledWhileIndexingLosesNothing(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	tenant, _ := newCompany(t, dbtest.Open(t, address, dbtest.Options()), "Crash")

@@ -17,7 +17,7 @@ import (
 
 // A company moves over the v1 API of a real server: all pages of all lists, and what it cannot show is an error that
 // says so.
-func TestACompanyMovesOverTheV1API(t *testing.T) {
+func TestCompanyMovesOverTheV1API(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.URL(t), dbtest.URL(t)
 	store := dbtest.Open(t, from, dbtest.Options())

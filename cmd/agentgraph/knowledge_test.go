@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestKnowledgeIsEvaluatedByTheCommandLine(t *testing.T) {
+func TestKnowledgeCommandEvaluatesRetrieval(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	tenant, key := newCompany(t, dbtest.Open(t, address, dbtest.Options()), "House")

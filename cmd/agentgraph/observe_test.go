@@ -36,7 +36,7 @@ func TestServeHasMetricsOnlyOnRequest(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 }
 
-func TestObserveFlagsThatMakeNoSense(t *testing.T) {
+func TestInvalidObserveFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{{"--pprof"}, {"--slow-statement", "-1s"}, {"--slow-operation", "-1s"}} {
 		var log bytes.Buffer

@@ -165,7 +165,7 @@ func onDev(t *testing.T, flags ...string) (dir, banner, url string) {
 }
 
 // A new user types the README from its beginning to its end, and sees what it prints.
-func TestTheReadme(t *testing.T) {
+func TestReadmePrintsAsDocumented(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash", "curl")
 	blocks := blocksOf(t, "../../README.md")

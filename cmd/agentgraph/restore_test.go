@@ -16,7 +16,7 @@ import (
 )
 
 // This test follows docs/guides/backups.md: a dump of a database in use can be restored and used.
-func TestADumpIsRestored(t *testing.T) {
+func TestDumpIsRestored(t *testing.T) {
 	t.Parallel()
 	const secretKey = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
 	address := dbtest.URL(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-func TestRetentionAndTheEndOfACompany(t *testing.T) {
+func TestRetentionAndCompanyDeletionRemoveRows(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, dbtest.Options())

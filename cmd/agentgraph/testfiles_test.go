@@ -13,7 +13,7 @@ import (
 
 var executionID = regexp.MustCompile(`Execution (execution_\w+): (\d+) runs`)
 
-func TestASuiteOfTwoHundredRowsIsAFile(t *testing.T) {
+func TestSuiteOfTwoHundredRowsFitsAFile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	dir := t.TempDir()

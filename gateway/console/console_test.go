@@ -27,7 +27,7 @@ func get(t *testing.T, h http.Handler, path string, headers ...string) *httptest
 	return w
 }
 
-func TestThePageFindsItsFilesFromAnyDepth(t *testing.T) {
+func TestPageFindsItsFilesFromAnyDepth(t *testing.T) {
 	t.Parallel()
 	h := New(nil)
 	for path, prefix := range map[string]string{
@@ -45,7 +45,7 @@ func TestThePageFindsItsFilesFromAnyDepth(t *testing.T) {
 	}
 }
 
-func TestTheExplorerHasAPolicyOfItsOwn(t *testing.T) {
+func TestExplorerHasItsOwnPolicy(t *testing.T) {
 	t.Parallel()
 	w := get(t, New(nil), "/console/explore")
 	require.Equal(t, http.StatusOK, w.Code)
@@ -61,7 +61,7 @@ func TestTheExplorerHasAPolicyOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestPrivateEntryIsRelative(t *testing.T) {
+func TestEntryRedirectIsRelative(t *testing.T) {
 	t.Parallel()
 	w := get(t, New(nil), "/console")
 	require.Equal(t, http.StatusFound, w.Code)
@@ -96,7 +96,7 @@ func TestFilesAreStoredDurably(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsMissingIsNotThePage(t *testing.T) {
+func TestMissingFileIsNotFound(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/console/assets/index-00000000.js", "/console/assets/", "/console/assets/../index.html",
 		"/console/assets/%2e%2e/index.html"} {
@@ -104,7 +104,7 @@ func TestAFileThatIsMissingIsNotThePage(t *testing.T) {
 	}
 }
 
-func TestOnlyReadsAreAnswered(t *testing.T) {
+func TestConsoleRefusesWrites(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
 	New(nil).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/console/session", nil))
@@ -142,7 +142,7 @@ func TestSignInCodeWorksOnce(t *testing.T) {
 	require.Equal(t, http.StatusGone, post("application/json", `{"code":""}`).Code)
 }
 
-func TestACodeGrowsOld(t *testing.T) {
+func TestSignInCodeExpires(t *testing.T) {
 	t.Parallel()
 	invitation := NewInvitation(nil)
 	invitation.until = time.Now().Add(-time.Second)

@@ -17,7 +17,7 @@ import (
 )
 
 // A client that sends all of a body before it reads learns why the body is refused.
-func TestTooLargeABodyIsAnswered(t *testing.T) {
+func TestTooLargeBodyIsAnswered(t *testing.T) {
 	t.Parallel()
 	limits := form.Limits{File: 8 << 20, Rest: 1 << 20}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

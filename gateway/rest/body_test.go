@@ -49,7 +49,7 @@ func taken(t *testing.T, request, body string, headers ...string) map[string]any
 	return b.variables
 }
 
-func TestFaultsOfABodyAreNamed(t *testing.T) {
+func TestBodyErrorsNameTheirFields(t *testing.T) {
 	t.Parallel()
 	const wholeNumber = "must be a whole number"
 	tests := []struct {
@@ -94,7 +94,7 @@ func TestFaultsOfABodyAreNamed(t *testing.T) {
 	}
 }
 
-func TestEveryFaultOfStartIsUnprocessable(t *testing.T) {
+func TestInvalidStartIsUnprocessable(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		body   string
@@ -131,7 +131,7 @@ func TestEveryFaultOfStartIsUnprocessable(t *testing.T) {
 	}
 }
 
-func TestFaultsOfTheDomainReadAsTheCallersOwn(t *testing.T) {
+func TestDomainErrorsUseTheCallersNames(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	b.fails(model.BadInput, "text must not be empty", model.Fields{"text": {"must not be empty"}})
@@ -158,7 +158,7 @@ func TestFaultsOfTheDomainReadAsTheCallersOwn(t *testing.T) {
 	require.Equal(t, model.Fields{"agentId": {"is too long"}}, p.Errors)
 }
 
-func TestBodiesThatAreNotJSON(t *testing.T) {
+func TestBodiesMustBeJSON(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
 		`{"prompt":"secret"`, `{"prompt":"secret"} x`, `{"prompt":"secret"}{"prompt":"secret"}`, `{'prompt':'secret'}`,
@@ -175,7 +175,7 @@ func TestBodiesThatAreNotJSON(t *testing.T) {
 	require.Contains(t, refused(t, prompt, ` {"prompt" 1}`).Detail, "byte 12")
 }
 
-func TestLenientBodies(t *testing.T) {
+func TestV1BodiesAreReadLeniently(t *testing.T) {
 	t.Parallel()
 	type values = map[string]any
 	require.Equal(t, values{"agentId": "a", "prompt": "x"},
@@ -206,7 +206,7 @@ func TestLenientBodies(t *testing.T) {
 		taken(t, prompt, `{"prompt":"\n{x} \u2028\ud83d\ude00"}`))
 }
 
-func TestBodiesOfSimulationTests(t *testing.T) {
+func TestSimulationTestBodiesAreConverted(t *testing.T) {
 	t.Parallel()
 	type values = map[string]any
 	const (
@@ -269,7 +269,7 @@ func TestBodiesOfSimulationTests(t *testing.T) {
 	}
 }
 
-func TestContentTypes(t *testing.T) {
+func TestOnlyJSONContentTypesAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{
 		"application/json", "Application/JSON; charset=UTF-8", `application/json;charset="utf-8"`, "text/json",
@@ -287,7 +287,7 @@ func TestContentTypes(t *testing.T) {
 	require.Equal(t, 415, refused(t, prompt, `{"prompt":"x"}`, "Content-Encoding: gzip").Status)
 }
 
-func TestBodyLimit(t *testing.T) {
+func TestLargeBodiesAreRefused(t *testing.T) {
 	t.Parallel()
 	frame := len(`{"prompt":""}`)
 	taken(t, prompt, `{"prompt":"`+strings.Repeat("x", bodyLimit-frame)+`"}`)
@@ -297,7 +297,7 @@ func TestBodyLimit(t *testing.T) {
 	require.Equal(t, 413, refused(t, start, strings.Repeat(" ", bodyLimit+1)).Status)
 }
 
-func TestABodyThatNeverEnds(t *testing.T) {
+func TestEndlessBodyIsRefused(t *testing.T) {
 	t.Parallel()
 	b, handler := newServer(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -318,7 +318,7 @@ func TestABodyThatNeverEnds(t *testing.T) {
 	require.Zero(t, b.calls)
 }
 
-func TestAnswersToHostileBodiesAreSmall(t *testing.T) {
+func TestHostileBodiesGetSmallAnswers(t *testing.T) {
 	t.Parallel()
 	var body strings.Builder
 	body.WriteString(`{"agentId":"a"`)

@@ -61,7 +61,7 @@ func thingRoutes() []route {
 	}
 }
 
-func TestDeprecatedRoutesSayWhenTheyEnd(t *testing.T) {
+func TestDeprecatedRoutesSendTheirEndDate(t *testing.T) {
 	t.Parallel()
 	server, err := thingServer(t, thingRoutes()...)
 	require.NoError(t, err)

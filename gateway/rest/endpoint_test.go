@@ -11,7 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-func TestPathsMatchAsTheV1ServerDid(t *testing.T) {
+func TestPathsMatchLikeV1(t *testing.T) {
 	t.Parallel()
 	for path, id := range map[string]string{
 		"/agent/agent_1":       "agent_1",
@@ -29,7 +29,7 @@ func TestPathsMatchAsTheV1ServerDid(t *testing.T) {
 	}
 }
 
-func TestPathsThatAreNotThere(t *testing.T) {
+func TestUnknownPathsAreNotFound(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	for _, path := range []string{
@@ -44,7 +44,7 @@ func TestPathsThatAreNotThere(t *testing.T) {
 	require.Zero(t, b.calls)
 }
 
-func TestMethods(t *testing.T) {
+func TestWrongMethodsAreRefused(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	for _, test := range []struct{ method, path, allow string }{
@@ -71,7 +71,7 @@ func TestLiteralSegmentIsAnIdForAnotherMethod(t *testing.T) {
 	require.Equal(t, "start", b.variables["simulationChatId"])
 }
 
-func TestHead(t *testing.T) {
+func TestHeadIsAnsweredLikeGet(t *testing.T) {
 	t.Parallel()
 	_, handler := newServer(t)
 	server := httptest.NewServer(handler)
@@ -85,7 +85,7 @@ func TestHead(t *testing.T) {
 	require.EqualValues(t, len(agentBody), response.ContentLength)
 }
 
-func TestSupports(t *testing.T) {
+func TestTransportSupportsOnlyREST(t *testing.T) {
 	t.Parallel()
 	transport := &Transport{}
 	for path, want := range map[string]bool{
@@ -95,7 +95,7 @@ func TestSupports(t *testing.T) {
 	}
 }
 
-func TestPathsThatClientsJoin(t *testing.T) {
+func TestDoubledSlashesAreIgnored(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]int{
 		"/v1/Agent/a": 200, "//Agent/a": 200, "///v1//Agent/a/": 200, "/V1/agent/a": 200, "/v1//Agent/a": 200,

@@ -56,7 +56,7 @@ const exportPath = "/Consumption/export"
 
 const march = exportPath + "?from=2026-03-01&to=2026-03-31"
 
-func TestExportAsJSON(t *testing.T) {
+func TestExportWritesJSON(t *testing.T) {
 	t.Parallel()
 	h := exporting(t, nil, usage(`k"1`, "agent_1", "campaign_1", 1_500_000), usage("k2", "agent_2", "", -1))
 	w := call(h, "GET", "/consumption/Export/?FROM=2026-03-01&to=2026-03-31", "")
@@ -69,7 +69,7 @@ func TestExportAsJSON(t *testing.T) {
 		call(exporting(t, nil), "GET", march, "").Body.String())
 }
 
-func TestExportAsCSV(t *testing.T) {
+func TestExportWritesCSV(t *testing.T) {
 	t.Parallel()
 	h := exporting(t, nil, usage("=1+1", "@agent", "+campaign,\"quoted\"", -2_000_000),
 		usage("-k", "\tagent", "\rcampaign", 1), usage("a\nb", "a=b", "", 0))
@@ -88,7 +88,7 @@ func TestExportAsCSV(t *testing.T) {
 	require.Equal(t, 1, strings.Count(call(exporting(t, nil), "GET", march+"&format=csv", "").Body.String(), "\n"))
 }
 
-func TestExportsThatAreRefused(t *testing.T) {
+func TestInvalidExportsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := exporting(t, nil, usage("k", "agent_1", "", 1))
 	for query, want := range map[string]string{
@@ -115,7 +115,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 	require.Equal(t, 403, call(h, "GET", march, "", "X-Scope: none").Code)
 }
 
-func TestExportThatFails(t *testing.T) {
+func TestFailedExportIsReported(t *testing.T) {
 	t.Parallel()
 	w := call(exporting(t, model.Errorf(model.Unavailable, "the database is not available")), "GET", march, "")
 	require.Equal(t, 503, w.Code)
@@ -154,14 +154,14 @@ func silently(h http.Handler) http.Handler {
 	})
 }
 
-func TestHeadOfAnExport(t *testing.T) {
+func TestHeadOfExportHasNoBody(t *testing.T) {
 	t.Parallel()
 	w := call(exporting(t, nil, usage("k", "agent_1", "", 1)), "HEAD", march+"&format=csv", "")
 	require.Equal(t, 200, w.Code)
 	require.NotContains(t, w.Body.String(), "agent_1")
 }
 
-func TestExportOfTheAuditLog(t *testing.T) {
+func TestAuditLogIsExported(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 9, 30, 0, 5e6, time.UTC)
 	transport, err := New(theSchema(t), Options{

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheFileOfAFormHasItsPart(t *testing.T) {
+func TestUploadedFileMustBeInItsPart(t *testing.T) {
 	t.Parallel()
 	for part, status := range map[string]int{"file": 200, "File": 200, "upload": 400} {
 		b := &backend{schema: theSchema(t)}

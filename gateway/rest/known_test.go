@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestKnownPaths(t *testing.T) {
+func TestTransportKnowsItsPaths(t *testing.T) {
 	t.Parallel()
 	transport, err := New(theSchema(t), Options{
 		Status: statusOf, TraceID: func(context.Context) string { return "" },

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestPages(t *testing.T) {
+func TestPageNumbersBecomeOffsets(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]struct{ first, offset, number int64 }{
 		"":                                  {50, 0, 1},
@@ -30,7 +30,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-func TestPagesThatCannotBe(t *testing.T) {
+func TestInvalidPagesAreRefused(t *testing.T) {
 	t.Parallel()
 	const (
 		wrongNumber = "must be a whole number between 1 and 2147483647"

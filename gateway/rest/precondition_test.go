@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestEntityTags(t *testing.T) {
+func TestSingleObjectsHaveEntityTags(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	first := call(server, "GET", "/Dataset/d", "")
@@ -34,7 +34,7 @@ func TestEntityTags(t *testing.T) {
 	require.NotEqual(t, tag, call(server, "GET", "/Dataset/d", "").Header().Get("ETag"))
 }
 
-func TestChangesThatAreBasedOnSomethingElse(t *testing.T) {
+func TestChangesOfOutdatedVersionsAreRefused(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	for path, body := range map[string]string{

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func TestProblemDetails(t *testing.T) {
+func TestErrorsAreProblemDetails(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	b.fails(model.NotFound, `agent "<a>" does not exist`, nil)
@@ -42,8 +42,8 @@ func TestCodesBecomeStatuses(t *testing.T) {
 	}
 }
 
-// TestAnErrorAnywhereIsAFailure covers fields within the result: v1 has no partial responses.
-func TestAnErrorAnywhereIsAFailure(t *testing.T) {
+// TestNestedErrorFailsTheRequest covers fields within the result: v1 has no partial responses.
+func TestNestedErrorFailsTheRequest(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	b.respond = func() *graphql.Response {
@@ -60,7 +60,7 @@ func TestAnErrorAnywhereIsAFailure(t *testing.T) {
 	require.Equal(t, "internal error", problemOf(t, w).Detail)
 }
 
-func TestAnErrorWithoutACodeIsMasked(t *testing.T) {
+func TestErrorWithoutACodeIsMasked(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	b.respond = func() *graphql.Response {
@@ -85,7 +85,7 @@ func TestMissingResultIsNotFound(t *testing.T) {
 	}
 }
 
-func TestAnOperationThatIsRefusedBeforeItRuns(t *testing.T) {
+func TestRefusedOperationIsAProblem(t *testing.T) {
 	t.Parallel()
 	b := &backend{schema: theSchema(t)}
 	transport, err := New(b.schema, Options{Status: statusOf, TraceID: func(context.Context) string { return "trace-1" }})
@@ -107,7 +107,7 @@ func (refuseAll) MutateOperationParameters(context.Context, *graphql.RawParams) 
 	return &gqlerror.Error{Message: "not now", Extensions: map[string]any{"code": "UNAVAILABLE"}}
 }
 
-func TestCancelledRequest(t *testing.T) {
+func TestCancelledRequestIsUnavailable(t *testing.T) {
 	t.Parallel()
 	_, server := newServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -118,7 +118,7 @@ func TestCancelledRequest(t *testing.T) {
 	problemOf(t, w)
 }
 
-func TestRefuse(t *testing.T) {
+func TestRefusalIsAProblem(t *testing.T) {
 	t.Parallel()
 	transport, err := New(theSchema(t),
 		Options{Status: statusOf, TraceID: func(context.Context) string { return "trace-1" }})
@@ -132,7 +132,7 @@ func TestRefuse(t *testing.T) {
 	require.Equal(t, "ApiKey", w.Header().Get("WWW-Authenticate"))
 }
 
-func TestAccept(t *testing.T) {
+func TestAcceptMustAllowJSON(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	for accept, status := range map[string]int{
@@ -167,7 +167,7 @@ func TestAccept(t *testing.T) {
 }
 
 // In v1 a missing campaign is a failed lookup, with status 400; a missing item of a campaign is not.
-func TestFailedLookups(t *testing.T) {
+func TestMissingCampaignIsABadRequest(t *testing.T) {
 	t.Parallel()
 	campaign := func(argument string) func(*backend) {
 		return func(b *backend) {
@@ -208,7 +208,7 @@ func TestFailedLookups(t *testing.T) {
 	}
 }
 
-func TestQueriesThatCannotBe(t *testing.T) {
+func TestInvalidQueriesAreRefused(t *testing.T) {
 	t.Parallel()
 	for path, field := range map[string]string{
 		"/CampaignItem/campaign_1?runningStatus=Done":              "runningStatus",

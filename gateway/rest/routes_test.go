@@ -86,9 +86,9 @@ const (
 	fieldBody = `{"name":"<name>","description":"<description>","isMandatory":true,"isSystem":true}`
 )
 
-// TestRoutes calls every route of the table and compares the variables of the operation and the response to the client,
+// TestEveryRouteRunsItsOperation calls every route of the table and compares the variables of the operation and the response to the client,
 // byte by byte.
-func TestRoutes(t *testing.T) {
+func TestEveryRouteRunsItsOperation(t *testing.T) {
 	t.Parallel()
 	type values = map[string]any
 	tests := []struct {
@@ -261,7 +261,7 @@ func concrete(schema *ast.Schema, of *ast.Definition, set ast.SelectionSet) ast.
 	return fields
 }
 
-func TestNullsOfTheResultAreKept(t *testing.T) {
+func TestNullResultsAreKept(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	b.gives(`{"agent":{"agentId":"a","chatId":null,"chatName":null}}`)
@@ -270,7 +270,7 @@ func TestNullsOfTheResultAreKept(t *testing.T) {
 	require.Equal(t, `{"agentId":"a","chatId":null,"chatName":null}`, w.Body.String())
 }
 
-func TestLocation(t *testing.T) {
+func TestLocationEscapesTheID(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
 	b.gives(`{"createDataset":{"dataset":{"id":"a/b 1"}}}`)
@@ -278,8 +278,8 @@ func TestLocation(t *testing.T) {
 	require.Equal(t, "/Dataset/a%2Fb%201", w.Header().Get("Location"))
 }
 
-// TestDrift checks that New refuses a table and operations that do not fit the schema.
-func TestDrift(t *testing.T) {
+// TestTableMustFitTheSchema checks that New refuses a table and operations that do not fit the schema.
+func TestTableMustFitTheSchema(t *testing.T) {
 	t.Parallel()
 	get := route{method: "GET", path: "/Agent/{agentId}", operation: "Get", result: "agent"}
 	const getText = `query Get($agentId: ID!) { agent(id: $agentId) { id } }`
@@ -328,7 +328,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-func TestUnreadableType(t *testing.T) {
+func TestUnreadableTypeIsRefused(t *testing.T) {
 	t.Parallel()
 	schema, err := gqlparser.LoadSchema(&ast.Source{Input: `
 		scalar Odd

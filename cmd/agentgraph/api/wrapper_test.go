@@ -8,7 +8,7 @@ import (
 )
 
 // However a text is cut into pieces, its lines are the same.
-func TestPiecesOfAnAnswerWrapAtWords(t *testing.T) {
+func TestStreamedAnswersWrapAtWords(t *testing.T) {
 	t.Parallel()
 	const text = "We are open from nine to five.\n\n- On Sundays  we are closed, and 你好你好你好\nAlongwordthatisbroken by it"
 	for size := 1; size < len(text); size++ {

@@ -8,7 +8,7 @@ import (
 )
 
 // The files of the demo are in this format too. They say more in places: what the demo makes up a past of.
-func TestTheDemoIsInThisFormat(t *testing.T) {
+func TestDemoFilesUseThisFormat(t *testing.T) {
 	t.Parallel()
 	more := map[string][]string{
 		"": {"name", "history", "usage", "plan", "deletedAgents"}, "agents": {"earlierPrompts"},

@@ -16,7 +16,7 @@ import (
 
 // The samples are made up, in the formats that the tools document. Beside each is what becomes of it, as import
 // writes it, with the report.
-func TestTestsOfOtherTools(t *testing.T) {
+func TestForeignTestsAreConverted(t *testing.T) {
 	t.Parallel()
 	samples, err := filepath.Glob("testdata/foreign/*")
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func requireAccepted(t *testing.T, name string, file []byte, tests list) {
 	}
 }
 
-func TestEmptyFilesOfOtherTools(t *testing.T) {
+func TestForeignFilesWithoutTestsAreRefused(t *testing.T) {
 	t.Parallel()
 	for tool, text := range map[string]string{
 		"promptfoo": "tests: file://cases.csv", "tau2-bench": `[]`, "retell": `[{"name": "A"}]`, "elevenlabs": `[1]`,
@@ -95,7 +95,7 @@ func TestEmptyFilesOfOtherTools(t *testing.T) {
 	}
 }
 
-func TestRowsOfFiles(t *testing.T) {
+func TestFilesBecomeRows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -127,7 +127,7 @@ func TestRowsOfFiles(t *testing.T) {
 	}
 }
 
-func TestPromptsOfFiles(t *testing.T) {
+func TestFilesBecomePrompts(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
 		"a.csv\x00label,prompt\nl1,\"Ask, {{q}}\"\nl2\nl3,Other\n": {"Ask, {{q}}", "Other"},
@@ -161,7 +161,7 @@ func numbered(n int) (texts []string) {
 	return texts
 }
 
-func TestCombinationsOfValuesAreBounded(t *testing.T) {
+func TestValueCombinationsAreBounded(t *testing.T) {
 	t.Parallel()
 	values, err := json.Marshal(numbered(50))
 	require.NoError(t, err)

@@ -92,7 +92,7 @@ func good(t *testing.T, words ...string) *probe {
 	return p
 }
 
-func TestValues(t *testing.T) {
+func TestFlagsParseTheirValues(t *testing.T) {
 	t.Parallel()
 	p := good(t)
 	require.Equal(t, "default", p.Text)
@@ -128,7 +128,7 @@ func TestValues(t *testing.T) {
 	require.True(t, p.isGiven("text"))
 }
 
-func TestNegation(t *testing.T) {
+func TestNoPrefixNegatesFlags(t *testing.T) {
 	t.Parallel()
 	for word, isOn := range map[string]bool{
 		"--on": true, "--on=false": false, "--on=no": false, "--no-on": false, "--no-on=true": false, "--no-on=false": true,
@@ -142,7 +142,7 @@ func TestNegation(t *testing.T) {
 	}
 }
 
-func TestTheFirstThatSaysSomethingCounts(t *testing.T) {
+func TestFirstSourceWithAValueWins(t *testing.T) {
 	secret, file := filepath.Join(t.TempDir(), "secret"), filepath.Join(t.TempDir(), "settings.yaml")
 	require.NoError(t, os.WriteFile(secret, []byte(" from the file\n"), 0o600))
 	require.NoError(t, os.WriteFile(file, []byte("text: for all\nnumber: 1\nlist: [a, b]\ngroup:\n  number: 2\n  "+
@@ -196,7 +196,7 @@ func TestTheFirstThatSaysSomethingCounts(t *testing.T) {
 	}
 }
 
-func TestWrongSettings(t *testing.T) {
+func TestInvalidSettingsAreRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "settings.yaml")
 	t.Setenv("AGENTGRAPH_CONFIG", file)
 	for text, says := range map[string]string{
@@ -217,7 +217,7 @@ func TestWrongSettings(t *testing.T) {
 	}
 }
 
-func TestWrongCommandLines(t *testing.T) {
+func TestInvalidCommandLinesAreRefused(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
 		"first":                               "missing flags: --one=STRING",
@@ -252,7 +252,7 @@ func TestWrongCommandLines(t *testing.T) {
 	require.Equal(t, []string{"-t"}, good(t, "--", "-t").Rest)
 }
 
-func TestValidateAndVersion(t *testing.T) {
+func TestValidateRunsBeforeTheCommand(t *testing.T) {
 	t.Parallel()
 	p := &probe{refusal: os.ErrInvalid}
 	_, err := p.runs(t, "first", "--one", "1")
@@ -263,7 +263,7 @@ func TestValidateAndVersion(t *testing.T) {
 	require.False(t, p.hasSaid)
 }
 
-func TestHelp(t *testing.T) {
+func TestHelpDescribesFlagsAndArguments(t *testing.T) {
 	t.Setenv("COLUMNS", "60")
 	printed, err := new(probe).runs(t, "--help")
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestYAMLThatStandsForTooMuchIsRefused(t *testing.T) {
+func TestYAMLThatExpandsTooFarIsRefused(t *testing.T) {
 	t.Parallel()
 	var bomb strings.Builder
 	bomb.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")

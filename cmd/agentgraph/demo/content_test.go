@@ -81,7 +81,7 @@ func TestEveryInputIsValid(t *testing.T) {
 	})
 }
 
-func TestEveryKeyLeadsSomewhere(t *testing.T) {
+func TestEveryKeyNamesAnObject(t *testing.T) {
 	t.Parallel()
 	eachCompany(t, func(t *testing.T, c company) {
 		agents := keysOf(t, c.Agents, func(a agent) string { return a.Key })
@@ -158,7 +158,7 @@ func TestDemoCompanyShowsEveryKind(t *testing.T) {
 	require.Equal(t, 3, histories)
 }
 
-func TestAgentsAreRich(t *testing.T) {
+func TestDemoAgentsHaveRichSettings(t *testing.T) {
 	t.Parallel()
 	for _, a := range mustRead(t, "merrowby").Agents {
 		between(t, utf8.RuneCountInString(a.Prompt), 600, 2500, a.Key)

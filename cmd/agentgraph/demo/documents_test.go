@@ -40,7 +40,7 @@ func TestEveryDocumentIsValid(t *testing.T) {
 }
 
 // A missing document is noticed before anything is committed.
-func TestSeedRefusesADocumentThatIsNotThere(t *testing.T) {
+func TestSeedRefusesMissingDocument(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	company, err := store.CreateCompany(t.Context(), "A company")

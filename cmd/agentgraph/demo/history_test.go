@@ -217,7 +217,7 @@ func TestDemoHistoryEqualsRealRuns(t *testing.T) {
 	}
 }
 
-func TestQuotesOfThePastNameTheirCalls(t *testing.T) {
+func TestHistoryQuotesNameTheirCalls(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	seeded, err := Seed(t.Context(), store)

@@ -195,7 +195,7 @@ func fitting(t *testing.T, d *dialer, item *model.CampaignItem) {
 	require.False(t, item.ProcessedAt.Before(last))
 }
 
-func TestAHistoryIsTheSameEveryTime(t *testing.T) {
+func TestCampaignHistoryIsDeterministic(t *testing.T) {
 	t.Parallel()
 	tell := func(d *dialer) (told []string) {
 		for _, item := range d.items {
@@ -212,7 +212,7 @@ func TestAHistoryIsTheSameEveryTime(t *testing.T) {
 	}
 }
 
-func TestUsageHasSeasons(t *testing.T) {
+func TestUsageVariesByMonth(t *testing.T) {
 	t.Parallel()
 	c := mustRead(t, "merrowby")
 	agents := map[string]*model.Agent{}

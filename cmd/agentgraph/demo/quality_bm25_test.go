@@ -84,7 +84,7 @@ func rankByBM25(stems []string, chunks []counted) []found {
 	return ranked
 }
 
-func TestBM25(t *testing.T) {
+func TestBM25RanksByFrequencyAndLength(t *testing.T) {
 	t.Parallel()
 	chunk := func(content string, stems map[string]float64, length float64) counted {
 		return counted{found{content: content}, stems, length}

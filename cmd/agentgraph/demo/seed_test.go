@@ -31,7 +31,7 @@ func agentsOf(t *testing.T, tenant *db.Tenant) (map[string]*model.Agent, []strin
 	return byName, ids
 }
 
-func TestSeedCreatesTheFilesObjects(t *testing.T) {
+func TestSeedCreatesEveryObject(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	shown, err := Seed(t.Context(), store)

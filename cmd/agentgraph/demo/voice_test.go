@@ -32,7 +32,7 @@ type voice struct {
 // The offline model is the first voice that a newcomer hears. Its answers to customers of each demo agent are in
 // testdata/voice, to be read aloud: ">" starts a line of the customer, "*" a call, and anything else is the agent's.
 // Any change of the voice shows here; -rewrite rewrites the files.
-func TestConversationsReadAsWrittenDown(t *testing.T) {
+func TestConversationsMatchTheirRecordings(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/voice/*.txt")
 	require.NoError(t, err)

@@ -49,7 +49,7 @@ func TestFilesOfKilledProgramsAreRemoved(t *testing.T) {
 	require.NoDirExists(t, directory)
 }
 
-func TestTemporaryDataIsInMemoryWhereThereIsRoom(t *testing.T) {
+func TestTemporaryDataPrefersMemory(t *testing.T) {
 	t.Setenv("TMPDIR", "")
 	disk, inMemory := os.TempDir(), t.TempDir()
 	require.Equal(t, []string{inMemory, disk}, temporaryParents(inMemory, 1))

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-func TestOrigins(t *testing.T) {
+func TestOnlyValidOriginsAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, origin := range []string{"*", "https://console.example.com", "http://localhost:5173", "http://[::1]:3000",
 		"https://*.example.com", "https://*.example.com:8443"} {
@@ -32,7 +32,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-func TestFlagsOfTheEngine(t *testing.T) {
+func TestEngineFlagsSetItsOptions(t *testing.T) {
 	t.Parallel()
 	var serve Serve
 	program, command := cli.NewProgram("agentgraph", "", ""), serve.command()
@@ -75,7 +75,7 @@ func TestFlagsOfTheEngine(t *testing.T) {
 	require.EqualValues(t, 6, settings.BodyBytes)
 }
 
-func TestFlagsOfTheAuditLog(t *testing.T) {
+func TestAuditFlagsAreValidated(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, auditFlags{AuditDays: 400}.Validate())
 	good := auditFlags{AuditWebhook: "http://10.0.0.1/audit", AuditWebhookSecret: "0123456789abcdef"}

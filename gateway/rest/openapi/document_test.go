@@ -84,7 +84,7 @@ func TestDocumentIsValidAndHasEveryRoute(t *testing.T) {
 	require.Equal(t, len(routes)+2, total)
 }
 
-func TestDocumentSaysWhatTheSchemaSays(t *testing.T) {
+func TestDocumentUsesTheSchemaDescriptions(t *testing.T) {
 	t.Parallel()
 	document := theDocument(t)
 	schema := func(path ...string) *openapi3.Schema {
@@ -131,7 +131,7 @@ func TestDocumentSaysWhatTheSchemaSays(t *testing.T) {
 		"runningStatus"))
 }
 
-func TestEveryProblemIsMetSomewhere(t *testing.T) {
+func TestEveryProblemHasAnOperation(t *testing.T) {
 	t.Parallel()
 	document := theDocument(t)
 	met := map[string]bool{}
@@ -168,7 +168,7 @@ func TestOpenAPIMarksDeprecations(t *testing.T) {
 	require.False(t, agent.Properties["prompt"].Value.Deprecated)
 }
 
-func TestAScalarWithoutADescriptionIsAnError(t *testing.T) {
+func TestScalarWithoutDescriptionIsAnError(t *testing.T) {
 	t.Parallel()
 	schema := theSchema(t)
 	routes := theRoutes(t, schema)
@@ -177,7 +177,7 @@ func TestAScalarWithoutADescriptionIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "the scalar Upload")
 }
 
-func TestTheDocsLoadOnlyTheirOwnFiles(t *testing.T) {
+func TestDocsLoadOnlyTheirOwnFiles(t *testing.T) {
 	t.Parallel()
 	for _, link := range regexp.MustCompile(`(?:href|src)="([^"]+)"`).FindAllStringSubmatch(string(rest.Docs), -1) {
 		require.Contains(t, []string{"openapi.json", "data:,", "docs/docs.js", "docs/rapidoc.js",
@@ -188,7 +188,7 @@ func TestTheDocsLoadOnlyTheirOwnFiles(t *testing.T) {
 	require.NotContains(t, rest.DocsPolicy, "unsafe-eval")
 }
 
-func TestTheProgramHasTheDocumentOfItsTable(t *testing.T) {
+func TestEmbeddedDocumentIsCurrent(t *testing.T) {
 	t.Parallel()
 	text, err := json.Marshal(theDocument(t))
 	require.NoError(t, err)

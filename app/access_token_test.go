@@ -41,7 +41,7 @@ type head struct {
 	Header     http.Header
 }
 
-// bear sends a request with an access token, a POST if it has a body.
+// bear sends a request with an access token. It is a POST if it has a body.
 func (g *gatewayUnderTest) bear(t *testing.T, path, token, body string) (head, string) {
 	t.Helper()
 	method := http.MethodGet
@@ -75,7 +75,7 @@ func TestAccessTokenActsForItsKey(t *testing.T) {
 	require.Equal(t, http.StatusOK, response.StatusCode, text)
 	require.Contains(t, text, agentID)
 
-	// The change is recorded as the key's.
+	// The change is attributed to the key.
 	_, text = g.bear(t, "/graphql", token, `{"query":"mutation { updateAgentPrompt(input: {agentId: \"`+agentID+
 		`\", prompt: \"By a token\"}) { agent { id } } }"}`)
 	require.NotContains(t, text, "errors")
@@ -114,7 +114,7 @@ func TestAccessTokenIsLimitedToItsScopes(t *testing.T) {
 		`createApiKey(input: {name: \"K\", scopes: [read]}) { secret }`,
 	} {
 		_, text = g.bear(t, "/graphql", all, `{"query":"mutation { `+mutation+` }"}`)
-		require.Contains(t, text, "FORBIDDEN", "what a token makes must not outlive it")
+		require.Contains(t, text, "FORBIDDEN", "an access token cannot create a longer-lived one")
 		require.Contains(t, text, "only an API key")
 	}
 }
@@ -159,7 +159,7 @@ func TestInvalidAccessTokensAreRefused(t *testing.T) {
 		require.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
 		require.Contains(t, text, "UNAUTHENTICATED")
 	}
-	require.Len(t, texts, 1, "nobody is told why")
+	require.Len(t, texts, 1, "the reason is not shown")
 }
 
 func TestSocketEndsWhenItsAccessTokenExpires(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// counted is a cast that counts its answers.
+// counted is a model that counts its answers.
 type counted struct {
 	cast
 	answers atomic.Int64
@@ -27,7 +27,7 @@ func (c *counted) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 	return c.cast.Chat(ctx, req)
 }
 
-// house returns a store with workers, whose model takes a given time for each answer, its model and its statements.
+// house returns a store with workers, its model, which takes the given time for each answer, and its statement counter.
 func house(b *testing.B, workers, runsPerCompany int, thinks time.Duration) (*db.Store, *counted, *statements) {
 	b.Helper()
 	model, sent := &counted{cast: cast{thinks: thinks}}, &statements{}
@@ -59,7 +59,7 @@ func awaitPassed(b *testing.B, tenant *db.Tenant, execution *model.AgentTestExec
 }
 
 // BenchmarkRuns times 1,000 runs of tests, from the start of their execution until all are judged, 50 at once, with a
-// model that takes 100 ms for each answer. The ideal schedule is the model's time alone.
+// model that takes 100 ms for each answer. An ideal schedule takes only the model's time.
 func BenchmarkRuns(b *testing.B) {
 	const tests, repeats, concurrency, thinks = 200, 5, 50, 100 * time.Millisecond
 	for _, turns := range []int{1, 3} {
@@ -86,8 +86,8 @@ func BenchmarkRuns(b *testing.B) {
 	}
 }
 
-// BenchmarkRunsBehindOthers times 10 runs of a company, started behind 5,000 of another, with 10 workers and a model
-// that takes 20 ms for each of the three answers of a run.
+// BenchmarkRunsBehindOthers times 10 runs of a company that are queued behind 5,000 runs of another company. There are
+// 10 workers. The model takes 20 ms for each of a run's three answers.
 func BenchmarkRunsBehindOthers(b *testing.B) {
 	const tests, repeats, large, few, workers = 200, 5, 5, 10, 10
 	for _, window := range []int{workers, 50} {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// executed returns the id of an execution that ran each test twice, with the outcomes in turn.
+// executed returns the id of an execution that ran each test twice, with alternating outcomes.
 func executed(t *testing.T, tenant *db.Tenant, tests []string, outcomes ...model.AgentTestRunStatus) string {
 	t.Helper()
 	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: tests,
@@ -34,7 +34,7 @@ func executed(t *testing.T, tenant *db.Tenant, tests []string, outcomes ...model
 	return execution.ID
 }
 
-// countingGateway returns a gateway that counts its statements, and a second store, whose writes do not count.
+// countingGateway returns a gateway that counts its statements, and a second store whose writes are not counted.
 func countingGateway(t *testing.T, about ...string) (*gatewayUnderTest, *db.Store) {
 	t.Helper()
 	address, counted, options := dbtest.URL(t), &statements{about: strings.Join(about, " ")}, dbtest.Options()
@@ -103,8 +103,8 @@ func TestComparisonsTakeTheSameStatements(t *testing.T) {
 			}
 		}
 		g.must(t, key, query, map[string]any{"base": base, "head": head}, &got)
-		// These read both executions and their tests, then for the fields on them their agent, counts and tallies, and
-		// last the tests, their agent and their flakiness.
+		// The statements read both executions and their tests; the agent, counts and tallies of each; and the tests' own
+		// agent and flakiness.
 		require.EqualValues(t, 8, g.statements.Load()-before, "%d tests", size)
 
 		c := got.CompareAgentTestExecutions
@@ -148,7 +148,7 @@ const testFromChat = `mutation ($in: CreateTestFromSimulationChatInput!) { creat
 	warnings
 } }`
 
-// A chat's real calls become mocks of the test that is made from it.
+// The real calls of a chat become the mocks of the new test.
 func TestChatBecomesTest(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, calls("ask_expert", askExpert), says("Stand up. {day}"), says("Just stand up."))

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Lists of executions are narrowed by what the executions themselves report.
+// Filters of execution lists use the same status and verdict that each execution reports.
 func TestExecutionsAreListedByStatusAndVerdict(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

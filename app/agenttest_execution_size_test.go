@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// An execution takes as many tests as it may have runs, with the same number of statements.
+// Starting an execution takes a fixed number of statements, up to the maximum number of runs.
 func TestExecutionsOfManyTestsTakeTheSameStatements(t *testing.T) {
 	t.Parallel()
 	g, writer := countingGateway(t)

@@ -20,11 +20,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// cast plays all parts of a test, like the model server of the end-to-end tests. The hook is called before each answer
-// of the agent, and may make it fail.
+// cast is a model that plays all parts of a test, like the model server of the end-to-end tests. hook is called before
+// each answer of the agent; if it returns an error, the answer fails.
 type cast struct {
 	hook func(context.Context) error
-	// thinks is how long every answer takes, in any part.
+	// thinks is the duration of each answer.
 	thinks time.Duration
 }
 
@@ -90,7 +90,7 @@ func TestPanickingRunEndsWithError(t *testing.T) {
 	require.Equal(t, model.AgentTestRunStatusError, run.Status)
 	require.Equal(t, model.RunErrorCauseInfrastructure, run.Error.Cause)
 	require.Equal(t, "something went wrong in the gateway, which is not the agent's fault", run.Error.Message)
-	require.EqualValues(t, 1, times.Load(), "what panics once does so again")
+	require.EqualValues(t, 1, times.Load(), "a run that panicked is not retried")
 }
 
 func TestRunEndsWithItsContext(t *testing.T) {
@@ -111,19 +111,19 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	}
 	run, err := work(nil)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, model.AgentTestRunStatusQueued, run.Status, "another worker has it next")
+	require.Equal(t, model.AgentTestRunStatusQueued, run.Status, "another worker takes the run")
 	require.Zero(t, run.Lost)
 	require.Empty(t, run.Messages)
 
 	run, err = work(context.DeadlineExceeded)
 	require.NoError(t, err)
-	require.Equal(t, model.AgentTestRunStatusError, run.Status, "another worker would take as long")
+	require.Equal(t, model.AgentTestRunStatusError, run.Status, "a retry would take as long")
 	require.Equal(t, &model.RunError{Cause: model.RunErrorCauseInfrastructure,
 		Message: "the run took too long and was ended"}, run.Error)
 	require.NotEmpty(t, run.Messages)
 }
 
-// The database breaks every connection twice during the runs. Each run still finishes, and only once.
+// The test closes every database connection twice during the runs. Each run still finishes exactly once.
 func TestRunsSurviveLostDatabaseConnections(t *testing.T) {
 	t.Parallel()
 	const runs = 40
@@ -148,7 +148,7 @@ func TestRunsSurviveLostDatabaseConnections(t *testing.T) {
 	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have ended")
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM verdicts"))
 	require.Equal(t, runs, s.Count(t, "SELECT count(DISTINCT run_id) FROM verdicts"))
-	require.Equal(t, map[string]int{"Passed": runs}, statuses(t, s.Tenant, execution), "nobody's fault is in a verdict")
+	require.Equal(t, map[string]int{"Passed": runs}, statuses(t, s.Tenant, execution), "infrastructure errors do not count")
 }
 
 func statuses(t *testing.T, tenant *db.Tenant, execution *model.AgentTestExecution) map[string]int {

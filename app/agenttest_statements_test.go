@@ -129,5 +129,5 @@ func TestRelationsOfTestsTakeAFixedNumberOfStatements(t *testing.T) {
 		}
 	}
 	t.Logf("%d statements", taken[0])
-	require.Equal(t, taken[0], taken[1], "they do not grow with the rows")
+	require.Equal(t, taken[0], taken[1], "statements do not grow with the rows")
 }

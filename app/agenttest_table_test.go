@@ -105,5 +105,5 @@ func TestDatasetTableBecomesTestRows(t *testing.T) {
 	var kept struct{ AgentTest struct{ Rows []row } }
 	g.must(t, key, `query ($id: ID!) { agentTest(id: $id) { rows { name values } } }`, map[string]any{"id": test.ID},
 		&kept)
-	require.Len(t, kept.AgentTest.Rows, 2, "what is refused changes nothing")
+	require.Len(t, kept.AgentTest.Rows, 2, "a refused change has no effect")
 }

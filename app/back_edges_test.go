@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// What breaks if this is changed: the way from a part of the graph back to what uses it.
+// Back edges lead from an object to the objects that use it. They answer the question: what breaks if this changes?
 func TestObjectsLeadBackToTheirUsers(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

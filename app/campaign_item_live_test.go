@@ -102,7 +102,7 @@ func TestItemUpdatesReachOtherReplicas(t *testing.T) {
 		require.Equal(t, "Processed", item.RunningStatus)
 		require.Len(t, item.EventList, 3)
 	}
-	// A client that comes back with a version gets what came after it, and no more.
+	// A client that resumes with a version receives only later items.
 	rest := 0
 	for range watch(t, elsewhere, key, campaign.ID, version-2) {
 		rest++

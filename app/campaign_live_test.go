@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The items of a campaign are counted once at a change, for all who follow it. The campaign itself is one row, which is
-// looked at again whenever somebody may have missed a signal.
+// A change counts a campaign's items once for all followers. The campaign's own row is read again whenever a follower
+// may have missed a signal.
 func TestCampaignFollowersShareItsCounts(t *testing.T) {
 	t.Parallel()
 	g, writer := countingGateway(t, "campaign_item")
@@ -23,7 +23,7 @@ func TestCampaignFollowersShareItsCounts(t *testing.T) {
 		calling } } }`
 	followers := make([]*subscriber, 20)
 	for i := range followers {
-		// Half of them ask in a way of their own.
+		// Half of the followers use a different operation.
 		operation := watch
 		if i%2 == 0 {
 			operation += fmt.Sprint(" # ", i)

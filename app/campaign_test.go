@@ -318,13 +318,13 @@ func TestCampaignStatementsDoNotGrowWithRows(t *testing.T) {
 		}
 		g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
 		for query, promised := range map[string]int{
-			// This reads campaigns and their number, agents, agents' fields, counts, items and their numbers, and events.
+			// The statements read campaigns and their total, agents, agents' fields, counts, items and their totals, and events.
 			`{ campaigns { totalCount nodes { id name status agent { name } fields { name } counts { total calling }
 				items(first: 50) { totalCount nodes { id phoneNumber eventList { type description } } } } } }`: 8,
-			// This reads agents, their campaigns, and items with their campaigns.
+			// The statements read agents, their campaigns, and items with their campaigns.
 			`{ agents { nodes { id campaigns { nodes { id items(runningStatus: ProcessingResult) { nodes { id campaign { name } }
 				} } } } } }`: 3,
-			// This reads the campaign, its items with their campaigns, their number, and events.
+			// The statements read the campaign, its items with their campaigns, their total, and events.
 			`query ($id: ID!) { campaignItems(campaignId: $id) { totalCount nodes { id result { summary } campaign { name }
 				eventList { type } } } }`: 4,
 		} {

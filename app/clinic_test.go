@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// clinic is a company with a front desk that books, searches, transfers calls and delegates to an expert, which has
-// the tool dig. Its model follows a script.
+// clinic is a company whose front desk agent books, searches, transfers calls and delegates to an expert. The expert
+// has the tool dig. The model follows a script.
 type clinic struct {
 	*served
 	model, address                  string
@@ -25,7 +25,7 @@ type clinic struct {
 
 const (
 	askExpert = `{"request":"How do I get up?"}`
-	// knock is a message that every model answers, whatever its script.
+	// knock is a message that every model answers outside of its script.
 	knock = "Knock, knock"
 )
 
@@ -76,13 +76,13 @@ func (c *clinic) serve(t *testing.T, key string, with ...func(*app.EngineOptions
 	return s
 }
 
-// asked returns the requests of the script's model.
+// asked returns the requests that the scripted model received.
 func (c *clinic) asked(t *testing.T) []request {
 	t.Helper()
 	return c.provider.asked(t, c.model)
 }
 
-// told returns the results of calls in a request as "name: result", in order.
+// told returns the call results in a request as "name: result", in order.
 func (r request) told() []string {
 	told := []string{}
 	for _, m := range r.Messages {
@@ -130,8 +130,8 @@ type chatEvent struct {
 	Message       struct{ Text string }
 }
 
-// follow returns the events of a chat from now on. It misses none, because it returns only once the subscription has
-// received something.
+// follow subscribes to a chat and returns its events. It returns after the subscription's first event, so no later
+// event is missed.
 func (c *clinic) follow(t *testing.T, chatID string) <-chan chatEvent {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"variables": map[string]any{"id": chatID}, "query": `subscription ($id: ID!) {

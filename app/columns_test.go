@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/graph"
 )
 
-// Reads select only the columns that a query needs, so every field must have the same value whether it is selected
-// alone or among all, on every path to its type.
+// Reads select only the columns that a query needs. Every field must therefore have the same value whether it is
+// selected alone or with all others, on every path to its type.
 func TestEachFieldAloneEqualsTheWholeObject(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
@@ -46,12 +46,12 @@ func TestEachFieldAloneEqualsTheWholeObject(t *testing.T) {
 	ways := waysToTypes(g.firstID(t, key, `{ list: agentTestExecutions { nodes { id } } }`))
 	for _, definition := range schema.PossibleTypes["Node"] {
 		if definition.Kind == ast.Object && definition.Name != "Company" { // companies are always read whole
-			require.NotEmpty(t, ways[definition.Name], "teach waysToTypes where a %s is", definition.Name)
+			require.NotEmpty(t, ways[definition.Name], "add a query for %s to waysToTypes", definition.Name)
 		}
 	}
 	asked := []*gatewayUnderTest{g, resolved}
 	if raceDetector {
-		asked = asked[:1] // resolvers are asked for all fields at once even then
+		asked = asked[:1] // resolvers return all fields at once anyway
 	}
 	for typeName, queries := range ways {
 		selections, all := selectionsOf(schema, typeName)
@@ -74,7 +74,7 @@ func TestEachFieldAloneEqualsTheWholeObject(t *testing.T) {
 	}
 }
 
-// selectionsOf returns a selection of each field of a type, by name, and one of all fields, with aliases that begin
+// selectionsOf returns one selection per field of a type, by name, and a selection of all fields, whose aliases begin
 // with amongAll.
 func selectionsOf(schema *ast.Schema, typeName string) (selections map[string]string, all string) {
 	w := walker{schema: schema}
@@ -91,7 +91,7 @@ func selectionsOf(schema *ast.Schema, typeName string) (selections map[string]st
 
 const amongAll = "all_"
 
-// only returns a response that keeps, of the fields selected among all, just the named one.
+// only removes the fields selected among all from a response, except the named one.
 func only(name string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -115,7 +115,8 @@ func only(name string, value any) any {
 	return value
 }
 
-// waysToTypes returns the queries that lead to each type. The execution is for comparing with itself.
+// waysToTypes returns the queries that lead to each type. The query that compares executions compares the given one
+// with itself.
 func waysToTypes(execution string) map[string][]string {
 	usage := fmt.Sprintf(`{ consumptionBreakdown(from: "%s", to: "%s") { `, time.Now().AddDate(0, -6, 0).
 		Format(time.DateOnly), time.Now().Format(time.DateOnly)) + `%s } }`

@@ -60,5 +60,5 @@ func TestBreakdownReadsOnlySelectedAxes(t *testing.T) {
 	total := g.statements.Load() - before
 	before = g.statements.Load()
 	ask("byAgent { agentId nameStatus }", "")
-	require.Equal(t, total+1, g.statements.Load()-before, "names are looked up for agents alone")
+	require.Equal(t, total+1, g.statements.Load()-before, "only agents have their names looked up")
 }

@@ -83,7 +83,7 @@ func TestSubAgentAnswersItsAgent(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t, calls("ask_expert", askExpert), calls("dig", `{}`), says("Take the stairs."),
 		says("The expert would take the stairs."))
-	// A sub-agent's calls cannot be mocked, and its tool has no endpoint here.
+	// Calls of a sub-agent cannot be mocked. The sub-agent's tool has no endpoint here.
 	chatID := c.start(t, c.desk, mocking{"mockAllTools": true})
 	require.Equal(t, "The expert would take the stairs.", c.say(t, chatID, "How do I get up?").Text)
 
@@ -163,7 +163,7 @@ func TestCallTransferEndsTheConversation(t *testing.T) {
 	require.Equal(t, "CallTransfer", made[0].Kind)
 	require.True(t, made[0].Mocked)
 
-	// Tools are mocked but the transfer is not, and there is nobody to carry it out.
+	// Tools are mocked, but the transfer is not, and no telephony provider is configured.
 	chatID = c.start(t, c.desk, mocking{"mockAllTools": true})
 	reply = c.say(t, chatID, "A human, please")
 	require.Equal(t, "I cannot put you through.", reply.Text)
@@ -201,7 +201,7 @@ func TestDelayEndsWithTheChat(t *testing.T) {
 			break
 		}
 	}
-	// This takes another client, because the first one's request is still in progress.
+	// This needs another client, because the request of the first client is still in progress.
 	other := &served{gatewayUnderTest: c.gatewayUnderTest, key: c.key, log: c.log}
 	a := other.ask(t, `mutation ($id: ID!) { endSimulationChat(input: {simulationChatId: $id}) { simulationChat { status }
 		} }`, map[string]any{"id": chatID})
@@ -265,7 +265,7 @@ func TestTurnTimeoutCancelsTheCall(t *testing.T) {
 	ask, back := "Book Monday", "Hello?"
 	c := openClinic(t, book.but("match", fixture{"userMessage": ask}), says("I am back.").
 		but("match", fixture{"userMessage": back}))
-	// A time-out that ends the turn before its call proves nothing, so the test tries again with a longer one.
+	// A timeout that ends the turn before its call proves nothing, so the test retries with a longer timeout.
 	for timeout := 500 * time.Millisecond; ; timeout *= 2 {
 		hasty := c.serve(t, c.key, func(o *app.EngineOptions) { o.TurnTimeout = timeout })
 		chatID := c.start(t, c.desk, mocking{"mockedTools": []mocking{mockedTool(c.book, mocking{"delaySeconds": 60})}})

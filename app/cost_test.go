@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Each chat that retrieves takes statements of its own, so an operation may retrieve for a bounded number of chats.
+// Retrieval takes separate statements for each chat, so an operation may retrieve for a bounded number of chats.
 func TestRetrievalsOfOneOperationAreBounded(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -90,7 +90,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	require.Equal(t, http.StatusOK, response.StatusCode)
 }
 
-// This is what a frontend of nested graphs asks first.
+// A frontend of nested graphs sends this query first.
 func TestFiveLevelsOfSubAgentsAreAnswered(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -117,8 +117,8 @@ func TestFiveLevelsOfSubAgentsAreAnswered(t *testing.T) {
 	require.Contains(t, fmt.Sprint(answer.Agents.Nodes), "Agent 5")
 }
 
-// The executor makes the tests and the runs of an execution one by one. The largest, of 4,000 runs, has room; here a
-// fifth of it has a fifth of the room.
+// The executor resolves the tests and runs of an execution one by one. The largest execution, of 4,000 runs, fits the
+// limit. This test scales both down to a fifth.
 func TestLargestExecutionIsShown(t *testing.T) {
 	t.Parallel()
 	settings := gateway.DefaultSettings()

@@ -75,7 +75,7 @@ func TestCredentialLookupHasATimeLimit(t *testing.T) {
 	defer cancel()
 	_, err = keys.Authenticate(patient, key)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.NoError(t, patient.Err(), "the limit is its own")
+	require.NoError(t, patient.Err(), "the lookup has its own time limit")
 
 	require.NoError(t, tx.Rollback(t.Context()))
 	require.NoError(t, conn.Close(t.Context()))
@@ -97,7 +97,7 @@ func TestKeyRevokedOnAnotherReplicaIsRefused(t *testing.T) {
 			other := dbtest.Open(t, address, dbtest.Options())
 			_, err = other.Tenant(keys[0].CompanyID).RevokeAPIKey(t.Context(), keys[0].ID)
 		} else {
-			// SQL revokes it without a signal.
+			// SQL revokes the key without a signal.
 			conn, connectErr := pgx.Connect(t.Context(), address)
 			require.NoError(t, connectErr)
 			_, err = conn.Exec(t.Context(), "UPDATE api_keys SET revoked_at = now() WHERE id = $1", keys[0].ID)
@@ -111,7 +111,7 @@ func TestKeyRevokedOnAnotherReplicaIsRefused(t *testing.T) {
 	}
 }
 
-// Open subscriptions end with their key, wherever it was revoked, with or without a signal.
+// Open subscriptions end when their key is revoked on any replica, with or without a signal.
 func TestRevokedKeyEndsOpenOperations(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -144,7 +144,8 @@ func TestRevokedKeyEndsOpenOperations(t *testing.T) {
 	}
 }
 
-// Somebody who signs out ends the token everywhere at once, with what is open by it, and nothing else of its key.
+// Signing out revokes the token on all replicas at once and ends its open operations. The key's other tokens keep
+// working.
 func TestTokenRevokesItself(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

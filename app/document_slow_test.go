@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// An upload that makes no progress ends, however long a request may take as a whole.
+// An upload that makes no progress ends, even if the request's time limit is longer.
 func TestStalledUploadIsRefused(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)

@@ -25,7 +25,7 @@ const (
 	often   = 10 * time.Millisecond
 )
 
-// part is a part of a form, a file if it has a file name.
+// part is a part of a form. It is a file if it has a file name.
 type part struct{ name, file, contentType, content string }
 
 // sendForm sends a form. Headers are lines such as "Name: value".
@@ -79,7 +79,7 @@ const (
 	uploadPart = `{"query":"mutation ($d: ID!, $f: Upload) { addDocument(input: {datasetId: $d, upload: $f}) { document { id name contentType size } } }","variables":{"d":"%s","f":null}}`
 )
 
-// startWorkers makes this process index documents.
+// startWorkers lets this process index documents.
 func (g *gatewayUnderTest) startWorkers(t testing.TB) {
 	t.Helper()
 	base := knowledge.New(knowledge.Options{})
@@ -332,7 +332,8 @@ func TestDocumentStatementsDoNotGrowWithRows(t *testing.T) {
 		require.Equal(t, 3*d.Documents.Nodes[0].Chunks.TotalCount, d.ChunkCount)
 		require.Contains(t, d.Documents.Nodes[0].Chunks.Nodes[0].Document.Name, "Document")
 	}
-	// Datasets, their counts; documents, their number; their datasets; chunks, their number; their documents.
+	// The statements read datasets and their counts, documents, their total and their datasets, chunks, their total and
+	// their documents.
 	require.EqualValues(t, 8, g.statements.Load()-before)
 
 	var nodes struct {

@@ -69,7 +69,7 @@ func TestDraftsAreMarked(t *testing.T) {
 	run := execution.Runs.Nodes[0]
 	require.True(t, run.IsDraft)
 	require.Equal(t, "Try {name}.", *run.DraftPrompt)
-	require.Nil(t, run.Instructions, "it has not begun")
+	require.Nil(t, run.Instructions, "it has not started")
 	require.Nil(t, run.Test.LastRunID)
 
 	for _, query := range []string{`{ simulationChat(id: "` + chat.ID + `") { instructions } }`, `{ agentTestRun(id: "` +
@@ -106,7 +106,7 @@ func TestAgentShowsCoverageBeforeAChat(t *testing.T) {
 		map[string]any{"agent": desk})
 	require.Equal(t, []string{"BAD_INPUT"}, a.codes())
 
-	// All agents of a list are looked at together.
+	// The coverage of a list takes the same statements for any number of agents.
 	var taken []int64
 	for range 2 {
 		before := g.statements.Load()
@@ -126,7 +126,7 @@ func TestAgentShowsCoverageBeforeAChat(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	require.Equal(t, taken[0], taken[1], "they do not grow with the agents")
+	require.Equal(t, taken[0], taken[1], "statements do not grow with the agents")
 }
 
 func TestServerReportsItsVersionAndModel(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// A balancer that has not read /readyz yet continues to send requests.
+// A load balancer that has not read /readyz yet continues to send requests.
 func TestRequestsAreServedDuringShutdownDelay(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
@@ -50,5 +50,5 @@ func TestRequestsAreServedDuringShutdownDelay(t *testing.T) {
 		"it is taken as ever, and wants a key")
 
 	require.NoError(t, listener.Close())
-	require.ErrorContains(t, <-ended, "serve: ", "nothing is waited for without a port")
+	require.ErrorContains(t, <-ended, "serve: ", "without a port there is no delay")
 }

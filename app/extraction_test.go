@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// failing is a model that fails as often as it says, and is another one then.
+// failing is a model that fails a number of times, and then delegates to another model.
 type failing struct {
 	llm.Model
 	failures atomic.Int64
@@ -34,8 +34,8 @@ func (f *failing) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 	return f.Model.Chat(ctx, req)
 }
 
-// Values are extracted after the end of a chat, whatever ends it and however often the model or the process fails, and
-// paid for once.
+// Values are extracted after a chat ends, whatever ended it, and charged once. Failures of the model or the process are
+// retried.
 func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
@@ -92,7 +92,7 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 		return got
 	}
 	first, none := chat(agent.ID, "agent"), chat(plain, "client")
-	require.Equal(t, "Ended", of(first).SimulationChat.Status, "the end waits for no model")
+	require.Equal(t, "Ended", of(first).SimulationChat.Status, "ending the chat does not wait for the model")
 	require.Nil(t, of(first).SimulationChat.Extracted)
 
 	require.NoError(t, store.Work(t.Context(), 2, db.Workers{RunTest: v.RunTest, ExtractChat: v.ExtractChat}))
@@ -121,7 +121,7 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 		return n
 	}
 	require.Equal(t, 1, extractedOnce())
-	require.NoError(t, v.ExtractChat(t.Context(), tenant, first, 7), "a job that comes again does nothing")
+	require.NoError(t, v.ExtractChat(t.Context(), tenant, first, 7), "a repeated job does nothing")
 	require.Equal(t, 1, extractedOnce())
 
 	test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{

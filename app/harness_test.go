@@ -31,7 +31,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
 // raceDetector reports whether the race detector is on. Requests then take ten times the processor time, so tests that
-// send thousands of like ones, one after the other, send half of them.
+// send thousands of similar requests send half as many.
 var raceDetector bool
 
 // gatewayUnderTest is the whole program on a database of its own.
@@ -41,11 +41,11 @@ type gatewayUnderTest struct {
 	statements *statements
 }
 
-// statements counts the statements of a store. It leaves out those that the background sends at any time: signals,
-// reads of keys and of followed topics.
+// statements counts the statements of a store. It omits statements of background work: signals, reads of keys and of
+// followed topics.
 type statements struct {
 	atomic.Int64
-	// about is what a statement must be about to count; empty for all.
+	// about is a text that counted statements contain. If it is empty, all statements are counted.
 	about string
 }
 
@@ -98,20 +98,20 @@ func serveStore(t testing.TB, store *db.Store) string {
 	return serveWith(t, store, gateway.DefaultSettings())
 }
 
-// serveWith is serveStore with other settings.
+// serveWith is serveStore with the given settings.
 func serveWith(t testing.TB, store *db.Store, settings gateway.Settings) string {
 	t.Helper()
 	return servePlanned(t, store, settings, true)
 }
 
-// servePlanned is serveWith, with plans or with resolvers alone.
+// servePlanned is serveWith, with query plans or with resolvers only.
 func servePlanned(t testing.TB, store *db.Store, settings gateway.Settings, planned bool) string {
 	t.Helper()
 	return serveApp(t, app.Options{Store: store, Engine: engine.New(offline.New(), engine.Options{}), Settings: settings,
 		Plan: planned})
 }
 
-// serveEngine is serveStore with an engine of the test's own, and an evaluator that may be nil.
+// serveEngine is serveStore with the test's own engine and evaluator. The evaluator may be nil.
 func serveEngine(t testing.TB, store *db.Store, e *engine.Engine, v *evaluation.Evaluator) string {
 	t.Helper()
 	return serveApp(t, app.Options{Store: store, Engine: e, Evaluator: v, Settings: gateway.DefaultSettings(), Plan: true})
@@ -127,7 +127,7 @@ func serveApp(t testing.TB, o app.Options) string {
 	return server.URL
 }
 
-// company creates a company and returns its tenant and a key that may do everything.
+// company creates a company and returns its tenant and a key with every scope.
 func (g *gatewayUnderTest) company(t testing.TB, name string) (*db.Tenant, string) {
 	t.Helper()
 	company, err := g.store.CreateCompany(t.Context(), name)
@@ -143,7 +143,7 @@ func (g *gatewayUnderTest) keyOf(t testing.TB, companyID string, scopes ...model
 	return tenant, secret
 }
 
-// demo seeds the demo companies and returns keys of both.
+// demo seeds the demo companies and returns a key to each.
 func (g *gatewayUnderTest) demo(t testing.TB) (shown, other string) {
 	t.Helper()
 	_, err := demo.Seed(t.Context(), g.store)
@@ -189,7 +189,7 @@ func (g *gatewayUnderTest) query(t testing.TB, key, query string, variables map[
 	return a
 }
 
-// must sends a query that must not fail, and decodes its data into a value unless that is nil.
+// must sends a query that must not fail, and decodes its data into the value unless the value is nil.
 func (g *gatewayUnderTest) must(t testing.TB, key, query string, variables map[string]any, into any) {
 	t.Helper()
 	a := g.query(t, key, query, variables)

@@ -27,10 +27,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkHostile prints the processor time and the additional memory of each hostile shape, by the transport that
-// takes most. It also prints how long a neighbor waits in a process of 1 GB, while fifty of the most expensive requests
-// run at once, or fifty that are just too cheap to take turns. HOSTILE is a regular expression for the names of
-// those to measure.
+// BenchmarkHostile prints the processor time and additional memory of each hostile request, on its most expensive
+// transport. It also prints how long another company waits in a process of 1 GB, while fifty clients send the most
+// expensive requests, or requests just too cheap to queue. HOSTILE is a regular expression that selects requests by
+// name.
 func BenchmarkHostile(b *testing.B) {
 	p := startHostile(b)
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -74,7 +74,7 @@ func BenchmarkHostile(b *testing.B) {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// measured is what a shape took, once.
+// measured is the cost of one request.
 type measured struct {
 	shape         shape
 	by            string
@@ -83,7 +83,7 @@ type measured struct {
 	peak          int64
 }
 
-// hostileProcess is the program as a process of 1 GB.
+// hostileProcess is the program in a process limited to 1 GB.
 type hostileProcess struct {
 	hostileFixture hostileFixture
 	address        string
@@ -109,7 +109,7 @@ func startHostile(b *testing.B) *hostileProcess {
 	cmd := exec.CommandContext(context.WithoutCancel(b.Context()), binary, "serve", "--database-url", address, "--listen",
 		"127.0.0.1:0",
 		"--workers", "0", "--rate-limit", "0", "--company-rate-limit", "0", "--model-rate-limit", "0")
-	cmd.Env = append(os.Environ(), "GOMEMLIMIT=800MiB") // what a container of 1 GB has
+	cmd.Env = append(os.Environ(), "GOMEMLIMIT=800MiB") // as in a container of 1 GB
 	stderr, err := cmd.StderrPipe()
 	require.NoError(b, err)
 	require.NoError(b, cmd.Start())
@@ -138,7 +138,7 @@ func startHostile(b *testing.B) *hostileProcess {
 	return p
 }
 
-// measure sends the shape a number of times, after a first time that does not count, and returns what one took.
+// measure sends the request a number of times, after a warm-up, and returns the mean time and the peak memory.
 func (p *hostileProcess) measure(b *testing.B, s shape, by string, times int) measured {
 	b.Helper()
 	send := transports[by]
@@ -154,7 +154,7 @@ func (p *hostileProcess) measure(b *testing.B, s shape, by string, times int) me
 	return m
 }
 
-// unread follows a campaign of large items fifty times on one socket, from the beginning, and does not read.
+// unread opens fifty subscriptions to a campaign of large items on one socket, and never reads from the socket.
 func (p *hostileProcess) unread(b *testing.B) {
 	b.Helper()
 	socket := opened(b, p.address, p.hostileFixture.key)
@@ -172,7 +172,7 @@ func (p *hostileProcess) unread(b *testing.B) {
 		ms(processorTime(b, p.pid)-cpu), float64(max(p.memory(b, "VmHWM:")-before, 0))/(1<<20))
 }
 
-// beside asks plain questions of another company, while fifty clients send shapes, which have a name, again and again.
+// beside measures plain queries of another company while fifty clients repeat hostile requests. name labels the output.
 func (p *hostileProcess) beside(b *testing.B, name string, costliest []measured) {
 	b.Helper()
 	require.NoError(b, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0o600))
@@ -224,7 +224,7 @@ func (p *hostileProcess) memory(b *testing.B, name string) int64 {
 	return 0
 }
 
-// statusOf returns the numbers of a process, from its state on.
+// statusOf returns the fields of /proc/pid/stat, starting with the state.
 func statusOf(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -233,10 +233,10 @@ func statusOf(pid int) []string {
 	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 }
 
-// ticks adds up fields of processor time.
+// ticks returns the sum of processor time fields.
 func ticks(fields []string) (sum time.Duration) {
 	for _, field := range fields {
-		n, _ := strconv.Atoi(field) // the kernel writes numbers
+		n, _ := strconv.Atoi(field) // the kernel writes valid numbers
 		sum += time.Duration(n) * 10 * time.Millisecond
 	}
 	return sum
@@ -249,7 +249,7 @@ func processorTime(b *testing.B, pid int) time.Duration {
 	return ticks(fields[11:13])
 }
 
-// family is the processor time of a process and its children, also of those that have ended.
+// family returns the processor time of a process and its children, including ended ones.
 func family(b *testing.B, pid int) time.Duration {
 	b.Helper()
 	own := statusOf(pid)
@@ -265,7 +265,7 @@ func family(b *testing.B, pid int) time.Duration {
 	return sum
 }
 
-// postmaster returns the process of the database's server.
+// postmaster returns the process id of the database server.
 func postmaster(b *testing.B, address string) int {
 	b.Helper()
 	conn, err := pgx.Connect(b.Context(), address)

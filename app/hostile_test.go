@@ -19,13 +19,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// hostileFixture is a company that has stored as much as it may: what each row may hold at most, and more rows than a
-// page has.
+// hostileFixture is a company that has stored as much as the limits allow: rows of maximum size, and more than a page
+// of them.
 type hostileFixture struct {
 	key, agent, campaign, execution, knowledge, chat, test string
 }
 
-// newHostileFixture writes directly to the database what would take long through the API.
+// newHostileFixture writes rows directly to the database where the API would take long.
 func newHostileFixture(t testing.TB, store *db.Store, address string, items, large, tests int) hostileFixture {
 	t.Helper()
 	ctx := t.Context()
@@ -77,8 +77,8 @@ func newHostileFixture(t testing.TB, store *db.Store, address string, items, lar
 	return e
 }
 
-// passages adds a document to one of the datasets. It has the given number of passages with words of the question, and
-// questions that it answers.
+// passages adds a document to one of the datasets. The document has the given number of passages with words of the
+// question, and labelled questions.
 func passages(t testing.TB, tenant *db.Tenant, count int) {
 	t.Helper()
 	ctx := t.Context()
@@ -114,13 +114,13 @@ func passages(t testing.TB, tenant *db.Tenant, count int) {
 type shape struct {
 	name, query string
 	variables   values
-	// code is that of the first error; empty for none.
+	// code is the code of the first error, or empty for none.
 	code string
-	// statements is how many it may send, unless they are few.
+	// statements is the maximum number of statements, at least 12.
 	statements int
 }
 
-// aliases selects a field many times, and replaces # by the number of each.
+// aliases selects a field n times. Each # in the field becomes the number of the alias.
 func aliases(n int, field string) string {
 	var all strings.Builder
 	for i := range n {
@@ -129,7 +129,7 @@ func aliases(n int, field string) string {
 	return "{" + all.String() + " }"
 }
 
-// beside selects the given number of lists of a hundred items, each with a field 99 times, and another field.
+// beside selects the other field, and the given number of lists of a hundred items, each with the field 99 times.
 func beside(other string, lists int, field string) string {
 	return strings.Replace(aliases(lists, `campaignItems(campaignId: "CAMPAIGN", first: 100) { nodes { ...Many } }`), "{",
 		"{ "+other, 1) +
@@ -213,7 +213,7 @@ func (e hostileFixture) shapes() []shape {
 		{name: "consumption", statements: 300,
 			query: aliases(90, `consumptionBreakdown(from: "2026-01-01", to: "2026-12-31") { byAgent { credits } }`)},
 		{name: "audit events", statements: 110, query: aliases(100, `auditEvents(first: 100) { nodes { id action } }`)},
-		// What one missing thing leaves to the executor, it makes one by one.
+		// One missing object leaves the operation to the executor, which resolves fields one by one.
 		{name: "values by resolvers without end", statements: 60, query: beside(`missing: tool(id: "tool_0") { id }`, 40,
 			"id"), code: "LIMIT_EXCEEDED"},
 		{name: "names of types by resolvers", statements: 60, query: beside(`missing: tool(id: "tool_0") { id }`, 40,
@@ -300,7 +300,7 @@ func (e hostileFixture) shapes() []shape {
 	return all
 }
 
-// light are requests that cost a little less than those that take turns.
+// light returns requests that cost slightly less than heavy ones, so they do not queue.
 func (e hostileFixture) light() []shape {
 	all := []shape{
 		{name: "light values by resolvers", query: strings.Replace(beside(`missing: tool(id: "tool_0") { id }`, 1, "id"),
@@ -314,8 +314,8 @@ func (e hostileFixture) light() []shape {
 	return all
 }
 
-// However a hostile key asks, what is done for it is bounded: by statements, and by the memory that is allocated. Time
-// is for BenchmarkHostile. This test does not run beside others, which would allocate memory too.
+// Each request of a hostile key takes a bounded number of statements and a bounded amount of memory. BenchmarkHostile
+// measures time. This test does not run in parallel with others, because they would allocate memory too.
 func TestHostileRequestsAreBounded(t *testing.T) { //nolint:paralleltest // see above
 	counted := &statements{}
 	address, options := dbtest.URL(t), dbtest.Options()
@@ -323,7 +323,7 @@ func TestHostileRequestsAreBounded(t *testing.T) { //nolint:paralleltest // see 
 	store := dbtest.Open(t, address, options)
 	settings := gateway.DefaultSettings()
 	settings.ResponseBytes = 4 << 20
-	// A response may be moved as it grows, and what is read for it is copied on the way, as are variables of a megabyte.
+	// A growing response may be reallocated. Rows and variables, of up to a megabyte, are copied on the way.
 	most := uint64(12 * settings.ResponseBytes)
 	e := newHostileFixture(t, store, address, 300, 120_000, 25)
 	served := serveWith(t, store, settings)

@@ -20,7 +20,7 @@ fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofT
 		ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } } } } } } }`
 )
 
-// fragments spread the next one twice, each.
+// fragments returns n fragments. Each spreads the next one twice.
 func fragments(n int) string {
 	text := "{ ...f0 }"
 	for i := range n {
@@ -39,7 +39,7 @@ const (
 		items: $items}) { items { id } } }`
 )
 
-// unfolding is a schema whose parts each lead to the next one twice.
+// unfolding returns a JSON Schema whose definitions each refer to the next one twice.
 func unfolding(n int) string {
 	var parts strings.Builder
 	for i := range n {

@@ -17,7 +17,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// fits reports whether the transport can carry it: an address is no longer than a header may be, and changes nothing.
+// fits reports whether the transport can carry the request. A GET cannot be longer than a header, and cannot change
+// anything.
 func (s shape) fits(by string) bool {
 	return by != "GET" || len(s.query) < 20_000 && s.variables == nil && !strings.HasPrefix(s.query, "mutation")
 }
@@ -28,7 +29,7 @@ type outcome struct {
 	code          string
 }
 
-// transports send a query and read the whole response but keep little of it.
+// transports send a query and read the whole response, but keep only its beginning.
 var transports = map[string]func(t testing.TB, address string, s shape, key string) outcome{
 	"POST": func(t testing.TB, address string, s shape, key string) outcome {
 		return exchanged(t, http.MethodPost, address+"/graphql", s.body(t), key, "application/json")
@@ -47,7 +48,7 @@ var transports = map[string]func(t testing.TB, address string, s shape, key stri
 		var o outcome
 		for {
 			_, message, err := socket.Reader(t.Context())
-			if websocket.CloseStatus(err) == 4400 { // what it cannot be asked to read
+			if websocket.CloseStatus(err) == 4400 { // the server refused the message
 				o.code = string(model.BadInput)
 				return o
 			}
@@ -101,7 +102,7 @@ func opened(t testing.TB, address, key string) *websocket.Conn {
 	return socket
 }
 
-// glanced reads everything, and returns its beginning and its length.
+// glanced reads to the end, and returns the first bytes and the length.
 func glanced(t testing.TB, from io.Reader) (head string, length int) {
 	t.Helper()
 	reader := bufio.NewReaderSize(from, 4<<10)

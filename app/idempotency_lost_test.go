@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// A retry changes nothing when the mutation was committed but its response was not saved. The retry's error says so.
+// If a mutation was committed but its response was not saved, a retry changes nothing. The retry's error says so.
 func TestRequestWithLostResponseIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

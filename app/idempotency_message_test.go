@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// gatedModel waits until the test tells it to answer "Yes." or to fail.
+// gatedModel blocks until the test lets it answer "Yes." or fail.
 type gatedModel struct {
 	asked   atomic.Int32
 	started chan struct{}
@@ -37,7 +37,7 @@ func (m *gatedModel) Chat(ctx context.Context, _ llm.Request) iter.Seq2[llm.Chun
 	}
 }
 
-// startGated returns a gateway whose model waits, a key, and the body of a message to a chat.
+// startGated returns a gateway with a gatedModel, a key, and the body of a message to a chat.
 func startGated(t *testing.T) (g *gatewayUnderTest, m *gatedModel, key, message string) {
 	t.Helper()
 	m = &gatedModel{started: make(chan struct{}, 10), answers: make(chan error, 10)}

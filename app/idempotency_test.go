@@ -120,7 +120,7 @@ func TestRepeatedPostRunsOnce(t *testing.T) {
 		require.NotContains(t, refused.text, "user")
 	}
 	require.Equal(t, 1, countDatasets(t, g, key))
-	require.False(t, g.post(t, "/Dataset", key, body).isReplayed(), "without the header nothing is kept")
+	require.False(t, g.post(t, "/Dataset", key, body).isReplayed(), "without the header no response is saved")
 	require.False(t, g.post(t, "/Dataset", key, body, "Idempotency-Key: another").isReplayed())
 	require.Equal(t, 3, countDatasets(t, g, key))
 
@@ -134,7 +134,7 @@ func TestRepeatedPostRunsOnce(t *testing.T) {
 	require.Contains(t, bad.text, "Idempotency-Key must be 1 to 255 printable ASCII characters")
 }
 
-// idOf returns the id of a company.
+// idOf returns the id of the tenant's company.
 func idOf(t testing.TB, tenant *db.Tenant) string {
 	t.Helper()
 	company, err := tenant.Company(t.Context())
@@ -159,7 +159,7 @@ func TestRepeatedMutationRunsOnce(t *testing.T) {
 
 	query := graphqlBody(t, `{ datasets { totalCount } }`, nil)
 	for range 2 {
-		require.False(t, g.post(t, "/graphql", key, query, onceOnly).isReplayed(), "queries are not kept")
+		require.False(t, g.post(t, "/graphql", key, query, onceOnly).isReplayed(), "responses of queries are not saved")
 	}
 	// One of the two mutations succeeded, so neither is carried out again.
 	two := graphqlBody(t, `mutation { a: createDataset(input: {name: "A"}) { dataset { id } } b: deleteDataset(input:
@@ -286,7 +286,7 @@ func TestRepeatedUploadRunsOnce(t *testing.T) {
 	g := startGateway(t)
 	tenant, key := g.company(t, "Uploads")
 	dataset := newDatasetOf(t, tenant)
-	content := string(bytes.Repeat([]byte("0123456789abcde\n"), 3<<16)) // more than is held in memory
+	content := string(bytes.Repeat([]byte("0123456789abcde\n"), 3<<16)) // too large to be held in memory
 	operations := fmt.Sprintf(uploadPart, dataset.ID)
 	for path, parts := range map[string]func(content string) []part{
 		"/Dataset/" + dataset.ID +

@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// archiveOf packs lines of tables into an archive of the company.
+// archiveOf packs table rows into an archive of the company.
 func archiveOf(t *testing.T, companyID string, entries ...[2]string) io.Reader {
 	t.Helper()
 	file := &bytes.Buffer{}
@@ -37,7 +37,7 @@ func archiveOf(t *testing.T, companyID string, entries ...[2]string) io.Reader {
 	return file
 }
 
-// Ids of another server work wherever an id is taken or given: in paths, arguments, cursors, node and references.
+// Ids from another server work wherever ids are used: in paths, arguments, cursors, node and references.
 func TestImportedIDsAreUnchanged(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

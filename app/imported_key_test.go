@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// importedLookUps counts how often a hash is looked for among those of keys from elsewhere.
+// importedLookUps counts lookups of imported keys by their hash.
 type importedLookUps struct{ atomic.Int64 }
 
 func (l *importedLookUps) TraceQueryStart(ctx context.Context, _ *pgx.Conn,
@@ -29,7 +29,7 @@ func (l *importedLookUps) TraceQueryStart(ctx context.Context, _ *pgx.Conn,
 
 func (*importedLookUps) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// Clients of another server keep the key that they have: over GraphQL, REST and sockets, until it is revoked.
+// Clients of another server keep using their existing key over GraphQL, REST and sockets, until it is revoked.
 func TestImportedKeysWorkUntilRevoked(t *testing.T) {
 	t.Parallel()
 	counted := &importedLookUps{}
@@ -48,7 +48,7 @@ func TestImportedKeysWorkUntilRevoked(t *testing.T) {
 	for i := range 700 {
 		require.Equal(t, http.StatusUnauthorized, status(foreign(i)))
 	}
-	require.Zero(t, counted.Load(), "nobody has such a key, so none is looked up or slowed down")
+	require.Zero(t, counted.Load(), "without imported keys, nothing is looked up or delayed")
 
 	legacy := foreign(123)
 	key, err := tenant.ImportAPIKey(t.Context(),
@@ -58,7 +58,7 @@ func TestImportedKeysWorkUntilRevoked(t *testing.T) {
 	require.Eventually(t, func() bool { return status(legacy) == http.StatusOK }, dbtest.Awaited, 20*time.Millisecond)
 	response := g.do(t, http.MethodGet, "/Agent/none", legacy, "")
 	require.NoError(t, response.Body.Close())
-	require.Equal(t, http.StatusNotFound, response.StatusCode, "and so it was let in")
+	require.Equal(t, http.StatusNotFound, response.StatusCode, "the key was admitted")
 	var viewer struct{ Viewer struct{ KeyID string } }
 	g.must(t, legacy, "{ viewer { keyId } }", nil, &viewer)
 	require.Equal(t, key.ID, viewer.Viewer.KeyID)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// everything is what tools ask of a schema.
+// everything is the introspection query of GraphQL tools.
 const everything = `{ __schema {
 	description queryType { name } mutationType { name } subscriptionType { name } types { ...full }
 	directives { name description isRepeatable locations args(includeDeprecated: true) { ...input } }
@@ -22,7 +22,7 @@ fragment full on __Type {
 fragment input on __InputValue { name description defaultValue isDeprecated deprecationReason type { ...reference } }
 fragment reference on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }`
 
-// The longest query of tools is answered within the default bounds, and again from the cache.
+// The longest introspection query of GraphQL tools fits the default limits. The second answer comes from the cache.
 func TestFullIntrospectionFitsTheDefaultLimits(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -36,7 +36,7 @@ func TestFullIntrospectionFitsTheDefaultLimits(t *testing.T) {
 	require.JSONEq(t, `{"__type":null,"agents":{"totalCount":0},"__typename":"Query"}`, string(unknown))
 }
 
-// Tools tell "none" from "does not apply".
+// GraphQL tools distinguish an empty list ("none") from null ("does not apply").
 func TestIntrospectionDistinguishesNullFromEmpty(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -18,10 +18,10 @@ const (
 	aboutKettles = "How often do I descale the kettle?"
 )
 
-// shelf is a knowledge base chat over HTTP.
+// shelf is a knowledge base chat and its dataset.
 type shelf struct{ chatID, datasetID string }
 
-// shelf gives an agent a knowledge base with a manual and a list of questions, and waits until both are indexed.
+// shelf gives an agent a knowledge base with a manual and a list of questions. It returns when both are indexed.
 func (s *served) shelf(t *testing.T, agentID string, settings map[string]any) shelf {
 	t.Helper()
 	var made struct {
@@ -106,7 +106,7 @@ func TestAnswersCiteRetrievedChunks(t *testing.T) {
 		"document=\"kettle.txt\">\n"+descaling+"\n</excerpt>")
 	require.InDelta(t, 0.1, *asked[0].Temperature, 0)
 	require.InDelta(t, 0.7, *asked[0].FrequencyPenalty, 0)
-	require.NotContains(t, asked[0].offered(), "knowledge_base", "the gateway asks it, not the model")
+	require.NotContains(t, asked[0].offered(), "knowledge_base", "the gateway retrieves, not the model")
 
 	kept := c.cited(t, chatID)
 	require.Empty(t, kept.Warnings)
@@ -118,11 +118,11 @@ func TestAnswersCiteRetrievedChunks(t *testing.T) {
 		[]string{last.Kind, last.TargetID, last.TechnicalName, last.Effect})
 	c.requireParity(t, l, kept.ToolCalls[0])
 
-	// REST v1 shows messages as it always did.
+	// REST v1 shows messages unchanged, without sources.
 	_, body := c.exchange(t, http.MethodGet, "/SimulationChat/"+chatID, nil)
 	require.NotContains(t, string(body), "citations")
 
-	// A turn that fails keeps its retrieval as evidence.
+	// A failed turn keeps its retrieval as evidence.
 	a := c.send(t, chatID, "And the kettle?")
 	require.Equal(t, []string{"UPSTREAM_FAILED"}, a.codes())
 	evidence := c.cited(t, chatID).ToolCalls
@@ -130,10 +130,10 @@ func TestAnswersCiteRetrievedChunks(t *testing.T) {
 	require.False(t, evidence[1].IsTurnKept)
 	require.Equal(t, "Up it is.", c.say(t, chatID, "How do I get up the kettle?").Text)
 	asked = c.asked(t)
-	require.Empty(t, asked[2].told(), "the model is told what it did, not what was looked up")
+	require.Empty(t, asked[2].told(), "the model sees its own calls, not the retrieval")
 }
 
-// requireParity requires an agent's retrieval to equal the answer of the field retrieve, to the last digit.
+// requireParity requires an agent's retrieval to equal the answer of the field retrieve exactly, scores included.
 func (s *served) requireParity(t *testing.T, l shelf, call keptCall) {
 	t.Helper()
 	require.Equal(t, "Retrieval", call.Kind)
@@ -164,7 +164,7 @@ func (s *served) requireParity(t *testing.T, l shelf, call keptCall) {
 	require.Equal(t, read.KnowledgeBaseChat.Retrieve, found.Chunks)
 }
 
-// serveDesk serves a company with a front desk that the offline model speaks for.
+// serveDesk serves a company with a front desk agent that uses the offline model.
 func serveDesk(t *testing.T) (s *served, agentID string) {
 	t.Helper()
 	address := dbtest.URL(t)

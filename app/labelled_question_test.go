@@ -86,7 +86,7 @@ func TestRetrievalEvaluationRanksAnswers(t *testing.T) {
 	require.Equal(t, 1, rest.AskedCount)
 	require.Nil(t, rest.EndCursor)
 
-	// The same question again is replaced.
+	// Adding the same question again replaces it.
 	g.must(t, key, add, map[string]any{"dataset": dataset.ID,
 		"questions": []question{{"question": "What warranty has the kettle?", "documentName": "house.csv"}}}, &added)
 	require.Equal(t, 2, evaluate("").EvaluateRetrieval.FirstHitCount)
@@ -105,10 +105,10 @@ func TestRetrievalEvaluationRanksAnswers(t *testing.T) {
 		require.Equal(t, []string{string(model.BadInput)}, a.codes(), wrong)
 	}
 	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: document.ID}))
-	require.Zero(t, evaluate("").EvaluateRetrieval.TotalCount, "they go with their document")
+	require.Zero(t, evaluate("").EvaluateRetrieval.TotalCount, "questions are deleted with their document")
 }
 
-// A language model writes questions for passages, and may leave out some.
+// A language model writes questions for passages. It may skip passages.
 func TestQuestionsAreDrafted(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t, map[string][]fixture{"writer": {
@@ -144,7 +144,7 @@ func TestQuestionsAreDrafted(t *testing.T) {
 	s := serve(t, address, key, provider.asks("writer"))
 	var got drafted
 	s.must(t, key, draft, map[string]any{"dataset": empty.ID}, &got)
-	require.Empty(t, got.DraftLabelledQuestions.DraftedQuestions, "no model is asked")
+	require.Empty(t, got.DraftLabelledQuestions.DraftedQuestions, "the model is not called")
 	of := map[string]any{"dataset": dataset.ID}
 	s.must(t, key, draft, of, &got)
 	require.Len(t, got.DraftLabelledQuestions.DraftedQuestions, 1)
@@ -152,7 +152,7 @@ func TestQuestionsAreDrafted(t *testing.T) {
 	require.Equal(t, []string{"How is it descaled?", document.ID, "house.csv"}, []string{first.Question, first.DocumentID,
 		first.DocumentName})
 	require.LessOrEqual(t, len(first.Passage), model.MaxPassage)
-	require.Len(t, provider.asked(t, "writer"), 2, "two questions for one passage are asked for again")
+	require.Len(t, provider.asked(t, "writer"), 2, "an answer with two questions for one passage is requested again")
 	_, err = tenant.AddLabelledQuestions(t.Context(), model.AddLabelledQuestionsInput{DatasetID: dataset.ID,
 		Questions: []*model.LabelledQuestionInput{
 			{Question: first.Question, DocumentID: &first.DocumentID, Passage: &first.Passage},

@@ -86,7 +86,7 @@ func TestNumberErrorsNameTheirBounds(t *testing.T) {
 	}
 }
 
-// What v1's clients send, and its server took.
+// The bodies are what v1 clients send and the v1 server accepted.
 func TestV1TestBodiesAreAccepted(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -226,7 +226,7 @@ func TestChangesBasedOnOutdatedVersionsAreRefused(t *testing.T) {
 	require.Equal(t, 404, status)
 }
 
-// When two clients change what both have read, one of the changes is refused.
+// When two clients change the version that both have read, one change is refused.
 func TestConcurrentConditionalChangesConflict(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -252,7 +252,7 @@ func TestConcurrentConditionalChangesConflict(t *testing.T) {
 	}
 }
 
-// Scripts of v1 create the same test again and again, and need no criteria where there are checks.
+// v1 scripts create the same test repeatedly. Tests with checks need no criteria.
 func TestRESTAllowsRepeatedTestNames(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -276,7 +276,7 @@ func TestRESTAllowsRepeatedTestNames(t *testing.T) {
 			`","name":"Mood","tagExpected":"A","conversationContext":{"messages":[{"role":"user","text":"Hi"}]}}`)
 	}
 	g.text(t, "PATCH", "/AgentTest/"+created.ID, key, `{"name":"Nightly","scenario":"Another"}`)
-	// REST may also change a name to one that is used; GraphQL has to ask for it.
+	// REST may also rename a test to a name in use. GraphQL needs mayRepeatName for that.
 	rename := func(name string) string {
 		response := g.do(t, "PATCH", "/AgentTest/"+created.ID, key, `{"name":"`+name+`"}`)
 		defer func() { _ = response.Body.Close() }()

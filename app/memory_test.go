@@ -12,8 +12,8 @@ import (
 )
 
 func init() {
-	// It is for a process with one program. Here, the first test that serves one would have the collector run more often
-	// for all others. The programs of cmd/agentgraph's tests tune themselves.
+	// tuneMemory is for a process with one gateway. Here, the first test that serves one would make the collector run more
+	// often for all other tests.
 	tuneMemory = func() {}
 }
 
@@ -34,7 +34,7 @@ func TestHookRunsAfterEachCollection(t *testing.T) {
 	}
 }
 
-// This must not be parallel to tests that allocate.
+// This test must not run in parallel with tests that allocate.
 func TestIdleProcessReturnsMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())

@@ -20,11 +20,11 @@ import (
 type modelFailure struct {
 	// script is what the provider does in one turn, request by request, retries included.
 	script []fixture
-	// says is the message to the client.
+	// says is the error message that the client receives.
 	says string
-	// made are the calls that are kept as evidence, as "name: result" or "name: error".
+	// made are the calls that the chat keeps as evidence, as "name: result" or "name: error".
 	made []string
-	// noHeader is a header that the provider leaves out.
+	// noHeader is a header that the provider omits.
 	noHeader string
 	// timeout bounds the model's time. 0 means modelTimeout.
 	timeout time.Duration
@@ -144,8 +144,8 @@ var modelFailures = map[string]modelFailure{
 	},
 }
 
-// modelNamed returns the name of the model that fails this way. It does not end in a number, which the stub server
-// would take for a version.
+// modelNamed returns the name of the model that fails this way. The name does not end in a number, because the stub
+// server would read a number as a version.
 func modelNamed(failure string) string { return strings.ReplaceAll(failure, " ", "-") + "-model" }
 
 // frontDesk creates an agent with the tool book.
@@ -167,8 +167,7 @@ func frontDesk(t *testing.T, tenant *db.Tenant) (agentID, toolID string) {
 	return agent.ID, tool.ID
 }
 
-// TestFailedTurnLeavesTheChatUnchanged makes each failure happen twice, to a client of GraphQL and to one of REST, and then continues with
-// the same chat.
+// TestFailedTurnLeavesTheChatUnchanged runs each failure over GraphQL and over REST, and then continues the same chat.
 func TestFailedTurnLeavesTheChatUnchanged(t *testing.T) {
 	t.Parallel()
 	const recovered = "Here I am again."
@@ -234,7 +233,7 @@ func TestFailedTurnLeavesTheChatUnchanged(t *testing.T) {
 	}
 }
 
-// requireNothingKept requires a chat to be as it was before its first message, except for the calls in made.
+// requireNothingKept requires a chat to be unchanged by its failed turns, except for the calls in made.
 func requireNothingKept(t *testing.T, chat keptChat, made []string) {
 	t.Helper()
 	require.Equal(t, "Open", chat.Status)
@@ -252,8 +251,8 @@ func requireNothingKept(t *testing.T, chat keptChat, made []string) {
 	require.Equal(t, made, calls)
 }
 
-// TestModelKeyIsNeverShown requires that no response or log line shows a key, even if the provider's error or the address
-// has it.
+// TestModelKeyIsNeverShown requires that no response or log line shows a key, even if the provider's error or address
+// contains the key.
 func TestModelKeyIsNeverShown(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t, map[string][]fixture{"sensible": {says("Good morning")}})

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// A mutation of many stored texts does nothing, where it would have to read too much of them, and says so.
+// A mutation that would read too many bytes of stored texts is refused before it changes anything.
 func TestMutationsReadWithinBounds(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())

@@ -28,10 +28,10 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// said is a contact's message, which must not show up in traces.
+// said is a contact's message. It must not appear in traces.
 const said = "My secret is kumquat"
 
-// watched is the program with an observer. Its agent answers from a knowledge base, and books with a real tool.
+// watched is the program with an observer. Its agent has a knowledge base and a tool with a real endpoint.
 type watched struct {
 	*served
 	observer *observe.Observer
@@ -40,7 +40,7 @@ type watched struct {
 	outside *outside
 }
 
-// outside plays the model's provider and the tool, and records the trace contexts of their requests.
+// outside is a stub of the model provider and the tool. It records the trace contexts of their requests.
 type outside struct {
 	url     string
 	mu      sync.Mutex
@@ -111,7 +111,7 @@ func observed(t *testing.T, options observe.Options) *watched {
 	return w
 }
 
-// load makes everything that is observed happen at least once.
+// load triggers each observed event at least once.
 func (w *watched) load(t *testing.T) {
 	t.Helper()
 	w.must(t, w.key, `query Agents { agents { nodes { id name } } }`, nil, nil)
@@ -217,7 +217,7 @@ func keysOf(samples map[string]string, prefix string) []string {
 
 var metricName = regexp.MustCompile(`\b(agentgraph|go|process)_[a-z0-9_]+\b`)
 
-// requireShown requires that every metric which the dashboard or the alerts name is among the samples.
+// requireShown requires a sample of every metric that the dashboard or the alerts use.
 func requireShown(t *testing.T, samples map[string]string) {
 	t.Helper()
 	exists := map[string]bool{}
@@ -231,7 +231,7 @@ func requireShown(t *testing.T, samples map[string]string) {
 		named := metricName.FindAllString(string(text), -1)
 		require.Greater(t, len(named), 5, file)
 		for _, name := range named {
-			// Metrics of jobs exist only while there are jobs. TestMetricsCountJobs sees them.
+			// Metrics of jobs exist only while there are jobs. TestMetricsCountJobs covers them.
 			if name != "agentgraph_jobs" && name != "agentgraph_job_oldest_seconds" {
 				require.True(t, exists[name], "%s names %s, which does not exist", file, name)
 			}
@@ -239,14 +239,14 @@ func requireShown(t *testing.T, samples map[string]string) {
 	}
 }
 
-// Clients make up the names of operations, so only a bounded number of names become labels.
+// Clients choose operation names, so only a bounded number of names become labels.
 func TestOperationNamesInMetricsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := observed(t, observe.Options{Listen: "127.0.0.1:0"})
 	for i := range 250 {
 		w.must(t, w.key, fmt.Sprintf("query Made%d { agents { nodes { id } } }", i), nil, nil)
 	}
-	// Stored operations have names that clients did not make up.
+	// The names of stored operations are not chosen by clients.
 	response := w.do(t, http.MethodGet, "/Agent/"+w.agentID, w.key, "")
 	require.NoError(t, response.Body.Close())
 	names := map[string]bool{}
@@ -279,7 +279,7 @@ func TestMetricsCountJobs(t *testing.T) {
 	observer, err := observe.Start(t.Context(), observe.Options{Listen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, observer.Close(context.WithoutCancel(t.Context()))) })
-	stage := dbtest.NewStage(t) // its store has no workers
+	stage := dbtest.NewStage(t) // this store has no workers
 	serveApp(t, app.Options{Store: stage.Store, Engine: engine.New(offline.New(), engine.Options{}), Observer: observer,
 		Settings: gateway.DefaultSettings(), Plan: true})
 	dbtest.Execute(t, stage.Tenant, stage.Tests(t, 3), 1, 10)

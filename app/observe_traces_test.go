@@ -27,7 +27,7 @@ type collector struct {
 	spans []*tracepb.Span
 	about []string
 	raw   []byte
-	// refuses is how many more requests it answers with 503.
+	// refuses is the number of further requests that are answered with 503.
 	refuses int
 	header  http.Header
 }
@@ -62,8 +62,8 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaits waits until the collector has a span with the name below one named above. A request's span may end after its
-// response was read.
+// awaits waits until the collector has a span with the name whose parent is named above. A request's span may end after
+// its response was read.
 func (c *collector) awaits(t *testing.T, name, above string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -82,7 +82,7 @@ func (c *collector) awaits(t *testing.T, name, above string) {
 	}, dbtest.Awaited, 20*time.Millisecond, "%s below %s", name, above)
 }
 
-// awaitsTurn waits until the collector has the whole turn. Its last span is that of its request.
+// awaitsTurn waits until the collector has the whole turn. The request's span is the last one.
 func (c *collector) awaitsTurn(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -99,7 +99,7 @@ func (c *collector) awaitsTurn(t *testing.T) {
 	}, dbtest.Awaited, 20*time.Millisecond, "the turn")
 }
 
-// tracedTurn traces a turn and returns all spans that were sent, by name.
+// tracedTurn runs a turn and returns all its spans by name.
 func tracedTurn(t *testing.T) (c *collector, w *watched, named map[string][]*tracepb.Span) {
 	t.Helper()
 	c = &collector{refuses: 1}
@@ -153,14 +153,14 @@ func TestSpansConnectRequestsToStatementsAndCalls(t *testing.T) {
 			statements++
 		}
 	}
-	require.Positive(t, statements, "the query's statements are below it")
+	require.Positive(t, statements, "the query is the parent of its statements")
 
 	for path, span := range map[string]*tracepb.Span{"/v1/chat/completions": named["chat stub"][0],
 		"/book": named["execute_tool book"][0]} {
 		require.NotEmpty(t, w.outside.of(path))
 		require.Equal(t, fmt.Sprintf("00-%x-%x-01", span.TraceId, span.SpanId), w.outside.of(path)[0], path)
 	}
-	require.NotContains(t, string(c.raw), "kumquat", "nothing of what is said is in a span")
+	require.NotContains(t, string(c.raw), "kumquat", "spans contain nothing of the conversation")
 }
 
 func TestSpansContainConversationsOnlyOnRequest(t *testing.T) {

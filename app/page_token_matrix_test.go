@@ -17,8 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// openToPages are all fields that a page's token may select. A field that the schema opens has to be written down here
-// too.
+// openToPages are all fields that a page token may select. A field that the schema opens must be listed here too.
 var openToPages = map[string]string{
 	"Query": "agent simulationChat viewer",
 	"Mutation": "startSimulationChat sendSimulationMessage endSimulationChat createAccessToken " +
@@ -36,7 +35,7 @@ var openToPages = map[string]string{
 	"StartSimulationChatPayload":   "simulationChat",
 	"SendSimulationMessagePayload": "simulationChat newMessages",
 	"EndSimulationChatPayload":     "simulationChat",
-	// These are for a key with the scope chat: tokens make no tokens.
+	// These fields are for keys with the scope chat: a token cannot create tokens.
 	"CreateAccessTokenPayload": "token expiresAt",
 	"RevokeAccessTokenPayload": "isRevoked",
 	"Viewer":                   "scopes expiresAt isAccessToken",
@@ -63,15 +62,15 @@ func TestSchemaFieldsOpenToPageTokens(t *testing.T) {
 	}
 }
 
-// pageWorld is a company that has one of everything, a second agent, and a page's token for the first agent.
+// pageWorld is a company with an object of every type, a second agent, and a page token for the first agent.
 type pageWorld struct {
 	cells
 	servers []string
 	address string
 	token   string
-	// within are ids that the token reaches, by the names that arguments have for them.
+	// within are ids that the token reaches, by argument name.
 	within map[string]string
-	// beyond are all other ids.
+	// beyond are ids that the token does not reach.
 	beyond []string
 }
 
@@ -105,7 +104,7 @@ func newPageWorld(t *testing.T) *pageWorld {
 	return w
 }
 
-// way is how to get to a type: what is written before the selection of it, and behind.
+// way is a path to a type: the query text before and after the selection.
 type way struct {
 	root          *ast.Definition
 	before, after string
@@ -113,7 +112,7 @@ type way struct {
 
 func (w way) to(text string) string { return w.before + " { " + text + " }" + w.after }
 
-// bare writes a field and selects only what every type has.
+// bare writes a field with a selection that every type has.
 func (w *pageWorld) bare(field *ast.FieldDefinition, at, text string) string {
 	call, _, isObject := strings.Cut(w.call(field, at, text, 2), " { __typename")
 	if isObject {
@@ -122,7 +121,7 @@ func (w *pageWorld) bare(field *ast.FieldDefinition, at, text string) string {
 	return call
 }
 
-// ways finds a way to each type that a page's token can get to, by what is open to it.
+// ways finds a path to each type that a page token can reach through open fields.
 func (w *pageWorld) ways() map[string]way {
 	found := map[string]way{}
 	var follow func(of *ast.Definition, root *ast.Definition, before, after string)
@@ -154,8 +153,8 @@ func (w *pageWorld) ways() map[string]way {
 	return found
 }
 
-// TestPageTokensSelectOnlyOpenFields walks each field of each type of the schema with a page's token: what is not on the list
-// is refused, by plans and by resolvers, and nothing of the operation is done.
+// TestPageTokensSelectOnlyOpenFields tries each field of each type in the schema with a page token. Fields that are not
+// in openToPages are refused by plans and by resolvers, and nothing of the operation runs.
 func TestPageTokensSelectOnlyOpenFields(t *testing.T) {
 	t.Parallel()
 	w := newPageWorld(t)
@@ -170,7 +169,7 @@ func TestPageTokensSelectOnlyOpenFields(t *testing.T) {
 	before := dump(t, w.address, w.own.ids["company"])
 	try := func(root *ast.Definition, operation string, isAllowed bool, name string) {
 		if isAllowed && root != w.schema.Query {
-			return // TestPageTokenReadsOnlyItsChats has these
+			return // TestPageTokenReadsOnlyItsChats covers these
 		}
 		for _, server := range w.servers {
 			answer := post(t, server, w.token, operation, root == w.schema.Subscription)
@@ -199,7 +198,7 @@ func TestPageTokensSelectOnlyOpenFields(t *testing.T) {
 			try(ways[name].root, ways[name].to(w.bare(field, "", "")), isOpenToPages(name, field.Name), name+"."+field.Name)
 		}
 	}
-	// Neither fragments nor directives, nor what describes the schema, are a way around.
+	// Fragments, directives and introspection do not circumvent the check.
 	for operation, name := range map[string]string{
 		`{ __schema { types { name } } }`:                                                "Query.__schema",
 		`{ __type(name: "Agent") { name } }`:                                             "Query.__type",
@@ -221,8 +220,8 @@ func TestPageTokensSelectOnlyOpenFields(t *testing.T) {
 	require.Greater(t, allowed, 30)
 }
 
-// TestPageTokensReachOnlyTheirIDs gives each place for an id that a page's token can get to each id that is beyond its reach,
-// of its own company and of another one.
+// TestPageTokensReachOnlyTheirIDs tries each id beyond the token's reach, of its own company and of another one, as
+// each id argument that a page token can use.
 func TestPageTokensReachOnlyTheirIDs(t *testing.T) {
 	t.Parallel()
 	w := newPageWorld(t)

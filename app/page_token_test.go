@@ -19,7 +19,7 @@ import (
 
 const createNarrowed = `mutation ($input: CreateAccessTokenInput!) { createAccessToken(input: $input) { token } }`
 
-// pageToken makes a token with the scope chat that is narrowed.
+// pageToken creates a token with the scope chat and the given restrictions.
 func (g *gatewayUnderTest) pageToken(t testing.TB, key string, narrowing map[string]any) string {
 	t.Helper()
 	input := map[string]any{"scopes": []string{"chat"}}
@@ -47,7 +47,7 @@ const sendText = `mutation ($id: ID!) {
 		simulationChat { status } }
 }`
 
-// newPages starts a gateway with a company that has two agents, and a key that makes tokens for pages.
+// newPages starts a gateway with a company of two agents, and a key that can create page tokens.
 func newPages(t *testing.T) (g *gatewayUnderTest, key string, agents [2]string) {
 	t.Helper()
 	g = startGateway(t)
@@ -96,7 +96,7 @@ func TestPageTokenReadsOnlyItsChats(t *testing.T) {
 	g.must(t, token, `mutation ($id: ID!) { endSimulationChat(input: {simulationChatId: $id}) { simulationChat { status } }
 		}`, map[string]any{"id": chat}, nil)
 
-	// Those of others are as if they did not exist, also those of the key that made the token, and of its other tokens.
+	// Other chats do not exist for the token, including chats of its key and of the key's other tokens.
 	for _, other := range []string{g.startChat(t, key, agents[0]), g.startChat(t, g.pageToken(t, key, nil), agents[0])} {
 		for _, query := range []string{sendText, `query ($id: ID!) { simulationChat(id: $id) { id } }`} {
 			require.Equal(t, []string{"NOT_FOUND"}, g.query(t, token, query, map[string]any{"id": other}).codes())
@@ -106,7 +106,7 @@ func TestPageTokenReadsOnlyItsChats(t *testing.T) {
 		`mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`,
 		map[string]any{"id": agents[1]})
 	require.Equal(t, []string{"NOT_FOUND"}, refused.codes())
-	// What a page says of tools is not to be believed.
+	// A page may not choose how tools are mocked.
 	refused = g.query(t, token,
 		`mutation ($id: ID!) { startSimulationChat(input: {agentId: $id, toolMocking: {mockAllTools: true}}) { simulationChat
 			{ id } } }`, map[string]any{"id": agents[0]})
@@ -131,7 +131,7 @@ func TestVisitorTokensShareTheirChats(t *testing.T) {
 	require.Empty(t, read(visitor("ada"), chat))
 	require.Equal(t, []string{"NOT_FOUND"}, read(visitor("bob"), chat))
 	narrower := g.pageToken(t, key, map[string]any{"visitor": "ada", "agentIds": agents[1:]})
-	require.Equal(t, []string{"NOT_FOUND"}, read(narrower, chat), "of an agent that is out of reach")
+	require.Equal(t, []string{"NOT_FOUND"}, read(narrower, chat), "the agent is out of reach")
 }
 
 func TestPageCannotWidenItsToken(t *testing.T) {
@@ -143,7 +143,7 @@ func TestPageCannotWidenItsToken(t *testing.T) {
 		require.Equal(t, []string{"FORBIDDEN"}, refused.codes())
 		require.Contains(t, refused.Errors[0].Message, "only an API key")
 	}
-	// Nor can the key make one that may do more than itself.
+	// A key cannot create a token with more scopes than its own.
 	require.Equal(t, []string{"FORBIDDEN"},
 		g.query(t, key, createNarrowed, map[string]any{"input": map[string]any{"scopes": []string{"browse"}}}).codes())
 	refused := g.query(t, key, createNarrowed, map[string]any{"input": map[string]any{
@@ -156,7 +156,7 @@ func TestPageCannotWidenItsToken(t *testing.T) {
 	require.Equal(t, []string{"NOT_FOUND"}, g.query(t, key, createNarrowed, map[string]any{"input": map[string]any{
 		"scopes": []string{"chat"}, "agentIds": []string{"agent_unknown"},
 	}}).codes())
-	// A key that may simulate may have pages chat; what it may do itself is as it was.
+	// A key with the scope simulate may create chat tokens. Its own permissions stay the same.
 	tenant, _ := g.company(t, "Simulates")
 	_, simulate := g.keyOf(t, companyIDOf(t, tenant), model.APIKeyScopeSimulate)
 	g.pageToken(t, simulate, nil)
@@ -164,7 +164,7 @@ func TestPageCannotWidenItsToken(t *testing.T) {
 		"2026-01-01", to: "2026-01-02") { totalCredits } }`, nil, nil)
 }
 
-// v1 answers with prompts, so there is nothing in it for pages; and nothing is done before it says so.
+// v1 responses contain prompts, so page tokens are refused before anything runs.
 func TestPageTokensAreRefusedByREST(t *testing.T) {
 	t.Parallel()
 	g, key, agents := newPages(t)
@@ -190,7 +190,7 @@ func TestPageTokensAreRefusedByREST(t *testing.T) {
 	require.Len(t, read.SimulationChat.Messages, 1)
 }
 
-// Pages choose their idempotency keys without knowing of each other.
+// Pages may choose the same idempotency keys by chance.
 func TestPageTokensDoNotShareIdempotentResponses(t *testing.T) {
 	t.Parallel()
 	g, key, agents := newPages(t)
@@ -304,7 +304,7 @@ func opens(t *testing.T, url, origin, token string) bool {
 	return f.Type == "connection_ack"
 }
 
-// What a token is narrowed to is read with it: its requests cost as many statements as those of others.
+// Restrictions are read together with the token, so its requests take as many statements as others.
 func TestNarrowedTokensCostNoExtraStatement(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -331,7 +331,7 @@ func TestNarrowedTokensCostNoExtraStatement(t *testing.T) {
 	require.EqualValues(t, 2, cost(narrowed))
 }
 
-// A token for one subscription is good for nothing else, whatever its scopes are, and wherever it is sent.
+// A token for one subscription is refused for everything else, whatever its scopes and on every transport.
 func TestSubscriptionTokenOpensOnlyItsSubscription(t *testing.T) {
 	t.Parallel()
 	g, _, agents := newPages(t)

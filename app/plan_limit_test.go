@@ -31,7 +31,7 @@ func longPrompts(t *testing.T, limit int64, agents int) (g *gatewayUnderTest, ke
 	return g, key
 }
 
-// TestQueryPlansRespectTheResponseLimit: rows count towards the limit of a response when they are read, before any is
+// TestQueryPlansRespectTheResponseLimit: rows count towards the response limit when they are read, before any is
 // written.
 func TestQueryPlansRespectTheResponseLimit(t *testing.T) {
 	t.Parallel()
@@ -42,8 +42,7 @@ func TestQueryPlansRespectTheResponseLimit(t *testing.T) {
 	require.Equal(t, "null", string(refused.Data))
 }
 
-// TestOversizedBodiesAreNotReadToTheEnd: reading stops once a response is too large, and the next request is not
-// affected.
+// TestOversizedBodiesAreNotReadToTheEnd: reading stops when a response is too large. The next request is not affected.
 func TestOversizedBodiesAreNotReadToTheEnd(t *testing.T) {
 	t.Parallel()
 	g, key := longPrompts(t, 200_000, 30)
@@ -57,7 +56,7 @@ func TestOversizedBodiesAreNotReadToTheEnd(t *testing.T) {
 	}
 }
 
-// TestAliasesDoNotMultiplyPastTheLimit: a query may select a thousand times what is read once.
+// TestAliasesDoNotMultiplyPastTheLimit: a query may select the same rows a thousand times, although they are read once.
 func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
@@ -88,7 +87,7 @@ func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
 		require.Equal(t, []string{"LIMIT_EXCEEDED"}, refused.codes(), field)
 		require.Equal(t, "null", string(refused.Data))
 	}
-	// A plan that leaves the response to resolvers gives back what it has charged.
+	// A plan that leaves the response to resolvers releases the bytes that it has reserved.
 	g.must(t, key, `{ agent(id: "`+agent.ID+`") { prompt classificationTags { definition } } }`, nil, nil)
 	missing := g.query(t, key, `{ agents { nodes { a: prompt b: prompt c: prompt d: prompt } } agent(id: "none") { id } }`,
 		nil)

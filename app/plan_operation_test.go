@@ -10,11 +10,11 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// operations generates random valid operations, most of which have no errors.
+// operations generates random valid operations. Most run without errors.
 type operations struct {
 	schema *ast.Schema
-	// ids are ids by the name of the list that they were read from, some of them another company's. cursors are places in
-	// those lists.
+	// ids are ids by the list that they were read from. Some belong to another company. cursors are positions in those
+	// lists.
 	ids, cursors map[string][]string
 }
 
@@ -35,11 +35,11 @@ type writing struct {
 	fields    int
 }
 
-// unasked are fields that cost too much, or whose answers change from one moment to the next.
+// unasked are fields that cost too much, or whose values change all the time.
 var unasked = []string{"retrieve", "content", "coverage", "consumptionBreakdown", "compareAgentTestExecutions",
 	"apiKeys", "subscription", "rest", "evaluateRetrieval"}
 
-// make returns the operation for a seed.
+// make generates the operation of a seed.
 func (o *operations) make(seed uint64) operation {
 	w := &writing{operations: o, random: rand.New(rand.NewPCG(seed, 1)), variables: map[string]any{}}
 	roots := slices.DeleteFunc(slices.Clone(o.schema.Query.Fields),
@@ -87,7 +87,7 @@ func (w *writing) selection(of string, depth int) string {
 	return body.String()
 }
 
-// fragment writes an inline or named fragment on the type, on an interface of it or on a type that implements it.
+// fragment writes an inline or named fragment on the type, one of its interfaces or an implementing type.
 func (w *writing) fragment(body *strings.Builder, of string, depth int) {
 	on := append([]string{of}, w.schema.Types[of].Interfaces...)
 	for _, possible := range w.schema.GetPossibleTypes(w.schema.Types[of]) {
@@ -99,7 +99,7 @@ func (w *writing) fragment(body *strings.Builder, of string, depth int) {
 		return
 	}
 	name := fmt.Sprintf("part%d", len(w.fragments))
-	w.fragments = append(w.fragments, "") // reserves its place
+	w.fragments = append(w.fragments, "") // reserves the fragment's index
 	place := len(w.fragments) - 1
 	w.fragments[place] = "fragment " + name + " on " + target + w.selection(target, depth-1)
 	fmt.Fprintf(body, " ...%s%s", name, w.directives())
@@ -233,7 +233,7 @@ func (w *writing) written(of string, value any) string {
 	return literal
 }
 
-// value returns a value for an argument that filters a list or is an id.
+// value returns a value for a filter or id argument.
 func (w *writing) value(field string, argument *ast.ArgumentDefinition) any {
 	definition := w.schema.Types[argument.Type.Name()]
 	switch {

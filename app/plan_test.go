@@ -22,7 +22,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// bothWays are two servers on the demo's database: one answers by plans, the other by resolvers alone.
+// bothWays are two servers on the demo's database. One answers by query plans, the other only by resolvers.
 type bothWays struct {
 	planned, resolved string
 	key, other        string
@@ -36,7 +36,7 @@ func startBothWays(t testing.TB) *bothWays {
 	return startBothWaysWith(t, counted, counted)
 }
 
-// startBothWaysWith is startBothWays with a tracer, which counts.
+// startBothWaysWith is startBothWays with a tracer that counts statements.
 func startBothWaysWith(t testing.TB, tracer pgx.QueryTracer, counted *batches) *bothWays {
 	t.Helper()
 	b := &bothWays{counted: counted}
@@ -95,7 +95,7 @@ func (b *bothWays) ask(t testing.TB, url string, o operation) string {
 
 var moreErrors = regexp.MustCompile(`"message":"and \d+ more errors"`)
 
-// inOrder sorts the errors of a response, whose order is random.
+// inOrder sorts the errors of a response, because their order is random.
 func inOrder(t testing.TB, answer string) string {
 	if !strings.HasPrefix(answer, `{"errors":`) {
 		return answer
@@ -109,7 +109,7 @@ func inOrder(t testing.TB, answer string) string {
 	for i, fault := range parts.Errors {
 		errors[i] = string(fault)
 		if moreErrors.MatchString(errors[i]) {
-			// Which of many errors are reported is random too.
+			// The choice among many errors is random too.
 			return fmt.Sprintln(errors[i], string(parts.Data))
 		}
 	}
@@ -128,7 +128,7 @@ func (b *bothWays) same(t testing.TB, o operation) (planned, good bool) {
 	return planned, strings.HasPrefix(want, `200 {`)
 }
 
-// What is marked as deleted, and not removed yet, is gone by both ways, whatever leads to it.
+// Soft-deleted rows are hidden from plans and from resolvers, on every path.
 func TestSoftDeletedRowsAreHiddenFromBothPaths(t *testing.T) {
 	t.Parallel()
 	b := startBothWays(t)
@@ -229,8 +229,8 @@ func FuzzQueryPlansAnswerLikeResolvers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { b.same(t, b.operations.make(seed)) })
 }
 
-// TestQueryPlansWaitOncePerLevel counts how often plans wait for the database. Relations of one agent are read with it,
-// relations of a page's rows after the page, and a single row that a row leads to together with that row.
+// TestQueryPlansWaitOncePerLevel counts how often plans wait for the database. Relations of one agent are read with the
+// agent. Relations of a page's rows are read after the page. A single related row is read together with its row.
 func TestQueryPlansWaitOncePerLevel(t *testing.T) {
 	t.Parallel()
 	counted := &batches{}
@@ -251,10 +251,10 @@ func TestQueryPlansWaitOncePerLevel(t *testing.T) {
 		{`query ($id: ID!) { agent(id: $id) { tools { name } subAgents { name } tests(first: 2) { totalCount nodes { name } }
 			} }`, 1, 5},
 		{`query ($id: ID!) { agent(id: $id) { tools { name } again: tools { description } } }`, 1, 2},
-		// Equal reads are made once, whatever they select.
+		// Equal reads run once, whatever they select.
 		{`{ a: agents(first: 3) { totalCount } b: agents(first: 3) { totalCount nodes { name } } c: agents(first: 3) { nodes {
 			language } } }`, 1, 2},
-		// A total takes no rows, so the pages that it is of are one.
+		// A total needs no rows, so totals of different pages are one read.
 		{`{ a: agents(first: 3) { totalCount } b: agents(first: 4) { totalCount } }`, 1, 1},
 		{`query ($id: ID!) { agent(id: $id) { a: tests(first: 2) { nodes { id } } b: tests(first: 2) { nodes { name } } }
 			again: agent(id: $id) { name } }`, 1, 2},
@@ -272,8 +272,8 @@ func TestQueryPlansWaitOncePerLevel(t *testing.T) {
 	}
 }
 
-// TestBatchReadsFromOneSnapshot reads an agent while it is connected to one chat and then the other. Its
-// datasets, which are looked up from the agent's row, are always those of the chat in the same answer.
+// TestBatchReadsFromOneSnapshot reads an agent while its connection alternates between two chats. The datasets, which
+// are found through the agent's row, always belong to the chat in the same answer.
 func TestBatchReadsFromOneSnapshot(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// An editor learns that somebody else has changed the prompt, and who, and nothing is lost.
+// An editor with an outdated prompt version learns who has changed the prompt. No version is lost.
 func TestConflictingPromptEditsAreReported(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

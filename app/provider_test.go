@@ -34,12 +34,12 @@ import (
 // providerKey is the only key that the stub model server accepts.
 const providerKey = "stub-key"
 
-// fixture is one answer of the stub model server.
+// fixture is an answer of the stub model server.
 type fixture map[string]any
 
 func says(text string) fixture { return fixture{"response": fixture{"content": text}} }
 
-// refuses is an error as providers write them, with the key in it.
+// refuses is a provider's error that contains the key.
 func refuses(status int, code string, more ...any) fixture {
 	response := fixture{"status": status, "error": fixture{"message": "The key " + providerKey + " is out of luck",
 		"type": code, "code": code}}
@@ -59,14 +59,14 @@ func calls(namesAndArguments ...string) fixture {
 	return fixture{"response": fixture{"toolCalls": made}}
 }
 
-// but returns the fixture with one more member.
+// but returns the fixture with an additional member.
 func (f fixture) but(name string, value any) fixture {
 	other := maps.Clone(f)
 	other[name] = value
 	return other
 }
 
-// saying returns the fixture with text beside its calls.
+// saying returns the fixture with text in addition to its calls.
 func (f fixture) saying(text string) fixture {
 	return f.but("response", f["response"].(fixture).but("content", text))
 }
@@ -76,8 +76,8 @@ func times(n int, f ...fixture) []fixture { return slices.Repeat(f, n) }
 // provider is a stub model server.
 type provider struct{ url string }
 
-// startProvider starts a server whose models, by name, go through their fixtures in order. A fixture with a match of
-// its own does not count in the order.
+// startProvider starts a server whose models, by name, answer with their fixtures in order. Fixtures with a match are
+// not part of the order.
 func startProvider(t testing.TB, models map[string][]fixture) *provider {
 	t.Helper()
 	var all []fixture
@@ -161,7 +161,7 @@ func (p *provider) withoutHeader(t *testing.T, name string) string {
 	return proxy.URL
 }
 
-// served is the program as it runs in production, with everything that it has output.
+// served is the program as it runs in production. It records all responses and the log.
 type served struct {
 	*gatewayUnderTest
 	key   string
@@ -169,8 +169,8 @@ type served struct {
 	shown bytes.Buffer
 }
 
-// serve runs the program on the database for a client with the key. with changes the engine's options. By default the
-// offline model answers.
+// serve runs the program on the database for a client with the key. The functions in with change the engine's options.
+// By default the offline model answers.
 func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOptions)) *served {
 	t.Helper()
 	text := &dbtest.Output{}
@@ -198,7 +198,7 @@ func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOption
 	return &served{gatewayUnderTest: &gatewayUnderTest{url: "http://" + listener.Addr().String()}, key: key, log: text}
 }
 
-// asks returns a change of options that makes agents speak through a model of the provider.
+// asks returns an option that makes agents use a model of the provider.
 func (p *provider) asks(model string) func(*app.EngineOptions) {
 	return func(o *app.EngineOptions) {
 		o.Provider = openai.Config{
@@ -207,7 +207,7 @@ func (p *provider) asks(model string) func(*app.EngineOptions) {
 	}
 }
 
-// modelTimeout bounds the time of a model's answer, unless a test sets another bound.
+// modelTimeout is the default time limit of a model's answer in tests.
 const modelTimeout = 25 * time.Second
 
 // exchange sends a request, records the whole response and returns its status and body.

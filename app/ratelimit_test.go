@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// startLimited returns a gateway with limits so small that they refill too slowly to matter during a test.
+// startLimited returns a gateway with small limits, which refill too slowly to matter during a test.
 func startLimited(t *testing.T, requests, modelDriven int) *gatewayUnderTest {
 	t.Helper()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
@@ -48,7 +48,7 @@ func TestModelOperationsHaveTheirOwnLimit(t *testing.T) {
 		require.Equal(t, "3", response.Header.Get("RateLimit-Limit"))
 		require.Equal(t, left, response.Header.Get("RateLimit-Remaining"))
 	}
-	// Each field counts, whatever its alias, except a skipped one.
+	// Each field counts, whatever its alias. Skipped fields do not count.
 	two := `{"query":"mutation ($no: Boolean = false) { a: startSimulationChat(input: {agentId: \"` + agentID +
 		`\"}) { simulationChat { id } } ` +
 		`...B } fragment B on Mutation { b: startSimulationChat(input: {agentId: \"` + agentID +
@@ -56,7 +56,7 @@ func TestModelOperationsHaveTheirOwnLimit(t *testing.T) {
 	response, text := g.answer(t, http.MethodPost, "/graphql", key, two+"}")
 	require.Equal(t, http.StatusTooManyRequests, response.StatusCode, text)
 	require.NotEmpty(t, response.Header.Get("Retry-After"))
-	require.Equal(t, "1", response.Header.Get("RateLimit-Remaining"), "what is refused does not count")
+	require.Equal(t, "1", response.Header.Get("RateLimit-Remaining"), "refused requests do not count")
 	require.Contains(t, text, `"code":"RATE_LIMITED"`)
 	require.NotContains(t, text, `"data"`)
 	response, text = g.answer(t, http.MethodPost, "/graphql", key, two+`,"variables":{"no":true}}`)
@@ -103,8 +103,7 @@ func TestAccessTokensShareTheLimitOfTheirKey(t *testing.T) {
 	}
 }
 
-// One visitor of a page takes a tenth of the limits of its key, and leaves the rest to the others, however often its
-// token is renewed.
+// A visitor takes at most a tenth of the key's limits, however often the visitor's token is renewed.
 func TestVisitorsShareTheLimitsOfTheKey(t *testing.T) {
 	t.Parallel()
 	g := startLimited(t, 60, 20)
@@ -148,7 +147,7 @@ func TestVisitorsShareTheLimitsOfTheKey(t *testing.T) {
 	require.Equal(t, "60", response.Header.Get("RateLimit-Limit"))
 	left, err := strconv.Atoi(response.Header.Get("RateLimit-Remaining"))
 	require.NoError(t, err)
-	require.Greater(t, left, 40, "three tokens were made, and two visitors let in eight times")
+	require.Greater(t, left, 40, "three tokens were created, and two visitors were admitted eight times")
 }
 
 // Each event of a subscription that selects an expensive field counts as a request. Others are free.

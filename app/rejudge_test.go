@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// referee is a judge that finds every criterion true or every criterion false.
+// referee is a judge that gives the same verdict on every criterion.
 type referee struct {
 	name    string
 	verdict string
@@ -33,8 +33,7 @@ func (r referee) Chat(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] 
 	}
 }
 
-// An execution is judged again by another model and by other criteria, and both sets of verdicts can be
-// compared.
+// An execution can be judged again with another model and other criteria. Both sets of verdicts can be compared.
 func TestExecutionIsJudgedAgain(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewStage(t)
@@ -120,14 +119,14 @@ func TestExecutionIsJudgedAgain(t *testing.T) {
 	require.Equal(t, "test", *strict.StartedBy)
 	require.Equal(t, &model.JudgeAgreement{Runs: 1, Criteria: 2, SameCriteria: 1}, strict.Agreement)
 	require.Equal(t, held.ID, strict.RejudgeOf.ID)
-	require.Equal(t, "Passed", strict.RejudgeOf.Verdict, "the old verdicts stay as they are")
+	require.Equal(t, "Passed", strict.RejudgeOf.Verdict, "the old verdicts are unchanged")
 	judged := strict.Runs.Nodes[0]
 	require.Equal(t, held.Runs.Nodes[0].Messages, judged.Messages)
 	require.Equal(t, held.Runs.Nodes[0].ID, judged.RejudgeOf.ID)
 	require.Equal(t, "Program", judged.CriteriaResults[1].DecidedBy)
 	require.True(t, judged.CriteriaResults[1].Passed)
 	require.True(t, judged.CheckResults[0].Passed)
-	require.Equal(t, 15*int(model.Credit), spent()-before, "the judge alone is paid, and only for what it decides")
+	require.Equal(t, 15*int(model.Credit), spent()-before, "only the judge is charged, for what it decides")
 
 	g.must(t, key, again, map[string]any{"input": map[string]any{"executionId": held.ID, "tests": []any{
 		map[string]any{"testId": testID, "criteria": []any{`says "sorry"`}},

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// A body that never arrives whole ends with the time limit of a request, although some REST requests may take longer.
+// A body that never arrives whole fails at the request's time limit, although some REST requests may run longer.
 func TestRESTBodiesMustArriveInTime(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -14,12 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ofBounds is what faults say when a bound is broken, rather than a rule about what there is.
+// ofBounds matches errors about a bound, as opposed to errors about existing objects.
 var ofBounds = regexp.MustCompile(
 	`must have \d|must have at most|must have at least|must be between|must be a number between|must not be empty`)
 
-// everyBoundHolds sends every body of the story again for each bound that the document gives for it: at the bound,
-// which the program must accept as one, and beyond.
+// everyBoundHolds sends every body of the story again for each bound in the document: at the bound, which must be
+// accepted, and beyond it.
 func (s *story) everyBoundHolds(t *testing.T) {
 	t.Helper()
 	tried := map[string]map[string]bool{}
@@ -58,14 +58,14 @@ func (s *story) everyBoundHolds(t *testing.T) {
 	}
 }
 
-// attempt is a body at a bound or beyond it. of is the path of the property without the numbers of elements.
+// attempt is a body with a value at or beyond a bound. of is the path of the property without array indexes.
 type attempt struct {
 	name, path, of string
 	body           any
 	isBeyond       bool
 }
 
-// spot is a place in a body whose value can be replaced.
+// spot is a position in a body whose value can be replaced.
 type spot struct {
 	path, of string
 	schema   *openapi3.Schema
@@ -73,7 +73,7 @@ type spot struct {
 	value    any
 }
 
-// attempts returns bodies that differ from the text in one value each.
+// attempts returns bodies that each differ from the text in one value.
 func attempts(t *testing.T, schema *openapi3.Schema, text []byte) []attempt {
 	t.Helper()
 	fresh := func() (body any, spots []spot) {
@@ -93,7 +93,7 @@ func attempts(t *testing.T, schema *openapi3.Schema, text []byte) []attempt {
 	return list
 }
 
-// resolved follows a property that may be null to its schema.
+// resolved returns the schema of a property, which may be nullable.
 func resolved(ref *openapi3.SchemaRef) *openapi3.Schema {
 	if len(ref.Value.AnyOf) > 0 {
 		return ref.Value.AnyOf[0].Value
@@ -146,7 +146,7 @@ func boundedPaths(of string, schema *openapi3.Schema) []string {
 	return paths
 }
 
-// edge is a value at a bound or beyond it. below is the path from the property to the fault.
+// edge is a value at or beyond a bound. below is the path from the property to the error.
 type edge struct {
 	name, below string
 	value       any
@@ -177,7 +177,7 @@ func edges(at spot) []edge {
 	return all
 }
 
-// lengths are values at and beyond bounds of characters or entries.
+// lengths returns values at and beyond bounds of characters or entries.
 func lengths(below string, least uint64, most *uint64, of func(n int) any) []edge {
 	if most == nil {
 		return nil
@@ -190,7 +190,7 @@ func lengths(below string, least uint64, most *uint64, of func(n int) any) []edg
 	return all
 }
 
-// words is a text of n characters. A long one has the placeholder that a prompt for knowledge needs.
+// words returns a text of n characters. A long text has the placeholder that a knowledge prompt needs.
 func words(n int) string {
 	const placeholder = "{knowledge}"
 	if n < 5_000 {

@@ -17,8 +17,8 @@ import (
 
 const examplesFile = "../gateway/rest/openapi/examples.json"
 
-// TestRESTAnswersFitTheirExamples calls every operation, compares each answer with the document, and the first of each operation
-// with its example, which it writes with AGENTGRAPH_RECORD=1.
+// TestRESTAnswersFitTheirExamples calls every operation and checks each answer against the document. It compares the
+// first answer of each operation with the recorded example. AGENTGRAPH_RECORD=1 records the examples.
 func TestRESTAnswersFitTheirExamples(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
@@ -69,7 +69,7 @@ func (e restExample) compact(t *testing.T) string {
 	return out.String()
 }
 
-// stability replaces what differs from run to run: ids by numbered ones, moments of the test by a fixed one.
+// stability replaces values that differ between runs: ids by numbered ids, times of the test by a fixed time.
 type stability struct {
 	ids   map[string]string
 	count map[string]int
@@ -129,7 +129,7 @@ func (s *stability) example(t *testing.T, call restCall) restExample {
 	return e
 }
 
-// tell calls what reads and writes. The first call of an operation is its example.
+// tell calls the operations. The first call of an operation is its example.
 func tell(t *testing.T, s *story) {
 	t.Helper()
 	agent, tool, subAgent := s.agent(t)
@@ -215,8 +215,8 @@ func tell(t *testing.T, s *story) {
 		"and kind."})
 }
 
-// runTests cancels an execution and retries it before there are workers, since their progress would differ from run to
-// run. It returns an execution that they finished.
+// runTests returns a finished execution. It cancels and retries an execution before workers start, because the workers'
+// progress would differ between runs.
 func (s *story) runTests(t *testing.T, test string) string {
 	t.Helper()
 	body := object{"testIds": []any{test}, "repeats": 1, "concurrency": 2, "virtualTime": true}
@@ -290,7 +290,7 @@ func (s *story) tellOfUsage(t *testing.T, agent string) {
 	s.call(t, "ExportAuditEvents", with("from", day(-1), "to", day(1)), nil)
 }
 
-// tidyUp deletes what the story made.
+// tidyUp deletes the objects of the story.
 func (s *story) tidyUp(t *testing.T) {
 	t.Helper()
 	first := func(operation string) map[string]string {

@@ -21,7 +21,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// story is a client of REST that calls every operation of the document.
+// story is a REST client that calls every operation of the document.
 type story struct {
 	*gatewayUnderTest
 	key      string
@@ -29,7 +29,7 @@ type story struct {
 	calls    []restCall
 }
 
-// restCall is a request of an operation and the answer to it.
+// restCall is a request of an operation and its answer.
 type restCall struct {
 	Operation  string
 	Parameters map[string]string
@@ -53,7 +53,7 @@ func newStory(t *testing.T) *story {
 	return s
 }
 
-// closeObjects has the document allow no other properties than it names, so that a forgotten one is found.
+// closeObjects forbids additional properties in the document, so that undocumented properties are found.
 func closeObjects(document *openapi3.T) {
 	for _, schema := range document.Components.Schemas {
 		if len(schema.Value.Properties) > 0 {
@@ -76,7 +76,7 @@ func (s *story) operation(t *testing.T, id string) openapi.Operation {
 	return openapi.Operation{}
 }
 
-// send sends a request of an operation, whose parameters fill the path and then the query string.
+// send sends a request of an operation. The parameters fill the path, and then the query string.
 func (s *story) send(t *testing.T, o openapi.Operation, parameters map[string]string, body any) (int, []byte) {
 	t.Helper()
 	path, query := o.Path, url.Values{}
@@ -100,7 +100,7 @@ func (s *story) send(t *testing.T, o openapi.Operation, parameters map[string]st
 	return response.StatusCode, answer
 }
 
-// call sends a request that must succeed as the document says, and returns the answer.
+// call sends a request that must succeed with a documented answer, and returns the answer.
 func (s *story) call(t *testing.T, operation string, parameters map[string]string, body any) map[string]any {
 	t.Helper()
 	o := s.operation(t, operation)
@@ -126,7 +126,7 @@ func (s *story) call(t *testing.T, operation string, parameters map[string]strin
 	return value
 }
 
-// fits requires a value to be what a schema of the document says.
+// fits requires a value to match a schema of the document.
 func (s *story) fits(t *testing.T, schema *openapi3.Schema, value any, operation string) {
 	t.Helper()
 	text, err := json.Marshal(value)
@@ -138,7 +138,7 @@ func (s *story) fits(t *testing.T, schema *openapi3.Schema, value any, operation
 
 type object = map[string]any
 
-// with are parameters: names and values in turn.
+// with returns parameters from alternating names and values.
 func with(pairs ...string) map[string]string {
 	parameters := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -147,7 +147,7 @@ func with(pairs ...string) map[string]string {
 	return parameters
 }
 
-// agent makes an agent with everything that REST shows, and returns its id, its tool's and its sub-agent's.
+// agent creates an agent with everything that REST shows. It returns the ids of the agent, its tool and its sub-agent.
 func (s *story) agent(t *testing.T) (agent, tool, subAgent string) {
 	t.Helper()
 	var made struct {
@@ -187,7 +187,7 @@ func (s *story) work(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, s.store.StopWork(context.WithoutCancel(t.Context()))) })
 }
 
-// await asks until a member of the answer has the value. What it asks is no part of the story.
+// await repeats a request until a member of the answer has the value. These requests are not part of the story.
 func (s *story) await(t *testing.T, operation string, parameters map[string]string, member string, want any) {
 	t.Helper()
 	o := s.operation(t, operation)

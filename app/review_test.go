@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A judge of its own says after each run whether the contact played its part. If it did not, the run is nobody's
-// failure, and nobody judges it again.
+// After each run a separate judge decides whether the contact played its part. If not, the run ends with an error of
+// the simulator, and its criteria are never judged.
 func TestBadSimulationFailsNeitherAgentNorTest(t *testing.T) {
 	t.Parallel()
 	provider := startProvider(t, map[string][]fixture{

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A scalar that cannot be parsed is a fault of the input like any other.
+// A scalar that cannot be parsed is reported like any other invalid input.
 func TestInvalidScalarsAreReportedByField(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

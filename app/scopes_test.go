@@ -52,7 +52,7 @@ func TestSchemaFieldsRequireListedScopes(t *testing.T) {
 	for scope, fields := range narrowScopes {
 		require.ElementsMatch(t, fields, required[scope], scope)
 	}
-	require.Empty(t, required[model.APIKeyScopeRead], "whoever may read all of it holds the scopes of its parts")
+	require.Empty(t, required[model.APIKeyScopeRead], "keys with the scope read hold the scopes of its parts")
 	require.Empty(t, required[model.APIKeyScopeChat])
 	for _, field := range schema.Query.Fields {
 		if field.Name != "__schema" && field.Name != "__type" {
@@ -61,7 +61,7 @@ func TestSchemaFieldsRequireListedScopes(t *testing.T) {
 	}
 }
 
-// TestNarrowScopesReadTheirPart reads each part with keys of each scope, by plans and by resolvers.
+// TestNarrowScopesReadTheirPart reads each part with keys of every scope, by plans and by resolvers.
 func TestNarrowScopesReadTheirPart(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -112,7 +112,7 @@ func TestNarrowScopesReadTheirPart(t *testing.T) {
 	}
 }
 
-// partsOf are queries, and routes of REST, that read what needs a scope.
+// partsOf returns the queries and REST routes that need each scope.
 func partsOf(v victim) (parts map[model.APIKeyScope][]string, routes map[string]model.APIKeyScope) {
 	id := func(name string) string { return `(id: "` + v.ids[name] + `")` }
 	item := `(campaignId: "` + v.ids["campaign"] + `", id: "` + v.ids["campaignItem"] + `")`
@@ -154,7 +154,7 @@ func partsOf(v victim) (parts map[model.APIKeyScope][]string, routes map[string]
 		}
 }
 
-// Followers with fewer scopes get fewer fields of an item that changes.
+// Followers with fewer scopes receive fewer fields of a changed item.
 func TestFollowersReceiveOnlyFieldsOfTheirScopes(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -170,7 +170,7 @@ func TestFollowersReceiveOnlyFieldsOfTheirScopes(t *testing.T) {
 		require.Contains(t, refused, "FORBIDDEN")
 		require.NotContains(t, refused, `"phoneNumber":"+`)
 	}
-	received() // read by each for itself
+	received() // each follower reads separately
 	for _, to := range []model.CampaignItemStatus{
 		model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult, model.CampaignItemStatusProcessed,
 	} {

@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// Two companies ask the same at once, again and again, so that plans of both read on one connection. Each gets what
-// resolvers answer, byte for byte.
+// Two companies repeat the same queries at the same time, so that their plans share connections. Each gets the same
+// bytes as from resolvers.
 func TestPipelinedQueryPlansAnswerLikeResolvers(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
@@ -36,7 +36,7 @@ func TestPipelinedQueryPlansAnswerLikeResolvers(t *testing.T) {
 	for seed := range uint64(60) {
 		ask(one.operations.make(seed))
 	}
-	for _, id := range one.operations.ids["agents"] { // some of them are the other company's
+	for _, id := range one.operations.ids["agents"] { // some ids belong to the other company
 		variables := map[string]any{"id": id}
 		ask(operation{`query ($id: ID!) { agent(id: $id) { id name tools { name } subAgents { name agent { name } }
 			tests(first: 2) { nodes { name } } } }`, variables})
@@ -52,7 +52,7 @@ func TestPipelinedQueryPlansAnswerLikeResolvers(t *testing.T) {
 	for client := range uint64(clients) {
 		all.Go(func() {
 			for round := range rounds {
-				// Both companies' questions of one operation stand together, and all clients begin near each other.
+				// The two companies' versions of an operation are adjacent, and all clients start at nearby operations.
 				first := rand.New(rand.NewPCG(client, round)).IntN(8)
 				for i := range questions {
 					q := questions[(first+i)%len(questions)]

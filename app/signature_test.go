@@ -30,19 +30,19 @@ func (l *lookUps) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.Tr
 
 func (*lookUps) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// invented returns a credential that anybody can make who knows the form.
+// invented returns a credential in our format that does not exist. Anyone who knows the format can make one.
 func invented(kind, companyID string, i int, signature string) string {
 	text := fmt.Sprintf("%s_%s_%032d%s", kind, strings.TrimPrefix(companyID, "company_"), i, signature)
 	return text + fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text)))
 }
 
-// TestUnknownCredentialsCostFewStatements sends thousands of credentials that do not exist. Those in our form are looked up a
-// bounded number of times. Meanwhile clients with a signed credential, or with an older one that was used before, are
-// admitted.
+// TestUnknownCredentialsCostFewStatements sends thousands of credentials that do not exist. Credentials in our format
+// are looked up a bounded number of times. Meanwhile clients with a signed credential, or with an older credential that
+// was used before, are admitted.
 func TestUnknownCredentialsCostFewStatements(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	// These were made before there was a secret key, and with another one.
+	// These credentials were created without a secret key, and with another secret key.
 	before := dbtest.Open(t, address, db.Options{})
 	company, err := before.CreateCompany(t.Context(), "Strangers")
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestUnknownCredentialsCostFewStatements(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, status(invented("ag", company.ID, i, "")[1:]), "of another form")
 		require.Equal(t, http.StatusUnauthorized, status("agt_"+invented("ag", company.ID, i, "")), "of another form")
 	}
-	require.Equal(t, begin, counted.Load(), "what is mistyped is not looked up")
+	require.Equal(t, begin, counted.Load(), "a mistyped credential is not looked up")
 
 	refused := map[int]int{}
 	for i := range 3_000 {
@@ -90,7 +90,7 @@ func TestUnknownCredentialsCostFewStatements(t *testing.T) {
 	require.Positive(t, refused[http.StatusTooManyRequests])
 	require.EqualValues(t, refused[http.StatusUnauthorized], counted.Load()-begin)
 
-	require.Equal(t, http.StatusOK, status(fresh), "signed, and never shown before")
+	require.Equal(t, http.StatusOK, status(fresh), "signed and never used before")
 	for _, known := range []string{unsigned, foreign, signed, token} {
 		require.Equal(t, http.StatusOK, status(known))
 	}
@@ -98,7 +98,7 @@ func TestUnknownCredentialsCostFewStatements(t *testing.T) {
 		"never shown before, and not signed")
 }
 
-// Without a secret key credentials have no signature, and are looked up as they come.
+// Without a secret key, credentials have no signature, and every credential is looked up.
 func TestCredentialsWorkWithoutASecretKey(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

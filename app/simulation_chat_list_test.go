@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// listOfChats selects what tells chats apart, with all the ways there.
+// listOfChats selects the fields that distinguish chats, on all paths to chats.
 const listOfChats = `{
 	simulationChats(first: 25, filter: {statuses: [Open]}) { totalCount nodes {
 		messageCount lastMessage { sequence role text citations { number } } firstContactMessage { text } agent { name }
@@ -70,7 +70,7 @@ func TestChatListStatementsDoNotGrowWithRows(t *testing.T) {
 				require.Equal(t, "Question 1", chat.FirstContactMessage.Text)
 			}
 		}
-		require.Equal(t, taken[0], taken[1], "they do not grow with the chats")
+		require.Equal(t, taken[0], taken[1], "statements do not grow with the chats")
 	}
 }
 

@@ -20,7 +20,7 @@ type frame struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// A socket lives long, so an operation must not see what an earlier one has read.
+// A socket is long-lived, so an operation must not see rows that an earlier operation has read.
 func TestLaterSocketOperationSeesChanges(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -25,14 +25,14 @@ fragment everything on Agent {
 	knowledgeBaseChat { id name datasetIds datasetNames datasets { id name chunkMethod } llmSettings { temperature } }
 }`
 
-// The two workloads with a promised number of statements: one agent with all its relations, and fifty of them.
+// The number of statements is documented for two workloads: one agent with all its relations, and fifty such agents.
 const (
 	oneAgent    = `query One($id: ID!) { agent(id: $id) { ...everything } }` + agentWithEverything
 	fiftyAgents = `query Fifty { agents(first: 50) { nodes { ...everything } } }` + agentWithEverything
 )
 
-// The statements read agents, tools, sub-agents with their agents, and datasets. The chat of one agent is read with it.
-// Chats of several agents, which have long settings, take a statement of their own.
+// The statements read agents, tools, sub-agents with their agents, and datasets. The chat of one agent is read with the
+// agent. Chats of several agents take a separate statement, because their settings are long.
 const (
 	promisedOfOne   = 4
 	promisedOfFifty = 5
@@ -88,11 +88,11 @@ func TestNestedListsTakeOneStatementPerEdge(t *testing.T) {
 		tools { agents(first: 5) { totalCount nodes { id } } }
 		knowledgeBaseChat { connectedAgentCount }
 	} } }`, nil, nil)
-	// These are agents and their number, two statements for each nested list, tools, chats and their counts.
+	// The statements read agents and their total, each nested list twice, tools, chats and their counts.
 	require.LessOrEqual(t, g.statements.Load()-before, int64(12))
 }
 
-// Repeated aliases are not counted again: pages of one list, and relations of one row.
+// Repeated aliases of a list's pages, or of a row's relations, are not counted again.
 func TestAliasesAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -22,11 +22,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// position is a place for an id, or for a cursor, somewhere in the arguments of a field.
+// position is a place for an id or a cursor in the arguments of a field.
 type position struct {
 	root  *ast.Definition
 	field *ast.FieldDefinition
-	// of is the type that has the field, nil if that is the root.
+	// of is the type that has the field, or nil for a root field.
 	of   *ast.Definition
 	path string
 }
@@ -90,8 +90,8 @@ func (c cells) all() []position {
 	return all
 }
 
-// fill writes an argument or an input's field, with the text at the position. It is "" if the argument is optional and
-// does not lead there.
+// fill writes an argument or an input's field, with the text at the position. It returns "" if the argument is optional
+// and does not contain the position.
 func (c cells) fill(at, path, name string, of *ast.Type, isRequired bool, returns, text string) string {
 	leads := at == path || strings.HasPrefix(at, path+".")
 	if !leads && !isRequired {
@@ -143,7 +143,7 @@ func (c cells) call(field *ast.FieldDefinition, at, text string, depth int) stri
 	return written + c.selection(field.Type, depth)
 }
 
-// operation writes an operation with the text at the position. It is "" if no way leads to the type.
+// operation writes an operation with the text at the position. It returns "" if no path leads to the type.
 func (c cells) operation(p position, text string) string {
 	if p.of == nil {
 		return strings.ToLower(p.root.Name) + " { " + c.call(p.field, p.path, text, 2) + " }"
@@ -164,9 +164,9 @@ func (c cells) operation(p position, text string) string {
 	return ""
 }
 
-// TestEveryIDArgumentRefusesForeignIDs tries each id of another company, of the right type and of all others, at
-// each place in the schema that takes an id or a cursor, in both directions, with plans and with resolvers. Nothing of
-// the other company may be seen or changed. New places are tried too, or the test fails because it does not know how.
+// TestEveryIDArgumentRefusesForeignIDs tries ids of another company, of every type, at each place in the schema that
+// takes an id or a cursor. It does so in both directions, with plans and with resolvers. Nothing of the other company
+// may be seen or changed. New places are tried too; the test fails if it cannot construct an operation for them.
 func TestEveryIDArgumentRefusesForeignIDs(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -176,7 +176,7 @@ func TestEveryIDArgumentRefusesForeignIDs(t *testing.T) {
 	fixtures := []victim{newVictim(t, g, address), newVictim(t, g, address)}
 	directions := len(fixtures)
 	if raceDetector {
-		directions = 1 // the other one takes the same ways through the program
+		directions = 1 // the other direction runs the same code
 	}
 	tried, places := 0, map[string]bool{}
 	for i := range directions {
@@ -188,11 +188,11 @@ func TestEveryIDArgumentRefusesForeignIDs(t *testing.T) {
 			foreign: foreign}
 		for _, p := range c.all() {
 			if p.field.Name == "recordUsage" {
-				continue // it stores ids as they are and looks nothing up
+				continue // it stores ids without looking them up
 			}
 			places[p.String()] = true
 			if p.root == c.schema.Query && !strings.HasSuffix(p.path, "after") {
-				// The caller's own id proves that there is something to see here.
+				// The same operation with the caller's own id must return something.
 				path := strings.Split(p.path, ".")
 				id, err := json.Marshal(own.idFor(path[len(path)-1], p.field.Type.Name()))
 				require.NoError(t, err)
@@ -207,7 +207,7 @@ func TestEveryIDArgumentRefusesForeignIDs(t *testing.T) {
 				literal, err := json.Marshal(text)
 				require.NoError(t, err)
 				operation := c.operation(p, string(literal))
-				require.NotEmpty(t, operation, "teach operation a way to %s", p)
+				require.NotEmpty(t, operation, "add a path to %s to operation", p)
 				servers := []string{g.url}
 				if p.root == c.schema.Query {
 					servers = append(servers, resolved)
@@ -218,7 +218,7 @@ func TestEveryIDArgumentRefusesForeignIDs(t *testing.T) {
 					require.NotContains(t, answer, "GRAPHQL_VALIDATION_FAILED", "%s\n%s", p, operation)
 					require.NotContains(t, answer, `"INTERNAL"`, "%s\n%s", p, operation)
 					for _, secret := range secrets {
-						// An error may repeat the id that was asked for.
+						// An error may repeat the requested id.
 						require.NotContains(t, strings.ReplaceAll(answer, id, ""), secret, "%s\n%s", p, operation)
 					}
 					_, data, _ := strings.Cut(answer, `"data":`)
@@ -232,7 +232,7 @@ func TestEveryIDArgumentRefusesForeignIDs(t *testing.T) {
 	require.Greater(t, tried, 5_000)
 }
 
-// post sends an operation and returns the whole answer, for a subscription everything until it ends.
+// post sends an operation and returns the whole answer. A subscription is read to its end.
 func post(t *testing.T, server, key, operation string, isStream bool) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{"query": operation})

@@ -20,11 +20,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// victim is the company whose ids another company tries.
+// victim is the company that the other company tries to reach by its ids.
 type victim struct {
-	// ids holds an id of each type, by the name that arguments have for it.
+	// ids has an id of each type, by argument name.
 	ids map[string]string
-	// secrets are texts that nobody else may see.
+	// secrets are texts that no other company may see.
 	secrets []string
 }
 
@@ -130,7 +130,7 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 	return v
 }
 
-// idFor returns the victim's id that fits an argument by its name, or else by the type that the field returns.
+// idFor returns the victim's id for an argument, by the argument's name or else by the type that the field returns.
 func (v victim) idFor(argument, returns string) string {
 	name := strings.TrimSuffix(strings.TrimSuffix(argument, "Ids"), "Id")
 	if id, ok := v.ids[name]; ok {
@@ -254,7 +254,7 @@ func (w walker) operations() map[string]string {
 	all := map[string]string{}
 	for _, root := range []*ast.Definition{w.schema.Query, w.schema.Mutation} {
 		for _, field := range root.Fields {
-			// recordUsage stores ids as they are and looks nothing up.
+			// recordUsage stores ids without looking them up.
 			if strings.HasPrefix(field.Name, "__") || field.Name == "recordUsage" {
 				continue
 			}
@@ -267,8 +267,8 @@ func (w walker) operations() map[string]string {
 	return all
 }
 
-// arguments returns the field's arguments, written once for each optional id of an input, because such ids often
-// exclude each other.
+// arguments returns the field's arguments, once for each optional id of an input, because such ids often exclude each
+// other.
 func (w walker) arguments(field *ast.FieldDefinition) []string {
 	choices := []string{""}
 	for _, a := range field.Arguments {
@@ -310,7 +310,7 @@ func (w walker) value(name string, of *ast.Type, returns, choice string) string 
 		text, _ := json.Marshal(w.victim.idFor(name, returns))
 		return string(text)
 	case definition.Name == "ApiKeyScope":
-		return "chat" // which alone can be narrowed to agents
+		return "chat" // only this scope can be narrowed to agents
 	case definition.Kind == ast.Enum:
 		return definition.EnumValues[0].Name
 	case definition.Kind == ast.InputObject:
@@ -356,7 +356,7 @@ func (w walker) selection(of *ast.Type, depth int) string {
 		leaf := w.schema.Types[f.Type.Name()].IsLeafType()
 		if cost := f.Directives.ForName("cost"); cost != nil && cost.Arguments.ForName("weight") != nil &&
 			len(cost.Arguments.ForName("weight").Value.Raw) > 4 {
-			continue // a page of them, at 10,000 or more each, is refused
+			continue // a page of this field costs at least 10,000 per row and is refused
 		}
 		if strings.HasPrefix(f.Name, "__") || !leaf && depth <= 1 ||
 			slices.ContainsFunc(f.Arguments, func(a *ast.ArgumentDefinition) bool {

@@ -20,9 +20,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkTurns sends messages over HTTP to the program with its default settings, which asks its model over HTTP too.
-// Time above the model's own is overhead: of the program, of its database, and of the clients and the model server,
-// which share the machine with it.
+// BenchmarkTurns sends messages over HTTP to the program with its default settings. The program calls its model over
+// HTTP too. Time beyond the model's own is overhead of the program, its database, the clients and the model server,
+// which all share the machine.
 func BenchmarkTurns(b *testing.B) {
 	for _, c := range []struct {
 		chats  int
@@ -72,7 +72,7 @@ func benchmarkTurns(b *testing.B, chats int, thinks time.Duration) {
 		}
 		return nil
 	}
-	require.NoError(b, send(dbtest.Chats(b, tenant, agent.ID, 1)[0])) // opens the connections that stay open
+	require.NoError(b, send(dbtest.Chats(b, tenant, agent.ID, 1)[0])) // opens the persistent connections
 	quiet := func() int {
 		client.CloseIdleConnections()
 		server.CloseClientConnections()
@@ -158,7 +158,7 @@ func benchmarkOfflineTurns(b *testing.B, before int) {
 	b.ReportMetric(float64(cpu.Microseconds())/float64(turns), "cpu-µs/turn")
 }
 
-// goroutines returns their number once it has settled.
+// goroutines returns the number of goroutines once it is stable.
 func goroutines(b *testing.B) int {
 	b.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -208,7 +208,7 @@ func companyIDOf(t *testing.T, tenant *db.Tenant) string {
 	return company.ID
 }
 
-// startPriced starts a gateway whose simulations cost something, and returns its log.
+// startPriced starts a gateway that charges for simulations, and returns its log.
 func startPriced(t *testing.T) (*gatewayUnderTest, *dbtest.Output) {
 	t.Helper()
 	log := &dbtest.Output{}
@@ -299,7 +299,7 @@ func TestSimulationsRecordTheirUsage(t *testing.T) {
 		e := byKey["agentgraph:"+run.ID+":1"]
 		require.NotNil(t, e)
 		require.Equal(t, run.TurnCount, int64(e.Credits/model.Credit), run.Status)
-		require.Positive(t, e.Credits%model.Credit, "what the contact and the judge read costs too")
+		require.Positive(t, e.Credits%model.Credit, "the input of the contact and the judge costs too")
 	}
 }
 
@@ -339,7 +339,7 @@ func TestSpentBudgetRefusesNewChats(t *testing.T) {
 
 	g.must(t, key, recordUsage, map[string]any{"entries": []any{spend("2", agent, today, "0.1")}}, nil)
 	warned := func() bool { return strings.Contains(log.String(), "8 of the 10 credits of the budget") }
-	require.Eventually(t, warned, 10*time.Second, 10*time.Millisecond, "nobody has to start anything for it")
+	require.Eventually(t, warned, 10*time.Second, 10*time.Millisecond, "no background work is needed")
 	require.Empty(t, start().codes())
 	rest(200)
 	require.Equal(t, 1, strings.Count(log.String(), "8 of the 10 credits of the budget for "+model.MonthName(now)+

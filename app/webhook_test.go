@@ -87,7 +87,7 @@ func TestWebhookDeliversSignedMessages(t *testing.T) {
 	require.Equal(t, "Pending", sent.SendTestWebhook.Delivery.Status)
 	require.Equal(t, received{sent.SendTestWebhook.Delivery.ID, "webhook.ping"}, dbtest.Receive(t, got))
 
-	// The secret before still does.
+	// The previous secret still works.
 	g.must(t, key, `mutation ($id: ID!) { rotateWebhookSecret(input: {webhookId: $id}) { secret webhook {
 		previousSecretUntil } } }`, id, nil)
 	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Desk", Channel: model.ChannelWeb,
@@ -123,7 +123,7 @@ func TestWebhookDeliversSignedMessages(t *testing.T) {
 	require.Equal(t, 2, read.Webhook.Deliveries.TotalCount)
 	require.Equal(t, execution.ID, read.Webhook.Deliveries.Nodes[0].Payload.Data.ExecutionID)
 
-	// Nobody reads the secret again, and only who may do everything reads of webhooks at all.
+	// The secret cannot be read again, and only keys with the scope admin can read webhooks.
 	all := g.query(t, key, `{ webhooks { id url events isEnabled disabledReason failingSince deliveries { nodes { payload
 		attempts { at } } } } auditEvents { nodes { action } } }`, nil)
 	require.Empty(t, all.Errors)

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkWorkloads times the two workloads with a promised number of statements over HTTP, and the same statements
+// BenchmarkWorkloads times the two workloads with a documented number of statements over HTTP, and the same statements
 // without a gateway. The difference is the gateway's own time.
 func BenchmarkWorkloads(b *testing.B) {
 	g := startGateway(b)

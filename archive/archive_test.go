@@ -22,8 +22,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// heap returns the bytes that are in use: the least of three looks, since what other goroutines allocate and drop
-// between a collection and its look counts as well.
+// heap returns the bytes in use. It is the least of three measurements, because each includes garbage that other
+// goroutines have made since the collection.
 func heap() uint64 {
 	least := uint64(math.MaxUint64)
 	for range 3 {
@@ -35,7 +35,7 @@ func heap() uint64 {
 	return least
 }
 
-// A company that is far larger than the memory that it takes goes from one database to another. It runs alone, since it
+// A large company moves between databases in a fraction of its size in memory. This test runs alone, because it
 // measures the memory of the process.
 func TestLargeCompaniesMoveInLittleMemory(t *testing.T) {
 	from, to := dbtest.URL(t), dbtest.New(t)
@@ -91,7 +91,7 @@ func TestLargeCompaniesMoveInLittleMemory(t *testing.T) {
 	require.EqualValues(t, documents*size, stored)
 }
 
-// The demo has nothing that the import would refuse, and a second export has the same rows.
+// The import accepts the whole demo, and a second export has the same rows.
 func TestDemoMovesUnchanged(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.New(t), dbtest.New(t)
@@ -119,7 +119,7 @@ func TestDemoMovesUnchanged(t *testing.T) {
 	}
 }
 
-// What somebody writes by hand gets what it leaves out: versions of prompts, and documents that are indexed.
+// A handwritten archive gets the parts that it omits, such as prompt versions. Its documents are indexed.
 func TestHandwrittenArchivesAreCompleted(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
@@ -273,7 +273,7 @@ func TestBrokenArchivesImportNothing(t *testing.T) {
 	require.NoError(t, take(t, store, whole))
 }
 
-// The page lists all tables in the order in which an archive has them.
+// docs/reference/archive.md lists all tables, in the order of an archive.
 func TestArchivePageListsAllTables(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../docs/reference/archive.md")

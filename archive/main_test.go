@@ -18,12 +18,12 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-// entry is one of a tar.
+// entry is a file of a tar archive.
 type entry struct{ name, content string }
 
 const manifest = `{"format": "agentgraph-company", "version": 1, "company": {"id": "acme", "name": "Acme", "createdAt": "2026-01-02T03:04:05Z"}}`
 
-// packed makes an archive by hand, as somebody does who moves in from another server.
+// packed returns an archive of the entries, like one that a migration script writes.
 func packed(t *testing.T, entries ...entry) []byte {
 	t.Helper()
 	file := &bytes.Buffer{}
@@ -62,7 +62,7 @@ func take(t *testing.T, store *db.Store, file []byte) error {
 	return err
 }
 
-// line writes a row.
+// line returns a row as a line of JSON.
 func line(t *testing.T, values map[string]any) string {
 	t.Helper()
 	text, err := json.Marshal(values)

@@ -18,7 +18,7 @@ import (
 
 const numbered = `{"format": "agentgraph-company", "version": 1, "id": "a-1", "company": {"id": "acme", "name": "Acme", "createdAt": "2026-01-02T03:04:05Z"}}`
 
-// An archive of the same id is a repetition only if its contents are the same.
+// An archive with a known id is a repetition only if its contents are the same.
 func TestCorrectedArchiveIsImported(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
@@ -28,7 +28,7 @@ func TestCorrectedArchiveIsImported(t *testing.T) {
 	require.ErrorIs(t, take(t, store, first), db.ErrImportedBefore)
 	repacked := packed(t, entry{"./manifest.json", numbered},
 		entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})})
-	require.ErrorIs(t, take(t, store, repacked), db.ErrImportedBefore, "how it was packed does not matter")
+	require.ErrorIs(t, take(t, store, repacked), db.ErrImportedBefore, "the packing does not matter")
 	for name, file := range map[string][]byte{
 		"a row changed": packed(t, entry{"manifest.json", numbered},
 			entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Handbooks"})}),
@@ -43,7 +43,7 @@ func TestCorrectedArchiveIsImported(t *testing.T) {
 	require.ErrorContains(t, take(t, store, first[:len(first)-30]), "the archive is damaged or ends early")
 }
 
-// failing ends with an error after some bytes.
+// failing is a reader that fails after some bytes.
 type failing struct {
 	from io.Reader
 	err  error
@@ -57,7 +57,7 @@ func (f failing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// fullDisk takes some bytes.
+// fullDisk is a writer that fails after some bytes.
 type fullDisk struct{ room int }
 
 func (d *fullDisk) Write(p []byte) (int, error) {
@@ -67,7 +67,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What is wrong with the file of an archive is not said of the database.
+// An error of the archive's file is not reported as an error of the database.
 func TestFileErrorsAreNotReportedAsDatabaseErrors(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.New(t), dbtest.New(t)
@@ -126,7 +126,7 @@ func TestRetentionMovesWithItsCompany(t *testing.T) {
 	}
 }
 
-// A schedule of an archive starts nothing until somebody enables it, and its times are checked.
+// An imported schedule is disabled until somebody enables it, and its times are validated.
 func TestImportedSchedulesAreDisabled(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)

@@ -15,7 +15,7 @@ import (
 
 const byHand = `{"id": "a1", "name": "Ada", "channel": "Web", "direction": "Inbound", "prompt": "Be kind."`
 
-// Lines of archives are checked as requests are: by types, members and bounds. An error names the field as JSON has it.
+// Lines of archives are validated like requests: types, members and bounds. Errors use the JSON names of fields.
 func TestArchiveLinesAreValidated(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
@@ -76,7 +76,7 @@ func TestArchiveLinesAreValidated(t *testing.T) {
 	}
 }
 
-// A row of a test that is written by hand gets the key that createSimulationTest gives it.
+// A handwritten test row gets the same key as from createSimulationTest.
 func TestHandwrittenTestRowsGetKeys(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
@@ -94,7 +94,7 @@ func TestHandwrittenTestRowsGetKeys(t *testing.T) {
 	require.Equal(t, wanted.Rows, test.Rows)
 }
 
-// A campaign that ran where the archive was made does not call anybody here until somebody starts it.
+// A campaign that was running at export is paused after the import, until somebody starts it.
 func TestImportedRunningCampaignsArePaused(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)

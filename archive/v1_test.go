@@ -18,12 +18,11 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// oldServer answers as a v1 server does: busy at times, with pages, and with members that are missing, null or never
-// set.
+// oldServer is a stub of a v1 server. It is busy at times, answers in pages, and has missing members and nulls.
 type oldServer struct {
 	mu    sync.Mutex
 	asked map[string]int
-	// lists are the entries of each path.
+	// lists are the entries by path.
 	lists map[string][]string
 	ones  map[string]string
 }
@@ -98,7 +97,7 @@ func newOldServer(tests int) *oldServer {
 		}
 		s.lists["/AgentTest"] = append(s.lists["/AgentTest"], test)
 	}
-	// One that the list shows without its definition.
+	// The list shows this test without its definition.
 	s.lists["/AgentTest"] = append(s.lists["/AgentTest"], `{"id":"short","agentId":"a2","name":"Short"}`)
 	s.ones["/AgentTest/short"] =
 		`{"id":"short","agentId":"a2","name":"Short","scenario":"Ask","criteria":["Short"],"maxTurns":3}`

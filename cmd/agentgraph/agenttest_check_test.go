@@ -92,7 +92,7 @@ func TestRunReportsChecks(t *testing.T) {
 	}
 	refused := b.test(t, "run", "--require-mocked", "--agent", b.agent)
 	require.Equal(t, 4, refused.code)
-	require.Equal(t, 1, strings.Count(refused.log, "Checked"), "tools with the same tests stand together: %s", refused.log)
+	require.Equal(t, 1, strings.Count(refused.log, "Checked"), "tools with the same tests are grouped: %s", refused.log)
 	require.Contains(t, refused.log, "\nand 3 more tools\n  in 1 test: ")
 	require.Equal(t, 13, strings.Count(refused.log, "\n"), refused.log)
 	b.must(t, `mutation ($test: ID!) { updateSimulationTest(input: {testId: $test,

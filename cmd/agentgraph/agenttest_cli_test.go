@@ -46,7 +46,7 @@ func newBench(t *testing.T, flags ...string) *bench {
 	return b
 }
 
-// The offline judge can decide the first two criteria, but not the third.
+// The offline judge can decide the first two criteria. It cannot decide the third.
 const (
 	holds     = `says "Welcome"`
 	fails     = `says "]]> & <b>"`
@@ -72,7 +72,7 @@ type outcome struct {
 	out, log string
 }
 
-// test runs a test command against the server.
+// test runs a subcommand of agentgraph test against the server.
 func (b *bench) test(t *testing.T, args ...string) outcome {
 	t.Helper()
 	return testAgainst(t.Context(), b.url, b.key, args...)
@@ -188,7 +188,7 @@ func (b *bench) companyID(t *testing.T) string {
 func TestRunWritesReports(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	// A row of this name, one without a name in that place, and a test that is called like both.
+	// The first row has the default name of the second, and a test has the same name as both.
 	b.must(t, `mutation ($id: ID!) { updateSimulationTest(input: {testId: $id, rows: [{name: "row 2", values: {n: 1}},
 		{values: {n: 2}}]}) {
 		agentTest { id } } }`, map[string]any{"id": b.simulation(t, "Passing", holds)}, nil)
@@ -206,7 +206,7 @@ func TestRunWritesReports(t *testing.T) {
 	require.Equal(t, 1, ran.code, ran.log)
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, entries, 2, "nothing is left beside the reports")
+	require.Len(t, entries, 2, "no temporary files remain")
 
 	read := readJUnit(t, junit)
 	require.Len(t, read.Suites, 1)
@@ -219,7 +219,7 @@ func TestRunWritesReports(t *testing.T) {
 	for _, c := range suite.Cases {
 		cases[c.Name] = c
 	}
-	require.Len(t, cases, 12, "no two have the same name")
+	require.Len(t, cases, 12, "names are unique")
 	require.Contains(t, cases, "Passing (row 2) [2] "+namesake)
 	require.Nil(t, cases["Passing (row 2) [2] "+namesake].Failure)
 	failed := cases["Failing & <odd> [1]"]
@@ -244,7 +244,7 @@ func TestRunWritesReports(t *testing.T) {
 
 	ran = b.test(t, "run", "--agent", b.agent, "--baseline", "x", "--junit", junit, "--json", report)
 	require.Equal(t, 2, ran.code)
-	require.NoFileExists(t, junit, "nobody takes it for the report of this command")
+	require.NoFileExists(t, junit, "no report of an earlier command remains")
 	require.NoFileExists(t, report)
 }
 
@@ -252,7 +252,7 @@ func TestInterruptedTestRunIsCancelledOnTheServer(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 100)
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client leaves
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices a disconnect only after reading the body
 		if r.Method == http.MethodPost {
 			asked <- struct{}{}
 		}
@@ -289,7 +289,7 @@ func TestInterruptedTestRunIsCancelledOnTheServer(t *testing.T) {
 func TestTimedOutTestRunIsCancelledOnTheServer(t *testing.T) {
 	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client leaves
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices a disconnect only after reading the body
 		<-r.Context().Done()
 	}))
 	t.Cleanup(silent.Close)
@@ -321,7 +321,7 @@ func TestTestRunShowsProgressOnATerminal(t *testing.T) {
 	shown := make(chan string)
 	go func() {
 		var all bytes.Buffer
-		_, _ = all.ReadFrom(screen) // ends with an error when the terminal is closed
+		_, _ = all.ReadFrom(screen) // fails when the terminal is closed
 		shown <- all.String()
 	}()
 	var log bytes.Buffer
@@ -334,7 +334,7 @@ func TestTestRunShowsProgressOnATerminal(t *testing.T) {
 	require.Contains(t, text, "10/10 [")
 	require.Contains(t, text, "5 passed, 5 failed, 0 error, 0 cancelled, 0 running")
 	require.Equal(t, 5, strings.Count(text, "\x1b[31mFailed   \x1b[0m  Failing"), text)
-	require.NotContains(t, text, "Passed     Passing", "the bar counts what passed")
+	require.NotContains(t, text, "Passed     Passing", "the bar counts passed runs")
 	require.Contains(t, text, "\x1b[31mFailed\x1b[0m: 5 of 10 runs failed")
 }
 
@@ -353,7 +353,7 @@ func TestTestRunIsComparedWithItsBaseline(t *testing.T) {
 	require.Zero(t, same.code, same.log)
 	require.Contains(t, same.out, "Against "+good+": no difference (5/5 [57–100 %] before, 5/5 [57–100 %] now, p = 1)")
 	few := b.test(t, "run", "--test", test, "--baseline", good)
-	require.Zero(t, few.code, "what passes all its runs is no worse: %s", few.log)
+	require.Zero(t, few.code, "a test that passes all its runs has not become worse: %s", few.log)
 
 	unsure := b.test(t, "run", "--test", other, "--baseline", once, "--min-pass-rate", "0")
 	require.Equal(t, 5, unsure.code, unsure.out)

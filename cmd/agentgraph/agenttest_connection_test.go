@@ -70,12 +70,12 @@ func TestTestRunResumesAfterALostConnection(t *testing.T) {
 	<-proxy.streams
 	proxy.pointTo(t, "http://127.0.0.1:1") // the server is gone
 	proxy.CloseClientConnections()
-	<-proxy.streams // the client looked for the server in vain
+	<-proxy.streams // the client has tried to reconnect
 	proxy.pointTo(t, serve(t, b.database, b.key).url)
 	o := <-ran
 	require.Equal(t, 0, o.code, o.out+o.log)
 	require.Contains(t, o.out, "5 runs: 5 passed")
-	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is told once")
+	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is reported once")
 }
 
 func TestTestRunWithoutEventsIsPolled(t *testing.T) {
@@ -84,7 +84,7 @@ func TestTestRunWithoutEventsIsPolled(t *testing.T) {
 	test := b.simulation(t, "Passing", holds)
 	o := testAgainst(t.Context(), newCut(t, b.url, true).URL, b.key, "run", "--test", test, "--repeat", "5")
 	require.Equal(t, 0, o.code, o.out+o.log)
-	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is told once")
+	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is reported once")
 }
 
 func TestTestRunWithLostServerIsAnError(t *testing.T) {
@@ -104,7 +104,7 @@ func TestTestRunWithLostServerIsAnError(t *testing.T) {
 	o := <-ran
 	require.Equal(t, 3, o.code, o.out+o.log)
 	require.Contains(t, o.log, "continues on the server")
-	require.Equal(t, 1, readJUnit(t, junit).Errors, "what was not seen to pass has not passed")
+	require.Equal(t, 1, readJUnit(t, junit).Errors, "unseen runs do not count as passed")
 }
 
 func TestTestRunWithLostServerCountsSeenRuns(t *testing.T) {

@@ -11,13 +11,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Replicas are killed while 500 runs are in progress: once, twice, and once more in the middle of verdicts. No run is
-// lost, none is judged twice, and all finish.
+// Replicas are killed three times while 500 runs are in progress, the last time during verdicts. All runs finish, and
+// none is judged twice.
 func TestKilledReplicasLoseNoRun(t *testing.T) {
 	t.Parallel()
 	const runs, executions = 500, 10
 	s := newTheatre(t)
-	// Each of two replicas can nearly carry all runs.
+	// Each of the two replicas has the capacity for nearly all runs.
 	start := func() *replica {
 		return s.startReplica(t, "--workers", "300", "--runs-per-company", "500")
 	}
@@ -47,15 +47,16 @@ func TestKilledReplicasLoseNoRun(t *testing.T) {
 	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have finished")
 
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Passed'"))
-	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM verdicts"), "none is judged twice")
+	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM verdicts"), "no run is judged twice")
 	require.Equal(t, runs, s.Count(t, "SELECT count(DISTINCT run_id) FROM verdicts"), "none is lost")
-	require.GreaterOrEqual(t, lost(), 2*(runs-300), "the killed ones had runs")
+	require.GreaterOrEqual(t, lost(), 2*(runs-300), "the killed replicas had runs")
 	require.Equal(t, executions, s.Count(t, "SELECT count(*) FROM agent_test_executions WHERE status = 'Completed'"))
 	s.Await(t, func() bool { return s.Count(t, "SELECT count(*) FROM jobs") == 0 }, "the queue is empty")
 	t.Logf("workers were lost %d times with one of %d runs", lost(), runs)
 }
 
-// A replica that stops gives its runs back. That does not count as a loss, however often it happens.
+// A stopping replica returns its runs to the queue. A returned run does not count as lost, however often it is
+// returned.
 func TestStoppedReplicasReturnTheirRuns(t *testing.T) {
 	t.Parallel()
 	const runs = 20
@@ -64,7 +65,7 @@ func TestStoppedReplicasReturnTheirRuns(t *testing.T) {
 	first := s.startReplica(t, "--workers", "20")
 	s.Await(t, func() bool { return s.waiting.Load() == runs }, "all are under way")
 	require.NoError(t, first.cmd.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, first.cmd.Wait(), "it ends in order")
+	require.NoError(t, first.cmd.Wait(), "it shuts down cleanly")
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Queued' AND claim = 1 AND "+
 		"lost = 0"))
 	s.startReplica(t, "--workers", "20")
@@ -76,7 +77,7 @@ func TestStoppedReplicasReturnTheirRuns(t *testing.T) {
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM verdicts"))
 }
 
-// The model never answers, so only the cancellation, by another process, ends the runs.
+// The model never answers, so only the cancellation through another replica can end the runs.
 func TestCancellationReachesEveryReplica(t *testing.T) {
 	t.Parallel()
 	const runs, inProgress = 60, 20

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// judgeProvider serves a judge that takes one key and the temperature 0 or 1, and counts how often it is asked.
+// judgeProvider serves a judge model that accepts one key and the temperatures 0 and 1. It counts requests.
 func judgeProvider(t *testing.T, asked *atomic.Int64) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +30,7 @@ func judgeProvider(t *testing.T, asked *atomic.Int64) string {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
-		// At 0 it is stricter than later.
+		// The judge is stricter at temperature 0.
 		verdict, _ := json.Marshal(fmt.Sprintf(`{"evidence":[],"rationale":"So it is.","passed":%t}`, asked.Add(1) > 1))
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%s},\"finish_reason\":\"stop\"}]}\n\ndata: "+
@@ -87,7 +87,7 @@ func TestSeparateJudgeVotes(t *testing.T) {
 		map[string]any{"id": test}, &read)
 	again := b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID)
 	require.Zero(t, again.code, "%s%s", again.out, again.log)
-	require.EqualValues(t, 5, asked.Load(), "nothing is said again")
+	require.EqualValues(t, 5, asked.Load(), "the conversation is not repeated")
 	require.Contains(t, again.out, "Judged by strict: 1 of 1 run came to the same as before, and 2 of 2 criteria in the "+
 		"same words\n")
 	b.must(t, `mutation ($test: ID!) { updateSimulationTest(input: {testId: $test,
@@ -99,11 +99,11 @@ func TestSeparateJudgeVotes(t *testing.T) {
 	require.Equal(t, 2, b.test(t, "rejudge", "execution_none").code)
 }
 
-// A judge that always says yes is right where something holds.
+// A judge that always says yes is right where the criterion holds.
 func TestJudgeEvalMeasuresTheJudge(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
-	asked.Store(1) // after which the judge says yes
+	asked.Store(1) // from now on the judge says yes
 	flags := []string{"--judge-model", "strict", "--judge-base-url", judgeProvider(t, &asked), "--judge-api-key",
 		"strict-key"}
 	o := ran(t, append([]string{"judge", "eval", "--json"}, flags...)...)
@@ -117,11 +117,11 @@ func TestJudgeEvalMeasuresTheJudge(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(o.out), &measured))
 	require.Equal(t, "strict", measured.Model)
 	require.Len(t, measured.Verdicts, 60)
-	// The judge quotes nothing, and without a quote of the agent's own words nothing that the agent must say is decided.
+	// The judge quotes nothing. A criterion on the agent's words is undecided without a quote.
 	require.Positive(t, measured.Undecided)
 	require.Equal(t, 60, measured.Right+measured.FalsePasses+measured.Undecided)
 	require.Zero(t, measured.FalseFailures)
-	require.InDelta(t, 0, *measured.Kappa, 1e-9, "it agrees no more than chance does")
+	require.InDelta(t, 0, *measured.Kappa, 1e-9, "the agreement is no better than chance")
 	require.Contains(t, o.log, fmt.Sprintf("the judge passed %d criteria that do not hold", measured.FalsePasses))
 
 	file := filepath.Join(t.TempDir(), "ours.yaml")

@@ -99,7 +99,7 @@ func TestAmbiguousNamesAreRefusedWithTheCandidates(t *testing.T) {
 	require.Equal(t, 2, foreign.code)
 	require.Contains(t, foreign.log, `belongs to agent "Front <desk>", which --agent does not name`)
 	env := append(b.environment(t), "AGENTGRAPH_TEST_AGENT="+b.agent+","+first)
-	require.Equal(t, 1, process(t, "", env, "test", "run", "--folder", folder).code, "the variable narrows, too")
+	require.Equal(t, 1, process(t, "", env, "test", "run", "--folder", folder).code, "the variable filters, too")
 	listed := process(t, "", env, "test", "executions")
 	require.Zero(t, listed.code, listed.log)
 	require.Equal(t, 6, strings.Count(listed.out, "\n"), listed.out)
@@ -110,7 +110,7 @@ func TestAmbiguousNamesAreRefusedWithTheCandidates(t *testing.T) {
 	require.Contains(t, exported.log, "may be one of ")
 	require.Equal(t, 2, b.test(t, "show", "Greets").code)
 	require.Contains(t, b.test(t, "show", test).out, "Greets")
-	require.Equal(t, 1, b.test(t, "run", "--folder", "smoke").code, "one name is written so")
+	require.Equal(t, 1, b.test(t, "run", "--folder", "smoke").code, "a single name is completed")
 	b.must(t, `mutation ($id: ID!) { deleteAgent(input: {agentId: $id}) { deletedId } }`, map[string]any{"id": b.agent},
 		nil)
 	require.Contains(t, b.test(t, "show", "greets").out, "Greets")
@@ -173,7 +173,7 @@ func TestExecutionsAreListed(t *testing.T) {
 	require.Equal(t, 2, b.test(t, "executions", "--agent", "nobody").code)
 }
 
-// bashCompletes are lines of bash that complete the words, and print the candidates that bash would insert.
+// bashCompletes is a bash script that completes the words and prints the candidates that bash would insert.
 const bashCompletes = `. /usr/share/bash-completion/bash_completion
 . <(agentgraph completion bash)
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=${#COMP_LINE} COMP_TYPE=9

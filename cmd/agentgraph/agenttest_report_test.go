@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// junitTotals are the numbers that JUnit readers take from a report and from each of its suites.
+// junitTotals are the totals of a JUnit report and of each suite.
 type junitTotals struct {
 	Tests    int `xml:"tests,attr"`
 	Failures int `xml:"failures,attr"`
@@ -17,7 +17,7 @@ type junitTotals struct {
 	Skipped  int `xml:"skipped,attr"`
 }
 
-// junitReport is a JUnit report as its readers see it.
+// junitReport is a parsed JUnit report.
 type junitReport struct {
 	junitTotals
 	Suites []struct {
@@ -39,7 +39,7 @@ type junitResult struct {
 	Message string `xml:"message,attr"`
 }
 
-// jsonReport is a JSON report as scripts read it.
+// jsonReport is a parsed JSON report.
 type jsonReport struct {
 	Outcome   string
 	ExitCode  int

@@ -19,12 +19,12 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// environment names the server and the key.
+// environment returns the environment variables of the server and the key.
 func (b *bench) environment(t *testing.T) []string {
 	return []string{"AGENTGRAPH_URL=" + b.url, "AGENTGRAPH_API_KEY=" + b.key, "XDG_CONFIG_HOME=" + t.TempDir()}
 }
 
-// typist is a terminal that a command runs in.
+// typist is a command that runs on a terminal.
 type typist struct {
 	keys *os.File
 	seen dbtest.Output
@@ -61,7 +61,7 @@ func (w *typist) press(t *testing.T, keys string) {
 	require.NoError(t, err)
 }
 
-// code waits for the end of the command.
+// code waits until the command ends, and returns its exit code.
 func (w *typist) code() int {
 	<-w.done
 	_ = w.cmd.Wait()
@@ -121,7 +121,7 @@ func TestQueryCommandRunsDocuments(t *testing.T) {
 
 	wrong := query("--var", "name=desk", "--var", "first=1000")
 	require.Equal(t, 2, wrong.code)
-	require.Contains(t, wrong.out, `"BAD_INPUT"`, "the response is printed all the same")
+	require.Contains(t, wrong.out, `"BAD_INPUT"`, "the response is printed anyway")
 	require.Contains(t, wrong.log, "first")
 	require.Contains(t, query("--var", "nmae=x").log, "--var: the operation has no variable $nmae")
 	require.Contains(t, process(t, "", env, "query", document).log,
@@ -216,7 +216,7 @@ func TestChatRunsOnATerminal(t *testing.T) {
 	require.Contains(t, chat.seen.String(), "The agent ended the conversation")
 }
 
-// A model that says nothing keeps the agent from answering.
+// The model never answers, so the agent stays busy.
 func TestCtrlCInterruptsTheAnswer(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 10)

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// small is a company with one of each kind, whose two agents delegate to each other.
+// small is a company with one object of each kind. Its two agents delegate to each other.
 const small = `
 datasets:
   - key: opening
@@ -78,7 +78,7 @@ campaigns:
   - {agentId: front, name: Spring, defaultRegion: GB, fields: [{name: branch, description: Where., isMandatory: true}]}
 `
 
-// startSmall applies the small company, and returns the server, a key and the file.
+// startSmall applies the small company. It returns the server, a key, the file and the tenant.
 func startSmall(t *testing.T) (c *coded, key, file string, tenant *db.Tenant) {
 	t.Helper()
 	t.Setenv("AGENTGRAPH_TEST_BOOK_TOKEN", "Bearer hunter2")
@@ -186,7 +186,7 @@ func TestDocumentsAreSentOnlyWhenTheyChange(t *testing.T) {
 		"the new one is there before the old one goes")
 
 	edit(t, file, `, {name: "a/b.txt", file: other.txt}`, "")
-	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "what is absent stays")
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "absent members are unchanged")
 	require.Contains(t, c.run(t, key, "diff", "-f", file, "--prune").out, "documents: - a/b.txt, 5 bytes")
 	c.good(t, key, "apply", "-f", file, "--prune", "--yes")
 	require.Equal(t, []string{"deleteDocument"}, c.mutations)
@@ -204,7 +204,7 @@ func TestPruneDeletesUnnamedObjects(t *testing.T) {
 	edit(t, file, "campaigns:\n  - {agentId: front, name: Spring, defaultRegion: GB, fields: [{name: branch, "+
 		"description: Where., isMandatory: true}]}\n", "campaigns: []\n")
 	c.good(t, key, "apply", "-f", file)
-	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "what is absent stays")
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "absent members are unchanged")
 	o := c.run(t, key, "apply", "-f", file, "--prune")
 	require.Equal(t, 2, o.code)
 	require.Contains(t, o.log, "--prune needs --yes where nobody can be asked")
@@ -219,7 +219,7 @@ func TestPruneDeletesUnnamedObjects(t *testing.T) {
 
 	only := write(t, "tools: []\n")
 	c.good(t, key, "apply", "-f", only, "--prune", "--yes")
-	require.Equal(t, []string{"deleteTool"}, c.mutations, "lists that the files do not have are left")
+	require.Equal(t, []string{"deleteTool"}, c.mutations, "lists that are not in the files are unchanged")
 }
 
 func TestApplyDoesNotOverwriteForeignChanges(t *testing.T) {
@@ -299,7 +299,7 @@ func TestFailedApplyContinues(t *testing.T) {
 func TestToolSecretsAreNeverShown(t *testing.T) {
 	c, key, file, _ := startSmall(t)
 	t.Setenv("AGENTGRAPH_TEST_BOOK_TOKEN", "Bearer swordfish")
-	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "the server does not tell values")
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "the server does not return values")
 	o := c.run(t, key, "diff", "-f", file, "--send-headers")
 	require.Contains(t, o.out, "endpoint.headers: values are sent, and never shown")
 	require.NotContains(t, o.out+o.log, "swordfish")
@@ -308,7 +308,7 @@ func TestToolSecretsAreNeverShown(t *testing.T) {
 	dir := t.TempDir()
 	c.good(t, key, "pull", dir)
 	require.Contains(t, filesIn(t, dir)["tools.yaml"], "Authorization: ${BOOK_AUTHORIZATION}")
-	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", dir), "no value is needed for what stays")
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", dir), "unchanged headers need no value")
 	_, fresh := newCompany(t, c.store, "Fresh")
 	require.Equal(t, 6, c.run(t, fresh, "diff", "-f", dir).code, "nothing is sent")
 	o = c.run(t, fresh, "apply", "-f", dir)

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Tests that were created over REST may share their names. Files tell them apart by their ids.
+// Tests that were created over REST may share a name. Files distinguish them by id.
 func TestTestsWithTheSameNameKeepTheirIDs(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
@@ -87,7 +87,7 @@ campaigns:
   - {id: campaign_b, name: Calls, agentId: two}
 `
 
-// The ids of the files are of another company.
+// The ids in the files belong to another company.
 func TestSameNamedObjectsMoveToAnotherCompany(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
@@ -103,7 +103,7 @@ func TestSameNamedObjectsMoveToAnotherCompany(t *testing.T) {
 	writes := 0
 	c.before = func(string) int {
 		if writes++; writes == 9 {
-			return http.StatusTeapot // it stops between tests of one name
+			return http.StatusTeapot // the server fails between tests with the same name
 		}
 		return 0
 	}
@@ -124,7 +124,7 @@ func TestSameNamedObjectsMoveToAnotherCompany(t *testing.T) {
 	require.Equal(t, []string{"updateAgent"}, c.mutations)
 }
 
-// The server has these names only once, so that it would stop halfway.
+// These names must be unique on the server, so apply would stop halfway.
 func TestTakenNamesAreRefusedBeforeWriting(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
@@ -153,10 +153,10 @@ func TestTakenNamesAreRefusedBeforeWriting(t *testing.T) {
 		"[{name: x}], prompt", 1)+
 		tests+"    classifications: [{name: Old, tagExpected: x, conversationContext: {messages: [{role: user, text: "+
 		"y}]}}]\n"))
-	require.Contains(t, c.mutations, "deleteAgentTest", "it takes the place of what is deleted")
+	require.Contains(t, c.mutations, "deleteAgentTest", "it replaces the deleted object")
 }
 
-// A name that is given up in the same plan is free only for what comes later in it.
+// A name that a change releases is free only for later changes of the same plan.
 func TestSwappedNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)

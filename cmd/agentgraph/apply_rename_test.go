@@ -24,7 +24,7 @@ agentTests:
     simulations: [{name: Kind, scenario: "The guest is angry and wants the money back.", criteria: [is kind]}]
 `
 
-// pulledWith pulls into a new directory, and replaces texts in all files.
+// pulledWith pulls into a new directory, and replaces texts in all files. The texts alternate: old, new.
 func (c *coded) pulledWith(t *testing.T, key string, flags []string, oldAndNow ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -101,7 +101,7 @@ func TestRenamedObjectWithoutIDIsNotDeleted(t *testing.T) {
 	}
 	c.good(t, key, "apply", dir)
 	c.good(t, key, "apply", dir, "--prune", "--yes")
-	require.Contains(t, c.mutations, "deleteAgent", "it was meant so")
+	require.Contains(t, c.mutations, "deleteAgent", "--prune deletes the agent")
 
 	swapped := c.pulledWith(t, key, nil, "name: Reception", "name: Desk")
 	require.NoError(t, os.WriteFile(filepath.Join(swapped, "new.yaml"),
@@ -154,7 +154,7 @@ func TestDiffAndApplyPrintJSON(t *testing.T) {
 	require.False(t, report.Changes[0].Done)
 }
 
-// A file may have no more than apply reads, so the tests of an agent may take several.
+// pull writes no file larger than apply reads, so an agent's tests may take several files.
 func TestAgentTestsSpanSeveralFiles(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)
@@ -173,8 +173,7 @@ func TestAgentTestsSpanSeveralFiles(t *testing.T) {
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", dir, "--prune"))
 }
 
-// What a thing is called by its key, or all else that is the same, shows that it was renamed, however short its lines
-// are.
+// An unchanged key, or otherwise equal contents, show that an object was renamed, however short its lines are.
 func TestRenamedObjectWithShortLinesIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)

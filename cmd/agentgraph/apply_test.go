@@ -23,7 +23,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// coded is a server whose companies are kept as files, and a proxy that counts what changes them.
+// coded is a server whose companies are kept as files, behind a proxy that counts mutations.
 type coded struct {
 	*served
 	store *db.Store
@@ -31,8 +31,8 @@ type coded struct {
 
 	mu        sync.Mutex
 	mutations []string
-	// before is called before the proxy passes on a mutation, if it is set. It may refuse it with a status; with lost it
-	// is carried out, and the answer is lost.
+	// before is called before the proxy forwards a mutation, unless it is nil. A status other than 0 refuses the mutation.
+	// With the status lost, the mutation runs but its answer is lost.
 	before func(mutation string) (status int)
 }
 
@@ -76,7 +76,7 @@ func newCoded(t *testing.T) *coded {
 	return c
 }
 
-// demo creates the demo's company and returns a key to it.
+// demo creates the demo company and returns a key to it.
 func (c *coded) demo(t *testing.T) string {
 	t.Helper()
 	company, err := demo.Seed(t.Context(), c.store)
@@ -84,7 +84,7 @@ func (c *coded) demo(t *testing.T) string {
 	return newKey(t, c.store.Tenant(company.ID), "admin")
 }
 
-// run runs a command with a key.
+// run runs a command with the key.
 func (c *coded) run(t *testing.T, key string, args ...string) outcome {
 	t.Helper()
 	c.mu.Lock()
@@ -104,7 +104,7 @@ func (c *coded) good(t *testing.T, key string, args ...string) string {
 	return o.out
 }
 
-// filesIn returns all files below a directory, by their paths in it.
+// filesIn returns the contents of all files below a directory, by relative path.
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -119,7 +119,7 @@ func filesIn(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// edit replaces a text of a file, which must be there once.
+// edit replaces a text that occurs once in a file.
 func edit(t *testing.T, file, old, now string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

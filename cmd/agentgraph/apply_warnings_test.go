@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is written and cannot work is printed and counted, and is no error.
+// Obstacles, such as settings that cannot work, are printed and counted. They are not errors.
 func TestWritesWithObstaclesAreReportedAndCounted(t *testing.T) {
 	t.Parallel()
 	c := newCoded(t)

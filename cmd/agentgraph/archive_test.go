@@ -55,7 +55,7 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	require.Contains(t, log, "no such file or directory")
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, files, 1, "nothing is left of what failed")
+	require.Len(t, files, 1, "a failed import leaves nothing")
 
 	_, log = command(0, nil, "import", "--dry-run", "--database-url", to, file)
 	require.Contains(t, log, `checked "Acme"`)
@@ -70,7 +70,7 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	_, log = command(1, nil, "import", "--database-url", to, "/dev/null")
 	require.Contains(t, log, "this is no archive")
 
-	// Headers go with the archive to a server with the same secret key, and to no other.
+	// Headers move with the archive only to a server with the same secret key.
 	const key, another = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=", "CAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg="
 	sealed, log := command(0, nil, "export", "--company", "Acme", "--database-url", from, "--sealed-headers", "-")
 	require.NotContains(t, log, "the headers")
@@ -88,7 +88,8 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	require.Equal(t, map[string]string{"X-Token": "hidden-value"}, headers)
 }
 
-// crashingImport makes this test binary import from its standard input, for a test that kills it.
+// crashingImport is the environment variable that makes the test binary import from its standard input. A test kills
+// that process.
 const crashingImport = "AGENTGRAPH_TEST_IMPORT"
 
 func TestImporterForTheKillTest(t *testing.T) {
@@ -100,7 +101,7 @@ func TestImporterForTheKillTest(t *testing.T) {
 		streams{in: os.Stdin, out: os.Stdout, log: os.Stderr}))
 }
 
-// A killed import leaves nothing that anybody could see or use, and starts again.
+// A killed import leaves nothing visible or usable, and can be started again.
 func TestKilledImportStartsAgain(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.URL(t), dbtest.URL(t)

@@ -37,7 +37,7 @@ func TestAuditEventsGoToAWebhook(t *testing.T) {
 		case err != nil || verifier.Verify(body, r.Header) != nil || json.Unmarshal(body, &sent) != nil:
 			w.WriteHeader(http.StatusBadRequest)
 		case asked.Add(1) == 1:
-			http.Redirect(w, r, "/elsewhere", http.StatusFound) // which is not followed
+			http.Redirect(w, r, "/elsewhere", http.StatusFound) // the redirect is not followed
 		default:
 			got <- sent
 		}
@@ -49,7 +49,7 @@ func TestAuditEventsGoToAWebhook(t *testing.T) {
 	first := dbtest.Receive(t, got)
 	require.Equal(t, tenant.CompanyID(), first.CompanyID)
 	require.Equal(t, "CreateApiKey", first.Events[0].Action)
-	require.GreaterOrEqual(t, asked.Load(), int64(2), "what failed came again")
+	require.GreaterOrEqual(t, asked.Load(), int64(2), "failed deliveries are repeated")
 	var made struct {
 		CreateAgent struct{ Agent struct{ ID string } }
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// ran runs a command line to its end.
+// ran runs a command line and returns the outcome.
 func ran(t *testing.T, args ...string) outcome {
 	t.Helper()
 	var out, log bytes.Buffer
@@ -76,7 +76,7 @@ func TestWrongCommandLineExitsWithTwoAndSuggestion(t *testing.T) {
 	}
 }
 
-// leaves calls fn with each command that can be run.
+// leaves calls fn with each runnable command.
 func leaves(command *cobra.Command, fn func(*cobra.Command)) {
 	for _, child := range command.Commands() {
 		leaves(child, fn)
@@ -86,7 +86,7 @@ func leaves(command *cobra.Command, fn func(*cobra.Command)) {
 	}
 }
 
-// parse parses a command line as the program does, and returns the command that it would run.
+// parse parses a command line like the program, and returns the selected command.
 func parse(t *testing.T, words []string) (selected *cobra.Command, err error) {
 	t.Helper()
 	program := newProgram()
@@ -99,7 +99,7 @@ func parse(t *testing.T, words []string) (selected *cobra.Command, err error) {
 	return selected, cli.Execute(t.Context(), program, words)
 }
 
-// Each flag of each command is given twice. Those that are lists add up.
+// The test gives each flag of each command twice. Lists are exempt, because their values add up.
 func TestRepeatedFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -147,7 +147,7 @@ func TestEveryCommandHasValidExamples(t *testing.T) {
 			var kept []string
 			for i := 0; i < len(args); i++ {
 				if args[i] == "--config" {
-					i++ // There is no such file here.
+					i++ // The file does not exist here.
 					continue
 				}
 				kept = append(kept, args[i])
@@ -176,7 +176,7 @@ func TestShellsCompleteCommandsAndFlags(t *testing.T) {
 	} {
 		o := ran(t, append([]string{cobra.ShellCompRequestCmd}, strings.Split(line, " ")...)...)
 		require.Equal(t, 0, o.code, o.log)
-		// The last line tells the shell whether to complete names of files, too.
+		// The last line tells the shell whether to complete file names too.
 		lines := strings.Split(strings.TrimSpace(o.out), "\n")
 		require.Regexp(t, `^:\d+$`, lines[len(lines)-1], line)
 		var words []string

@@ -50,7 +50,7 @@ func TestDevLinkSignsInOnce(t *testing.T) {
 	}
 	require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
 	require.Len(t, answer.Errors, 1)
-	require.Equal(t, "FORBIDDEN", answer.Errors[0].Extensions.Code, "the session may read, but not see keys")
+	require.Equal(t, "FORBIDDEN", answer.Errors[0].Extensions.Code, "the session can read, but not list keys")
 
 	status, _ = exchange()
 	require.Equal(t, http.StatusGone, status)

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// process runs agentgraph in a process of its own, with nothing in its environment but what is given.
+// process runs agentgraph in a new process with only the given environment.
 func process(t *testing.T, input string, env []string, args ...string) outcome {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)

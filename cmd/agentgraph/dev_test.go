@@ -27,7 +27,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// reachable returns a new directory that the database server's user can reach.
+// reachable returns a new directory that the user of the database server can access.
 func reachable(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "agentgraph-dev-test-")
@@ -37,7 +37,7 @@ func reachable(t *testing.T) string {
 	return dir
 }
 
-// started is the banner that the command shows.
+// started is the banner of the command, as JSON.
 type started struct {
 	RestURL       string
 	ConsoleURL    string
@@ -114,7 +114,7 @@ func TestDevKeepsItsDataAndItsKey(t *testing.T) {
 	require.Equal(t, "kept", kept.Tools.Nodes[0].TechnicalName)
 	require.Zero(t, stop())
 
-	// A lost key file is written again, for the same company.
+	// A lost key file is written again with a key to the same company.
 	require.NoError(t, os.Remove(filepath.Join(dir, "demo-key")))
 	third, stop := startDev(t, "--data-directory", dir)
 	defer stop()
@@ -155,7 +155,7 @@ func TestDevEndsWithItsDatabase(t *testing.T) {
 	require.Equal(t, 1, run(t.Context(), []string{"dev", "--port", "0", "--data-directory", dir},
 		streams{out: io.Discard, log: &refusal}))
 	require.Contains(t, refusal.String(), "secret-key")
-	require.NotContains(t, refusal.String(), "ended by itself", "the end that follows is no reason")
+	require.NotContains(t, refusal.String(), "ended by itself", "the shutdown afterwards is not the reason")
 
 	require.NoError(t, os.WriteFile(secret, key, 0o600))
 	_, stop := startDev(t, "--data-directory", dir)
@@ -170,7 +170,7 @@ func TestDevMakesNoKeyForExistingCompanies(t *testing.T) {
 	dir := reachable(t)
 	shown, stop := startDev(t, "--data-directory", dir)
 	defer stop()
-	require.Nil(t, shown.APIKey, "no key of somebody's company is made")
+	require.Nil(t, shown.APIKey, "no key is created for an existing company")
 	require.Equal(t, shown.RestURL+"/console/", shown.ConsoleURL, "nobody is invited")
 	require.NoFileExists(t, filepath.Join(dir, "demo-key"))
 	require.Zero(t, stop())
@@ -239,7 +239,7 @@ func TestKeyCommandsManageKeys(t *testing.T) {
 	require.Contains(t, command("companies", "list"), company+"  Acme")
 	command("keys", "create", "--company", "Acme", "--name", "Plain")
 	secret := command("keys", "create", "--company", "Acme", "--scope", "read,simulate", "--expires-in", "1h")
-	require.Regexp(t, `^ag_[0-9a-z]{26}_[0-9a-z]{40}$`, secret, "without a secret key it is not signed")
+	require.Regexp(t, `^ag_[0-9a-z]{26}_[0-9a-z]{40}$`, secret, "without a secret key, keys are not signed")
 	require.Regexp(t, `\[read write simulate\] +Plain`, command("keys", "list", "--company", company))
 	listed := strings.Fields(command("keys", "list", "--company", company))
 	require.Contains(t, listed, "good")
@@ -318,7 +318,7 @@ func TestDevAsksBeforeItUsesAForeignDatabase(t *testing.T) {
 	require.Contains(t, shown.Database, "(DATABASE_URL)")
 	require.Zero(t, stop())
 	_, stop = startDev(t, "--data-directory", dir)
-	require.Zero(t, stop(), "it is asked once")
+	require.Zero(t, stop(), "the question is asked once")
 	require.Contains(t, ran(t, "dev", "--reset").log, "--reset is for the private database")
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// provider is a language model's provider that takes one key.
+// provider starts a stub model provider that accepts one key.
 func provider(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +49,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		code int
-		// says are names of findings with the state and a part of the text.
+		// says has the state and a part of the text for findings, by name.
 		says map[string][2]string
 	}{
 		"all well": {[]string{"--database-url", address, "--secret-key", secretKey, "--openai-base-url", model,

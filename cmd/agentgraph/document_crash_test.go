@@ -62,7 +62,7 @@ func TestWorkerKilledWhileIndexingLosesNothing(t *testing.T) {
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM documents WHERE "+where).Scan(&n))
 		return n
 	}
-	// No document of this dataset can finish until the lock is released.
+	// No document of this dataset can finish before the lock is released.
 	hold, err := conn.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = hold.Exec(t.Context(), "SELECT FROM datasets WHERE id = $1 FOR UPDATE", held.ID)
@@ -78,7 +78,7 @@ func TestWorkerKilledWhileIndexingLosesNothing(t *testing.T) {
 	startReplica(t, address)
 	require.Eventually(t, func() bool { return count("status = 'Ready'") == documents }, dbtest.Awaited,
 		10*time.Millisecond)
-	require.GreaterOrEqual(t, count("claim > 1"), begun, "they were begun twice")
+	require.GreaterOrEqual(t, count("claim > 1"), begun, "the jobs were started twice")
 	var wrong int
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM documents d WHERE chunk_count = 0
 		OR chunk_count <> (SELECT count(*) FROM chunks c WHERE c.company_id = d.company_id AND c.document_id = d.id)

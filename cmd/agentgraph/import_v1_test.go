@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A company moves over the v1 API of a real server: all pages of all lists, and what it cannot show is an error that
-// says so.
+// A company moves over the v1 API of a real server, with all pages of all lists. Rows that the API cannot show are
+// reported as an error.
 func TestCompanyMovesOverTheV1API(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.URL(t), dbtest.URL(t)
@@ -61,7 +61,7 @@ func TestCompanyMovesOverTheV1API(t *testing.T) {
 		"--v1-api-key", "wrong", "--company-name", "N"}, streams{out: &o, log: &l}))
 	require.Contains(t, l.String(), "401 Unauthorized")
 
-	// What was not moved is an error.
+	// A row that was not moved is an error.
 	_, err = tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Untested", Channel: model.ChannelWeb,
 		Direction: model.DirectionInbound, Language: "en", Prompt: "Hi."})
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestCompanyMovesOverTheV1API(t *testing.T) {
 	require.Contains(t, log, "not everything was moved; rows left out, listed above: 1")
 }
 
-// oldCompany adds what v1 servers have beside simulations of an agent, whose id it returns.
+// oldCompany adds the other objects of a v1 server to the agent of the test, and returns the agent's id.
 func oldCompany(t *testing.T, tenant *db.Tenant, testID string) string {
 	t.Helper()
 	ctx := t.Context()

@@ -49,5 +49,5 @@ func TestImportedKeysWork(t *testing.T) {
 		key.Scopes)
 	keys, err := acme.APIKeys(t.Context())
 	require.NoError(t, err)
-	require.Len(t, keys, 2, "the first one, and the one that was taken over")
+	require.Len(t, keys, 2, "the first key and the imported key")
 }

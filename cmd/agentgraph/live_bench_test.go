@@ -25,8 +25,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkLive measures what subscribers cost a process that does nothing but serve them: memory, processor time and
-// statements while nothing happens, and how soon all subscribers of a chat receive its messages.
+// BenchmarkLive measures the cost of subscribers in a process that only serves them. It reports memory, processor time
+// and statements while idle, and the delay until all subscribers of a chat receive its messages.
 func BenchmarkLive(b *testing.B) {
 	for _, load := range []struct {
 		name        string
@@ -117,7 +117,7 @@ func startLive(b *testing.B) *liveServer {
 	return s
 }
 
-// open opens sockets that each follow a chat. Each signals on heard after every second message.
+// open opens sockets that each follow a chat. Each socket sends on heard after every second message.
 func (s *liveServer) open(b *testing.B, count int, chat func(int) string, heard chan<- time.Time) {
 	b.Helper()
 	next, failed := make(chan int), make(chan error, count)
@@ -184,7 +184,7 @@ const (
 	rounds   = 100
 )
 
-// rest measures an idle process once everything has settled.
+// rest measures the idle process, after it has become stable.
 func (s *liveServer) rest(b *testing.B) {
 	b.Helper()
 	<-time.After(restTime)
@@ -195,7 +195,7 @@ func (s *liveServer) rest(b *testing.B) {
 	b.ReportMetric(s.memory(b), "MiB")
 }
 
-// speak has turns in the chat. It measures the time from each commit until a follower has received both messages.
+// speak runs turns in the chat. It measures the time from each commit until a follower has received both messages.
 func (s *liveServer) speak(b *testing.B, chat string, followers int, heard <-chan time.Time) {
 	b.Helper()
 	<-time.After(5 * time.Second) // the newly opened sockets are still being served
@@ -240,7 +240,7 @@ func (s *liveServer) memory(b *testing.B) float64 {
 	return float64(pages*os.Getpagesize()) / (1 << 20)
 }
 
-// spent is the processor time of the process, which Linux counts in hundredths of a second.
+// spent is the processor time of the process, with a resolution of 10 ms.
 func (s *liveServer) spent(b *testing.B) time.Duration {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid))

@@ -20,7 +20,7 @@ func TestServeHasMetricsOnlyOnRequest(t *testing.T) {
 	plain := serve(t, address, key)
 	require.Empty(t, plain.metrics)
 	status, _ := plain.get(t, plain.url+"/metrics")
-	require.Equal(t, http.StatusNotFound, status, "not at the address of the gateway")
+	require.Equal(t, http.StatusNotFound, status, "metrics are not served on the gateway's address")
 
 	watched := serve(t, address, key, "--metrics-listen", "127.0.0.1:0", "--pprof", "--slow-statement", "1m",
 		"--slow-operation", "1m")

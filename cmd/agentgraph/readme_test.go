@@ -18,11 +18,11 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// block is a block of commands in a document, what it says that they print, and what it says after that.
+// block is a block of commands in a document, its documented output, and the prose after it.
 type block struct{ commands, printed, prose string }
 
-// blocksOf reads the blocks of a document that are marked as sh. Blocks marked as text or json, and unmarked ones, are
-// what the commands before them print. After commands marked as console, which are not typed, they are ignored.
+// blocksOf reads the blocks of a document that are marked as sh. Blocks marked as text or json, and unmarked blocks,
+// are the output of the commands before them. Blocks marked as console are not typed, and their output is ignored.
 func blocksOf(t *testing.T, path string) []block {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -46,16 +46,16 @@ func blocksOf(t *testing.T, path string) []block {
 	return blocks
 }
 
-// typing is a shell that runs the blocks of a document, with the ids of earlier responses.
+// typing is a shell that runs the blocks of a document.
 type typing struct {
 	dir    string
 	stdin  io.Writer
 	stdout *bufio.Reader
 	// output is the file that stdout reads.
 	output *os.File
-	// local puts what is so here in the place of what the document names, such as an address.
+	// local replaces values of the document, such as an address, with local values.
 	local *strings.Replacer
-	// told is what the last commands printed.
+	// told is the output of the last commands.
 	told string
 }
 
@@ -87,7 +87,7 @@ func newTyping(t *testing.T, local *strings.Replacer) *typing {
 
 var ownID = regexp.MustCompile(`(?m)^([A-Z]+=)([a-z]+_)\w+( +# the id from your own answer)$`)
 
-// enter runs commands, which may take a minute, and returns what they print and their exit code.
+// enter runs commands for at most a minute, and returns their output and exit code.
 func (s *typing) enter(t *testing.T, commands string) (told, code string) {
 	t.Helper()
 	commands = ownID.ReplaceAllStringFunc(s.local.Replace(commands), func(line string) string {
@@ -109,13 +109,13 @@ func (s *typing) enter(t *testing.T, commands string) (told, code string) {
 	}
 }
 
-// changing is what is another one each time: keys, codes for the console, ids, times, durations, and what the build is
-// called.
+// changing matches values that differ between runs: keys, console codes, ids, times, durations and the version of the
+// build.
 var changing = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[\d:.]+Z|` +
 	`\bag_\w{26}_\w+|#code=\S+|(?:\b[a-z]+_)[0-9a-hjkmnp-tv-z]{26}\b|\b\d+(?:\.\d+)?m?s\b|(?m:^agentgraph \(\w+\)$)`)
 
-// requirePrinted requires that a text has what a document prints. Where a line of the document ends with an ellipsis,
-// which leaves out the rest of the line or whole lines, each line has to be there, in any order.
+// requirePrinted requires that the output contains the documented output. If a documented line ends with an ellipsis,
+// which stands for the rest of the line or for more lines, each documented line must occur, in any order.
 func requirePrinted(t *testing.T, printed, told string) {
 	t.Helper()
 	printed, told = changing.ReplaceAllString(printed, "<>"), changing.ReplaceAllString(told, "<>")
@@ -128,7 +128,7 @@ func requirePrinted(t *testing.T, printed, told string) {
 	}
 }
 
-// wanted is the exit code that a document says commands have.
+// wanted is the documented exit code of the commands.
 func (b block) wanted() string {
 	if said := regexp.MustCompile(`The exit code is (\d)`).FindStringSubmatch(b.prose); said != nil {
 		return said[1]
@@ -136,7 +136,7 @@ func (b block) wanted() string {
 	return "0"
 }
 
-// needs skips the test where a program is missing that documents use, except in CI.
+// needs skips the test if a program that documents use is missing, except in CI.
 func needs(t *testing.T, programs ...string) {
 	t.Helper()
 	for _, program := range programs {
@@ -148,8 +148,8 @@ func needs(t *testing.T, programs ...string) {
 
 var restURL = regexp.MustCompile(`REST v1 +(\S+)`)
 
-// onDev runs the command dev on a terminal until the test ends. It returns its data directory, what it shows, and the
-// address that it serves.
+// onDev runs the command dev on a terminal until the test ends. It returns the data directory, the banner and the
+// address of the server.
 func onDev(t *testing.T, flags ...string) (dir, banner, url string) {
 	t.Helper()
 	dir = reachable(t)
@@ -164,7 +164,7 @@ func onDev(t *testing.T, flags ...string) (dir, banner, url string) {
 	return dir, banner, restURL.FindStringSubmatch(banner)[1]
 }
 
-// A new user types the README from its beginning to its end, and sees what it prints.
+// This test types the README's commands in order, and requires the documented output.
 func TestReadmePrintsAsDocumented(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash", "curl")
@@ -179,7 +179,7 @@ func TestReadmePrintsAsDocumented(t *testing.T) {
 		text, _ := os.ReadFile(filepath.Join(s.dir, "watched"))
 		return string(text)
 	}
-	// The program is there already, and it serves.
+	// The program is already built and running.
 	built := regexp.MustCompile(`(?m)^(go build|\./agentgraph serve).*\n`)
 	for _, b := range blocks[1:] {
 		commands := built.ReplaceAllString(b.commands, "")
@@ -200,7 +200,7 @@ func TestReadmePrintsAsDocumented(t *testing.T) {
 	require.Regexp(t, `(?s)id: 2\n.*"Thanks, goodbye".*id: 3\n.*"Thank you for contacting us. Goodbye!"`, watched())
 }
 
-// A reader types each guide into a shell of its own, in an empty directory, beside one server with the demo company.
+// This test types each guide into a new shell in an empty directory. All guides share one server with the demo company.
 func TestGuides(t *testing.T) {
 	t.Parallel()
 	needs(t, "bash", "curl", "jq")

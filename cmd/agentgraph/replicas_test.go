@@ -18,10 +18,10 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// asProgram makes the test binary run the program itself, until its standard input ends.
+// asProgram is the environment variable that makes the test binary run the program until its standard input ends.
 const asProgram = "AGENTGRAPH_TEST_PROGRAM"
 
-// asCommand makes the test binary run a command, which may read its standard input.
+// asCommand is the environment variable that makes the test binary run a command, which may read its standard input.
 const asCommand = "AGENTGRAPH_TEST_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -38,14 +38,14 @@ func TestMain(m *testing.M) {
 	os.Exit(dbtest.Main(m))
 }
 
-// theatre is a database, and a model server for replicas of the program. The model's contact asks for an appointment,
-// the agent books it once the gate opens, and the judge is satisfied.
+// theatre is a database and a model server for replicas of the program. The simulated contact asks for an appointment,
+// the agent books it once the gate opens, and the judge passes the run.
 type theatre struct {
 	*dbtest.Stage
 	provider *httptest.Server
-	// gate lets one answer of the agent through per element, and all of them once it is closed.
+	// gate lets the agent answer once per element, and without limit after it is closed.
 	gate chan struct{}
-	// waiting counts the agents at the gate.
+	// waiting counts agents that wait at the gate.
 	waiting atomic.Int64
 }
 
@@ -60,7 +60,7 @@ func newTheatre(t *testing.T) *theatre {
 
 func (s *theatre) answer(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
-		http.NotFound(w, r) // It lists no models.
+		http.NotFound(w, r) // The server lists no models.
 		return
 	}
 	body, err := io.ReadAll(r.Body)
@@ -88,7 +88,7 @@ func (s *theatre) answer(w http.ResponseWriter, r *http.Request) {
 		"{\"choices\":[{\"index\":0,\"delta\":{\"content\":%s},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", content)
 }
 
-// replica is a process that serves.
+// replica is a serving process.
 type replica struct{ cmd *exec.Cmd }
 
 func (s *theatre) startReplica(t *testing.T, flags ...string) *replica {
@@ -115,5 +115,5 @@ func (s *theatre) startReplica(t *testing.T, flags ...string) *replica {
 func (r *replica) kill(t *testing.T) {
 	t.Helper()
 	require.NoError(t, r.cmd.Process.Kill())
-	_ = r.cmd.Wait() // reports that it was killed
+	_ = r.cmd.Wait() // the error says that it was killed
 }

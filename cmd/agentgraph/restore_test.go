@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// This test follows docs/guides/backups.md: a dump of a database in use can be restored and used.
+// A dump of a database in use can be restored and used, as docs/guides/backups.md describes.
 func TestDumpIsRestored(t *testing.T) {
 	t.Parallel()
 	const secretKey = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
@@ -56,7 +56,7 @@ func TestDumpIsRestored(t *testing.T) {
 	after.must(t, `mutation { createDataset(input: {name: "After the restore"}) { dataset { id } } }`, nil, nil)
 }
 
-// look returns what a client counts, and the first agents in full.
+// look returns the counts that a client sees, and the first agents in full.
 func (s *served) look(t *testing.T) string {
 	t.Helper()
 	_, data, err := s.ask(t,
@@ -66,7 +66,7 @@ func (s *served) look(t *testing.T) string {
 	return string(data)
 }
 
-// countRows counts the rows of every table, except for River's own, which come and go.
+// countRows counts the rows of every table, except River's tables, whose rows come and go.
 func countRows(t *testing.T, address string) map[string]int {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), address)
@@ -86,7 +86,7 @@ func countRows(t *testing.T, address string) map[string]int {
 	return rows
 }
 
-// runPostgres runs a program of the Postgres installation that serves the database.
+// runPostgres runs a program from the Postgres installation of the database server.
 func runPostgres(t *testing.T, address, program string, args ...string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), address)
@@ -96,7 +96,7 @@ func runPostgres(t *testing.T, address, program string, args ...string) {
 	require.NoError(t, conn.Close(t.Context()))
 	path := filepath.Join(directory, program)
 	if _, err := os.Stat(path); err != nil {
-		path = program // the client programs are a separate package, somewhere in the path
+		path = program // the client programs may be a separate package in PATH
 	}
 	output, err := exec.CommandContext(t.Context(), path, args...).CombinedOutput()
 	require.NoError(t, err, "%s: %s", strings.Join(args, " "), output)

@@ -47,10 +47,10 @@ func serve(t testing.TB, databaseURL, key string, flags ...string) *served {
 	}
 }
 
-// serving is the log line that says where the program serves.
+// serving is the log line with the addresses of the program.
 type serving struct{ Msg, Address, Metrics string }
 
-// servedLog is the log of a serving program. It reports the addresses as soon as they appear.
+// servedLog is the log of a serving program. It sends the addresses on a channel when they are logged.
 type servedLog struct {
 	dbtest.Output
 	serving chan serving

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However a text is cut into pieces, its lines are the same.
+// The lines of a text do not depend on how the text is split into pieces.
 func TestStreamedAnswersWrapAtWords(t *testing.T) {
 	t.Parallel()
 	const text = "We are open from nine to five.\n\n- On Sundays  we are closed, and 你好你好你好\nAlongwordthatisbroken by it"

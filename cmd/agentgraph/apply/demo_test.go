@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The files of the demo are in this format too. They say more in places: what the demo makes up a past of.
+// The demo's files have this format too, with additional members from which the demo generates its history.
 func TestDemoFilesUseThisFormat(t *testing.T) {
 	t.Parallel()
 	more := map[string][]string{
@@ -29,7 +29,7 @@ func TestDemoFilesUseThisFormat(t *testing.T) {
 	}
 }
 
-// lessen returns a value without the members that are more, by the list that they are in.
+// lessen removes the additional members from a value. more has the members by the list that contains them.
 func lessen(in string, value any, more map[string][]string) any {
 	switch v := value.(type) {
 	case list:

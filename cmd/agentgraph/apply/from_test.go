@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The samples are made up, in the formats that the tools document. Beside each is what becomes of it, as import
-// writes it, with the report.
+// The samples are written in the formats that the tools document. Next to each sample is the expected output of import,
+// with its report.
 func TestForeignTestsAreConverted(t *testing.T) {
 	t.Parallel()
 	samples, err := filepath.Glob("testdata/foreign/*")
@@ -44,7 +44,7 @@ func TestForeignTestsAreConverted(t *testing.T) {
 	}
 }
 
-// carriedSample returns what import writes, and the report as a comment.
+// carriedSample returns the output of import, with the report as a comment.
 func carriedSample(t *testing.T, carried *carriedTests) []byte {
 	t.Helper()
 	became, err := written{"tests",
@@ -55,7 +55,7 @@ func carriedSample(t *testing.T, carried *carriedTests) []byte {
 	return append(became, "\n# "+strings.ReplaceAll(strings.TrimSpace(report.String()), "\n", "\n# ")+"\n"...)
 }
 
-// requireAccepted fails unless the schema of files and the server take the tests.
+// requireAccepted requires that the file schema and the server accept the tests.
 func requireAccepted(t *testing.T, name string, file []byte, tests list) {
 	t.Helper()
 	read, err := parseSource(name, file)

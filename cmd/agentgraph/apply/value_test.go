@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anyValue draws a value.
+// anyValue generates JSON values of at most the given depth.
 func anyValue(depth int) *rapid.Generator[any] {
 	texts := rapid.OneOf(
 		rapid.String(),

@@ -66,7 +66,7 @@ func (p *probe) Declare() Flags {
 	}
 }
 
-// runs runs "program group probe" with the words.
+// runs runs "program group probe" with the words as arguments, and returns the output.
 func (p *probe) runs(t *testing.T, words ...string) (printed string, err error) {
 	t.Helper()
 	command := New(p, &cobra.Command{Use: "probe", Short: "Probe it.", Example: "program group probe a"}, []Argument{
@@ -82,7 +82,7 @@ func (p *probe) runs(t *testing.T, words ...string) (printed string, err error) 
 	return out.String(), err
 }
 
-// good runs a command line that is right.
+// good runs a valid command line.
 func good(t *testing.T, words ...string) *probe {
 	t.Helper()
 	p := new(probe)
@@ -105,7 +105,7 @@ func TestFlagsParseTheirValues(t *testing.T) {
 	require.Nil(t, p.Most)
 	require.Nil(t, p.Pairs)
 	require.True(t, p.Day.IsZero())
-	require.False(t, p.isGiven("text"), "a default does not stand on the command line")
+	require.False(t, p.isGiven("text"), "a default is not a value from the command line")
 
 	p = good(t, "-t", "a", "--switch", "--number=0x10", "--wait", "3s", "--day", "2026-03-01", "--maybe", "", "--share",
 		"0.5", "--most", "1",
@@ -155,11 +155,11 @@ func TestFirstSourceWithAValueWins(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, p.List)
 	require.True(t, p.Switch)
 	require.False(t, p.On)
-	require.Empty(t, p.Group, "what is said of a command is not said of a flag")
-	require.True(t, good(t, "--on").On, "the command line goes first")
+	require.Empty(t, p.Group, "settings of a command are not settings of a flag")
+	require.True(t, good(t, "--on").On, "the command line takes precedence")
 
 	t.Setenv("CLI_TEXT", "")
-	require.Equal(t, "for all", good(t).Text, "an empty variable counts least")
+	require.Equal(t, "for all", good(t).Text, "an empty variable has the lowest precedence")
 	t.Setenv("CLI_TEXT_FILE", secret)
 	require.Equal(t, "from the file", good(t).Text)
 	t.Setenv("CLI_TEXT", "from the variable")
@@ -170,14 +170,14 @@ func TestFirstSourceWithAValueWins(t *testing.T) {
 	p = good(t)
 	require.Equal(t, "from the variable", p.Text)
 	require.False(t, p.isGiven("text"), "only the command line sets Changed")
-	require.Equal(t, []string{"c"}, good(t, "--list", "c").List, "a list is not added to another")
+	require.Equal(t, []string{"c"}, good(t, "--list", "c").List, "lists are not merged")
 
 	t.Setenv("AGENTGRAPH_CONFIG", "")
 	t.Setenv("CLI_TEXT", "")
 	t.Setenv("CLI_MAYBE", "")
 	t.Setenv("CLI_LIST", "")
 	p = good(t)
-	require.Empty(t, p.Text, "an empty variable is a value where nothing else is")
+	require.Empty(t, p.Text, "an empty variable counts if there is no other value")
 	require.Empty(t, p.List)
 	require.NotNil(t, p.Maybe)
 	t.Setenv("CLI_ONE", "")

@@ -61,7 +61,7 @@ func TestYAMLWithinTheBoundsIsDecoded(t *testing.T) {
 	require.Equal(t, []any{"one", "one", nil, []any{[]any{uint64(2)}}}, value.List)
 	require.Equal(t, map[string]any{"a": value.List, "b": "text\n"}, value.Merge)
 	require.NoError(t, DecodeYAML(nil, &value))
-	require.NoError(t, DecodeYAML([]byte("a: &a [*a]\n"), new(any)), "what refers to itself has no value there")
+	require.NoError(t, DecodeYAML([]byte("a: &a [*a]\n"), new(any)), "a self-reference has no value there")
 }
 
 func TestOtherKeysOverrideYAMLMergeKeys(t *testing.T) {

@@ -201,7 +201,7 @@ func TestEveryPlaceholderIsAField(t *testing.T) {
 					greetings = append(greetings, *greeting)
 				}
 			}
-			// A contact must never read a placeholder, so only the prompt may use fields that may have no value.
+			// A contact must never see a placeholder, so only the prompt may use fields that can be empty.
 			for _, found := range placeholder.FindAllStringSubmatch(strings.Join(greetings, "\n"), -1) {
 				require.True(t, slices.ContainsFunc(a.Fields, func(f *model.AgentField) bool {
 					return f.Name == found[1] && (f.IsMandatory || f.IsSystem)

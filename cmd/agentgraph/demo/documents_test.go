@@ -39,7 +39,7 @@ func TestEveryDocumentIsValid(t *testing.T) {
 	require.Equal(t, all, used)
 }
 
-// A missing document is noticed before anything is committed.
+// A missing document fails the seed before anything is committed.
 func TestSeedRefusesMissingDocument(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
@@ -50,7 +50,7 @@ func TestSeedRefusesMissingDocument(t *testing.T) {
 		"none.md")
 }
 
-// index lets workers do the jobs that the seed has enqueued, and returns when they are done.
+// index runs the jobs that the seed has enqueued, and returns when they are done.
 func index(t *testing.T, store *db.Store) {
 	t.Helper()
 	jobs := 0
@@ -87,7 +87,7 @@ func TestSeededDocumentsAreIndexed(t *testing.T) {
 		require.Nil(t, d.Warning, d.Name)
 		chunks[d.Name] = d.ChunkCount
 	}
-	// One chunk for each section, pair, row and article.
+	// There is a chunk for each section, pair, row and article.
 	require.Equal(t, map[string]int32{
 		"home_manual.md": 25, "support_questions.csv": 44, "price_list.csv": 43, "conditions_de_vente.md": 17,
 	}, chunks)

@@ -25,10 +25,11 @@ import (
 
 var record = flag.Bool("record", false, "record the past executions anew")
 
-// theatre is the demo company before its history, with workers and a real timetable to call.
+// theatre is the demo company without its history, with workers and a timetable server for its tools.
 type theatre struct {
 	seeding
-	// timetable is the address of a list of trial classes, which has one class for most calls and none for some.
+	// timetable is the address of a server that lists trial classes. It returns one class for most calls and none for
+	// some.
 	timetable string
 }
 
@@ -54,7 +55,7 @@ func newTheatre(t *testing.T) *theatre {
 	return &theatre{s, server.URL}
 }
 
-// play runs an execution of the history again and returns the results of its runs.
+// play repeats an execution of the history and returns the results of its runs.
 func (s *theatre) play(t *testing.T, c company, e pastExecution) map[string][]take {
 	t.Helper()
 	agents := slices.IndexFunc(c.Agents, func(a agent) bool { return a.Key == e.Agent })
@@ -128,7 +129,7 @@ func nameOf(t *testing.T, c company, key string) string {
 	return ""
 }
 
-// takeOf returns what is recorded of a run.
+// takeOf returns the recorded parts of a run.
 func takeOf(t *testing.T, run *model.AgentTestRun) take {
 	t.Helper()
 	results, err := citing(run.CriteriaResults, func(id string) (string, error) {
@@ -162,7 +163,8 @@ func sameTake(a, b take) string {
 		cmpopts.IgnoreFields(recordedCall{}, "DurationMs"), cmpopts.EquateEmpty())
 }
 
-// separator returns the separator before the nth element.
+// separator returns before for the first element. For others it returns a comma, a line break and before without its
+// brace.
 func separator(n int, before string) string {
 	if n == 0 {
 		return before
@@ -170,7 +172,7 @@ func separator(n int, before string) string {
 	return ",\n" + strings.TrimLeft(before, "{\n")
 }
 
-// lines returns the recording as JSON with a line for each take.
+// lines returns the recording as JSON with one line per take.
 func lines(t *testing.T, r recording) []byte {
 	t.Helper()
 	var text bytes.Buffer
@@ -191,7 +193,7 @@ func lines(t *testing.T, r recording) []byte {
 	return text.Bytes()
 }
 
-// The history must be what the program really does: this runs each of its executions again. With -record it rewrites
+// The demo history must equal the program's real behavior. This test repeats each execution. With -record it rewrites
 // the history.
 func TestDemoHistoryEqualsRealRuns(t *testing.T) {
 	t.Parallel()

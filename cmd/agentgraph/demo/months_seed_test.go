@@ -70,7 +70,7 @@ func TestSeedCreatesTheCampaigns(t *testing.T) {
 	}
 }
 
-// dayOf returns a bound that is a whole day.
+// dayOf returns a date bound of a whole day.
 func dayOf(t *testing.T, at time.Time) model.DateBound {
 	t.Helper()
 	bound, err := model.ParseDateBound(at.Format(time.DateOnly))
@@ -86,7 +86,7 @@ func TestSeedRecordsUsage(t *testing.T) {
 	tenant := store.Tenant(shown.ID)
 	now := time.Now().UTC()
 	month := model.MonthOf(now)
-	// The last twelve months, then the two before them: one breakdown holds no more.
+	// The test reads twelve months and then the two months before, because a breakdown spans at most a year.
 	year, err := tenant.ConsumptionBreakdown(t.Context(), dayOf(t, month.AddDate(0, -11, 0)), dayOf(t, now),
 		model.AllConsumptionAxes)
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestSeedRecordsUsage(t *testing.T) {
 		require.Equal(t, []model.Credits{b.TotalCredits, b.TotalCredits, b.TotalCredits, b.TotalCredits},
 			[]model.Credits{channels, months, agents, counted})
 	}
-	require.Equal(t, 2, deleted, "the deleted agent is in both")
+	require.Equal(t, 2, deleted, "both include the deleted agent")
 
 	campaigns := 0
 	for _, agent := range year.ByAgent {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// presents are times at which somebody might start a demo.
+// presents are times at which a demo may start.
 var presents = []time.Time{
 	time.Date(2026, 3, 2, 3, 0, 0, 0, time.UTC),
 	time.Date(2026, 8, 15, 16, 59, 59, 999_999_000, time.UTC),
@@ -21,7 +21,7 @@ var presents = []time.Time{
 	time.Date(2028, 2, 29, 23, 59, 59, 0, time.UTC),
 }
 
-// dialed makes up the demo company's campaigns as of a given time.
+// dialed generates the demo company's campaigns as of the given time.
 func dialed(t *testing.T, now time.Time) []*dialer {
 	t.Helper()
 	c := mustRead(t, "merrowby")
@@ -81,7 +81,7 @@ func TestCampaignsFitTheirAgents(t *testing.T) {
 					func(v *model.ExtractedValue) bool { return v.Name == name }), name)
 			}
 			for _, l := range o.Messages {
-				require.NotEqual(t, l.User == "", l.Assistant == "", "one of both speaks")
+				require.NotEqual(t, l.User == "", l.Assistant == "", "either the user or the assistant speaks")
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func TestEveryItemHasACoherentHistory(t *testing.T) {
 	}
 }
 
-// coherent checks an item against its events.
+// coherent requires that an item agrees with its events.
 func coherent(t *testing.T, d *dialer, item *model.CampaignItem, events []*model.CampaignItemEvent) {
 	t.Helper()
 	require.EqualValues(t, len(events), item.EventCount)
@@ -168,7 +168,7 @@ func coherent(t *testing.T, d *dialer, item *model.CampaignItem, events []*model
 	}
 }
 
-// fitting checks the result of an item against its agent.
+// fitting requires that an item's result fits its agent.
 func fitting(t *testing.T, d *dialer, item *model.CampaignItem) {
 	t.Helper()
 	result := item.Result
@@ -224,7 +224,7 @@ func TestUsageVariesByMonth(t *testing.T) {
 		require.NoError(t, err)
 		between(t, len(entries), 3_000, 6_000, now.String())
 		months := map[string]bool{}
-		// What each agent used on the weekdays of each month, and on how many.
+		// sum and days have each agent's credits and number of entries on the weekdays of each month.
 		type month struct {
 			agent string
 			month time.Month

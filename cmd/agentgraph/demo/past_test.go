@@ -90,7 +90,7 @@ func TestHistoryShowsResultsOfExecutions(t *testing.T) {
 	require.Len(t, found, 2)
 }
 
-// Verdicts quote what was really said, and events are in a possible order.
+// Verdicts quote the conversation verbatim, and events are in a possible order.
 func TestHistoryIsConsistent(t *testing.T) {
 	t.Parallel()
 	h := newSeededHistory(t)

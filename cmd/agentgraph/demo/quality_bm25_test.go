@@ -10,18 +10,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The usual parameters of BM25: how soon another occurrence of a word stops to count, and how much a chunk's length
-// does.
+// These are the usual parameters of BM25: k1, which saturates the frequency of a word, and b, the weight of a chunk's
+// length.
 const frequencyBound, lengthShare = 1.2, 0.75
 
-// counted is a chunk with how often it says each stem.
+// counted is a chunk with the frequency of each stem.
 type counted struct {
 	found
 	stems  map[string]float64
 	length float64
 }
 
-// stemsOfChunks has Postgres cut and stem what BM25 ranks: a lexeme has a position for each time that it occurs.
+// stemsOfChunks lets Postgres tokenize and stem the chunks. A lexeme has a position for each occurrence.
 const stemsOfChunks = `SELECT documents.name, chunks.content,
 		coalesce(array_agg(stem.lexeme) FILTER (WHERE stem.lexeme IS NOT NULL), '{}'),
 		coalesce(array_agg(cardinality(stem.positions)::float8) FILTER (WHERE stem.lexeme IS NOT NULL),
@@ -30,7 +30,7 @@ const stemsOfChunks = `SELECT documents.name, chunks.content,
 	WHERE connected.chat_id = $2 GROUP BY documents.id, documents.name, chunks.id, chunks.position, chunks.content
 	ORDER BY documents.id, chunks.position`
 
-// bm25 ranks by Okapi BM25 over the stems of the question's language, equal chunks by document and position.
+// bm25 ranks by Okapi BM25 over the stems of the question's language. Ties are ordered by document and position.
 func (l library) bm25(t *testing.T, a asked) []found {
 	t.Helper()
 	var stems []string

@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// answered is a paragraph, which becomes a chunk, with a question that it alone answers.
+// answered is a paragraph that becomes a chunk, and a question that only this paragraph answers.
 type answered struct{ Text, Question string }
 
 // everything is the chat that searches the paragraphs of all languages.
@@ -34,10 +34,11 @@ func readAnswered(t *testing.T, file string) []answered {
 	return all
 }
 
-// letters are long questions in English, with a chat of their own.
+// letters are long questions in English, with a separate chat.
 const letters = "letters"
 
-// newLanguages returns a library with a chat for each language, for letters and for all of them, and its questions.
+// newLanguages returns a library with a chat for each language, one for letters and one for everything, and the
+// questions.
 func newLanguages(t *testing.T, languages ...string) (library, []asked) {
 	t.Helper()
 	address := dbtest.URL(t)
@@ -132,18 +133,19 @@ func misspelled(question string) string {
 	return strings.Join(words, " ")
 }
 
-// leads are how far other rankings may be ahead, in hit@6 and mean reciprocal rank.
+// leads are the allowed leads of other rankings, in hit@6 and mean reciprocal rank.
 type leads struct{ hits, reciprocal float64 }
 
-// conceded are the leads that are larger. Alone and among all, others find an answer in English more, 63 of 64: to a
-// question whose "camp" agentgraph takes for "ramp". Among all, mean reciprocal ranks are 0.941 and 0.954: long texts
-// about products say "month" and "turned" as well, and hardly count less for their length.
+// conceded are the allowed leads that are larger. In English, alone and among all languages, other rankings find one
+// more answer (63 of 64): agentgraph takes the "camp" of one question for "ramp". Among all languages, the mean
+// reciprocal ranks are 0.941 and 0.954: long product texts contain "month" and "turned" too, and their length hardly
+// lowers their rank.
 var conceded = map[string]leads{
 	"en alone":     {1.0 / 64, 0.01},
 	"en among all": {1.0 / 64, 0.0131},
 }
 
-// TestRetrievalQualityInLanguages prints what TestRetrievalQuality does, for languages without texts in the demo.
+// TestRetrievalQualityInLanguages prints the same as TestRetrievalQuality for languages without texts in the demo.
 func TestRetrievalQualityInLanguages(t *testing.T) {
 	if os.Getenv("EVAL_KNOWLEDGE") == "" {
 		t.Skip("make eval-knowledge runs it")

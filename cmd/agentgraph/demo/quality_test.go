@@ -22,19 +22,20 @@ import (
 const (
 	// shown is how many chunks count as found.
 	shown = 6
-	// leastHits is the share of questions whose answer must be among them: two fewer than all.
+	// leastHits is the share of questions whose answer must be among the shown chunks.
 	leastHits = 0.95
 )
 
-// asked is a question with the chunks that answer it.
+// asked is a question and the chunks that answer it.
 type asked struct {
 	Chat     string
 	Language string
-	// Kind is the difficulty: plain, paraphrase, typo (wrong letters), accent (missing accents), code (other signs).
+	// Kind is the difficulty: plain, paraphrase, typo (wrong letters), accent (missing accents), code (different
+	// punctuation).
 	Kind     string
 	Question string
 	Answer   rightChunk `yaml:",inline"`
-	// Or are other chunks that answer the question as well.
+	// Or are other chunks that also answer the question.
 	Or []rightChunk
 }
 
@@ -45,14 +46,14 @@ func (c rightChunk) is(document, content string) bool {
 	return c.Document == document && strings.Contains(content, c.Phrase)
 }
 
-// place is the rank of the first right chunk, from 1, or 0 if there is none.
+// place is the rank of the first right chunk, starting at 1. It is 0 if there is none.
 func (a asked) place(ranking []found) int {
 	return 1 + slices.IndexFunc(ranking, func(f found) bool {
 		return slices.ContainsFunc(append(a.Or, a.Answer), func(c rightChunk) bool { return c.is(f.document, f.content) })
 	})
 }
 
-// found is a chunk of a ranking.
+// found is a chunk in a ranking.
 type found struct {
 	document, content string
 	score             float64
@@ -67,13 +68,13 @@ func readQuestions(t *testing.T) []asked {
 	return all
 }
 
-// ranking is a way to find chunks.
+// ranking is a method to find chunks.
 type ranking struct {
 	name string
 	rank func(*testing.T, asked) []found
 }
 
-// library is the demo company's indexed knowledge, and its chats by key.
+// library is the demo company's indexed knowledge, with its chats by key.
 type library struct {
 	tenant *db.Tenant
 	base   *knowledge.Base
@@ -101,7 +102,7 @@ func newLibrary(t *testing.T) library {
 	return l
 }
 
-// retrieve asks as an agent does, except for the number of chunks.
+// retrieve retrieves like an agent, except for the number of chunks.
 func (l library) retrieve(t *testing.T, a asked) []found {
 	return l.retrieveWith(t, a, l.chats[a.Chat].PromptSettings.SimilarityThreshold, shown)
 }
@@ -128,12 +129,12 @@ const chunksOfChat = `FROM chunks
 	JOIN knowledge_base_chat_datasets AS connected ON connected.company_id = chunks.company_id
 		AND connected.dataset_id = chunks.dataset_id`
 
-// configurations are Postgres's own for the questions' languages. It has none for Chinese.
+// configurations are the text search configurations of Postgres by language. Postgres has none for Chinese.
 var configurations = map[string]string{
 	"ar": "arabic", "de": "german", "en": "english", "es": "spanish", "fr": "french", "ru": "russian", "zh": "simple",
 }
 
-// plainRanking is what Postgres offers on its own, with the dictionary of the question's language.
+// plainRanking is the full-text ranking of plain Postgres, with the configuration of the question's language.
 const plainRanking = `SELECT documents.name, chunks.content, %s(to_tsvector($1::regconfig, chunks.content),
 	asked) AS rank ` +
 	chunksOfChat + ` CROSS JOIN LATERAL (SELECT %s AS asked) AS question
@@ -145,7 +146,7 @@ const (
 	allWords = `plainto_tsquery($1::regconfig, $3)`
 )
 
-// postgres ranks by one of Postgres's functions and a query over the language $1 and the question $3.
+// postgres ranks by a ranking function of Postgres and a query over the language $1 and the question $3.
 func (l library) postgres(function, query string) func(*testing.T, asked) []found {
 	return func(t *testing.T, a asked) []found {
 		t.Helper()
@@ -172,7 +173,7 @@ func (l library) rankings() []ranking {
 	}
 }
 
-// quality is how well a ranking answers some questions.
+// quality is the quality of a ranking over some questions.
 type quality struct {
 	questions, first, hits int
 	reciprocals            float64
@@ -204,8 +205,8 @@ type result struct {
 	rankings [][]found
 }
 
-// TestRetrievalQuality asks questions whose answers are known. For each ranking it prints hit@1, hit@6 and the mean
-// reciprocal rank within the first 6, and then the questions for which retrieval puts something before the answer.
+// TestRetrievalQuality asks questions with known answers. For each ranking it prints hit@1, hit@6 and the mean
+// reciprocal rank within the first 6. Then it prints the questions whose answer is not first.
 func TestRetrievalQuality(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
@@ -226,7 +227,7 @@ func TestRetrievalQuality(t *testing.T) {
 	}
 }
 
-// ask answers each question by each ranking.
+// ask ranks the chunks for each question by each ranking.
 func (l library) ask(t *testing.T, all []asked, rankings []ranking) []result {
 	t.Helper()
 	var results []result
@@ -284,7 +285,7 @@ func printMissed(to io.Writer, results []result) {
 	}
 }
 
-// requireAnswers checks that each answer is exactly one chunk of its chat.
+// requireAnswers requires that each answer is exactly one chunk of its chat.
 func (l library) requireAnswers(t *testing.T, all []asked) {
 	t.Helper()
 	require.GreaterOrEqual(t, len(all), 50)

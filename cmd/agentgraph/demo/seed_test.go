@@ -120,7 +120,7 @@ func TestSeedConnectsDatasets(t *testing.T) {
 	require.Equal(t, "Price list", datasets[2].Name)
 }
 
-// The last agent of the last company is refused, so nothing of all the rest may remain.
+// The last agent of the last company is invalid, so nothing may remain.
 func TestSeedIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

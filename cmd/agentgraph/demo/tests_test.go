@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// working lets workers with the offline models run tests until the Go test ends.
+// working runs workers with the offline models until the Go test ends.
 func working(t *testing.T, store *db.Store) {
 	t.Helper()
 	caller, err := endpoint.New(endpoint.Options{Allow: []string{"127.0.0.1"}})
@@ -33,7 +33,7 @@ func working(t *testing.T, store *db.Store) {
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 }
 
-// played runs tests and returns the runs in order.
+// played runs tests and returns their runs in order.
 func played(t *testing.T, tenant *db.Tenant, in model.StartAgentTestExecutionInput) []*model.AgentTestRun {
 	t.Helper()
 	in.VirtualTime = true
@@ -93,7 +93,7 @@ func TestDemoTestsHaveTheirExpectedVerdicts(t *testing.T) {
 			tests, expected[c.Name] = append(tests, c.about), c.Expect
 		}
 	}
-	require.Len(t, expected, len(tests), "names tell tests apart")
+	require.Len(t, expected, len(tests), "test names are unique")
 	counts := map[model.AgentTestRunStatus]int{}
 	_, agents := agentsOf(t, tenant)
 	for _, id := range agents {

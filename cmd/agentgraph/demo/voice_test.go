@@ -21,17 +21,17 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write down what the agents say now in testdata/voice")
 
-// voice describes the conversations of a file: the agent, the values of its fields, and what its tools return, by their
-// technical names. Other tools merely succeed.
+// voice describes the conversations of a file: the agent, its field values, and tool results by technical name. Other
+// tools return success.
 type voice struct {
 	Agent   string
 	DataBag map[string]string `yaml:"dataBag"`
 	Results map[string]string
 }
 
-// The offline model is the first voice that a newcomer hears. Its answers to customers of each demo agent are in
-// testdata/voice, to be read aloud: ">" starts a line of the customer, "*" a call, and anything else is the agent's.
-// Any change of the voice shows here; -rewrite rewrites the files.
+// New users meet the offline model first, so its answers are recorded in testdata/voice, for each demo agent. In these
+// files ">" starts a line of the customer, "*" a tool call, and any other line is the agent's. Any changed answer fails
+// this test; -rewrite rewrites the files.
 func TestConversationsMatchTheirRecordings(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/voice/*.txt")
@@ -71,8 +71,8 @@ func TestConversationsMatchTheirRecordings(t *testing.T) {
 	}
 }
 
-// hold says the customer's lines of a conversation and returns it with the agent's present answers. A first line that
-// begins with "#" describes the customer.
+// hold sends the customer's lines of a conversation, and returns the conversation with the agent's new answers. A first
+// line that starts with "#" describes the customer.
 func (v voice) hold(t *testing.T, store *db.Store, companies []*model.Company, e *engine.Engine,
 	conversation string) string {
 	t.Helper()
@@ -108,7 +108,7 @@ func (v voice) hold(t *testing.T, store *db.Store, companies []*model.Company, e
 		calls, err := tenant.ToolCallsOfChats(t.Context(), []string{chat.ID})
 		require.NoError(t, err)
 		for _, call := range calls {
-			// Retrieval queries only repeat what was said.
+			// Retrieval queries only repeat the messages.
 			if call.MessageSequence == messages[0].Sequence && call.Kind != model.ToolCallKindRetrieval {
 				fmt.Fprintf(&said, "* %s %s\n", call.TechnicalName, call.Arguments)
 			}
@@ -121,7 +121,7 @@ func (v voice) hold(t *testing.T, store *db.Store, companies []*model.Company, e
 	return strings.TrimSuffix(said.String(), "\n")
 }
 
-// find finds the agent by name in any of the companies.
+// find returns the agent with the name in any of the companies.
 func (v voice) find(t *testing.T, store *db.Store, companies []*model.Company) (*db.Tenant, *model.Agent) {
 	t.Helper()
 	for _, company := range companies {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// leave makes what a killed program leaves, or one that runs if it is locked.
+// leave creates the files of a killed program, or of a running one if isLocked is set.
 func leave(t *testing.T, parent, name string, age time.Duration, isLocked bool) string {
 	t.Helper()
 	directory := filepath.Join(parent, temporaryName+name)
@@ -44,7 +44,7 @@ func TestFilesOfKilledProgramsAreRemoved(t *testing.T) {
 	require.NoDirExists(t, killed)
 	require.DirExists(t, runs)
 	require.DirExists(t, begins)
-	require.DirExists(t, linked, "it is not known whose it is")
+	require.DirExists(t, linked, "the owner is unknown")
 	discard()
 	require.NoDirExists(t, directory)
 }
@@ -56,5 +56,5 @@ func TestTemporaryDataPrefersMemory(t *testing.T) {
 	require.Equal(t, []string{disk}, temporaryParents(inMemory, math.MaxUint64))
 	require.Equal(t, []string{disk}, temporaryParents(filepath.Join(inMemory, "missing"), 0))
 	t.Setenv("TMPDIR", disk)
-	require.Equal(t, []string{disk}, temporaryParents(inMemory, 1), "somebody has said where")
+	require.Equal(t, []string{disk}, temporaryParents(inMemory, 1), "TMPDIR takes precedence")
 }

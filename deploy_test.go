@@ -20,7 +20,7 @@ var (
 	flagEnv     = regexp.MustCompile(`Env: "([A-Z0-9_]+)"`)
 )
 
-// deployed are the files by which the program is built and run elsewhere, by their paths.
+// deployed returns the files that build and deploy the program, by path.
 func deployed(t *testing.T) map[string]string {
 	t.Helper()
 	names := []string{"Dockerfile", "compose.yaml", ".goreleaser.yaml", "SECURITY.md", "CHANGELOG.md",
@@ -61,7 +61,7 @@ func TestDeployFilesAreWellFormed(t *testing.T) {
 	}
 }
 
-// A setting that is misspelled or renamed is one that nobody reads.
+// A misspelled or renamed setting would have no effect.
 func TestDeployFilesNameExistingSettings(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}

@@ -23,13 +23,13 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// page is what a document says that can be checked.
+// page has the parts of a document that can be checked.
 type page struct {
 	// links are the destinations of links and images.
 	links []string
 	// anchors are the headings, as GitHub names them in addresses.
 	anchors map[string]bool
-	// commands are the lines of code blocks, and what is code within a sentence.
+	// commands are the lines of code blocks, and code within sentences.
 	commands []string
 }
 
@@ -94,7 +94,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 				at := "newProgram"
 				for _, word := range strings.Fields(found[1]) {
 					if len(known[at]) == 0 {
-						break // what follows is given to the command
+						break // the rest are arguments of the command
 					}
 					require.Contains(t, known[at], word, "%s names %s, which the program does not know", name, found[0])
 					at = known[at][word]
@@ -159,7 +159,7 @@ func readDocument(t *testing.T, source []byte) *page {
 	return p
 }
 
-// textOf is what a reader sees of a node that stands in a line.
+// textOf returns the visible text of an inline node.
 func textOf(node markdown.Node, source []byte) string {
 	if leaf, ok := node.(*markdown.Text); ok {
 		return string(leaf.Value(source))
@@ -171,7 +171,7 @@ func textOf(node markdown.Node, source []byte) string {
 	return all.String()
 }
 
-// slugOf is GitHub's name of a heading: lower case, without punctuation, hyphens for spaces.
+// slugOf returns GitHub's anchor of a heading: lower case, without punctuation, hyphens for spaces.
 func slugOf(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -185,15 +185,15 @@ func slugOf(heading string) string {
 	}, strings.ToLower(heading))
 }
 
-// maker is a function that makes a command, or calls others that do.
+// maker is a function that creates a command, or calls functions that do.
 type maker struct {
-	// command is the command's name; empty if it makes none itself.
+	// command is the command's name, or empty if the function creates none itself.
 	command string
 	calls   []string
 }
 
-// readCommands returns the names of the commands below each command with the functions that make them, by the function
-// that makes it. Functions are named as package main names them.
+// readCommands returns the subcommands of each command, by the function that creates the command. Each subcommand has
+// its name and its function. Functions are named as in package main.
 func readCommands(t *testing.T) map[string]map[string]string {
 	files, err := filepath.Glob("cmd/agentgraph/*.go")
 	require.NoError(t, err)
@@ -221,7 +221,7 @@ func returnsCommands(function *ast.FuncDecl) bool {
 	return results != nil && strings.HasSuffix(types.ExprString(results.List[0].Type), "*cobra.Command")
 }
 
-// readMaker reads which command the function makes: with cli.Group, or as a cobra.Command with its name in Use.
+// readMaker returns the command that the function creates: with cli.Group, or as a cobra.Command with its name in Use.
 func readMaker(t *testing.T, file *ast.File, function *ast.FuncDecl) *maker {
 	m := new(maker)
 	named := func(expression ast.Expr) {
@@ -251,7 +251,7 @@ func readMaker(t *testing.T, file *ast.File, function *ast.FuncDecl) *maker {
 	return m
 }
 
-// below returns the commands below the one that a function makes, which are those that it has others make.
+// below returns the subcommands of the command that a function creates. The functions that it calls create them.
 func below(makers map[string]*maker, name string) map[string]string {
 	commands := map[string]string{}
 	for _, called := range makers[name].calls {

@@ -14,8 +14,8 @@ import (
 
 const module = "github.com/agentgraph/agentgraph/"
 
-// mayImport says which of our packages each of our packages may import itself.
-// A new package has no place until it is given one here.
+// mayImport lists the direct imports that each of our packages may have among our packages. A new package needs an
+// entry here.
 var mayImport = map[string]string{
 	"model":              "model/ordered",
 	"model/ordered":      "",
@@ -87,7 +87,7 @@ func TestImportsFollowTheTable(t *testing.T) {
 	all := readImports(t)
 	for name, imports := range all {
 		allowed, listed := mayImport[name]
-		require.True(t, listed, "package %s has no place in the table", name)
+		require.True(t, listed, "package %s is not in the table", name)
 		for _, imported := range imports {
 			require.NotContains(t, forTests, imported, "%s imports %s, which is for tests", name, imported)
 			require.Contains(t, strings.Fields(allowed), imported, "%s imports %s, which the table does not allow", name,
@@ -99,7 +99,7 @@ func TestImportsFollowTheTable(t *testing.T) {
 	}
 }
 
-// readImports returns what our packages import of each other, without their tests.
+// readImports returns the imports between our packages, without tests.
 func readImports(t *testing.T) map[string][]string {
 	t.Helper()
 	output, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").
@@ -128,8 +128,7 @@ var (
 	drawnArrows  = regexp.MustCompile(`(\w+) --> ([\w &]+)`)
 )
 
-// Arrows are imports, and between packages that are drawn all imports are arrows. But of those of model some are
-// enough.
+// Each arrow is an import, and each import between drawn packages is an arrow. Only imports of model may be omitted.
 func TestPackageDrawingIsCurrent(t *testing.T) {
 	t.Parallel()
 	document, err := os.ReadFile("docs/internals/architecture.md")

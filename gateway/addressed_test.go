@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// An EventSource has its token in its address: one that is good for nothing else. Nobody logs it.
+// An EventSource sends its token in the address. Such a token opens only its subscription, and is not logged.
 func TestAddressesCarryOnlySubscriptionTokens(t *testing.T) {
 	t.Parallel()
 	f := start(t, func(o *gateway.Options) {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// While a client does not take a response, one more is made, and then none.
+// While a client does not read a response, the gateway makes one more response, and then waits.
 func TestBacklogBoundsPendingResponses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestBacklogBoundsPendingResponses(t *testing.T) {
 		leave()
 		b.made()
 		b.made()
-		require.Equal(t, 2, run(), "two wait to be written")
+		require.Equal(t, 2, run(), "two responses wait to be written")
 		b.leave()
 		require.Equal(t, 3, run(), "one waits")
 		b.leave()
@@ -45,12 +45,12 @@ func TestBacklogBoundsPendingResponses(t *testing.T) {
 			b.made()
 			b.leave()
 		}
-		require.Equal(t, 20, run(), "who left does not count")
+		require.Equal(t, 20, run(), "canceled waiters do not count")
 		require.Empty(t, b.waiting)
 		for range 2 * mostMaking {
 			go enter(t.Context())
 		}
-		require.Equal(t, 20+mostMaking, run(), "a client that takes what it asks for may have more at once")
+		require.Equal(t, 20+mostMaking, run(), "a client that reads its responses may have more at once")
 		for range 2 * mostMaking {
 			b.made()
 			b.leave()
@@ -58,7 +58,8 @@ func TestBacklogBoundsPendingResponses(t *testing.T) {
 	})
 }
 
-// When the responses to a key hold too much, its client that has waited longest is dropped. Other keys are left alone.
+// When a key's responses hold too much memory, the client of this key that has waited longest is dropped. Other keys
+// are not affected.
 func TestSlowestClientIsDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,6 +85,6 @@ func TestSlowestClientIsDropped(t *testing.T) {
 		wait("key", "fourth", 1<<20)
 		require.Empty(t, dropped, "others have read")
 		wait("another", "another", 2<<20)
-		require.Equal(t, "third", <-dropped, "all keys together hold too much, and this one most")
+		require.Equal(t, "third", <-dropped, "all keys together hold too much, and this key holds most")
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// plainTexts serves texts of any length beside GraphQL: whole ones, and with ?stream as they are made.
+// plainTexts is a transport that serves texts of any length, whole or, with ?stream, in pieces.
 type plainTexts struct{}
 
 func (plainTexts) Supports(*http.Request) bool { return true }

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/console"
 )
 
-// opens is what a browser sends when somebody opens an address.
+// opens are the headers of a browser that opens an address.
 var opens = []string{"X-Api-Key:", "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"}
 
 func withConsole(o *gateway.Options) { o.Console = console.New(nil) }
@@ -34,7 +34,7 @@ func TestBrowsersOpenTheConsole(t *testing.T) {
 	require.Contains(t, api.text, `href="console/"`)
 }
 
-// What is no page of the console is explained to people, and answered as before for programs.
+// Paths outside of the console show browsers a page with links. Programs get the same answers as without the console.
 func TestBrowsersGetAPageWithLinks(t *testing.T) {
 	t.Parallel()
 	f := start(t, withConsole, func(o *gateway.Options) {
@@ -77,7 +77,7 @@ func TestProgramsGetNoPage(t *testing.T) {
 			require.NotEmpty(t, a.json["errors"], path)
 		}
 	}
-	// With a credential a browser is a client as any other.
+	// A browser with a credential is treated like any other client.
 	a := f.do(t, call{method: "GET", path: "/graphql?query={__typename}", headers: opens[1:]})
 	require.NotContains(t, a.text, "console")
 }

@@ -45,7 +45,7 @@ func (c countedConn) Write(p []byte) (int, error) {
 
 func (c countedConn) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
 
-// letters answers with as many bytes as the path says, and declares the length unless the query says otherwise.
+// letters responds with as many bytes as the path says. It declares the length unless the query forbids it.
 type letters struct{}
 
 func (letters) Supports(*http.Request) bool { return true }
@@ -71,7 +71,7 @@ func serveLetters(t *testing.T) *countedListener {
 	return counted
 }
 
-// No response may follow one that was sent in part: the client would take it for the rest.
+// No response may follow a partial one, because the client would read it as the rest.
 func TestConnectionClosesAfterAPartialResponse(t *testing.T) {
 	t.Parallel()
 	listener := serveLetters(t)
@@ -82,9 +82,9 @@ func TestConnectionClosesAfterAPartialResponse(t *testing.T) {
 	request := "GET /9000 HTTP/1.1\r\nHost: test\r\nX-Api-Key: " + goodKey + "\r\n\r\n"
 	_, err = io.WriteString(conn, request+request)
 	require.NoError(t, err)
-	sent, _ := io.ReadAll(conn) // the second request was not read, so the end may be a reset
+	sent, _ := io.ReadAll(conn) // the second request was not read, so the connection may be reset
 	require.LessOrEqual(t, strings.Count(string(sent), "HTTP/1.1"), 1)
-	require.EqualValues(t, 1, listener.writes.Load(), "the second request is not carried out")
+	require.EqualValues(t, 1, listener.writes.Load(), "the second request does not run")
 }
 
 func TestSmallResponsesTakeOneWrite(t *testing.T) {
@@ -121,8 +121,8 @@ func TestSmallResponsesTakeOneWrite(t *testing.T) {
 	}
 }
 
-// A server that does not read a request to its end closes only its sending half first, so that the client gets the
-// response.
+// A server that does not read a whole request first closes only the sending half of the connection, so that the client
+// receives the response.
 func TestUnreadRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
 	listener := serveLetters(t)

@@ -47,7 +47,7 @@ func TestPreflightAllowsListedOrigins(t *testing.T) {
 		a := f.do(t, preflight("POST", "/graphql", origin))
 		require.Empty(t, a.header.Values("Access-Control-Allow-Origin"), origin)
 		require.Len(t, a.header.Values("Vary"), 1)
-		require.Contains(t, a.header.Get("Vary"), "Origin", "caches must tell origins apart")
+		require.Contains(t, a.header.Get("Vary"), "Origin", "caches must distinguish origins")
 	}
 	require.Empty(t, f.do(t, preflight("TRACE", "/graphql", "https://console.example.com")).
 		header.Values("Access-Control-Allow-Origin"))

@@ -72,7 +72,7 @@ func TestCostCountsRowsAndFields(t *testing.T) {
 		{"{ shelves(first: 3) { counted nodes { shelves(first: 2) { counted } } } }", nil, 2000 + 2000 + 2 + 1 + 3*(1+1+1)},
 		{"{ shelves(first: 3, offset: 2147483647) { total } }", nil, 60_000 + 2},
 		{"{ shelves(first: 3, offset: 5000) { nodes { name } } }", nil, 15_000 + 2 + 3*2},
-		// Each list skips rows of its own.
+		// Each nested list skips rows separately.
 		{"{ shelves(first: 3) { nodes { shelves(first: 2, offset: 400) { total } } } }", nil, 2 + 3*(1+1200+2)},
 		{"query ($n: Int!) { shelves(first: $n) { nodes { name } } }", values{"n": int64(7)}, 2 + 7*2},
 		{"query ($n: Int! = 8) { shelves(first: $n) { nodes { name } } }", nil, 2 + 8*2},
@@ -86,7 +86,7 @@ func TestCostCountsRowsAndFields(t *testing.T) {
 		{"mutation ($i: Take!) { take(input: $i) { books { name } } }", values{"i": values{"limit": json.Number("9")}},
 			20_000 + 1 + 9*2},
 		{"subscription { shelf { name } }", nil, 2},
-		// The field refuses a page beyond the maximum; it costs no more than the largest valid one.
+		// The field refuses a page beyond the maximum. It costs no more than the largest valid page.
 		{"{ shelves(first: 2147483647) { nodes { name } } }", nil, 2 + model.MaxPageSize*2},
 		{"{ one { shelves { nodes { name } } } }", nil, 1 + 2 + model.DefaultPageSize*2},
 		{"{ one { shelves(first: 3) { nodes { name } } } }", nil, 1 + 2 + 3*2},
@@ -100,7 +100,7 @@ func TestCostCountsRowsAndFields(t *testing.T) {
 		{"query ($no: Boolean!) { one { name @skip(if: $no) labels @include(if: true) } }", values{"no": false}, 1 + 1 + 6},
 		{"query ($no: Boolean!) { one { ...f @include(if: $no) ... @include(if: $no) { name } } } fragment f on Shelf { " +
 			"name }", values{"no": false}, 1},
-		// Each object has one type, so the most expensive one counts.
+		// An object has one type, so the most expensive type counts.
 		{"{ things { name ... on Book { pages shelf { name } } ... on Vase { shelf { name } } } }", nil, 1 + 5*(1+1+1+2)},
 		{"{ things { ... on Thing { name } ...b } } fragment b on Book { pages }", nil, 1 + 5*(1+2)},
 		// A fragment's cost depends on where it is spread.
@@ -111,7 +111,7 @@ func TestCostCountsRowsAndFields(t *testing.T) {
 	}
 }
 
-// Costs grow exponentially with the depth; the time to compute them must not.
+// The cost grows exponentially with the depth. The time to compute the cost must not.
 func TestCostOfExponentialQueries(t *testing.T) {
 	t.Parallel()
 	schema := gqlparser.MustLoadSchema(&ast.Source{Input: priced})
@@ -155,7 +155,7 @@ func read(t testing.TB, name string) string {
 	return string(text)
 }
 
-// Typical operations pass with a margin, and multiplying ones do not.
+// Typical operations fit the limit with a margin. Operations that multiply rows do not fit.
 func TestTypicalOperationsFitTheCostLimit(t *testing.T) {
 	t.Parallel()
 	schema := productSchema(t)
@@ -209,7 +209,7 @@ func TestTypicalOperationsFitTheCostLimit(t *testing.T) {
 		limit)
 }
 
-// What tools ask for to read a whole schema.
+// These are the introspection queries of GraphQL tools.
 const (
 	wholeSchema   = `__schema { description queryType { name kind } mutationType { name kind } subscriptionType { name kind } types { ...FullType } directives { name description isRepeatable locations args(includeDeprecated: true) { ...InputValue } } }`
 	ofWholeSchema = `
@@ -223,7 +223,7 @@ fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofT
 	ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } } } } } } }`
 )
 
-// The REST operations cost far less than the limit, even with the largest pages and the most items to add.
+// REST operations cost far less than the limit, even with the largest pages and the most added items.
 func TestRESTOperationsFitTheCostLimit(t *testing.T) {
 	t.Parallel()
 	schema := productSchema(t)

@@ -88,7 +88,7 @@ func TestBearerTokensAuthenticateSockets(t *testing.T) {
 	}
 }
 
-// Sockets and streams end with their token, as they do with their key.
+// Sockets and streams end when their token ends, as with a key.
 func TestStreamsEndWhenTheirTokenExpires(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.PingInterval = 5 * time.Millisecond }))
@@ -102,7 +102,7 @@ func TestStreamsEndWhenTheirTokenExpires(t *testing.T) {
 	socket.subscribe("1", "subscription { tick }")
 	socket.receive()
 	for range 3 {
-		require.Equal(t, event{}, <-stream, "a sign of life")
+		require.Equal(t, event{}, <-stream, "a heartbeat")
 	}
 	f.revoked.Store(true)
 	socket.closes(websocket.StatusCode(4403))

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sumOf reads a body in chunks of the given sizes, repeating them, and returns its digest.
+// sumOf reads a body in chunks of the given sizes, in rotation, and returns its digest.
 func sumOf(t require.TestingT, contentType, body string, sizes ...int) string {
 	r := &http.Request{Header: http.Header{"Content-Type": {contentType}}, Body: io.NopCloser(strings.NewReader(body))}
 	d := digestOf(r)
@@ -26,7 +26,7 @@ func sumOf(t require.TestingT, contentType, body string, sizes ...int) string {
 	return string(d.hash.Sum(nil))
 }
 
-// formOf makes a form with one text and one file.
+// formOf returns a form with one text and one file.
 func formOf(t require.TestingT, boundary, text, file string) (contentType, body string) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)

@@ -18,7 +18,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 		small.Add(t.Context(), query(i), &ast.QueryDocument{})
 		known, found := small.Get(t.Context(), query(i))
 		require.True(t, found)
-		require.Same(t, first, known, "plans know documents by their address")
+		require.Same(t, first, known, "plans are cached by the document's pointer")
 	}
 	for i := range 50 {
 		_, found := small.Get(t.Context(), query(i))

@@ -105,7 +105,7 @@ func TestSecondKeyIsRefused(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, response.StatusCode)
 }
 
-// However many ask whether the gateway is ready, it checks once and answers all of them in time.
+// Concurrent readiness requests share one check, and all are answered in time.
 func TestConcurrentReadinessChecksShareOne(t *testing.T) {
 	t.Parallel()
 	var looks atomic.Int32
@@ -113,7 +113,7 @@ func TestConcurrentReadinessChecksShareOne(t *testing.T) {
 	f := start(t, func(o *gateway.Options) {
 		o.Ready = func(ctx context.Context) error {
 			looks.Add(1)
-			<-release // ignoring the context
+			<-release // the check ignores its context
 			return ctx.Err()
 		}
 	})
@@ -130,7 +130,7 @@ func TestConcurrentReadinessChecksShareOne(t *testing.T) {
 	close(release)
 }
 
-// callers is a listener whose connections come from the given addresses.
+// callers is a listener whose connections have the given remote addresses.
 type callers struct {
 	net.Listener
 	from chan string
@@ -162,7 +162,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	listener := gateway.Connections{All: 6, PerAddress: 2}.Listen(&http.Server{}, callers{from: from})
 	accept := func(address string) net.Conn {
 		from <- address
-		from <- "10.0.0.9:1" // a private address, let in whenever there is room
+		from <- "10.0.0.9:1" // a private address is admitted whenever there is room
 		conn, err := listener.Accept()
 		require.NoError(t, err)
 		if conn.RemoteAddr().String() == "10.0.0.9:1" {
@@ -177,14 +177,14 @@ func TestConnectionsAreLimited(t *testing.T) {
 	first := accept("203.0.113.7:1000")
 	require.NotNil(t, first)
 	require.NotNil(t, accept("203.0.113.7:1001"))
-	require.Nil(t, accept("203.0.113.7:1002"), "a third one of an address")
+	require.Nil(t, accept("203.0.113.7:1002"), "a third connection from an address")
 	require.NoError(t, first.Close())
 	require.NoError(t, first.Close(), "which counts once")
 	require.NotNil(t, accept("203.0.113.7:1003"))
 	require.Nil(t, accept("203.0.113.7:1004"))
 	require.NotNil(t, accept("[2001:db8:1:2::1]:1"))
 	require.NotNil(t, accept("[2001:db8:1:2:ffff::2]:1"))
-	require.Nil(t, accept("[2001:db8:1:2::3]:1"), "of the same network")
+	require.Nil(t, accept("[2001:db8:1:2::3]:1"), "from the same network")
 	last := accept("192.168.1.1:1")
 	require.NotNil(t, last)
 	from <- "192.168.1.1:2"
@@ -193,6 +193,6 @@ func TestConnectionsAreLimited(t *testing.T) {
 	from <- "192.168.1.1:3"
 	close(from)
 	_, err = listener.Accept()
-	require.ErrorIs(t, err, net.ErrClosed, "a seventh one is closed at once")
+	require.ErrorIs(t, err, net.ErrClosed, "a seventh connection is closed at once")
 	require.NoError(t, sixth.Close())
 }

@@ -21,7 +21,7 @@ func TestGuessingAddressesHaveToWait(t *testing.T) {
 	var fault *model.Error
 	require.ErrorAs(t, f.check("203.0.113.7:2"), &fault)
 	require.Equal(t, model.RateLimited, fault.Code)
-	require.Error(t, f.check("[2001:db8::2]:1"), "of the same network")
+	require.Error(t, f.check("[2001:db8::2]:1"), "the same network")
 	require.NoError(t, f.check("203.0.113.8:2"))
 	require.NoError(t, f.check("10.1.2.3:1"), "a proxy")
 }
@@ -33,15 +33,15 @@ func TestDoubtfulCredentialLookupsAreRateLimited(t *testing.T) {
 		return f.doubt(t.Context(), remote, func() bool {
 			lookedUp++
 			if isRefused {
-				f.count(remote) // as admitting does
+				f.count(remote) // as the gateway does on refusal
 			}
 			return isRefused
 		})
 	}
 	for range 10 * doubtedPerMinute {
-		require.NoError(t, doubt("198.51.100.1:1", false), "what is good counts for nothing")
+		require.NoError(t, doubt("198.51.100.1:1", false), "valid credentials do not count")
 	}
-	// An address that guesses is not looked up for any more, long before all together are too many.
+	// Credentials from a guessing address are no longer looked up, long before the total limit is reached.
 	lookedUp = 0
 	for range failedPerMinute {
 		require.NoError(t, doubt("203.0.113.7:1", true))
@@ -51,11 +51,11 @@ func TestDoubtfulCredentialLookupsAreRateLimited(t *testing.T) {
 	require.Equal(t, model.RateLimited, fault.Code)
 	require.Equal(t, failedPerMinute, lookedUp)
 	require.NoError(t, doubt("203.0.113.8:1", true))
-	// Behind a proxy all have one address: then the bound of all together counts.
+	// Behind a proxy all clients share an address, so the total limit applies.
 	for range doubtedPerMinute - failedPerMinute - 1 {
 		require.NoError(t, doubt("10.1.2.3:1", true))
 	}
-	for f.doubted.Tokens() >= 1 { // it fills meanwhile
+	for f.doubted.Tokens() >= 1 { // the bucket refills meanwhile
 		require.NoError(t, doubt("10.1.2.3:1", true))
 	}
 	lookedUp = 0

@@ -188,7 +188,7 @@ func (a answer) fault(t *testing.T) (err map[string]any, code string) {
 	return err, code
 }
 
-// settles waits until no subscription runs any more.
+// settles waits until no subscription is running.
 func (f *front) settles(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool { return f.root.Live.Load() == 0 }, patience, time.Millisecond)

@@ -22,8 +22,9 @@ func (unanswered) Complexity(context.Context, string, string, int, map[string]an
 	return 0, false
 }
 
-// FuzzGuard checks that whatever passes the guard keeps every bound, measured with all fragments expanded, that the
-// rewritten variables mean the same, and that a second run of the guard finds the same.
+// FuzzGuard requires that an operation that passes the guard is within every limit when all fragments are expanded. It
+// also requires that the rewritten variables have the same meaning, and that a second run of the guard has the same
+// result.
 func FuzzGuard(f *testing.F) {
 	f.Add(`{ agents(first: 3) { nodes { ...a } } } fragment a on Agent { name tools { ...t } } fragment t on Tool { name
 		}`, `{}`, true)
@@ -77,7 +78,7 @@ func FuzzGuard(f *testing.F) {
 		w := writing{left: 10_000}
 		whole := *operation.Operation
 		if whole.SelectionSet = w.out(whole.SelectionSet, 1); w.left <= 0 {
-			return // Expanded, it may be of any size: this is why each fragment is measured once.
+			return // The expanded operation may have any size, so the guard measures each fragment once.
 		}
 		require.LessOrEqual(t, w.depth, settings.QueryDepth)
 		require.False(t, w.introspects && !introspection)
@@ -87,7 +88,7 @@ func FuzzGuard(f *testing.F) {
 	})
 }
 
-// requireSameTexts requires that the texts which replace custom scalars in a value mean what was given.
+// requireSameTexts requires that the texts that replace custom scalars have the meaning of the given values.
 func requireSameTexts(t *testing.T, value, given any) {
 	t.Helper()
 	switch value := value.(type) {
@@ -142,7 +143,7 @@ func (w *writing) out(set ast.SelectionSet, depth int) ast.SelectionSet {
 	return whole
 }
 
-// FuzzRequest requires that a request's members are read as encoding/json reads them.
+// FuzzRequest requires that the gateway reads a request's members like encoding/json.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		`{"query":"{ a }","operationName":"a","variables":{"a":1.0},"extensions":{}}`,

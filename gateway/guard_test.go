@@ -13,7 +13,7 @@ func nested(levels int) string {
 	return strings.Repeat("{ tree ", levels-1) + "{ name }" + strings.Repeat(" }", levels-1)
 }
 
-// deep nests fields of Tree to the given number of levels, including the root and the leaf.
+// deep returns a query with the given number of levels, including the root and the leaf.
 func deep(levels int) string {
 	return "{ tree " + strings.ReplaceAll(nested(levels-1), "tree", "child") + " }"
 }
@@ -68,7 +68,7 @@ func TestDocumentsAtTheLimitsPass(t *testing.T) {
 	require.Equal(t, "GRAPHQL_VALIDATION_FAILED", code)
 }
 
-// gqlparser lets these variables pass.
+// gqlparser accepts these variables.
 func TestInvalidVariablesAreRefused(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// noTurns says who asked for a turn, and gives none.
+// noTurns records requests for a turn and grants none.
 type noTurns struct{ asked []string }
 
 func (n *noTurns) Enter(_ context.Context, companyID string) error {

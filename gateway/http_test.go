@@ -49,7 +49,7 @@ func TestTrailingSlashIsAccepted(t *testing.T) {
 		status)
 }
 
-// Each error has the trace id of its line in the log.
+// Each error has the same trace id as its log line.
 func TestEveryErrorHasATraceID(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -70,7 +70,7 @@ func TestEveryErrorHasATraceID(t *testing.T) {
 	}
 }
 
-// These requests are wrong before there is a GraphQL request.
+// These requests fail before a GraphQL request is parsed.
 func TestInvalidRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// claims holds the claims that a gateway makes.
+// claims is a claim store in memory.
 type claims struct {
 	mu     sync.Mutex
 	ids    []string
@@ -36,7 +36,7 @@ func (c *claims) claim(_ context.Context, companyID string, id,
 	return nil, requestClaim{c, key}, nil
 }
 
-// requestClaim is the right to carry out the request with the key.
+// requestClaim is a claim on the request with the key.
 type requestClaim struct {
 	claims *claims
 	key    string
@@ -128,7 +128,7 @@ func TestIdempotencyKeysOfReadsAreIgnored(t *testing.T) {
 		require.Equal(t, plain.status, keyed.status)
 		require.Equal(t, plain.text, keyed.text)
 	}
-	// Clients that take events as well as JSON say so with every request.
+	// Clients that accept events and JSON send the same Accept header with every request.
 	stream := f.open(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { count(to: 2) }"),
 		headers: []string{key, "Accept: " + jsonType + ", " + eventType}})
 	require.Equal(t, eventType+"; charset=utf-8", stream.Header.Get("Content-Type"))
@@ -172,7 +172,7 @@ func TestUnclaimedRequestDoesNotRun(t *testing.T) {
 	require.JSONEq(t, `{"data":{"increment":1}}`, f.do(t, increment).text)
 }
 
-// breaking executes a mutation and then panics.
+// breaking is a transport that runs a mutation and then panics.
 type breaking struct{ other }
 
 func (breaking) Do(_ http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {

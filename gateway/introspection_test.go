@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// resolutions counts the fields that are resolved.
+// resolutions counts resolved fields.
 type resolutions struct{ atomic.Int64 }
 
 func (*resolutions) ExtensionName() string                   { return "Resolutions" }
@@ -43,5 +43,5 @@ func TestIntrospectionResponsesAreCached(t *testing.T) {
 	require.Contains(t, send(two+`B"}`), `"Int"`)
 	require.True(t, again(body(t, `query ($name: String!) { __type(name: $name) { name } }`,
 		map[string]any{"name": "Tree"})), "it depends on variables")
-	require.True(t, again(body(t, `{ __type(name: "Tree") { name } hello }`)), "it reads more than the schema")
+	require.True(t, again(body(t, `{ __type(name: "Tree") { name } hello }`)), "the query reads more than the schema")
 }

@@ -125,8 +125,8 @@ func TestRetiredGatewayKeepsServing(t *testing.T) {
 	a := f.do(t, call{method: "GET", path: "/readyz", headers: []string{"X-Api-Key:"}})
 	require.Equal(t, http.StatusServiceUnavailable, a.status)
 	require.JSONEq(t, `{"status":"draining","reasons":["the gateway is shutting down"]}`, a.text)
-	require.Equal(t, http.StatusOK, f.post(t, "{ hello }").status, "balancers need a while to see it")
-	require.Equal(t, "next", (<-stream).name, "subscriptions go on")
+	require.Equal(t, http.StatusOK, f.post(t, "{ hello }").status, "load balancers need time to react")
+	require.Equal(t, "next", (<-stream).name, "subscriptions continue")
 	require.NoError(t, f.Drain(t.Context()))
 	require.Equal(t, http.StatusServiceUnavailable, f.post(t, "{ hello }").status)
 }

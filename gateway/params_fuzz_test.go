@@ -11,7 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// FuzzVariables requires that a text is valid, and an object of it means, what Go's own decoder makes of it.
+// FuzzVariables requires that the gateway accepts the same texts as encoding/json, and decodes objects to the same
+// values.
 func FuzzVariables(f *testing.F) {
 	for _, text := range []string{
 		`{"a": "b\n", "c": 1e5, "d": true, "e": null, "a": -0.1, "\"": "\\"}`, `[1, {"a": []}]`, `{"a": 01}`, `"\u12"`,

@@ -58,7 +58,7 @@ func TestPersistedQueriesAreLearned(t *testing.T) {
 	require.Contains(t, events.text, `data: {"data":{"hello":`)
 }
 
-// A hash is compared with the text before anything is kept, and only documents that fit the schema are.
+// Before a document is stored, its hash is compared with the text and the document is validated.
 func TestPersistedQueriesCannotBeForged(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -94,7 +94,7 @@ func TestPersistedMutationsAreNotForGET(t *testing.T) {
 		f.do(t, call{method: "GET", path: "/graphql?documentId=sha256:" + sha(query)}).status)
 }
 
-// The least recently used ones make room.
+// The least recently used documents are evicted.
 func TestPersistedQueriesAreBounded(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.PersistedBytes = 10_000 }))
@@ -107,7 +107,7 @@ func TestPersistedQueriesAreBounded(t *testing.T) {
 	require.Contains(t, send(persisted("", sha(long(0)))).text, "PersistedQueryNotFound")
 	require.Contains(t, send(persisted("", sha(long(4)))).text, `"data"`)
 
-	// One that is larger than everything that is kept is answered, and not kept.
+	// A document that is larger than the cache is answered but not stored.
 	huge := "{ hello" + strings.Repeat(" ", 10_000) + "}"
 	require.Contains(t, send(persisted(huge, sha(huge))).text, `"data"`)
 	require.Contains(t, send(persisted("", sha(huge))).text, "PersistedQueryNotFound")
@@ -241,7 +241,7 @@ func TestBatchAnswersEachOperation(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, send("["+one+"]", "Idempotency-Key: k").status)
 }
 
-// Who sends a list learns what its operator can do.
+// The refusal of a batch names the setting that enables batches.
 func TestBatchIsRefusedByItsSetting(t *testing.T) {
 	t.Parallel()
 	a := start(t).do(t, call{method: "POST", path: "/graphql", body: `[{"query":"{ hello }"}]`})
@@ -250,7 +250,7 @@ func TestBatchIsRefusedByItsSetting(t *testing.T) {
 	require.Contains(t, fault["message"], "AGENTGRAPH_MAX_BATCH")
 }
 
-// Each operation of a list counts.
+// Each operation of a batch counts.
 func TestBatchCountsEachOperation(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.Batch = 3; s.RateLimit = 2 }))

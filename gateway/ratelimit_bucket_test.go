@@ -31,16 +31,16 @@ func TestBucketFillsEvenly(t *testing.T) {
 	codeIs(t, l.take(h, "k", 10, at), model.RateLimited)
 	require.Equal(t, "10", h.Get("Retry-After"))
 	codeIs(t, l.take(h, "k", 10, at.Add(9*time.Second)), model.RateLimited)
-	require.NoError(t, l.take(h, "k", 10, at.Add(10*time.Second)), "what was refused does not count")
+	require.NoError(t, l.take(h, "k", 10, at.Add(10*time.Second)), "refused requests do not count")
 	require.Equal(t, "0", h.Get("RateLimit-Remaining"))
-	require.NoError(t, l.take(h, "other", 60, at), "each key has its own")
+	require.NoError(t, l.take(h, "other", 60, at), "each key has its own bucket")
 	codeIs(t, l.take(h, "k", 61, at.Add(time.Hour)), model.LimitExceeded)
 	require.NoError(t, l.take(nil, "k", 60, at.Add(time.Hour)))
 	require.NoError(t, newRateLimit("API key", "things", 0).take(nil, "k", 1_000, at))
 }
 
-// Whatever the order of the requests, no more pass in any period than a full bucket plus what flows in meanwhile, and a
-// client that waits as long as the response says passes.
+// In any period, at most a full bucket plus the refill of that period passes, whatever the order of requests. A client
+// that waits for the time in the response passes.
 func TestLimitIsNeverExceeded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The bucket fills so slowly that nothing comes back while a test runs.
+// The bucket refills so slowly that nothing is added while a test runs.
 func withRateLimit(perMinute int) func(*gateway.Options) {
 	return settings(func(s *gateway.Settings) { s.RateLimit = perMinute })
 }
@@ -46,14 +46,14 @@ func TestRequestsBeyondTheLimitAreRefused(t *testing.T) {
 	}
 	a := f.do(t, call{method: "GET", path: "/Agent/a1"})
 	require.Equal(t, http.StatusTooManyRequests, a.status)
-	require.Contains(t, a.text, "refused: ", "in the form of its transport")
+	require.Contains(t, a.text, "refused: ", "in the format of its transport")
 	seconds(t, a.header, "Retry-After")
 
 	open := []string{"X-Api-Key:"}
 	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/healthz", headers: open}).status)
 	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/readyz", headers: open}).status)
 	unknown := f.do(t, call{method: "GET", path: "/Agent/a1", headers: []string{"X-Api-Key: ag_wrong"}})
-	require.Equal(t, http.StatusUnauthorized, unknown.status, "there is no key to count for")
+	require.Equal(t, http.StatusUnauthorized, unknown.status, "no key is known to count for")
 	require.Empty(t, unknown.header.Values("RateLimit-Limit"))
 }
 
@@ -107,7 +107,7 @@ func TestCompanyKeysShareALimit(t *testing.T) {
 			headers: []string{"X-Api-Key: " + key}})
 	}
 	for range 5 {
-		ask("a1") // two are let in, and the others use up nothing of the company's limit
+		ask("a1") // two requests pass; the refused ones do not count towards the company's limit
 	}
 	require.Equal(t, http.StatusOK, ask("a2").status)
 	refused := ask("a3")
@@ -116,5 +116,5 @@ func TestCompanyKeysShareALimit(t *testing.T) {
 	require.Equal(t, "RATE_LIMITED", code)
 	require.Contains(t, err["message"], "the company has the limit of 3 requests a minute")
 	seconds(t, refused.header, "Retry-After")
-	require.Equal(t, "2", ask("b1").header.Get("RateLimit-Limit"), "that of the key is told")
+	require.Equal(t, "2", ask("b1").header.Get("RateLimit-Limit"), "the header has the key's limit")
 }

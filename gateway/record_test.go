@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// witness is an observer that remembers.
+// witness is an observer that records requests.
 type witness struct {
 	mu    sync.Mutex
 	begun int

@@ -17,7 +17,7 @@ func limitOf(bytes int64) responseLimit {
 	return responseLimit{settings: settings, memory: newResponseMemory(settings)}
 }
 
-// While many large responses are made, no other one may become large, but small ones continue.
+// While many large responses are in progress, no other response may become large. Small responses continue.
 func TestLargeResponsesShareALimit(t *testing.T) {
 	t.Parallel()
 	l := limitOf(800)
@@ -30,7 +30,7 @@ func TestLargeResponsesShareALimit(t *testing.T) {
 	require.True(t, s.isOver.Load())
 	require.True(t, s.isBusy.Load())
 
-	// A response that is too large alone is not worth a retry.
+	// A response that exceeds its own limit should not be retried.
 	s = &size{most: 800, out: out}
 	l.add(s, 801)
 	require.True(t, s.isOver.Load())
@@ -51,10 +51,10 @@ func TestLargeResponsesShareALimit(t *testing.T) {
 		return &graphql.Response{}
 	})
 	require.False(t, last.isOver.Load())
-	require.Zero(t, l.memory.held.Load(), "a response that nobody writes counts no more when it is made")
+	require.Zero(t, l.memory.held.Load(), "a response that nobody writes no longer counts when it is complete")
 }
 
-// What mutations read for themselves is bounded, too: alone, and together with all else.
+// The rows that mutations read are bounded too, per mutation and in total.
 func TestMutationReadsAreBounded(t *testing.T) {
 	t.Parallel()
 	l := limitOf(800)

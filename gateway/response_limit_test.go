@@ -38,7 +38,7 @@ func TestExpensiveOperationsAreRefused(t *testing.T) {
 	}
 
 	f.post(t, "mutation { a: increment b: increment c: increment d: increment e: increment }")
-	require.Zero(t, f.root.Increments.Load(), "refused before anything is done")
+	require.Zero(t, f.root.Increments.Load(), "refused before anything runs")
 
 	a = f.do(t, call{method: "POST", path: "/graphql", body: `{"query":"{ hello live }","extensions":{"cost":true}}`})
 	require.JSONEq(t, `{"requested":2,"limit":4}`, jsonOf(t, a.json["extensions"].(map[string]any)["cost"]))
@@ -67,7 +67,7 @@ func TestLargeResponsesAreRefused(t *testing.T) {
 	require.Len(t, large.json["errors"], 1)
 	require.Nil(t, large.json["data"])
 
-	// Names count, too, and so do values with neither name nor text.
+	// Names count, and so do values with neither name nor text.
 	_, code = f.post(t, "{ "+strings.Repeat("x", 1000)+": live }").fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
 	_, code = f.post(t, "{ a: live b: live c: live d: live e: live f: live g: live h: live i: live j: live k: live l: "+
@@ -75,7 +75,7 @@ func TestLargeResponsesAreRefused(t *testing.T) {
 	require.Equal(t, "LIMIT_EXCEEDED", code)
 }
 
-// The executor writes names of types without asking any resolver.
+// The executor writes type names without calling a resolver.
 func TestResponseLimitCountsTypenames(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.ResponseBytes = 1000 }))
@@ -94,7 +94,7 @@ func TestResponseLimitCountsTypenames(t *testing.T) {
 	}
 }
 
-// What the executor makes is bounded by the work too, however few bytes it is.
+// The work of the executor is bounded too, however few bytes it produces.
 func TestResponseWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.ResponseWork = 4 }))
@@ -108,17 +108,17 @@ func TestResponseWorkIsBounded(t *testing.T) {
 
 	require.NotContains(t, f.post(t, "{ tree { a: __typename b: __typename name } }").json, "errors")
 	_, code = f.post(t, "{ tree { a: __typename b: __typename c: __typename name } }").fault(t)
-	require.Equal(t, "LIMIT_EXCEEDED", code, "names of types are work too")
+	require.Equal(t, "LIMIT_EXCEEDED", code, "type names are work too")
 
 	_, code = f.post(t, "mutation { a: increment b: increment c: increment d: increment e: increment }").fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
-	require.EqualValues(t, 5, f.root.Increments.Load(), "a mutation is carried out all the same")
+	require.EqualValues(t, 5, f.root.Increments.Load(), "a mutation still runs")
 
 	free := start(t, settings(func(s *gateway.Settings) { s.ResponseWork = 0 }))
 	require.NotContains(t, free.post(t, "{ a: live b: live c: live d: live e: live }").json, "errors")
 }
 
-// A mutation after the limit is carried out all the same.
+// Mutations after the limit still run.
 func TestMutationsRunPastTheResponseLimit(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.ResponseBytes = 100 }))

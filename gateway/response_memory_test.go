@@ -26,7 +26,7 @@ func largeQuery() (query string, variables map[string]any) {
 	return "query ($text: String) {" + fields.String() + " }", map[string]any{"text": strings.Repeat("x", 20_000)}
 }
 
-// reluctant opens a connection with a small receive buffer, on which the test writes and never reads.
+// reluctant dials a connection with a small receive buffer, which the test never reads.
 func reluctant(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if tcp, ok := conn.(*net.TCPConn); ok {
@@ -84,8 +84,8 @@ func unreadRequests(accept string) func(*testing.T, *front, string, int) (leave 
 	}
 }
 
-// One key's clients that ask and never read take a bounded amount of memory, and other keys are served meanwhile. This
-// must not be parallel to tests that allocate.
+// Clients of a key that never read their responses take a bounded amount of memory, and other keys are served
+// meanwhile. This test must not run in parallel with tests that allocate.
 func TestUnreadResponsesTakeBoundedMemory(t *testing.T) { //nolint:paralleltest // It measures the heap.
 	const mb = 1 << 20
 	for name, c := range map[string]struct {
@@ -118,7 +118,7 @@ func TestUnreadResponsesTakeBoundedMemory(t *testing.T) { //nolint:paralleltest 
 			}
 			require.Eventually(t, func() bool { return f.Load().ResponseBytes > 6*mb }, patience, time.Millisecond)
 			for range 20 {
-				require.Less(t, f.Load().ResponseBytes, int64(24*mb), "one and a half of the budget")
+				require.Less(t, f.Load().ResponseBytes, int64(24*mb), "one and a half times the budget")
 				<-time.After(50 * time.Millisecond)
 			}
 			require.Less(t, heap()-before, int64(48*mb))
@@ -137,7 +137,7 @@ func TestUnreadResponsesTakeBoundedMemory(t *testing.T) { //nolint:paralleltest 
 	}
 }
 
-// heap returns the bytes that are alive.
+// heap returns the live bytes of the heap.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A query may wait for a connection to the database while others take the memory. It is then given up before the
-// database is asked, if its response is known to be large.
+// A query may wait for a database connection while other responses take the memory. If its response is known to be
+// large, the query then fails before it reads.
 func TestWaitingQueriesNeedMemoryBeforeReading(t *testing.T) {
 	t.Parallel()
 	const responseBytes = 1 << 20

@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A page's token has a share of its key's sessions, so that one page does not take those of all others. The key itself
-// has all.
+// A token may use only a share of its key's sessions, so that one page cannot use up all of them. The key itself may
+// use all.
 func TestTokenGetsAShareOfItsKeysSessions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -26,6 +26,6 @@ func TestTokenGetsAShareOfItsKeysSessions(t *testing.T) {
 			require.NoError(t, err, "%s, the %d.", name, n+1)
 		}
 		_, err := s.begin(c.principal, func() {})
-		require.ErrorContains(t, err, "which is the most", name)
+		require.ErrorContains(t, err, "the maximum", name)
 	}
 }

@@ -17,8 +17,7 @@ import (
 // event is one server-sent event. A comment has no name.
 type event struct{ name, data string }
 
-// stream opens a stream and reads its events. The channel is closed when the stream ends; leave ends it from the
-// client's side.
+// stream opens a stream and reads its events. The channel is closed when the stream ends. leave disconnects the client.
 func (f *front) stream(t *testing.T, c call) (stream <-chan event, leave func()) {
 	t.Helper()
 	c.headers = append(c.headers, "Accept: "+eventType)
@@ -98,7 +97,7 @@ func TestEventsStreamOverGET(t *testing.T) {
 	require.Equal(t, []string{"", "next", "complete"}, names)
 }
 
-// A client that accepts everything gets a subscription as a stream, and a query as JSON.
+// A client that accepts everything receives subscriptions as streams and queries as JSON.
 func TestOnlySubscriptionsStreamByDefault(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -144,7 +143,7 @@ func TestEventStreamEndsWithItsKey(t *testing.T) {
 	f.settles(t)
 }
 
-// A client that does not read is dropped, and its operation ends.
+// A client that does not read is disconnected, and its operation ends.
 func TestSlowEventReaderIsDropped(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.WriteTimeout = 50 * time.Millisecond }))
@@ -156,7 +155,7 @@ func TestSlowEventReaderIsDropped(t *testing.T) {
 	f.names(t, `"operation":"Flood"`)
 }
 
-// An EventSource that reconnects says which event it had last.
+// A reconnecting EventSource sends the id of its last event.
 func TestEventsResumeAfterTheLastID(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -190,7 +189,7 @@ data:
 		`:{"number":3}`, "even if the URL says another number")
 	require.NotContains(t, read("subscription { counted(to: 3, afterNumber: 1) { number } }", "Last-Event-ID: 2"),
 		`:{"number":2}`)
-	require.Contains(t, read(query, "Last-Event-ID: x"), "id: 1", "an id of something else")
+	require.Contains(t, read(query, "Last-Event-ID: x"), "id: 1", "an invalid id is ignored")
 	require.NotContains(t, read("subscription { counted(to: 3) { __typename } }"), "id:", "the number is not selected")
 	require.NotContains(t, read("subscription { count(to: 3) }", "Last-Event-ID: 2"), "id:")
 }

@@ -75,7 +75,7 @@ func (c *client) expect(want string) {
 	require.JSONEq(c.t, want, string(text))
 }
 
-// closes reads until the server closes the socket with the code.
+// closes reads until the socket is closed, and requires the close code.
 func (c *client) closes(code websocket.StatusCode) {
 	c.t.Helper()
 	for {
@@ -234,7 +234,7 @@ func TestSocketRunsOperations(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	s := f.ready(t)
-	for range 2 { // The id is free again each time.
+	for range 2 { // After complete the id can be used again.
 		s.subscribe("1", "subscription { count(to: 2) }")
 		s.expect(`{"id":"1","type":"next","payload":{"data":{"count":1}}}`)
 		s.expect(`{"id":"1","type":"next","payload":{"data":{"count":2}}}`)
@@ -261,7 +261,7 @@ func TestSocketRunsOperations(t *testing.T) {
 	require.Equal(t, `a " quote`, s.receive()["id"])
 }
 
-// After complete, nothing more comes for the operation, and its id is free at once.
+// After complete, the operation sends nothing more, and its id can be used again at once.
 func TestCompleteEndsTheOperation(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// A client that does not read is dropped, and its operations end.
+// A client that does not read is disconnected, and its operations end.
 func TestSlowSocketReaderIsDropped(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.WriteTimeout = 50 * time.Millisecond }))
@@ -26,7 +26,7 @@ func TestSlowSocketReaderIsDropped(t *testing.T) {
 	f.names(t, `"operation":"Flood"`)
 }
 
-// names waits until the log names a dropped client. The line must not contain its credential.
+// names waits for the log line of a dropped client. The line must not contain the client's credential.
 func (f *front) names(t *testing.T, operation string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), "slow client dropped") }, patience,
@@ -41,7 +41,7 @@ func (f *front) names(t *testing.T, operation string) {
 	}
 }
 
-// The gateway frames messages itself.
+// The gateway writes its own frames, so the test covers every length encoding.
 func TestSocketSendsMessagesOfEveryLength(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -59,7 +59,7 @@ func TestSocketSendsMessagesOfEveryLength(t *testing.T) {
 	f.settles(t)
 }
 
-// A client may send data right behind its handshake, without waiting for the response.
+// A client may send data right after its handshake, before it has received the response.
 func TestSocketReadsDataSentWithTheHandshake(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// shelf keeps numbers, each at its own position, and hands out a few at a time.
+// shelf stores numbers by position, and returns a few at a time.
 type shelf struct {
 	mu     sync.Mutex
 	kept   []live.Stored[int]
@@ -53,7 +53,7 @@ func (s *shelf) read(_ context.Context, after, known live.Position) ([]live.Stor
 	return page, page[len(page)-1].At, nil
 }
 
-// all returns everything that a channel delivers until it is closed.
+// all reads a channel until it is closed, and returns all values.
 func all(values <-chan int) []int {
 	var got []int
 	for value := range values {
@@ -87,7 +87,7 @@ func TestFollowersReceiveEverythingOnceAndInOrder(t *testing.T) {
 	}
 	for n := range count {
 		if n%(count/each) == 0 {
-			follow(n/(count/each), 0) // and everything that is there already
+			follow(n/(count/each), 0) // this follower also reads all stored events
 		}
 		log.Add(s.put(n + 1))
 	}
@@ -122,7 +122,7 @@ func TestFollowersWhoKeepUpReadNothing(t *testing.T) {
 	}
 }
 
-// Said values only reach the current followers. Stored ones reach every follower, however far behind.
+// Said values reach only current followers. Stored values reach every follower, however late.
 func TestLateFollowersReadStoredEvents(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
@@ -204,7 +204,7 @@ func TestFollowersCanLeave(t *testing.T) {
 	require.False(t, log.IsFollowed())
 }
 
-// An event with many followers is answered once for all that want the same of it.
+// Followers that request the same of an event share one answer.
 func TestAnswersAreShared(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
@@ -240,10 +240,10 @@ func TestAnswersAreShared(t *testing.T) {
 	}
 	require.EqualValues(t, 1, made[0].Load())
 	require.EqualValues(t, 1, made[1].Load())
-	require.EqualValues(t, followers/3, made[2].Load(), "what is not for all is made for each")
+	require.EqualValues(t, followers/3, made[2].Load(), "unshared answers are computed for each follower")
 }
 
-// The budget gets all bytes back once everybody has taken the events.
+// All bytes return to the budget when all followers have received the events.
 func TestBudgetIsReturned(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}

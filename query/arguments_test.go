@@ -40,7 +40,7 @@ func TestArgumentsBecomePages(t *testing.T) {
 	}
 }
 
-// Plans use the same filters as resolvers, except those whose best index depends on the values.
+// Plans use the same filters as resolvers, except filters whose best index depends on the values.
 func TestArgumentsBecomeFilters(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any
@@ -48,7 +48,7 @@ func TestArgumentsBecomeFilters(t *testing.T) {
 	for name, c := range map[string]struct {
 		make  makeFilter
 		given arguments
-		want  pg.Filter // unless the arguments are left to the executor
+		want  pg.Filter // unused if the executor answers
 		left  bool
 	}{
 		"no agents":               {agentsThat, arguments{}, db.AgentsThat(nil), false},

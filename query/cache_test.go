@@ -53,7 +53,7 @@ func TestPlansAreCached(t *testing.T) {
 	for i := range mostVariants {
 		require.NotNil(t, plan(i))
 	}
-	require.Nil(t, plan(-1), "an operation has so many plans")
+	require.Nil(t, plan(-1), "an operation has a bounded number of plans")
 	require.Equal(t, 1, cached.Len())
 
 	known, _ := cached.Get(of.Operation)

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/graph"
 )
 
-// newTestTable returns the table. The store is only asked for the columns of types.
+// newTestTable returns the table of relations. Its store only provides the columns of types.
 func newTestTable(t *testing.T) *Table {
 	t.Helper()
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{})
@@ -25,7 +25,7 @@ func newTestTable(t *testing.T) *Table {
 	return table
 }
 
-// operationOf parses the only operation of a text.
+// operationOf parses a text with a single operation.
 func operationOf(t *testing.T, table *Table, text string, variables map[string]any) *graphql.OperationContext {
 	t.Helper()
 	document, errs := gqlparser.LoadQueryWithRules(table.schema, text, rules.NewDefaultRules())
@@ -35,7 +35,7 @@ func operationOf(t *testing.T, table *Table, text string, variables map[string]a
 	}
 }
 
-// Each read is a statement. What is joined has none of its own.
+// Each read is a statement. A join needs no separate statement.
 func TestPlansReadRelations(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
@@ -44,19 +44,19 @@ func TestPlansReadRelations(t *testing.T) {
 		`{ agent(id: "a") { tools { id } subAgents { id } } }`:                             {3, 0},
 		`{ agent(id: "a") { t: tools { id } u: tools { name } } }`:                         {2, 0},
 		`{ a: agent(id: "a") { id } b: agent(id: "a") { name } c: agent(id: "c") { id } }`: {2, 0},
-		// A row that leads to a single other one is joined with it.
+		// A single related row is joined.
 		`{ agent(id: "a") { knowledgeBaseChat { llmSettings { temperature } datasets { id } } } }`: {2, 1},
 		`{ agent(id: "a") { knowledgeBaseChatName knowledgeBaseChat { name } } }`:                  {1, 1},
-		// Of several rows, only if nothing long would be sent several times.
+		// The related rows of several rows are joined only if nothing long would be sent repeatedly.
 		`{ agents { nodes { knowledgeBaseChat { name } } } }`:                        {1, 1},
 		`{ agents { nodes { knowledgeBaseChat { llmSettings { temperature } } } } }`: {2, 0},
 		`{ simulationChats { nodes { agent { name } } } }`:                           {1, 1},
 		`{ simulationChats { nodes { agent { prompt } } } }`:                         {2, 0},
-		// A page and its total are one read. Pages with other arguments are others.
+		// A page and its total are one read. Pages with different arguments are separate reads.
 		`{ agent(id: "a") { tests(first: 2) { totalCount nodes { id } } } }`:                         {2, 0},
 		`{ agent(id: "a") { a: tests(first: 2) { totalCount } b: tests(first: 3) { totalCount } } }`: {3, 0},
 		`query ($n: Int) { agent(id: "a") { tests(first: $n) { nodes { id } totalCount } } }`:        {2, 0},
-		// An argument that must name something is looked up.
+		// The object of a required id argument is looked up.
 		`{ campaignItems(campaignId: "c") { nodes { id } } }`:        {2, 0},
 		`{ agentTests(agentId: "a", folderId: "f") { totalCount } }`: {3, 0},
 	} {
@@ -110,7 +110,7 @@ func TestUnplannableOperationsAreRefused(t *testing.T) {
 	require.NotNil(t, compile(operationOf(t, table, aliases(mostReads, `agent(id: "#") { id }`), nil), table))
 }
 
-// Binding refuses arguments that are wrong or that no plan has, however they are given.
+// Binding refuses arguments that are wrong or unsupported by plans, as literals and as variables.
 func TestWrongArgumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
@@ -140,7 +140,7 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 	}
 }
 
-// The needs of a plan are those of the fields that it answers itself.
+// A plan needs the scopes of the fields that it answers itself.
 func TestPlansListTheirScopes(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)

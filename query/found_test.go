@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The row that only tells that another page follows leads nowhere: none of its relations is read.
+// A page reads one additional row to know whether another page follows. The relations of this row are not read.
 func TestOnlyRowsOfThePageReadRelations(t *testing.T) {
 	t.Parallel()
 	pages, children := &read{relation: &relation{shape: toPage}}, &read{index: 1, relation: &relation{shape: toMany}}

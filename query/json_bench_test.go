@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkText writes a text as JSON the way plans do, gqlgen does, and encoding/json does.
+// BenchmarkText compares how plans, gqlgen and encoding/json write a text as JSON.
 func BenchmarkText(b *testing.B) {
 	for name, text := range map[string]string{
 		"plain":   strings.Repeat("You are the front desk of a clinic. ", 60),
@@ -43,7 +43,7 @@ func BenchmarkText(b *testing.B) {
 	}
 }
 
-// BenchmarkStored reads an agent's stored fields the way plans do, and the way encoding/json does into structs.
+// BenchmarkStored compares how plans and encoding/json read an agent's stored fields.
 func BenchmarkStored(b *testing.B) {
 	fields := make([]model.AgentField, 40)
 	for i := range fields {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzStoredDecoding compares the reader of stored JSON with encoding/json: it must find the same members and elements in the
-// same order, and write each text as gqlgen does.
+// FuzzStoredDecoding compares the reader of stored JSON with encoding/json. The reader must find the same members and
+// elements in the same order, and write each text like gqlgen.
 func FuzzStoredDecoding(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":"b","c":[1,2.50,{"d":null}],"e":{"f":"}\"]"}}`, ` [ "a" , true , [ ] , { } ] `,
@@ -23,7 +23,7 @@ func FuzzStoredDecoding(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		if !json.Valid(src) || !utf8.Valid(src) {
-			return // Postgres can store neither.
+			return // Postgres cannot store this text.
 		}
 		requireAsStored(t, bytes.TrimSpace(src))
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// One read loads all rows of a batch without a delay, whichever row is loaded first.
+// The first load of any row reads the rows of the whole batch at once, without a delay.
 func TestLoadersReadABatchAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

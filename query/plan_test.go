@@ -9,7 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A plan must not answer a caller who may not read all of its fields: the generated executor reports that.
+// A plan must not answer a caller without scopes for all of its fields. The generated executor reports the missing
+// scopes.
 func TestQueryPlansRequireAllScopes(t *testing.T) {
 	t.Parallel()
 	reader := model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeRead}}
@@ -26,8 +27,8 @@ func TestQueryPlansRequireAllScopes(t *testing.T) {
 	require.False(t, keyOnly.permits(token))
 }
 
-// TestNoMethodHasTheNameOfAField: gqlgen binds a field of the schema to a method before a field of the row, which plans
-// do not see.
+// TestNoMethodHasTheNameOfAField: gqlgen prefers a method to a struct field of the same name, but plans read only
+// struct fields.
 func TestNoMethodHasTheNameOfAField(t *testing.T) {
 	t.Parallel()
 	seen := map[reflect.Type]bool{}

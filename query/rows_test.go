@@ -13,7 +13,7 @@ func TestRowsReturnWhatWasAdded(t *testing.T) {
 	large := bytes.Repeat([]byte("l"), leastLarge)
 	var r rows
 	r.reset(3)
-	for range 2 { // which use the same memory
+	for range 2 { // the second round reuses the memory
 		added := [][][]byte{
 			{[]byte("a"), nil, {}}, {large, []byte("b"), large[1:]}, {nil, large, nil}, {{}, []byte("c"), []byte("d")},
 		}
@@ -35,8 +35,8 @@ func TestRowsReturnWhatWasAdded(t *testing.T) {
 	}
 }
 
-// What large values take is what they are long: they are not moved as more are added, which takes several times as
-// much.
+// Large values take only their own length in memory. They are not copied when more values are added, which would take
+// several times as much.
 func TestLargeRowValuesAreNotMoved(t *testing.T) {
 	t.Parallel()
 	var r rows

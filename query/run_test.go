@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// purse is a budget with bytes left.
+// purse is a memory budget with the remaining bytes.
 type purse struct{ left int }
 
 func (p *purse) Reserve(bytes int) error {
@@ -22,8 +22,8 @@ func (p *purse) Reserve(bytes int) error {
 
 func (p *purse) CountStatement() error { return p.Reserve(0) }
 
-// A response that is far longer than what was read for it is measured first: it never has more memory than it is long,
-// and none worth mentioning if it is longer than the budget.
+// A response that is far longer than its rows is measured first. It allocates at most its own length, and almost
+// nothing if it exceeds the budget.
 func TestLongResponsesAreMeasuredFirst(t *testing.T) {
 	t.Parallel()
 	const pieces, length = 512, 64 << 10

@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A plan reads on shared connections unless it has read much lately, or has many reads.
+// A plan reads on shared connections unless it has many reads or has recently read much.
 func TestLargePlansAreNotShared(t *testing.T) {
 	t.Parallel()
 	p := &queryPlan{}

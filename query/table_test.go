@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The program does not start with a table that does not fit the schema.
+// The program refuses to start with a table that does not fit the schema.
 func TestTableMustFitTheSchema(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
@@ -31,7 +31,7 @@ func TestTableMustFitTheSchema(t *testing.T) {
 	}
 }
 
-// The columns of a field are those that both ways of reading need. Fields that are not known may need any.
+// A field lists the columns that plans and resolvers need. An unknown field may need any column.
 func TestFieldsNameTheirColumns(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
@@ -68,7 +68,8 @@ func TestRelationsFollowKeys(t *testing.T) {
 		NameStatus: model.NameStatusDeleted}))
 }
 
-// Fields that lead to the same rows share what was read; a page differs from a list, and a computed key from any other.
+// Fields that lead to the same rows share one read. A page does not share with a list, and a computed key shares with
+// nothing.
 func TestRelationsToTheSameRowsShareReads(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)

@@ -38,8 +38,8 @@ func idsOfCompany(t *testing.T, conn *pgx.Conn, companyID string) []string {
 	return ids
 }
 
-// TestNothingOfAnotherCompanyIsFound gives every relation, in both ways of reading, all ids of another company, and of
-// its own.
+// TestNothingOfAnotherCompanyIsFound reads every relation by all ids of another company, and by its own company's ids,
+// in both ways of reading.
 func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
 	t.Parallel()
 	for held, address := range dbtest.Locks(t) {
@@ -75,7 +75,7 @@ func nothingOfAnotherCompanyIsFound(t *testing.T, address string) {
 		all["Node "+rows.Type] = &relation{shape: toOne, rows: rows}
 	}
 	part := pg.Part{PageArgs: model.PageArgs{First: 100}, AndNext: true}
-	// reached returns how many rows each way of reading finds by the keys.
+	// reached returns the number of rows that each way of reading finds by the keys.
 	reached := func(r *relation, keys []string) (found, read int) {
 		var rows []model.Row
 		var reads []pg.Read
@@ -144,7 +144,7 @@ func textsOf(t *testing.T, rows []model.Row) []string {
 	return texts
 }
 
-// nameOf returns the field's name if the name is one of a field of Query, else "".
+// nameOf returns the name of a field of Query, or "" for other names.
 func nameOf(name string) string {
 	const of = "Query."
 	if len(name) > len(of) && name[:len(of)] == of {

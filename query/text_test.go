@@ -19,7 +19,7 @@ func TestTextsAreWrittenAsGqlgenDoes(t *testing.T) {
 		graphql.MarshalString(text).MarshalGQL(&want)
 		require.Equal(t, want.String(), string(appendText(nil, text)))
 		require.Equal(t, want.String(), string(appendText(nil, []byte(text))))
-		// encoding/json stores special characters in its own way; they must come out as gqlgen writes them.
+		// encoding/json escapes special characters differently; the output must equal gqlgen's.
 		stored, err := json.Marshal(text)
 		require.NoError(t, err)
 		if written, ok := storedText(nil, nil, stored); bytes.ContainsRune(stored, 92) {

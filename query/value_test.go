@@ -18,7 +18,7 @@ func big[T any](value T) []byte {
 	return text
 }
 
-// A column is written as its Go type and the schema say; NULL is Go's zero value, or null for a pointer.
+// The Go type and the schema decide how a column is written. NULL is Go's zero value, or null for a pointer.
 func TestColumnsAreWrittenAsTheSchemaSays(t *testing.T) {
 	t.Parallel()
 	at := big(time.Date(2026, 3, 2, 9, 30, 0, 123_456_000, time.UTC).UnixMicro() - epoch)
@@ -69,7 +69,7 @@ func TestColumnsAreWrittenAsTheSchemaSays(t *testing.T) {
 	require.Nil(t, (*compiler)(nil).column(required, reflect.TypeFor[map[string]int](), nil))
 }
 
-// The fields of a stored object are found by their JSON names, in whatever order they stand.
+// Fields of a stored object are found by their JSON names, in any order.
 func TestStoredObjectsAreReadByJSONName(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
@@ -91,7 +91,7 @@ func TestStoredObjectsAreReadByJSONName(t *testing.T) {
 	}
 }
 
-// Fields that the executor has answered stand between those of the plan, in the order of the operation.
+// Fields of the executor and of the plan are merged in the order of the operation.
 func TestPlansMergeExecutorFields(t *testing.T) {
 	t.Parallel()
 	planned := func(*response, []byte, int) []byte { return nil }
@@ -103,7 +103,7 @@ func TestPlansMergeExecutorFields(t *testing.T) {
 	require.Equal(t, `{"a":1,"b":{"x":null},"c":[2],"d":"}"}`, string(merged))
 	merged, err = p.merge([]byte(text+"}"), ends, []byte("null"))
 	require.NoError(t, err)
-	require.Equal(t, "null", string(merged), "nothing is left where something may not be null")
+	require.Equal(t, "null", string(merged), "a null in a required field leaves no data")
 	_, err = p.merge([]byte(text+"}"), ends, []byte(`{"b":1}`))
 	require.ErrorIs(t, err, errUnplanned)
 }

@@ -149,7 +149,7 @@ func TestSignInCodeExpires(t *testing.T) {
 	require.False(t, invitation.take(strings.TrimPrefix(invitation.Fragment(), "#code=")))
 }
 
-// isMade reports whether a script of the explorer has the name of a policy as a text.
+// isMade reports whether a script of the explorer contains the policy's name as a string.
 func isMade(t *testing.T, name string) bool {
 	t.Helper()
 	scripts, err := fs.Glob(dist, "dist/assets/explore-*.js.gz")

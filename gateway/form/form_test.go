@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/form"
 )
 
-// A client that sends all of a body before it reads learns why the body is refused.
+// A client that sends its whole body before it reads still receives the refusal.
 func TestTooLargeBodyIsAnswered(t *testing.T) {
 	t.Parallel()
 	limits := form.Limits{File: 8 << 20, Rest: 1 << 20}

@@ -17,13 +17,12 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/form"
 )
 
-// A client that sends a byte now and then is answered when it falls behind the pace, and one that keeps the pace may
-// take longer than that.
+// A client that falls behind the pace is refused. A client that keeps the pace may take longer in total.
 func TestSlowBodiesAreRefused(t *testing.T) {
 	t.Parallel()
 	const part = 256 << 10
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// As the gateway does: the whole request may take longer than a part of its body.
+		// As in the gateway, the deadline of the whole request is later than the deadline of each part.
 		_, err := form.Read(w, r, form.Limits{File: 8 << 20, Rest: 1 << 20, Pace: time.Second}, time.Now().Add(time.Hour))
 		if errors.Is(err, form.ErrTooSlow) {
 			w.WriteHeader(http.StatusRequestTimeout)
@@ -64,7 +63,7 @@ func TestSlowBodiesAreRefused(t *testing.T) {
 	}
 }
 
-// chunkTo returns what writes chunks, and reports whether the connection is open.
+// chunkTo returns a function that writes a chunk and reports whether the connection is still open.
 func chunkTo(conn net.Conn) func(text string) bool {
 	return func(text string) bool {
 		_, err := fmt.Fprintf(conn, "%x\r\n%s\r\n", len(text), text)

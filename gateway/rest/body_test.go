@@ -29,7 +29,7 @@ const (
 
 const notAnID = "must be a string that is not empty and holds no U+0000"
 
-// refused sends a body that never becomes an operation.
+// refused sends a body that is refused before an operation runs.
 func refused(t *testing.T, request, body string, headers ...string) problem {
 	t.Helper()
 	b, server := newServer(t)
@@ -301,7 +301,7 @@ func TestEndlessBodyIsRefused(t *testing.T) {
 	t.Parallel()
 	b, handler := newServer(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// As the gateway does.
+		// The gateway sets the same deadline.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 		handler.ServeHTTP(w, r)
 	}))

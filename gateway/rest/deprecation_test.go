@@ -12,7 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// things is a schema with something deprecated: a field, a whole operation and an input.
+// things is a schema with a deprecated field, a deprecated operation and a deprecated input.
 const things = `
 	directive @requires(scope: Scope!) on FIELD_DEFINITION
 	enum Scope { browse }
@@ -36,7 +36,7 @@ const thingOperations = `
 
 var dates = deprecation{since: "2026-01-31", sunset: "2026-08-01"}
 
-// thingServer serves the things of a table.
+// thingServer serves the routes of a table over the schema things.
 func thingServer(t *testing.T, table ...route) (http.Handler, error) {
 	t.Helper()
 	schema, err := gqlparser.LoadSchema(&ast.Source{Input: things})

@@ -110,7 +110,7 @@ func TestDoubledSlashesAreIgnored(t *testing.T) {
 	}
 }
 
-// A number that an Int cannot hold becomes the nearest one, so each Int of a body needs a bound of its own.
+// A number outside of Int's range becomes the nearest Int, so each Int in a body needs its own bound.
 func TestEveryIntOfABodyHasABound(t *testing.T) {
 	t.Parallel()
 	schema := theSchema(t)

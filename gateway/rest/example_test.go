@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// root resolves datasets alone.
+// root resolves only datasets.
 type root struct{ graph.ResolverRoot }
 
 func (root) Query() graph.QueryResolver { return queries{} }
@@ -32,7 +32,7 @@ func anybody(ctx context.Context, _ any, next graphql.Resolver, _ model.APIKeySc
 	return next(ctx)
 }
 
-// Stored operations answer routes. Errors come as problem details.
+// Routes run stored operations. Errors are problem details.
 func Example() {
 	schema := graph.NewExecutableSchema(graph.Config{Resolvers: root{}, Directives: graph.DirectiveRoot{Requires: anybody}})
 	transport, err := rest.New(schema.Schema(), rest.Options{

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// exporting returns a transport whose ledger yields the entries and then the failure, if there is one.
+// exporting returns a transport whose ledger yields the entries, and then the failure unless it is nil.
 func exporting(t *testing.T, failure error, entries ...*model.UsageEntry) http.Handler {
 	t.Helper()
 	transport, err := New(theSchema(t), Options{
@@ -121,7 +121,7 @@ func TestFailedExportIsReported(t *testing.T) {
 	require.Equal(t, 503, w.Code)
 	require.Equal(t, "the database is not available", problemOf(t, w).Detail)
 
-	// Once rows were sent, the client must notice that the response is incomplete.
+	// A failure after the first rows must leave the response visibly incomplete.
 	many := make([]*model.UsageEntry, 5_000)
 	for i := range many {
 		many[i] = usage("k", "agent_1", "", 1)
@@ -142,7 +142,7 @@ func TestFailedExportIsReported(t *testing.T) {
 	}
 }
 
-// silently turns panics into the one that net/http does not log, as the gateway does.
+// silently turns panics into http.ErrAbortHandler, which net/http does not log, like the gateway.
 func silently(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

@@ -54,7 +54,7 @@ func TestChangesOfOutdatedVersionsAreRefused(t *testing.T) {
 		p := problemOf(t, call(server, method, path, body, `If-Match: "other", W/`+tag))
 		require.Equal(t, 412, p.Status, path)
 		require.Equal(t, model.Conflict, p.Code)
-		require.Equal(t, before+2, b.calls, "what it is based on was read, and nothing changed")
+		require.Equal(t, before+2, b.calls, "the object was read, and nothing was changed")
 		for _, condition := range []string{tag, `"other", ` + tag} {
 			w := call(server, method, path, body, "If-Match: "+condition)
 			require.Equal(t, 200, w.Code, "%s: %s", path, w.Body)

@@ -42,7 +42,8 @@ func TestCodesBecomeStatuses(t *testing.T) {
 	}
 }
 
-// TestNestedErrorFailsTheRequest covers fields within the result: v1 has no partial responses.
+// TestNestedErrorFailsTheRequest requires that an error of a nested field fails the request, because v1 has no partial
+// responses.
 func TestNestedErrorFailsTheRequest(t *testing.T) {
 	t.Parallel()
 	b, server := newServer(t)
@@ -166,7 +167,7 @@ func TestAcceptMustAllowJSON(t *testing.T) {
 	require.Equal(t, calls, b.calls)
 }
 
-// In v1 a missing campaign is a failed lookup, with status 400; a missing item of a campaign is not.
+// In v1 a missing campaign is a failed lookup with status 400. A missing item of a campaign has status 404.
 func TestMissingCampaignIsABadRequest(t *testing.T) {
 	t.Parallel()
 	campaign := func(argument string) func(*backend) {

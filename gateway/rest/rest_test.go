@@ -22,7 +22,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// theSchema parses the project's schema each time, since validation writes to it.
+// theSchema parses the project's schema on each call, because validation modifies it.
 func theSchema(t testing.TB) *ast.Schema {
 	t.Helper()
 	files, err := filepath.Glob("../../schema/*.graphqls")
@@ -39,8 +39,8 @@ func theSchema(t testing.TB) *ast.Schema {
 	return schema
 }
 
-// backend executes operations without resolvers. It records the variables and answers with respond or, if that is nil,
-// with sample data of the selected types.
+// backend executes operations without resolvers. It records the variables. It answers with respond, or with sample data
+// of the selected types if respond is nil.
 type backend struct {
 	schema    *ast.Schema
 	respond   func() *graphql.Response
@@ -110,7 +110,7 @@ func (b *backend) value(out *bytes.Buffer, operation *graphql.OperationContext, 
 	}
 }
 
-// fails makes the backend answer null data with one error.
+// fails makes the backend answer with null data and one error.
 func (b *backend) fails(code model.Code, message string, fields model.Fields) {
 	b.respond = func() *graphql.Response {
 		extensions := map[string]any{"code": string(code)}
@@ -122,7 +122,7 @@ func (b *backend) fails(code model.Code, message string, fields model.Fields) {
 	}
 }
 
-// gives makes the backend answer this data.
+// gives makes the backend answer with the data.
 func (b *backend) gives(data string) {
 	b.respond = func() *graphql.Response { return &graphql.Response{Data: json.RawMessage(data)} }
 }
@@ -168,7 +168,7 @@ func call(h http.Handler, method, path, body string, headers ...string) *httptes
 	return w
 }
 
-// problemOf reads problem details and checks what they all have in common.
+// problemOf reads problem details and checks their common members.
 func problemOf(t *testing.T, w *httptest.ResponseRecorder) problem {
 	t.Helper()
 	require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"), w.Body.String())

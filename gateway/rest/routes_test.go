@@ -86,8 +86,8 @@ const (
 	fieldBody = `{"name":"<name>","description":"<description>","isMandatory":true,"isSystem":true}`
 )
 
-// TestEveryRouteRunsItsOperation calls every route of the table and compares the variables of the operation and the response to the client,
-// byte by byte.
+// TestEveryRouteRunsItsOperation calls every route of the table. It compares the operation's variables and the bytes of
+// the response.
 func TestEveryRouteRunsItsOperation(t *testing.T) {
 	t.Parallel()
 	type values = map[string]any
@@ -231,8 +231,8 @@ func TestEveryRouteRunsItsOperation(t *testing.T) {
 	}
 }
 
-// concrete resolves fragments and interfaces, for which the backend has no samples: a list holds classification tests,
-// and a single test is a simulation test.
+// concrete resolves fragments and interfaces, because the backend has no samples for them. A list holds classification
+// tests, and a single test is a simulation test.
 func concrete(schema *ast.Schema, of *ast.Definition, set ast.SelectionSet) ast.SelectionSet {
 	var fields ast.SelectionSet
 	add := func(condition string, inner ast.SelectionSet) {
@@ -278,7 +278,7 @@ func TestLocationEscapesTheID(t *testing.T) {
 	require.Equal(t, "/Dataset/a%2Fb%201", w.Header().Get("Location"))
 }
 
-// TestTableMustFitTheSchema checks that New refuses a table and operations that do not fit the schema.
+// TestTableMustFitTheSchema requires that New refuses tables and operations that do not fit the schema.
 func TestTableMustFitTheSchema(t *testing.T) {
 	t.Parallel()
 	get := route{method: "GET", path: "/Agent/{agentId}", operation: "Get", result: "agent"}

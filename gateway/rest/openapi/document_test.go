@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/rest/openapi"
 )
 
-// theSchema parses the project's schema each time, since validation writes to it.
+// theSchema parses the project's schema on each call, because validation modifies it.
 func theSchema(t testing.TB) *ast.Schema {
 	t.Helper()
 	files, err := filepath.Glob("../../../schema/*.graphqls")
@@ -111,7 +111,7 @@ func TestDocumentUsesTheSchemaDescriptions(t *testing.T) {
 
 	require.False(t, *schema("StartSimulationChatBody").AdditionalProperties.Has)
 	require.False(t, *schema("MockedToolInput").AdditionalProperties.Has)
-	require.NotContains(t, schema("MockedToolInput").Properties, "rules", "it is beyond v1")
+	require.NotContains(t, schema("MockedToolInput").Properties, "rules", "v1 does not have it")
 	require.Nil(t, schema("CreateDatasetBody").AdditionalProperties.Has)
 
 	require.Equal(t, []any{"Phone", "SMS", "Web", "WhatsApp"}, schema("Channel").Enum)
@@ -124,7 +124,7 @@ func TestDocumentUsesTheSchemaDescriptions(t *testing.T) {
 	require.NotNil(t, start.Responses.Value("502"))
 	require.Equal(t, []string{"simulate"}, openapi.Scopes(start))
 	require.Contains(t, document.Paths.Value("/Dataset").Post.Responses.Value("200").Value.Headers, "Location")
-	require.Nil(t, document.Paths.Value("/Dataset").Post.Responses.Value("404"), "it names nothing that could be missing")
+	require.Nil(t, document.Paths.Value("/Dataset").Post.Responses.Value("404"), "it has no id that could be missing")
 	require.Contains(t, document.Paths.Value("/Dataset/{datasetId}/document").Post.RequestBody.Value.Content,
 		"multipart/form-data")
 	require.NotNil(t, document.Paths.Value("/CampaignItem/{campaignId}").Get.Parameters.GetByInAndName("query",

@@ -15,11 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostWords is how many words a sentence of a comment or a document may have.
+// mostWords is the maximum number of words in a sentence of a comment or a document.
 const mostWords = 40
 
-// habits are phrases that make readers look back, each with what to do instead. CONTRIBUTING.md has the rules behind
-// them.
+// habits are phrases that are hard to read, each with advice. CONTRIBUTING.md has the rules behind them.
 var habits = []struct{ phrase, advice string }{
 	{`in place of`, "instead of"},
 	{`but for`, "except"},
@@ -65,22 +64,22 @@ var generated = regexp.MustCompile(`^(graph/|model/models_gen\.go|bin/)` +
 	`|^docs/\.vitepress/(cache|\.temp)/|^cmd/agentgraph/demo/merrowby/` +
 	`|(^|/)(node_modules|dist|testdata|\.git)(/|$)|\.config\.ts$`)
 
-// spoken are packages whose string literals are phrases that people may use in conversations and documents.
+// spoken are packages whose string literals are phrases of conversations and documents.
 var spoken = regexp.MustCompile(`^(engine/(llm|rules|read|knowledge|content|evaluation)|lab|cmd/agentgraph/(demo|apply))/`)
 
-// stored are texts that rows hold and the program compares, and instructions of models that tests were tuned with.
+// stored are texts in rows that the program compares, and instructions of models that tests depend on.
 var stored = regexp.MustCompile(`^"the call was begun, and what came of it is not known"$|^"Ends the conversation for good, `)
 
 // passage is a text that people read, and the line where it begins.
 type passage struct {
 	line int
 	text string
-	// isLabel says that the text is no prose of sentences: a message, a label or a line of code with a label in it.
+	// isLabel says that the text is not prose: it is a message, a label or a line of code with a label.
 	isLabel bool
 }
 
-// TestProseHasNoHabits finds phrases that readers stumble over, in comments, documents, descriptions of the schema, messages and
-// the console's labels, and sentences that are too long.
+// TestProseHasNoHabits finds habits and long sentences in comments, documents, schema descriptions, messages and the
+// console's labels.
 func TestProseHasNoHabits(t *testing.T) {
 	t.Parallel()
 	var phrases []*regexp.Regexp
@@ -178,7 +177,8 @@ func ofMarkdown(_ string, source []byte) ([]passage, error) {
 	return blocksOf(text, 1), nil
 }
 
-// blocksOf cuts a text into blocks, which begin with an empty line or with the mark of an item, a heading or a row.
+// blocksOf splits a text into blocks. A block begins with an empty line, or with the mark of an item, a heading or a
+// row.
 func blocksOf(text string, first int) (all []passage) {
 	for i, line := range strings.Split(text, "\n") {
 		if len(all) == 0 || newBlock.MatchString(line) {
@@ -200,7 +200,7 @@ func ofSchema(_ string, source []byte) (all []passage, err error) {
 	return all, nil
 }
 
-// ofLines returns all lines: labels stand between code.
+// ofLines returns all lines, because labels are mixed with code.
 func ofLines(_ string, source []byte) (all []passage, err error) {
 	for i, line := range strings.Split(string(source), "\n") {
 		all = append(all, passage{line: i + 1, text: line, isLabel: true})
@@ -216,7 +216,8 @@ func ofDescriptions(path string, source []byte) ([]passage, error) {
 	return ofLines(path, source)
 }
 
-// longSentences returns the first words of sentences with too many words. Each cell of a table's row stands for itself.
+// longSentences returns the first words of sentences with too many words. Each cell of a table's row is a separate
+// sentence.
 func longSentences(p passage) (all []string) {
 	if p.isLabel {
 		return nil

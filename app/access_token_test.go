@@ -41,8 +41,8 @@ type head struct {
 	Header     http.Header
 }
 
-// bear sends a request with an access token. It is a POST if it has a body.
-func (g *gatewayUnderTest) bear(t *testing.T, path, token, body string) (head, string) {
+// sendWithToken sends a request with an access token. It is a POST if it has a body.
+func (g *gatewayUnderTest) sendWithToken(t *testing.T, path, token, body string) (head, string) {
 	t.Helper()
 	method := http.MethodGet
 	if body != "" {
@@ -69,14 +69,14 @@ func TestAccessTokenActsForItsKey(t *testing.T) {
 	token, expiresAt := g.token(t, key, "read", "write")
 	require.WithinRange(t, expiresAt, begin.Add(890*time.Second), time.Now().Add(900*time.Second))
 
-	_, text := g.bear(t, "/graphql", token, `{"query":"{ company { name } }"}`)
+	_, text := g.sendWithToken(t, "/graphql", token, `{"query":"{ company { name } }"}`)
 	require.JSONEq(t, `{"data":{"company":{"name":"Tokens"}}}`, text)
-	response, text := g.bear(t, "/Agent/"+agentID, token, "")
+	response, text := g.sendWithToken(t, "/Agent/"+agentID, token, "")
 	require.Equal(t, http.StatusOK, response.StatusCode, text)
 	require.Contains(t, text, agentID)
 
 	// The change is attributed to the key.
-	_, text = g.bear(t, "/graphql", token, `{"query":"mutation { updateAgentPrompt(input: {agentId: \"`+agentID+
+	_, text = g.sendWithToken(t, "/graphql", token, `{"query":"mutation { updateAgentPrompt(input: {agentId: \"`+agentID+
 		`\", prompt: \"By a token\"}) { agent { id } } }"}`)
 	require.NotContains(t, text, "errors")
 	versions, err := dbtest.Pages[*model.PromptVersion](t.Context(), tenant, db.PromptVersionsOfAgents, nil,
@@ -100,20 +100,20 @@ func TestAccessTokenIsLimitedToItsScopes(t *testing.T) {
 	require.Equal(t, map[string][]string{"ttlSeconds": {"must be from 60 to 86400"}}, a.Errors[0].Extensions.Fields)
 
 	read, _ := g.token(t, simulate, "read")
-	_, text := g.bear(t, "/graphql", read,
+	_, text := g.sendWithToken(t, "/graphql", read,
 		`{"query":"mutation { createTool(input: {name: \"T\", technicalName: \"t\"}) { tool { id } } }"}`)
 	require.Contains(t, text, "FORBIDDEN")
-	response, text := g.bear(t, "/Dataset", read, `{"name":"D"}`)
+	response, text := g.sendWithToken(t, "/Dataset", read, `{"name":"D"}`)
 	require.Equal(t, http.StatusForbidden, response.StatusCode, text)
 
 	all, _ := g.token(t, admin, "admin")
-	_, text = g.bear(t, "/graphql", all, `{"query":"{ company { apiKeys { id } } }"}`)
+	_, text = g.sendWithToken(t, "/graphql", all, `{"query":"{ company { apiKeys { id } } }"}`)
 	require.NotContains(t, text, "errors")
 	for _, mutation := range []string{
 		"createAccessToken(input: {scopes: [read]}) { token }",
 		`createApiKey(input: {name: \"K\", scopes: [read]}) { secret }`,
 	} {
-		_, text = g.bear(t, "/graphql", all, `{"query":"mutation { `+mutation+` }"}`)
+		_, text = g.sendWithToken(t, "/graphql", all, `{"query":"mutation { `+mutation+` }"}`)
 		require.Contains(t, text, "FORBIDDEN", "an access token cannot create a longer-lived one")
 		require.Contains(t, text, "only an API key")
 	}
@@ -146,14 +146,14 @@ func TestInvalidAccessTokensAreRefused(t *testing.T) {
 		"expired": expired, "its key revoked": revoked, "mistyped": foreign[:len(foreign)-1] + "x", "no token": "agt_",
 		"a word": "x",
 	} {
-		response, text := g.bear(t, "/graphql", token, `{"query":"{ company { name } }"}`)
+		response, text := g.sendWithToken(t, "/graphql", token, `{"query":"{ company { name } }"}`)
 		require.Equal(t, http.StatusUnauthorized, response.StatusCode, name)
 		require.Equal(t, `Bearer error="invalid_token"`, response.Header.Get("WWW-Authenticate"))
 		require.Contains(t, text, "UNAUTHENTICATED")
 		if strings.HasPrefix(token, "agt_") {
 			texts[traceID.ReplaceAllString(text, "")] = true
 		}
-		response, text = g.bear(t, "/KnowledgeBaseChat", token, "")
+		response, text = g.sendWithToken(t, "/KnowledgeBaseChat", token, "")
 		require.Equal(t, http.StatusUnauthorized, response.StatusCode, name)
 		require.Equal(t, `Bearer error="invalid_token"`, response.Header.Get("WWW-Authenticate"))
 		require.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))

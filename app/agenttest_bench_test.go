@@ -27,8 +27,9 @@ func (c *counted) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 	return c.cast.Chat(ctx, req)
 }
 
-// house returns a store with workers, its model, which takes the given time for each answer, and its statement counter.
-func house(b *testing.B, workers, runsPerCompany int, thinks time.Duration) (*db.Store, *counted, *statements) {
+// workingStore returns a store with workers, its model, which takes the given time per answer, and its statement
+// counter.
+func workingStore(b *testing.B, workers, runsPerCompany int, thinks time.Duration) (*db.Store, *counted, *statements) {
 	b.Helper()
 	model, sent := &counted{cast: cast{thinks: thinks}}, &statements{}
 	options := dbtest.Options()
@@ -64,7 +65,7 @@ func BenchmarkRuns(b *testing.B) {
 	const tests, repeats, concurrency, thinks = 200, 5, 50, 100 * time.Millisecond
 	for _, turns := range []int{1, 3} {
 		b.Run(fmt.Sprintf("turns=%d", turns), func(b *testing.B) {
-			store, model, sent := house(b, concurrency, concurrency, thinks)
+			store, model, sent := workingStore(b, concurrency, concurrency, thinks)
 			tenant := companyOf(b, store, "Company")
 			ids := dbtest.Tests(b, tenant, tests, turns)
 			var ideal time.Duration
@@ -94,7 +95,7 @@ func BenchmarkRunsBehindOthers(b *testing.B) {
 		b.Run(fmt.Sprintf("runs-per-company=%d", window), func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				store, _, _ := house(b, workers, window, 20*time.Millisecond)
+				store, _, _ := workingStore(b, workers, window, 20*time.Millisecond)
 				many, other := companyOf(b, store, "Large"), companyOf(b, store, "Small")
 				ids, fewIDs := dbtest.Tests(b, many, tests, 1), dbtest.Tests(b, other, few, 1)
 				for range large {

@@ -82,15 +82,15 @@ func (c *clinic) asked(t *testing.T) []request {
 	return c.provider.asked(t, c.model)
 }
 
-// told returns the call results in a request as "name: result", in order.
-func (r request) told() []string {
-	told := []string{}
+// callResults returns the call results in a request as "name: result", in order.
+func (r request) callResults() []string {
+	results := []string{}
 	for _, m := range r.Messages {
 		if m.Role == "tool" {
-			told = append(told, strings.TrimPrefix(m.ToolCallID, "made_by_")+": "+m.Content)
+			results = append(results, strings.TrimPrefix(m.ToolCallID, "made_by_")+": "+m.Content)
 		}
 	}
-	return told
+	return results
 }
 
 func (r request) offered() []string {

@@ -47,7 +47,7 @@ func TestRESTChatCallsMockedTool(t *testing.T) {
 	asked := c.asked(t)
 	require.Len(t, asked, 2)
 	require.Equal(t, []string{"book", "look_up", "ask_expert", "transfer_call", "end_conversation"}, asked[0].offered())
-	require.Equal(t, []string{"book: Ana on Monday {or} {never}"}, asked[1].told())
+	require.Equal(t, []string{"book: Ana on Monday {or} {never}"}, asked[1].callResults())
 }
 
 func TestParallelCallsAreAnsweredInOrder(t *testing.T) {
@@ -76,7 +76,7 @@ func TestParallelCallsAreAnsweredInOrder(t *testing.T) {
 	require.Equal(t, []string{"+look_up", "+book", "-book", "-look_up"}, order)
 	asked := c.asked(t)
 	require.Equal(t, []string{"look_up: Free", `book: {"status":"success","message":"The call to book succeeded."}`},
-		asked[len(asked)-1].told())
+		asked[len(asked)-1].callResults())
 }
 
 func TestSubAgentAnswersItsAgent(t *testing.T) {
@@ -104,7 +104,7 @@ func TestSubAgentAnswersItsAgent(t *testing.T) {
 	require.Contains(t, asked[1].Messages[0].Content, "You are the expert.")
 	require.Equal(t, "How do I get up?", asked[1].Messages[1].Content)
 	require.Equal(t, []string{"dig"}, asked[1].offered())
-	require.Equal(t, []string{"ask_expert: Take the stairs."}, asked[3].told())
+	require.Equal(t, []string{"ask_expert: Take the stairs."}, asked[3].callResults())
 }
 
 func TestMockedSubAgentIsNotCalled(t *testing.T) {
@@ -186,7 +186,7 @@ func TestModelCorrectsItsCall(t *testing.T) {
 	require.NotNil(t, made[1].Result)
 	asked := c.asked(t)
 	require.Len(t, asked, 4)
-	require.Contains(t, asked[2].told()[0], "Correct the call")
+	require.Contains(t, asked[2].callResults()[0], "Correct the call")
 }
 
 func TestDelayEndsWithTheChat(t *testing.T) {

@@ -66,9 +66,9 @@ func BenchmarkHostile(b *testing.B) {
 		return
 	}
 	slices.SortFunc(costliest, func(a, b measured) int { return int(b.cpu - a.cpu) })
-	p.beside(b, "the costliest", costliest[:min(len(costliest), 10)])
+	p.measureNeighbor(b, "the costliest", costliest[:min(len(costliest), 10)])
 	for _, s := range p.hostileFixture.light() {
-		p.beside(b, s.name, []measured{{shape: s, by: "POST"}})
+		p.measureNeighbor(b, s.name, []measured{{shape: s, by: "POST"}})
 	}
 }
 
@@ -172,8 +172,9 @@ func (p *hostileProcess) unread(b *testing.B) {
 		ms(processorTime(b, p.pid)-cpu), float64(max(p.memory(b, "VmHWM:")-before, 0))/(1<<20))
 }
 
-// beside measures plain queries of another company while fifty clients repeat hostile requests. name labels the output.
-func (p *hostileProcess) beside(b *testing.B, name string, costliest []measured) {
+// measureNeighbor measures plain queries of another company while fifty clients repeat hostile requests. name labels
+// the output.
+func (p *hostileProcess) measureNeighbor(b *testing.B, name string, costliest []measured) {
 	b.Helper()
 	require.NoError(b, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0o600))
 	plain := shape{query: `{ company { id name } agents(first: 10) { nodes { id name } } }`}

@@ -129,8 +129,8 @@ func aliases(n int, field string) string {
 	return "{" + all.String() + " }"
 }
 
-// beside selects the other field, and the given number of lists of a hundred items, each with the field 99 times.
-func beside(other string, lists int, field string) string {
+// withLists selects the other field, and the given number of lists of a hundred items, each with the field 99 times.
+func withLists(other string, lists int, field string) string {
 	return strings.Replace(aliases(lists, `campaignItems(campaignId: "CAMPAIGN", first: 100) { nodes { ...Many } }`), "{",
 		"{ "+other, 1) +
 		" fragment Many on CampaignItem " + aliases(99, field)
@@ -214,12 +214,12 @@ func (e hostileFixture) shapes() []shape {
 			query: aliases(90, `consumptionBreakdown(from: "2026-01-01", to: "2026-12-31") { byAgent { credits } }`)},
 		{name: "audit events", statements: 110, query: aliases(100, `auditEvents(first: 100) { nodes { id action } }`)},
 		// One missing object leaves the operation to the executor, which resolves fields one by one.
-		{name: "values by resolvers without end", statements: 60, query: beside(`missing: tool(id: "tool_0") { id }`, 40,
+		{name: "values by resolvers without end", statements: 60, query: withLists(`missing: tool(id: "tool_0") { id }`, 40,
 			"id"), code: "LIMIT_EXCEEDED"},
-		{name: "names of types by resolvers", statements: 60, query: beside(`missing: tool(id: "tool_0") { id }`, 40,
+		{name: "names of types by resolvers", statements: 60, query: withLists(`missing: tool(id: "tool_0") { id }`, 40,
 			"__typename"), code: "LIMIT_EXCEEDED"},
-		{name: "values by a plan", query: beside("", 10, "id")},
-		{name: "names of types by a plan", query: beside("", 10, "__typename")},
+		{name: "values by a plan", query: withLists("", 10, "id")},
+		{name: "names of types by a plan", query: withLists("", 10, "__typename")},
 		{name: "one data bag by resolvers", query: "{ campaignItems(campaignId: \"CAMPAIGN\", first: 1, filter: " +
 			"{phoneNumberPrefix: \"+1202\"}) { nodes " + aliases(90, "dataBag") + " } }", code: "LIMIT_EXCEEDED"},
 		{name: "lists by resolvers", statements: 210,
@@ -303,7 +303,7 @@ func (e hostileFixture) shapes() []shape {
 // light returns requests that cost slightly less than heavy ones, so they do not queue.
 func (e hostileFixture) light() []shape {
 	all := []shape{
-		{name: "light values by resolvers", query: strings.Replace(beside(`missing: tool(id: "tool_0") { id }`, 1, "id"),
+		{name: "light values by resolvers", query: strings.Replace(withLists(`missing: tool(id: "tool_0") { id }`, 1, "id"),
 			"first: 100", "first: 9", 1)},
 		{name: "fewer lists by resolvers", query: aliases(49, `agents(filter: {nameContains: "#"}) { nodes { id } }`)},
 		{name: "fewer missing things", query: aliases(49, `node(id: "agent_#") { id }`)},

@@ -53,7 +53,7 @@ var transports = map[string]func(t testing.TB, address string, s shape, key stri
 				return o
 			}
 			require.NoError(t, err)
-			head, bytes := glanced(t, message)
+			head, bytes := readHead(t, message)
 			o.bytes += bytes
 			if o.code == "" {
 				o.code = codeIn(head)
@@ -82,7 +82,7 @@ func exchanged(t testing.TB, method, address string, body []byte, key, accept st
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer func() { _ = response.Body.Close() }()
-	head, bytes := glanced(t, response.Body)
+	head, bytes := readHead(t, response.Body)
 	return outcome{response.StatusCode, bytes, codeIn(head)}
 }
 
@@ -102,8 +102,8 @@ func opened(t testing.TB, address, key string) *websocket.Conn {
 	return socket
 }
 
-// glanced reads to the end, and returns the first bytes and the length.
-func glanced(t testing.TB, from io.Reader) (head string, length int) {
+// readHead reads to the end, and returns the first bytes and the length.
+func readHead(t testing.TB, from io.Reader) (head string, length int) {
 	t.Helper()
 	reader := bufio.NewReaderSize(from, 4<<10)
 	peeked, _ := reader.Peek(4 << 10)

@@ -130,7 +130,7 @@ func TestAnswersCiteRetrievedChunks(t *testing.T) {
 	require.False(t, evidence[1].IsTurnKept)
 	require.Equal(t, "Up it is.", c.say(t, chatID, "How do I get up the kettle?").Text)
 	asked = c.asked(t)
-	require.Empty(t, asked[2].told(), "the model sees its own calls, not the retrieval")
+	require.Empty(t, asked[2].callResults(), "the model sees its own calls, not the retrieval")
 }
 
 // requireParity requires an agent's retrieval to equal the answer of the field retrieve exactly, scores included.

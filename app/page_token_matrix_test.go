@@ -62,8 +62,8 @@ func TestSchemaFieldsOpenToPageTokens(t *testing.T) {
 	}
 }
 
-// pageWorld is a company with an object of every type, a second agent, and a page token for the first agent.
-type pageWorld struct {
+// pageFixture is a company with an object of every type, a second agent, and a page token for the first agent.
+type pageFixture struct {
 	cells
 	servers []string
 	address string
@@ -74,7 +74,7 @@ type pageWorld struct {
 	beyond []string
 }
 
-func newPageWorld(t *testing.T) *pageWorld {
+func newPageWorld(t *testing.T) *pageFixture {
 	t.Helper()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)})
@@ -90,7 +90,7 @@ func newPageWorld(t *testing.T) *pageWorld {
 		agents[name] = agent.ID
 	}
 	_, key := g.keyOf(t, own.ids["company"], model.APIKeyScopeChat)
-	w := &pageWorld{servers: []string{g.url, servePlanned(t, store, gateway.DefaultSettings(), false)}, address: address}
+	w := &pageFixture{servers: []string{g.url, servePlanned(t, store, gateway.DefaultSettings(), false)}, address: address}
 	token := func() string { return g.pageToken(t, key, map[string]any{"agentIds": []string{agents["own"]}}) }
 	w.token = token()
 	w.within = map[string]string{"agentId": agents["own"], "simulationChatId": g.startChat(t, w.token, agents["own"])}
@@ -113,7 +113,7 @@ type way struct {
 func (w way) to(text string) string { return w.before + " { " + text + " }" + w.after }
 
 // bare writes a field with a selection that every type has.
-func (w *pageWorld) bare(field *ast.FieldDefinition, at, text string) string {
+func (w *pageFixture) bare(field *ast.FieldDefinition, at, text string) string {
 	call, _, isObject := strings.Cut(w.call(field, at, text, 2), " { __typename")
 	if isObject {
 		call += " { __typename }"
@@ -122,7 +122,7 @@ func (w *pageWorld) bare(field *ast.FieldDefinition, at, text string) string {
 }
 
 // ways finds a path to each type that a page token can reach through open fields.
-func (w *pageWorld) ways() map[string]way {
+func (w *pageFixture) ways() map[string]way {
 	found := map[string]way{}
 	var follow func(of *ast.Definition, root *ast.Definition, before, after string)
 	follow = func(of *ast.Definition, root *ast.Definition, before, after string) {

@@ -178,7 +178,7 @@ func TestPageTokensAreRefusedByREST(t *testing.T) {
 		{"/Subscription", ""}, {"/Consumption/breakdown?from=2026-01-01&to=2026-01-02", ""},
 		{"/Consumption/export?from=2026-01-01&to=2026-01-02", ""},
 	} {
-		response, text := g.bear(t, c.path, token, c.body)
+		response, text := g.sendWithToken(t, c.path, token, c.body)
 		require.Equal(t, http.StatusForbidden, response.StatusCode, "%s: %s", c.path, text)
 		require.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
 	}

@@ -94,10 +94,10 @@ func TestAccessTokensShareTheLimitOfTheirKey(t *testing.T) {
 	_, key := g.company(t, "Limited")
 	first, _ := g.token(t, key, "read")
 	second, _ := g.token(t, key, "read")
-	response, text := g.bear(t, "/graphql", first, `{"query":"{ company { name } }"}`)
+	response, text := g.sendWithToken(t, "/graphql", first, `{"query":"{ company { name } }"}`)
 	require.Equal(t, http.StatusOK, response.StatusCode, text)
 	for _, token := range []string{first, second} {
-		response, text = g.bear(t, "/Subscription", token, "")
+		response, text = g.sendWithToken(t, "/Subscription", token, "")
 		require.Equal(t, http.StatusTooManyRequests, response.StatusCode, text)
 		require.Contains(t, text, `"code":"RATE_LIMITED"`)
 	}
@@ -117,7 +117,7 @@ func TestVisitorsShareTheLimitsOfTheKey(t *testing.T) {
 		return made.CreateAccessToken.Token
 	}
 	ask := func(token, body string) head {
-		response, text := g.bear(t, "/graphql", token, body)
+		response, text := g.sendWithToken(t, "/graphql", token, body)
 		require.Equal(t, response.StatusCode == http.StatusTooManyRequests, strings.Contains(text, `"code":"RATE_LIMITED"`),
 			text)
 		return response

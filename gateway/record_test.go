@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// witness is an observer that records requests.
-type witness struct {
+// recordingObserver is an observer that records requests.
+type recordingObserver struct {
 	mu    sync.Mutex
 	begun int
 	ended []gateway.Request
@@ -23,14 +23,14 @@ type witness struct {
 
 type witnessKey struct{}
 
-func (w *witness) Begin(ctx context.Context) context.Context {
+func (w *recordingObserver) Begin(ctx context.Context) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.begun++
 	return context.WithValue(ctx, witnessKey{}, w)
 }
 
-func (w *witness) End(ctx context.Context, r gateway.Request) {
+func (w *recordingObserver) End(ctx context.Context, r gateway.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if ctx.Value(witnessKey{}) == w && r.Duration > 0 {
@@ -39,7 +39,7 @@ func (w *witness) End(ctx context.Context, r gateway.Request) {
 	}
 }
 
-func (w *witness) requests() []gateway.Request {
+func (w *recordingObserver) requests() []gateway.Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]gateway.Request{}, w.ended...)
@@ -47,7 +47,7 @@ func (w *witness) requests() []gateway.Request {
 
 func TestObserverSeesEachRequestOnce(t *testing.T) {
 	t.Parallel()
-	w := &witness{}
+	w := &recordingObserver{}
 	f := start(t, func(o *gateway.Options) { o.Observer = w }, settings(func(s *gateway.Settings) { s.QueryCost = 10 }))
 	for _, step := range []struct {
 		call call

@@ -26,8 +26,8 @@ func largeQuery() (query string, variables map[string]any) {
 	return "query ($text: String) {" + fields.String() + " }", map[string]any{"text": strings.Repeat("x", 20_000)}
 }
 
-// reluctant dials a connection with a small receive buffer, which the test never reads.
-func reluctant(ctx context.Context, network, address string) (net.Conn, error) {
+// dialSmallBuffer dials a connection with a small receive buffer, which the test never reads.
+func dialSmallBuffer(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		err = tcp.SetReadBuffer(4 << 10)
@@ -41,7 +41,7 @@ func unreadSocket(t *testing.T, f *front, request string, operations int) (leave
 	//nolint:bodyclose // A socket's response has no body.
 	conn, _, err := websocket.Dial(t.Context(), f.url+"/graphql", &websocket.DialOptions{
 		Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: http.Header{"X-Api-Key": {goodKey}},
-		HTTPClient: &http.Client{Transport: &http.Transport{DialContext: reluctant}},
+		HTTPClient: &http.Client{Transport: &http.Transport{DialContext: dialSmallBuffer}},
 	})
 	require.NoError(t, err)
 	c := &client{conn, t}
@@ -67,7 +67,7 @@ func unreadSocket(t *testing.T, f *front, request string, operations int) (leave
 func unreadRequests(accept string) func(*testing.T, *front, string, int) (leave func()) {
 	return func(t *testing.T, f *front, request string, operations int) (leave func()) {
 		t.Helper()
-		conn, err := reluctant(t.Context(), "tcp", strings.TrimPrefix(f.url, "http://"))
+		conn, err := dialSmallBuffer(t.Context(), "tcp", strings.TrimPrefix(f.url, "http://"))
 		require.NoError(t, err)
 		done := make(chan struct{})
 		go func() {

@@ -10,17 +10,17 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// purse is a memory budget with the remaining bytes.
-type purse struct{ left int }
+// fixedBudget is a memory budget with the remaining bytes.
+type fixedBudget struct{ left int }
 
-func (p *purse) Reserve(bytes int) error {
+func (p *fixedBudget) Reserve(bytes int) error {
 	if p.left -= bytes; p.left < 0 {
 		return model.ErrTooLarge
 	}
 	return nil
 }
 
-func (p *purse) CountStatement() error { return p.Reserve(0) }
+func (p *fixedBudget) CountStatement() error { return p.Reserve(0) }
 
 // A response that is far longer than its rows is measured first. It allocates at most its own length, and almost
 // nothing if it exceeds the budget.
@@ -38,7 +38,7 @@ func TestLongResponsesAreMeasuredFirst(t *testing.T) {
 	}
 	want := append(bytes.Repeat(append([]byte(`"a":`), piece...), pieces), '}')
 
-	budget, head := &purse{64 << 20}, []byte("head ")
+	budget, head := &fixedBudget{64 << 20}, []byte("head ")
 	buffer := bytes.Clone(head)
 	ctx := model.WithBuffer(model.WithMemoryBudget(t.Context(), budget), &buffer)
 	data, err := p.run(ctx, nil, nil, nil)
@@ -49,7 +49,7 @@ func TestLongResponsesAreMeasuredFirst(t *testing.T) {
 	require.InDelta(t, len(data), 64<<20-budget.left, 64<<10)
 
 	longest = 0
-	_, err = p.run(model.WithMemoryBudget(context.Background(), &purse{16 << 20}), nil, nil, nil)
+	_, err = p.run(model.WithMemoryBudget(context.Background(), &fixedBudget{16 << 20}), nil, nil, nil)
 	require.ErrorIs(t, err, model.ErrTooLarge)
 	require.Less(t, longest, 4<<20)
 }

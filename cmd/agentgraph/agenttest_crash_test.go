@@ -16,7 +16,7 @@ import (
 func TestKilledReplicasLoseNoRun(t *testing.T) {
 	t.Parallel()
 	const runs, executions = 500, 10
-	s := newTheatre(t)
+	s := newReplicaFixture(t)
 	// Each of the two replicas has the capacity for nearly all runs.
 	start := func() *replica {
 		return s.startReplica(t, "--workers", "300", "--runs-per-company", "500")
@@ -60,7 +60,7 @@ func TestKilledReplicasLoseNoRun(t *testing.T) {
 func TestStoppedReplicasReturnTheirRuns(t *testing.T) {
 	t.Parallel()
 	const runs = 20
-	s := newTheatre(t)
+	s := newReplicaFixture(t)
 	dbtest.Execute(t, s.Tenant, s.Tests(t, runs), 1, runs)
 	first := s.startReplica(t, "--workers", "20")
 	s.Await(t, func() bool { return s.waiting.Load() == runs }, "all are under way")
@@ -81,7 +81,7 @@ func TestStoppedReplicasReturnTheirRuns(t *testing.T) {
 func TestCancellationReachesEveryReplica(t *testing.T) {
 	t.Parallel()
 	const runs, inProgress = 60, 20
-	s := newTheatre(t)
+	s := newReplicaFixture(t)
 	for range 2 {
 		s.startReplica(t, "--workers", "10")
 	}

@@ -24,18 +24,18 @@ func (b *bench) environment(t *testing.T) []string {
 	return []string{"AGENTGRAPH_URL=" + b.url, "AGENTGRAPH_API_KEY=" + b.key, "XDG_CONFIG_HOME=" + t.TempDir()}
 }
 
-// typist is a command that runs on a terminal.
-type typist struct {
+// terminalCommand is a command that runs on a terminal.
+type terminalCommand struct {
 	keys *os.File
 	seen dbtest.Output
 	cmd  *exec.Cmd
 	done chan struct{}
 }
 
-func onTerminal(t *testing.T, env []string, args ...string) *typist {
+func onTerminal(t *testing.T, env []string, args ...string) *terminalCommand {
 	t.Helper()
 	//nolint:gosec // The tests' own program.
-	w := &typist{cmd: exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], args...),
+	w := &terminalCommand{cmd: exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], args...),
 		done: make(chan struct{})}
 	w.cmd.Env = append([]string{asCommand + "=1", "TERM=xterm"}, env...)
 	keys, err := pty.StartWithSize(w.cmd, &pty.Winsize{Rows: 40, Cols: 60})
@@ -49,20 +49,20 @@ func onTerminal(t *testing.T, env []string, args ...string) *typist {
 	return w
 }
 
-func (w *typist) await(t *testing.T, text string) {
+func (w *terminalCommand) await(t *testing.T, text string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return strings.Contains(w.seen.String(), text) }, time.Minute, 5*time.Millisecond,
 		text)
 }
 
-func (w *typist) press(t *testing.T, keys string) {
+func (w *terminalCommand) press(t *testing.T, keys string) {
 	t.Helper()
 	_, err := io.WriteString(w.keys, keys)
 	require.NoError(t, err)
 }
 
 // code waits until the command ends, and returns its exit code.
-func (w *typist) code() int {
+func (w *terminalCommand) code() int {
 	<-w.done
 	_ = w.cmd.Wait()
 	return w.cmd.ProcessState.ExitCode()

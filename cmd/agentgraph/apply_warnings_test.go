@@ -36,10 +36,10 @@ func TestWritesWithObstaclesAreReportedAndCounted(t *testing.T) {
 		weights = `Warning: simulation test "Books" of agent "Desk": the weights have no effect`
 		calls   = `Warning: simulation test "Books" of agent "Desk": check 1 expects a call of book_table, which the agent cannot make`
 	)
-	told := c.good(t, key, "apply", "-f", company)
-	require.Contains(t, told, weights)
-	require.Contains(t, told, calls)
-	require.Contains(t, told, "3 created, 0 changed, 0 deleted, 2 warnings\n")
+	output := c.good(t, key, "apply", "-f", company)
+	require.Contains(t, output, weights)
+	require.Contains(t, output, calls)
+	require.Contains(t, output, "3 created, 0 changed, 0 deleted, 2 warnings\n")
 	require.Contains(t, c.good(t, key, "apply", "-f", company), "Nothing differs.")
 
 	edit(t, company, "turnsAtMost: 3", "turnsAtMost: 5")
@@ -52,7 +52,7 @@ func TestWritesWithObstaclesAreReportedAndCounted(t *testing.T) {
 
 	changed := write(t, tests)
 	edit(t, changed, "turnsAtMost: 3", "turnsAtMost: 4")
-	told = c.good(t, key, "test", "import", changed)
-	require.Contains(t, told, weights)
-	require.Contains(t, told, "0 created, 1 changed, 0 deleted, 2 warnings\n")
+	output = c.good(t, key, "test", "import", changed)
+	require.Contains(t, output, weights)
+	require.Contains(t, output, "0 created, 1 changed, 0 deleted, 2 warnings\n")
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // startServing starts a replica of the program and returns its process and its address.
-func (s *theatre) startServing(t *testing.T) (*replica, string) {
+func (s *replicaFixture) startServing(t *testing.T) (*replica, string) {
 	t.Helper()
 	binary, err := os.Executable()
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func requireReplay(t *testing.T, first, second posted) {
 }
 func TestRequestOfKilledProcessCanBeSentAgain(t *testing.T) {
 	t.Parallel()
-	s := newTheatre(t)
+	s := newReplicaFixture(t)
 	victim, doomed := s.startServing(t)
 	_, other := s.startServing(t)
 	key := newKey(t, s.Tenant, model.APIKeyScopeAdmin)

@@ -55,8 +55,8 @@ type typing struct {
 	output *os.File
 	// local replaces values of the document, such as an address, with local values.
 	local *strings.Replacer
-	// told is the output of the last commands.
-	told string
+	// lastOutput is the output of the last commands.
+	lastOutput string
 }
 
 func newTyping(t *testing.T, local *strings.Replacer) *typing {
@@ -88,24 +88,24 @@ func newTyping(t *testing.T, local *strings.Replacer) *typing {
 var ownID = regexp.MustCompile(`(?m)^([A-Z]+=)([a-z]+_)\w+( +# the id from your own answer)$`)
 
 // enter runs commands for at most a minute, and returns their output and exit code.
-func (s *typing) enter(t *testing.T, commands string) (told, code string) {
+func (s *typing) enter(t *testing.T, commands string) (output, code string) {
 	t.Helper()
 	commands = ownID.ReplaceAllStringFunc(s.local.Replace(commands), func(line string) string {
 		parts := ownID.FindStringSubmatch(line)
-		return parts[1] + regexp.MustCompile(parts[2]+`\w{26}`).FindString(s.told)
+		return parts[1] + regexp.MustCompile(parts[2]+`\w{26}`).FindString(s.lastOutput)
 	})
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "typed"), []byte(commands), 0o600))
 	_, err := io.WriteString(s.stdin, ". '"+s.dir+"/typed' </dev/null; code=$?; echo; echo \"exit code $code\"\n")
 	require.NoError(t, err)
 	require.NoError(t, s.output.SetReadDeadline(time.Now().Add(time.Minute)))
-	s.told = ""
+	s.lastOutput = ""
 	for {
 		line, err := s.stdout.ReadString('\n')
-		require.NoError(t, err, "%s\n%s", commands, s.told)
+		require.NoError(t, err, "%s\n%s", commands, s.lastOutput)
 		if code, isEnd := strings.CutPrefix(line, "exit code "); isEnd {
-			return s.told, strings.TrimSpace(code)
+			return s.lastOutput, strings.TrimSpace(code)
 		}
-		s.told += line
+		s.lastOutput += line
 	}
 }
 
@@ -115,16 +115,16 @@ var changing = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[\d:.]+Z|` +
 	`\bag_\w{26}_\w+|#code=\S+|(?:\b[a-z]+_)[0-9a-hjkmnp-tv-z]{26}\b|\b\d+(?:\.\d+)?m?s\b|(?m:^agentgraph \(\w+\)$)`)
 
 // requirePrinted requires that the output contains the documented output. If a documented line ends with an ellipsis,
-// which stands for the rest of the line or for more lines, each documented line must occur, in any order.
-func requirePrinted(t *testing.T, printed, told string) {
+// which omits the rest of the line or whole lines, each documented line must occur, in any order.
+func requirePrinted(t *testing.T, printed, output string) {
 	t.Helper()
-	printed, told = changing.ReplaceAllString(printed, "<>"), changing.ReplaceAllString(told, "<>")
+	printed, output = changing.ReplaceAllString(printed, "<>"), changing.ReplaceAllString(output, "<>")
 	if !strings.Contains(printed, "…\n") {
-		require.Contains(t, told, strings.TrimSpace(printed))
+		require.Contains(t, output, strings.TrimSpace(printed))
 		return
 	}
 	for line := range strings.Lines(printed) {
-		require.Contains(t, told, strings.TrimSuffix(strings.TrimSpace(line), "…"))
+		require.Contains(t, output, strings.TrimSuffix(strings.TrimSpace(line), "…"))
 	}
 }
 
@@ -187,13 +187,13 @@ func TestReadmePrintsAsDocumented(t *testing.T) {
 		if isWatching { // in another terminal
 			commands = strings.TrimSpace(commands) + " >watched &\n"
 		}
-		told, code := s.enter(t, commands)
-		require.Equal(t, b.wanted(), code, "%s\n%s", commands, told)
+		output, code := s.enter(t, commands)
+		require.Equal(t, b.wanted(), code, "%s\n%s", commands, output)
 		if isWatching {
 			require.Eventually(t, func() bool { return strings.Contains(watched(), "id: 1\n") }, time.Minute, 5*time.Millisecond)
-			told = watched()
+			output = watched()
 		}
-		requirePrinted(t, b.printed, told)
+		requirePrinted(t, b.printed, output)
 	}
 	require.Eventually(t, func() bool { return strings.HasSuffix(watched(), "event: complete\ndata:\n\n") }, time.Minute,
 		5*time.Millisecond, watched())
@@ -227,9 +227,9 @@ func TestGuides(t *testing.T) {
 				"AGENT=$(agentgraph agents --name 'Clinic reception' --json | jq -r '.[0].id')\nmkdir page && cd page", s.dir, url, strings.TrimSpace(string(key))))
 			require.Equal(t, "0", code)
 			for _, b := range blocks {
-				told, code := s.enter(t, b.commands)
-				require.Equal(t, b.wanted(), code, "%s\n%s", b.commands, told)
-				requirePrinted(t, local.Replace(b.printed), told)
+				output, code := s.enter(t, b.commands)
+				require.Equal(t, b.wanted(), code, "%s\n%s", b.commands, output)
+				requirePrinted(t, local.Replace(b.printed), output)
 			}
 		})
 	}

@@ -38,9 +38,9 @@ func TestMain(m *testing.M) {
 	os.Exit(dbtest.Main(m))
 }
 
-// theatre is a database and a model server for replicas of the program. The simulated contact asks for an appointment,
-// the agent books it once the gate opens, and the judge passes the run.
-type theatre struct {
+// replicaFixture is a database and a model server for replicas of the program. The simulated contact asks for an
+// appointment, the agent books it once the gate opens, and the judge passes the run.
+type replicaFixture struct {
 	*dbtest.Stage
 	provider *httptest.Server
 	// gate lets the agent answer once per element, and without limit after it is closed.
@@ -49,16 +49,16 @@ type theatre struct {
 	waiting atomic.Int64
 }
 
-func newTheatre(t *testing.T) *theatre {
+func newReplicaFixture(t *testing.T) *replicaFixture {
 	t.Helper()
-	s := &theatre{Stage: dbtest.NewStage(t), gate: make(chan struct{}, 1000)}
+	s := &replicaFixture{Stage: dbtest.NewStage(t), gate: make(chan struct{}, 1000)}
 	s.provider = httptest.NewServer(http.HandlerFunc(s.answer))
 	t.Cleanup(s.provider.Close)
 	t.Cleanup(s.provider.CloseClientConnections)
 	return s
 }
 
-func (s *theatre) answer(w http.ResponseWriter, r *http.Request) {
+func (s *replicaFixture) answer(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		http.NotFound(w, r) // The server lists no models.
 		return
@@ -91,7 +91,7 @@ func (s *theatre) answer(w http.ResponseWriter, r *http.Request) {
 // replica is a serving process.
 type replica struct{ cmd *exec.Cmd }
 
-func (s *theatre) startReplica(t *testing.T, flags ...string) *replica {
+func (s *replicaFixture) startReplica(t *testing.T, flags ...string) *replica {
 	t.Helper()
 	binary, err := os.Executable()
 	require.NoError(t, err)

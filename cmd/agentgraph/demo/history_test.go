@@ -25,15 +25,15 @@ import (
 
 var record = flag.Bool("record", false, "record the past executions anew")
 
-// theatre is the demo company without its history, with workers and a timetable server for its tools.
-type theatre struct {
+// historyFixture is the demo company without its history, with workers and a timetable server for its tools.
+type historyFixture struct {
 	seeding
 	// timetable is the address of a server that lists trial classes. It returns one class for most calls and none for
 	// some.
 	timetable string
 }
 
-func newTheatre(t *testing.T) *theatre {
+func newHistoryFixture(t *testing.T) *historyFixture {
 	t.Helper()
 	store := dbtest.New(t)
 	company, err := store.CreateCompany(t.Context(), "Merrowby Group")
@@ -52,11 +52,11 @@ func newTheatre(t *testing.T) *theatre {
 		_, _ = w.Write([]byte(answer))
 	}))
 	t.Cleanup(server.Close)
-	return &theatre{s, server.URL}
+	return &historyFixture{s, server.URL}
 }
 
 // play repeats an execution of the history and returns the results of its runs.
-func (s *theatre) play(t *testing.T, c company, e pastExecution) map[string][]take {
+func (s *historyFixture) play(t *testing.T, c company, e pastExecution) map[string][]take {
 	t.Helper()
 	agents := slices.IndexFunc(c.Agents, func(a agent) bool { return a.Key == e.Agent })
 	_, err := s.tenant.UpdateAgentPrompt(t.Context(), model.UpdateAgentPromptInput{
@@ -100,7 +100,7 @@ func (s *theatre) play(t *testing.T, c company, e pastExecution) map[string][]ta
 	return takes
 }
 
-func (s *theatre) testsByName(t *testing.T) map[string]*model.AgentTestRow {
+func (s *historyFixture) testsByName(t *testing.T) map[string]*model.AgentTestRow {
 	t.Helper()
 	page, err := s.tenant.AgentTests(t.Context(), wholeList, nil, model.AgentTestFilter{})
 	require.NoError(t, err)
@@ -198,9 +198,9 @@ func lines(t *testing.T, r recording) []byte {
 func TestDemoHistoryEqualsRealRuns(t *testing.T) {
 	t.Parallel()
 	content := mustRead(t, "merrowby")
-	theatre, again := newTheatre(t), recording{}
+	fixture, again := newHistoryFixture(t), recording{}
 	for _, e := range content.History.Executions {
-		again[e.Key] = theatre.play(t, content, e)
+		again[e.Key] = fixture.play(t, content, e)
 	}
 	if *record {
 		require.NoError(t, os.WriteFile("merrowby/history.json", lines(t, again), 0o644))

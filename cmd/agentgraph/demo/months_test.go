@@ -197,14 +197,14 @@ func fitting(t *testing.T, d *dialer, item *model.CampaignItem) {
 
 func TestCampaignHistoryIsDeterministic(t *testing.T) {
 	t.Parallel()
-	tell := func(d *dialer) (told []string) {
+	tell := func(d *dialer) (lines []string) {
 		for _, item := range d.items {
 			text, err := json.Marshal([]any{item.PhoneNumber, item.DataBag, item.Result, item.LastCallDate, item.NextTryDate,
 				item.Version})
 			require.NoError(t, err)
-			told = append(told, string(text))
+			lines = append(lines, string(text))
 		}
-		return told
+		return lines
 	}
 	first, second := dialed(t, presents[0]), dialed(t, presents[0])
 	for i := range first {

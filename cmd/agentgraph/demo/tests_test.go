@@ -53,8 +53,8 @@ func played(t *testing.T, tenant *db.Tenant, in model.StartAgentTestExecutionInp
 	return ordered
 }
 
-// told describes a run with an unexpected result.
-func told(run *model.AgentTestRun) string {
+// describeRun describes a run with an unexpected result.
+func describeRun(run *model.AgentTestRun) string {
 	var b strings.Builder
 	for _, m := range run.Messages {
 		fmt.Fprintf(&b, "  %s: %s\n", m.Role, m.Text)
@@ -100,9 +100,9 @@ func TestDemoTestsHaveTheirExpectedVerdicts(t *testing.T) {
 		for _, run := range played(t, tenant, model.StartAgentTestExecutionInput{AgentID: &id, Repeats: 1, Concurrency: 10}) {
 			counts[run.Status]++
 			if expected[run.TestName] != run.Status {
-				t.Errorf("%s: %s, not %s\n%s", run.TestName, run.Status, expected[run.TestName], told(run))
+				t.Errorf("%s: %s, not %s\n%s", run.TestName, run.Status, expected[run.TestName], describeRun(run))
 			} else {
-				t.Logf("%s: %s\n%s", run.TestName, run.Status, told(run))
+				t.Logf("%s: %s\n%s", run.TestName, run.Status, describeRun(run))
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func TestRequestsAreServedDuringShutdownDelay(t *testing.T) {
 	require.Eventually(t, func() bool { return status("/readyz") == http.StatusServiceUnavailable }, 10*time.Second,
 		time.Millisecond)
 	require.Equal(t, http.StatusUnauthorized, status("/graphql?query={company{id}}"),
-		"it is taken as ever, and wants a key")
+		"requests are accepted, and need a key")
 
 	require.NoError(t, listener.Close())
 	require.ErrorContains(t, <-ended, "serve: ", "without a port there is no delay")

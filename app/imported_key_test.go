@@ -82,7 +82,7 @@ func TestImportedKeysWorkUntilRevoked(t *testing.T) {
 	require.GreaterOrEqual(t, refused[http.StatusUnauthorized], 600)
 	require.Positive(t, refused[http.StatusTooManyRequests])
 	require.LessOrEqual(t, counted.Load()-begin, int64(refused[http.StatusUnauthorized]),
-		"those that wait are not looked up")
+		"delayed credentials are not looked up")
 	require.Equal(t, http.StatusOK, status(own), "signed")
 	require.Equal(t, http.StatusOK, status(other))
 }

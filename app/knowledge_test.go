@@ -187,7 +187,7 @@ func TestOfflineModelAnswersFromDocuments(t *testing.T) {
 	require.Equal(t, "kettle.txt", kept.Messages[2].Citations[0].DocumentName)
 	s.requireParity(t, l, kept.ToolCalls[0])
 	require.Contains(t, s.say(t, chatID, "When are you open?").Text, "hours: 9 to 5",
-		"what no document holds it has from its instructions")
+		"the answer comes from the instructions, not from a document")
 }
 
 func TestAgentTestRunsSearchTheKnowledgeBase(t *testing.T) {

@@ -227,7 +227,7 @@ func TestFailedTurnLeavesTheChatUnchanged(t *testing.T) {
 			require.Equal(t, 2, strings.Count(s.log.String(), `"msg":"turn failed","chat":"`+chatID+`","model":"`+
 				modelNamed(name)+`","error":`+string(logged)))
 			require.Regexp(t, `"msg":"turn failed","chat":"`+chatID+`".*"traceId":"`+problem.TraceID+`"`, s.log.String(),
-				"who sees the answer finds the line")
+				"the answer's trace id finds the log line")
 			s.requireNoKey(t, providerKey)
 		})
 	}

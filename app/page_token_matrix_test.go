@@ -162,7 +162,7 @@ func TestPageTokensSelectOnlyOpenFields(t *testing.T) {
 	for name := range openToPages {
 		if _, known := ways[name]; !known {
 			require.Contains(t, []string{"Query", "Mutation", "Subscription", "CreateAccessTokenPayload"}, name,
-				"there is no way to it")
+				"no path leads to the type")
 		}
 	}
 	refused, allowed := 0, 0

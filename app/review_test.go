@@ -75,6 +75,6 @@ func TestBadSimulationFailsNeitherAgentNorTest(t *testing.T) {
 	again := read(begun.RejudgeAgentTestExecution.Execution.ID)
 	require.Equal(t, "Passed", again.Verdict)
 	require.Equal(t, 1, again.Counts.Judged)
-	require.Len(t, provider.asked(t, "referee"), 4, "a conversation is reviewed when it is held, and not when it is "+
+	require.Len(t, provider.asked(t, "referee"), 4, "a conversation is reviewed after its run, and not when it is "+
 		"judged again")
 }

@@ -95,7 +95,7 @@ func TestUnknownCredentialsCostFewStatements(t *testing.T) {
 		require.Equal(t, http.StatusOK, status(known))
 	}
 	require.Contains(t, []int{http.StatusOK, http.StatusTooManyRequests}, status(late),
-		"never shown before, and not signed")
+		"not signed, and never used before")
 }
 
 // Without a secret key, credentials have no signature, and every credential is looked up.

@@ -51,7 +51,7 @@ func TestFormDigestIgnoresTheBoundary(t *testing.T) {
 		sum := sumOf(t, first, body, sizes.Draw(t, "sizes")...)
 		require.Equal(t, sum, sumOf(t, second, again, sizes.Draw(t, "more sizes")...))
 		require.Equal(t, sum, sumOf(t, first, body+"\r\nan epilogue that nobody reads", 7),
-			"what follows the end does not count")
+			"the epilogue does not count")
 		_, different := formOf(t, "4e5c1d", text, other)
 		require.Equal(t, file == other, sum == sumOf(t, first, different, 7))
 		_, different = formOf(t, "4e5c1d", other, file)

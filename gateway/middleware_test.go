@@ -107,7 +107,7 @@ func TestHealthAndReadinessAreReported(t *testing.T) {
 	require.Eventually(t, func() bool {
 		a = f.do(t, call{method: "GET", path: "/readyz", headers: open})
 		return a.status == http.StatusServiceUnavailable
-	}, patience, time.Millisecond, "what was found out a moment ago is told again")
+	}, patience, time.Millisecond, "a recent result is reported again")
 	require.JSONEq(t, `{"status":"not ready","reasons":["something that the gateway needs does not answer"]}`, a.text)
 
 	f.unready.Store(false)

@@ -132,7 +132,7 @@ func TestUnreadResponsesTakeBoundedMemory(t *testing.T) { //nolint:paralleltest 
 				leave()
 			}
 			require.Eventually(t, func() bool { return f.Load().ResponseBytes == 0 }, patience, time.Millisecond,
-				"what nobody will read is given back")
+				"memory of unread responses is released")
 		})
 	}
 }

@@ -65,7 +65,7 @@ func TestColumnsAreWrittenAsTheSchemaSays(t *testing.T) {
 		}
 	}
 	require.Nil(t, (*compiler)(nil).column(required, reflect.TypeFor[[]string](), nil),
-		"a list that the schema has as none")
+		"the schema does not declare a list")
 	require.Nil(t, (*compiler)(nil).column(required, reflect.TypeFor[map[string]int](), nil))
 }
 

@@ -183,7 +183,7 @@ func TestDocumentsAreSentOnlyWhenTheyChange(t *testing.T) {
 		"hours.md, 16 bytes\n")
 	c.good(t, key, "apply", "-f", file)
 	require.Equal(t, []string{"addDocument", "deleteDocument"}, c.mutations,
-		"the new one is there before the old one goes")
+		"the new document is added before the old one is deleted")
 
 	edit(t, file, `, {name: "a/b.txt", file: other.txt}`, "")
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "absent members are unchanged")
@@ -271,7 +271,7 @@ func TestFailedApplyContinues(t *testing.T) {
 	}
 	require.Contains(t, c.good(t, key, "apply", "-f", file), "2 created, 0 changed, 0 deleted")
 	require.Equal(t, []string{"createTool", "createTool", "createTool"}, c.mutations,
-		"the one whose answer was lost is sent again")
+		"the request with the lost answer is repeated")
 	c.before = nil
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "apply", "-f", file), "and made once")
 	_, key = newCompany(t, c.store, "Lost")

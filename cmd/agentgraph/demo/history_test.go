@@ -23,7 +23,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-var record = flag.Bool("record", false, "record the past executions anew")
+var record = flag.Bool("record", false, "record the past executions again")
 
 // historyFixture is the demo company without its history, with workers and a timetable server for its tools.
 type historyFixture struct {

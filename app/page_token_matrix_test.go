@@ -74,7 +74,7 @@ type pageFixture struct {
 	beyond []string
 }
 
-func newPageWorld(t *testing.T) *pageFixture {
+func newPageFixture(t *testing.T) *pageFixture {
 	t.Helper()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)})
@@ -157,7 +157,7 @@ func (w *pageFixture) ways() map[string]way {
 // in openToPages are refused by plans and by resolvers, and nothing of the operation runs.
 func TestPageTokensSelectOnlyOpenFields(t *testing.T) {
 	t.Parallel()
-	w := newPageWorld(t)
+	w := newPageFixture(t)
 	ways := w.ways()
 	for name := range openToPages {
 		if _, known := ways[name]; !known {
@@ -224,7 +224,7 @@ func TestPageTokensSelectOnlyOpenFields(t *testing.T) {
 // each id argument that a page token can use.
 func TestPageTokensReachOnlyTheirIDs(t *testing.T) {
 	t.Parallel()
-	w := newPageWorld(t)
+	w := newPageFixture(t)
 	before := dump(t, w.address, w.own.ids["company"])
 	places := 0
 	for _, p := range w.all() {

@@ -7,14 +7,14 @@ journeys("agents and chats", () => {
   test("agents are filtered in the address, and the graph is used by keyboard", () =>
     visit("agents", async (page) => {
       await page.getByRole("combobox", { name: "Channel" }).selectOption("Phone");
-      await page.getByText("3 in all").waitFor();
+      await page.getByText("3 total").waitFor();
       assert.match(page.url(), /channel=Phone/);
       await page.goBack();
-      await page.getByText("8 in all").waitFor();
+      await page.getByText("8 total").waitFor();
       await page.getByRole("combobox", { name: "Tag" }).selectOption("health");
-      await page.getByText("1 in all").waitFor();
+      await page.getByText("1 total").waitFor();
       await page.goBack();
-      await page.getByText("8 in all").waitFor();
+      await page.getByText("8 total").waitFor();
       await page.getByRole("button", { name: "Graph" }).click();
       await page.getByRole("button", { name: /^Card support, Phone/ }).focus();
       await page.keyboard.press("Enter");
@@ -35,7 +35,7 @@ journeys("agents and chats", () => {
       await page.getByRole("link", { name: "Card support" }).waitFor();
       await page.keyboard.press("Control+k");
       const palette = page.getByRole("dialog", { name: "Go to" });
-      await palette.getByRole("group", { name: "Visited last" }).getByRole("option", { name: "Clinic reception" }).waitFor();
+      await palette.getByRole("group", { name: "Recent" }).getByRole("option", { name: "Clinic reception" }).waitFor();
       await palette.getByRole("option", { name: "Card support" }).waitFor();
       await watched.checkAccessible();
       await page.keyboard.type("card sup");
@@ -80,7 +80,7 @@ journeys("agents and chats", () => {
       await page.waitForURL(`${base}tests?agent=${found.agent.id}&edit=${found.id}`);
       await page.keyboard.press("Escape");
       await page.goto(`${base}agents`);
-      await open(found.name, "Last runs", new RegExp(`^${escaped(found.name)}`));
+      await open(found.name, "Recent runs", new RegExp(`^${escaped(found.name)}`));
       await page.waitForURL(`${base}runs/${found.lastRunId}`);
       await open(document.name, "Documents", document.name);
       await page.waitForURL(`${base}knowledge/documents/${document.id}`);
@@ -191,9 +191,9 @@ journeys("agents and chats", () => {
       await page.locator("pre", { hasText: "Brook kettle" }).last().waitFor();
       await page.getByRole("button", { name: "Create test" }).click();
       await page.getByLabel("Scenario from here").fill('says: "Thank you, goodbye"');
-      await page.getByRole("button", { name: "Make the test" }).click();
+      await page.getByRole("button", { name: "Create test" }).click();
       await page.getByText("Test created").waitFor();
-      await page.getByRole("link", { name: "To the tests" }).click();
+      await page.getByRole("link", { name: "Show all tests" }).click();
       await page.getByRole("button", { name: "Can I use vinegar to descale the kettle?" }).waitFor();
     }));
 
@@ -253,7 +253,7 @@ journeys("agents and chats", () => {
       await page.getByRole("button", { name: "New tool" }).click();
       await page.getByLabel("Name", { exact: true }).fill("Find the way");
       assert.equal(await page.getByLabel("Name for the model").inputValue(), "find_the_way");
-      await page.getByLabel("What it does, for the model").fill("Says how to get here.");
+      await page.getByLabel("Description for the model").fill("Says how to get here.");
       await page.getByRole("button", { name: "Create and connect" }).click();
       await page.getByRole("button", { name: "Disconnect Find the way" }).waitFor();
       await page.getByLabel("Another agent").selectOption({ label: "Product help" });

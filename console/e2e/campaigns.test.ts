@@ -138,7 +138,7 @@ journeys("campaigns and consumption", () => {
       await page.getByRole("button", { name: "This month" }).click();
       await page.getByText("= channels = days = agents ✓").waitFor();
       const download = page.waitForEvent("download");
-      await page.getByRole("button", { name: "Ledger as CSV" }).click();
+      await page.getByRole("button", { name: "Export CSV" }).click();
       assert.match((await download).suggestedFilename(), /^consumption-.*\.csv$/);
     }));
 });

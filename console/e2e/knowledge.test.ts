@@ -22,11 +22,11 @@ journeys("knowledge", () => {
       await page.getByRole("button", { name: "Ask" }).click();
       await page.getByRole("link", { name: "toaster.md" }).first().waitFor();
       await page.getByText(/crumb \d\.\d\d/).first().waitFor();
-      await page.getByLabel("Score from").fill("1");
+      await page.getByLabel("Minimum score").fill("1");
       await page.getByRole("button", { name: "Ask" }).click();
-      await page.getByText("Tried, not saved: score from 1").waitFor();
+      await page.getByText("Not saved: minimum score 1").waitFor();
       await page.getByRole("list", { name: "Results below the threshold, best first" }).getByRole("link", { name: "toaster.md" }).waitFor();
-      await page.getByRole("link", { name: "Chat with it" }).click();
+      await page.getByRole("link", { name: "New chat" }).click();
       await page.getByRole("heading", { level: 1, name: "New chat" }).waitFor();
       await page.getByLabel("productName").waitFor();
     });
@@ -83,7 +83,7 @@ journeys("knowledge", () => {
     const chatId = chat.createKnowledgeBaseChat.knowledgeBaseChat.id;
     await visit(`knowledge/chats/${chatId}`, async (page, { checkAccessible }) => {
       await page.getByRole("button", { name: "Settings" }).click();
-      const dialog = page.getByRole("dialog", { name: "Settings of the knowledge base chat" });
+      const dialog = page.getByRole("dialog", { name: "Knowledge base chat settings" });
       await dialog.getByRole("checkbox", { name: /Recipes of jam/ }).check();
       await checkAccessible();
       await dialog.getByLabel("Answer without results").fill("I know only of jam.");
@@ -91,22 +91,22 @@ journeys("knowledge", () => {
         input: { chatId, promptSettings: { topN: 9 } },
       });
       await dialog.getByRole("button", { name: "Save" }).click();
-      await dialog.getByRole("alert").getByText("Chunks at most").waitFor();
+      await dialog.getByRole("alert").getByText("Maximum chunks").waitFor();
       await dialog.getByRole("button", { name: "Overwrite with mine" }).click();
       await page.getByRole("link", { name: /Recipes of jam/ }).waitFor();
-      assert.equal(await page.getByLabel("Chunks at most").inputValue(), "9", "what others changed stays");
+      assert.equal(await page.getByLabel("Maximum chunks").inputValue(), "9", "what others changed stays");
       await page.getByLabel("Question of a contact").fill("How long does plum jam keep?");
-      await page.getByLabel("Score from").fill("0.4");
+      await page.getByLabel("Minimum score").fill("0.4");
       await page.getByRole("button", { name: "Ask" }).click();
-      await page.getByText("Tried, not saved: score from 0.4 for 0.2.").waitFor();
+      await page.getByText("Not saved: minimum score 0.4 instead of 0.2.").waitFor();
       await gateway.ask("mutation($input: UpdateKnowledgeBaseChatInput!) { updateKnowledgeBaseChat(input: $input) { knowledgeBaseChat { id } } }", {
         input: { chatId, promptSettings: { similarityThreshold: 0.3 } },
       });
       await page.getByRole("button", { name: "Save these settings" }).click();
-      await page.getByText("Tried, not saved: score from 0.4 for 0.3.").waitFor();
+      await page.getByText("Not saved: minimum score 0.4 instead of 0.3.").waitFor();
       await page.getByRole("alert").getByText("Somebody else changed this knowledge base chat meanwhile").waitFor();
       await page.getByRole("button", { name: "Save these settings" }).click();
-      await page.getByText("The saved settings.", { exact: false }).waitFor();
+      await page.getByText("Saved settings.", { exact: false }).waitFor();
       await page.getByText("not connected to an agent").waitFor();
     });
     const saved = await gateway.ask<{ knowledgeBaseChat: { promptSettings: { similarityThreshold: number; topN: number; emptyResponse: string } } }>(

@@ -39,7 +39,7 @@ test("a reply appears piece by piece", { skip: noBrowser, timeout: 120_000 }, as
     const { page, check } = await watch(await browser.newContext(), new URL(gateway.consoleUrl).origin);
     await page.goto(gateway.consoleUrl);
     await page.getByRole("link", { name: "Product help" }).first().click();
-    await page.getByRole("link", { name: "Chat with it" }).click();
+    await page.getByRole("link", { name: "New chat" }).click();
     assert.ok(page.url().includes(agents.nodes[0]?.id ?? "?"));
     await page.getByLabel("productName").fill("Brook kettle");
     await page.getByRole("button", { name: "Start chat" }).click();

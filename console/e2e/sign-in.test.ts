@@ -38,7 +38,7 @@ journeys("signing in", () => {
     const { authorization = "" } = (await asked).headers();
     await other.page.getByText("your key lacks the scope prompts").waitFor();
     await other.page.goto(`${base}consumption`);
-    await other.page.getByText("Your key does not have the scope consumption").waitFor();
+    await other.page.getByText("Your key lacks the scope consumption").waitFor();
     await signOut(other.page);
     // The gateway remembers a credential for a moment.
     const query = JSON.stringify({ query: "{ viewer { scopes } }" });
@@ -61,9 +61,9 @@ journeys("signing in", () => {
       await page.getByRole("checkbox", { name: /^contacts / }).check();
       assert.ok(!(await page.getByRole("checkbox", { name: /^chat / }).isChecked()));
       await page.getByLabel("Confirm with your API key").fill(gateway.apiKey);
-      await page.getByRole("button", { name: "Make the key" }).click();
+      await page.getByRole("button", { name: "Create key" }).click();
       assert.match(await page.locator("[data-secret]").innerText(), /^ag_/);
-      await page.getByRole("button", { name: "I have kept it" }).click();
+      await page.getByRole("button", { name: "I have saved it" }).click();
       page.once("dialog", (dialog) => void dialog.accept());
       await page.getByRole("button", { name: "Revoke From the console" }).click();
       await page.getByRole("row", { name: /From the console.*contacts.*revoked/ }).waitFor();
@@ -72,7 +72,7 @@ journeys("signing in", () => {
       await checkAccessible();
       await page.getByRole("checkbox", { name: /^simulate / }).check();
       await page.getByLabel("Confirm with your API key").fill(gateway.apiKey);
-      await page.getByRole("button", { name: "Make the token" }).click();
+      await page.getByRole("button", { name: "Create token" }).click();
       const token = await page.locator("[data-secret]").innerText();
       const answer = await fetch(gateway.graphqlUrl, {
         method: "POST",
@@ -108,7 +108,7 @@ journeys("signing in", () => {
     const key = await newKey(["browse"]);
     await page.goto(`${base}consumption`);
     await signIn(page, key.secret);
-    await page.getByText("Your key does not have the scope consumption, which this needs.").waitFor();
+    await page.getByText("Your key lacks the scope consumption, which this needs.").waitFor();
     assert.equal(await page.getByText(/scope consumption/).count(), 1);
     assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
     assert.equal(await page.getByRole("alert").count(), 0);

@@ -31,7 +31,7 @@ journeys("tests", () => {
   test("a red test leads to the words that changed in two clicks", () =>
     visit("agents", async (page) => {
       await page.getByRole("row", { name: /^Clinic reception/ }).getByRole("link", { name: /Failed/ }).click();
-      await page.getByRole("link", { name: "failing since v2: what changed" }).first().click();
+      await page.getByRole("link", { name: "failing since v2: see changes" }).first().click();
       await page.locator("del", { hasText: "Cars park free of charge behind the building" }).waitFor();
     }));
 
@@ -80,7 +80,7 @@ journeys("tests", () => {
     await visit(`compare?base=${old}&head=${head}`, async (page) => {
       const rows = page.getByRole("row");
       assert.match(await rows.nth(1).innerText(), /newly failing/);
-      await page.getByRole("link", { name: /what changed/ }).waitFor();
+      await page.getByRole("link", { name: /see changes/ }).waitFor();
       await page.getByRole("link", { name: /Swap/ }).click();
       await page.getByText("newly passing", { exact: true }).first().waitFor();
       await page.goto(`${base}compare?base=${old}&head=${ofAll?.id}`);
@@ -156,7 +156,7 @@ journeys("tests", () => {
     assert.ok(run);
     await visit(`runs/${run.id}`, async (page, { checkAccessible }) => {
       await page.getByRole("link", { name: "Continue this chat" }).click();
-      await page.getByLabel("It starts with the messages up to").selectOption({ index: 1 });
+      await page.getByLabel("Continue after message").selectOption({ index: 1 });
       assert.notEqual(await page.getByLabel("clinicName").inputValue(), "", "what the test knows of the contact is filled in");
       await checkAccessible();
       await page.getByRole("button", { name: "Start chat" }).click();
@@ -178,14 +178,14 @@ journeys("tests", () => {
       await dialog.getByRole("button", { name: "Create test" }).click();
       await dialog.getByText(/field "clinicName" is mandatory/).waitFor();
       await checkAccessible();
-      await dialog.getByLabel("clinicName (needed)").fill("Harbour Street");
+      await dialog.getByLabel("clinicName (required)").fill("Harbour Street");
       await dialog.getByLabel("Folder").selectOption({ label: "No folder" });
       const testId = new URL(page.url()).searchParams.get("edit");
       await gateway.ask("mutation($input: UpdateAgentTestInput!) { updateAgentTest(input: $input) { agentTest { id } } }", { input: { testId, maxTurns: 7 } });
       await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.getByRole("alert").getByText("Somebody else changed this test").waitFor();
       await dialog.getByRole("alert").getByText("7").waitFor();
-      assert.equal(await dialog.getByLabel("clinicName (needed)").inputValue(), "Harbour Street", "what was written stays");
+      assert.equal(await dialog.getByLabel("clinicName (required)").inputValue(), "Harbour Street", "what was written stays");
       await dialog.getByRole("button", { name: "Overwrite with mine" }).click();
       await dialog.waitFor({ state: "detached" });
       const { agentTest } = await gateway.ask<{ agentTest: object }>(`{ agentTest(id: "${testId}") { folderId obstacles ... on SimulationTest { maxTurns } } }`);

@@ -28,15 +28,15 @@ interface Kind {
 export const checkKinds: Record<string, Kind> = {
   called: { label: "Calls", value: "Technical name", member: "technicalName", more: '{"succeeded": true, "max": 1, "before": "book", "where": [{"argument": "day", "equals": "Monday"}]}' },
   neverCalled: { label: "Never calls", value: "Technical name", member: "technicalName", more: '{"kind": "CallTransfer"}' },
-  says: { label: "Says", value: "Words", member: "text", more: '{"role": "user", "turn": 0} or {"matches": "…"}' },
-  neverSays: { label: "Never says", value: "Words", member: "text", more: '{"matches": "(?i)refund|discount"}' },
-  endedBy: { label: "Ended by", value: "Whom", options: ["Agent", "Contact", "Limit"] },
+  says: { label: "Says", value: "Text", member: "text", more: '{"role": "user", "turn": 0} or {"matches": "…"}' },
+  neverSays: { label: "Never says", value: "Text", member: "text", more: '{"matches": "(?i)refund|discount"}' },
+  endedBy: { label: "Ended by", value: "By", options: ["Agent", "Contact", "Limit"] },
   tag: { label: "Gets the tag", value: "Tag" },
-  turnsAtMost: { label: "Turns at most", value: "Turns", isNumber: true },
-  durationAtMost: { label: "Seconds at most", value: "Seconds", isNumber: true },
-  creditsAtMost: { label: "Credits at most", value: "Credits", isNumber: true },
+  turnsAtMost: { label: "Maximum turns", value: "Turns", isNumber: true },
+  durationAtMost: { label: "Maximum seconds", value: "Seconds", isNumber: true },
+  creditsAtMost: { label: "Maximum credits", value: "Credits", isNumber: true },
   extracts: { label: "Extracts", value: "Name of the value", member: "name", more: '{"equals": "Monday"} or {"matches": "(?i)mon"}' },
-  resultJson: { label: "Result fits a schema", value: "Technical name", member: "technicalName", more: '{"schema": {"type": "object"}}' },
+  resultJson: { label: "Result matches a schema", value: "Technical name", member: "technicalName", more: '{"schema": {"type": "object"}}' },
 };
 
 /** What a new check of a kind says besides its main value. */

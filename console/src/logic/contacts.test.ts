@@ -48,6 +48,6 @@ test("contacts that were left out since others have their numbers lead back to l
   ];
   assert.deepEqual(duplicatesByLine(given, page), [
     { line: 3, text: "the number of a contact who is waiting for a call" },
-    { line: 4, text: "the number of line 2" },
+    { line: 4, text: "same number as line 2" },
   ]);
 });

@@ -78,6 +78,6 @@ export function duplicatesByLine(duplicates: readonly Duplicate[], page: readonl
   return duplicates.flatMap(({ index, firstIndex }) => {
     const contact = page[index];
     const first = firstIndex == null ? undefined : page[firstIndex];
-    return contact ? [{ line: contact.line, text: first ? `the number of line ${first.line}` : "the number of a contact who is waiting for a call" }] : [];
+    return contact ? [{ line: contact.line, text: first ? `same number as line ${first.line}` : "same number as a contact who is waiting for a call" }] : [];
   });
 }

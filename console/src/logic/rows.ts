@@ -15,14 +15,14 @@ const mostRows = 500;
 export function readRows(fileName: string, text: string): TestRow[] {
   const rows = /\.(jsonl|ndjson)$/i.test(fileName) ? rowsOfLines(text) : rowsOfCSV(text);
   if (rows.length === 0) throw new Error("This file has no rows: the first line of CSV names the values, and each further line is a row.");
-  if (rows.length > mostRows) throw new Error(`This file has ${rows.length} rows, and a test at most ${mostRows}.`);
+  if (rows.length > mostRows) throw new Error(`This file has ${rows.length} rows. A test can have at most ${mostRows}.`);
   return rows;
 }
 
 function rowsOfCSV(text: string): TestRow[] {
   const [names, ...records] = readCSV(text);
   return records.map((record) => {
-    if (record.values.length !== names?.values.length) throw new Error(`Line ${record.line} has another number of values than the first one.`);
+    if (record.values.length !== names?.values.length) throw new Error(`Line ${record.line} has a different number of values than the first line.`);
     return rowOf(Object.fromEntries(names.values.map((name, i) => [name.trim(), record.values[i]])));
   });
 }

@@ -68,5 +68,5 @@ test("what a test is judged by, and what its contact is like, is read back", () 
 test("values are written in words", () => {
   const told = inWords(before, [{ id: "folder_1", name: "Getting here" }]);
   assert.equal(told.Folder, "Getting here");
-  assert.equal(told["What the agent knows"], "clinicName: Harbour Street\nvisits: 3\ngone: stays\ndoctor: Dr. Ray");
+  assert.equal(told["Data bag"], "clinicName: Harbour Street\nvisits: 3\ngone: stays\ndoctor: Dr. Ray");
 });

@@ -91,15 +91,15 @@ export function inWords(values: TestValues, folders: readonly { id: string; name
     Name: values.name,
     Tag: values.tagExpected ?? "",
     "Scenario": values.scenario ?? "",
-    "What must hold": values.criteria?.join("\n") ?? "",
+    Criteria: values.criteria?.join("\n") ?? "",
     Weights: (values.criteriaWeights ?? []).map((weight) => weight ?? "required").join(", "),
     Checks: (values.checks ?? []).map((check) => JSON.stringify(check)).join("\n"),
     "Minimum score": String(values.passAt ?? ""),
     "The judge also sees": (values.judgeSees ?? []).join(", "),
     "Persona": Object.entries(values.persona ?? {}).map(([name, value]) => `${name}: ${String(value)}`).join("\n"),
     "Scripted messages": (values.contactSays ?? []).map((said) => said ?? "–").join("\n"),
-    "Turns at most": String(values.maxTurns ?? ""),
-    "What the agent knows": Object.entries(values.variables ?? {}).map(([name, value]) => `${name}: ${shownValue(value)}`).join("\n"),
+    "Maximum turns": String(values.maxTurns ?? ""),
+    "Data bag": Object.entries(values.variables ?? {}).map(([name, value]) => `${name}: ${shownValue(value)}`).join("\n"),
     Folder: folders.find((folder) => folder.id === values.folderId)?.name ?? "",
   };
 }

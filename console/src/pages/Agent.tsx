@@ -60,7 +60,7 @@ function AgentPage({ agent, tab }: { agent: AgentOfPage; tab: string }) {
         <>
           {agent.tests.totalCount > 0 && <RunAll agentId={agent.id} />}
           <Link className="button primary" href={`/chats/new?agent=${agent.id}`}>
-            Chat with it
+            New chat
           </Link>
         </>
       }

@@ -209,7 +209,7 @@ function Details({ agent, agents }: { agent: AgentNode; agents: AgentNode[] }) {
             Open
           </Link>
           <Link className="button" href={`/chats/new?agent=${agent.id}`}>
-            Chat
+            New chat
           </Link>
         </div>
         <dl className="facts">
@@ -220,10 +220,10 @@ function Details({ agent, agents }: { agent: AgentNode; agents: AgentNode[] }) {
                 {name(sub.agent.id)} <span className="muted small">as “{sub.name}”</span>
               </div>
             ))}
-            {agent.subAgents.length === 0 && "nobody"}
+            {agent.subAgents.length === 0 && "none"}
           </dd>
           <dt>Called by</dt>
-          <dd>{callers.map((caller) => caller.name).join(", ") || "nobody"}</dd>
+          <dd>{callers.map((caller) => caller.name).join(", ") || "none"}</dd>
           <dt>Tools</dt>
           <dd>
             {agent.tools.map((tool) => (

@@ -113,7 +113,7 @@ function List({ params, set }: { params: URLSearchParams; set: (name: string, va
         {(answer.data?.company.agentTags.length ?? 0) > 0 && (
           <Choice label="Tag" none="Any tag" values={answer.data?.company.agentTags ?? []} value={tag} set={(v) => set("tag", v)} />
         )}
-        {agents && <span className="muted push">{agents.totalCount} in all</span>}
+        {agents && <span className="muted push">{agents.totalCount} total</span>}
       </form>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!agents && !answer.error && <Loading lines={10} />}
@@ -209,7 +209,7 @@ function Row({ agent, setTag }: { agent: AgentRow; setTag: (tag: string) => void
             <Link href={`/agents/${sub.agent.id}`}>{sub.agent.name}</Link>
           </div>
         ))}
-        {agent.subAgents.length === 0 && <span className="muted">nobody</span>}
+        {agent.subAgents.length === 0 && <span className="muted">none</span>}
       </td>
       <td className="wide">{agent.knowledgeBaseChatName ?? <span className="muted">none</span>}</td>
       <td>{execution ? <TestSummary agentId={agent.id} execution={execution} /> : <span className="muted">never run</span>}</td>

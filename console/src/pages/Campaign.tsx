@@ -91,7 +91,7 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
           <Status of={campaign.status} />
           <Link href={`/agents/${campaign.agent.id}`}>{campaign.agent.name}</Link>
           <span>
-            {plural(campaign.maxAttempts, "try", "tries")}, {spacing(campaign.retryDelayMinutes)} apart
+            {plural(campaign.maxAttempts, "attempt")}, {spacing(campaign.retryDelayMinutes)} apart
           </span>
         </>
       }
@@ -121,7 +121,7 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
         {!isOld && <span className="muted push">{plural(campaign.items.totalCount, "contact")}</span>}
       </div>
       {campaign.items.nodes.length === 0 && !isOld ? (
-        <Empty title="No contacts here.">{isFiltered ? "No contacts match the filter." : "Add them from a CSV file, with the button above."}</Empty>
+        <Empty title="No contacts.">{isFiltered ? "No contacts match the filter." : "Add them from a CSV file, with the button above."}</Empty>
       ) : (
         <Contacts items={campaign.items.nodes} open={(id) => set("item", id, true)} />
       )}

@@ -51,7 +51,7 @@ export default function Campaigns() {
             <option key={s}>{s}</option>
           ))}
         </select>
-        {campaigns && <span className="muted push">{campaigns.totalCount} in all</span>}
+        {campaigns && <span className="muted push">{campaigns.totalCount} total</span>}
       </div>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!campaigns && !answer.error && <Loading />}

@@ -55,7 +55,7 @@ export default function Chats() {
             <option key={s}>{s}</option>
           ))}
         </select>
-        {chats && <span className="muted push">{chats.totalCount} in all</span>}
+        {chats && <span className="muted push">{chats.totalCount} total</span>}
       </div>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!chats && !answer.error && <Loading />}
@@ -111,7 +111,7 @@ function List({ chats }: { chats: readonly ListedChat[] }) {
                     {chat.lastMessage.text.slice(0, 140)}
                   </>
                 ) : (
-                  <span className="muted">{chat.lastMessage === null ? "nothing yet" : "not shown: your key lacks the scope contacts"}</span>
+                  <span className="muted">{chat.lastMessage === null ? "no messages" : "not shown: your key lacks the scope contacts"}</span>
                 )}
               </td>
               <td className="number">{chat.messageCount}</td>

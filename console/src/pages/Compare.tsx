@@ -73,7 +73,7 @@ const words = {
 
 const filters = [
   ["", "All tests"],
-  ["changed", "What changed"],
+  ["changed", "Changed"],
   ["regressed", "Regressed"],
   ["undecided", "Cannot decide"],
 ] as const;
@@ -95,7 +95,7 @@ function Compared({ comparison }: { comparison: Comparison }) {
   const agent = head.agent;
   return (
     <Page
-      title="What changed"
+      title="Comparison"
       crumbs={[{ to: "/tests", text: "Tests" }, ...(agent ? [{ to: `/tests?agent=${agent.id}`, text: agent.name }] : [])]}
       actions={
         <Link className="button" href={`/compare?base=${head.id}&head=${base.id}`}>
@@ -118,7 +118,7 @@ function Compared({ comparison }: { comparison: Comparison }) {
           </select>
         </header>
         <TestByTest comparison={comparison} tests={tests} />
-        {tests.length === 0 && <p className="body muted">No test fits.</p>}
+        {tests.length === 0 && <p className="body muted">No tests match the filter.</p>}
       </section>
     </Page>
   );
@@ -129,13 +129,13 @@ function Together({ comparison }: { comparison: Comparison }) {
   const { base, head, baseCounts, headCounts } = comparison;
   const [before, after] = [base.promptVersions.at(-1), head.promptVersions.at(-1)];
   return (
-    <section className={`card ${styles.summary}`} aria-label="Together">
+    <section className={`card ${styles.summary}`} aria-label="All tests">
       <div className="row">
         <Status of={comparison.conclusion} />
         <strong>
           {baseCounts.passed}/{baseCounts.judged} → {headCounts.passed}/{headCounts.judged} passed
         </strong>
-        {comparison.decidingRepeats !== null && <span className="muted">{comparison.decidingRepeats} runs of each test on each side would decide</span>}
+        {comparison.decidingRepeats !== null && <span className="muted">{comparison.decidingRepeats} runs of each test on each side would be enough to decide</span>}
         {comparison.stratifiedPValue !== null && <span className="muted">p {comparison.stratifiedPValue < leastP ? "" : "= "}{shownP(comparison.stratifiedPValue)}</span>}
         <span className="muted">
           true pass rate <Interval of={baseCounts.passRateInterval} /> → <Interval of={headCounts.passRateInterval} />
@@ -146,7 +146,7 @@ function Together({ comparison }: { comparison: Comparison }) {
         <span>{comparison.newlyFailing} newly failing</span>·<span>{comparison.newlyPassing} newly passing</span>·<span>{comparison.flaky} flaky</span>
         {head.agent && before && after && before !== after && (
           <Link href={`/agents/${head.agent.id}/versions?from=${before}&to=${after}`}>
-            Prompt v{before} → v{after}: what changed
+            Prompt v{before} → v{after}: see changes
           </Link>
         )}
         {before && before === after && <span className="muted">the same prompt, v{before}</span>}
@@ -215,7 +215,7 @@ function Row({ test }: { test: ComparedTest }) {
       <td className="number wide">{test.adjustedPValue === null ? "–" : shownP(test.adjustedPValue)}</td>
       <td className="wide">
         <Status of={test.conclusion} />
-        {test.decidingRepeats !== null && <div className="muted small">{test.decidingRepeats} runs on each side would decide</div>}
+        {test.decidingRepeats !== null && <div className="muted small">{test.decidingRepeats} runs on each side would be enough to decide</div>}
       </td>
     </tr>
   );

@@ -85,7 +85,7 @@ function Parts({ breakdown, by, setBy }: { breakdown: Breakdown; by: string; set
   if (breakdown.totalCredits === 0) {
     return (
       <Empty title="No credits were used in this period.">
-        Conversations use credits. Choose another period above, or <Link href="/chats/new">hold a chat</Link>.
+        Conversations use credits. Choose another period above, or <Link href="/chats/new">start a chat</Link>.
       </Empty>
     );
   }
@@ -98,7 +98,7 @@ function Parts({ breakdown, by, setBy }: { breakdown: Breakdown; by: string; set
     <>
       <p>
         <strong className={styles.total}>{showCredits(breakdown.totalCredits)}</strong> credits{" "}
-        <span className="muted">{isSum ? `= channels = ${by}s = agents ✓` : "(the parts do not add up to it)"}</span>
+        <span className="muted">{isSum ? `= channels = ${by}s = agents ✓` : "(the parts do not add up to the total)"}</span>
       </p>
       <div className={styles.pair}>
         <Periods periods={periods} by={by} setBy={setBy} />
@@ -135,7 +135,7 @@ function AgentRows({ agent, total }: { agent: Breakdown["byAgent"][number]; tota
       {agent.campaigns.map((campaign) => (
         <tr key={campaign.campaignId} className={styles.part}>
           <td className="muted">
-            of that {campaign.campaign ? <Link href={`/campaigns/${campaign.campaign.id}`}>{campaign.campaign.name}</Link> : campaign.campaignId}
+            including {campaign.campaign ? <Link href={`/campaigns/${campaign.campaign.id}`}>{campaign.campaign.name}</Link> : campaign.campaignId}
           </td>
           <td />
           <td className="number muted">{showCredits(campaign.credits)}</td>
@@ -198,7 +198,7 @@ function ExportButton({ days }: { days: Days }) {
     <>
       {problem && <span className="note bad">{problem}</span>}
       <button type="button" onClick={() => void save()}>
-        Ledger as CSV
+        Export CSV
       </button>
     </>
   );

@@ -52,7 +52,7 @@ export default function Dataset() {
   const reindex = useAction(ReindexDataset);
   const [isEditing, setEditing] = useState(false);
   const indexAll = (name: string) => {
-    if (confirm(`Index all documents of ${name} again? Agents search the current index until then.`)) {
+    if (confirm(`Reindex all documents of ${name}? Agents search the current index until this is done.`)) {
       void reindex.run({ input: { datasetId: id } }).then(answer.refresh);
     }
   };
@@ -67,7 +67,7 @@ export default function Dataset() {
             actions={
               <>
                 <Act scope="write" disabled={dataset.documentCount === 0 || reindex.isBusy} onClick={() => indexAll(dataset.name)}>
-                  Index all again
+                  Reindex all
                 </Act>
                 <Act scope="write" onClick={() => setEditing(true)}>
                   Settings
@@ -146,7 +146,7 @@ function Row({ document, refresh }: { document: DocumentRow; refresh: () => void
   const actions = (
     <div className="row">
       <Act scope="write" className="plain" disabled={reindex.isBusy} onClick={() => void reindex.run({ input: { documentId: document.id } }).then(refresh)}>
-        Index again<span className="unseen"> {document.name}</span>
+        Reindex<span className="unseen"> {document.name}</span>
       </Act>
       <Act
         scope="write"

@@ -127,10 +127,10 @@ function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => v
           <tr>
             <th scope="col">Name</th>
             <th scope="col" className="wide">
-              Begins with
+              Prefix
             </th>
             <th scope="col" className="wide">
-              May
+              Scopes
             </th>
             <th scope="col" className="wide">
               Last used
@@ -181,7 +181,7 @@ function End({ of: { revokedAt, expiresAt } }: { of: ApiKey }) {
   const left = new Date(expiresAt).getTime() - now;
   return (
     <>
-      <Time at={expiresAt} /> {left <= 0 ? <Status of="Ended" /> : left < soon && <Status of="Soon" />}
+      <Time at={expiresAt} /> {left <= 0 ? <Status of="Expired" /> : left < soon && <Status of="Soon" />}
     </>
   );
 }

@@ -71,7 +71,7 @@ function Chats({ chats, make }: { chats: All["knowledgeBaseChats"]; make: () => 
                 </th>
                 <td>{chat.datasetNames.join(", ") || <span className="muted">none</span>}</td>
                 <td className="number">{chat.connectedAgentCount}</td>
-                <td className="wide">{chat.promptSettings.showQuote ? "named in answers" : "not named"}</td>
+                <td className="wide">{chat.promptSettings.showQuote ? "cited in answers" : "not cited"}</td>
               </tr>
             ))}
           </tbody>
@@ -99,7 +99,7 @@ function Datasets({ datasets, make }: { datasets: All["datasets"]; make: () => v
           <thead>
             <tr>
               <th scope="col">Name</th>
-              <th scope="col">Cut as</th>
+              <th scope="col">Chunk method</th>
               <th scope="col" className="number">
                 Documents
               </th>

@@ -35,9 +35,9 @@ type ChatOfPage = NonNullable<ResultOf<typeof KnowledgeBaseChatQuery>["knowledge
 
 /** The settings that can be tried, by the name of their parameter in the address. */
 const trials = {
-  similarityThreshold: { label: "Score from", min: 0, max: 1 },
-  keywordsSimilarityWeight: { label: "Words weigh", min: 0, max: 1 },
-  topN: { label: "Chunks at most", min: 1, max: 100 },
+  similarityThreshold: { label: "Minimum score", min: 0, max: 1 },
+  keywordsSimilarityWeight: { label: "Keyword weight", min: 0, max: 1 },
+  topN: { label: "Maximum chunks", min: 1, max: 100 },
 } as const;
 type Trial = Record<keyof typeof trials, number>;
 const names = Object.keys(trials) as (keyof Trial)[];
@@ -115,7 +115,7 @@ function Connected({ chat }: { chat: ChatOfPage }) {
   }
   return (
     <>
-      <span>connected with</span>
+      <span>connected to</span>
       {chat.agents.nodes.map((agent) => (
         <Link key={agent.id} href={`/agents/${agent.id}/connections`}>
           {agent.name}
@@ -134,13 +134,13 @@ function ChatWithIt({ agents }: { agents: ChatOfPage["agents"]["nodes"] }) {
   if (others.length === 0) {
     return (
       <Link className="button primary" href={`/chats/new?agent=${only.id}`}>
-        Chat with it
+        New chat
       </Link>
     );
   }
   return (
-    <select aria-label="Chat with it" value="" onChange={(event) => go(`/chats/new?agent=${event.target.value}`)}>
-      <option value="">Chat with it, through…</option>
+    <select aria-label="New chat with" value="" onChange={(event) => go(`/chats/new?agent=${event.target.value}`)}>
+      <option value="">New chat with…</option>
       {agents.map((agent) => (
         <option key={agent.id} value={agent.id}>
           {agent.name}
@@ -211,13 +211,13 @@ function Tried({ chat, question, tried, reread }: QuestionProps & { reread: () =
   };
   const differences = names
     .filter((name) => name in tried)
-    .map((name) => `${trials[name].label.toLowerCase()} ${tried[name]} for ${chat.promptSettings[name]}`)
+    .map((name) => `${trials[name].label.toLowerCase()} ${tried[name]} instead of ${chat.promptSettings[name]}`)
     .join(", ");
   return (
     <>
       <div className="row muted small">
         <span>
-          {isTried ? `Tried, not saved: ${differences}.` : "The saved settings. Changes here are tried, not saved."}
+          {isTried ? `Not saved: ${differences}.` : "Saved settings. Changes here are tried, not saved."}
           {chat.promptSettings.rerankModel && ` Reranked by ${chat.promptSettings.rerankModel}.`}
         </span>
         {isTried && (

@@ -47,7 +47,7 @@ export default function NewChat() {
   return (
     <Page title="New chat" crumbs={[{ to: agentId ? `/chats?agent=${agentId}` : "/chats", text: "Chats" }]}>
       <div className="row">
-        <label htmlFor="agent">Talk with</label>
+        <label htmlFor="agent">Agent</label>
         <AgentPicker
           agentId={agentId}
           none="Choose an agent…"
@@ -57,7 +57,7 @@ export default function NewChat() {
           }}
         />
       </div>
-      {!agentId && <Empty title="Which agent do you want to talk with?">You write as the contact. Calls are mocked unless you allow real ones.</Empty>}
+      {!agentId && <Empty title="Choose an agent.">You write as the contact. Calls are mocked unless you allow real ones.</Empty>}
       {agentId && answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {run.error && <Failure error={run.error} retry={run.refresh} />}
       {agentId && !isRead && !answer.error && !run.error && <Loading />}
@@ -175,12 +175,12 @@ function Fields({ agent, known }: { agent: FormAgent; known: Record<string, unkn
           <div key={field.name} className="field">
             <label htmlFor={field.name}>
               {field.name}
-              {field.isMandatory && <span className="muted"> (needed)</span>}
+              {field.isMandatory && <span className="muted"> (required)</span>}
             </label>
             <input id={field.name} name={`field:${field.name}`} required={field.isMandatory} autoComplete="off" defaultValue={String(known[field.name] ?? "")} />
           </div>
         ))}
-        {own.length === 0 && <p className="muted">Its prompt has no fields to fill.</p>}
+        {own.length === 0 && <p className="muted">The prompt has no fields to fill.</p>}
         {system.length > 0 && (
           <details>
             <summary className="small">Filled by the system: {system.map((field) => field.name).join(", ")}</summary>
@@ -269,7 +269,7 @@ function Reality({ agent, isCovered, mocking }: Omit<MockingProps, "setMocking">
       ) : (
         "Sandboxed: no real calls."
       )}
-      {isDelegating && ` ${agent.subAgents.map((sub) => sub.agent.name).join(" and ")} answer themselves, with what they can call.`}
+      {isDelegating && ` Sub-agents that are not mocked: ${agent.subAgents.map((sub) => sub.agent.name).join(", ")}.`}
       {agent.knowledgeBaseChat && ` It reads ${agent.knowledgeBaseChat.name}.`}
     </div>
   );

@@ -96,7 +96,7 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
         <div className="stack">
           {run.error && (
             <section className="note bad stack tight" role="alert">
-              <strong>{run.status === "Failed" ? "Not everything could be judged" : "It could not be judged"}: {run.error.cause}</strong>
+              <strong>{run.status === "Failed" ? "Not everything could be judged" : "The run could not be judged"}: {run.error.cause}</strong>
               <span>{run.error.message}</span>
               <span>{causes[run.error.cause]}</span>
             </section>
@@ -178,10 +178,10 @@ function Rejudgements({ run }: { run: RunOfPage }) {
   const { votes } = run.execution;
   return (
     <>
-      {votes > 1 && <span className="muted">the judge is asked {votes} times</span>}
+      {votes > 1 && <span className="muted">{votes} votes per criterion</span>}
       {run.rejudgeOf && (
         <Link href={`/runs/${run.rejudgeOf.id}?with=${run.id}`}>
-          judged again; before: <Status of={run.rejudgeOf.status} />
+          first verdict: <Status of={run.rejudgeOf.status} />
         </Link>
       )}
       {run.rejudgements.map((again) => (

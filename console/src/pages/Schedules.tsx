@@ -67,7 +67,7 @@ function ScheduleTable({ schedules, edit }: { schedules: Schedule[]; edit: (sche
               <th scope="row">
                 {schedule.name}
                 <div className={`muted small ${styles.times}`}>{timesOf(schedule)}</div>
-                {schedule.disabledReason && <div className="fault small">Off: {schedule.disabledReason}</div>}
+                {schedule.disabledReason && <div className="fault small">Disabled: {schedule.disabledReason}</div>}
               </th>
               <td className="wide">
                 {whatOf(schedule)}
@@ -105,13 +105,13 @@ function ScheduleTable({ schedules, edit }: { schedules: Schedule[]; edit: (sche
 }
 
 function Next({ of }: { of: Schedule }) {
-  if (!of.isEnabled) return <span className="muted">off</span>;
-  return of.nextRunAt ? <Time at={of.nextRunAt} /> : <span className="muted">when the prompt changes</span>;
+  if (!of.isEnabled) return <span className="muted">disabled</span>;
+  return of.nextRunAt ? <Time at={of.nextRunAt} /> : <span className="muted">after each change of the prompt</span>;
 }
 
 function timesOf({ cron, timeZone, afterPromptChange }: Schedule): string {
   const times = cron ? [`${cron} (${timeZone})`] : [];
-  if (afterPromptChange) times.push("after changes of the prompt");
+  if (afterPromptChange) times.push("after each change of the prompt");
   return times.join(", ");
 }
 

@@ -90,7 +90,7 @@ function Ask({ show }: { show: (event: FormEvent<HTMLFormElement>) => void }) {
     <form className="card" onSubmit={show}>
       <div className="body stack">
         <p>
-          A webhook is an address of yours. agentgraph sends it a signed request when a test execution ends, tests start failing, the budget is nearly used up, or a document is indexed.
+          A webhook is one of your URLs. agentgraph sends it a signed request when a test execution ends, tests start failing, the budget is nearly used up, or a document is indexed.
         </p>
         <p>This session cannot see webhooks, because their addresses may contain secrets. Enter a key with the scope admin to see them for ten minutes.</p>
         <div className="field">
@@ -114,7 +114,7 @@ function WebhookTable({ webhooks, open }: { webhooks: Webhook[]; open: (what: Op
       <table>
         <thead>
           <tr>
-            <th scope="col">Address</th>
+            <th scope="col">URL</th>
             <th scope="col" className="wide">
               Events
             </th>
@@ -159,8 +159,8 @@ function WebhookTable({ webhooks, open }: { webhooks: Webhook[]; open: (what: Op
 }
 
 function State({ of }: { of: Webhook }) {
-  if (of.disabledReason) return <span className="fault small">Off: {of.disabledReason}</span>;
-  if (!of.isEnabled) return <span className="muted">off</span>;
+  if (of.disabledReason) return <span className="fault small">Disabled: {of.disabledReason}</span>;
+  if (!of.isEnabled) return <span className="muted">disabled</span>;
   if (!of.failingSince) return <Status of="Active" />;
   return (
     <span className="fault small">

@@ -25,7 +25,7 @@ export class Boundary extends Component<Props, { fault?: Error | undefined }> {
     if (!fault) return this.props.children;
     return (
       <Page title="This page failed">
-        <Empty title="This is a fault of the console.">
+        <Empty title="This is a bug in the console.">
           <p className="mono">{fault.message}</p>
           <button type="button" onClick={() => location.reload()}>
             Reload page

@@ -146,14 +146,14 @@ function useGroups(text: string, location: string): { groups: Group[]; isRead: b
   const byId = placeOfId(text);
   const groups = [
     { name: "By id", places: byId ? [{ ...byId, text: text.trim() }] : [] },
-    { name: "Visited last", places: text ? [] : visited.filter((place) => place.to !== location).slice(0, 5) },
+    { name: "Recent", places: text ? [] : visited.filter((place) => place.to !== location).slice(0, 5) },
     { name: "Agents", places: named("/agents", data?.agents.nodes) },
     { name: "Pages", places: pages },
     { name: "Campaigns", places: named("/campaigns", data?.campaigns.nodes) },
     { name: "Knowledge base chats", places: named("/knowledge/chats", data?.knowledgeBaseChats.nodes) },
     { name: "Datasets", places: named("/knowledge/datasets", data?.datasets.nodes) },
     { name: "Tests", places: tests.map((test) => ({ to: `/tests?agent=${test.agent.id}&edit=${test.id}`, text: `${test.name}, ${test.agent.name}` })) },
-    { name: "Last runs", places: tests.flatMap((test) => (test.lastRunId ? [{ to: `/runs/${test.lastRunId}`, text: `${test.name}, ${test.agent.name}` }] : [])) },
+    { name: "Recent runs", places: tests.flatMap((test) => (test.lastRunId ? [{ to: `/runs/${test.lastRunId}`, text: `${test.name}, ${test.agent.name}` }] : [])) },
     { name: "Documents", places: named("/knowledge/documents", documents) },
     { name: "Actions", places: text ? actions(data?.agents.nodes ?? []) : [] },
   ];
@@ -171,7 +171,7 @@ function actions(agents: readonly { id: string; name: string }[]): Place[] {
     { to: "/knowledge?new=chat", text: "New knowledge base chat" },
   ];
   return [
-    ...(may("simulate") ? [{ to: "/chats/new", text: "Start a chat" }] : []),
+    ...(may("simulate") ? [{ to: "/chats/new", text: "New chat" }] : []),
     ...(may("write") ? made : []),
     ...(may("simulate") ? agents.map(({ id, name }) => ({ to: `/chats/new?agent=${id}`, text: `Chat with ${name}` })) : []),
     ...agents.map(({ id, name }) => ({ to: `/tests?agent=${id}`, text: `Tests of ${name}` })),

@@ -99,7 +99,7 @@ function LivePill() {
 }
 
 const themes = ["", "light", "dark"] as const;
-const themeNames = { "": "as the system", light: "light", dark: "dark" };
+const themeNames = { "": "system", light: "light", dark: "dark" };
 
 function ThemeButton() {
   const [theme, setTheme] = useState(() => (document.documentElement.dataset.theme ?? "") as (typeof themes)[number]);

@@ -40,10 +40,10 @@ export function SignIn({ ended, hint }: { ended: boolean; hint?: string }) {
           <button type="submit" className="primary" disabled={isBusy}>
             {isBusy ? "Signing in…" : "Sign in"}
           </button>
-          <span className="muted small">For this tab, for 12 hours. The key itself is not stored.</span>
+          <span className="muted small">The session lasts 12 hours in this tab. The key itself is not stored.</span>
         </div>
         <p className="muted small">
-          <code>agentgraph keys create</code> makes a key. <code>agentgraph dev</code> prints a sign-in link.
+          <code>agentgraph keys create</code> creates a key. <code>agentgraph dev</code> prints a sign-in link.
         </p>
       </form>
     </Dialog>

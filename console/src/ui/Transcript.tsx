@@ -58,15 +58,15 @@ export function Call({ call, note }: { call: ShownCall; note?: ReactNode }) {
         </span>
         {call.durationMs !== undefined && !call.isRunning && <span className="muted">{duration(call.durationMs)}</span>}
         {call.error && <span className={styles.failed}>failed</span>}
-        {call.isTurnKept === false && <span className={styles.failed}>made, but its turn was not saved</span>}
+        {call.isTurnKept === false && <span className={styles.failed}>called, but its turn was not saved</span>}
         {note}
       </summary>
       <dl className="facts small">
-        <dt>Asked</dt>
+        <dt>Arguments</dt>
         <dd>
           <pre>{JSON.stringify(call.arguments ?? {}, null, 1)}</pre>
         </dd>
-        <dt>{call.error ? "Failed" : "Answered"}</dt>
+        <dt>{call.error ? "Error" : "Result"}</dt>
         <dd>
           <pre>{call.error ?? shownResult(call)}</pre>
         </dd>

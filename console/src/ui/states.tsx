@@ -46,7 +46,7 @@ function Forbidden({ error }: { error: CombinedError }) {
   const named = [...scopes].filter((scope) => scope !== undefined);
   return (
     <p className="muted" role="status">
-      {named.length > 0 ? `Your key does not have the scope ${named.join(", ")}, which this needs.` : errorText(error)}
+      {named.length > 0 ? `Your key lacks the scope ${named.join(", ")}, which this needs.` : errorText(error)}
     </p>
   );
 }
@@ -92,7 +92,7 @@ export function Shown<Data>({ answer, missing, lines, children }: {
   const content = answer.data && children(answer.data);
   if (!content && answer.error) {
     return (
-      <Page title={isForbidden(answer.error) ? "Missing scope" : "This cannot be shown"}>
+      <Page title={isForbidden(answer.error) ? "Missing scope" : "This page could not be loaded"}>
         <Failure error={answer.error} retry={answer.refresh} />
       </Page>
     );

@@ -193,7 +193,7 @@ function Knowledge({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
             </div>
             <p className="muted">
               {chat.datasets.map((set) => `${set.name}: ${set.documentCount} documents`).join(" · ")}
-              {chat.promptSettings.showQuote ? " · names its sources" : ""}
+              {chat.promptSettings.showQuote ? " · cites its sources" : ""}
             </p>
           </li>
         ) : (

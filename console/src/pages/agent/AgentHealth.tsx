@@ -45,7 +45,7 @@ export function AgentHealth({ agent }: { agent: AgentOfPage }) {
           {!tests && !answer.error && <Loading lines={4} />}
           {tests?.allTests.totalCount === 0 && (
             <p className="muted">
-              No tests yet. <Link href={`/chats/new?agent=${agent.id}`}>Chat with it</Link> and make one of what was said, or{" "}
+              No tests yet. <Link href={`/chats/new?agent=${agent.id}`}>Start a chat</Link> and create a test from it, or{" "}
               <Link href={`/tests?agent=${agent.id}`}>write one</Link>.
             </p>
           )}
@@ -89,7 +89,7 @@ export function AgentHealth({ agent }: { agent: AgentOfPage }) {
           {agent.fields.map((field) => (
             <li key={field.name}>
               <code>{`{${field.name}}`}</code>{" "}
-              <span className="muted small">{[field.isMandatory && "mandatory", field.isSystem && "system"].filter(Boolean).join(", ")}</span>
+              <span className="muted small">{[field.isMandatory && "required", field.isSystem && "system"].filter(Boolean).join(", ")}</span>
             </li>
           ))}
           {agent.fields.length === 0 && <li className="muted">none</li>}
@@ -113,7 +113,7 @@ export function Since({ agentId, failure }: { agentId: string; failure: Failing 
   }
   return (
     <Link className="small" href={`/agents/${agentId}/versions?from=${lastPassed.promptVersion}&to=${promptVersion}`}>
-      failing since v{promptVersion}: what changed
+      failing since v{promptVersion}: see changes
     </Link>
   );
 }

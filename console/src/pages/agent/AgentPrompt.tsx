@@ -121,7 +121,7 @@ function PromptEditor({ agent }: { agent: Prompted }) {
               Discard
             </button>
             <button type="button" disabled={!isChanged} aria-pressed={isDiff || isForeign} onClick={() => setDiff(!isDiff)}>
-              What changed
+              Changes
             </button>
             {isChanged && <Try agentId={agent.id} prompt={text} />}
             <span className="muted small">Ctrl-S saves</span>
@@ -173,7 +173,7 @@ function Unknown({ agent, prompt }: { agent: AgentOfPage; prompt: string }) {
   if (unknown.length === 0) return null;
   return (
     <div className="note warn stack tight">
-      <span>No field fills {unknown.length === 1 ? "this placeholder" : "these placeholders"}without a value:</span>
+      <span>{unknown.length === 1 ? "This placeholder has" : "These placeholders have"} no field:</span>
       <div className="row">
         {unknown.map((name) => (
           <span key={name} className="row tight">

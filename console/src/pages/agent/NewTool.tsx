@@ -44,10 +44,10 @@ export function NewTool({ onMade, onClose }: { onMade: (toolId: string) => void;
         <Field label="Name for the model" path="technicalName" error={create.error}>
           {(control) => <input {...control} key={name} required className="mono" pattern="[a-z][a-z0-9_]*" defaultValue={technicalName(name)} />}
         </Field>
-        <Field label="What it does, for the model" path="description" error={create.error}>
+        <Field label="Description for the model" path="description" error={create.error}>
           {(control) => <textarea {...control} rows={2} required />}
         </Field>
-        <Field label="Its arguments, as a JSON Schema" path="parameters" error={create.error}>
+        <Field label="Arguments, as a JSON Schema" path="parameters" error={create.error}>
           {(control) => (
             <textarea
               {...control}
@@ -70,7 +70,7 @@ export function NewTool({ onMade, onClose }: { onMade: (toolId: string) => void;
               </select>
             )}
           </Field>
-          <Field label="Address of its endpoint" path="endpoint.url" error={create.error} hint="Left empty, it can only be mocked. Secret headers are set by the API.">
+          <Field label="Endpoint URL" path="endpoint.url" error={create.error} hint="If empty, the tool can only be mocked. Set secret headers through the API.">
             {(control) => <input {...control} type="url" size={30} placeholder="https://" />}
           </Field>
         </div>

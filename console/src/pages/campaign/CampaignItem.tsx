@@ -60,7 +60,7 @@ export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; 
                 <button type="button" onClick={reset.reset}>
                   Leave unchanged
                 </button>
-                <span>or read on first.</span>
+                <span>or review it first.</span>
               </div>
             </div>
           )}
@@ -80,7 +80,7 @@ export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; 
               </div>
             ))}
           </dl>
-          <h3>What happened</h3>
+          <h3>Events</h3>
           <ul className="stack tight">
             {item.eventList.map((event) => (
               <li key={`${event.date} ${event.type}`}>

@@ -12,7 +12,7 @@ export function Contacts({ items, open }: { items: readonly ItemOfPage[]; open: 
             <th scope="col">Contact</th>
             <th scope="col">Status</th>
             <th scope="col" className="number wide">
-              Tries
+              Attempts
             </th>
             <th scope="col" className="wide">
               Last call
@@ -57,7 +57,7 @@ function Outcome({ item }: { item: ItemOfPage }) {
       <span className="muted">{item.result?.summary}</span>
       {item.runningStatus === "Pending" && item.nextTryDate && (
         <span className="muted">
-          next try <Time at={item.nextTryDate} />
+          next attempt <Time at={item.nextTryDate} />
         </span>
       )}
     </>

@@ -73,7 +73,7 @@ export function NewCampaign({ onClose }: { onClose: () => void }) {
               {(control) => <input {...control} type="number" required min={0} max={43_200} defaultValue={60} />}
             </Field>
           </div>
-          <Field label="Default country" path="defaultRegion" error={create.error} hint="Two letters, such as GB. Empty: each number needs its code.">
+          <Field label="Default country" path="defaultRegion" error={create.error} hint="Two letters, such as GB. If empty, each number needs its country code.">
             {(control) => <input {...control} size={4} maxLength={2} pattern="[A-Za-z]{2}" />}
           </Field>
           <FormFailure error={create.error} shown={shown} />

@@ -48,7 +48,7 @@ export function Beginning({ run }: { run: RunToTalkOn }) {
         <Link href={`/runs/${run.id}`}>{run.testName}</Link>
       </header>
       <div className="body field">
-        <label htmlFor="upTo">It starts with the messages up to</label>
+        <label htmlFor="upTo">Continue after message</label>
         <select id="upTo" name="upTo" defaultValue={ends.at(-1)?.at}>
           {ends.map(({ at, text }) => (
             <option key={at} value={at}>

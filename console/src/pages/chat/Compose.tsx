@@ -49,7 +49,7 @@ export function Compose({ isEnded, isBusy, send }: { isEnded: boolean; isBusy: b
         <Act scope="simulate" type="submit" className="primary" disabled={!isReady}>
           Send
         </Act>
-        <span className="muted small">Enter sends, Shift-Enter begins a line</span>
+        <span className="muted small">Enter sends, Shift-Enter starts a new line</span>
       </div>
     </form>
   );

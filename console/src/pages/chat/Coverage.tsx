@@ -22,7 +22,7 @@ export function Coverage({ calls }: { calls: readonly Covered[] }) {
       {others.length > 0 && (
         <details className="body">
           <summary>
-            {others.length} more of its sub-agents, {plural(others.filter(isReal).length, "real call")}
+            {others.length} more through sub-agents, {plural(others.filter(isReal).length, "real call")}
           </summary>
           <Calls calls={others} />
         </details>

@@ -33,7 +33,7 @@ interface MadeTest {
 export function TestFromChat(props: Props) {
   const [made, setMade] = useState<MadeTest>();
   return (
-    <Dialog title={made ? "Test created" : "Create a test from this chat"} onClose={props.onClose}>
+    <Dialog title={made ? "Test created" : "Create test from this chat"} onClose={props.onClose}>
       {made ? <Made test={made} agentId={props.agent.id} /> : <Form {...props} onMade={setMade} />}
     </Dialog>
   );
@@ -51,11 +51,11 @@ function Made({ test, agentId }: { test: MadeTest; agentId: string }) {
       <Obstacles of={test.obstacles} />
       <div className="row">
         <Link className="button primary" href={`/tests?agent=${agentId}`}>
-          To the tests
+          Show all tests
         </Link>
         {test.obstacles.length > 0 && (
           <Link className="button" href={`/tests?agent=${agentId}&edit=${test.id}`}>
-            Edit it
+            Edit test
           </Link>
         )}
       </div>
@@ -91,7 +91,7 @@ function Form({ chatId, agent, messages, onMade }: Props & { onMade: (test: Made
       <Field label="Name" path="name" error={make.error}>
         {(control) => <input {...control} required autoFocus defaultValue={said.slice(0, 80)} />}
       </Field>
-      <Field label="It starts with the messages up to" path="upToSequence" error={make.error}>
+      <Field label="Continue after message" path="upToSequence" error={make.error}>
         {(control) => (
           <select {...control} defaultValue={messages.at(-1)?.sequence}>
             {messages.map((message) => (
@@ -116,7 +116,7 @@ function Form({ chatId, agent, messages, onMade }: Props & { onMade: (test: Made
       <FormFailure error={make.error} shown={shown} />
       <div>
         <button type="submit" className="primary" disabled={make.isBusy}>
-          Make the test
+          Create test
         </button>
       </div>
     </form>

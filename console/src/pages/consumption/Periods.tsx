@@ -34,7 +34,7 @@ export function Periods({ periods, by, setBy }: { periods: Period[]; by: string;
       </header>
       <Drawing periods={periods} by={by} />
       <details open={periods.length <= rowsShown} className={styles.numbers}>
-        <summary className="small">The numbers</summary>
+        <summary className="small">Table</summary>
         <div className="scroll">
           <table>
             <thead>

@@ -31,7 +31,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   };
   if (secret) {
     return (
-      <Dialog title="The new key" onClose={onClose}>
+      <Dialog title="Key created" onClose={onClose}>
         <div className="stack">
           <p>Copy this key now. It is shown only once, and anyone with it has its permissions.</p>
           <Secret secret={secret} onClose={onClose} />
@@ -44,15 +44,15 @@ export function NewKey({ onClose }: { onClose: () => void }) {
       <form className="stack" onSubmit={submit}>
         <div className="field">
           <label htmlFor="key-name">Name</label>
-          <input id="key-name" name="name" required autoFocus placeholder="Name of its user, such as a person or program" />
+          <input id="key-name" name="name" required autoFocus placeholder="The person or program that uses it" />
         </div>
         <ScopeChoice chosen={chosen} choose={setChosen} />
         <div className="field">
-          <label htmlFor="key-days">It ends after</label>
+          <label htmlFor="key-days">Expires</label>
           <select id="key-days" name="days" defaultValue="90">
-            <option value="30">30 days</option>
-            <option value="90">90 days</option>
-            <option value="365">a year</option>
+            <option value="30">in 30 days</option>
+            <option value="90">in 90 days</option>
+            <option value="365">in a year</option>
             <option value="0">never</option>
           </select>
         </div>
@@ -64,7 +64,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
         )}
         <div>
           <button type="submit" className="primary" disabled={chosen.length === 0}>
-            Make the key
+            Create key
           </button>
         </div>
       </form>

@@ -6,7 +6,7 @@ import { Time } from "../../ui/Time";
 import { Confirmation, ScopeChoice, Secret } from "./parts";
 
 /** How long a token may be good, by seconds. */
-const lifetimes = { 900: "15 minutes", 3_600: "an hour", 28_800: "8 hours", 86_400: "a day" };
+const lifetimes = { 900: "in 15 minutes", 3_600: "in an hour", 28_800: "in 8 hours", 86_400: "in a day" };
 
 /** Makes a short-lived token for a program that is not to keep a key, and shows it once. */
 export function NewToken({ onClose }: { onClose: () => void }) {
@@ -26,11 +26,11 @@ export function NewToken({ onClose }: { onClose: () => void }) {
   };
   if (made) {
     return (
-      <Dialog title="The new token" onClose={onClose}>
+      <Dialog title="Token created" onClose={onClose}>
         <div className="stack">
           <p>
-            It is shown only once and expires on <Time at={made.expiresAt} />, or until its key is revoked. It goes into the header{" "}
-            <code>Authorization: Bearer …</code>.
+            Copy this token now. It is shown only once. It expires on <Time at={made.expiresAt} />, or when its key is revoked. Send it in the
+            header <code>Authorization: Bearer …</code>.
           </p>
           <Secret secret={made.token} onClose={onClose} />
         </div>
@@ -43,7 +43,7 @@ export function NewToken({ onClose }: { onClose: () => void }) {
         <p className="muted">It acts for your key, with the same limits and at most the same scopes. It is not listed with the keys.</p>
         <ScopeChoice chosen={chosen} choose={setChosen} without={["admin"]} />
         <div className="field">
-          <label htmlFor="token-seconds">It is good for</label>
+          <label htmlFor="token-seconds">Expires</label>
           <select id="token-seconds" name="seconds" defaultValue={900}>
             {Object.entries(lifetimes).map(([seconds, text]) => (
               <option key={seconds} value={seconds}>
@@ -60,7 +60,7 @@ export function NewToken({ onClose }: { onClose: () => void }) {
         )}
         <div>
           <button type="submit" className="primary" disabled={chosen.length === 0}>
-            Make the token
+            Create token
           </button>
         </div>
       </form>

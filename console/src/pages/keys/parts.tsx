@@ -10,7 +10,7 @@ export function ScopeChoice({ chosen, choose, without = [] }: { chosen: readonly
   const offered = Object.entries(scopes).filter(([scope]) => !without.includes(scope as Scope));
   return (
     <fieldset className="stack tight">
-      <legend>What it may do</legend>
+      <legend>Scopes</legend>
       {offered.map(([scope, meaning]) => (
         <label key={scope} className="check">
           <input type="checkbox" name="scope" value={scope} checked={chosen.includes(scope as Scope)} onChange={() => toggle(scope as Scope)} />
@@ -48,7 +48,7 @@ export function Secret({ secret, onClose }: { secret: string; onClose: () => voi
           </button>
         )}
         <button type="button" onClick={onClose}>
-          I have kept it
+          I have saved it
         </button>
       </div>
     </>

@@ -72,7 +72,7 @@ function Lower({ score }: { score: number }) {
     <p className="row small">
       <span className="muted">They contain too few of the question&apos;s words.</span>
       <button type="button" className="plain" onClick={() => setParams({ ...Object.fromEntries(params), similarityThreshold: String(lower) })}>
-        Try scores from {lower}
+        Try a minimum score of {lower}
       </button>
     </p>
   );
@@ -97,7 +97,7 @@ function Chunks({ question, chunks, label }: { question: string; chunks: Found[]
           <p className={`muted small ${styles.words}`}>
             {chunk.matchedTerms.length === 0
               ? "It contains no word of the question."
-              : `Words: ${chunk.matchedTerms.map(({ word, weight, credit }) => `${word} ${weight.toFixed(2)}${credit < 1 ? ` × ${credit.toFixed(2)}, for a word like it` : ""}`).join(" · ")}`}
+              : `Words: ${chunk.matchedTerms.map(({ word, weight, credit }) => `${word} ${weight.toFixed(2)}${credit < 1 ? ` × ${credit.toFixed(2)}, for a similar word` : ""}`).join(" · ")}`}
           </p>
           <div className={styles.words}>
             <RightAnswer question={question} documentId={chunk.document.id} passage={chunk.content} />

@@ -38,10 +38,10 @@ export function DatasetFields({ dataset, error, hint }: { dataset?: Saved; error
       <Field label="Name" path="name" error={error}>
         {(control) => <input {...control} required autoFocus defaultValue={dataset?.name} />}
       </Field>
-      <Field label="What it holds" path="description" error={error}>
+      <Field label="Description" path="description" error={error}>
         {(control) => <textarea {...control} rows={3} defaultValue={dataset?.description ?? ""} />}
       </Field>
-      <Field label="Documents" path="chunkMethod" error={error} hint={hint}>
+      <Field label="Chunk method" path="chunkMethod" error={error} hint={hint}>
         {(control) => (
           <select {...control} defaultValue={dataset?.chunkMethod}>
             {methods.map(([method, text]) => (
@@ -52,7 +52,7 @@ export function DatasetFields({ dataset, error, hint }: { dataset?: Saved; error
           </select>
         )}
       </Field>
-      <Field label="Language" path="language" error={error} hint="Search finds other endings of a word by the rules of this language.">
+      <Field label="Language" path="language" error={error} hint="Search stems words by the rules of this language.">
         {(control) => (
           <select {...control} defaultValue={dataset?.language ?? "auto"}>
             <option value="auto">detected per document</option>

@@ -32,7 +32,7 @@ export function DatasetSettings({ dataset, reread, onClose }: { dataset: Dataset
   // A new key resets the form to the current dataset.
   const [round, setRound] = useState(0);
   return (
-    <Dialog title="Settings of the dataset" onClose={onClose}>
+    <Dialog title="Dataset settings" onClose={onClose}>
       <SettingsForm key={round} dataset={dataset} reread={reread} takeTheirs={() => setRound(round + 1)} onClose={onClose} />
     </Dialog>
   );
@@ -64,7 +64,7 @@ function SettingsForm({ dataset, reread, takeTheirs, onClose }: {
   };
   return (
     <form ref={form} className="stack" onSubmit={submit}>
-      <DatasetFields dataset={began} error={save.error} hint="Changes that affect reading or chunking index all documents again." />
+      <DatasetFields dataset={began} error={save.error} hint="Changes to parsing or chunking reindex all documents." />
       <Parsing values={before.parsing} error={save.error} />
       {isForeign && (
         <Conflict
@@ -150,13 +150,13 @@ function readValues(form: FormData): Values {
 function inWords({ own, parsing }: Values): Record<string, string> {
   return {
     Name: own.name,
-    "What it holds": own.description,
-    "Documents": own.chunkMethod,
+    "Description": own.description,
+    "Chunk method": own.chunkMethod,
     "Language": own.language,
     "Tokens per chunk": String(parsing.chunkTokenNum),
     "Separators": parsing.delimiter,
     "Pages per task": String(parsing.taskPageSize),
-    "Page layout": parsing.layoutRecognize ? "recognised" : "not recognised",
+    "Page layout": parsing.layoutRecognize ? "recognized" : "not recognized",
   };
 }
 

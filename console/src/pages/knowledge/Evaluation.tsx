@@ -86,9 +86,9 @@ export default function Evaluation({ chatId, datasets, tried }: Props) {
   const run = async () => {
     setError(undefined);
     setAfter(undefined);
-    const saved = await measure(undefined, "As saved");
+    const saved = await measure(undefined, "Saved settings");
     setBefore(saved);
-    if (saved && isTried) setAfter(await measure(tried, "As tried"));
+    if (saved && isTried) setAfter(await measure(tried, "Tried settings"));
     setProgress(undefined);
   };
   return (
@@ -97,7 +97,7 @@ export default function Evaluation({ chatId, datasets, tried }: Props) {
         <h2>Questions with known answers</h2>
         <span className="push">
           <button type="button" disabled={!!progress} onClick={() => void run()}>
-            {isTried ? "Measure as saved and as tried" : "Measure"}
+            {isTried ? "Measure saved and tried settings" : "Measure"}
           </button>
         </span>
       </header>
@@ -105,9 +105,9 @@ export default function Evaluation({ chatId, datasets, tried }: Props) {
         {progress && <p role="status">{progress}</p>}
         {error && <Failure error={error} />}
         {!before && !progress && (
-          <p className="muted">Each question is asked as by a contact, and the results are compared with the right answer. Mark the chunk that answers a question to add it, or import a file.</p>
+          <p className="muted">Each question is asked as a contact would ask it, and the results are compared with the right answer. Mark the chunk that answers a question to add it, or import a file.</p>
         )}
-        {before && before.asked === 0 && <p className="note">There are none yet: ask a question above and mark the chunk that answers it, or import a file.</p>}
+        {before && before.asked === 0 && <p className="note">No questions yet: ask one above and mark the chunk that answers it, or import a file.</p>}
         {before && before.asked > 0 && <Figures before={before} after={after} />}
         {before && before.asked > 0 && <Missed measured={after ?? before} before={after && before} datasets={datasets} reread={() => void run()} />}
         {may("write") && <Import datasets={datasets} reread={() => void run()} />}
@@ -129,11 +129,11 @@ function Figures({ before, after }: { before: Measured; after: Measured | undefi
         <tr>
           <th scope="col">Of {plural(before.asked, "question")}</th>
           <th scope="col" className="number">
-            As saved
+            Saved settings
           </th>
           {after && (
             <th scope="col" className="number">
-              As tried
+              Tried settings
             </th>
           )}
         </tr>
@@ -163,7 +163,7 @@ interface MissedProps {
 function Missed({ measured, before, datasets, reread }: MissedProps) {
   const missed = measured.questions.filter(({ rank }) => rank !== 1);
   if (missed.length === 0) return <p className="note good">The first result is right for each question.</p>;
-  const place = (rank: number | null) => (rank === null ? "missed" : `place ${rank}`);
+  const place = (rank: number | null) => (rank === null ? "missed" : `rank ${rank}`);
   return (
     <ol className="stack" aria-label="Questions whose first result is wrong">
       {missed.map(({ labelledQuestion: question, rank, reason, found }) => {
@@ -173,7 +173,7 @@ function Missed({ measured, before, datasets, reread }: MissedProps) {
             <strong>{question.question}</strong>{" "}
             <span className="muted">
               {place(rank)}
-              {was && was.rank !== rank && ` (as saved: ${place(was.rank)})`}
+              {was && was.rank !== rank && ` (saved settings: ${place(was.rank)})`}
             </span>
             <div className="small">
               Expected <Link href={`/knowledge/documents/${question.documentId}`}>{question.documentName}</Link>
@@ -181,7 +181,7 @@ function Missed({ measured, before, datasets, reread }: MissedProps) {
             </div>
             {found[0] && (
               <div className="small muted">
-                Came instead: {found[0].document.name}, chunk {found[0].position + 1}, {found[0].score.toFixed(3)}: “{inShort(found[0].content)}”
+                Found instead: {found[0].document.name}, chunk {found[0].position + 1}, {found[0].score.toFixed(3)}: “{inShort(found[0].content)}”
               </div>
             )}
             <Remove id={question.id} datasets={datasets} reread={reread} />

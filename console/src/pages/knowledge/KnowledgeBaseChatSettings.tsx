@@ -42,9 +42,9 @@ type Chat = NonNullable<Settings["knowledgeBaseChat"]>;
 
 /** The numbers, by their paths in the input: what they are, and their bounds. */
 const found = {
-  similarityThreshold: ["Score from", 0, 1],
-  keywordsSimilarityWeight: ["Words weigh", 0, 1],
-  topN: ["Chunks at most", 1, 100],
+  similarityThreshold: ["Minimum score", 0, 1],
+  keywordsSimilarityWeight: ["Keyword weight", 0, 1],
+  topN: ["Maximum chunks", 1, 100],
 } as const;
 const written = {
   temperature: ["Temperature", 0, 2],
@@ -54,7 +54,7 @@ const written = {
 } as const;
 /** The texts, by their names in the settings. */
 const texts = {
-  opener: "Opening message, without a welcome message",
+  opener: "Opening message if the agent has no welcome message",
   emptyResponse: "Answer without results",
   rerankModel: "Reranking model",
 } as const;
@@ -84,7 +84,7 @@ export default function KnowledgeBaseChatSettings({ id, onClose, onSaved }: { id
   const [round, setRound] = useState(0);
   const props = { reread: answer.refresh, takeTheirs: () => setRound(round + 1), onClose, onSaved };
   return (
-    <Dialog title="Settings of the knowledge base chat" onClose={onClose}>
+    <Dialog title="Knowledge base chat settings" onClose={onClose}>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!chat && !answer.error && <Loading />}
       {chat && answer.data && <Form key={round} chat={chat} datasets={answer.data.datasets.nodes} {...props} />}
@@ -115,7 +115,7 @@ function Form({ chat, datasets, reread, takeTheirs, onClose, onSaved }: FormProp
       </Field>
       <Datasets chat={began} datasets={datasets} />
       <fieldset className="stack tight">
-        <legend>What is found</legend>
+        <legend>Retrieval</legend>
         <Numbers of="promptSettings" bounds={found} values={began.promptSettings} error={save.error} />
       </fieldset>
       <Texts settings={began.promptSettings} error={save.error} />
@@ -150,14 +150,14 @@ function Datasets({ chat, datasets }: { chat: Chat; datasets: Settings["datasets
   const others = datasets.filter((dataset) => !connected.has(dataset.id));
   return (
     <fieldset className="stack tight">
-      <legend>Datasets to answer from</legend>
+      <legend>Datasets</legend>
       {[...chat.datasets, ...others].map((dataset) => (
         <label key={dataset.id} className="check">
           <input type="checkbox" name="datasetIds" value={dataset.id} defaultChecked={connected.has(dataset.id)} /> {dataset.name}
           <span className="muted small">{plural(dataset.documentCount, "document")}</span>
         </label>
       ))}
-      {datasets.length === 0 && <p className="muted">There are none yet.</p>}
+      {datasets.length === 0 && <p className="muted">No datasets yet.</p>}
     </fieldset>
   );
 }
@@ -192,7 +192,7 @@ function Delete({ chat }: { chat: Chat }) {
   const remove = useAction(DeleteChat);
   const go = useGo();
   const deleteIt = async () => {
-    if (!confirm(`Delete ${chat.name}? ${plural(chat.connectedAgentCount, "agent")} then answer without it; its datasets stay.`)) return;
+    if (!confirm(`Delete ${chat.name}? ${plural(chat.connectedAgentCount, "agent")} will answer without it. Its datasets are kept.`)) return;
     if (await remove.run({ input: { chatId: chat.id } })) go("/knowledge");
   };
   return (
@@ -250,7 +250,7 @@ function inWords(chat: Chat): Record<string, string> {
     ...Object.fromEntries([...numbers(found, promptSettings), ...numbers(written, llmSettings)]),
     Instructions: promptSettings.prompt ?? "",
     ...Object.fromEntries(textNames.map((name) => [texts[name], promptSettings[name]])),
-    Sources: promptSettings.showQuote ? "named" : "not named",
+    Sources: promptSettings.showQuote ? "cited" : "not cited",
   };
 }
 

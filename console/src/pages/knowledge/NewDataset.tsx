@@ -25,7 +25,7 @@ export function NewDataset({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="New dataset" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
-        <DatasetFields error={create.error} hint="It decides how documents are split into chunks." />
+        <DatasetFields error={create.error} hint="How documents are split into chunks." />
         <FormFailure error={create.error} shown={["name", "description", "chunkMethod", "language"]} />
         <div>
           <button type="submit" className="primary" disabled={create.isBusy}>

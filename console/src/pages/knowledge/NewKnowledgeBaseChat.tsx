@@ -40,14 +40,14 @@ export function NewKnowledgeBaseChat({ datasets, onClose }: { datasets: readonly
           {(control) => <input {...control} required autoFocus />}
         </Field>
         <fieldset className="stack tight">
-          <legend>Datasets to answer from</legend>
+          <legend>Datasets</legend>
           {datasets.map((dataset) => (
             <label key={dataset.id} className="check">
               <input type="checkbox" name="datasetIds" value={dataset.id} /> {dataset.name}
               <span className="muted small">{plural(dataset.documentCount, "document")}</span>
             </label>
           ))}
-          {datasets.length === 0 && <p className="muted">There are none yet. Create a dataset first, or connect one later.</p>}
+          {datasets.length === 0 && <p className="muted">No datasets yet. Create one first, or connect one later.</p>}
         </fieldset>
         <Field
           label="Answer without results"

@@ -75,7 +75,7 @@ export function Upload({ datasetId, onAdded }: { datasetId: string; onAdded: () 
               <span className="note bad">{s.problem}</span>
             ) : (
               <>
-                <progress value={s.done ?? 0} aria-label={`How much of ${s.name} is sent`} />
+                <progress value={s.done ?? 0} aria-label={`Upload progress of ${s.name}`} />
                 <span className="muted">
                   {percent(s.done ?? 0)} of {size(s.size)}
                 </span>

@@ -13,7 +13,7 @@ export function Criteria({ run, selected, select }: { run: RunOfPage; selected: 
       <header>
         <h2 id="criteria-title">{run.checkResults.length > 0 ? "Checks and criteria" : "Criteria"}</h2>
         <span className="muted">
-          {applying.filter((result) => result.passed).length} of {applying.length} hold
+          {applying.filter((result) => result.passed).length} of {applying.length} passed
           {run.score !== null && `, score ${Math.round(run.score * 100)} %`}
         </span>
       </header>
@@ -65,7 +65,7 @@ function Tag({ result }: { result: NonNullable<RunOfPage["classificationResult"]
       <dl className="body facts">
         <dt>Expected</dt>
         <dd>{result.tagExpected}</dd>
-        <dt>Given</dt>
+        <dt>Actual</dt>
         <dd>{result.tagProduced ?? "none"}</dd>
         <dt>Why</dt>
         <dd>{result.rationale}</dd>

@@ -50,12 +50,12 @@ function Pair({ runs }: { runs: [RunOfPage, RunOfPage] }) {
       }
     >
       <div className="row">
-        <span>{parts === undefined ? "Both transcripts are equal." : `The same up to message ${parts}, where they differ.`}</span>
+        <span>{parts === undefined ? "The transcripts are identical." : `The same up to message ${parts}, where they differ.`}</span>
         {agent && run.promptVersion !== other.promptVersion && (
           <Link
             href={`/agents/${agent.id}/versions?from=${Math.min(run.promptVersion, other.promptVersion)}&to=${Math.max(run.promptVersion, other.promptVersion)}`}
           >
-            What changed between prompts v{run.promptVersion} and v{other.promptVersion}
+            Changes between prompts v{run.promptVersion} and v{other.promptVersion}
           </Link>
         )}
       </div>
@@ -79,7 +79,7 @@ function Pair({ runs }: { runs: [RunOfPage, RunOfPage] }) {
             <div key={index} className={styles.pair} data-differs={parts !== undefined && index >= parts}>
               {runs.map((each, side) => (
                 <div key={each.id} className={styles.side} data-side={sides[side]}>
-                  {index < each.messages.length ? <Turn run={each} index={index} idPrefix={sides[side]} /> : <p className="muted small">it was over</p>}
+                  {index < each.messages.length ? <Turn run={each} index={index} idPrefix={sides[side]} /> : <p className="muted small">ended</p>}
                 </div>
               ))}
             </div>

@@ -72,7 +72,7 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
     if (schedule && confirm(`Delete the schedule “${schedule.name}”? Its executions are kept.`) && (await remove.run({ input: { scheduleId: schedule.id } }))) onClose();
   };
   return (
-    <Dialog title={schedule ? "Schedule" : "New schedule"} onClose={onClose}>
+    <Dialog title={schedule ? "Edit schedule" : "New schedule"} onClose={onClose}>
       <form className="stack" onSubmit={(event) => void submit(event)}>
         <Field label="Name" path="name" error={error}>
           {(control) => <input {...control} required autoFocus={!schedule} defaultValue={schedule?.name} placeholder="Nightly" />}
@@ -114,12 +114,12 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
           <input type="checkbox" name="afterPromptChange" defaultChecked={schedule?.afterPromptChange} />
           <span>A minute after each change of the prompt</span>
         </label>
-        <Field label="Compare with the execution" path="baselineId" error={error} hint="Id of a finished execution; empty for none">
+        <Field label="Compare with execution" path="baselineId" error={error} hint="Id of a finished execution; empty for none">
           {(control) => <input {...control} className="mono" defaultValue={schedule?.baselineId ?? ""} placeholder="execution_…" />}
         </Field>
         <label className="check">
           <input type="checkbox" name="isEnabled" defaultChecked={schedule?.isEnabled ?? true} />
-          <span>On</span>
+          <span>Enabled</span>
         </label>
         <p className="muted small">A scheduled execution costs as much as a manual one.</p>
         <FormFailure error={error} shown={["name", "cron", "timeZone", "repeats", "stopRepeating", "stopRepeating.good", "stopRepeating.bad", "baselineId"]} />
@@ -159,7 +159,7 @@ function Target({ agentId }: { agentId: string | null }) {
       <label htmlFor="schedule-target">Tests</label>
       <select key={data ? "there" : "awaited"} id="schedule-target" name="target" required defaultValue={agentId ? `agent ${agentId}` : ""}>
         {/* The agent that the page is of is chosen, also before its name is read. */}
-        {!data && agentId && <option value={`agent ${agentId}`}>Reading the agents…</option>}
+        {!data && agentId && <option value={`agent ${agentId}`}>Loading agents…</option>}
         <option value="" disabled>
           Choose
         </option>

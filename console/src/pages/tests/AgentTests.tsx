@@ -116,7 +116,7 @@ export function AgentTests({ agent, refresh: refreshFirst }: { agent: AgentOfTes
     >
       {agent.allTests.totalCount === 0 && agent.testFolders.length === 0 ? (
         <Empty title="This agent has no tests.">
-          <Link href={`/chats/new?agent=${agent.id}`}>Chat with it</Link> and create a test from it, or write one: a scenario for the contact, and criteria.
+          <Link href={`/chats/new?agent=${agent.id}`}>Start a chat</Link> and create a test from it, or write one: a scenario for the contact, and criteria.
         </Empty>
       ) : (
         // The key keeps "Cancel" and "Retry" from acting on the execution that was shown before.

@@ -59,7 +59,7 @@ function Row({ row, number, faults, change, remove }: {
         {kind?.more && (
           <input className="mono" aria-label={`Check ${number}: more, as JSON`} aria-invalid={!isRead || undefined} placeholder={kind.more} title={`More, as JSON, such as ${kind.more}`} value={row.more} onChange={(event) => change({ more: event.target.value })} />
         )}
-        {!isRead && <span className="fault small">{kind?.isNumber ? "It needs a number." : "This is not a JSON object."}</span>}
+        {!isRead && <span className="fault small">{kind?.isNumber ? "Enter a number." : "This is not a JSON object."}</span>}
         {faults.length > 0 && <span className="fault small">{faults.join(" · ")}</span>}
       </div>
       <Weight label={`Weight of check ${number}`} value={row.weight} change={(weight) => change({ weight })} />

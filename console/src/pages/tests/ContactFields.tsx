@@ -24,7 +24,7 @@ export function ContactFields({ values, error }: { values: TestValues; error: Co
             )}
           </Field>
           <Field label="Language" path="persona.language" error={error}>
-            {(control) => <input {...control} placeholder="the conversation's" maxLength={50} defaultValue={persona.language} />}
+            {(control) => <input {...control} placeholder="as in the conversation" maxLength={50} defaultValue={persona.language} />}
           </Field>
           <Field label="Unhelpful replies it accepts" path="persona.patience" error={error}>
             {(control) => <input {...control} type="number" min={1} max={10} defaultValue={persona.patience} />}

@@ -8,7 +8,7 @@ import { Weight } from "./CheckRows";
 export function CriteriaHint() {
   return (
     <>
-      Such as <code>says "two hours"</code>, <code>never says "refund"</code>, <code>calls book_appointment</code>.
+      Examples: <code>says "two hours"</code>, <code>never says "refund"</code>, <code>calls book_appointment</code>.
     </>
   );
 }

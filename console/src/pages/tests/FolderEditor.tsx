@@ -49,7 +49,7 @@ export function FolderEditor(props: Props) {
   // A new key resets the form to the current folder.
   const [round, setRound] = useState(0);
   return (
-    <Dialog title={props.folder ? "Folder" : "New folder"} onClose={props.onClose}>
+    <Dialog title={props.folder ? "Edit folder" : "New folder"} onClose={props.onClose}>
       <FolderForm key={round} {...props} takeTheirs={() => setRound(round + 1)} />
     </Dialog>
   );
@@ -111,7 +111,7 @@ function FolderFields({ values, isNew, error }: { values: Values; isNew: boolean
         <Field label="Name" path="name" error={error}>
           {(control) => <input {...control} required autoFocus={isNew} defaultValue={values.name} />}
         </Field>
-        <Field label="Colour" path="color" error={error}>
+        <Field label="Color" path="color" error={error}>
           {(control) => <input {...control} type="color" defaultValue={values.color} />}
         </Field>
       </div>

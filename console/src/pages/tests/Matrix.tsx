@@ -122,7 +122,7 @@ function More({ list }: { list: TestList }) {
   return (
     <div className="body row">
       <span className="muted" role="status">
-        {list.isReading ? `Reading… ${list.tests.length} of ${plural(list.totalCount, "test")}` : `The newest ${list.tests.length} of ${plural(list.totalCount, "test")}`}
+        {list.isReading ? `Loading… ${list.tests.length} of ${plural(list.totalCount, "test")}` : `The newest ${list.tests.length} of ${plural(list.totalCount, "test")}`}
       </span>
       <button type="button" disabled={list.isReading} onClick={list.readMore}>
         Show more
@@ -186,7 +186,7 @@ function Head({ attempts }: { attempts: number }) {
           Passed
         </th>
         <th scope="col" className="number wide">
-          Half within
+          Median
         </th>
         <th scope="col" className="wide">
           Last 20 runs

@@ -63,7 +63,7 @@ function RejudgeDialog({ executionId, onStarted, onClose }: { executionId: strin
         <Field label="Criteria" path="criteria" error={rejudge.error}>
           {(control) => (
             <select {...control}>
-              <option value="AsRun">those of the original execution</option>
+              <option value="AsRun">as in the original execution</option>
               <option value="Present">the tests' current criteria</option>
             </select>
           )}

@@ -79,7 +79,7 @@ export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
       {repeats > 1 && (
         <select
           aria-label="Stop repeating a test"
-          title={`Decided: it passes as often as ${usualRates.good * 100} %, or as seldom as ${usualRates.bad * 100} %`}
+          title={`Decided: the pass rate is clearly at least ${usualRates.good * 100} %, or at most ${usualRates.bad * 100} %`}
           value={stopping}
           onChange={(event) => setStopping(event.target.value as StoppingName)}
         >

@@ -96,7 +96,7 @@ export function TestEditor({ agent, testId, onClose }: { agent: AgentOfTests; te
   const [rowsStored, setRowsStored] = useState<Stored>();
   const noteRows = (from: string, to: string) => setRowsStored((old) => ({ from: old?.to === from ? old.from : from, to }));
   return (
-    <Dialog title="Test" onClose={onClose}>
+    <Dialog title="Edit test" onClose={onClose}>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!test && !answer.error && <Loading />}
       {test && <TestRows test={test} reread={answer.refresh} onStored={noteRows} />}
@@ -154,7 +154,7 @@ function TestForm({ agent, test, rowsStored, reread, takeTheirs, onClose }: {
           <Act scope="write" type="submit" className="primary" disabled={update.isBusy}>
             Save
           </Act>
-          {test.lastRunId && <Link href={`/runs/${test.lastRunId}`}>Its last run</Link>}
+          {test.lastRunId && <Link href={`/runs/${test.lastRunId}`}>Last run</Link>}
           <Delete test={test} onDeleted={onClose} />
         </div>
       </fieldset>

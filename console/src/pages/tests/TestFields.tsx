@@ -64,7 +64,7 @@ function Simulated({ values, error }: { values: TestValues; error: CombinedError
       <CriteriaFields values={values} error={error} />
       {values.checks && <CheckRows rows={values.checks.map(rowOf)} error={error} />}
       {values.judgeSees && <JudgeSees chosen={values.judgeSees} />}
-      <Field label="Turns at most" path="maxTurns" error={error}>
+      <Field label="Maximum turns" path="maxTurns" error={error}>
         {(control) => <input {...control} type="number" min={1} max={30} required defaultValue={values.maxTurns} />}
       </Field>
     </>
@@ -80,7 +80,7 @@ function Variables({ values, fields, error }: { values: Record<string, unknown>;
       <summary>Data bag</summary>
       <div className="stack">
         {own.map(({ name, isMandatory }) => (
-          <Field key={name} label={isMandatory ? `${name} (needed)` : name} path={`variables.${name}`} error={error}>
+          <Field key={name} label={isMandatory ? `${name} (required)` : name} path={`variables.${name}`} error={error}>
             {(control) => <input {...control} autoComplete="off" defaultValue={shownValue(values[name])} />}
           </Field>
         ))}

@@ -75,7 +75,7 @@ export function Deliveries({ webhook, token, onClose }: { webhook: Webhook; toke
         <div className="row">
           <span className={`mono small ${styles.text}`}>{webhook.url}</span>
           <button type="button" className="push" disabled={!webhook.isEnabled} onClick={() => void change(ping, { webhookId: webhook.id })}>
-            Send a test
+            Send test event
           </button>
         </div>
         {problem && (
@@ -122,7 +122,7 @@ function One({ delivery, redeliver }: { delivery: Delivery; redeliver: (() => vo
         ))}
         {delivery.nextAttemptAt && (
           <div className="muted small">
-            next attempt not before <Time at={delivery.nextAttemptAt} />
+            next attempt after <Time at={delivery.nextAttemptAt} />
           </div>
         )}
         <pre className="note small scroll">{JSON.stringify(delivery.payload, null, 2)}</pre>

@@ -37,14 +37,14 @@ export function WebhookEditor({ webhook, rotate, destroy, onClose }: Props) {
   };
   if (secret) return <TheSecret secret={secret} onClose={onClose} />;
   return (
-    <Dialog title={webhook ? "Webhook" : "New webhook"} onClose={onClose}>
+    <Dialog title={webhook ? "Edit webhook" : "New webhook"} onClose={onClose}>
       <form className="stack" onSubmit={submit}>
         <div className="field">
-          <label htmlFor="webhook-url">Address</label>
+          <label htmlFor="webhook-url">URL</label>
           <input id="webhook-url" name="url" type="url" required autoFocus={!webhook} spellCheck={false} defaultValue={webhook?.url} placeholder="https://ci.example.com/hooks/agents" />
         </div>
         <div className="field">
-          <label htmlFor="webhook-description">What it is for</label>
+          <label htmlFor="webhook-description">Description</label>
           <input id="webhook-description" name="description" maxLength={500} defaultValue={webhook?.description} />
         </div>
         <fieldset className="stack tight">
@@ -59,7 +59,7 @@ export function WebhookEditor({ webhook, rotate, destroy, onClose }: Props) {
         {webhook && (
           <label className="check">
             <input type="checkbox" name="isEnabled" defaultChecked={webhook.isEnabled} />
-            <span>On</span>
+            <span>Enabled</span>
           </label>
         )}
         <Confirmation />
@@ -115,7 +115,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
 
 function TheSecret({ secret, onClose }: { secret: string; onClose: () => void }) {
   return (
-    <Dialog title="The secret" onClose={onClose}>
+    <Dialog title="Webhook secret" onClose={onClose}>
       <div className="stack">
         <p>It is shown only once. The receiver verifies signatures with it.</p>
         <Secret secret={secret} onClose={onClose} />

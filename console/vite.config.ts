@@ -1,11 +1,11 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-// Where a gateway runs while the console is developed.
+// The address of the gateway during development.
 const gateway = process.env.AGENTGRAPH_URL ?? "http://127.0.0.1:8080";
 
 export default defineConfig(({ command }) => ({
-  // Relative when built: the gateway knows how deep a page is, and a proxy may take a prefix off.
+  // Built addresses are relative, because a proxy may strip a prefix.
   base: command === "build" ? "./" : "/console/",
   plugins: [react()],
   build: {

@@ -6,7 +6,7 @@ const source = (path: string) => fileURLToPath(new URL(`src/explorer/${path}`, i
 
 const names = { entryFileNames: "assets/explore-[name]-[hash].js", chunkFileNames: "assets/explore-[name]-[hash].js" };
 
-// The explorer is built apart from the console, so that its two megabytes of editor change only with itself.
+// The explorer is built separately, so that its two megabytes of editor change only when the explorer changes.
 export default defineConfig({
   base: "./",
   plugins: [react()],

@@ -1,4 +1,4 @@
-// What people do with agents: find, write, connect and talk with them.
+// Journeys with agents: find, edit, connect and chat with them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, base, gateway, journeys, visit } from "./journey";
@@ -203,7 +203,7 @@ journeys("agents and chats", () => {
       await page.getByRole("link", { name: "Try without saving" }).click();
       await page.getByText("This chat uses your unsaved draft of the prompt.").waitFor();
       await page.getByLabel("productName").fill("Brook kettle");
-      // What is not mocked or denied is said before the chat begins.
+      // The page names real calls before the chat starts.
       await page.getByRole("checkbox", { name: "All tools" }).uncheck();
       await page.getByRole("checkbox", { name: /^Deny/ }).uncheck();
       await page.getByText("Real calls:").waitFor();

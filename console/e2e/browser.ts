@@ -17,7 +17,7 @@ export function launch(): Promise<Browser> {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** A page that is watched for breaking rules: console errors, exceptions, foreign requests and policy violations. */
+/** A page that collects faults: console errors, exceptions, requests to other origins and policy violations. */
 export interface Watched {
   page: Page;
   /** Forgets the API requests so far. */

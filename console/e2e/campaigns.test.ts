@@ -1,4 +1,4 @@
-// What operators do: fill and watch campaigns, and count what they cost.
+// Journeys of operators: fill and watch campaigns, and read their cost.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { watch } from "./browser";
@@ -60,7 +60,7 @@ journeys("campaigns and consumption", () => {
       await page.getByRole("button", { name: "Pause" }).waitFor();
       assert.deepEqual(asked.length, 1);
       assert.match(asked[0] ?? "", /2 people will be called/);
-      // A second click at the same place never completes the campaign unasked.
+      // A second click at the same place does not complete the campaign without a confirmation.
       isAccepted = false;
       await page.mouse.click(place.x + place.width / 2, place.y + place.height / 2);
       await page.getByRole("button", { name: "Complete" }).click();
@@ -113,7 +113,7 @@ journeys("campaigns and consumption", () => {
     await move("Calling");
     const quiet = await browser.newContext();
     const { page, check, checkAccessible } = await watch(quiet, new URL(base).origin);
-    // Without its socket the page does not hear of what others do.
+    // Without its socket the page does not receive others' changes.
     await page.routeWebSocket(/graphql/, () => undefined);
     await page.goto(base);
     await signIn(page, gateway.apiKey);

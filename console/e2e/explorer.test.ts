@@ -1,4 +1,4 @@
-// What developers do in the explorer of the API.
+// Journeys of developers in the API explorer.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { journeys, visit } from "./journey";
@@ -17,7 +17,7 @@ journeys("the explorer", () => {
       await page.keyboard.press("Control+Enter");
       await answer.getByText('"campaignItemUpdated"').waitFor();
       await page.getByRole("button", { name: "Stop query" }).click();
-      // The descriptions of the schema become HTML, which the policy allows of one function alone.
+      // Schema descriptions become HTML, which the policy allows only one function to write.
       await page.getByRole("button", { name: "Show Documentation Explorer" }).click();
       await page.getByRole("link", { name: "Query", exact: true }).first().click();
       await page.locator(".graphiql-markdown-description").first().waitFor();

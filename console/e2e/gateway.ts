@@ -7,14 +7,14 @@ export interface Gateway {
   consoleUrl: string;
   graphqlUrl: string;
   apiKey: string;
-  /** Asks the API directly, with the demo's key. */
+  /** Calls the API directly, with the demo's key. */
   ask: <Data>(query: string, variables?: Record<string, unknown>) => Promise<Data>;
   stop: (signal?: NodeJS.Signals) => Promise<void>;
 }
 
 const binary = fileURLToPath(new URL("../../bin/agentgraph", import.meta.url));
 
-/** Starts the built program with a demo company, which is forgotten at the end unless the arguments say otherwise. */
+/** Starts the built program with a demo company. By default its data is deleted at the end. */
 export async function startGateway(args: string[] = ["--ephemeral"], environment: Record<string, string> = {}): Promise<Gateway> {
   const port = args.includes("--port") ? [] : ["--port", "0"];
   const child = spawn(binary, ["dev", "--log-level", "error", ...port, ...args], {

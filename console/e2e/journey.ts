@@ -1,4 +1,4 @@
-// What the files of journeys share: the demo's gateway, and a browser that is signed in to it.
+// The shared parts of the journeys: the demo's gateway, and a browser that is signed in to it.
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
@@ -7,13 +7,13 @@ import { startGateway, type Gateway } from "./gateway";
 
 export let gateway: Gateway;
 export let browser: Browser;
-/** Is signed in, unless the journeys sign in themselves. */
+/** The browser context. It is signed in, unless the journeys sign in themselves. */
 export let context: BrowserContext;
 /** The console's address, with a slash at its end. */
 export let base: string;
 let agents: Map<string, string>;
 
-/** A file's journeys, one after another, on a gateway of their own. */
+/** Runs a file's journeys one after another, on their own gateway. */
 export function journeys(name: string, all: () => void, { isSignedIn = true } = {}): void {
   describe(name, { skip: noBrowser, concurrency: 1, timeout: 300_000 }, () => {
     before(async () => {

@@ -1,4 +1,4 @@
-// What people do with knowledge: add documents, ask, and change how it is found.
+// Journeys with knowledge: add documents, ask, and change retrieval.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gateway, journeys, visit } from "./journey";

@@ -1,4 +1,4 @@
-// Every page, in both themes: no policy violation, no request to another origin, no fault that axe-core finds.
+// Every page, in both themes: no policy violation, no request to another origin, no finding of axe-core.
 import { after, before, test } from "node:test";
 import type { Browser, BrowserContext } from "playwright-core";
 import { launch, noBrowser, watch } from "./browser";

@@ -11,7 +11,7 @@ import { startGateway } from "./gateway";
 const pause = 100;
 const pieces = ["Good ", "morning, ", "how can ", "I help?"];
 
-/** An OpenAI-compatible provider that answers everything with the pieces, and keeps the last back until it is released. */
+/** An OpenAI-compatible provider that answers everything with the pieces, and holds the last one until `mayEnd` resolves. */
 async function startModel(mayEnd: Promise<void>): Promise<Server> {
   const server = createServer(async (request, response) => {
     request.resume();

@@ -1,7 +1,7 @@
 import { createServer, request, type Server } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 
-/** Starts a proxy that strips a prefix from each path, as many reverse proxies do, for sockets too. */
+/** Starts a proxy that strips a prefix from each path, as many reverse proxies do. It proxies sockets too. */
 export async function startProxy(prefix: string, port: number): Promise<{ url: string; server: Server }> {
   const strip = (path = "") => path.slice(prefix.length) || "/";
   const server = createServer((incoming, outgoing) => {

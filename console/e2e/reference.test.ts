@@ -1,4 +1,4 @@
-// What developers do on the page of the REST API.
+// Journeys of developers on the page of the REST API.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { watch } from "./browser";

@@ -11,7 +11,7 @@ import { pagesOf } from "./pages";
 const out = process.env.OUT;
 const only = process.env.ONLY?.split(",");
 
-/** What the API answers in each state of a page. */
+/** The API's response in each state of a page. */
 const states: Record<string, (route: Route) => Promise<void>> = {
   empty: async (route) => {
     const response = await route.fetch();
@@ -57,7 +57,7 @@ function emptied(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, name === "totalCount" ? 0 : emptied(each)]));
 }
 
-/** Two looks of each page that is empty, loads or fails: what differs between them is seen where it is full. */
+/** Captures each page empty, loading and failed, in two looks. The full pages show the other looks. */
 async function inEachState(page: Page, gateway: Gateway, folder: string): Promise<void> {
   const pages = Object.entries(await pagesOf(gateway)).filter(([name]) => !["explore", "keys", "missing"].includes(name));
   for (const [state, answer] of Object.entries(states)) {

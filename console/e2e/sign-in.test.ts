@@ -1,4 +1,4 @@
-// Who comes in, how, and how long they stay.
+// Signing in, scopes, and the end of a session.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { watch } from "./browser";
@@ -125,7 +125,7 @@ journeys("signing in", () => {
     const tags = page.getByLabel("Tags, separated by commas");
     await tags.fill("written 0");
     await gateway.ask("mutation($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id } } }", { input: { apiKeyId: key.id } });
-    // What is saved before the key is refused is not what is written then.
+    // A text that is saved before the key is refused differs from the text that is written afterwards.
     for (let round = 1; !(await page.getByText("Your session has ended").isVisible()); round++) {
       await page.getByRole("button", { name: "Save settings" }).click({ timeout: 1_000 }).catch(() => undefined);
       await tags.fill(`written ${round}`, { timeout: 1_000 }).catch(() => undefined);

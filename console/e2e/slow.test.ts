@@ -1,10 +1,10 @@
-// What people do before the gateway has answered: nothing that is shown meanwhile acts on something else, and nothing is lost.
+// Actions before the gateway has answered: no button acts on another object, and no input is lost.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { agent, base, gateway, journeys, visit } from "./journey";
 
-/** Keeps back the answers to an operation until they are let through. */
+/** Holds the responses to an operation until the returned function is called. */
 async function hold(page: Page, operation: string): Promise<() => Promise<void>> {
   let release = () => {};
   const isReleased = new Promise<void>((resolve) => (release = resolve));

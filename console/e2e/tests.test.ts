@@ -1,4 +1,4 @@
-// What people do with tests: run them, and find out why one turned red.
+// Journeys with tests: run them, and find out why one fails.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
@@ -211,7 +211,7 @@ journeys("tests", () => {
       await page.getByRole("button", { name: "Run tests ×5" }).click();
       await page.waitForURL(/tests\?agent=.*&execution=/);
       const before = page.url();
-      // However long the new execution takes to be read, the button is not that of the one before.
+      // While the new execution loads, the page never shows the button of the previous one.
       await page.route("**/graphql", async (route) => {
         if (route.request().postData()?.includes("query Matrix")) await wait(500);
         await route.continue();

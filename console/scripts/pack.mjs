@@ -1,6 +1,6 @@
-// Writes the built console to gateway/console/dist and RapiDoc to gateway/rest, compressed, or with --check tells whether
-// what is there is the same.
-// It compares what was compressed: other machines may compress otherwise.
+// Writes the built console to gateway/console/dist and RapiDoc to gateway/rest, compressed. With --check it compares
+// them with the files there instead.
+// It compares the uncompressed content, because compressed bytes may differ between machines.
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const built = join(root, "dist");
 const target = join(root, "../gateway/console/dist");
 
-/** What /docs shows the description of REST with. */
+/** The script with which /docs shows the OpenAPI description. */
 const viewer = join(root, "../gateway/rest/rapidoc.js.gz");
 
 /** Bytes of a first load: the page, its style, what its script imports, and the agents page. */
@@ -60,7 +60,7 @@ async function pack() {
   }
 }
 
-/** Fails when the console or the explorer has grown beyond its budget. */
+/** Fails when the console or the explorer exceeds its budget of bytes. */
 async function weigh() {
   const sizes = new Map();
   for (const name of await files(target)) sizes.set(name, (await readFile(join(target, name))).length);
@@ -84,7 +84,7 @@ function within(what, bytes, budget) {
   process.exit(1);
 }
 
-/** The scripts that a script imports at once, and those that they import. */
+/** The scripts that a script imports statically, directly or indirectly. */
 async function imports(name, seen) {
   const text = gunzipSync(await readFile(join(target, name))).toString();
   for (const [, file] of text.matchAll(/(?:from|import)\s*"\.\/([^"]+\.js)"/g)) {

@@ -15,14 +15,14 @@ const keys = new Proxy({} as Record<string, KeyGenerator>, {
 
 const RunAtAGlance = graphql("fragment RunAtAGlance on AgentTestRunSummary { id status durationMs }");
 
-/** What a subscription tells of a run also changes the run at a glance, which the cache has under a type of its own. */
+/** A run's event also updates its summary, which the cache stores under another type. */
 const updates: UpdatesConfig = {
   Subscription: {
     agentTestRunUpdated: ({ agentTestRunUpdated: run }, _arguments, cache) => cache.writeFragment(RunAtAGlance, { ...(run as object), __typename: "AgentTestRunSummary" } as never),
   },
 };
 
-/** Returns a client that acts for the session, with a cache that keeps one object for each id. */
+/** Returns a client for the session, with a cache that keeps one object for each id. */
 export function newClient(session: Session): Client {
   const live = liveClient(session.token);
   return new Client({

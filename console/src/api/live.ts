@@ -22,7 +22,7 @@ function listen(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Returns the tab's only socket. It is open while something is followed, and reconnects forever. */
+/** Returns the tab's only socket. It is open while there are subscriptions, and always reconnects. */
 export function liveClient(token: string): Client {
   void client?.dispose();
   const url = gatewayURL("graphql");
@@ -60,7 +60,7 @@ export function useLiveStatus(): LiveStatus {
   return useSyncExternalStore(listen, () => status);
 }
 
-/** Calls back after the socket was lost and has reconnected, so that what was missed can be read. */
+/** Calls back after the socket has reconnected, so that the caller can read the changes that it missed. */
 export function useReconnected(onReconnected: () => void): void {
   const count = useSyncExternalStore(listen, () => reconnections);
   const [known, setKnown] = useState(count);
@@ -95,12 +95,12 @@ export function useLive<Data, Variables extends Record<string, unknown>>(
   }, [query, key, paused]);
 }
 
-/** How often what is followed is read anyway. */
+/** How often followed data is read again, in milliseconds. */
 const reread = 10_000;
 
 /**
- * Follows in the cache what the gateway tells of until it is over. An answer that was on its way longer may overwrite the last
- * event, and nothing would come after it: so `refresh` is called now and then.
+ * Subscribes until `isOver`; events update the cache. A slow response may overwrite the last event, so `refresh` is also
+ * called every ten seconds.
  */
 export function useFollowed<Data, Variables extends AnyVariables>(query: DocumentInput<Data, Variables>, variables: Variables, isOver: boolean, refresh: () => void): void {
   useSubscription<Data, Data, Variables>({ query, variables, pause: isOver } as never);

@@ -15,7 +15,7 @@ function listen(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Names an operation as one of the page's while its component is mounted. */
+/** Lists an operation among the page's while its component is mounted. */
 export function useAsked<Data, Variables extends AnyVariables>(document: DocumentInput<Data, Variables>, variables: Variables, pause = false): void {
   const key = JSON.stringify(variables);
   useEffect(() => {

@@ -6,16 +6,16 @@ import { useAsked } from "./operations";
 
 export interface Answer<Data> {
   data: Data | undefined;
-  /** The data is that of other variables, and those of now are being read or could not be. */
+  /** The data belongs to earlier variables: the current ones are still loading, or failed. */
   isOld: boolean;
   error: CombinedError | undefined;
   refresh: () => void;
 }
 
 /**
- * Reads a page's data, with `onFocus` again whenever its tab becomes visible, with `isFresh` never from the cache. What was read
- * for other variables is gone, so that nobody acts on it instead of the page that is loading. With `keeps` it stays until then: that is
- * for filtered lists whose rows have actions of their own, and for a single resource that another key may see less of.
+ * Reads a page's data. `onFocus` reads it again whenever the tab becomes visible; `isFresh` bypasses the cache. When the
+ * variables change, the old data disappears, so that nobody acts on the wrong object. `keeps` shows it until the new data
+ * has loaded: use it for filtered lists whose rows have their own actions, and for an object that another key may see less of.
  */
 export function usePage<Data, Variables extends AnyVariables>(
   query: DocumentInput<Data, Variables>,
@@ -26,9 +26,9 @@ export function usePage<Data, Variables extends AnyVariables>(
   const [result, execute] = useQuery<Data, Variables>({ query, variables, pause: options.pause, requestPolicy } as never);
   useAsked(query, variables, options.pause);
   const { key } = createRequest(query, variables);
-  // Until there is an answer, the result is still that of the variables before.
+  // Until there is an answer, the result still belongs to the previous variables.
   const isAnswer = result.operation?.key === key;
-  // A failure must not remove what was read before, or what the user is writing beside it.
+  // A failure must not remove the data on the page, or the text that the user is writing.
   const [kept, keep] = useState<{ key: number; data: Data }>();
   if (isAnswer && result.data && (result.data !== kept?.data || key !== kept.key)) keep({ key, data: result.data });
   const isOld = kept !== undefined && kept.key !== key;
@@ -51,7 +51,7 @@ export interface Action<Data, Variables> {
   reset: () => void;
 }
 
-/** Whether the gateway refused a change because somebody else's came first. Then `reread` is called, for what they wrote. */
+/** Whether the gateway refused a change because somebody else saved first. If so, `reread` is called to load their version. */
 export function useConflict(error: CombinedError | undefined, reread: () => void): boolean {
   const isConflict = error?.graphQLErrors.some((e) => e.extensions.code === "CONFLICT") ?? false;
   const onConflict = useEffectEvent(reread);
@@ -77,7 +77,7 @@ export function useAction<Data, Variables extends AnyVariables>(document: Docume
   return { run, isBusy, error, reset: () => setError(undefined) };
 }
 
-/** Whether the component is still there when an answer comes: if not, the person has gone elsewhere meanwhile. */
+/** Whether the component is still mounted, for code that runs after a response. */
 export function useHere(): RefObject<boolean> {
   const isHere = useRef(false);
   useEffect(() => {
@@ -89,7 +89,7 @@ export function useHere(): RefObject<boolean> {
   return isHere;
 }
 
-/** Leads to another page after an answer, unless the person has gone elsewhere meanwhile. */
+/** Navigates to another page after a response, unless the user has left the component. */
 export function useGo(): (to: string) => void {
   const [, go] = useLocation();
   const isHere = useHere();

@@ -44,7 +44,7 @@ export function onSignIn(listener: () => void): () => void {
 
 /**
  * Exchanges the code in the address for a session, or else asks other tabs for theirs. The code is removed from the
- * address before anything is shown. Resolves with a hint if the code is of no use and there is no session.
+ * address before anything is shown. Resolves with a hint if the code is invalid and there is no session.
  */
 export async function enter(): Promise<string | undefined> {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
@@ -67,7 +67,7 @@ export async function enter(): Promise<string | undefined> {
   return undefined;
 }
 
-/** Exchanges an API key for a token that never holds admin. The key itself is forgotten. */
+/** Exchanges an API key for a token without the scope admin. The key itself is not stored. */
 export async function signIn(key: string): Promise<void> {
   const { data, error } = await ask<{ viewer: { scopes: Scope[] } }>({ "X-Api-Key": key }, "query Viewer { viewer { scopes } }");
   if (!data) throw new Error(error?.message ?? "The gateway did not return the scopes of this key.");
@@ -85,7 +85,7 @@ interface NewToken {
   message?: string;
 }
 
-/** Creates a token of the key, without storing either. */
+/** Creates a token with the key. Neither is stored. */
 export async function createToken(key: string, scopes: readonly Scope[], ttlSeconds: number): Promise<NewToken> {
   const { data, error } = await ask<{ createAccessToken: { token: string; expiresAt: string } | null }>(
     { "X-Api-Key": key },
@@ -100,7 +100,7 @@ interface Asked<Data> {
   error?: { message: string; extensions?: { code?: string } };
 }
 
-/** Asks without the cache, because secrets do not belong in it. */
+/** Sends a query without the cache, because secrets must not be in it. */
 export async function ask<Data>(
   headers: Record<string, string>,
   query: string,
@@ -137,7 +137,7 @@ export function endSession(): void {
 /** How long signing out waits for the token to be revoked, in milliseconds. */
 const patience = 3_000;
 
-/** Signs out of all tabs, and has the token refused from now on. Without an answer the token is only forgotten. */
+/** Signs out of all tabs and revokes the token. If the gateway does not answer, the token is only deleted here. */
 export async function signOut(): Promise<void> {
   tabs.postMessage({ kind: "out" } satisfies TabMessage);
   await ask(authorized(), "mutation SignOut { revokeAccessToken(input: {}) { isRevoked } }", {}, { keepalive: true, signal: AbortSignal.timeout(patience) }).catch(

@@ -4,7 +4,7 @@ import { createContext, use } from "react";
 import { examples, type Example, type Known } from "./examples";
 import styles from "./Explorer.module.css";
 
-/** Ids for the examples' variables, as soon as they were read. */
+/** Ids for the examples' variables; undefined until they are read. */
 export const KnownContext = createContext<Known | undefined>(undefined);
 
 function ExampleList() {

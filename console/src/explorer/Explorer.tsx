@@ -17,7 +17,7 @@ const plugins = [ExamplesPlugin, HISTORY_PLUGIN];
 interface Props {
   hint: string | undefined;
   theme: "light" | "dark" | undefined;
-  /** What a page of the console hands over. */
+  /** The operation that a page of the console opens here. */
   given: { query: string; variables: string } | undefined;
 }
 
@@ -79,7 +79,7 @@ export function Explorer({ hint, theme, given }: Props) {
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-/** Monaco reads the system's colours only once, so the explorer follows them itself. */
+/** The system's theme, live. Monaco itself reads it only once. */
 function useSystemTheme(): "light" | "dark" {
   return useSyncExternalStore(
     (listener) => {
@@ -96,7 +96,7 @@ function summary({ operation, isRefused, status, ms, left, limit }: Outcome): st
   return `${status} in ${ms} ms` + (left && limit ? ` · ${left} of ${limit} requests left` : "");
 }
 
-/** Reads ids for the examples' variables. Those of what the company does not have are empty. */
+/** Reads ids for the examples' variables. An id is empty if the company has no such object. */
 async function readKnown(fetcher: ReturnType<typeof newFetcher>): Promise<Known> {
   const { data } = (await fetcher({ query: knownQuery, operationName: "Known" })) as { data?: Record<string, { nodes: { id: string }[] } | null> };
   const id = (list: string) => data?.[list]?.nodes[0]?.id ?? "";

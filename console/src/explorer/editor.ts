@@ -1,4 +1,4 @@
-// What a GraphQL editor needs of Monaco: without its diff editor, colour pickers, renaming and other tools for programs.
+// The parts of Monaco that a GraphQL editor needs, without the diff editor, color pickers, renaming and so on.
 import "monaco-editor/esm/vs/editor/browser/coreCommands.js";
 import "monaco-editor/esm/vs/editor/browser/widget/codeEditor/codeEditorWidget.js";
 import "monaco-editor/esm/vs/editor/contrib/bracketMatching/browser/bracketMatching.js";

@@ -1,4 +1,4 @@
-/** Ids of the company's own things, for the variables of examples. */
+/** Ids of the company's own objects, for the variables of examples. */
 export interface Known {
   agentId: string;
   chatId: string;

@@ -4,7 +4,7 @@ import { authorized, endSession } from "../api/session";
 import type { Request } from "../logic/curl";
 import { operationOf } from "../logic/operation";
 
-/** How a request went: its HTTP status and duration, and how many requests the key has left. */
+/** A request's HTTP status and duration, and how many requests the key has left. */
 export interface Outcome {
   operation: string | undefined;
   isRefused: boolean;
@@ -19,12 +19,12 @@ interface Options {
 }
 
 /**
- * Returns a function that sends what the explorer wrote. It adds the token itself, so that the token is in no editor and
- * in nothing that the browser keeps. Subscriptions go through the socket, everything else is posted.
+ * Returns a function that sends the explorer's operations: subscriptions through the socket, everything else by POST. It
+ * adds the token itself, so that no editor shows the token and no browser storage keeps it.
  */
 export function newFetcher(live: Client, onOutcome: (outcome: Outcome) => void) {
   return (written: Request, options: Options = {}) => {
-    // GraphiQL learns the operation's name a moment after the text, so the name may be that of an earlier text.
+    // GraphiQL updates the operation's name shortly after the text, so the name may belong to an earlier text.
     const operation = operationOf(written.query, written.operationName);
     const request = operation ? { ...written, operationName: operation.name?.value } : written;
     return operation?.operation === "subscription" ? live.iterate(request) : post(request, options, onOutcome);

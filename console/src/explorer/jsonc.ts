@@ -1,6 +1,6 @@
 import { applyEdits, format } from "jsonc-parser";
 
-// Stands in for Prettier's parser and printer of JSON with comments, which bring a whole JavaScript parser along.
+// Replaces Prettier's parser and printer of JSON with comments, which include a whole JavaScript parser.
 
 interface Text {
   text: string;

@@ -12,10 +12,10 @@ interface Factory {
   createPolicy: (name: string, rules: Partial<Policy> & { createHTML?: (html: string) => string }) => Policy;
 }
 
-/** Browsers without Trusted Types take texts as they are. */
+/** Undefined in browsers without Trusted Types, which accept plain strings. */
 const types = (globalThis as { trustedTypes?: Factory }).trustedTypes;
 
-// GraphiQL writes the schema's descriptions as HTML. The document's policy lets no text become HTML but through here.
+// GraphiQL writes the schema's descriptions as HTML. The document's policy allows HTML only through this function.
 types?.createPolicy("default", { createHTML: (html) => DOMPurify.sanitize(html) });
 
 const workers = types?.createPolicy("workers", { createScriptURL: (url) => url }) ?? { createScriptURL: (url: string) => url };

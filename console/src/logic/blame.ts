@@ -5,7 +5,7 @@ export interface PastRun {
   isDraft: boolean;
 }
 
-/** How many runs of each saved prompt version were judged, and how many of those passed, newest version first. */
+/** Counts the judged and the passed runs of each saved prompt version, newest version first. */
 export function byVersion(runs: readonly PastRun[]): { version: number; passed: number; judged: number }[] {
   const versions = new Map<number, { version: number; passed: number; judged: number }>();
   for (const run of runs) {

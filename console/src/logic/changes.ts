@@ -1,4 +1,4 @@
-/** What of a form differs from what it was filled with; undefined if nothing does. */
+/** The values of a form that differ from the initial ones; undefined if none does. */
 export function changesOf<Values extends object>(before: Values, now: Values): Partial<Values> | undefined {
   const changed = Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof Values]));
   return changed.length > 0 ? (Object.fromEntries(changed) as Partial<Values>) : undefined;

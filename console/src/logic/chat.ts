@@ -34,11 +34,11 @@ export interface LiveCall {
 export interface Draft {
   turnId: string;
   text: string;
-  /** How many characters of the turn's text have gone by, including those in gaps. */
+  /** How many characters of the turn's text have been sent, including missed ones. */
   length: number;
 }
 
-/** What the contact said, while it is being answered. It is a message when the answer is one. */
+/** The contact's text while the agent answers. It becomes a message together with the answer. */
 export interface Question {
   sequence: number;
   text: string;
@@ -66,7 +66,7 @@ export type ChatEvent =
 
 /**
  * Returns what a chat shows after an event. Messages are authoritative and are ordered by sequence, whatever their
- * source. Events only draw what is being written.
+ * source. Events only show the text that is being written.
  */
 export function chatAfter(state: ChatState, event: ChatEvent): ChatState {
   switch (event.kind) {
@@ -102,7 +102,7 @@ function merged(known: readonly ChatMessage[], more: readonly ChatMessage[]): Ch
 }
 
 /**
- * Offsets count Unicode characters from the beginning of the turn's text. Characters that were drawn are not drawn again.
+ * Offsets count Unicode characters from the beginning of the turn's text. Characters that are already shown are not added again.
  */
 function drafted(draft: Draft | undefined, piece: { turnId: string; offset: number; text: string }): Draft {
   const before = draft?.turnId === piece.turnId ? draft : { turnId: piece.turnId, text: "", length: 0 };

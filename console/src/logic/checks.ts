@@ -4,7 +4,7 @@ export interface Check {
   weight: number | null;
 }
 
-/** A check as its row in the form holds it: what it expects, its main value as text, and all other members as JSON. */
+/** A check as a row of the form: its kind, its main value as text, and all other members as JSON. */
 export interface CheckRow {
   kind: string;
   value: string;
@@ -14,17 +14,17 @@ export interface CheckRow {
 
 interface Kind {
   label: string;
-  /** What the main value is called. */
+  /** The label of the main value. */
   value: string;
-  /** The member that is the main value; absent where the expectation is the value itself. */
+  /** The member that is the main value; absent if the expectation is the value itself. */
   member?: string;
   isNumber?: boolean;
   options?: readonly string[];
-  /** Members that say more, as an example. */
+  /** An example of further members. */
   more?: string;
 }
 
-/** What a check can expect. */
+/** The kinds of checks, by their names in the API. */
 export const checkKinds: Record<string, Kind> = {
   called: { label: "Calls", value: "Technical name", member: "technicalName", more: '{"succeeded": true, "max": 1, "before": "book", "where": [{"argument": "day", "equals": "Monday"}]}' },
   neverCalled: { label: "Never calls", value: "Technical name", member: "technicalName", more: '{"kind": "CallTransfer"}' },
@@ -39,12 +39,12 @@ export const checkKinds: Record<string, Kind> = {
   resultJson: { label: "Result matches a schema", value: "Technical name", member: "technicalName", more: '{"schema": {"type": "object"}}' },
 };
 
-/** What a new check of a kind says besides its main value. */
+/** The further members of a new check of a kind, as JSON. */
 export function initialMore(kind: string): string {
   return kind === "called" ? '{"succeeded":true}' : "";
 }
 
-/** What a member is where nothing is said. */
+/** The default values of members. */
 const usual: Record<string, unknown> = { min: 1, role: "assistant", succeeded: false };
 
 export function rowOf({ expect, weight }: Check): CheckRow {
@@ -56,7 +56,7 @@ export function rowOf({ expect, weight }: Check): CheckRow {
   return { kind, value: String(value ?? ""), more: told.length > 0 ? JSON.stringify(withoutNulls(Object.fromEntries(told))) : "", weight };
 }
 
-/** The check of a row; undefined if its JSON cannot be read, or its number is none. */
+/** The check of a row; undefined if its JSON or its number is invalid. */
 export function checkOf({ kind, value, more, weight }: CheckRow): Check | undefined {
   const of = checkKinds[kind];
   if (!of) return undefined;

@@ -15,7 +15,7 @@ export interface LineFault {
 export interface Contacts {
   contacts: Contact[];
   faults: LineFault[];
-  /** Columns that no field of the campaign has the name of. Their values are left out. */
+  /** Columns without a field of the same name. Their values are ignored. */
   unused: string[];
 }
 
@@ -59,7 +59,7 @@ export function contactsOf(records: readonly CSVRecord[], fields: readonly Campa
   return { contacts, faults, unused };
 }
 
-/** The gateway's faults of a page, such as that of "items.3.phoneNumber", by the lines of its contacts. */
+/** The gateway's faults of a page, such as one at "items.3.phoneNumber", by the lines of its contacts. */
 export function faultsByLine(fields: Record<string, string[]>, page: readonly Contact[]): LineFault[] {
   return Object.entries(fields).flatMap(([path, faults]) => {
     const [, index, what = ""] = /^items\.(\d+)\.?(.*)$/.exec(path) ?? [];
@@ -73,7 +73,7 @@ interface Duplicate {
   firstIndex?: number | null;
 }
 
-/** The contacts of a page that were left out since others have their numbers, by their lines. */
+/** The contacts of a page that were skipped because others have the same number, by their lines. */
 export function duplicatesByLine(duplicates: readonly Duplicate[], page: readonly Contact[]): LineFault[] {
   return duplicates.flatMap(({ index, firstIndex }) => {
     const contact = page[index];

@@ -33,7 +33,7 @@ export function year(today: Date): Days {
   return { from: month(11, today).from, to: isoDay(today) };
 }
 
-/** What a period will have used if its use continues as until now; undefined in its first day, which is too short to tell. */
+/** The use of a whole period, extrapolated from its use until now; undefined on its first day. */
 export function atThisPace(used: number, start: string, end: string, now: Date): number | undefined {
   const passed = now.getTime() - Date.parse(start);
   if (passed < 86_400_000 || now.getTime() >= Date.parse(end)) return undefined;

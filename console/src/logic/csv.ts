@@ -5,8 +5,8 @@ export interface CSVRecord {
 }
 
 /**
- * Reads CSV after RFC 4180, separated by commas, semicolons or tabs, whichever the first line has most of. Values may be
- * quoted, and then hold line breaks. Empty lines are left out. A quote that never ends throws with its line.
+ * Reads CSV after RFC 4180, separated by commas, semicolons or tabs, whichever is most frequent in the first line.
+ * Quoted values may contain line breaks. Empty lines are left out. A quote that never ends throws with its line.
  */
 export function readCSV(text: string): CSVRecord[] {
   const content = text.replace(/^\uFEFF/, "");

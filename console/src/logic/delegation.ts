@@ -1,10 +1,10 @@
-/** An agent in the graph of who delegates to whom. */
+/** An agent in the graph of delegations. */
 export interface Delegating {
   id: string;
   subAgents: readonly { agent: { id: string } }[];
 }
 
-/** The ids within `steps` steps of an id, which is one of them. */
+/** The ids within `steps` steps of an id, including the id itself. */
 function reached(from: string, next: (id: string) => readonly string[], steps: number): Set<string> {
   const found = new Set([from]);
   let last = [from];
@@ -14,7 +14,7 @@ function reached(from: string, next: (id: string) => readonly string[], steps: n
   return found;
 }
 
-/** Whether a delegation can come back to the agent that delegates. */
+/** Whether a delegation is part of a cycle. */
 export function isCycle(agents: readonly Delegating[], from: string, to: string): boolean {
   const subs = new Map(agents.map((agent) => [agent.id, agent.subAgents.map((sub) => sub.agent.id)]));
   return reached(to, (id) => subs.get(id) ?? [], agents.length).has(from);

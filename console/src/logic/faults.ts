@@ -9,12 +9,12 @@ export function faultsOf(error: Refusal | undefined): Record<string, string[]> {
   return Object.assign({}, ...(error?.graphQLErrors ?? []).map((e) => e.extensions.fields)) as Record<string, string[]>;
 }
 
-/** The faults of a path and of what is below it. */
+/** The faults of a path and of the paths below it. */
 export function faultsAt(error: Refusal | undefined, path: string): string[] {
   return Object.entries(faultsOf(error)).flatMap(([at, faults]) => (at === path || at.startsWith(`${path}.`) ? faults : []));
 }
 
-/** The faults of fields that are not shown, with their paths. Undefined if the error says anything but faults of fields. */
+/** The faults of fields that are not shown, with their paths. Undefined if the error has other causes too. */
 export function unshownFaults(error: Refusal, shown: readonly string[]): string[] | undefined {
   if (error.networkError || error.graphQLErrors.some((e) => !e.extensions.fields)) return undefined;
   return Object.entries(faultsOf(error))

@@ -23,12 +23,12 @@ export function actionOf(key: string, isAfterG: boolean): KeyAction {
   return key === "g" ? "wait" : undefined;
 }
 
-/** Whether a person is about to write on the page at the path, so that single keys are never commands there: every chat. */
+/** Whether the page at the path is for writing, so that single keys are never commands: every chat. */
 export function expectsText(path: string): boolean {
   return /\/chats\/[^/]+$/.test(path);
 }
 
-/** Where the thing with an id is shown, by the prefix of its id. */
+/** The pages of objects, by the prefixes of their ids. */
 const pathsOfIds: Record<string, string> = {
   agent: "/agents",
   simchat: "/chats",
@@ -39,7 +39,7 @@ const pathsOfIds: Record<string, string> = {
   kbchat: "/knowledge/chats",
 };
 
-/** The page of the thing whose whole id the text is. */
+/** The page of an object, if the text is its whole id. */
 export function placeOfId(text: string): Place | undefined {
   const [id, prefix = ""] = /^([a-z]+)_[0-9a-hjkmnp-tv-z]{26}$/.exec(text.trim()) ?? [];
   const path = pathsOfIds[prefix];
@@ -51,7 +51,7 @@ export interface Place {
   text: string;
 }
 
-/** The places whose names have all words of the text, those that begin with it first, at most `limit`. */
+/** At most `limit` places whose names contain all words of the text. Names that begin with it come first. */
 export function found<P extends Place>(places: readonly P[], text: string, limit: number): P[] {
   const plain = simple(text);
   const words = plain.split(/\s+/).filter(Boolean);

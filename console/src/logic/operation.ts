@@ -1,6 +1,6 @@
 import { Kind, parse, type OperationDefinitionNode } from "graphql";
 
-/** The operation of a document that has the name or, if none has, the only one. Undefined if the document has a fault. */
+/** The operation with the name or, if none has it, the document's only one. Undefined if the document is invalid. */
 export function operationOf(query: string, name: string | undefined): OperationDefinitionNode | undefined {
   try {
     const operations = parse(query).definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);

@@ -4,7 +4,7 @@ export interface Sample {
   done: number;
 }
 
-/** How long a sample counts, and how far apart samples must be to tell a pace, in milliseconds. */
+/** The age up to which samples count, and the least time between them to compute a pace, in milliseconds. */
 const window = 5 * 60_000;
 const least = 10_000;
 
@@ -13,7 +13,7 @@ export function sampled(samples: readonly Sample[], next: Sample): Sample[] {
   return [...samples.filter((sample) => next.at - sample.at <= window), next];
 }
 
-/** How many a minute are done, by the samples in the order of time; undefined while they are too near each other. */
+/** Contacts per minute, from samples in order of time; undefined while the samples are too close together. */
 export function paceOf(samples: readonly Sample[]): number | undefined {
   const [first, last] = [samples[0], samples.at(-1)];
   if (!first || !last || last.at - first.at < least || last.done < first.done) return undefined;

@@ -9,8 +9,8 @@ export interface DiffPiece {
 const alike = 0.5;
 
 /**
- * Compares two texts line by line, and lines that were changed a little word by word. A removed paragraph is shown whole,
- * because its words are not looked for in its replacement.
+ * Compares two texts line by line, and similar lines word by word. A removed paragraph is shown whole: it is not
+ * compared with its replacement.
  */
 export function promptDiff(from: string, to: string): DiffPiece[] {
   const pieces: DiffPiece[] = [];

@@ -11,7 +11,7 @@ const rowColumn = "row";
 
 const mostRows = 500;
 
-/** Reads rows from a file: CSV, or JSON lines if it is called so. */
+/** Reads rows from a file: JSON lines if its name ends in .jsonl or .ndjson, otherwise CSV. */
 export function readRows(fileName: string, text: string): TestRow[] {
   const rows = /\.(jsonl|ndjson)$/i.test(fileName) ? rowsOfLines(text) : rowsOfCSV(text);
   if (rows.length === 0) throw new Error("This file has no rows: the first line of CSV names the values, and each further line is a row.");
@@ -44,7 +44,7 @@ function rowOf({ [rowColumn]: name, ...values }: Record<string, unknown>): TestR
   return typeof name === "string" && name !== "" ? { name, values } : { values: name === undefined || name === "" ? values : { [rowColumn]: name, ...values } };
 }
 
-/** What a run, or a test, is called in a row: by the row's name or number, if it has one. */
+/** The name of a test or run, with its row's name or number if it has one. */
 export function inRow(testName: string, row: { rowName?: string | null; rowNumber?: number | null }): string {
   if (row.rowName) return `${testName} (${row.rowName})`;
   return row.rowNumber ? `${testName} (row ${row.rowNumber})` : testName;

@@ -1,4 +1,4 @@
-/** What a credential may do, and what that means. */
+/** The scopes, with their meanings. */
 export const scopes = {
   read: "read everything except keys",
   browse: "read agents, tests, documents and states, without the data below",
@@ -23,12 +23,12 @@ const parts: Partial<Record<Scope, Scope[]>> = {
   consumption: ["browse"],
 };
 
-/** Whether one of the scopes is the wanted one, or holds it. */
+/** Whether one of the scopes is the wanted one, or includes it. */
 export function holds(held: readonly Scope[], wanted: Scope): boolean {
   return held.some((scope) => scope === wanted || holds(parts[scope] ?? [], wanted));
 }
 
-/** The scopes of a console session by a key: those of the key, but never admin. Empty for a key that cannot browse. */
+/** The scopes of a console session: the key's scopes without admin. Empty for a key that cannot browse. */
 export function sessionScopes(ofKey: readonly Scope[]): Scope[] {
   if (ofKey.includes("admin")) return ["read", "write", "simulate"];
   return holds(ofKey, "browse") ? [...ofKey] : [];

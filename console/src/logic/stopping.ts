@@ -1,7 +1,7 @@
-/** When a test is repeated no more; null if each test runs the full number of times. Without rates: once a run failed. */
+/** When to stop repeating a test: between rates, once it is decided; without rates, once a run fails; null, never. */
 export type Stopping = { good?: number | null; bad?: number | null } | null;
 
-/** The ways, and what they are called. */
+/** The choices, with their labels. */
 export const stoppings = [
   ["all", "every time"],
   ["failed", "until one fails"],

@@ -7,20 +7,20 @@ export interface Persona {
   knowledge?: string;
 }
 
-/** A test as its form holds it. Which of the optional values there are depends on its kind, and on what the key may read. */
+/** The values of a test's form. The optional ones depend on the test's kind and on the key's scopes. */
 export interface TestValues {
   name: string;
   /** Empty at the root. */
   folderId: string;
   scenario?: string;
   criteria?: string[];
-  /** What the criteria at the same places count for; null if they are required. */
+  /** The weights of the criteria at the same positions; null if a criterion is required. */
   criteriaWeights?: (number | null)[];
   checks?: Check[];
   passAt?: number;
   judgeSees?: string[];
   persona?: Persona;
-  /** What the contact says in its turns; null where its model speaks. */
+  /** The contact's scripted messages; null where its model speaks. */
   contactSays?: (string | null)[];
   maxTurns?: number;
   variables?: Record<string, unknown>;
@@ -33,7 +33,7 @@ export function shownValue(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Reads the form back. Variables that it does not show, or that were not touched, stay what they are. */
+/** Reads the form. Variables that it does not show, or that were not edited, are unchanged. */
 export function readValues(form: FormData, before: TestValues): TestValues {
   const text = (name: string) => String(form.get(name) ?? "").trim();
   const values: TestValues = { name: text("name"), folderId: text("folderId") };
@@ -57,7 +57,7 @@ export function linesOf(text: string): string[] {
   return text.split("\n").map((line) => line.trim()).filter(Boolean);
 }
 
-/** Reads by what the test is judged. A check that cannot be read is left out: its row says so. */
+/** Reads the criteria and checks. An invalid check is left out: its row shows the fault. */
 function readVerdicts(form: FormData, before: TestValues, values: TestValues): void {
   if (before.criteriaWeights) values.criteriaWeights = JSON.parse(String(form.get("criteriaWeights") ?? "[]")) as (number | null)[];
   if (before.checks) values.checks = (JSON.parse(String(form.get("checks") ?? "[]")) as CheckRow[]).flatMap((row) => checkOf(row) ?? []);
@@ -85,7 +85,7 @@ function readVariables(form: FormData, before: Record<string, unknown>): Record<
   return variables;
 }
 
-/** The values in words, by their labels. */
+/** The values as text, by their labels. */
 export function inWords(values: TestValues, folders: readonly { id: string; name: string }[]): Record<string, string> {
   return {
     Name: values.name,

@@ -73,7 +73,7 @@ function AgentPage({ agent, tab }: { agent: AgentOfPage; tab: string }) {
   );
 }
 
-/** Runs all tests of the agent, as often as tells chance from change. */
+/** Runs all tests of the agent, often enough to distinguish chance from change. */
 function RunAll({ agentId }: { agentId: string }) {
   const start = useAction(RunTests);
   const go = useGo();

@@ -27,12 +27,12 @@ type AgentNode = ResultOf<typeof AgentGraphQuery>["agents"]["nodes"][number];
 const width = 212;
 const height = 62;
 
-/** The most agents that are drawn at once without being asked for. */
+/** The most agents that are drawn by default. */
 const readable = 60;
-/** How far around the selected agent the drawing goes when there are more, in delegations. */
+/** How many delegations around the selected agent are drawn if there are more agents. */
 const defaultDepth = 2;
 
-/** The agents and who delegates to whom, as a drawing and as a list. */
+/** The agents and their delegations, as a drawing and as a list. */
 export default function AgentGraph() {
   const answer = usePage(AgentGraphQuery, { first: 100 });
   const agents = answer.data?.agents.nodes;

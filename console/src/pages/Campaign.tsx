@@ -138,7 +138,7 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
   );
 }
 
-/** The states that the campaign can go to. Each but a pause asks first, since people are called, or are not. */
+/** Buttons for the campaign's next states. All except Pause ask for confirmation, because they change who is called. */
 function Moves({ campaign, isBusy, move }: { campaign: CampaignOfPage; isBusy: boolean; move: (to: CampaignStatus) => void }) {
   const { pending, total } = campaign.counts;
   const people = plural(pending, "person", "people");

@@ -62,7 +62,7 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
     setPending(sent ? undefined : { text, key, after, isFailed: true });
     refresh();
   };
-  // A message may be among those that were said before the answer to it being sent comes.
+  // The message may already be in the chat before its mutation returns.
   const isSaid = pending && state.messages.some(({ role, text, sequence }) => role === "user" && sequence > pending.after && text === pending.text);
   const unsaid = isSaid ? undefined : pending;
   const wasFailed = unsaid?.isFailed && (sendMessage.error ? errorText(sendMessage.error) : state.failure);
@@ -124,7 +124,7 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
 /** For how long after its end a chat is read again for its extracted values, in milliseconds. */
 const extractionPatience = 60_000;
 
-/** Messages come by a subscription of their own, which misses none. Events only draw what is being written. */
+/** Messages come by a subscription of their own, which misses none. Events only show the text that is being written. */
 function useLiveChat(chat: ChatOfPage, refresh: () => void): ChatState {
   const [state, dispatch] = useReducer(chatAfter, chat.messages, (messages) => chatAfter(emptyChat, { kind: "read", messages }));
   const [after] = useState(() => chat.messages.at(-1)?.sequence ?? 0);
@@ -150,7 +150,7 @@ function useLiveChat(chat: ChatOfPage, refresh: () => void): ChatState {
     isOver,
   );
   useReconnected(refresh);
-  // Values are extracted after the chat ends, and no event tells when.
+  // Values are extracted after the chat ends, without an event.
   const isExtracting = isOver && chat.agent.extractedValues.length > 0 && chat.extracted === null && chat.extractionError === null;
   const [opened] = useState(Date.now);
   useRepeat(refresh, 2_000, isExtracting && opened - Date.parse(chat.endedAt ?? "") < extractionPatience);

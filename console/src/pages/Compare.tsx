@@ -30,7 +30,7 @@ const CompareQuery = graphql(`
 type Comparison = NonNullable<ResultOf<typeof CompareQuery>["compareAgentTestExecutions"]>;
 type ComparedTest = Comparison["tests"][number];
 
-/** What changed between two executions, and whether it may be chance. */
+/** The changes between two executions, and whether chance explains them. */
 export default function Compare() {
   const [params] = useSearchParams();
   const [baseId, headId] = [params.get("base"), params.get("head")];
@@ -221,7 +221,7 @@ function Row({ test }: { test: ComparedTest }) {
   );
 }
 
-/** Where a rate may truly be, at 95 %. */
+/** The 95% confidence interval of a rate. */
 function Interval({ of }: { of: Comparison["baseCounts"]["passRateInterval"] }) {
   if (!of) return null;
   return (
@@ -233,7 +233,7 @@ function Interval({ of }: { of: Comparison["baseCounts"]["passRateInterval"] }) 
 
 type RunsOfSide = ComparedTest["baseRuns"];
 
-/** A link to an attempt of each side: the first that passed and the first that failed, if there are such. */
+/** A link to an attempt of each side: the first that passed and the first that failed, if any. */
 function SideBySide({ base, head }: { base: RunsOfSide; head: RunsOfSide }) {
   const before = base.find((run) => run.status === "Passed") ?? base[0];
   const after = head.find((run) => run.status !== before?.status) ?? head[0];
@@ -267,7 +267,7 @@ function Side({ counts, runs }: { counts: ComparedTest["base"]; runs: RunsOfSide
   );
 }
 
-/** What is less than this is shown as such. */
+/** Smaller p-values are shown as less than this. */
 const leastP = 0.000_05;
 
 function shownP(p: number): string {

@@ -37,7 +37,7 @@ export default function Consumption() {
   const days = { from: params.get("from") ?? presets["12 months"].from, to: params.get("to") ?? presets["12 months"].to };
   const by = params.get("by") ?? (dayCount(days) <= 62 ? "day" : "month");
   const answer = usePage(ConsumptionQuery, { ...days, byDay: by === "day" }, { keeps: true });
-  // The sums of other days would be taken for those of the chosen ones.
+  // Sums of other days could be mistaken for those of the chosen days.
   const breakdown = answer.isOld ? undefined : answer.data?.consumptionBreakdown;
   const subscription = answer.data?.company.subscription;
   const set = (next: Days) => setParams({ ...next });

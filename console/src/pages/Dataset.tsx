@@ -35,12 +35,12 @@ const DeleteDocument = graphql(`
 
 type DocumentRow = DatasetOfPage["documents"]["nodes"][number];
 
-/** The states that a document leaves without a user's action. */
+/** The transient states of a document. */
 const underWay: readonly string[] = ["Pending", "Indexing"];
 
-/** How soon the list is read again for what events do not tell, in milliseconds. */
+/** The delay before the list is read again for data that events lack, in milliseconds. */
 const readAgain = 2_000;
-/** How often it is read while documents are being indexed, in case an event was before the subscription, in milliseconds. */
+/** How often the list is read during indexing, in milliseconds. An event may have preceded the subscription. */
 const lookAgain = 15_000;
 
 /** A dataset's documents with the state of their indexing, live, and an area to upload more. */
@@ -124,7 +124,7 @@ export default function Dataset() {
   );
 }
 
-/** Rows follow their documents. New ones, and the sums of the dataset, are read again when an event tells of them. */
+/** Events update the rows of their documents. New documents, and the sums of the dataset, are read again after an event. */
 function useRows(datasetId: string, documents: readonly DocumentRow[], refresh: () => void): void {
   const [isStale, setStale] = useState(false);
   useDocumentUpdates(datasetId, ({ id, status }) => {

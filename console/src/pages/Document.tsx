@@ -21,7 +21,7 @@ const DocumentQuery = graphql(`
 
 const pageSize = 50;
 
-/** The farthest that a page can be skipped to; from there cursors lead on. */
+/** The largest offset that the API accepts. Later chunks are reached by cursors. */
 const maxOffset = 10_000;
 
 /** A document, chunk by chunk, from the chunk that the address names. Its state is live. */

@@ -171,7 +171,7 @@ function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => v
   );
 }
 
-/** How long before its end a key is marked, in milliseconds. */
+/** How long before its expiry a key is marked, in milliseconds. */
 const soon = 30 * 86_400_000;
 
 function End({ of: { revokedAt, expiresAt } }: { of: ApiKey }) {

@@ -18,7 +18,7 @@ const KnowledgeQuery = graphql(`
 
 type All = ResultOf<typeof KnowledgeQuery>;
 
-/** What agents answer from: datasets of documents, and the knowledge base chats that combine them. */
+/** The datasets of documents, and the knowledge base chats that combine them. */
 export default function Knowledge() {
   const answer = usePage(KnowledgeQuery, {}, { onFocus: true });
   const [made, setNew] = useNew();

@@ -42,7 +42,7 @@ const trials = {
 type Trial = Record<keyof typeof trials, number>;
 const names = Object.keys(trials) as (keyof Trial)[];
 
-/** A knowledge base chat, and what it finds for a question, in the same way as in conversations. */
+/** A knowledge base chat, and its results for a question, found as in conversations. */
 export default function KnowledgeBaseChat() {
   const { id = "" } = useParams<{ id: string }>();
   const [params] = useSearchParams();
@@ -78,7 +78,7 @@ export default function KnowledgeBaseChat() {
             <Question chat={chat} question={question} tried={tried} reread={answer.refresh} />
             {question && (
               <Answers
-                // What another question, or other settings and datasets, found is not taken for what these find.
+                // Results of another question, or of other settings or datasets, must not be mistaken for the current ones.
                 key={JSON.stringify([question, tried, chat.promptSettings, chat.datasets])}
                 id={chat.id}
                 question={question}
@@ -103,7 +103,7 @@ export default function KnowledgeBaseChat() {
   );
 }
 
-/** The agents that answer from it. */
+/** The agents that are connected to the chat. */
 function Connected({ chat }: { chat: ChatOfPage }) {
   const others = chat.connectedAgentCount - chat.agents.nodes.length;
   if (chat.connectedAgentCount === 0) {
@@ -126,7 +126,7 @@ function Connected({ chat }: { chat: ChatOfPage }) {
   );
 }
 
-/** Starts a chat with an agent that answers from it: alone it answers nobody. */
+/** Starts a chat with a connected agent, because a knowledge base chat has no conversations without one. */
 function ChatWithIt({ agents }: { agents: ChatOfPage["agents"]["nodes"] }) {
   const [, go] = useLocation();
   const [only, ...others] = agents;
@@ -198,7 +198,7 @@ function Question({ chat, question, tried, reread }: QuestionProps & { reread: (
   );
 }
 
-/** What is tried, which can be saved once it is right. */
+/** The settings that are tried, and a button that saves them. */
 function Tried({ chat, question, tried, reread }: QuestionProps & { reread: () => void }) {
   const [, setParams] = useSearchParams();
   const keep = useAction(KeepTrial);

@@ -34,7 +34,7 @@ const StartChat = graphql(`
 type MockingInput = NonNullable<VariablesOf<typeof ChatForm>["toolMocking"]>;
 type FormAgent = NonNullable<ResultOf<typeof ChatForm>["agent"]>;
 
-/** Starts a chat from an agent, the contact's data, and the choice of what is mocked. */
+/** Starts a chat with an agent, the contact's data and the mocks. */
 export default function NewChat() {
   const [params, setParams] = useSearchParams();
   const agentId = params.get("agent") ?? undefined;
@@ -42,7 +42,7 @@ export default function NewChat() {
   const asked = { id: agentId ?? "", toolMocking: inputOf(mocking), seesCoverage: may("simulate") };
   const answer = usePage(ChatForm, asked, { pause: !agentId, keeps: true });
   const run = useRunOf(params.get("run"));
-  // The form stays while the calls under other mocks are read, but not while another agent is.
+  // The form stays while the coverage of other mocks loads, but not while another agent loads.
   const isRead = answer.data && (!answer.isOld || answer.data.agent?.id === agentId) && run.isRead !== false;
   return (
     <Page title="New chat" crumbs={[{ to: agentId ? `/chats?agent=${agentId}` : "/chats", text: "Chats" }]}>
@@ -95,14 +95,14 @@ function inputOf({ isDenied, answers, ...mocked }: Mocking): MockingInput {
 
 interface MockingProps {
   agent: FormAgent;
-  /** The coverage is that of these mocks. */
+  /** The coverage belongs to these mocks. */
   isCovered: boolean;
   mocking: Mocking;
   setMocking: (mocking: Mocking) => void;
 }
 
 interface StartProps extends MockingProps {
-  /** What the form was read with. */
+  /** The variables of the form's query. */
   asked: VariablesOf<typeof ChatForm>;
   isDraft: boolean;
   run: RunToTalkOn | undefined;
@@ -115,7 +115,7 @@ function Start({ isDraft, run, asked, ...props }: StartProps) {
   const go = useGo();
   const client = useClient();
   const [isAsking, setAsking] = useState(false);
-  /** Whether something would be called for real that the page has not said yet. */
+  /** Whether the chat could make real calls that the page does not show yet. */
   const isUntold = async () => {
     if (isCovered) return false;
     setAsking(true);
@@ -245,7 +245,7 @@ function MockingChoice({ agent, isCovered, mocking, setMocking }: MockingProps) 
   );
 }
 
-/** Says what would happen for real. */
+/** Shows the real calls that the chat could make. */
 function Reality({ agent, isCovered, mocking }: Omit<MockingProps, "setMocking">) {
   if (!agent.coverage) return null;
   if (!isCovered) {

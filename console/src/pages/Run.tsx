@@ -49,7 +49,7 @@ const RunUpdate = graphql(`
   }
 `);
 
-/** One attempt of a test or, next to each other, two. */
+/** One attempt of a test, or two next to each other. */
 export default function Run() {
   const { id = "" } = useParams<{ id: string }>();
   const [params] = useSearchParams();
@@ -119,7 +119,7 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
   );
 }
 
-/** What to do next about the run's test. */
+/** The next steps for the run's test. */
 function Actions({ run }: { run: RunOfPage }) {
   const { agent } = run.execution;
   const go = useGo();
@@ -173,7 +173,7 @@ function Facts({ run, siblings }: { run: RunOfPage; siblings: Siblings | undefin
   );
 }
 
-/** Other verdicts on the same conversation, to see beside these. */
+/** Links to other verdicts on the same conversation. */
 function Rejudgements({ run }: { run: RunOfPage }) {
   const { votes } = run.execution;
   return (
@@ -219,7 +219,7 @@ function Attempts({ id, attempts }: { id: string; attempts: readonly { id: strin
   );
 }
 
-/** How the test went with each version of the prompt. */
+/** The test's results with each version of the prompt. */
 function History({ runs }: { runs: readonly PastRun[] }) {
   return (
     <section className="card" aria-labelledby="history-title">

@@ -12,7 +12,7 @@ import { SchedulesQuery, type Schedule } from "./schedules/query";
 import { ScheduleEditor } from "./schedules/ScheduleEditor";
 import styles from "./schedules/Schedules.module.css";
 
-/** The schedules of tests: of an agent's or, without one, all. */
+/** The test schedules of an agent or, without one, of the company. */
 export default function Schedules() {
   const [params] = useSearchParams();
   const agentId = params.get("agent");

@@ -15,7 +15,7 @@ const adminSeconds = 600;
 const webhooksQuery = "query Webhooks { webhooks { id url description events isEnabled disabledReason failingSince previousSecretUntil } }";
 const remove = "mutation DeleteWebhook($input: DeleteWebhookInput!) { deleteWebhook(input: $input) { deletedId } }";
 
-/** What is open over the list. */
+/** The dialog that is open over the list. */
 type Open = { what: "new" } | { what: "edit" | "rotate" | "deliveries"; webhook: Webhook };
 
 /** The company's webhooks. The console's session may never see them, so the page asks for a key each time. */

@@ -2,7 +2,7 @@ import type { ButtonHTMLAttributes } from "react";
 import { signedIn } from "../api/session";
 import { holds, type Scope } from "../logic/scopes";
 
-/** Whether the session has the scope, or one that holds it. */
+/** Whether the session has the scope, or one that includes it. */
 export function may(scope: Scope): boolean {
   return holds(signedIn().session?.scopes ?? [], scope);
 }

@@ -7,7 +7,7 @@ const AgentNames = graphql(`
   }
 `);
 
-/** Chooses an agent, or with `none` no particular one. */
+/** Chooses an agent. `none` is the label of the choice of no agent. */
 export function AgentPicker({ agentId, none, pick }: { agentId: string | undefined; none: string; pick: (id: string) => void }) {
   const [{ data }] = useQuery({ query: AgentNames, requestPolicy: "cache-first" });
   return (

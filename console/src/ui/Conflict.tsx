@@ -3,7 +3,7 @@ import { Fragment } from "react";
 /** How much of a text is shown at once, in characters. */
 const excerpt = 200;
 
-/** What a form says when somebody else saved first. What was written stays; `theirs` is what they changed, by its label, where the page does not show it anyway. */
+/** A form's notice that somebody else saved first. The input stays. `theirs` has their changes by label, unless the page shows them. */
 export function Conflict({ what, theirs, save, take }: {
   what: string;
   theirs?: Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { useId } from "react";
 
-/** The values that were extracted from a conversation, or why they could not be. Nothing for a conversation that has none. */
+/** The values that were extracted from a conversation, or the error. Renders nothing without either. */
 export function Extracted({ values, error }: { values: Record<string, unknown> | null; error: string | null }) {
   const title = useId();
   const entries = Object.entries(values ?? {});

@@ -3,7 +3,7 @@ import { useId, type ReactNode } from "react";
 import { faultsAt, unshownFaults } from "../logic/faults";
 import { Failure } from "./states";
 
-/** What the control of a field has to be given. */
+/** The attributes of a field's control. */
 export interface Control {
   id: string;
   name: string;
@@ -11,7 +11,7 @@ export interface Control {
   "aria-invalid": boolean | undefined;
 }
 
-/** A labelled control of a form, with what the gateway has against its value. `path` is that of the mutation's input. */
+/** A labelled control of a form, with the gateway's faults of its value. `path` is the path in the mutation's input. */
 export function Field({ label, path, error, hint, children }: {
   label: ReactNode;
   path: string;
@@ -40,7 +40,7 @@ export function Field({ label, path, error, hint, children }: {
   );
 }
 
-/** The error of a form, without what stands at its fields already. */
+/** The error of a form, without the faults that its fields show. */
 export function FormFailure({ error, shown }: { error: CombinedError | undefined; shown: readonly string[] }) {
   if (!error) return null;
   const faults = unshownFaults(error, shown);

@@ -14,7 +14,7 @@ const InstructionsQuery = graphql(`
   }
 `);
 
-/** The instructions that the model of a chat or of a run is given, as the gateway makes them. They are read when they are opened. */
+/** The instructions that the gateway gives the model of a chat or a run. They are loaded when opened. */
 export function Instructions({ id, title }: { id: string; title: string }) {
   const [isOpen, setOpen] = useState(false);
   const answer = usePage(InstructionsQuery, { id }, { pause: !isOpen });

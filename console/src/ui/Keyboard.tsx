@@ -51,11 +51,11 @@ export function Keyboard() {
 }
 
 /**
- * Keeps what is typed while the palette is being loaded. Until `end`, which returns the text, no letter is a command or goes into a
- * field. Escape gives up.
+ * Collects typed text while the palette loads. Until `end`, which returns the text, no letter is a command or goes into a
+ * field. Escape calls `giveUp`.
  */
 function useTypeAhead(giveUp: () => void): { begin: () => void; end: () => string } {
-  /** Undefined while nothing is kept. */
+  /** Undefined while not collecting. */
   const typed = useRef<string>(undefined);
   const onKey = useEffectEvent((event: KeyboardEvent) => {
     if (typed.current === undefined || event.ctrlKey || event.metaKey || event.altKey) return;

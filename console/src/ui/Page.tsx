@@ -47,7 +47,7 @@ export function Page({ title, crumbs = [], facts, actions, children }: {
   );
 }
 
-/** What the page asked of the API, each operation with a link that opens it in the explorer. */
+/** The page's API operations, each with a link that opens it in the explorer. */
 function Operations() {
   const operations = useOperations();
   if (operations.length === 0) return null;
@@ -63,7 +63,7 @@ function Operations() {
   );
 }
 
-/** Links that look like tabs. Each leads to a page with an address of its own. */
+/** Links that look like tabs. Each leads to its own address. */
 export function Tabs({ label, tabs, current }: { label: string; tabs: (Crumb & { key: string })[]; current: string }) {
   const row = useCurrentInView(current);
   return (

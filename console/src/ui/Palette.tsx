@@ -11,7 +11,7 @@ import styles from "./Palette.module.css";
 import { recent } from "./recent";
 import { sections } from "./sections";
 
-/** Everything that has a name, or what has the text in its name if there is more of it. */
+/** All named objects; types with too many are filtered by the text. */
 const PlacesQuery = graphql(`
   query Places($text: String) {
     agents(first: 100, filter: { nameContains: $text }) { pageInfo { hasNextPage } nodes { id name } }
@@ -21,7 +21,7 @@ const PlacesQuery = graphql(`
   }
 `);
 
-/** Tests and documents with the text in their names. There may be too many to read all of their names. */
+/** Tests and documents with the text in their names. There may be too many to load all names. */
 const FoundQuery = graphql(`
   query Found($text: String!) {
     agentTests(first: 8, filter: { nameContains: $text }) { nodes { __typename id name lastRunId agent { id name } } }
@@ -37,10 +37,10 @@ interface Group {
   places: Place[];
 }
 
-/** A dialog that leads to pages, agents and other things by their names. `onOpened` returns what was typed before it was there. */
+/** A dialog that leads to pages, agents and other things by their names. `onOpened` returns the text that was typed before it opened. */
 export default function Palette({ onOpened, onClose, onHelp }: { onOpened: () => string; onClose: () => void; onHelp: () => void }) {
   const [text, setText] = useState("");
-  /** Where the chosen place leads. What is read meanwhile may come before it; undefined for the first. */
+  /** The address of the chosen place, since loaded results may move it; undefined for the first place. */
   const [to, setTo] = useState<string>();
   const [location, go] = useLocation();
   const id = useId();
@@ -162,7 +162,7 @@ function useGroups(text: string, location: string): { groups: Group[]; isRead: b
   return { groups: fitting, isRead: !fetching && isSearched && Boolean(data ?? error) };
 }
 
-/** What can be done from any page, as far as the key allows it. */
+/** The actions that are possible on any page, with the key's scopes. */
 function actions(agents: readonly { id: string; name: string }[]): Place[] {
   const made = [
     { to: "/agents?new=agent", text: "New agent" },

@@ -5,7 +5,7 @@ import { Dialog } from "./Dialog";
 /** Whether the key would cross a network unencrypted. */
 const isOpen = location.protocol !== "https:" && !["127.0.0.1", "localhost", "[::1]"].includes(location.hostname);
 
-/** Asks for an API key, over whatever page is shown. */
+/** Asks for an API key, over the current page. */
 export function SignIn({ ended, hint }: { ended: boolean; hint?: string }) {
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);

@@ -2,7 +2,7 @@ import styles from "./Status.module.css";
 
 type Tone = "ok" | "bad" | "warn" | "info" | "plain";
 
-/** The looks of each status, which never differ by colour alone. */
+/** The look of each status. Statuses never differ by color alone. */
 const looks: Record<string, { letter: string; tone: Tone; word?: string }> = {
   Passed: { letter: "✓", tone: "ok" },
   Failed: { letter: "✗", tone: "bad" },
@@ -43,7 +43,7 @@ const looks: Record<string, { letter: string; tone: Tone; word?: string }> = {
   Unavailable: { letter: "–", tone: "plain" },
 };
 
-/** A status as letter, word and colour. `short` shows the word only on hover and to screen readers. */
+/** A status as letter, word and color. `short` shows the word only on hover and to screen readers. */
 export function Status({ of, short = false }: { of: string; short?: boolean }) {
   const look = looks[of] ?? { letter: "•", tone: "plain" };
   const word = look.word ?? of;

@@ -7,7 +7,7 @@ export function Message({ role, number, name, idPrefix = "message", children, ex
   role: "assistant" | "user";
   number?: number;
   name: string;
-  /** What its element's id begins with, where a page shows two transcripts. */
+  /** The prefix of the element's id, for pages with two transcripts. */
   idPrefix?: string;
   children: ReactNode;
   extra?: ReactNode;
@@ -44,7 +44,7 @@ const kinds: Record<string, { sign: string; word: string }> = {
   Retrieval: { sign: "⌕", word: "knowledge base" },
 };
 
-/** One call, which opens to show its arguments and result. */
+/** One call, which expands to its arguments and result. */
 export function Call({ call, note }: { call: ShownCall; note?: ReactNode }) {
   const kind = kinds[call.kind] ?? { sign: "•", word: call.kind };
   return (

@@ -5,7 +5,7 @@ export const isMac = navigator.platform.startsWith("Mac");
 
 const setting = "agentgraph:keys";
 
-/** Whether single letters are commands. People whom they get in the way can switch them off. */
+/** Whether single letters are commands. Users can switch them off. */
 export function areKeysOn(): boolean {
   return localStorage.getItem(setting) !== "off";
 }
@@ -16,8 +16,8 @@ export function switchKeys(isOn: boolean): void {
 }
 
 /**
- * Calls back for each key that nothing on the page takes: no field has the focus, no dialog is open, and the page is not one on
- * which a person writes messages.
+ * Calls back for each key that nothing else handles: no field has the focus, no dialog is open, and the page is not a
+ * chat.
  */
 export function useKeys(onKey: (key: string, event: KeyboardEvent) => void): void {
   const receive = useEffectEvent((event: KeyboardEvent) => {

@@ -5,7 +5,7 @@ import type { Answer } from "../api/page";
 import { Page } from "./Page";
 import styles from "./states.module.css";
 
-/** Lines of about the size of the content to come. They show only if that takes a while. */
+/** Placeholder lines. They appear only if loading takes longer than 150 ms. */
 export function Loading({ lines = 6 }: { lines?: number }) {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
@@ -40,7 +40,7 @@ export function Failure({ error, retry }: { error: CombinedError; retry?: () => 
   );
 }
 
-/** What the key may not do, said once and quietly: trying again does not help. */
+/** The missing scopes, without a retry button. */
 function Forbidden({ error }: { error: CombinedError }) {
   const scopes = new Set(error.graphQLErrors.map((e) => /the scope (\w+)$/.exec(e.message)?.[1]));
   const named = [...scopes].filter((scope) => scope !== undefined);
@@ -55,7 +55,7 @@ function isForbidden(error: CombinedError): boolean {
   return !error.networkError && error.graphQLErrors.length > 0 && error.graphQLErrors.every((e) => e.extensions.code === "FORBIDDEN");
 }
 
-/** The id by which the error is found in the gateway's log. The clipboard is there only on encrypted or local pages. */
+/** The id of the error in the gateway's log. Browsers allow the clipboard only on encrypted or local pages. */
 function Trace({ id }: { id: string }) {
   const [isCopied, setCopied] = useState(false);
   return (
@@ -70,7 +70,7 @@ function Trace({ id }: { id: string }) {
   );
 }
 
-/** The server's words, each once, with its code. */
+/** The server's messages, each once, with its code. */
 export function errorText(error: CombinedError): string {
   if (error.networkError) return "The gateway is unreachable. What you see may be out of date.";
   const messages = error.graphQLErrors.map((e) => (typeof e.extensions.code === "string" ? `${e.message} (${e.extensions.code})` : e.message));
@@ -81,7 +81,7 @@ export function isNotFound(error: CombinedError | undefined): boolean {
   return error?.graphQLErrors.some((e) => e.extensions.code === "NOT_FOUND" && (e.path?.length ?? 0) <= 1) ?? false;
 }
 
-/** The answer of a page's query: its data, a placeholder until there is any, and errors above what could be read. */
+/** The result of a page's query: its data, a placeholder while it loads, and errors above partial data. */
 export function Shown<Data>({ answer, missing, lines, children }: {
   answer: Answer<Data>;
   missing: string;
@@ -127,7 +127,7 @@ export function NotFound({ what = "page at this address" }: { what?: string }) {
   );
 }
 
-/** Says what would be here, and what to do next. */
+/** An empty state: the fact and the next step. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className={styles.empty}>

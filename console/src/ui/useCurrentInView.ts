@@ -1,6 +1,6 @@
 import { useEffect, useRef, type RefObject } from "react";
 
-/** Scrolls a row of links sideways, so that the link of the current page is seen where not all of them fit. */
+/** Scrolls a row of links sideways until the current page's link is visible. */
 export function useCurrentInView(current: string): RefObject<HTMLElement | null> {
   const row = useRef<HTMLElement>(null);
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { useSearchParams } from "wouter";
 
-/** What the page's dialog for something new makes, from the parameter `new` of the address, so that other pages can open it. */
+/** The kind of object that the page's creation dialog is open for. It is the URL parameter `new`, so other pages can open the dialog. */
 export function useNew(): [what: string | undefined, set: (what?: string) => void] {
   const [params, setParams] = useSearchParams();
   const set = (what?: string) =>

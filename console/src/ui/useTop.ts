@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 
-/** Shows a page from its top, unless the browser goes back or forward to it: then it restores where it was. */
+/** Scrolls a new page to its top, except after back or forward: then the browser restores the position. */
 export function useTop(path: string): void {
   const before = useRef(path);
   const isRestored = useRef(false);

@@ -51,7 +51,7 @@ const DisconnectKnowledge = graphql(`
   }
 `);
 
-/** What the agent can use: tools, other agents, a knowledge base chat. */
+/** The agent's tools, sub-agents and knowledge base chat. */
 export default function AgentConnections({ agent }: { agent: AgentOfPage }) {
   const choices = usePage(Choices, {}).data;
   return (

@@ -104,7 +104,7 @@ interface Failing {
   lastPassed: { promptVersion: number } | null;
 }
 
-/** "Failing since v2", with a link to the words that changed. */
+/** "Failing since v2", with a link to the changes. */
 export function Since({ agentId, failure }: { agentId: string; failure: Failing }) {
   const { promptVersion, lastPassed } = failure;
   if (!lastPassed) return <span className="muted small">never passed</span>;

@@ -28,7 +28,7 @@ const AddField = graphql(`
   }
 `);
 
-/** All that the editors of an agent write. */
+/** All fields that the editors of an agent change. */
 const AgentNow = graphql(`
   query AgentNow($id: ID!) {
     agent(id: $id) {
@@ -67,12 +67,12 @@ function PromptEditor({ agent }: { agent: Prompted }) {
     save.reset();
     setDiff(false);
   };
-  /** Saves the draft over the version that it began from, or over the one that its author has been shown. */
+  /** Saves the draft over the version that it is based on, or over the newer one that its author has seen. */
   const store = async (over = draft?.of) => {
     if (!isChanged || text.length > maxPrompt) return;
     const saved = await save.run({ input: { agentId: agent.id, prompt: text, expectedVersion: over } });
     if (!saved?.updateAgentPrompt) return;
-    // What was written while it was saved stays.
+    // Text that was typed during the save stays.
     const now = keptDraft(agent.id);
     if (now && now.text !== text) setDraft({ text: now.text, of: saved.updateAgentPrompt.agent.promptVersion });
     else discard();
@@ -138,7 +138,7 @@ function PromptEditor({ agent }: { agent: Prompted }) {
   );
 }
 
-/** Two ways to see what an unsaved prompt does. Neither saves it. */
+/** Starts a chat or tests with the unsaved prompt. Neither saves it. */
 function Try({ agentId, prompt }: { agentId: string; prompt: string }) {
   const start = useAction(RunTests);
   const go = useGo();
@@ -159,7 +159,7 @@ function Try({ agentId, prompt }: { agentId: string; prompt: string }) {
   );
 }
 
-/** Whether an error means that somebody else was faster. Then it reads what they wrote. */
+/** Whether an error means that somebody else saved first. If so, it reads their version. */
 export function useForeign(agentId: string, error: CombinedError | undefined): boolean {
   const client = useClient();
   return useConflict(error, () => void client.query(AgentNow, { id: agentId }, { requestPolicy: "network-only" }).toPromise());

@@ -35,7 +35,7 @@ export default function AgentSettings({ agent }: { agent: AgentOfPage }) {
 function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: () => void }) {
   const save = useAction(SaveAgent);
   const isForeign = useForeign(agent.id, save.error);
-  // The form shows the agent of this moment, whatever the cache learns meanwhile.
+  // The form shows the agent as it was when the form opened, whatever the cache receives later.
   const [began, setBegan] = useState(agent);
   const [isSaved, setSaved] = useState(false);
   const form = useRef<HTMLFormElement>(null);
@@ -137,7 +137,7 @@ function Fields({ agent, error }: { agent: AgentOfPage; error: CombinedError | u
   );
 }
 
-/** What the agent is to find out of a conversation. */
+/** The tags and values that are extracted from a conversation. */
 function Findings({ agent }: { agent: AgentOfPage }) {
   return (
     <section className="card" aria-labelledby="found-title">
@@ -167,7 +167,7 @@ function Findings({ agent }: { agent: AgentOfPage }) {
 
 type Values = Omit<Changes, "agentId" | "expectedUpdatedAt">;
 
-/** The fields that are not the system's, one in a line. */
+/** The fields that are not the system's, one per line. */
 function ownFields(agent: AgentOfPage): string {
   return agent.fields.filter((f) => !f.isSystem).map((f) => f.name + (f.isMandatory ? "*" : "")).join("\n");
 }
@@ -201,7 +201,7 @@ function readValues(form: FormData, agent: AgentOfPage): Values {
   };
 }
 
-/** The fields that are written, and those of the system, which stay. */
+/** The fields of the form, and the system's, which stay. */
 function fieldsOf(agent: AgentOfPage, written: string): Values["fields"] {
   const lines = written.split("\n").map((line) => line.trim()).filter(Boolean);
   return [

@@ -93,7 +93,7 @@ export default function AgentVersions({ agent }: { agent: AgentOfPage }) {
 
 interface Side {
   version: number;
-  /** Undefined while it is being read, and if there is no such version. */
+  /** Undefined while the text loads, and if there is no such version. */
   text: string | undefined;
 }
 

@@ -13,7 +13,7 @@ interface Edge {
   input: { agentId: string; delegateAgentId: string; name: string; technicalName: string; description: string };
 }
 
-/** Asks how the agent shall know the one that it delegates to. */
+/** Asks for the sub-agent's name and description for the model. */
 export function NewSubAgent({ agentId, to, add, onClose }: { agentId: string; to: Delegate; add: Action<unknown, Edge>; onClose: () => void }) {
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();

@@ -15,7 +15,7 @@ const shown = ["name", "technicalName", "description", "parameters", "endpoint.u
 
 const noArguments = '{\n  "type": "object",\n  "properties": {}\n}';
 
-/** Creates a tool of the company, to be connected with the agent. */
+/** Creates a tool of the company, to be connected to the agent. */
 export function NewTool({ onMade, onClose }: { onMade: (toolId: string) => void; onClose: () => void }) {
   const create = useAction(CreateTool);
   const [name, setName] = useState("");

@@ -1,7 +1,7 @@
 import { promptPieces } from "../../logic/placeholders";
 import styles from "./PromptText.module.css";
 
-/** A text area over the same text with coloured placeholders, so that typing, undo and screen readers work natively. */
+/** A text area over the same text with colored placeholders, so that typing, undo and screen readers work natively. */
 export function PromptText({ value, fields, isReadOnly, onChange }: {
   value: string;
   fields: readonly { name: string }[];

@@ -1,4 +1,4 @@
-/** An unsaved prompt, and the version that it began from. */
+/** An unsaved prompt, and the version that it is based on. */
 export interface Draft {
   text: string;
   of: number;

@@ -35,7 +35,7 @@ interface Progress {
   added: number;
 }
 
-/** Adds contacts from a CSV file: it shows what was read, then sends it in pages, and names the lines that are refused. */
+/** Adds contacts from a CSV file: previews them, sends them in pages, and names the refused lines. */
 export function AddContacts({ campaign, onClose, onAdded }: { campaign: CampaignOfContacts; onClose: () => void; onAdded: () => void }) {
   const [read, setRead] = useState<Contacts>();
   const [problem, setProblem] = useState("");
@@ -102,7 +102,7 @@ function Sending({ campaign, read, onClose, onAdded }: { campaign: CampaignOfCon
         const lines = new Set(refused.map((fault) => fault.line));
         setProgress((old) => ({ ...old, left: rest.filter((contact) => !lines.has(contact.line)), faults: [...old.faults, ...refused] }));
       }
-      // A page whose answer was lost is sent again with its key, so that it is not added twice.
+      // If a page's response is lost, the page is sent again with the same key, so that it is not added twice.
       if (!result.error?.networkError) key.current = newKey();
       if (result.error) {
         if (refused.length === 0) setError(result.error);

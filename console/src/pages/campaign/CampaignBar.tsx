@@ -18,7 +18,7 @@ const parts = [
   ["pending", "pending"],
 ] as const;
 
-/** How many contacts are in each state, as a bar and in words, and how many a minute are done, where that is known. */
+/** The number of contacts in each state, as a bar and in words, and the pace if it is known. */
 export function CampaignBar({ counts, pace }: { counts: Counts; pace?: number }) {
   return (
     <div className={styles.bar}>

@@ -108,7 +108,7 @@ export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; 
   );
 }
 
-/** Reads the contact again when its version grows: what the list follows has neither its events nor its conversation. */
+/** Reads the contact again when its version grows, because the list's subscription has neither its events nor its conversation. */
 function useVersion(version: number | undefined, refresh: () => void): void {
   const known = useRef(version);
   const readAgain = useEffectEvent(refresh);

@@ -21,7 +21,7 @@ const CreateCampaign = graphql(`
 
 const shown = ["name", "agentId", "maxAttempts", "retryDelayMinutes", "defaultRegion"];
 
-/** Asks for what a campaign needs, and opens the draft, where contacts are added. */
+/** Creates a draft campaign and opens its page, where contacts are added. */
 export function NewCampaign({ onClose }: { onClose: () => void }) {
   const agents = usePage(OutboundAgents, {}).data?.agents.nodes;
   const create = useAction(CreateCampaign);

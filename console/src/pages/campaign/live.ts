@@ -20,7 +20,7 @@ const ItemUpdates = graphql(`
   }
 `);
 
-/** The delay before a list is read again that others have lengthened or shortened, in milliseconds. */
+/** The delay before a list is read again after others added or removed contacts, in milliseconds. */
 const readAgain = 2_000;
 
 /** Follows a campaign and its counts. */
@@ -29,8 +29,8 @@ export function useCampaign(id: string, pause: boolean): void {
 }
 
 /**
- * Follows a campaign with its counts, and each contact that changes from the version that was read. The list itself is read
- * again while it holds other contacts than the counts tell: `listed` is how many they tell, undefined if they do not.
+ * Follows a campaign with its counts, and each contact that changes after the version that was read. The list is read again
+ * while its length differs from the counts: `listed` is the length by the counts, undefined if they do not show it.
  */
 export function useCampaignUpdates(
   campaign: { id: string; status: string; itemVersion: number; items: { totalCount: number } },
@@ -45,10 +45,10 @@ export function useCampaignUpdates(
   useRepeat(refresh, readAgain, listed !== undefined && listed !== campaign.items.totalCount);
 }
 
-/** How often the pace is reckoned, in milliseconds: it also falls while nothing happens. */
+/** How often the pace is computed, in milliseconds, because it also falls without events. */
 const reckonAgain = 5_000;
 
-/** How many contacts a minute were done since the page was opened, in the last minutes; undefined until that can be told. */
+/** Contacts per minute in the last minutes, since the page was opened; undefined until there are enough samples. */
 export function usePace(counts: { processed: number; error: number }, isRunning: boolean): number | undefined {
   const done = counts.processed + counts.error;
   const [samples, setSamples] = useState<readonly Sample[]>(() => [{ at: Date.now(), done }]);

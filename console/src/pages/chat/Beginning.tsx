@@ -13,7 +13,7 @@ const RunToTalkOnQuery = graphql(`
   }
 `);
 
-/** What a chat takes over from a run. */
+/** The parts of a run that a chat continues from. */
 export interface RunToTalkOn {
   id: string;
   testName: string;
@@ -25,11 +25,11 @@ interface Reading {
   data: RunToTalkOn | undefined;
   error: CombinedError | undefined;
   refresh: () => void;
-  /** Undefined if there is none to read. */
+  /** Undefined without a run. */
   isRead: boolean | undefined;
 }
 
-/** Reads the run with which a chat begins, if it begins with one. */
+/** Reads the run that a chat continues, if any. */
 export function useRunOf(id: string | null): Reading {
   const { data, error, refresh } = usePage(RunToTalkOnQuery, { id: id ?? "" }, { pause: !id });
   const run = data?.agentTestRun;

@@ -2,7 +2,7 @@ import { useRef, useState, type KeyboardEvent } from "react";
 import { newKey } from "../../api/page";
 import { Act, may } from "../../ui/Act";
 
-/** A message that is being sent. Thanks to its key it can be sent again without arriving twice. */
+/** A message that is being sent. Its idempotency key lets it be sent again without arriving twice. */
 export interface Pending {
   text: string;
   key: string;

@@ -7,7 +7,7 @@ import { RightAnswer } from "../knowledge/RightAnswer";
 import type { Pending } from "./Compose";
 import styles from "./Conversation.module.css";
 
-/** The messages and calls and, at the end, what is being written. */
+/** The messages and calls and, at the end, the text that is being written. */
 export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state: ChatState; pending: Pending | undefined }) {
   const end = useRef<HTMLDivElement>(null);
   const kept = new Set(chat.toolCalls.map((call) => call.id));
@@ -69,7 +69,7 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
 
 const citation = /\[(\d+)\]/g;
 
-/** What the knowledge base was asked for the message: the contact's last one, or what a model made of it. Agents below asked later. */
+/** The knowledge base query for the message: the contact's last message, or a model's rewrite. Sub-agents query later. */
 function asked({ sequence }: ChatMessage, messages: readonly ChatMessage[], calls: readonly Pick<LiveCall, "kind" | "messageSequence" | "arguments">[]): string {
   const said = messages.findLast((other) => other.role === "user" && other.sequence < sequence);
   const retrieval = calls.find((call) => call.kind === "Retrieval" && call.messageSequence === said?.sequence);

@@ -9,7 +9,7 @@ export interface Covered {
   effect: string;
 }
 
-/** The effect of each call that the agent, and those that it delegates to, can make. */
+/** The effect of each call that the agent and its sub-agents can make. */
 export function Coverage({ calls }: { calls: readonly Covered[] }) {
   const own = calls.filter((call) => call.path.length === 0);
   const others = calls.filter((call) => call.path.length > 0);

@@ -29,7 +29,7 @@ interface MadeTest {
   warnings: string[];
 }
 
-/** Creates a test that continues from a message of the chat, with the chat's mocks and the answers of its tools. */
+/** Creates a test that continues from a message of the chat, with the chat's mocks and the results of its tools. */
 export function TestFromChat(props: Props) {
   const [made, setMade] = useState<MadeTest>();
   return (

@@ -23,7 +23,7 @@ export const ChatEvents = graphql(`
   }
 `);
 
-/** The change that an event of the API makes. Undefined if the message itself brings everything. */
+/** The change that an API event makes. Undefined if the message itself contains everything. */
 export function eventOf(event: ResultOf<typeof ChatEvents>["simulationChatEvents"]): ChatEvent | undefined {
   switch (event.__typename) {
     case "TurnStarted":

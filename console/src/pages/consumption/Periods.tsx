@@ -10,7 +10,7 @@ export interface Period {
 /** More rows than this are folded away. */
 const rowsShown = 12;
 
-/** Months or days, drawn as bars of channels, with their numbers in a table. */
+/** Months or days, drawn as bars of channels, with a table of their numbers. */
 export function Periods({ periods, by, setBy }: { periods: Period[]; by: string; setBy: (by: string) => void }) {
   const channels = periods[0]?.byChannel.map(({ channel }) => channel) ?? [];
   return (

@@ -5,10 +5,10 @@ import { Dialog } from "../../ui/Dialog";
 import { Time } from "../../ui/Time";
 import { Confirmation, ScopeChoice, Secret } from "./parts";
 
-/** How long a token may be good, by seconds. */
+/** The lifetimes of tokens, by seconds. */
 const lifetimes = { 900: "in 15 minutes", 3_600: "in an hour", 28_800: "in 8 hours", 86_400: "in a day" };
 
-/** Makes a short-lived token for a program that is not to keep a key, and shows it once. */
+/** Creates a short-lived token for a program that must not store a key, and shows it once. */
 export function NewToken({ onClose }: { onClose: () => void }) {
   const [made, setMade] = useState<{ token: string; expiresAt: string }>();
   const [problem, setProblem] = useState<string>();

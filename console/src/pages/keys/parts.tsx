@@ -23,7 +23,7 @@ export function ScopeChoice({ chosen, choose, without = [] }: { chosen: readonly
   );
 }
 
-/** The key itself, which authorizes what no session may do. */
+/** A field for the key itself, which authorizes actions that no session may do. */
 export function Confirmation() {
   return (
     <div className="field">
@@ -33,7 +33,7 @@ export function Confirmation() {
   );
 }
 
-/** A secret, shown once. The clipboard is there only on encrypted or local pages. */
+/** A secret, shown once. Browsers allow the clipboard only on encrypted or local pages. */
 export function Secret({ secret, onClose }: { secret: string; onClose: () => void }) {
   const [isCopied, setCopied] = useState(false);
   return (

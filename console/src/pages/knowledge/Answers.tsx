@@ -30,7 +30,7 @@ interface Tried {
   topN?: number;
 }
 
-/** What a question finds, best first, and below it what the threshold leaves out. */
+/** The results of a question, best first, and below them the chunks under the threshold. */
 export function Answers({ id, question, settings, threshold }: { id: string; question: string; settings: Tried; threshold: number }) {
   const answer = usePage(RetrieveQuery, { id, question, settings, belowThreshold });
   const found = answer.data?.knowledgeBaseChat?.retrieve;
@@ -56,14 +56,14 @@ export function Answers({ id, question, settings, threshold }: { id: string; que
   );
 }
 
-/** Words that count less, such as "the", are not marked: they would hide those for which the chunk was found. */
+/** Words with less weight, such as "the", are not marked, so that the decisive words stand out. */
 const leastWeight = 0.05;
 
 function isTold({ matchedTerms }: Found, part: string): boolean {
   return matchedTerms.some(({ word, weight }) => weight >= leastWeight && word === part.toLowerCase());
 }
 
-/** Tries the highest threshold that lets the best of these in. */
+/** Tries the highest threshold that includes the best of these chunks. */
 function Lower({ score }: { score: number }) {
   const [params, setParams] = useSearchParams();
   const lower = Math.floor(score * 100) / 100;

@@ -1,7 +1,7 @@
 import type { CombinedError } from "@urql/core";
 import { Field } from "../../ui/Field";
 
-/** How documents are cut: the API's word, and what it suits. */
+/** The chunk methods, with the documents that they suit. */
 const methods = [
   ["naive", "any text"],
   ["manual", "manuals with headings"],
@@ -31,7 +31,7 @@ interface Saved {
   chunkMethod: string;
 }
 
-/** What a dataset is: its name, what it holds, and how its documents are cut. */
+/** The controls of a dataset: name, description, chunk method and language. */
 export function DatasetFields({ dataset, error, hint }: { dataset?: Saved; error: CombinedError | undefined; hint: string }) {
   return (
     <>

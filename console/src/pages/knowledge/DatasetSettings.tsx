@@ -125,7 +125,7 @@ function Delete({ dataset }: { dataset: DatasetOfPage }) {
 
 interface Values {
   own: { name: string; description: string; chunkMethod: string; language: string };
-  /** The delimiter is written in one line. */
+  /** The delimiter is escaped into one line. */
   parsing: DatasetOfPage["parserConfig"];
 }
 
@@ -140,7 +140,7 @@ function readValues(form: FormData): Values {
     parsing: {
       chunkTokenNum: Number(text("parserConfig.chunkTokenNum")),
       layoutRecognize: form.get("layoutRecognize") === "on",
-      // Spaces may be what texts are cut at.
+      // A delimiter may be spaces.
       delimiter: String(form.get("parserConfig.delimiter")),
       taskPageSize: Number(text("parserConfig.taskPageSize")),
     },
@@ -160,7 +160,7 @@ function inWords({ own, parsing }: Values): Record<string, string> {
   };
 }
 
-/** What the gateway compares: datasets that were never changed have only the time of their creation. */
+/** The time that the gateway compares. Datasets that were never changed have only `createdAt`. */
 function changedAt({ updatedAt, createdAt }: DatasetOfPage): string {
   return updatedAt ?? createdAt;
 }

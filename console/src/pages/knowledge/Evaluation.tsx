@@ -54,7 +54,7 @@ interface Props {
   tried: Record<string, number>;
 }
 
-/** How well the chat answers questions with known answers: with its settings, and with those being tried. */
+/** Measures retrieval with labelled questions, with the saved settings and with the tried ones. */
 export default function Evaluation({ chatId, datasets, tried }: Props) {
   const client = useClient();
   const [before, setBefore] = useState<Measured>();
@@ -153,7 +153,7 @@ function Figures({ before, after }: { before: Measured; after: Measured | undefi
 
 interface MissedProps {
   measured: Measured;
-  /** The same questions as saved, if others are shown. */
+  /** The measurement with the saved settings, if tried ones are shown. */
   before: Measured | undefined;
   datasets: Props["datasets"];
   reread: () => void;

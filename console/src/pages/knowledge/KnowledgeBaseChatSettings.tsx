@@ -40,7 +40,7 @@ const DeleteChat = graphql(`
 type Settings = ResultOf<typeof SettingsQuery>;
 type Chat = NonNullable<Settings["knowledgeBaseChat"]>;
 
-/** The numbers, by their paths in the input: what they are, and their bounds. */
+/** The numbers by their paths in the input, with label and bounds. */
 const found = {
   similarityThreshold: ["Minimum score", 0, 1],
   keywordsSimilarityWeight: ["Keyword weight", 0, 1],
@@ -52,7 +52,7 @@ const written = {
   presencePenalty: ["Presence penalty", -2, 2],
   frequencyPenalty: ["Frequency penalty", -2, 2],
 } as const;
-/** The texts, by their names in the settings. */
+/** The labels of texts, by their names in the settings. */
 const texts = {
   opener: "Opening message if the agent has no welcome message",
   emptyResponse: "Answer without results",
@@ -219,7 +219,7 @@ function Numbers<B extends Bounds>({ of, bounds, values, error }: { of: string; 
   );
 }
 
-/** What the form changes. The rest is not sent, so that it stays as others may have changed it meanwhile. */
+/** The values that the form changes. Other values are not sent, so that others' changes to them stay. */
 function changed(chat: Chat, form: FormData) {
   const { llmSettings, promptSettings } = chat;
   const text = (name: string) => String(form.get(name)).trim();
@@ -254,7 +254,7 @@ function inWords(chat: Chat): Record<string, string> {
   };
 }
 
-/** What the gateway compares: chats that were never changed have only the time of their creation. */
+/** The time that the gateway compares. Chats that were never changed have only `createdAt`. */
 function changedAt({ updatedAt, createdAt }: Chat): string {
   return updatedAt ?? createdAt;
 }

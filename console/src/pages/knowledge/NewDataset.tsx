@@ -11,7 +11,7 @@ const CreateDataset = graphql(`
   }
 `);
 
-/** Asks for what a dataset needs, and opens it, so that files can be dropped there. */
+/** Creates a dataset and opens its page, where files can be dropped. */
 export function NewDataset({ onClose }: { onClose: () => void }) {
   const create = useAction(CreateDataset);
   const go = useGo();

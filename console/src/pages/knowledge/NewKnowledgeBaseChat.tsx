@@ -17,7 +17,7 @@ interface Choice {
   documentCount: number;
 }
 
-/** Asks for the name and the datasets of a knowledge base chat, and opens it, so that a question can be tried. */
+/** Creates a knowledge base chat and opens its page, where questions can be tried. */
 export function NewKnowledgeBaseChat({ datasets, onClose }: { datasets: readonly Choice[]; onClose: () => void }) {
   const create = useAction(CreateChat);
   const go = useGo();

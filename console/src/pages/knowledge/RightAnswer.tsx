@@ -17,10 +17,10 @@ const DatasetOfDocument = graphql(`
   }
 `);
 
-/** How long a question or a passage may be. */
+/** The most characters of a question or a passage. */
 const maxText = 2_000;
 
-/** Keeps a question with the chunk that answers it, to measure retrieval by. */
+/** Saves a question with the chunk that answers it, to measure retrieval. */
 export function RightAnswer({ question, documentId, passage }: { question: string; documentId: string; passage: string }) {
   const client = useClient();
   const keep = useAction(KeepAnswer);

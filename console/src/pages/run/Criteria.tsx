@@ -2,7 +2,7 @@ import { Status } from "../../ui/Status";
 import { verdictsOf, type RunOfPage, type Verdict } from "./fields";
 import styles from "./Criteria.module.css";
 
-/** Each check and criterion with its verdict, who decided it and why, and the quotes that show it. */
+/** Each check and criterion with its verdict, who decided it, the reason and the quotes. */
 export function Criteria({ run, selected, select }: { run: RunOfPage; selected: number | undefined; select: (criterion: number) => void }) {
   const results = verdictsOf(run);
   const applying = results.filter((result) => result.applies);
@@ -42,7 +42,7 @@ function decider({ decidedBy, agreement }: Verdict, { votes, judgeModel }: RunOf
   return agreement === null ? `Decided by ${judge}.` : `Decided by ${judge}, with ${Math.round(agreement * votes)} of ${votes} votes.`;
 }
 
-/** What shows the verdict, with whose words they are. */
+/** The evidence for the verdict, with its speaker. */
 function Quotes({ run, result, select }: { run: RunOfPage; result: Verdict; select: () => void }) {
   return result.evidence.map(({ messageIndex, quote, toolCallId, speaker }) => {
     const call = run.toolCalls.find((each) => each.id === toolCallId);

@@ -21,7 +21,7 @@ export type RunOfPage = ResultOf<typeof RunFields>;
 
 type CriterionResult = RunOfPage["criteriaResults"][number];
 
-/** What was decided of a run: by its checks, and then on its criteria. */
+/** A verdict of a run: first those of its checks, then those of its criteria. */
 export interface Verdict extends Pick<CriterionResult, "weight" | "passed" | "applies" | "decidedBy" | "agreement" | "evidence"> {
   what: string;
   why: string;

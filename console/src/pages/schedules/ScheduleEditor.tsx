@@ -32,7 +32,7 @@ const DeleteSchedule = graphql(`
   }
 `);
 
-/** Times that many want. Any other is written by hand. */
+/** Suggested times. Any other cron expression can be typed. */
 const usual = [
   ["0 3 * * *", "daily at 03:00"],
   ["0 3 * * 1-5", "on workdays at 03:00"],
@@ -40,7 +40,7 @@ const usual = [
   ["0 6 * * 1", "on Mondays at 06:00"],
 ] as const;
 
-/** Makes or changes a schedule. Which tests it runs is chosen once: all of an agent, or those of a folder. */
+/** Creates or changes a schedule. Its tests cannot be changed later: all of an agent, or those of a folder. */
 export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Schedule | undefined; agentId: string | null; onClose: () => void }) {
   const create = useAction(CreateSchedule);
   const update = useAction(UpdateSchedule);
@@ -158,7 +158,7 @@ function Target({ agentId }: { agentId: string | null }) {
     <div className="field">
       <label htmlFor="schedule-target">Tests</label>
       <select key={data ? "there" : "awaited"} id="schedule-target" name="target" required defaultValue={agentId ? `agent ${agentId}` : ""}>
-        {/* The agent that the page is of is chosen, also before its name is read. */}
+        {/* The page's agent is selected even before its name is read. */}
         {!data && agentId && <option value={`agent ${agentId}`}>Loading agents…</option>}
         <option value="" disabled>
           Choose

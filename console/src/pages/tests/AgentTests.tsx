@@ -51,7 +51,7 @@ export function AgentTests({ agent, refresh: refreshFirst }: { agent: AgentOfTes
   };
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const [isNew, setNew] = useState(false);
-  /** The id of the folder that is edited, "new" for one to be made. */
+  /** The id of the folder that is edited, or "new". */
   const [folderId, setFolderId] = useState<string>();
   const executions = agent.testExecutions.nodes;
   const executionId = params.get("execution") ?? (executions.find((each) => !each.rejudgeOfId && !each.isDraft) ?? executions[0])?.id;
@@ -78,7 +78,7 @@ export function AgentTests({ agent, refresh: refreshFirst }: { agent: AgentOfTes
     setFolderId((now) => (now === of ? undefined : now));
     refresh();
   };
-  /** Closes the editor of a test, null for that of a new one, but not the one that was opened while an answer was awaited. */
+  /** Closes the editor of a test (null: of a new one), unless another editor was opened meanwhile. */
   const closeEditor = (of: string | null, opened?: string) => {
     if (of === null) setNew(false);
     if (editedNow.current === of && of !== (opened ?? null)) set("edit", opened);
@@ -119,7 +119,7 @@ export function AgentTests({ agent, refresh: refreshFirst }: { agent: AgentOfTes
           <Link href={`/chats/new?agent=${agent.id}`}>Start a chat</Link> and create a test from it, or write one: a scenario for the contact, and criteria.
         </Empty>
       ) : (
-        // The key keeps "Cancel" and "Retry" from acting on the execution that was shown before.
+        // The key keeps "Cancel" and "Retry" from acting on the previously shown execution.
         <Matrix
           key={executionId}
           agent={agent}

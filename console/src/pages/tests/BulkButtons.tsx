@@ -23,7 +23,7 @@ const DeleteTests = graphql(`
   }
 `);
 
-/** Moves, copies or deletes the ticked tests. */
+/** Moves, copies or deletes the selected tests. */
 export function BulkButtons({ agent, ticked, onDone }: { agent: AgentOfTests; ticked: ReadonlySet<string>; onDone: () => void }) {
   const [move, copy, remove] = [useAction(MoveTests), useAction(CopyTests), useAction(DeleteTests)];
   const error = move.error ?? copy.error ?? remove.error;

@@ -70,7 +70,7 @@ function Row({ row, number, faults, change, remove }: {
   );
 }
 
-/** What a check or a criterion counts for; empty if it is required. */
+/** The weight of a check or a criterion; empty if it is required. */
 export function Weight({ label, value, change }: { label: string; value: number | null; change: (weight: number | null) => void }) {
   return (
     <input

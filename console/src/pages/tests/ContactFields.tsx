@@ -47,7 +47,7 @@ export function ContactFields({ values, error }: { values: TestValues; error: Co
 
 const sights = { Prompt: "the agent's prompt", Documents: "the passages it found, whole", Date: "the date" };
 
-/** What the judge is given beside the conversation. */
+/** The judge's inputs besides the conversation. */
 export function JudgeSees({ chosen }: { chosen: readonly string[] }) {
   return (
     <fieldset className="row">

@@ -4,7 +4,7 @@ import { linesOf, type TestValues } from "../../logic/testValues";
 import { Field } from "../../ui/Field";
 import { Weight } from "./CheckRows";
 
-/** Criteria that need no model to be judged. */
+/** Examples of criteria that are judged without a model. */
 export function CriteriaHint() {
   return (
     <>
@@ -13,7 +13,7 @@ export function CriteriaHint() {
   );
 }
 
-/** The criteria, one in a line, and what they count for. */
+/** The criteria, one per line, and their weights. */
 export function CriteriaFields({ values, error }: { values: TestValues; error: CombinedError | undefined }) {
   const [text, setText] = useState(values.criteria?.join("\n") ?? "");
   const [weights, setWeights] = useState(() => Object.fromEntries((values.criteria ?? []).map((criterion, i) => [criterion, values.criteriaWeights?.[i] ?? null])));

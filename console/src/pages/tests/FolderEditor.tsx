@@ -38,7 +38,7 @@ type Values = Pick<Folder, "name" | "color" | "body">;
 
 interface Props {
   agentId: string;
-  /** None for one to be made. */
+  /** Undefined to create one. */
   folder: Folder | undefined;
   reread: () => void;
   onClose: () => void;

@@ -94,7 +94,7 @@ export function Matrix(props: Props) {
           <Head attempts={attempts} />
           {folders.map((folder) => {
             const inFolder = tests.filter((test) => (test.folderId ?? "") === folder.id);
-            // An empty folder shows only where nothing is filtered out.
+            // An empty folder shows only without filters.
             const isOther = props.folderId && props.folderId !== folder.id;
             if (inFolder.length === 0 && (show || isOther || (!folder.id && folder.tests.totalCount === 0))) return null;
             const count = show ? inFolder.length : folder.tests.totalCount;
@@ -115,7 +115,7 @@ export function Matrix(props: Props) {
   );
 }
 
-/** How many of the tests were read, and a button that reads more. */
+/** How many of the tests are loaded, and a button that loads more. */
 function More({ list }: { list: TestList }) {
   if (list.error) return <Failure error={list.error} retry={list.refresh} />;
   if (!list.hasMore) return null;
@@ -298,7 +298,7 @@ function TableRow({ row, attempts }: { row: Executed; attempts: number }) {
   );
 }
 
-/** An attempt: its run or, of a whole table, the status that matters most. */
+/** An attempt: its run or, for a test with rows, the worst status. */
 function Cell({ run, status }: { run: Run | undefined; status?: string | undefined }) {
   return (
     <td className={styles.attempt}>
@@ -318,7 +318,7 @@ function Cell({ run, status }: { run: Run | undefined; status?: string | undefin
   );
 }
 
-/** The status that matters most of several. */
+/** The worst status of several runs. */
 function worst(runs: readonly Run[]): string | undefined {
   return ["Failed", "Error", "Running", "Queued", "Cancelled", "Passed"].find((status) => runs.some((run) => run.status === status));
 }

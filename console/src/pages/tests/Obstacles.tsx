@@ -1,4 +1,4 @@
-/** Says why a run of a test would end as an error of the agent, and what in the test is likely a mistake. */
+/** Says why a run of the test would end in an error of the agent, and which parts of the test are likely mistakes. */
 export function Obstacles({ of }: { of: readonly string[] }) {
   if (of.length === 0) return null;
   return (

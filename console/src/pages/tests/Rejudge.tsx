@@ -18,7 +18,7 @@ const RejudgeExecution = graphql(`
   }
 `);
 
-/** Judges the conversations of an execution again, beside their first verdicts. */
+/** Judges the conversations of an execution again. The first verdicts are kept. */
 export function Rejudge({ executionId, onStarted }: { executionId: string; onStarted: (executionId: string) => void }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -88,7 +88,7 @@ function RejudgeDialog({ executionId, onStarted, onClose }: { executionId: strin
   );
 }
 
-/** What an execution that judged conversations again says of those before, or which ones judged it again. */
+/** The agreement of a rejudged execution with the first verdicts, or links to executions that judged this one again. */
 export function Rejudged({ execution, show }: { execution: ExecutionOfMatrix; show: (executionId: string) => void }) {
   const { agreement, rejudgements } = execution;
   return (

@@ -29,7 +29,7 @@ const CoverageQuery = graphql(`
 type Coverage = ResultOf<typeof CoverageQuery>["agentTestExecutionCoverage"];
 type Input = VariablesOf<typeof RunTests>["input"];
 
-/** Runs the ticked tests, or all, as often as chosen. */
+/** Runs the selected tests, or all, as often as chosen. */
 export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
   agentId: string;
   /** There is no test to run. */
@@ -42,7 +42,7 @@ export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
   const [repeats, setRepeats] = useState(5);
   const [stopping, setStopping] = useState<StoppingName>("all");
   const [isAsking, setAsking] = useState(false);
-  /** What was asked to be run, with the calls of it that would be real. */
+  /** The requested runs, with the calls that would be real. */
   const [doubted, setDoubted] = useState<{ input: Input; coverage: Coverage }>();
   const [unknown, setUnknown] = useState<CombinedError>();
   const error = unknown ?? start.error;
@@ -109,7 +109,7 @@ export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
   );
 }
 
-/** What would be called for real, and how much else there is. */
+/** The possible real calls, and the numbers of mocked and denied ones. */
 function Doubts({ coverage: { simulations, calls } }: { coverage: Coverage }) {
   const real = calls.filter(({ call }) => isReal(call));
   const among = (effect: string) => new Set(calls.filter(({ call }) => call.effect === effect).map(({ call }) => call.technicalName)).size;

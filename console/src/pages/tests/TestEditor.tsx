@@ -57,7 +57,7 @@ const DeleteTest = graphql(`
 
 type SavedTest = NonNullable<ResultOf<typeof EditedTest>["agentTest"]>;
 
-/** Writes a new test. If it cannot be carried out, `onClose` is given its id, so that its editor says why. */
+/** Creates a test. If the test cannot be run, `onClose` receives its id, so that its editor shows the reason. */
 export function NewTest({ agent, onClose }: { agent: AgentOfTests; onClose: (opened?: string) => void }) {
   const create = useAction(CreateTest);
   const empty: TestValues = {
@@ -66,7 +66,7 @@ export function NewTest({ agent, onClose }: { agent: AgentOfTests; onClose: (ope
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const { scenario = "", criteria = [], folderId, ...rest } = readValues(new FormData(event.currentTarget), empty);
-    // Nothing happens for real unless somebody opens it.
+    // By default, no call is real.
     const toolMocking = { sideEffects: "Deny" as const };
     const made = await create.run({ input: { agentId: agent.id, folderId: folderId || null, scenario, criteria, toolMocking, ...asInput(rest) } });
     const test = made?.createSimulationTest?.agentTest;
@@ -105,7 +105,7 @@ export function TestEditor({ agent, testId, onClose }: { agent: AgentOfTests; te
   );
 }
 
-/** Times of changes: what was as at the one, and has only got rows since, is as at the other. */
+/** Two times of change, between which only the rows changed. */
 interface Stored {
   from: string;
   to: string;
@@ -198,7 +198,7 @@ function valuesOf(test: SavedTest): TestValues {
   return {
     ...both, scenario, criteria, criteriaWeights: criteriaWeights.some(Boolean) ? criteria.map((_, i) => criteriaWeights[i] ?? null) : [],
     checks: checks.map(rowOf).flatMap((row) => checkOf(row) ?? []), passAt: passAt ?? 1, judgeSees,
-    // Without the scope contacts these are not told, and stay.
+    // Without the scope contacts these values are not readable, so they are not sent.
     persona: persona === undefined ? undefined : personaOf(persona), contactSays, maxTurns, variables,
   };
 }

@@ -15,11 +15,11 @@ const SaveRows = graphql(`
 /** How many rows the preview has. */
 const previewed = 5;
 
-/** The rows that a test is run with: they are read from a file, and stored at once. */
+/** The rows of a test. They are read from a file and saved immediately. */
 export function TestRows({ test, reread, onStored }: {
   test: { id: string; updatedAt: unknown; rows?: unknown };
   reread: () => void;
-  /** Is given when the test was changed before, and when it is now. */
+  /** Receives the test's times of change before and after. */
   onStored: (from: string, to: string) => void;
 }) {
   const save = useAction(SaveRows);

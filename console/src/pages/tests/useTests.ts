@@ -21,7 +21,7 @@ export interface TestList {
   refresh: () => void;
 }
 
-/** The tests of the agent, page by page as they are asked for or, if all are wanted, up to the last. The agent comes with the first page. */
+/** The tests of the agent, loaded page by page on demand or, with `wantsAll`, to the last. The first page comes with the agent. */
 export function useTests(agent: AgentOfTests, folderId: string | null, wantsAll: boolean): TestList {
   const client = useClient();
   const list = `${agent.id} ${folderId ?? ""}`;
@@ -50,7 +50,7 @@ export function useTests(agent: AgentOfTests, folderId: string | null, wantsAll:
       }),
     );
     return () => followed.forEach((each) => each.unsubscribe());
-    // What is asked follows from the chain of cursors.
+    // The next query follows from the chain of cursors.
   }, [client, chain]);
   return {
     tests: pages.flatMap((page) => page.nodes),

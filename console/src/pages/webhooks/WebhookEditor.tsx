@@ -9,14 +9,14 @@ const update = "mutation UpdateWebhook($input: UpdateWebhookInput!) { updateWebh
 const rotation = "mutation RotateWebhookSecret($input: RotateWebhookSecretInput!) { rotateWebhookSecret(input: $input) { secret } }";
 
 interface Props {
-  /** None for one to be made. */
+  /** Undefined to create one. */
   webhook?: Webhook;
   rotate?: () => void;
   destroy?: () => void;
   onClose: () => void;
 }
 
-/** Makes a webhook and shows its secret once, or changes one. */
+/** Creates a webhook and shows its secret once, or changes one. */
 export function WebhookEditor({ webhook, rotate, destroy, onClose }: Props) {
   const [secret, setSecret] = useState<string>();
   const { problem, attempt } = useAttempt();

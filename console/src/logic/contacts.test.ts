@@ -47,7 +47,7 @@ test("contacts that were left out since others have their numbers lead back to l
     { index: 2, firstIndex: 0 },
   ];
   assert.deepEqual(duplicatesByLine(given, page), [
-    { line: 3, text: "the number of a contact who is waiting for a call" },
+    { line: 3, text: "same number as a contact who is waiting for a call" },
     { line: 4, text: "same number as line 2" },
   ]);
 });

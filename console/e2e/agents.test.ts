@@ -191,7 +191,7 @@ journeys("agents and chats", () => {
       await page.locator("pre", { hasText: "Brook kettle" }).last().waitFor();
       await page.getByRole("button", { name: "Create test" }).click();
       await page.getByLabel("Scenario from here").fill('says: "Thank you, goodbye"');
-      await page.getByRole("button", { name: "Create test" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Create test" }).click();
       await page.getByText("Test created").waitFor();
       await page.getByRole("link", { name: "Show all tests" }).click();
       await page.getByRole("button", { name: "Can I use vinegar to descale the kettle?" }).waitFor();

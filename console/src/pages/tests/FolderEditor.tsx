@@ -132,5 +132,5 @@ function readValues(form: FormData): Values {
 }
 
 function inWords({ name, color, body }: Values): Record<string, string> {
-  return { Name: name, Colour: color, "Description": body };
+  return { Name: name, Color: color, "Description": body };
 }

@@ -258,11 +258,11 @@ func entryError(name string, err error) error {
 	if pg.IsAway(err) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fmt.Errorf("%s: %w", name, told(err))
+	return fmt.Errorf("%s: %w", name, withFields(err))
 }
 
-// told returns the error's message, with all fields if there are several.
-func told(err error) error {
+// withFields returns the error's message, with all fields if there are several.
+func withFields(err error) error {
 	var known *model.Error
 	switch {
 	case !errors.As(err, &known):
@@ -285,7 +285,7 @@ func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string, 
 		err := in.Rows(ctx, table, batch)
 		var wrong *db.RowError
 		if errors.As(err, &wrong) {
-			return fmt.Errorf("line %d: %w", numbers[wrong.Index], told(wrong.Err))
+			return fmt.Errorf("line %d: %w", numbers[wrong.Index], withFields(wrong.Err))
 		}
 		r.rows[table] += int64(len(batch))
 		r.count(int64(len(batch)))

@@ -48,8 +48,8 @@ type call struct {
 	delay time.Duration
 }
 
-// toldOf returns the text that tells the model about a failure.
-func toldOf(failure string) string { return "The call failed: " + failure + "." }
+// failureMessage returns the text that tells the model about a failure.
+func failureMessage(failure string) string { return "The call failed: " + failure + "." }
 
 type callError string
 

@@ -83,7 +83,7 @@ func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 	}
 	if err != nil {
 		call.wrong, call.failed = err, true
-		call.answer = toldOf(err.Error()) + " Correct the call; do not repeat what you said."
+		call.answer = failureMessage(err.Error()) + " Correct the call; do not repeat what you said."
 		return call
 	}
 	if id := call.target.TargetID; id != nil && call.target.mock != nil && c.calls != nil {
@@ -185,7 +185,7 @@ func (c *conversation) perform(ctx context.Context, call *call, emit func(event)
 		call.cause = err
 	}
 	if call.wrong == nil {
-		call.answer = toldOf(text)
+		call.answer = failureMessage(text)
 	}
 }
 
@@ -231,7 +231,7 @@ func (c *conversation) end(calls []*call) {
 		switch {
 		case call.target != &end || call.wrong != nil:
 		case failed && c.endReason == nil:
-			call.answer = toldOf("the conversation continues, because another call of the same answer failed")
+			call.answer = failureMessage("the conversation continues, because another call of the same answer failed")
 		default:
 			call.answer = "The conversation ends. Say goodbye."
 			if c.endReason == nil {

@@ -101,7 +101,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 		variables: variables, mocking: &chat.ToolMocking,
 	}
 	t.effects.begin = s.turn.BeginCall
-	t.transfer.recall(before.Calls)
+	t.transfer.restore(before.Calls)
 	next := &model.SimulationChatMessage{Sequence: chat.LastSequence + 1, Role: model.MessageRoleUser, Text: message.Text}
 	return t.converse(speaker, history(append(before.Messages, next), before.Calls), before.Mocked)
 }

@@ -50,7 +50,7 @@ func resultOf(call *model.ToolCall) string {
 	case call.MayHaveHappened():
 		return "The call was started, and it is not known whether it succeeded. Do not repeat it unless that does no harm."
 	}
-	return toldOf(*call.Error)
+	return failureMessage(*call.Error)
 }
 
 // mockedBefore counts the calls of each mocked target in the turns that were kept. Wrong calls are not recorded as

@@ -202,7 +202,7 @@ func (s *scene) conversation(t *testing.T) *conversation {
 		model: &s.script, limits: s.limits, effects: s.effects, checks: rules.NewChecker(),
 		variables: content.Values{"clinic": "Lakeside", "name": "Ana"}, mocking: &s.mocking,
 	}
-	turn.transfer.recall(s.before)
+	turn.transfer.restore(s.before)
 	made := s.made
 	if made == nil {
 		made = map[string]int32{}

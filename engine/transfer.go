@@ -8,9 +8,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// recall reads the outcome of real transfers in earlier turns. A kept turn with a transfer ends the chat, so these
+// restore reads the outcome of real transfers in earlier turns. A kept turn with a transfer ends the chat, so these
 // turns were not kept.
-func (t *transfer) recall(calls []*model.ToolCall) {
+func (t *transfer) restore(calls []*model.ToolCall) {
 	for _, call := range calls {
 		switch {
 		case call.Kind != model.ToolCallKindCallTransfer || call.Mocked:

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// revoker revokes keys. heard is called first, like on a signal.
+// revoker revokes keys. countMessage is called first, like on a signal.
 type revoker struct {
 	isRevoked atomic.Bool
 	heard     atomic.Uint64

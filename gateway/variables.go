@@ -86,7 +86,7 @@ func (c *variableCheck) value(t *ast.Type, at string, value any) {
 	case ast.InputObject:
 		c.object(definition, at, value)
 	default:
-		if fault := misfit(definition.Name, value); fault != "" {
+		if fault := scalarFault(definition.Name, value); fault != "" {
 			c.wrong(at, "%s", fault)
 		}
 	}
@@ -138,9 +138,9 @@ func (c *variableCheck) object(definition *ast.Definition, at string, value any)
 	}
 }
 
-// misfit returns why a value does not fit one of GraphQL's built-in scalars, or "". Custom scalars check their own
+// scalarFault returns why a value does not fit one of GraphQL's built-in scalars, or "". Custom scalars check their own
 // values.
-func misfit(scalar string, value any) string {
+func scalarFault(scalar string, value any) string {
 	switch scalar {
 	case "Int":
 		n, ok := integer(value)

@@ -41,8 +41,8 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 		OriginPatterns: t.settings.AllowedOrigins,
 		// Pages that may call the gateway may also open sockets.
 		InsecureSkipVerify: t.cors != nil && t.cors.OriginAllowed(r),
-		OnPingReceived:     func(context.Context, []byte) bool { return s.heardFrame() },
-		OnPongReceived:     func(context.Context, []byte) { s.heardFrame() },
+		OnPingReceived:     func(context.Context, []byte) bool { return s.countFrame() },
+		OnPongReceived:     func(context.Context, []byte) { s.countFrame() },
 	})
 	if err != nil {
 		return // Accept has sent the response.
@@ -179,7 +179,7 @@ func (s *socket) handle(text []byte) *closure {
 	}
 	if m.Type == "subscribe" {
 		s.signs.Add(-1) // for the client's later "complete"
-	} else if !s.heard(len(text)) {
+	} else if !s.countMessage(len(text)) {
 		return closeBusy
 	}
 	switch {
@@ -198,12 +198,12 @@ func (s *socket) handle(text []byte) *closure {
 	return nil
 }
 
-// heard counts a message of the given length, and reports whether the client may continue.
-func (s *socket) heard(bytes int) bool { return s.signs.Add(int64(1+bytes>>10)) <= mostSigns }
+// countMessage counts a message of the given length, and reports whether the client may continue.
+func (s *socket) countMessage(bytes int) bool { return s.signs.Add(int64(1+bytes>>10)) <= mostSigns }
 
-// heardFrame counts a ping or pong frame, and closes the socket at the first one above mostSigns.
-func (s *socket) heardFrame() bool {
-	mayContinue := s.heard(0)
+// countFrame counts a ping or pong frame, and closes the socket at the first one above mostSigns.
+func (s *socket) countFrame() bool {
+	mayContinue := s.countMessage(0)
 	if !mayContinue && s.signs.Load() == mostSigns+1 {
 		s.spawn(func() { s.close(closeBusy) })
 	}

@@ -23,9 +23,9 @@ func TestRetentionAndCompanyDeletionRemoveRows(t *testing.T) {
 		require.Equal(t, want, code, log.String())
 		return strings.Join(strings.Fields(out.String()+log.String()), " ")
 	}
-	require.Equal(t, "Chats for ever Executions for ever CampaignItems for ever Tombstones for ever Ledger for ever",
+	require.Equal(t, "Chats forever Executions forever CampaignItems forever Tombstones forever Ledger forever",
 		command(0, "", "retention", "show"))
-	require.Equal(t, "Chats 365 days Executions 90 days CampaignItems for ever Tombstones for ever Ledger for ever",
+	require.Equal(t, "Chats 365 days Executions 90 days CampaignItems forever Tombstones forever Ledger forever",
 		command(0, "", "retention", "set", "--chats", "365", "--executions", "90"))
 	require.Contains(t, command(1, "", "retention", "set", "--chats", "0", "--executions=-1"),
 		"days must be between 0 and 40000")

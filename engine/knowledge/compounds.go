@@ -44,8 +44,8 @@ func partsOf(known []*vocabulary, terms []string) []string {
 	return nil
 }
 
-// takeApart replaces compounds with their words, except words that the question has anyway.
-func takeApart(tokens []token, apart map[string][]string, words []db.Token) []token {
+// splitCompounds replaces compounds with their words, except words that the question has anyway.
+func splitCompounds(tokens []token, apart map[string][]string, words []db.Token) []token {
 	whole := slices.DeleteFunc(slices.Clone(tokens), func(t token) bool { return apart[t.Word] != nil })
 	for _, compound := range tokens {
 		for _, part := range apart[compound.Word] {

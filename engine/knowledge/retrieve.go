@@ -219,11 +219,11 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 	if err != nil {
 		return err
 	}
-	s.tokens = takeApart(s.tokens, apart, words)
+	s.tokens = splitCompounds(s.tokens, apart, words)
 	for i := range s.tokens {
 		t := &s.tokens[i]
 		if taken := nearest[t.Word]; len(taken) > 0 {
-			t.standFor(slices.DeleteFunc(slices.Clone(words), func(w db.Token) bool { return !slices.Contains(taken, w.Word) }),
+			t.replaceTerms(slices.DeleteFunc(slices.Clone(words), func(w db.Token) bool { return !slices.Contains(taken, w.Word) }),
 				credits[t.Word])
 		}
 	}

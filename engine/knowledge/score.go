@@ -130,14 +130,14 @@ func (t token) nearest(known []string) (words []string, credit float64) {
 			words = append(words, word)
 		}
 	}
-	return t.likest(words), 1 - float64(best)/float64(utf8.RuneCountInString(t.Word))
+	return t.closest(words), 1 - float64(best)/float64(utf8.RuneCountInString(t.Word))
 }
 
 // maxMeant bounds the words that an unknown word may mean.
 const maxMeant = 16
 
-// likest returns at most maxMeant of the words, preferring the token's first letter and then its length.
-func (t token) likest(words []string) []string {
+// closest returns at most maxMeant of the words, preferring the token's first letter and then its length.
+func (t token) closest(words []string) []string {
 	if len(words) <= maxMeant {
 		return words
 	}
@@ -155,8 +155,8 @@ func (t token) likest(words []string) []string {
 	return words[:maxMeant]
 }
 
-// standFor replaces the terms of a token with those of other words.
-func (t *token) standFor(words []db.Token, credit float64) {
+// replaceTerms replaces the terms of a token with those of other words.
+func (t *token) replaceTerms(words []db.Token, credit float64) {
 	t.Terms, t.credit = nil, credit
 	for _, word := range words {
 		t.Terms = append(t.Terms, word.Terms...)

@@ -86,7 +86,7 @@ func (c *Checker) fitting(ctx context.Context, e *model.ResultExpectation, held 
 		if len(last) == 0 {
 			return Finding{Observed: "the agent said nothing"}, nil
 		}
-		fault, err := misfit(ctx, schema, unfenced(held.messages[last[0].MessageIndex].Text))
+		fault, err := schemaFault(ctx, schema, unfenced(held.messages[last[0].MessageIndex].Text))
 		return fitted(fault, last), err
 	}
 	found := Finding{Observed: "no result of " + *e.TechnicalName}
@@ -94,7 +94,7 @@ func (c *Checker) fitting(ctx context.Context, e *model.ResultExpectation, held 
 		if call.TechnicalName != *e.TechnicalName || call.Result == nil {
 			continue
 		}
-		fault, err := misfit(ctx, schema, *call.Result)
+		fault, err := schemaFault(ctx, schema, *call.Result)
 		if found = fitted(fault, held.citeCalls([]*model.ToolCall{call})); err != nil || found.Passed {
 			return found, err
 		}
@@ -109,8 +109,8 @@ func fitted(fault string, at []model.Evidence) Finding {
 	return Finding{false, fault, at}
 }
 
-// misfit returns why a text is not JSON that fits the schema, or "" if it is. The error is ctx's.
-func misfit(ctx context.Context, schema *model.JSONSchema, text string) (string, error) {
+// schemaFault returns why a text is not JSON that fits the schema, or "" if it is. The error is ctx's.
+func schemaFault(ctx context.Context, schema *model.JSONSchema, text string) (string, error) {
 	value, err := content.ParseJSON(text)
 	if err != nil {
 		return "it is not JSON", nil //nolint:nilerr // which is what was asked

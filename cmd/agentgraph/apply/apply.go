@@ -196,7 +196,7 @@ func carryOut(ctx context.Context, out io.Writer, server *api, made *changeSet, 
 		return err
 	}
 	told := map[*change]bool{}
-	w := &writer{api: server, told: func(s step) {
+	w := &writer{api: server, onStep: func(s step) {
 		if told[s.change] {
 			return
 		}

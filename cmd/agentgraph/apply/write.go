@@ -16,8 +16,8 @@ import (
 // writer applies a change set.
 type writer struct {
 	api *api
-	// told is called after each step.
-	told func(step)
+	// onStep is called after each step.
+	onStep func(step)
 	// done counts the steps that were applied.
 	done int
 }
@@ -33,7 +33,7 @@ func (w *writer) write(ctx context.Context, p *changeSet) error {
 			return fmt.Errorf("%s: %w", s.change.thing, err)
 		}
 		w.done++
-		w.told(s)
+		w.onStep(s)
 	}
 	return nil
 }

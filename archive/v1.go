@@ -23,7 +23,7 @@ import (
 type V1Options struct {
 	// Address is the URL of the v1 server, and Key an API key of the company on it.
 	Address, Key string
-	// Company is the company of the archive. Its CreatedAt becomes that of its oldest row.
+	// Company is the company of the archive. FromV1 sets its CreatedAt to the time of its oldest row.
 	Company Company
 	// Agents and Campaigns are ids to read, in addition to those in tests, folders and the consumption. A v1 server lists
 	// neither agents nor campaigns.

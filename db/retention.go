@@ -51,7 +51,7 @@ func (s *Store) deleteExpired(ctx context.Context, retentions []*model.Retention
 	})
 }
 
-// How many rows are deleted at a time. That takes well below a second.
+// How many rows one transaction deletes, in well below a second.
 const (
 	chatsPerPart      = 100
 	executionsPerPart = 2
@@ -113,7 +113,7 @@ func (t *Tenant) forgetExecutions(ctx context.Context, before time.Time) (bool, 
 	if err != nil {
 		return false, err
 	}
-	if len(again) > 0 { // there may be many, and they are deleted before their originals
+	if len(again) > 0 { // delete rejudged executions before their originals; there may be many
 		ids, hasMore = again, true
 	}
 	return hasMore, t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.deleteExecutions(ctx, ids) })

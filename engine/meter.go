@@ -14,7 +14,7 @@ import (
 // report. Failed or abandoned answers do not count.
 type Meter struct{ input, output atomic.Int64 }
 
-// Of wraps the model to count its answers. Nil stays nil.
+// Of wraps the model to count its answers. It returns nil for a nil model.
 func (m *Meter) Of(counted llm.Model) llm.Model {
 	if counted == nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 )
 
 // rowTypes are the object types that are rows. A field is the column of the struct field with the same name, or a part
-// of it if the column is JSON. relations and computed define further fields. All others are not planned.
+// of it if the column is JSON. relations and computed define further fields. All other fields are answered by
+// resolvers, without a plan.
 var rowTypes = map[string]any{
 	"Agent":                 model.Agent{},
 	"PromptVersion":         model.PromptVersion{},

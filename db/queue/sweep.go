@@ -41,8 +41,8 @@ func (q *Queue) sweepUntil(ctx context.Context) {
 	}
 }
 
-// sweep calls the caller's Look. Then, unless another process is sweeping, it gives the jobs of lost workers to others,
-// fills windows with free slots, and calls the caller's Sweep. A failure of one company or one step does not stop the
+// sweep calls Options.Look. Then, unless another process is sweeping, it gives the jobs of lost workers to others,
+// fills windows with free slots, and calls Options.Sweep. A failure of one company or one step does not stop the
 // others: on a database with several machines, one of them may be down.
 func (q *Queue) sweep(ctx context.Context) error {
 	var looked error
@@ -181,7 +181,7 @@ func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 
 // across runs a query over all companies. If that fails, for example because one of several machines is down, it
 // queries each company, in any order, until ctx ends. It returns the rows that could be read, with the errors. The
-// query ends with its conditions, and column is its company column.
+// query must end with its WHERE clause, to which across appends a condition on column, its company column.
 func across[R any](ctx context.Context, q *Queue, column, query string, args ...any) ([]R, error) {
 	found, err := collect[R](ctx, q, query, args...)
 	if err == nil {

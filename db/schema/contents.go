@@ -23,7 +23,8 @@ type Contents struct {
 	Database, User, Server string
 	// IsOurs is set if the program has migrated the database before.
 	IsOurs bool
-	// IsSecured is set if row-level security separates the companies, and MayBind if the user is a member of its roles.
+	// IsSecured is set if row-level security separates the companies, and MayBind if the user is a member of the roles for
+	// that.
 	IsSecured, MayBind bool
 	// Clock is the server's time.
 	Clock time.Time

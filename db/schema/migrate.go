@@ -50,8 +50,8 @@ func (s State) newer() error {
 		"agentgraph", s.Current, s.Wanted)
 }
 
-// NewMigrator connects to the database at the address. It refuses a database in which other tables have the names of
-// the program's. Close closes the connections.
+// NewMigrator connects to the database at the address. It returns an error if another program's tables have names that
+// agentgraph needs. Close closes the connections.
 func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
@@ -156,7 +156,7 @@ func (m *Migrator) Up(ctx context.Context) error {
 	if err := pg.CheckSessions(ctx, m.pool, m.pool); err != nil {
 		return fmt.Errorf("migrate up: %w", err)
 	}
-	// First, so that no program starts that is too old for the new schema.
+	// This comes first, so that programs too old for the new schema refuse to start.
 	if err := m.nameOldestProgram(ctx, schema.Wanted); err != nil {
 		return fmt.Errorf("migrate up: %w", err)
 	}

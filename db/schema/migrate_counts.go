@@ -10,7 +10,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// executionsPerBatch is how many executions one transaction counts the runs of, in well below a second.
+// executionsPerBatch is the number of executions whose runs one transaction counts. It takes well below a second.
 const executionsPerBatch = 200
 
 // EndsOfRuns is a SET clause that counts the runs of a finished execution by final status.

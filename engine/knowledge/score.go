@@ -17,7 +17,7 @@ const stopLetters = 0.1
 
 // token is a word of a question.
 type token struct {
-	// A chunk contains the token if it contains any of Terms. Chunks is about how many chunks do.
+	// A chunk contains the token if it contains any of Terms. Chunks is the approximate number of such chunks.
 	db.Token
 	// weight is letters times the rarity of the word. letters does not depend on chunks.
 	weight, letters float64
@@ -56,8 +56,8 @@ func tokensOf(words []db.Token, languages []string, chunks int) []token {
 // maxUnknown bounds the unknown words of a question, because each is compared with all known words.
 const maxUnknown = 32
 
-// weigh sets the weights of tokens and sorts them, the highest first. A word that no chunk contains has the average
-// rarity of the others, so that only its letters lower a score.
+// weigh sets the weights of tokens and sorts them, the highest first. A word that no chunk contains gets the average
+// rarity of the other words.
 func weigh(tokens []token, chunks int) {
 	var letters, all float64
 	for i := range tokens {
@@ -205,7 +205,8 @@ func fullWeight(tokens []token) (all float64) {
 	return all
 }
 
-// termSimilarity is the share of a question's full weight in a chunk, from 0 to 1.
+// termSimilarity is the weight of the tokens that a chunk contains, as a share of the question's full weight, from 0 to
+// 1.
 func termSimilarity(tokens []token, holds func(i int) bool) float64 {
 	var held float64
 	all := fullWeight(tokens)

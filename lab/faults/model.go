@@ -16,7 +16,7 @@ import (
 // and as a judge.
 type provider struct {
 	*httptest.Server
-	// isFaulty makes two thirds of the requests fail, each in the next way of ways.
+	// isFaulty makes two thirds of the requests fail, by each of ways in turn.
 	isFaulty atomic.Bool
 	asked    atomic.Int64
 }

@@ -207,7 +207,8 @@ type follower struct {
 func (f *follower) follow(ctx context.Context) error {
 	var lost time.Time
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		// The rows decide, whatever ended the events. Without any events this is polling.
+		// The reason for the end of the stream does not matter, because the rows are read next. Without any events this is
+		// polling.
 		_ = f.server.Subscribe(ctx, client.Request{Query: runUpdatedDocument,
 			Variables: client.Variables{"id": f.execution.ID}}, func(data json.RawMessage) error {
 			var event struct{ AgentTestRunUpdated runShown }

@@ -16,7 +16,7 @@ import (
 const (
 	// questionsPerRequest is how many questions one request adds.
 	questionsPerRequest = 100
-	// maxQuestions bounds the size of a file, in bytes. The total size of a dataset's questions is smaller.
+	// maxQuestions bounds the size of a file, in bytes. It exceeds the total size of a dataset's questions.
 	maxQuestions = 8 << 20
 )
 

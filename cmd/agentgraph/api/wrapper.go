@@ -12,7 +12,7 @@ import (
 type wrapper struct {
 	out   io.Writer
 	width int
-	// column is the width of the open line.
+	// column is the width of the unfinished line.
 	column    int
 	gap, word string
 }

@@ -50,7 +50,7 @@ func (c *company) find(k *kind, all []wanted) {
 }
 
 // findByName pairs resources of the files with those of the server that have the same name, in their order. Unmatched
-// ones are new. It is an error if the server has more of them than the files.
+// ones are new. It is an error if the server has more resources of a name than the files.
 func (c *company) findByName(k *kind, claims []claim, wanting map[spot]int) {
 	there := map[spot][]*thing{}
 	for _, t := range c.things[k] {
@@ -119,7 +119,7 @@ func idsOf(things []*thing) string {
 	return strings.Join(ids, ", ")
 }
 
-// take makes t the resource that w describes.
+// take assigns the wanted resource w of the files to t.
 func (c *company) take(t *thing, w wanted) {
 	if t.raw != nil && t.at.in != nil {
 		c.wrong.add(w.at, "is the same %s as at %s", w.kind.name, t.at)
@@ -151,7 +151,8 @@ func (c *company) distinct(k *kind) {
 		return // Nothing refers to tests by key.
 	}
 	for _, t := range c.things[k] {
-		// Nothing refers to campaigns by key either, but only ids show that two of the same name are intended.
+		// Nothing refers to campaigns by key either. But unless they have ids, two campaigns with the same name are a
+		// mistake.
 		if t.at.in == nil || k == campaign && t.raw.text("id") != "" {
 			continue
 		}
@@ -183,7 +184,7 @@ func (c *company) spotOf(t *thing) spot {
 var uniquely = [][]*kind{{tool}, {folder}, {simulation, classification}}
 
 // repeats refuses duplicate names, which the server would refuse halfway through the change set. Only tests may share a
-// name, like those created over REST. Their ids in the files show that this is intended.
+// name, because REST can create such tests. Their ids in the files show that the name is no mistake.
 func (c *company) repeats(changes []*change, o options) {
 	for _, together := range uniquely {
 		at, holders := map[spot][]*thing{}, map[spot][]*thing{}
@@ -216,8 +217,7 @@ func (c *company) repeats(changes []*change, o options) {
 	}
 }
 
-// givesWay refuses a name that another resource still has when the change is applied, because that one is renamed
-// later.
+// givesWay refuses a name that another resource still has when the change is applied, because its renaming comes later.
 func (c *company) givesWay(ch *change, holders []*thing, isTest bool) {
 	switch {
 	case len(holders) == 0:

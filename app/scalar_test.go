@@ -52,11 +52,11 @@ func TestInvalidScalarsAreReportedByField(t *testing.T) {
 		"JSONObject, a variable": {
 			`mutation ($d: JSONObject) { addCampaignItems(input: {campaignId: "c", items: [{dataBag: {}},
 				{dataBag: $d}]}) { items { id } } }`, `{"d": [1]}`,
-			"addCampaignItems", "items.1.dataBag", "a JSONObject is a JSON object",
+			"addCampaignItems", "items.1.dataBag", "a JSONObject must be a JSON object",
 		},
 		"JSONObject, a literal": {
 			`mutation { addCampaignItems(input: {campaignId: "c", items: [{dataBag: "{}"}]}) { items { id } } }`, `{}`,
-			"addCampaignItems", "items.0.dataBag", "a JSONObject is a JSON object",
+			"addCampaignItems", "items.0.dataBag", "a JSONObject must be a JSON object",
 		},
 		"Int, a literal": {
 			`{ campaigns(first: 99999999999) { totalCount } }`, `{}`, "campaigns", "first", "overflows signed 32-bit integer",

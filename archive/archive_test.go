@@ -257,7 +257,7 @@ func TestBrokenArchivesImportNothing(t *testing.T) {
 			dataset, document),
 		`the archive is not complete: last_run_id of agent_tests refers to a row`: packed(t, entry{"manifest.json", manifest},
 			agent(), test),
-		"id 42: must be the id of one thing only": packed(t, entry{"manifest.json", manifest},
+		"id 42: must be unique among the ids of all types": packed(t, entry{"manifest.json", manifest},
 			dataset, agent("id", "42")),
 		"it becomes more than 250 times larger than it is": packed(t, entry{"manifest.json", manifest},
 			entry{"agents.jsonl", strings.Repeat("\n", 66<<20)}),

@@ -45,7 +45,8 @@ func (t *Tenant) CreateAgentTestFolder(ctx context.Context,
 			return err
 		}
 		if count >= model.MaxFolders {
-			return model.Errorf(model.Unprocessable, "agent %q has %d folders of tests, which is the most", folder.AgentID,
+			return model.Errorf(model.Unprocessable, "agent %q has %d test folders, the maximum: delete some "+
+				"first", folder.AgentID,
 				count)
 		}
 		return pg.Insert(ctx, t.db, folder)

@@ -102,7 +102,7 @@ func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey, also func(con
 			return err
 		}
 		if usable >= model.MaxAPIKeys {
-			return model.Errorf(model.Unprocessable, "the company has %d API keys that can be used, which is the most: revoke "+
+			return model.Errorf(model.Unprocessable, "the company has %d valid API keys, the maximum: revoke "+
 				"one first", usable)
 		}
 		if also != nil {

@@ -142,7 +142,7 @@ func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error 
 		}
 		var faults model.Fields
 		if agent.Direction != model.DirectionOutbound {
-			faults.Add("status", "must not be Running: the agent is an inbound one, which waits for contacts")
+			faults.Add("status", "must not be Running: the agent is inbound, and only outbound agents run campaigns")
 		}
 		return faults.As(model.Unprocessable)
 	case model.CampaignStatusArchived:

@@ -50,7 +50,7 @@ func (t *Tenant) transitionItem(
 			return item, nil
 		}
 	}
-	return nil, model.Errorf(model.Conflict, "campaign item %q is being changed by others all the time; try again", itemID)
+	return nil, model.Errorf(model.Conflict, "other requests keep changing campaign item %q; try again", itemID)
 }
 
 // itemTransition is a changed item with its previous state, the fields that its transition depends on, and its

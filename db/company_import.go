@@ -111,8 +111,8 @@ func (tx *Tx) addCompany(ctx context.Context, company *model.Company, archiveID 
 		if len(digests) > 0 {
 			return &ImportedBeforeError{digests[0]}
 		}
-		return model.Errorf(model.Conflict, "there is a company with the id %q already, called %q: an archive makes a "+
-			"company, and adds to none", company.ID, known[0].Name)
+		return model.Errorf(model.Conflict, "the company with the id %q, %q, already exists: an import always creates a "+
+			"company. Delete it first, or import into another database", company.ID, known[0].Name)
 	}
 	if _, err := program.NewInsert().Model(company).Exec(ctx); err != nil {
 		return err
@@ -318,7 +318,7 @@ func (i *CompanyImport) check(ctx context.Context, table, lines string) error {
 		row := rows.Elem().Index(n).Interface()
 		if tool, ok := row.(*model.Tool); ok {
 			if _, err := i.tenant.HeadersOf(tool); err != nil {
-				return &RowError{n, errors.New("endpoint.sealedHeaders were sealed with another secret key than this server's")}
+				return &RowError{n, errors.New("endpoint.sealedHeaders are sealed with a secret key other than this server's")}
 			}
 		}
 		imported, ok := row.(model.Imported)

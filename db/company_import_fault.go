@@ -32,7 +32,7 @@ func (i *CompanyImport) sayWhy(ctx context.Context, err error, table string, row
 		columns := i.columnsOf(ctx, pg.ConstraintName)
 		switch len(columns) {
 		case 0:
-			return errors.New("a value is out of its bounds")
+			return errors.New("a value is out of range")
 		case 1:
 			return fmt.Errorf("%s is out of its bounds", i.keyOf(ctx, pg.ConstraintName, row))
 		}

@@ -21,7 +21,7 @@ func (i *CompanyImport) complete(ctx context.Context) error {
 	}
 	for _, statement := range derived {
 		if _, err := i.tenant.db.NewRaw(statement, i.tenant.CompanyID()).Exec(ctx); err != nil {
-			return fmt.Errorf("add up what follows from the archive: %w", err)
+			return fmt.Errorf("compute the sums of the archive: %w", err)
 		}
 	}
 	if err := i.writeFirstVersions(ctx); err != nil {
@@ -80,7 +80,7 @@ func (i *CompanyImport) rules() []rule {
 		most("documents", "dataset_id", model.MaxDocuments, "documents"),
 		most("agent_test_folders", "agent_id", model.MaxFolders, "folders"),
 		{"SELECT 'id ' || id FROM (" + strings.Join(ids, " UNION ALL ") + ") AS node GROUP BY id HAVING count(*) > 1 LIMIT 1",
-			"must be the id of one thing only, whatever its type"},
+			"must be unique among the ids of all types"},
 	})
 }
 
@@ -90,7 +90,7 @@ var contentRules = []rule{
 		WHERE company_id = ?0 AND document_id = documents.id), 0) LIMIT 1`, "must have its file in the archive"},
 	{`SELECT 'document ' || id FROM documents WHERE company_id = ?0 AND chunk_count <> (SELECT count(*) FROM chunks
 		WHERE company_id = ?0 AND document_id = documents.id) LIMIT
-			1`, "chunk_count must be how many chunks the archive has of it"},
+			1`, "chunk_count must be the number of its chunks in the archive"},
 	{`SELECT 'agent ' || agents.id FROM agents LEFT JOIN prompt_versions AS current ON current.company_id =
 		agents.company_id
 		AND current.agent_id = agents.id AND current.version = agents.prompt_version
@@ -111,7 +111,7 @@ var contentRules = []rule{
 	{`SELECT 'execution ' || id FROM agent_test_executions AS execution WHERE company_id = ?0
 		AND unfinished <> (SELECT count(*)
 		FROM agent_test_runs WHERE company_id = ?0 AND execution_id = execution.id AND finished_at IS NULL) LIMIT 1`,
-		"unfinished must be how many of its runs are not"},
+		"unfinished must be the number of its unfinished runs"},
 	{`SELECT 'run ' || id FROM agent_test_runs AS run WHERE company_id = ?0 AND snapshot IS NULL AND NOT EXISTS (SELECT 1
 		FROM agent_test_snapshots AS test JOIN agent_test_snapshots AS agent ON agent.company_id = test.company_id
 			AND agent.execution_id = test.execution_id AND agent.id = test.agent_id
@@ -123,7 +123,7 @@ var contentRules = []rule{
 			1`, "version must be the version of the item that changed last"},
 	{`SELECT 'campaign item ' || id FROM campaign_items AS item WHERE company_id = ?0 AND event_count <> (SELECT count(*)
 		FROM campaign_item_events WHERE company_id = ?0 AND item_id = item.id) LIMIT
-			1`, "event_count must be how many events it has"},
+			1`, "event_count must be the number of its events"},
 }
 
 // versionsPage is how many agents get their first version at a time.

@@ -39,7 +39,7 @@ func TestInspectRecognizesOurDatabase(t *testing.T) {
 	require.NoError(t, beside.Err())
 
 	do("CREATE TABLE public.agents (name text)")
-	const refused = "public.agents that agentgraph did not make"
+	const refused = "public.agents of another program"
 	require.ErrorContains(t, inspect(address).Err(), refused)
 	_, err = schema.NewMigrator(t.Context(), address)
 	require.ErrorContains(t, err, refused)

@@ -66,7 +66,7 @@ func TestMigrationsRunUpAndDownAndUpAgain(t *testing.T) {
 		if steps == len(all) {
 			require.Zero(t, schema.Current)
 			require.Empty(t, catalog(t, conn), "something is left behind")
-			require.ErrorContains(t, migrator.Down(ctx), "no migration to take back")
+			require.ErrorContains(t, migrator.Down(ctx), "no migration to revert")
 		}
 		require.NoError(t, migrator.Up(ctx))
 		require.Equal(t, complete, catalog(t, conn), "after %d steps down", steps)

@@ -75,8 +75,8 @@ func TestStoredBytesOfACompanyAreBounded(t *testing.T) {
 	var refused *model.Error
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, model.Unprocessable, refused.Code)
-	require.Equal(t, "the company's documents have 600 bytes; with 401 more they would have more than 1000, which is "+
-		"the most", refused.Message)
+	require.Equal(t, "the company's documents have 600 bytes; with 401 more they would exceed "+
+		"the maximum, 1000", refused.Message)
 	_, err = addBytes(t.Context(), tenant, dataset, 400)
 	require.NoError(t, err)
 

@@ -50,7 +50,8 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 			return err
 		}
 		if len(siblings) >= model.MaxConnections {
-			return model.Errorf(model.Unprocessable, "agent %q has %d sub-agents, which is the most", parent.ID, len(siblings))
+			return model.Errorf(model.Unprocessable, "agent %q has %d sub-agents, the maximum: disconnect some "+
+				"first", parent.ID, len(siblings))
 		}
 		for _, s := range siblings {
 			relation.Position = s.Position + 1

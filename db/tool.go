@@ -169,7 +169,8 @@ func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...st
 			return nil
 		}
 		if len(relations) > model.MaxConnections {
-			return model.Errorf(model.Unprocessable, "agent %q has %d tools, and %d are the most", agent.ID, had,
+			return model.Errorf(model.Unprocessable, "agent %q has %d tools, and the maximum is %d: disconnect some "+
+				"first", agent.ID, had,
 				model.MaxConnections)
 		}
 		if err := t.checkSubAgents(ctx, agent, tools); err != nil {

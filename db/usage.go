@@ -212,7 +212,7 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 	var faults model.Fields
 	for i, entry := range in.Entries {
 		if differs[entry.IdempotencyKey] {
-			faults.Add(fmt.Sprintf("entries.%d.idempotencyKey", i), "%q is recorded already, with another content",
+			faults.Add(fmt.Sprintf("entries.%d.idempotencyKey", i), "%q is already recorded with different data",
 				entry.IdempotencyKey)
 		}
 	}

@@ -209,7 +209,7 @@ func TestTooLargeMonthlySumsAreRefused(t *testing.T) {
 	last := &model.UsageEntryInput{IdempotencyKey: "a", AgentID: "agent_1", Channel: model.ChannelPhone, Credits: 1,
 		At: time.Now()}
 	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{last}})
-	require.Equal(t, "a sum is larger than can be kept", fails(t, err, model.Unprocessable))
+	require.Equal(t, "a sum is too large to store", fails(t, err, model.Unprocessable))
 	day := model.DateBound{At: month, IsDay: true}
 	_, err = tenant.ConsumptionBreakdown(t.Context(), day, model.DateBound{At: month.AddDate(0, 1, -1), IsDay: true},
 		model.ConsumptionAxes{Months: true})

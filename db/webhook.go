@@ -67,7 +67,7 @@ func (t tenantTx) countHeld(ctx context.Context, none any, most int64, name stri
 		return err
 	}
 	if count >= most {
-		return model.Errorf(model.Unprocessable, "the company has %d %s, which is the most", count, name)
+		return model.Errorf(model.Unprocessable, "the company has %d %s, the maximum: delete some first", count, name)
 	}
 	return nil
 }

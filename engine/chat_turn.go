@@ -213,7 +213,8 @@ func (s *chatTurn) saveEvents(ctx context.Context, call *model.ToolCall) {
 	writing, cancel := detached(ctx)
 	defer cancel()
 	if err := s.turn.EndCall(writing, call); err != nil {
-		s.warn(ctx, "outcome of a call not kept before the end of the turn", "call", call.ID, "name", call.TechnicalName,
+		s.warn(ctx, "the outcome of a call was not saved before the end of the "+
+			"turn", "call", call.ID, "name", call.TechnicalName,
 			"error", err)
 	}
 }

@@ -32,8 +32,8 @@ func TestAddressesCarryOnlySubscriptionTokens(t *testing.T) {
 	require.Equal(t, 200, read.status)
 	require.Contains(t, read.text, "id: 1\n")
 
-	const misplaced, wide = "is for an EventSource at /graphql",
-		"only an access token that is made for one subscription may stand in an address"
+	const misplaced, wide = "is only for an EventSource at /graphql",
+		"only an access token for one subscription may be in a URL"
 	for name, c := range map[string]struct {
 		call
 		status int
@@ -57,7 +57,7 @@ func TestAddressesCarryOnlySubscriptionTokens(t *testing.T) {
 		"of another path": {call{"GET", gateway.SDLPath + "?access_token=agt_narrow", []string{stream, noKey}, ""}, 400,
 			misplaced},
 		"for another path": {call{"GET", gateway.SDLPath, []string{noKey, "Authorization: Bearer agt_narrow"}, ""}, 403,
-			"good for the subscription counted alone"},
+			"valid only for the subscription counted"},
 	} {
 		refused := f.do(t, c.call)
 		require.Equal(t, c.status, refused.status, name)

@@ -98,7 +98,7 @@ func (x exchange) inBatch(ctx context.Context, answer []byte, params request, is
 		return appendResponse(answer, x.exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs))
 	}
 	if operation.Operation.Operation == ast.Subscription {
-		return refuse(model.Errorf(model.BadInput, "a subscription cannot stand in a list of requests"))
+		return refuse(model.Errorf(model.BadInput, "a subscription cannot be part of a list of requests: send it alone"))
 	}
 	for response := range x.begin(ctx, x.exec, operation).responses() {
 		answer = appendResponse(answer, response)

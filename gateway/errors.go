@@ -146,7 +146,8 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 		return shownTo(ctx, model.Errorf(model.Unavailable, "the request took longer than %s", p.settings.timeoutOf(ctx)))
 	case errors.Is(err, context.DeadlineExceeded):
 		p.log.WarnContext(ctx, "a step timed out", "error", err, "path", located.Path.String(), "traceId", TraceID(ctx))
-		return shownTo(ctx, model.Errorf(model.Unavailable, "the request waited too long for something it needs; try again"))
+		return shownTo(ctx, model.Errorf(model.Unavailable, "the request waited too long for a service that it needs; "+
+			"try again"))
 	default:
 		return p.mask(ctx, err, located)
 	}
@@ -157,7 +158,7 @@ func (p presenter) reason(err error) string {
 	if known, ok := errors.AsType[*model.Error](err); ok && known.Code != model.Internal {
 		return known.Message
 	}
-	return "something that the gateway needs does not answer"
+	return "a service that the gateway needs does not answer; try again later"
 }
 
 // mask logs the cause, and returns an error with only the trace ID of the log record.

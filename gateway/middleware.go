@@ -181,10 +181,10 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 func permitted(principal model.Principal, path string, isAddressed bool) error {
 	switch {
 	case principal.Subscription != "" && path != Path:
-		return model.Errorf(model.Forbidden, "the access token is good for the subscription %s alone", principal.Subscription)
+		return model.Errorf(model.Forbidden, "the access token is valid only for the subscription %s", principal.Subscription)
 	case principal.Subscription == "" && isAddressed:
 		return model.Errorf(model.Forbidden,
-			"only an access token that is made for one subscription may stand in an address, where logs keep it: send this "+
+			"only an access token for one subscription may be in a URL, because URLs are logged: send this "+
 				"credential in a header, and revoke it")
 	}
 	return nil
@@ -205,7 +205,7 @@ func (s *Server) admitted(ctx context.Context, credential, remote string, origin
 		return model.Principal{}, err
 	}
 	if len(principal.Origins) > 0 && (len(origins) != 1 || !slices.Contains(principal.Origins, origins[0])) {
-		return model.Principal{}, model.Errorf(model.Forbidden, "the access token is good only for pages of the origins "+
+		return model.Principal{}, model.Errorf(model.Forbidden, "the access token is valid only for pages of the origins "+
 			"that it was made for")
 	}
 	principal.Address, _, _ = net.SplitHostPort(remote)

@@ -108,7 +108,7 @@ func TestHealthAndReadinessAreReported(t *testing.T) {
 		a = f.do(t, call{method: "GET", path: "/readyz", headers: open})
 		return a.status == http.StatusServiceUnavailable
 	}, patience, time.Millisecond, "a recent result is reported again")
-	require.JSONEq(t, `{"status":"not ready","reasons":["something that the gateway needs does not answer"]}`, a.text)
+	require.JSONEq(t, `{"status":"not ready","reasons":["a service that the gateway needs does not answer; try again later"]}`, a.text)
 
 	f.unready.Store(false)
 	require.NoError(t, f.Drain(t.Context()))

@@ -70,7 +70,7 @@ func fillUploads(params request, sent *form.Form) (*fault, error) {
 				return nil, err
 			}
 			if !given {
-				return refusal(http.StatusBadRequest, "map names a file that is not there"), nil
+				return refusal(http.StatusBadRequest, "map names a file that the body does not have"), nil
 			}
 			if !place(params.Variables, path, upload) {
 				return refusal(http.StatusBadRequest, "map has a path where the variables hold no null"), nil

@@ -60,7 +60,7 @@ const noteShift = 20
 const workShift = 8
 
 // busyMessage is the message of the error when there is no memory for a large response.
-const busyMessage = "too many large responses are being made or wait to be read; try again, or ask for less at a time"
+const busyMessage = "too many large responses are being made or wait to be read; try again, or request less at a time"
 
 type sizeKey struct{}
 
@@ -120,7 +120,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	response = next(context.WithValue(context.WithValue(ctx, sizeKey{}, size), outgoingKey{}, out))
 	if response != nil && size.isOver.Load() {
 		fault := model.Errorf(model.LimitExceeded,
-			"the response takes more than the limit of %d bytes to make: ask for fewer at a time, or for less of each",
+			"the response takes more than the limit of %d bytes to make: request fewer items, or fewer fields of each",
 			l.settings.ResponseBytes)
 		switch {
 		case size.isLong.Load():

@@ -23,8 +23,8 @@ func TestExpensiveOperationsAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, a.status)
 	err, code := a.fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
-	require.Equal(t, "the operation costs 5, more than the limit of 4, and hello costs most: ask for fewer at a time, "+
-		"or for less of each", err["message"])
+	require.Equal(t, "the operation costs 5, more than the limit of 4, and hello costs most: request fewer items, "+
+		"or fewer fields of each", err["message"])
 	require.NotContains(t, a.json, "data")
 
 	for query, costliest := range map[string]string{

@@ -68,7 +68,7 @@ func noteOf(directives ast.DirectiveList) string {
 		}
 	}
 	if directives.ForName("modelDriven") != nil {
-		notes = append(notes, "Makes a language model work.")
+		notes = append(notes, "Uses a language model.")
 	}
 	return strings.Join(notes, " ")
 }

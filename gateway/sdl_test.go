@@ -45,8 +45,8 @@ func TestDescriptionsNameScopesAndCosts(t *testing.T) {
 		}`})
 	for range 2 {
 		text := gateway.SDL(schema)
-		require.Equal(t, 1, strings.Count(text, "Says hello.\n  \n  Needs the scope `read`, or `chat`. Costs 7. Makes a "+
-			"language model work."), text)
+		require.Equal(t, 1, strings.Count(text, "Says hello.\n  \n  Needs the scope `read`, or `chat`. Costs 7. Uses a "+
+			"language model."), text)
 		require.Equal(t, 1, strings.Count(text, "Needs the scope `admin`, and an API key rather than a token. Costs 9, "+
 			"once for all objects of a level. Counts as 3 elements."))
 	}

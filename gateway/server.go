@@ -151,7 +151,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 	s.exec.SetQueryCache(documents)
 	s.exec.Use(noteOperation{})
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
-	s.exec.Use(modelDriven{limit: newKeyLimit("operations that make a model work", o.Settings.ModelRateLimit)})
+	s.exec.Use(modelDriven{limit: newKeyLimit("operations that use a model", o.Settings.ModelRateLimit)})
 	s.exec.Use(deadline{settings: o.Settings})
 	if o.HeavySlots != nil {
 		s.exec.Use(heavy{slots: o.HeavySlots})

@@ -26,6 +26,6 @@ func TestTokenGetsAShareOfItsKeysSessions(t *testing.T) {
 			require.NoError(t, err, "%s, the %d.", name, n+1)
 		}
 		_, err := s.begin(c.principal, func() {})
-		require.ErrorContains(t, err, "the maximum", name)
+		require.ErrorContains(t, err, "the maximum: close some first", name)
 	}
 }

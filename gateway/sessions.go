@@ -59,12 +59,14 @@ func (s *sessions) begin(principal model.Principal, end func()) (closed func(), 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.perKey > 0 && len(s.open[key]) >= s.perKey {
-		return nil, model.Errorf(model.LimitExceeded, "the API key has %d sockets and streams open, which is the most",
+		return nil, model.Errorf(model.LimitExceeded, "the API key has %d open sockets and streams, the maximum: close "+
+			"some first",
 			s.perKey)
 	}
 	if most := max(s.perKey/tokenShare, 1); s.perKey > 0 && principal.Reach != nil && principal.IsToken() &&
 		s.openBy(of.credential) >= most {
-		return nil, model.Errorf(model.LimitExceeded, "the access token has %d sockets and streams open, which is the most",
+		return nil, model.Errorf(model.LimitExceeded, "the access token has %d open sockets and streams, the maximum: "+
+			"close some first",
 			most)
 	}
 	if s.open[key] == nil {

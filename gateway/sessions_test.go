@@ -110,7 +110,7 @@ func TestKeySessionsAreBounded(t *testing.T) {
 	third.closes(websocket.StatusTryAgainLater)
 	refused := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }"),
 		headers: []string{"Accept: text/event-stream"}})
-	require.Contains(t, refused.text, "2 sockets and streams open, which is the most")
+	require.Contains(t, refused.text, "2 open sockets and streams, the maximum: close some first")
 	require.NoError(t, first.CloseNow())
 	require.Eventually(t, func() bool {
 		again := f.dial(t, "X-Api-Key: "+goodKey)

@@ -116,7 +116,7 @@ func (f *Fields) narrowing(in CreateAccessTokenInput) {
 	if !isChat(Unique(in.Scopes)) {
 		for name, isGiven := range map[string]bool{"agentIds": in.AgentIds != nil, "visitor": in.Visitor != nil} {
 			if isGiven {
-				f.Add(name, "narrows the scope chat alone")
+				f.Add(name, "is only for the scope chat")
 			}
 		}
 	}

@@ -109,7 +109,7 @@ func TestTokensAreNarrowedWithinBounds(t *testing.T) {
 	_, err = create(agents("a", ""), APIKeyScopeChat)
 	faults(t, err, "agentIds.1", "must not be empty")
 	_, err = create(agents("a"), APIKeyScopeSimulate)
-	faults(t, err, "agentIds", "the scope chat alone")
+	faults(t, err, "agentIds", "only for the scope chat")
 
 	visitor := func(name string) func(*CreateAccessTokenInput) {
 		return func(in *CreateAccessTokenInput) { in.Visitor = &name }
@@ -119,7 +119,7 @@ func TestTokensAreNarrowedWithinBounds(t *testing.T) {
 	_, err = create(visitor(strings.Repeat("v", 201)), APIKeyScopeChat)
 	faults(t, err, "visitor", "200")
 	_, err = create(visitor("v"), APIKeyScopeRead)
-	faults(t, err, "visitor", "the scope chat alone")
+	faults(t, err, "visitor", "only for the scope chat")
 }
 
 // The holder of chats is a visitor, if one is named, else the token alone.

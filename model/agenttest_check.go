@@ -128,7 +128,7 @@ func (f *Fields) weights(weights []*int32, criteria int) {
 		return
 	}
 	if len(weights) > criteria {
-		f.Add("criteriaWeights", "must not have more entries than there are criteria, which are %d", criteria)
+		f.Add("criteriaWeights", "must not have more entries than the test has criteria, %d", criteria)
 		return
 	}
 	for i, weight := range weights {
@@ -281,7 +281,7 @@ func (f *Fields) expression(path string, text *string) {
 	}
 	switch _, err := NewExpression(*text); {
 	case errors.Is(err, errExpressionSize):
-		f.Add(path, "must not come to more than %d instructions: repeat less of it, or less often", MaxExpressionSize)
+		f.Add(path, "must not compile to more than %d instructions: use fewer or shorter repetitions", MaxExpressionSize)
 	case err != nil:
 		f.Add(path, "must be a regular expression in RE2 syntax")
 	}

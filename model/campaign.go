@@ -132,7 +132,8 @@ func (c *Campaign) become(status *CampaignStatus) error {
 		for i, n := range next {
 			names[i] = n.String()
 		}
-		return Errorf(Conflict, "campaign %q is %s, which leads to %s, not to %s", c.ID, c.Status, strings.Join(names, ", "),
+		return Errorf(Conflict, "campaign %q is %s, which can be followed by %s, not by "+
+			"%s", c.ID, c.Status, strings.Join(names, ", "),
 			*status)
 	}
 	c.Status = *status
@@ -175,7 +176,7 @@ func (c *Campaign) AddField(in AddCampaignFieldInput, agent *Agent, now time.Tim
 	if slices.ContainsFunc(c.Fields(agent), func(f *CampaignField) bool { return f.Name == in.Name }) {
 		faults.Add("name", "is the name of another field of the campaign or its agent")
 	} else if len(c.OwnFields) >= maxOwnFields {
-		faults.Add("campaignId", "has %d fields of its own, which is the most", maxOwnFields)
+		faults.Add("campaignId", "has %d fields of its own, the maximum", maxOwnFields)
 	}
 	if err := faults.As(Unprocessable); err != nil {
 		return nil, err

@@ -167,7 +167,8 @@ func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 // Expect returns CONFLICT if the item has another version. A nil version fits any.
 func (i *CampaignItem) Expect(version *int32) error {
 	if version != nil && *version != i.Version {
-		return Errorf(Conflict, "campaign item %q was changed meanwhile: it is %s, version %d, not %d", i.ID, i.RunningStatus,
+		return Errorf(Conflict, "campaign item %q was changed meanwhile: it is %s, version %d, not %d; read it "+
+			"again", i.ID, i.RunningStatus,
 			i.Version, *version)
 	}
 	return nil

@@ -69,7 +69,7 @@ func TestCampaignHasFieldsOfItsAgent(t *testing.T) {
 	}
 	c.OwnFields = make([]CampaignField, 100)
 	_, err = c.AddField(AddCampaignFieldInput{Name: "more"}, agent, now)
-	require.ErrorContains(t, err, "which is the most")
+	require.ErrorContains(t, err, "the maximum")
 	c.Status = CampaignStatusArchived
 	_, err = c.AddField(AddCampaignFieldInput{Name: "more"}, agent, now)
 	require.ErrorContains(t, err, "archived")

@@ -103,7 +103,7 @@ func NewDocument(in AddDocumentInput, now time.Time) (*Document, error) {
 	}
 	var faults Fields
 	if (in.Text == nil) == (in.Upload == nil) {
-		faults.Add("text", "must be given, or else a file: exactly one of them")
+		faults.Add("text", "must be given, or a file, but not both")
 	}
 	if in.Text != nil {
 		d.Size = int32(len(*in.Text))

@@ -37,7 +37,7 @@ func (t *Tool) CheckImported() error {
 		}
 	}
 	if (len(t.Endpoint.HeaderNames) > 0) != (len(t.Endpoint.SealedHeaders) > 0) {
-		faults.Add("endpoint.sealedHeaders", "must be there exactly if headerNames has entries")
+		faults.Add("endpoint.sealedHeaders", "must be given if headerNames has entries, and only then")
 	}
 	return faults.Err()
 }
@@ -93,7 +93,7 @@ func (t *AgentTestRow) CheckImported() error {
 	var rows []*TestRow
 	for i, row := range t.Rows {
 		if row.Key != row.Complete().Key {
-			faults.Add(fmt.Sprintf("rows.%d.key", i), "must be left out: it follows from the name or the values")
+			faults.Add(fmt.Sprintf("rows.%d.key", i), "must be left out: it is computed from the name or the values")
 		}
 		rows = append(rows, &row)
 	}

@@ -187,7 +187,7 @@ func (r *mockRecorder) outcome(call *ToolCall) (outcome, bool) {
 	}
 	template := r.literal(call, result)
 	if n := utf8.RuneCountInString(template); n > maxResultTemplate {
-		r.warn("an answer of %s has %d characters, more than the %d that a mock can hand back, and is left out",
+		r.warn("an answer of %s has %d characters, more than the %d that a mock can return, and is left out",
 			call.TechnicalName, n, maxResultTemplate)
 		return outcome{}, false
 	}

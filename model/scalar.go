@@ -108,13 +108,13 @@ func (o *JSONObject) UnmarshalGQL(v any) error {
 	if members, literal := v.(map[string]any); literal {
 		var written bytes.Buffer
 		if err := writeSpelled(&written, members); err != nil {
-			return Errorf(BadInput, "a JSONObject holds JSON values only")
+			return Errorf(BadInput, "a JSONObject must have only JSON values")
 		}
 		text, ok = written.Bytes(), true
 	}
 	var compact bytes.Buffer
 	if !ok || json.Compact(&compact, text) != nil || !bytes.HasPrefix(compact.Bytes(), []byte("{")) {
-		return Errorf(BadInput, "a JSONObject is a JSON object")
+		return Errorf(BadInput, "a JSONObject must be a JSON object")
 	}
 	if hasHalfPair(compact.Bytes()) {
 		return Errorf(BadInput, "a JSONObject must not contain half of a surrogate pair")
@@ -227,7 +227,7 @@ func MarshalUpload(graphql.Upload) graphql.Marshaler { return graphql.Null }
 func UnmarshalUpload(v any) (graphql.Upload, error) {
 	upload, ok := v.(graphql.Upload)
 	if !ok {
-		return graphql.Upload{}, Errorf(BadInput, "an Upload is a file of a multipart request")
+		return graphql.Upload{}, Errorf(BadInput, "an Upload must be a file of a multipart request")
 	}
 	return upload, nil
 }

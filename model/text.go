@@ -59,7 +59,7 @@ func (f *Fields) count(path string, value *int32, least, most int32) {
 // Filter records a fault if an id that narrows a list is empty. To leave the list as a whole, omit the id.
 func (f *Fields) Filter(path string, id *string) {
 	if id != nil && *id == "" {
-		f.Add(path, "must not be empty; leave it out to narrow nothing")
+		f.Add(path, "must not be empty; leave it out to have no such filter")
 	}
 }
 

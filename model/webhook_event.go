@@ -9,12 +9,12 @@ type (
 	ExecutionEnded struct {
 		ExecutionID string                   `json:"executionId" doc:"The execution."`
 		AgentID     *string                  `json:"agentId" doc:"Its agent; null if the tests belong to several agents."`
-		AgentName   *string                  `json:"agentName" doc:"The agent's name; null if there is no one agent."`
+		AgentName   *string                  `json:"agentName" doc:"The agent's name; null if the tests belong to several agents."`
 		Status      AgentTestExecutionStatus `json:"status" doc:"Completed or Cancelled."`
 		Verdict     AgentTestVerdict         `json:"verdict" doc:"Passed, Failed, Error or Inconclusive."`
 		IsDraft     bool                     `json:"isDraft" doc:"Whether it tried a prompt that is not saved."`
 		RejudgeOfID *string                  `json:"rejudgeOfId" doc:"The execution whose conversations were judged again; null if it held its own."`
-		Counts      EndedCounts              `json:"counts" doc:"How many runs ended how: total, passed, failed, error, cancelled and skipped."`
+		Counts      EndedCounts              `json:"counts" doc:"The number of runs by outcome: total, passed, failed, error, cancelled and skipped."`
 		PassRate    *float64                 `json:"passRate" doc:"The share of the judged runs that passed, 0 to 1; null if none was judged."`
 		FailedTests []EventTest              `json:"failedTests" doc:"The first 20 tests with a failed run."`
 		Schedule    *EndedSchedule           `json:"schedule" doc:"The schedule that started it; null if there is none."`
@@ -57,7 +57,7 @@ type (
 	TestsStartedFailing struct {
 		ExecutionID string      `json:"executionId" doc:"The execution."`
 		AgentID     *string     `json:"agentId" doc:"Its agent; null if the tests belong to several agents."`
-		AgentName   *string     `json:"agentName" doc:"The agent's name; null if there is no one agent."`
+		AgentName   *string     `json:"agentName" doc:"The agent's name; null if the tests belong to several agents."`
 		Tests       []EventTest `json:"tests" doc:"The tests. Each has a failed run, and had none in its previous judged execution."`
 	}
 	// EventTest identifies a test.

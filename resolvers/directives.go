@@ -48,7 +48,7 @@ func (Confinement) Validate(graphql.ExecutableSchema) error { return nil }
 func (Confinement) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	principal, known := model.PrincipalOf(ctx)
 	if only := principal.Subscription; only != "" && !opens(operation.Operation, string(only)) {
-		return gqlerror.Wrap(model.Errorf(model.Forbidden, "the access token is good for the subscription %s alone", only))
+		return gqlerror.Wrap(model.Errorf(model.Forbidden, "the access token is valid only for the subscription %s", only))
 	}
 	if !known || principal.Reach == nil {
 		return nil

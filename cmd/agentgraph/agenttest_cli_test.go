@@ -164,8 +164,8 @@ func TestCommandsSayWhyTheServerDoesNotAnswer(t *testing.T) {
 		"nobody":    {"http://127.0.0.1:1", b.key, 3, "the server at http://127.0.0.1:1 cannot be reached: "},
 		"wrong key": {b.url, "ag_wrong", 3, "API key"},
 		"no scope":  {b.url, reader, 3, "simulate"},
-		"redirect": {elsewhere.URL, b.key, 3, "the server answered 301 Moved Permanently and no GraphQL: is its address " +
-			"right?"},
+		"redirect": {elsewhere.URL, b.key, 3, "the server answered 301 Moved Permanently instead of GraphQL: check its " +
+			"address"},
 		"no url":   {"example", b.key, 2, "--url must be an address"},
 		"password": {"http://user:hunter2@127.0.0.1:1", b.key, 2, "--url must hold no password"},
 		"no key":   {b.url, " ", 2, "--api-key or AGENTGRAPH_API_KEY must hold a key"},

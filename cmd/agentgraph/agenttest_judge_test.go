@@ -88,8 +88,8 @@ func TestSeparateJudgeVotes(t *testing.T) {
 	again := b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID)
 	require.Zero(t, again.code, "%s%s", again.out, again.log)
 	require.EqualValues(t, 5, asked.Load(), "the conversation is not repeated")
-	require.Contains(t, again.out, "Judged by strict: 1 of 1 run came to the same as before, and 2 of 2 criteria in the "+
-		"same words\n")
+	require.Contains(t, again.out, "Judged by strict: 1 of 1 run have the same status as before, and 2 of 2 criteria the "+
+		"same verdict\n")
 	b.must(t, `mutation ($test: ID!) { updateSimulationTest(input: {testId: $test,
 		criteria: ["says \"never said\""]}) { agentTest { id } } }`, map[string]any{"test": test}, nil)
 	again = b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID, "--criteria", "present")
@@ -141,7 +141,7 @@ func TestJudgeEvalMeasuresTheJudge(t *testing.T) {
 		[]byte(`[{name: Ours, messages: [{role: assistant, text: Hello}], criteria: [{criterion: greets}]}]`), 0o600))
 	o = ran(t, append([]string{"judge", "eval", file}, flags...)...)
 	require.Equal(t, 2, o.code)
-	require.Contains(t, o.log, "conversation 0 (Ours): each of the criteria needs criterion and holds")
+	require.Contains(t, o.log, "conversation 0 (Ours): each criterion needs the keys criterion and holds")
 	require.Equal(t, 2, ran(t, "judge", "eval").code, "there is no judge")
 }
 

@@ -79,7 +79,7 @@ func TestAmbiguousNamesAreRefusedWithTheCandidates(t *testing.T) {
 	} {
 		o := b.test(t, "run", c.flag, c.name)
 		require.Equal(t, 2, o.code, o.out)
-		require.Contains(t, o.log, "may be one of ")
+		require.Contains(t, o.log, "several match ")
 		require.Contains(t, o.log, c.candidate)
 		require.Contains(t, o.log, "; pass the id")
 	}
@@ -107,7 +107,7 @@ func TestAmbiguousNamesAreRefusedWithTheCandidates(t *testing.T) {
 	require.Contains(t, excluded.log, "--folder (from AGENTGRAPH_TEST_FOLDER) and --test can't be used together")
 	exported := b.test(t, "export", "--agent", "Front <desk>")
 	require.Equal(t, 2, exported.code)
-	require.Contains(t, exported.log, "may be one of ")
+	require.Contains(t, exported.log, "several match ")
 	require.Equal(t, 2, b.test(t, "show", "Greets").code)
 	require.Contains(t, b.test(t, "show", test).out, "Greets")
 	require.Equal(t, 1, b.test(t, "run", "--folder", "smoke").code, "a single name is completed")

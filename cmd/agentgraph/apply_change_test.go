@@ -260,7 +260,7 @@ func TestFailedApplyContinues(t *testing.T) {
 	}
 	o := c.run(t, key, "apply", "-f", file)
 	require.Equal(t, 1, o.code, o.log)
-	require.Equal(t, "+ tool \"A\"\n1 of 3 steps were done; the rest is done when you do it again\n", o.out)
+	require.Equal(t, "+ tool \"A\"\n1 of 3 steps were done; run the command again for the rest\n", o.out)
 	require.Contains(t, o.log, `tool "B": the server answered 403 Forbidden`)
 	calls = 0
 	c.before = func(string) int {

@@ -98,7 +98,7 @@ func TestFilesThatExpandTooFarAreRefused(t *testing.T) {
 	} {
 		o := c.run(t, key, args...)
 		require.Equal(t, 1, o.code, o.log)
-		require.Contains(t, o.log, "when its aliases are written out", args)
+		require.Contains(t, o.log, "once its aliases are expanded", args)
 	}
 	o := c.run(t, key, "test", "import", write(t, "agentTests: [{agent: A, simulations: [{name: S, scenario: x, "+
 		"criteria: [y], rows: r.jsonl}]}]"))

@@ -57,7 +57,7 @@ func TestAmbiguousNamesNeedIDs(t *testing.T) {
 	o := c.run(t, key, "diff", "-f", write(t, "datasets: [{name: Same}]"))
 	require.Equal(t, 1, o.code)
 	require.Contains(t, o.log, "the server has 2 of the name \"Same\", with the ids "+ids[0]+", "+ids[1]+
-		": say by id which is meant")
+		": add the right id to the file")
 	dir := t.TempDir()
 	c.good(t, key, "pull", "--no-ids", dir)
 	require.Contains(t, filesIn(t, dir)["knowledge.yaml"], "id: "+ids[0])
@@ -109,7 +109,7 @@ func TestSameNamedObjectsMoveToAnotherCompany(t *testing.T) {
 	}
 	o := c.run(t, production, "apply", dir)
 	require.Equal(t, 1, o.code, o.out)
-	require.Contains(t, o.out, "the rest is done when you do it again")
+	require.Contains(t, o.out, "run the command again for the rest")
 	c.before = nil
 	c.good(t, production, "apply", dir)
 	again := c.good(t, production, "apply", dir)
@@ -166,8 +166,8 @@ func TestSwappedNamesAreRefused(t *testing.T) {
 	swapped := c.pulledWith(t, key, nil, "name: First", "name: Second", "name: Second", "name: First")
 	o := c.run(t, key, "apply", swapped)
 	require.Equal(t, 1, o.code, o.out)
-	require.Regexp(t, "simulations\\[[01]\\]: has the name that the simulation test with the id test_\\w+ gives up only "+
-		"later: apply that renaming first", o.log)
+	require.Regexp(t, "simulations\\[[01]\\]: has the name that the simulation test with the id test_\\w+ still "+
+		"has: apply its renaming first", o.log)
 	require.Empty(t, c.mutations)
 	file := filepath.Join(c.pulledWith(t, key, nil, "name: First", "name: Third"), "agent_a.yaml")
 	added, err := os.ReadFile(file)

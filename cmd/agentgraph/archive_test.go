@@ -77,7 +77,7 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	fresh := dbtest.URL(t)
 	for _, wrong := range []string{another, ""} {
 		_, log = command(1, bytes.NewBufferString(sealed), "import", "--database-url", fresh, "--secret-key", wrong, "-")
-		require.Contains(t, log, "tools/000001.jsonl: line 1: endpoint.sealedHeaders were sealed with another secret key")
+		require.Contains(t, log, "tools/000001.jsonl: line 1: endpoint.sealedHeaders are sealed with a secret key other")
 	}
 	command(0, bytes.NewBufferString(sealed), "import", "--database-url", fresh, "--secret-key", key, "-")
 	moved := dbtest.Open(t, fresh, dbtest.Options()).Tenant(acme.CompanyID())

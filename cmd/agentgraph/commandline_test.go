@@ -209,7 +209,7 @@ func TestSettingsAreReadFromAFile(t *testing.T) {
 		"databse-url: x":             "databse-url is not a setting",
 		"serve: {listne: x}":         "serve.listne is not a setting",
 		"serv: {listen: x}":          "serv is not a command",
-		"- hunter2":                  "is not YAML, or no map of names to values",
+		"- hunter2":                  "must be a YAML map of names to values",
 		"serve: {workers: \"many\"}": "",
 	} {
 		write(text)

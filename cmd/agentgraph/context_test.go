@@ -60,7 +60,7 @@ func TestContextsSelectServerAndKey(t *testing.T) {
 	mixed := asked(env, "--context", "one", "--api-key", "x")
 	require.Equal(t, outcome{2, "", "agentgraph: --context excludes --url and --api-key\n"}, mixed)
 	unknown := asked(env, "--context", "three")
-	require.Equal(t, outcome{2, "", "agentgraph: there is no context \"three\": there are one, two\n"}, unknown)
+	require.Equal(t, outcome{2, "", "agentgraph: there is no context \"three\"; the contexts are one, two\n"}, unknown)
 	require.Equal(t, 0, process(t, "", env, "context", "remove", "two").code)
 	none := asked(env)
 	require.Equal(t, 2, none.code)

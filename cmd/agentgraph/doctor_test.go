@@ -54,7 +54,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 	}{
 		"all well": {[]string{"--database-url", address, "--secret-key", secretKey, "--openai-base-url", model,
 			"--openai-api-key", "right"}, 0, map[string][2]string{
-			"database": {"ok", "PostgreSQL "}, "schema": {"ok", "as this program needs it"}, "row-level security": {"ok", "on"},
+			"database": {"ok", "PostgreSQL "}, "schema": {"ok", "as this program needs"}, "row-level security": {"ok", "on"},
 			"clock": {"ok", ""}, "model": {"ok", ""}, "secret key": {"ok", ""}, "port": {"ok", "is free"},
 			"disk": {"ok", "MiB free"},
 		}},
@@ -64,7 +64,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 		"empty database": {[]string{"--database-url", empty}, 1,
 			map[string][2]string{"schema": {"problem", "there is none yet"}}},
 		"foreign database": {[]string{"--database-url", foreign}, 1,
-			map[string][2]string{"schema": {"problem", "public.agents that agentgraph did not make"}}},
+			map[string][2]string{"schema": {"problem", "public.agents of another program"}}},
 		"old schema": {[]string{"--database-url", old}, 1,
 			map[string][2]string{"schema": {"problem", "this program needs"}}},
 		"no database": {[]string{"--database-url", "postgres://user:hunter2@127.0.0.1:1/x"}, 1,

@@ -115,7 +115,7 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 	o := from("retell", "retell/main.json", "--agent", b.agent, "--folder", "Retell", "--strict")
 	require.Equal(t, 1, o.code)
 	require.Contains(t, o.log, "--strict: 4 parts approximated, 7 parts left out: nothing was written")
-	require.Contains(t, o.out, "Left out:\n  main.json:80  Books on Monday: a mock: delay: there is no such thing here\n")
+	require.Contains(t, o.out, "Left out:\n  main.json:80  Books on Monday: a mock: delay: agentgraph has no equivalent\n")
 	require.NotContains(t, b.test(t, "list").out, "Books on Monday")
 	o = from("retell", "retell/main.json", "--agent", b.agent, "--folder", "Retell")
 	require.Zero(t, o.code, o.log)
@@ -153,9 +153,9 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 		"must be one of":                      {"import", "--from", "other", file},
 		"there is no agent with the key or na": {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json",
 			"--agent", "nobody"},
-		"holds no tests":                     {"import", "--from", "tau2-bench", write(t, "[]"), "--agent", b.agent},
-		"is more than tests: use agentgraph": {"import", write(t, "tools: []\n")},
-		`agent "nobody" does not exist`:      {"export", "--agent", "nobody"},
+		"holds no tests":                         {"import", "--from", "tau2-bench", write(t, "[]"), "--agent", b.agent},
+		"is not a list of tests: use agentgraph": {"import", write(t, "tools: []\n")},
+		`agent "nobody" does not exist`:          {"export", "--agent", "nobody"},
 		"there is no file /": {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: "+
 			"[{name: A, scenario: B, criteria: [C], rows: none.csv}]}]")},
 		"rows[1].name: is the name of row 0": {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: "+

@@ -52,11 +52,11 @@ func (d *DB) Translate(err error) error {
 	case "23503":
 		return errors.Join(model.Errorf(model.Conflict, "an object that the request refers to was deleted meanwhile"), err)
 	case "23514":
-		return errors.Join(model.Errorf(model.BadInput, "a value is out of its bounds"), err)
+		return errors.Join(model.Errorf(model.BadInput, "a value is out of range"), err)
 	case "22003":
-		return errors.Join(model.Errorf(model.Unprocessable, "a sum is larger than can be kept"), err)
+		return errors.Join(model.Errorf(model.Unprocessable, "a sum is too large to store"), err)
 	case "40001", "40P01", "55P03":
-		return errors.Join(model.Errorf(model.Conflict, "another request changed the same thing; try again"), err)
+		return errors.Join(model.Errorf(model.Conflict, "another request changed the same data; try again"), err)
 	case "57014", "57P01", "57P02", "57P03", "53100", "53200", "53300", "08000", "08003", "08006":
 		return errors.Join(model.Errorf(model.Unavailable, "the database is not available"), err)
 	}

@@ -336,7 +336,7 @@ func (c *scopes) await(ctx context.Context) error {
 // warn logs a warning if row-level security is off.
 func (c *scopes) warn(ctx context.Context) {
 	if !c.isOn.Load() {
-		c.log.WarnContext(ctx, "row-level security is off: the program alone holds companies apart, until the roles "+
+		c.log.WarnContext(ctx, "row-level security is off: only the program separates companies, until the roles "+
 			GatewayRole+" and "+ProgramRole+" exist, and \"agentgraph migrate up\" has run")
 	}
 }

@@ -186,7 +186,7 @@ func (m *Migrator) Down(ctx context.Context) error {
 		return schema.newer()
 	}
 	if schema.Current == 0 {
-		return errors.New("there is no migration to take back")
+		return errors.New("there is no migration to revert")
 	}
 	if err := pg.CheckSessions(ctx, m.pool, m.pool); err != nil {
 		return fmt.Errorf("migrate down: %w", err)

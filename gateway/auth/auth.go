@@ -167,7 +167,7 @@ func (k *Keys) anyImported(ctx context.Context, now time.Time) (bool, error) {
 
 // token is like key, for an access token.
 func (k *Keys) token(ctx context.Context, text string, now time.Time) (model.Principal, *time.Time, error) {
-	refused := model.Errorf(model.Unauthenticated, "the access token is not valid, or no longer valid")
+	refused := model.Errorf(model.Unauthenticated, "the access token is invalid or has expired: create another one")
 	companyID, hash, ok := model.ParseAccessToken(text)
 	if !ok {
 		return model.Principal{}, nil, refused

@@ -64,7 +64,7 @@ func (i *Invitation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !i.take(shown.Code) {
-		http.Error(w, "the code is not good, or no longer", http.StatusGone)
+		http.Error(w, "the code is invalid or has expired: sign in with the API key", http.StatusGone)
 		return
 	}
 	session, err := i.session(r.Context())

@@ -83,7 +83,7 @@ func parse(text []byte) (json.RawMessage, error) {
 	case !utf8.Valid(text):
 		return nil, errors.New("is not valid UTF-8")
 	case errors.As(err, &syntax):
-		return nil, fmt.Errorf("is not well-formed JSON: it goes wrong at byte %d", syntax.Offset)
+		return nil, fmt.Errorf("is not valid JSON: the error is at byte %d", syntax.Offset)
 	case err != nil:
 		return nil, errors.New("is not well-formed JSON")
 	case model.CheckJSON(object) != nil:

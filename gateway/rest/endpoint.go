@@ -75,7 +75,7 @@ func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint
 	if !e.takesBody() {
 		for _, field := range e.members {
 			if definition := schema.Types[field.Type.NamedType]; definition == nil || !definition.IsLeafType() {
-				return nil, fmt.Errorf("the variable %s of type %s cannot stand in a query string", field.Name, field.Type)
+				return nil, fmt.Errorf("the variable %s of type %s cannot be in a query string", field.Name, field.Type)
 			}
 		}
 	}

@@ -23,8 +23,8 @@ type pageParameter struct {
 }
 
 var (
-	pageNumber = pageParameter{"pageNumber", "Which page, counted from 1.", 1, math.MaxInt32}
-	pageSize   = pageParameter{"pageSize", "How many there are on a page.", model.DefaultPageSize, model.MaxPageSize}
+	pageNumber = pageParameter{"pageNumber", "The number of the page, from 1.", 1, math.MaxInt32}
+	pageSize   = pageParameter{"pageSize", "The number of items on a page.", model.DefaultPageSize, model.MaxPageSize}
 )
 
 // readPage adds the page that pageNumber and pageSize select to the variables. Case is ignored in their names.

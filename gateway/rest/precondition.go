@@ -59,7 +59,7 @@ func (t *Transport) expect(r *http.Request, exec graphql.GraphExecutor, e *endpo
 		return nil
 	}
 	if e.current == nil {
-		return problemf(http.StatusBadRequest, model.BadInput, "If-Match is for PUT and PATCH; here it would change nothing")
+		return problemf(http.StatusBadRequest, model.BadInput, "If-Match works only with PUT and PATCH: leave it out")
 	}
 	path := map[string]any{}
 	for _, member := range e.current.operation.variables {

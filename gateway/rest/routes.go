@@ -120,7 +120,7 @@ var routes = []route{
 	{method: http.MethodPost, path: "/CampaignItem/{campaignId}/{itemId}/reset", operation: "ResetCampaignItem",
 		result: "resetCampaignItem.item", lookup: "campaignId"},
 	{method: http.MethodGet, path: "/CampaignField", operation: "ListCampaignFields", result: "campaign",
-		lookup: "campaignId", about: "The fields of a campaign, its agent's included."},
+		lookup: "campaignId", about: "The fields of a campaign, including its agent's."},
 	{method: http.MethodPost, path: "/CampaignField", operation: "AddCampaignField", result: "addCampaignField.field",
 		lookup: "campaignId"},
 

@@ -302,7 +302,7 @@ func TestTableMustFitTheSchema(t *testing.T) {
 			`Variable "$agentId" of type "Int!"`},
 		"path without variable": {`query Get { agent(id: "a") { id } }`, get, "no variable agentId"},
 		"object in a query string": {`mutation Drop($input: DeleteAgentInput!) { deleteAgent(input: $input) { deletedId } }`,
-			route{method: "DELETE", path: "/Agent", operation: "Drop", result: "deleteAgent"}, "cannot stand in a query string"},
+			route{method: "DELETE", path: "/Agent", operation: "Drop", result: "deleteAgent"}, "cannot be in a query string"},
 		"no such result":  {`query Get($agentId: ID!) { node(id: $agentId) { id } }`, get, "result path"},
 		"beside a result": {`query Get($agentId: ID!) { agent(id: $agentId) { id } company { id } }`, get, "result path"},
 		"result is no object": {`mutation Put($agentId: ID!, $prompt: String!) {

@@ -221,7 +221,8 @@ func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *
 	next, ctx := exec.DispatchOperation(ctx, operation)
 	response := next(ctx)
 	if response == nil {
-		return nil, t.problem(model.Errorf(model.Unavailable, "the request was cancelled or took too long"))
+		return nil, t.problem(model.Errorf(model.Unavailable, "the request was cancelled or took too long; try again, "+
+			"or request less"))
 	}
 	if len(response.Errors) > 0 {
 		return nil, t.failure(e, spelled, response.Errors)

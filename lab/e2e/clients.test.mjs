@@ -361,7 +361,7 @@ test("an EventSource goes on behind its last event", async () => {
   assert.equal(stream.status, 200);
   assert.deepEqual((await stream.text()).match(/^id: .*/gm), ["id: 2", "id: 3"]);
   const other = await open(await token({ subscription: "simulationChatEvents" }));
-  assert.match(await other.text(), /"the access token is good for the subscription simulationChatEvents alone".*"FORBIDDEN"/);
+  assert.match(await other.text(), /"the access token is valid only for the subscription simulationChatEvents".*"FORBIDDEN"/);
   for (const [status, credential] of [[403, gateway.key], [403, await token({})], [401, "agt_x"]]) {
     const refused = await open(credential);
     assert.equal(refused.status, status, await refused.text());

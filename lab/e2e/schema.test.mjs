@@ -47,7 +47,7 @@ test("introspection is that of graphql-js", async () => {
 test("descriptions tell what scopes and costs are", async () => {
   const { text } = await gateway.request("GET", "/schema.graphql");
   const { sendSimulationMessage } = buildSchema(text).getMutationType().getFields();
-  assert.match(sendSimulationMessage.description, /Needs the scope `simulate`, or `chat`\. Costs 20000\. Makes a language model work\.$/);
+  assert.match(sendSimulationMessage.description, /Needs the scope `simulate`, or `chat`\. Costs 20000\. Uses a language model\.$/);
   assert.ok(buildSchema(text).getType("Upload").specifiedByURL.startsWith("https://"));
 });
 

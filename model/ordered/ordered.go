@@ -64,7 +64,7 @@ func Decode(text []byte, number func(json.Number) (any, error)) (any, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is something behind the JSON")
+		return nil, errors.New("there is more text after the JSON")
 	}
 	return value, nil
 }

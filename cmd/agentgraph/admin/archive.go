@@ -118,7 +118,7 @@ agentgraph import --from-v1 https://v1.example.com --company-name "Your company"
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Optional: true, Help: "The archive, or - for the standard input."},
 	}, &c.DatabaseFlag, &c.SecretKeyFlag, &c.fromV1, cli.Flags{
-		{Into: &c.DryRun, Name: "dry-run", Help: "Check everything and keep nothing."},
+		{Into: &c.DryRun, Name: "dry-run", Help: "Check the archive without importing it."},
 	})
 }
 

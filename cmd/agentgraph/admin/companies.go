@@ -194,5 +194,6 @@ func (f companyFlag) tenant(ctx context.Context, store *db.Store) (*db.Tenant, e
 	case 1:
 		return store.Tenant(found[0]), nil
 	}
-	return nil, fmt.Errorf("several companies are called %q: name one by its id: %s", f.Company, strings.Join(found, ", "))
+	return nil, fmt.Errorf("several companies have the name %q: pass one of the ids "+
+		"%s", f.Company, strings.Join(found, ", "))
 }

@@ -28,8 +28,8 @@ func NewDistribute() *cobra.Command {
 		Example: `agentgraph distribute --plan
 agentgraph distribute --shards 32`,
 	}, nil, &c.DatabaseFlag, &c.OutputFlag, cli.Flags{
-		{Into: &c.Shards, Name: "shards", Default: "32", Help: "How many shards each table has: a few times as many as " +
-			"there will ever be nodes. It cannot be changed by running the command again."},
+		{Into: &c.Shards, Name: "shards", Default: "32", Help: "How many shards each table has. Choose a few times the " +
+			"largest number of nodes that you expect. It cannot be changed by running the command again."},
 		{Into: &c.Plan, Name: "plan", Help: "Only print what would be done."},
 	})
 }

@@ -33,7 +33,7 @@ agentgraph erase --company "Your company" --phone +4930123456`,
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Phone, Name: "phone", Required: true, Placeholder: "NUMBER",
 			Help: "The contact's phone number, with its country code: +4930123456."},
-		{Into: &c.DryRun, Name: "dry-run", Help: "Say how much would be erased, and erase nothing."},
+		{Into: &c.DryRun, Name: "dry-run", Help: "Only print how much would be erased."},
 		{Into: &c.Confirm, Name: "confirm", Placeholder: "NUMBER", Help: "The number once more, for scripts. Without it, " +
 			"the number is asked for."},
 	})

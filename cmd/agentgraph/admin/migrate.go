@@ -83,10 +83,10 @@ type migrateDown struct {
 func newMigrateDown() *cobra.Command {
 	c := &migrateDown{}
 	return cli.New(c, &cobra.Command{
-		Use: "down", Short: "Undo the newest migration, with all data that it holds.",
+		Use: "down", Short: "Revert the newest migration, and delete its data.",
 		Example: "agentgraph migrate down --yes",
 	}, nil, &c.DatabaseFlag, cli.Flags{
-		{Into: &c.Yes, Name: "yes", Help: "Really do it: the data of the newest migration is lost."},
+		{Into: &c.Yes, Name: "yes", Help: "Confirm that the data of the newest migration is deleted."},
 	})
 }
 
@@ -94,7 +94,7 @@ func newMigrateDown() *cobra.Command {
 func (c *migrateDown) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	if !c.Yes {
-		return fmt.Errorf("migrate down drops tables with all that they hold: add --yes if you mean it")
+		return fmt.Errorf("migrate down drops tables with all their data: add --yes to confirm")
 	}
 	return withMigrator(ctx, c.DatabaseURL, func(m *schema.Migrator) error {
 		if err := m.Down(ctx); err != nil {

@@ -40,7 +40,7 @@ func newRetentionSet() *cobra.Command {
 		{Into: &c.CampaignItems, Name: "campaign-items", Placeholder: "DAYS",
 			Help: "Campaign items that are Processed or in Error, with their events, from their last call."},
 		{Into: &c.Tombstones, Name: "tombstones", Placeholder: "DAYS",
-			Help: "Notes of deleted agents and campaigns; usage then names them Unknown instead of Deleted."},
+			Help: "Records of deleted agents and campaigns. Without them, usage shows Unknown instead of Deleted."},
 		{Into: &c.Ledger, Name: "ledger", Placeholder: "DAYS", Help: "Usage entries, from their time. Daily sums of older " +
 			"entries are kept; older entries cannot be recorded."},
 	})

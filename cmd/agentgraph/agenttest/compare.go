@@ -27,11 +27,11 @@ func newCompareCommand() *cobra.Command {
 			"worse.",
 		Example: "agentgraph test compare execution_01m7z9685dexj96fa38g6xqx8e --with execution_01m7z96rn3ebj8ybp0mfn1cq70",
 	}, []cli.Argument{
-		{Into: &c.Base, Name: "base", Help: "Executions to compare with, at most 5, which are one sample."},
+		{Into: &c.Base, Name: "base", Help: "Executions to compare with, at most 5, as one sample."},
 	}, &c.Flags, cli.Flags{
 		{Into: &c.With, Name: "with", Required: true, Placeholder: "EXECUTION", Help: "The execution to show."},
 		{Into: &c.Correction, Name: "correction", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"},
-			Help: "How the number of tests is taken into account: holm or benjamini-hochberg."},
+			Help: "Correction for multiple comparisons: holm or benjamini-hochberg."},
 	}, &c.OutputFlag)
 }
 

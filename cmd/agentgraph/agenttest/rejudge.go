@@ -28,7 +28,7 @@ agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e --model gpt-4.1 --c
 		{Into: &c.Execution, Name: "execution", Help: "The execution whose conversations are judged again. It must be " +
 			"finished."},
 	}, &c.Flags, &c.judgingFlags, cli.Flags{
-		{Into: &c.Model, Name: "model", Placeholder: "MODEL", Help: "The judge, one of the server's judges. Default: the " +
+		{Into: &c.Model, Name: "model", Placeholder: "MODEL", Help: "One of the server's judges. Default: the " +
 			"server's default judge."},
 		{Into: &c.Criteria, Name: "criteria", Default: "as-run", Enum: []string{"as-run", "present"},
 			Help: "The criteria, checks and weights to apply: as-run, those of the original execution, or present, the tests' " +

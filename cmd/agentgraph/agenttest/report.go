@@ -190,7 +190,7 @@ func (r runShown) junit(class, suffix string) junitCase {
 		c.Skipped = &junitResult{Message: "cancelled"}
 		return c
 	case r.Status == "Skipped":
-		c.Skipped = &junitResult{Message: "not needed: the runs of the test before it had decided"}
+		c.Skipped = &junitResult{Message: "not needed: earlier runs of the test had decided"}
 		return c
 	case r.Status == "Failed":
 		c.Failure = &junitResult{Type: "Failed", Message: r.failure(), Text: r.describe(false)}

@@ -46,15 +46,16 @@ agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-ra
 		{Into: &c.Repeat, Name: "repeat", Env: "AGENTGRAPH_TEST_REPEAT", Default: "1",
 			Help: "How often to run each test, 1 to 20."},
 		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until",
-			Help: "Repeat a test no more once a run of it failed."},
+			Help: "Stop repeating a test once one of its runs failed."},
 		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until",
-			Placeholder: "GOOD,BAD", Help: "Repeat a test no more once it is decided between two pass rates, such as 0.9,0.5, " +
+			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once it is decided between two pass rates, such as 0.9,0.5, " +
 				"by Wald's sequential test."},
 		{Into: &c.Baseline, Name: "baseline", Env: "AGENTGRAPH_TEST_BASELINE", Placeholder: "EXECUTION",
-			Help: "Compare with this finished execution; getting worse is a failure. Several, with commas or the flag again, " +
+			Help: "Compare with this finished execution, and fail if something got worse. Several, with commas or the flag " +
+				"again, " +
 				"at most 5, are one sample."},
 		{Into: &c.Correction, Name: "correction", Env: "AGENTGRAPH_TEST_CORRECTION", Default: "holm",
-			Enum: []string{"holm", "benjamini-hochberg"}, Help: "How --baseline takes the number of tests into account: holm " +
+			Enum: []string{"holm", "benjamini-hochberg"}, Help: "Correction of --baseline for multiple comparisons: holm " +
 				"or benjamini-hochberg."},
 		{Into: &c.VirtualTime, Name: "virtual-time", Env: "AGENTGRAPH_TEST_VIRTUAL_TIME",
 			Help: "Record the delays of mocks without waiting for them."},

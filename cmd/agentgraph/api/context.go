@@ -186,7 +186,7 @@ type contextRemove struct {
 func newContextRemove() *cobra.Command {
 	c := &contextRemove{}
 	return cli.New(c, &cobra.Command{
-		Use: "remove", Short: "Forget a context, and its key.",
+		Use: "remove", Short: "Remove a context and its key.",
 		Example: "agentgraph context remove staging",
 	}, []cli.Argument{
 		{Into: &c.Name, Name: "name", Complete: client.CompleteContexts, Help: "The name."},

@@ -35,7 +35,8 @@ type KnowledgeEvaluate struct {
 func newKnowledgeEvaluate() *cobra.Command {
 	c := &KnowledgeEvaluate{}
 	return cli.New(c, &cobra.Command{
-		Use: "evaluate", Short: "Ask a knowledge base chat questions with known answers, and count those that it finds.",
+		Use: "evaluate", Short: "Ask a knowledge base chat questions with known answers, and count the answers that it " +
+			"finds.",
 		Example: `agentgraph knowledge evaluate --chat "Clinic knowledge"
 agentgraph knowledge evaluate questions.csv --chat "Clinic knowledge" --threshold 0.1`,
 	}, []cli.Argument{
@@ -156,7 +157,7 @@ func (c *KnowledgeEvaluate) dataset(chat knowledgeChat, isNeeded bool) (*string,
 	case c.Dataset == "" && len(chat.Datasets) == 1:
 		return &chat.Datasets[0].ID, nil
 	case len(names) == 0:
-		return nil, client.NotFound("the knowledge base chat has no dataset")
+		return nil, client.NotFound("the knowledge base chat has no dataset: connect one first")
 	}
 	return nil, client.NotFound("--dataset must name one of " + strings.Join(names, ", "))
 }
@@ -205,7 +206,7 @@ func measure(ctx context.Context, server *client.Client, chatID string, datasetI
 		cursor = page.EndCursor
 	}
 	if all.Asked == 0 {
-		return nil, client.Exit(client.ExitInconclusive, errors.New("there are no questions yet: name a file of them"))
+		return nil, client.Exit(client.ExitInconclusive, errors.New("there are no questions yet: pass a file of questions"))
 	}
 	of := float64(all.Asked)
 	all.HitAt1, all.HitAt6, all.MeanReciprocalRank = float64(first)/of, float64(hits)/of, reciprocals/of

@@ -51,8 +51,8 @@ func (c *compared) Declare() cli.Flags {
 		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
 		{Into: &c.Prune, Name: "prune", Help: "Delete what the files do not name, in lists that the files have. Campaigns " +
 			"are never deleted."},
-		{Into: &c.SendHeaders, Name: "send-headers", Help: "Send the values of the headers of tools even where their names " +
-			"are as they were, as after a change of a secret."},
+		{Into: &c.SendHeaders, Name: "send-headers", Help: "Send the values of the headers of tools even if their names " +
+			"are unchanged, such as after a change of a secret."},
 	})
 }
 
@@ -140,7 +140,7 @@ func (p *changeSet) print(out io.Writer, asJSON bool) error {
 		p.show(out)
 	}
 	if len(p.changes) > 0 {
-		return client.Exit(client.ExitDiffers, errors.New("the server is not as the files say"))
+		return client.Exit(client.ExitDiffers, errors.New("the server differs from the files"))
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func carryOut(ctx context.Context, out io.Writer, server *api, made *changeSet, 
 		_, _ = fmt.Fprintf(out, "%s %s\n", signs[s.change.verb], s.change.thing)
 	}}
 	if err := w.write(ctx, made); err != nil {
-		_, _ = fmt.Fprintf(out, "%d of %d steps were done; the rest is done when you do it again\n", w.done, len(made.steps))
+		_, _ = fmt.Fprintf(out, "%d of %d steps were done; run the command again for the rest\n", w.done, len(made.steps))
 		if client.IsTemporary(err) || ctx.Err() != nil {
 			return client.ExitWith(ctx, err)
 		}
@@ -260,7 +260,7 @@ func NewPull() *cobra.Command {
 	}, &c.Flags, cli.Flags{
 		{Into: &c.File, Name: "file", Short: "f", Placeholder: "DIRECTORY", Help: "The same as the argument."},
 		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that things can be renamed in " +
-			"the files. A server that does not know them goes by the names."},
+			"the files. A server that does not know an id uses the name."},
 		{Into: &c.Prune, Name: "prune", Help: "Delete YAML files of the directory that pull does not write."},
 	})
 }

@@ -184,7 +184,7 @@ func (c *company) addSubAgents(t *thing) {
 	for _, one := range value.(list) {
 		name := one.(object).text("technicalName")
 		if t.subAgents[name] != nil {
-			c.wrong.add(t.at.member("subAgents"), "has two with the technical name %q", name)
+			c.wrong.add(t.at.member("subAgents"), "has two entries with the technical name %q", name)
 		}
 		if t.subAgents[name] = before[name]; before[name] == nil {
 			t.subAgents[name] = &thing{kind: subAgent, agent: t, raw: one.(object)}

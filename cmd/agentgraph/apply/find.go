@@ -69,8 +69,8 @@ func (c *company) findByName(k *kind, claims []claim, wanting map[spot]int) {
 		taken[w.spot]++
 		switch {
 		case len(same) > wanting[w.spot]:
-			c.wrong.add(w.at, "the server has %d of the name %q, with the ids %s: "+
-				"say by id which is meant, or rename or delete the others there", len(same), w.raw.text("name"), idsOf(same))
+			c.wrong.add(w.at, "the server has %d with the name %q, with the ids %s: "+
+				"add the right id to the file, or rename or delete the others", len(same), w.raw.text("name"), idsOf(same))
 		case n < len(same):
 			if wanting[w.spot] > 1 {
 				c.paired++
@@ -224,7 +224,7 @@ func (c *company) givesWay(ch *change, holders []*thing, isTest bool) {
 	case isTest && ch.verb == "create":
 		ch.mayRepeat = true
 	default:
-		c.wrong.add(ch.thing.at, "has the name that the %s with the id %s gives up only later: apply that renaming first",
+		c.wrong.add(ch.thing.at, "has the name that the %s with the id %s still has: apply its renaming first",
 			holders[0].kind.name, holders[0].id)
 	}
 }

@@ -88,7 +88,7 @@ func (c *carriedTests) begin(at place, name, orElse string) *carried {
 func (c *carriedTests) others(of string, o object, at place, known ...string) {
 	for _, m := range o {
 		if m.value != nil && !slices.Contains(known, m.name) {
-			c.report.add(leftOut, at.member(m.name), of, "%s: there is no such thing here", m.name)
+			c.report.add(leftOut, at.member(m.name), of, "%s: agentgraph has no equivalent", m.name)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (t *carried) check(expectation string, value any, weight any) {
 // criterion adds a criterion, cut to the maximum length.
 func (t *carried) criterion(text string) {
 	if cut := cutTo(text, 2000); cut != text {
-		t.approximate("a criterion", "its first 2,000 characters are left")
+		t.approximate("a criterion", "only its first 2,000 characters are kept")
 		text = cut
 	}
 	t.criteria = append(t.criteria, text)
@@ -158,14 +158,14 @@ func (t *carried) with(name string, value any) { t.more = append(t.more, member{
 func (c *carriedTests) add(t *carried, at place) {
 	t.at = at
 	if len(t.criteria)+len(t.checks) == 0 {
-		t.drop("nothing is left of it that could be decided")
+		t.drop("none of its checks and criteria can be converted")
 	}
 	if t.isDropped {
 		return
 	}
 	t.bound()
 	if cutTo(t.scenario, 10_000) != t.scenario {
-		t.approximate("the scenario", "its first 10,000 characters are left")
+		t.approximate("the scenario", "only its first 10,000 characters are kept")
 	}
 	test := object{{"name", t.name}, {"scenario", cutTo(t.scenario, 10_000)}, {"criteria", append(list{}, t.criteria...)}}
 	if len(t.checks) > 0 {
@@ -203,18 +203,19 @@ func (t *carried) bound() {
 		}
 	}
 	if len(kept) < len(t.checks) {
-		t.leave("checks", "of its %d checks %d are left: a test has at most %d, with %d regular expressions and %d schemas",
+		t.leave("checks", "of its %d checks, only %d are kept: a test has at most %d, with %d regular expressions and "+
+			"%d schemas",
 			len(t.checks), len(kept), mostChecks, mostExpressions, mostSchemas)
 		t.checks = kept
 	}
 	if len(t.criteria) > mostCriteria {
-		t.leave("criteria", "of its %d criteria the first %d are left", len(t.criteria), mostCriteria)
+		t.leave("criteria", "of its %d criteria, only the first %d are kept", len(t.criteria), mostCriteria)
 		t.criteria = t.criteria[:mostCriteria]
 	}
 	rows, size := t.more.list("rows"), 0
 	for i, row := range rows {
 		if size += len(shown(row)); size > mostRowBytes {
-			t.leave("rows", "of its %d rows the first %d are left: a test has at most %d bytes of them", len(rows), i,
+			t.leave("rows", "of its %d rows, only the first %d are kept: the rows of a test have at most %d bytes", len(rows), i,
 				mostRowBytes)
 			t.more = t.more.with("rows", rows[:i])
 			break

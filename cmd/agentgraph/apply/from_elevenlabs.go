@@ -58,7 +58,7 @@ func fromElevenLabs(c *carriedTests) error {
 		for _, name := range []string{"tool_mock_config", "tool_mock_overrides", "environment", "simulation_environment"} {
 			if value, _ := one.get(name); value != nil && value != "" {
 				t.at = here.member(name)
-				t.leave(name, "a test here has no such thing, or names tools otherwise")
+				t.leave(name, "agentgraph has no equivalent, or names tools in another way")
 			}
 		}
 		for _, name := range []string{"evaluation_model", "simulated_user_model"} {

@@ -17,10 +17,10 @@ func messagesOf(t *carried, history list, member string) (messages list) {
 			role = "assistant"
 		}
 		if cutTo(text, 10_000) != text {
-			t.approximate(fmt.Sprintf("message %d", i+1), "its first 10,000 characters are left")
+			t.approximate(fmt.Sprintf("message %d", i+1), "only its first 10,000 characters are kept")
 		}
 		if !calls.note(message, role) {
-			t.leave(fmt.Sprintf("message %d", i+1), "the result of a call that is not made before it")
+			t.leave(fmt.Sprintf("message %d", i+1), "the result of a call that no earlier message makes")
 		}
 		if role != "assistant" && role != "user" || strings.TrimSpace(text) == "" {
 			continue
@@ -30,15 +30,15 @@ func messagesOf(t *carried, history list, member string) (messages list) {
 		if made := calls.take(); len(made) > 0 && role == "assistant" && answers {
 			carried = append(carried, toolCalls(made))
 		} else if len(made) > 0 {
-			t.leave(fmt.Sprintf("message %d", i+1), "calls of tools that are not the agent's on the way to an answer")
+			t.leave(fmt.Sprintf("message %d", i+1), "calls, before an answer, of tools that the agent does not have")
 		}
 		messages = append(messages, carried)
 	}
 	if made := calls.take(); len(made) > 0 {
-		t.leave("the conversation so far", "calls of tools behind the last message")
+		t.leave("the conversation so far", "calls of tools after the last message")
 	}
 	if len(messages) > 200 {
-		t.leave("the conversation so far", "of its %d messages the last 200 are left", len(messages))
+		t.leave("the conversation so far", "of its %d messages, only the last 200 are kept", len(messages))
 		messages = messages[len(messages)-200:]
 	}
 	return messages

@@ -155,7 +155,7 @@ func (a *phrase) pattern(value any) (string, bool) {
 	case expression == "":
 		a.leave(a.kind, "it has no value")
 	case len(missing) > 0:
-		a.approximate(a.kind, "nothing fills {{%s}}: it is empty", strings.Join(missing, "}}, {{"))
+		a.approximate(a.kind, "no variable fills {{%s}}: left empty", strings.Join(missing, "}}, {{"))
 	}
 	return expression, err == nil && expression != ""
 }

@@ -92,7 +92,7 @@ func (t *promptfooTest) rest() {
 			case "transform", "postprocess":
 				t.leave("options."+m.name, "it is code: checks examine only what the agent says")
 			default:
-				t.leave("options."+m.name, "there is no such thing here")
+				t.leave("options."+m.name, "agentgraph has no equivalent")
 			}
 		}
 		for _, m := range of.o.object("metadata") {
@@ -136,7 +136,7 @@ func (p *promptfoo) conversation(name string, of []int) {
 			continue
 		}
 		if c.isDropped {
-			t.leave("the whole test", "the conversation that it belongs to is left out")
+			t.leave("the whole test", "its conversation is left out")
 			continue
 		}
 		if value, isGiven := t.test.get("threshold"); isGiven {
@@ -155,7 +155,7 @@ func (p *promptfoo) conversation(name string, of []int) {
 	}
 	c.at, c.label = first.at, p.titleOf(c.name, 0, of[0])
 	if len(c.criteria)+len(c.checks) == 0 {
-		c.drop("nothing is left of its conversation that could be decided")
+		c.drop("none of the checks in its conversation can be converted")
 	}
 	if c.isDropped {
 		p.leaveTurns(c, of)
@@ -185,7 +185,7 @@ func (p *promptfoo) leaveTurns(c *carried, of []int) {
 			return n.outcome == leftOut && n.at == at && n.of == title && strings.HasPrefix(n.text, "the whole test")
 		})
 		if !isSaid {
-			p.report.add(leftOut, at, title, "the whole test: the conversation that it belongs to is left out")
+			p.report.add(leftOut, at, title, "the whole test: its conversation is left out")
 		}
 	}
 }

@@ -96,7 +96,7 @@ func plainMessage(one any) (message object, problem string) {
 	parts, isList := content.(list)
 	if !isList {
 		if strings.HasPrefix(shown(content), "file://") {
-			return nil, fmt.Sprintf("a message stands in another file, %s", shown(content))
+			return nil, fmt.Sprintf("a message is in another file, %s", shown(content))
 		}
 		return message, ""
 	}

@@ -36,7 +36,7 @@ func (p *promptfoo) readPrompts(value any, at place) {
 		}
 	}
 	if at.path == "/prompts" && len(p.prompts) > 1 {
-		p.report.add(approximated, at, "the configuration", "prompts: of %d the first is used", len(p.prompts))
+		p.report.add(approximated, at, "the configuration", "prompts: only the first of %d is used", len(p.prompts))
 	}
 }
 

@@ -111,7 +111,7 @@ func (t *promptfooTest) misses(what string, missing []string) bool {
 		}
 	}
 	if len(missing) > 0 {
-		t.approximate(what, "nothing fills {{%s}}: it is empty", strings.Join(missing, "}}, {{"))
+		t.approximate(what, "no variable fills {{%s}}: left empty", strings.Join(missing, "}}, {{"))
 	}
 	return true
 }
@@ -158,7 +158,8 @@ func (t *promptfooTest) looped(prompt promptfooPrompt) (messages list) {
 	if len(last) == 0 {
 		return messages
 	}
-	t.approximate("the prompt", "its template code is not evaluated: the agent is told {{%s}}", last[len(last)-1][1])
+	t.approximate("the prompt", "its template code is not evaluated: the message to the agent is "+
+		"{{%s}}", last[len(last)-1][1])
 	text, isFilled := t.text("the prompt", "{{"+last[len(last)-1][1]+"}}")
 	if !isFilled || text == "" {
 		return nil

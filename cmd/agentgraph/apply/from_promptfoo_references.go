@@ -95,7 +95,7 @@ func (p *promptfoo) found(reference string, whole any) (found any, problem strin
 		}
 		file := filepath.Clean(strings.TrimPrefix(name, "file://"))
 		if p.loading[file] {
-			return nil, "leads back to its own file"
+			return nil, "refers to its own file"
 		}
 		var err error
 		if whole, _, err = p.load(file); err != nil {

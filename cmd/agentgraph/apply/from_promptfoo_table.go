@@ -71,7 +71,7 @@ func (p *promptfoo) testOfRow(header, record []string, at place) (test object) {
 		case strings.HasPrefix(name, "__metadata:"):
 			metadata = metadata.with(strings.TrimPrefix(name, "__metadata:"), value)
 		case strings.HasPrefix(name, "__"):
-			p.report.add(leftOut, at, "the table", "the column %s: there is no such thing here", name)
+			p.report.add(leftOut, at, "the table", "the column %s: agentgraph has no equivalent", name)
 		default:
 			vars = vars.with(name, value)
 		}

@@ -160,5 +160,5 @@ func settle(bag object) (settled object, missing []string, err error) {
 			return bag, missing, nil
 		}
 	}
-	return nil, nil, fmt.Errorf("vars: variables stand in each other more than %d deep", maxNesting)
+	return nil, nil, fmt.Errorf("vars: variables refer to each other more than %d levels deep", maxNesting)
 }

@@ -50,7 +50,7 @@ func (t *promptfooTest) vars() bool {
 		bags, all = combined, all*float64(len(values))
 	}
 	if all > model.MaxRows {
-		t.leave("vars", "of %.0f combinations of values the first %d are left", all, model.MaxRows)
+		t.leave("vars", "of %.0f combinations of values, only the first %d are kept", all, model.MaxRows)
 	}
 	for i, bag := range bags {
 		settled, missing, err := settle(bag)
@@ -112,7 +112,8 @@ func (t *promptfooTest) split(bags []object) {
 		switch {
 		case m.value == nil:
 		case !variableName.MatchString(m.name) || len([]rune(shown(m.value))) > maxVariable:
-			t.skip("vars."+m.name, "it is filled in, and too long or oddly named to be a variable of the agent")
+			t.skip("vars."+m.name, "its value is inserted into the texts: it is too long for a variable of the agent, or "+
+				"its name is not allowed")
 		default:
 			named = append(named, m)
 		}

@@ -63,7 +63,7 @@ func mockingOfRetell(t *carried, mocks list, at place) (mocking object) {
 			if result == false {
 				mocking = mocking.with("callTransferFailure", "Failed")
 			}
-			t.approximate("the mock of "+name, "it is taken for the transfer of the call")
+			t.approximate("the mock of "+name, "it is treated as the transfer of the call")
 			continue
 		}
 		rule := object{{"resultTemplate", shown(output)}}

@@ -62,7 +62,7 @@ func (t *carried) beginning(start object) {
 	t.at = t.at.member("initial_state")
 	for _, part := range []string{"initialization_data", "initialization_actions"} {
 		if value, _ := start.get(part); value != nil {
-			t.leave("initial_state."+part, "the state behind tools is theirs: mock them")
+			t.leave("initial_state."+part, "agentgraph has no access to the state behind tools: mock them")
 		}
 	}
 	if messages := messagesOf(t, start.list("message_history"), "content"); len(messages) > 0 {
@@ -168,7 +168,7 @@ func (t *carried) evaluation(criteria object, writes []string) {
 	}
 	t.at = at.member("env_assertions")
 	if len(criteria.list("env_assertions")) > 0 && counts("ENV_ASSERTION") {
-		t.leave("env_assertions", "the state behind tools is theirs")
+		t.leave("env_assertions", "agentgraph has no access to the state behind tools")
 	}
 	for _, of := range [][2]string{{"communicate_info", "COMMUNICATE"}, {"nl_assertions", "NL_ASSERTION"},
 		{"env_assertions", "ENV_ASSERTION"}} {
@@ -191,7 +191,7 @@ func (t *carried) rewardBasis(criteria object, at place) list {
 	t.at = at
 	for _, kind := range basis {
 		if !slices.Contains(list{"DB", "ACTION", "COMMUNICATE", "NL_ASSERTION", "ENV_ASSERTION"}, kind) {
-			t.leave("reward_basis "+shown(kind), "there is no such thing here")
+			t.leave("reward_basis "+shown(kind), "agentgraph has no equivalent")
 		}
 	}
 	return basis
@@ -274,7 +274,7 @@ func (t *carried) callOf(action object, chosen list) object {
 		}
 	}
 	if len(where) > 20 {
-		t.approximate("action "+action.text("name"), "of its %d arguments the first 20 are compared", len(where))
+		t.approximate("action "+action.text("name"), "of its %d arguments, only the first 20 are compared", len(where))
 		where = where[:20]
 	}
 	call := object{{"technicalName", action.text("name")}}

@@ -177,5 +177,5 @@ func TestValueCombinationsAreBounded(t *testing.T) {
 	require.Len(t, carried.tests[0].(object).list("rows"), model.MaxRows)
 	report := &strings.Builder{}
 	carried.report.write(report)
-	require.Contains(t, report.String(), "of 15625000000 combinations of values the first 500 are left")
+	require.Contains(t, report.String(), "of 15625000000 combinations of values, only the first 500 are kept")
 }

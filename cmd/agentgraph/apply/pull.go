@@ -255,7 +255,7 @@ func (a *api) download(ctx context.Context, s storedDocument, root *os.Root, fil
 		}
 		part, err := base64.StdEncoding.DecodeString(answer.Document.Content)
 		if err != nil || len(part) == 0 {
-			return fmt.Errorf("document %q: the server answered with less than the document", s.name)
+			return fmt.Errorf("document %q: the download was incomplete; run the command again", s.name)
 		}
 		content = append(content, part...)
 	}
@@ -301,7 +301,7 @@ func (w written) encode() ([]byte, error) {
 		}
 	}
 	if !isReadAs(body, w.content) {
-		return nil, fmt.Errorf("%s: something of it cannot be written as YAML", w.name)
+		return nil, fmt.Errorf("%s: cannot be written as YAML", w.name)
 	}
 	return append([]byte("# yaml-language-server: $schema="+schemaFile+"\n"), body...), nil
 }

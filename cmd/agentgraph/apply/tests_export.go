@@ -33,7 +33,7 @@ agentgraph test export --agent "Clinic reception"`,
 		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE",
 			Help: "Write to this file, and not to standard output."},
 		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that tests can be renamed and " +
-			"moved in the files. A server that does not know them goes by the names."},
+			"moved in the files. A server that does not know an id uses the name."},
 	})
 }
 

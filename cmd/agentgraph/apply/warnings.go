@@ -31,7 +31,7 @@ func (p *changeSet) warn(ctx context.Context, out io.Writer, server *api) (warni
 			Nodes []*struct{ Obstacles []string }
 		}
 		if err := server.Query(ctx, obstaclesDocument, client.Variables{"ids": ids}, &read); err != nil {
-			return warnings, fmt.Errorf("all is written, but the warnings about the tests cannot be read: %w", err)
+			return warnings, fmt.Errorf("everything was applied, but the warnings about the tests could not be read: %w", err)
 		}
 		for i, node := range read.Nodes {
 			if node == nil {

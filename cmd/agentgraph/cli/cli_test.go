@@ -205,7 +205,7 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 		"no-on: true":                 "no-on is not a setting",
 		"group: {probe: {txet: a}}":   "group.probe.txet is not a setting",
 		"gruop: {probe: {text: a}}":   "gruop is not a command",
-		"- hunter2":                   "is not YAML, or no map of names to values",
+		"- hunter2":                   "must be a YAML map of names to values",
 		"group: {probe: {number: x}}": `--number: expected a whole number but got "x" (from the settings)`,
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))

@@ -29,7 +29,7 @@ func readSettings(path string, program *cobra.Command) (*settings, error) {
 	values := map[string]any{}
 	if err := DecodeYAML(text, &values); err != nil {
 		// The library's error would repeat the line, which may contain a secret.
-		return nil, fmt.Errorf("read settings: %s is not YAML, or no map of names to values", path)
+		return nil, fmt.Errorf("read settings: %s must be a YAML map of names to values", path)
 	}
 	if err := known(program, "", values); err != nil {
 		return nil, fmt.Errorf("read settings: %s: %w", path, err)

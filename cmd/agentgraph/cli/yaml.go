@@ -66,7 +66,7 @@ func DecodeYAML(text []byte, into any, options ...yaml.DecodeOption) error {
 // checkTokens refuses too many tokens, and nesting that would make the parser slow.
 func checkTokens(tokens token.Tokens) error {
 	if len(tokens) > maxTokens {
-		return fmt.Errorf("has more than %d words and signs", maxTokens)
+		return fmt.Errorf("has more than %d tokens", maxTokens)
 	}
 	open, line, inLine := 0, 0, 0
 	for _, t := range tokens {
@@ -148,7 +148,7 @@ func (w *weigher) of(node ast.Node, depth int) (total weight) {
 		w.err = tooDeep(node.GetToken())
 	case total.nodes > maxNodes || total.text > maxText:
 		w.err = &yaml.SyntaxError{
-			Message: fmt.Sprintf("stands for more than %d values or %d bytes when its aliases are written out", maxNodes,
+			Message: fmt.Sprintf("has more than %d values or %d bytes once its aliases are expanded", maxNodes,
 				maxText),
 			Token: node.GetToken(),
 		}

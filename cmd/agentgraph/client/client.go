@@ -261,7 +261,7 @@ func result(status int, text []byte) (json.RawMessage, error) {
 		return nil, &refusal{status, first.Extensions.Code, withFields(first.Message, first.Extensions.Fields)}
 	}
 	if err != nil || status != http.StatusOK || len(response.Data) == 0 {
-		return nil, &refusal{status, "", fmt.Sprintf("the server answered %d %s and no GraphQL: is its address right?",
+		return nil, &refusal{status, "", fmt.Sprintf("the server answered %d %s instead of GraphQL: check its address",
 			status, http.StatusText(status))}
 	}
 	return response.Data, nil

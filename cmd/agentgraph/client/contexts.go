@@ -82,9 +82,10 @@ func (c Contexts) Named(name string) (Server, error) {
 		return server, nil
 	}
 	if len(c.Servers) == 0 {
-		return Server{}, fmt.Errorf("there is no context %q, nor any other: \"agentgraph context add\" makes one", name)
+		return Server{}, fmt.Errorf("there are no contexts, and so no context %q: create one with \"agentgraph context "+
+			"add\"", name)
 	}
-	return Server{}, fmt.Errorf("there is no context %q: there are %s", name,
+	return Server{}, fmt.Errorf("there is no context %q; the contexts are %s", name,
 		strings.Join(slices.Sorted(maps.Keys(c.Servers)), ", "))
 }
 

@@ -92,7 +92,7 @@ func (c *Client) find(ctx context.Context, of Kind, text string, byPart bool, ag
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return Named{}, NotFound(fmt.Sprintf("%q may be one of %s; pass the id", text, candidates(found, true)))
+		return Named{}, NotFound(fmt.Sprintf("several match %q: %s; pass the id", text, candidates(found, true)))
 	case len(similar) > 0:
 		return Named{}, NotFound(fmt.Sprintf("%s %q does not exist; did you mean %s?", of.noun, text,
 			candidates(similar, false)))

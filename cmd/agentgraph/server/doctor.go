@@ -155,7 +155,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	}
 	if skew > mostSkew {
 		return append(findings, problem("clock", fmt.Sprintf("it differs by %s from the database's", skew.Round(time.Second)),
-			"have both machines set their clocks, with chrony or systemd-timesyncd"))
+			"synchronize the clocks of both machines, with chrony or systemd-timesyncd"))
 	}
 	return append(findings, ok("clock", "as the database's"))
 }
@@ -192,17 +192,17 @@ func (c *Doctor) schema(ctx context.Context, contents schema.Contents) finding {
 	if err != nil {
 		return problem(name, err.Error(), migrate+", with the newest agentgraph")
 	}
-	return ok(name, "version %d, as this program needs it", schema.Current)
+	return ok(name, "version %d, as this program needs", schema.Current)
 }
 
 func rowSecurity(contents schema.Contents) finding {
 	const name = "row-level security"
 	switch {
 	case !contents.IsSecured:
-		return warning(name, "off: the program alone holds companies apart",
+		return warning(name, "off: only the program separates companies",
 			"run \"agentgraph migrate up\" as a user that may create roles, and start agentgraph again")
 	case !contents.MayBind:
-		return problem(name, "on, and the user is no member of its roles",
+		return problem(name, "on, but the user is not a member of its roles",
 			"GRANT agentgraph_gateway, agentgraph_program TO \""+contents.User+"\"")
 	}
 	return ok(name, "on")
@@ -276,7 +276,7 @@ func files() finding {
 	}
 	found := fmt.Sprintf("%d at most", limit.Cur)
 	if limit.Cur < leastFiles {
-		return warning("open files", found, "each socket is one: raise ulimit -n, or LimitNOFILE of systemd")
+		return warning("open files", found, "each socket needs one: raise ulimit -n, or LimitNOFILE of systemd")
 	}
 	return ok("open files", "%s", found)
 }
@@ -291,7 +291,7 @@ func (c *Doctor) port(ctx context.Context, name, address string) finding {
 	if name == "port" && serves(ctx, address) {
 		return ok(name, "agentgraph serves on %s", address)
 	}
-	return problem(name, fmt.Sprintf("%s cannot be listened on: %v", address, err),
+	return problem(name, fmt.Sprintf("cannot listen on %s: %v", address, err),
 		"stop what uses it, or choose another with AGENTGRAPH_LISTEN or AGENTGRAPH_METRICS_LISTEN")
 }
 

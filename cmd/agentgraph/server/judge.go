@@ -38,8 +38,8 @@ type judgeEval struct {
 func newJudgeEval() *cobra.Command {
 	c := &judgeEval{}
 	return cli.New(c, &cobra.Command{
-		Use: "eval", Short: "Measure the judge on conversations with known verdicts, and fail if it passes what does not " +
-			"hold.",
+		Use: "eval", Short: "Measure the judge on conversations with known verdicts, and fail if it passes a criterion " +
+			"that does not hold.",
 		Example: `AGENTGRAPH_JUDGE_MODEL=gpt-4.1 agentgraph judge eval
 agentgraph judge eval ours.yaml --votes 3 --json`,
 	}, []cli.Argument{
@@ -119,7 +119,7 @@ func readLabelled(text []byte) ([]labelled, error) {
 		}
 		for _, criterion := range l.Criteria {
 			if criterion.Criterion == "" || criterion.Holds == nil {
-				return nil, fmt.Errorf("conversation %d (%s): each of the criteria needs criterion and holds", i, l.Name)
+				return nil, fmt.Errorf("conversation %d (%s): each criterion needs the keys criterion and holds", i, l.Name)
 			}
 		}
 	}

@@ -139,6 +139,6 @@ func warnOfModel(ctx context.Context, options app.EngineOptions, log *slog.Logge
 		log.WarnContext(ctx, "agents cannot answer", "error", err)
 	}
 	if err := errors.Join(options.CheckJudge(checking), options.CheckContact(checking)); err != nil && ctx.Err() == nil {
-		log.WarnContext(ctx, "tests of agents cannot be played and judged", "error", err)
+		log.WarnContext(ctx, "tests of agents cannot run: the model of the contacts or the judge does not work", "error", err)
 	}
 }

@@ -57,11 +57,11 @@ func (f *serverFlags) Declare() cli.Flags {
 			Docs: "See [poolers](../guides/scale-out.md#a-pooler)."},
 		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations first."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
-			Help: "Connections to the database at most, and as many again for reads.",
+			Help: "Maximum number of connections to the database, and of further connections for reads.",
 			Docs: "A quarter of the connections for reads serve " +
 				"[small reads of several requests](../internals/decisions/speed.md#small-reads-share-connections)."},
 		{Into: &f.DrainDelay, Name: "drain-delay", Env: "AGENTGRAPH_DRAIN_DELAY", Default: "5s",
-			Help: "How long serve still takes requests at its end while /readyz answers 503, so that balancers go elsewhere."},
+			Help: "How long serve accepts requests after a signal to stop. Meanwhile /readyz answers 503, for load balancers."},
 	}
 }
 
@@ -92,7 +92,7 @@ func (f *devFlags) Declare() cli.Flags {
 		{Into: &f.Reset, Name: "reset", Env: "AGENTGRAPH_RESET",
 			Help: "Delete everything in the private database, and make the demo company again."},
 		{Into: &f.Ephemeral, Name: "ephemeral", Env: "AGENTGRAPH_EPHEMERAL",
-			Help: "Keep nothing: the data directory is a temporary one.",
+			Help: "Delete all data at the end: the data directory is temporary.",
 			Docs: "It is in `TMPDIR` or, without that, in memory (`/dev/shm`) if a gibibyte is free there."},
 	}
 }
@@ -140,7 +140,7 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 			Help: "Largest total size of a request's files, in bytes; 26214400 at most."},
 		{Into: &f.ResponseBytes, Name: "max-answer", Env: "AGENTGRAPH_MAX_ANSWER", Default: "33554432",
 			Help: "Largest response, in bytes.",
-			Docs: "It bounds the memory of a response while it is made, twice its own size. See " +
+			Docs: "A response takes twice its size in memory while it is made, and this limits that memory. See " +
 				"[response size](../reference/limits.md#response-size)."},
 		{Into: &f.RequestTimeout, Name: "request-timeout", Env: "AGENTGRAPH_REQUEST_TIMEOUT", Default: "30s",
 			Help: "How long a query or a mutation may take.",
@@ -148,34 +148,34 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 				"arrive in this time, or the response is 408."},
 		{Into: &f.QueryCost, Name: "query-cost", Env: "AGENTGRAPH_QUERY_COST", Default: "1000000",
 			Help: "Highest cost of one operation, as the schema counts it; 0 for no limit.",
-			Docs: "It also is twenty times the work for its response. See " +
+			Docs: "A twentieth of it limits the work for a response. See " +
 				"[query cost](../reference/limits.md#query-cost)."},
 		{Into: &f.QueryDepth, Name: "query-depth", Env: "AGENTGRAPH_QUERY_DEPTH", Default: "25",
-			Help: "Most levels of nested fields in one operation."},
+			Help: "Maximum levels of nested fields in one operation."},
 		{Into: &f.Batch, Name: "max-batch", Env: "AGENTGRAPH_MAX_BATCH", Default: "0",
-			Help: "Most operations in one request that has a list of them, 10 at most; 0 refuses lists."},
+			Help: "Maximum number of operations in a request that is a list, at most 10; 0 refuses lists."},
 		{Into: &f.Connections.All, Name: "max-clients", Env: "AGENTGRAPH_MAX_CLIENTS", Default: "20000",
-			Help: "Most client connections at a time; 0 for no limit.",
-			Docs: "Connections beyond it are closed as they come."},
+			Help: "Maximum number of client connections; 0 for no limit.",
+			Docs: "Further connections are closed at once."},
 		{Into: &f.Connections.PerAddress, Name: "max-clients-per-address", Env: "AGENTGRAPH_MAX_CLIENTS_PER_ADDRESS",
 			Default: "1000",
-			Help: "Connections of one public address at most; 0 for no limit. Private addresses, which proxies have, " +
-				"may open as many as they like.",
+			Help: "Maximum number of connections of one public address; 0 for no limit. Private addresses, such as " +
+				"those of proxies, are not limited.",
 			Docs: "An IPv6 network of 64 bits counts as one address."},
 		{Into: &f.Introspection, Name: "introspection", Env: "AGENTGRAPH_INTROSPECTION", Default: "true",
 			Negatable: true, Help: "Let clients read the schema."},
 		{Into: existingDirectory(&f.TrustedDirectory), Name: "trusted-documents", Env: "AGENTGRAPH_TRUSTED_DOCUMENTS",
 			Placeholder: "DIR",
-			Help: "Directory with the only GraphQL documents that clients may use, by their ids. " +
-				"The console, which has its own, is off then."},
+			Help: "Directory with GraphQL documents, by id. Clients may use no others. " +
+				"This switches the console off."},
 		{Into: &f.PersistedBytes, Name: "persisted-query-bytes", Env: "AGENTGRAPH_PERSISTED_QUERY_BYTES",
 			Default: "8388608",
-			Help:    "Memory for queries that clients name by their SHA-256 after they sent them once; 0 for none."},
+			Help:    "Memory, in bytes, for queries that clients send once and then name by SHA-256; 0 for none."},
 		{Into: &f.Compress, Name: "compress", Env: "AGENTGRAPH_COMPRESS", Default: "true", Negatable: true,
 			Help: "Compress large responses for clients that accept gzip. Switch it off behind a proxy that compresses.",
 			Docs: "Responses of 4 KiB and more are compressed; streams never are."},
 		{Into: &f.Plan, Name: "plan", Env: "AGENTGRAPH_PLAN", Default: "true", Negatable: true,
-			Help: "Answer queries by plans. Without them a resolver answers each field: the same answers, slower."},
+			Help: "Answer queries with query plans. Without them, resolvers give the same answers more slowly."},
 		{Into: &f.BasePath, Name: "base-path", Env: "AGENTGRAPH_BASE_PATH", Placeholder: "PATH",
 			Help: "Path at which clients find the gateway, such as /agents. Location headers and problems have it in " +
 				"front, and requests may."},

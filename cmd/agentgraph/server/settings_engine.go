@@ -49,7 +49,7 @@ func (f *agentFlags) referees() cli.Flags {
 		{Into: &f.Judge.Key, Name: "judge-api-key", Env: "AGENTGRAPH_JUDGE_API_KEY", Placeholder: "KEY", Secret: true,
 			Help: "Key of the judge's provider. " + key},
 		{Into: &f.Judges, Name: "judge-models", Env: "AGENTGRAPH_JUDGE_MODELS", Placeholder: "MODEL,…",
-			Help: "Other models of the judge's provider, by which users may have conversations of tests judged again.",
+			Help: "Further models of the judge's provider, with which users may judge conversations of tests again.",
 			Docs: "See [judge again](../guides/failing-tests.md#judge-again)."},
 		{Into: &f.Contact.Model, Name: "contact-model", Env: "AGENTGRAPH_CONTACT_MODEL", Placeholder: "MODEL",
 			Help: "The model that plays the contacts in tests of agents. Default: the agents' model."},
@@ -86,7 +86,7 @@ func (f *agentFlags) knowledge() cli.Flags {
 			Placeholder: "LANGUAGES",
 			Help:        "The languages of such text, by Tesseract's names: eng+fra."},
 		{Into: &f.MaxStored, Name: "max-stored-bytes", Env: "AGENTGRAPH_MAX_STORED_BYTES", Default: "10737418240",
-			Help: "Bytes of the documents of one company at most; 0 for no limit.",
+			Help: "Maximum total size of one company's documents, in bytes; 0 for no limit.",
 			Docs: "A document that does not fit is `UNPROCESSABLE`. Chunks and vectors take several times as much space in " +
 				"addition."},
 	}
@@ -98,8 +98,8 @@ func (f *agentFlags) conversations() cli.Flags {
 		{Into: &f.TurnTimeout, Name: "turn-timeout", Env: "AGENTGRAPH_TURN_TIMEOUT", Default: "10m",
 			Help: "How long an agent may take to answer one message, including its calls and their delays."},
 		{Into: &f.MaxModelCalls, Name: "max-model-calls", Env: "AGENTGRAPH_MAX_MODEL_CALLS", Default: "25",
-			Help: "How often the model may be asked for one response of an agent. Each sub-agent has as many calls of " +
-				"its own, all together 5 times as many."},
+			Help: "Maximum number of model calls for one response of an agent. Each sub-agent has the same limit of " +
+				"its own; together they have 5 times as many."},
 		{Into: &f.ToolAllow, Name: "tool-allow", Env: "AGENTGRAPH_TOOL_ALLOW", Placeholder: "HOST",
 			Help: "Private host or CIDR that tools and webhooks may reach. By default they reach public addresses only."},
 		{Into: &f.Workers, Name: "workers", Env: "AGENTGRAPH_WORKERS", Default: "10",
@@ -107,7 +107,7 @@ func (f *agentFlags) conversations() cli.Flags {
 				"0 leaves them, schedules and webhooks to other processes."},
 		{Into: &f.RunsPerCompany, Name: "runs-per-company", Env: "AGENTGRAPH_RUNS_PER_COMPANY", Default: "50",
 			Help: "How many jobs of one company are worked on at once, across all processes. " +
-				"Give each of them the same value."},
+				"Give all processes the same value."},
 		{Into: &f.TransferWebhook, Name: "transfer-webhook", Env: "AGENTGRAPH_TRANSFER_WEBHOOK", Placeholder: "URL",
 			Help: "Address of the telephony provider that transfers calls. Without it, transfers fail, and agents see why."},
 	}

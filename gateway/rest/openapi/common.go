@@ -30,7 +30,7 @@ func newDocument() *openapi3.T {
 	components.SecuritySchemes = openapi3.SecuritySchemes{
 		"ApiKey": {Value: &openapi3.SecurityScheme{
 			Type: "apiKey", In: "header", Name: "X-Api-Key", Description: "A key of the company, with the scopes that the " +
-				"operation names, or others that hold them.",
+				"operation names, or scopes that include them.",
 		}},
 		"AccessToken": {Value: &openapi3.SecurityScheme{Type: "http", Scheme: "bearer",
 			Description: "An access token, which a key makes for a browser."}},
@@ -78,19 +78,20 @@ var headers = map[string]struct {
 		Enum: []any{"v1"}}},
 	"X-Trace-Id": {"Names the request in the log.", openapi3.Schema{Type: &openapi3.Types{"string"},
 		Pattern: "^[0-9a-f]{32}$"}},
-	"RateLimit-Limit": {"How many requests the key has a minute, if they are limited.",
+	"RateLimit-Limit": {"The requests that the key may make per minute, if there is a limit.",
 		openapi3.Schema{Type: &openapi3.Types{"integer"}}},
 	"RateLimit-Remaining": {"How many are left.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
-	"RateLimit-Reset":     {"In how many seconds all are there again.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
-	"Retry-After":         {"After how many seconds to try again.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
-	"WWW-Authenticate":    {"The credential that is needed.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
-	"ETag":                {"Changes whenever the body would.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
-	"Location":            {"The path of the created resource.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
+	"RateLimit-Reset": {"Seconds until the full limit is available " +
+		"again.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
+	"Retry-After":      {"Seconds to wait before the next attempt.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
+	"WWW-Authenticate": {"The credential that is needed.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
+	"ETag":             {"Changes whenever the body changes.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
+	"Location":         {"The path of the created resource.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
 	"Idempotent-Replayed": {"`true` on the repeated answer to a retry.", openapi3.Schema{Type: &openapi3.Types{"string"},
 		Enum: []any{"true"}}},
 	"Deprecation": {"Since when the operation, or a part of its answer, is deprecated (RFC 9745).",
 		openapi3.Schema{Type: &openapi3.Types{"string"}}},
-	"Sunset": {"When it will be gone (RFC 8594).", openapi3.Schema{Type: &openapi3.Types{"string"}}},
+	"Sunset": {"When it will be removed (RFC 8594).", openapi3.Schema{Type: &openapi3.Types{"string"}}},
 }
 
 func describeHeader(name string) *openapi3.HeaderRef {
@@ -112,9 +113,9 @@ func answerHeaders(more ...string) openapi3.Headers {
 
 // problems maps the statuses of failures to their meaning.
 var problems = map[int]string{
-	http.StatusBadRequest: "The request alone shows that it is wrong, such as a property out of its bounds " +
+	http.StatusBadRequest: "The request is invalid, such as with a property out of range " +
 		"or an unknown parameter.",
-	http.StatusUnauthorized:          "There is no good credential.",
+	http.StatusUnauthorized:          "The credential is missing or invalid.",
 	http.StatusForbidden:             "The credential does not have the scope.",
 	http.StatusNotFound:              "The requested resource does not exist for the company.",
 	http.StatusNotAcceptable:         "The Accept header excludes JSON.",
@@ -124,7 +125,7 @@ var problems = map[int]string{
 	http.StatusUnsupportedMediaType:  "The body has an unsupported content type.",
 	http.StatusUnprocessableEntity:   "Well formed, but in conflict with stored data or the company's budget.",
 	http.StatusTooManyRequests:       "Too many requests in the current minute.",
-	http.StatusInternalServerError:   "A fault of the server, which its log tells by the trace.",
+	http.StatusInternalServerError:   "A fault of the server. Its log has the cause, under the trace id.",
 	http.StatusBadGateway:            "A language model or a tool behind the server failed.",
 	http.StatusServiceUnavailable:    "The server cannot answer now. Trying again later is safe.",
 }
@@ -170,7 +171,7 @@ func problemSchema() *openapi3.Schema {
 		WithProperty("status", status).
 		WithProperty("detail", text("What went wrong.")).
 		WithProperty("instance", text("The path of the request.")).
-		WithProperty("code", text("The kind of failure, from a closed list that GraphQL has too.")).
+		WithProperty("code", text("The error code, from the same fixed list as in GraphQL.")).
 		WithProperty("traceId", text("Names the request in the log.")).
 		WithProperty("errors", faults)
 	schema.Description = "Problem details (RFC 9457)."

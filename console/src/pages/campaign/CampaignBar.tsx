@@ -31,7 +31,7 @@ export function CampaignBar({ counts, pace }: { counts: Counts; pace?: number })
           .map(([name, word]) => `${count(counts[name])} ${word}`)
           .join(" · ") || "none"}
         {pace !== undefined && (
-          <span className="muted" title="Seen on this page, in the last five minutes at most">
+          <span className="muted" title="Seen on this page within the last five minutes">
             {" "}
             · {pace.toFixed(1)} a minute
           </span>

@@ -52,7 +52,7 @@ export function DatasetFields({ dataset, error, hint }: { dataset?: Saved; error
           </select>
         )}
       </Field>
-      <Field label="Language" path="language" error={error} hint="Search stems words by the rules of this language.">
+      <Field label="Language" path="language" error={error} hint="Search also finds other forms of a word, such as plurals, by the rules of this language.">
         {(control) => (
           <select {...control} defaultValue={dataset?.language ?? "auto"}>
             <option value="auto">detected per document</option>

@@ -88,8 +88,7 @@ func TestSeparateJudgeVotes(t *testing.T) {
 	again := b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID)
 	require.Zero(t, again.code, "%s%s", again.out, again.log)
 	require.EqualValues(t, 5, asked.Load(), "the conversation is not repeated")
-	require.Contains(t, again.out, "Judged by strict: 1 of 1 run have the same status as before, and 2 of 2 criteria the "+
-		"same verdict\n")
+	require.Contains(t, again.out, "Judged by strict: same status in 1 of 1 run, same verdict in 2 of 2 criteria\n")
 	b.must(t, `mutation ($test: ID!) { updateSimulationTest(input: {testId: $test,
 		criteria: ["says \"never said\""]}) { agentTest { id } } }`, map[string]any{"test": test}, nil)
 	again = b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID, "--criteria", "present")

@@ -39,7 +39,7 @@ func (e executionShown) summary() string {
 		text.WriteString("\n")
 	}
 	if a := e.Agreement; a != nil {
-		fmt.Fprintf(&text, "Judged by %s: %d of %s have the same status as before, and %d of %s the same verdict\n",
+		fmt.Fprintf(&text, "Judged by %s: same status in %d of %s, same verdict in %d of %s\n",
 			client.Printable(orDash(e.JudgeModel)), a.SameRuns, count(a.Runs, "run"), a.SameCriteria,
 			countOf(a.Criteria, "criterion", "criteria"))
 	}

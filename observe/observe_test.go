@@ -95,7 +95,7 @@ func TestProfilesAreServedOnlyWhenAsked(t *testing.T) {
 		require.NoError(t, observer.Close(t.Context()))
 	}
 	_, err := Start(t.Context(), Options{Pprof: true})
-	require.ErrorContains(t, err, "the variable is not set")
+	require.ErrorContains(t, err, "which is not set")
 	_, err = Start(t.Context(), Options{Listen: "127.0.0.1:-1", Log: slog.New(slog.DiscardHandler)})
 	require.ErrorContains(t, err, "serve metrics")
 }

@@ -24,7 +24,7 @@ func TestTableMustFitTheSchema(t *testing.T) {
 		`is of the type "Tool"`:         {"Agent.tools", many(db.SubAgentsOfAgents)},
 		`is of the type "CampaignItem"`: {"Campaign.items", page(db.RunsOfTests)},
 		`is of the type ""`:             {"Agent.tools", page(db.AgentsOfTools)},
-		`no type is known that has "a"`: {"Agent.knowledgeBaseChatName",
+		`no known type of them has "a"`: {"Agent.knowledgeBaseChatName",
 			one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).part("a")},
 	} {
 		require.ErrorContains(t, table.check(c.name, c.r), fault, c.name)

@@ -217,7 +217,7 @@ func TestInvalidUploadFormsAreRefused(t *testing.T) {
 			places(`{}`)}, 400, "JSON object"},
 		"without a map": {[]string{preflight}, []part{operations, file}, 400, "map must be"},
 		"no such file": {[]string{preflight}, []part{operations, places(`{"1":["variables.f"]}`), file}, 400,
-			"not there"},
+			"does not have"},
 		"no such place": {[]string{preflight}, []part{operations, places(`{"0":["variables.f.0.x"]}`), file}, 400,
 			"no null"},
 		"a place that is taken": {[]string{preflight}, []part{operations, places(`{"0":["variables.d"]}`), file}, 400,

@@ -105,7 +105,7 @@ type reader struct {
 	rows  map[string]int64
 	files int64
 	done  int64
-	// place is the last entry's place in order.
+	// place is the index of the last entry's kind in the variable order.
 	place int
 }
 

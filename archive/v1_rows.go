@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// clean returns JSON without members that are null or named in without, at any depth. This also removes null members of
-// data bags and variables.
+// clean removes members at any depth if they are null or if the without list names them. This also removes null members
+// of data bags and variables.
 func clean(text json.RawMessage, without ...string) json.RawMessage {
 	if text == nil {
 		return nil

@@ -62,7 +62,7 @@ func (c *Cache[K, V]) Put(key K, value V) {
 	c.put(key, entry[V]{value, bytes})
 }
 
-// put stores the entry of a key without one.
+// put stores an entry. The key must not have one yet.
 func (c *Cache[K, V]) put(key K, added entry[V]) {
 	if added.bytes > c.maxBytes {
 		return

@@ -21,8 +21,8 @@ import (
 // subprotocol is the only WebSocket subprotocol that the gateway speaks.
 const subprotocol = "graphql-transport-ws"
 
-// mostSigns bounds what a client sends between two of the server's pings without a rate limit: pings, pongs, and
-// unnecessary "complete" messages. Each KiB of a message counts once more.
+// mostSigns is the maximum number of messages outside the rate limit between two server pings. These are pings, pongs,
+// and unnecessary "complete" messages. Each KiB of a message counts once more.
 const mostSigns = 1_000
 
 type socketTransport struct{ *Server }
@@ -300,7 +300,7 @@ func (s *socket) send(operation string, messages ...[][]byte) {
 }
 
 // drop closes the connection of a client that does not read while other responses need the memory. It sends no close
-// frame, since a message before it was sent in part.
+// frame, because the connection stopped in the middle of another message.
 func (s *socket) drop(operation string) {
 	s.slow(s.ctx, operation, s.remote)
 	_ = s.wire.Close()

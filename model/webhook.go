@@ -139,7 +139,8 @@ type WebhookDelivery struct {
 	WebhookID string
 	Type      string
 	Payload   JSONObject `bun:"type:json"`
-	// Occasion identifies a message that is sent once. It is nil where no other process could send the same message.
+	// Occasion identifies a message that is sent once. Occasion is the deduplication key: a webhook gets one message per
+	// occasion. Nil means that no other process can create the same message.
 	Occasion *string
 	Status   WebhookDeliveryStatus
 	Attempts []WebhookAttempt `bun:"type:json"`

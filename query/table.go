@@ -43,7 +43,7 @@ var rowTypes = map[string]any{
 	"ApiKey":                model.APIKey{},
 }
 
-// kinds maps interfaces to their types, by the row's column kind.
+// kinds maps each interface to its object types. The keys are values of the row's "kind" column.
 var kinds = map[string]map[string]string{
 	"AgentTest": {
 		string(model.AgentTestKindSimulation):     "SimulationTest",
@@ -205,7 +205,8 @@ type Table struct {
 	log    *slog.Logger
 	// columns are the columns of each row, by the lower-case names of its fields.
 	columns map[reflect.Type]map[string]string
-	// satisfies are the types that fragments on an object's type may name.
+	// satisfies lists, for each object type, the type itself and its interfaces: a fragment with one of these type
+	// conditions applies.
 	satisfies map[string][]string
 	relations map[string]*relation
 	roots     map[string]*root
@@ -265,7 +266,7 @@ func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, er
 	return t, nil
 }
 
-// typesOf returns the types whose fields belong to the type.
+// typesOf returns the type itself and, if it is an interface, the types that implement it.
 func typesOf(typeName string) []string {
 	types := []string{typeName}
 	for _, kind := range kinds[typeName] {

@@ -23,7 +23,7 @@ type code struct {
 const (
 	// maxGroups, and maxCode in bytes, bound a code. A longer row of numbers belongs to a table.
 	maxGroups, maxCode = 8, 34
-	// shortest is the minimum length of a code of digits: 1/2 is not 12.
+	// shortest is the minimum number of digits in a code without letters. It keeps 1/2 from matching 12.
 	shortest = 4
 )
 
@@ -32,8 +32,8 @@ var (
 	// first group may have letters.
 	signed = lazyregexp.New(`[\p{L}\p{N}]+(?:[-‐–.,/_][\p{L}\p{N}]+)+`)
 	spaced = lazyregexp.New(`[\p{L}\p{N}]*\p{N}(?: \p{N}+)+`)
-	// pointed finds a number with decimals, a version or a list. It is overridden by grouped, which finds separators of
-	// thousands, and dates or telephone numbers with points.
+	// pointed finds a number with decimals, a version or a list. Matches of pointed are not codes, unless grouped matches
+	// too: thousands separators, and dates or telephone numbers with points.
 	pointed = lazyregexp.New(`\p{N}\.\p{N}|,`)
 	grouped = lazyregexp.New(`^\p{N}{1,3}(?:[.,]\p{N}{3})+$|^\p{N}+(?:\.\p{N}+){2,}$`)
 	signs   = lazyregexp.New(`[-‐–.,/_ ]`)
@@ -79,8 +79,8 @@ func folded(words []model.Word) (texts []string) {
 	return texts
 }
 
-// joinCodes lets chunks with a whole code match the parts of that code in the question. words are the words of the
-// question and the codes.
+// joinCodes makes a question that spells a code in parts (A-1234) also match chunks that spell it as one word (A1234).
+// words are the words of the question and the codes.
 func joinCodes(tokens []token, codes []code, words []db.Token) {
 	for _, c := range codes {
 		at := slices.IndexFunc(words, func(w db.Token) bool { return w.Word == c.whole && w.Chunks > 0 })

@@ -20,7 +20,7 @@ type span struct{ from, to float32 }
 // pageRow has the lines of a page at the same height, from left to right.
 type pageRow struct {
 	parts []line
-	// lines are their indexes among the lines of the page.
+	// lines are the indexes of this row's lines in the page.
 	lines []int
 }
 
@@ -65,7 +65,7 @@ func inReadingOrder(lines []line) []line {
 
 func (l line) bottom() float32 { return l.top - l.size }
 
-// isBeside reports whether a line is in the same row as first, which is not lower.
+// isBeside reports whether l is in the same row as first. first must not be below l.
 func isBeside(first, l line) bool {
 	return first.bottom()-l.bottom() < 0.6*min(first.size, l.size)
 }
@@ -96,7 +96,7 @@ func pageRows(lines []line) []pageRow {
 	return rows
 }
 
-// columnsFrom returns the number of rows, from the first on, that leave the same gap free, and the middle of the gap.
+// columnsFrom counts the leading rows that share a vertical gap. It also returns the middle of the gap.
 // The count is 0 if there is no gap.
 func columnsFrom(rows []pageRow) (count int, gutter float32) {
 	var gaps []span
@@ -196,8 +196,8 @@ func isProse(lines []line) bool {
 	return isRunning && full*100 >= len(lines)*55 && characters >= 12*len(lines)
 }
 
-// hasHoles reports whether one side is blank in many rows between its first and last, like the shorter cells of a
-// table.
+// hasHoles reports whether one side is blank in many rows between its first and its last line. Short table cells leave
+// such blanks.
 func hasHoles(rows []pageRow, gutter float32) bool {
 	isAt := [2]func(line) bool{
 		func(l line) bool { return l.left < gutter },

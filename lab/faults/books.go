@@ -19,12 +19,12 @@ type operation struct {
 	doubts  int
 	isAcked bool
 	refused string
-	// kept is how often Postgres has the operation.
+	// kept is how many times the operation is recorded in Postgres.
 	kept int
 }
 
-// mayBeKept returns how often an operation may be carried out: once, and again after each attempt in doubt, since the
-// program may then repeat it.
+// mayBeKept returns how many times an operation may have been carried out: once for each attempt in doubt, and once for
+// the acknowledged attempt. It returns at least 1.
 func (o *operation) mayBeKept() int {
 	if o.isAcked {
 		return 1 + o.doubts
@@ -39,7 +39,7 @@ type scene struct {
 	skipped string
 	started time.Time
 	ended   time.Time
-	// lastAck is when the last operation was acknowledged, and gap the longest time without any.
+	// lastAck is the time of the last acknowledgment. gap is the longest time between two acknowledgments.
 	lastAck time.Time
 	gap     time.Duration
 }
@@ -103,8 +103,8 @@ func (b *ledger) refuse(o *operation, why string) {
 	o.refused = why
 }
 
-// find records that an operation was carried out, as its refusal says. That follows an attempt in doubt whose process
-// died before it saved the response. Without such an attempt, the refusal is an error.
+// find handles a refusal that says that the operation was already carried out. This is expected after an attempt in doubt: the
+// process died before it saved the response. Without such an attempt, the refusal is an error.
 func (b *ledger) find(o *operation, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,9 +124,12 @@ func (b *ledger) current() *scene {
 
 // tally counts operations.
 type tally struct {
-	// attempted counts all operations, and acknowledged the successful ones. lost were acknowledged and are not in
-	// Postgres. inDoubt counts attempts. again counts repetitions after an attempt in doubt, and doubled the others.
-	attempted, acknowledged, lost, doubled, inDoubt, again int
+	attempted    int // all operations
+	acknowledged int // operations that the program acknowledged
+	lost         int // acknowledged operations that Postgres does not have
+	doubled      int // repetitions without an attempt in doubt
+	inDoubt      int // attempts whose outcome the client did not learn
+	again        int // repetitions that attempts in doubt explain
 }
 
 func (t *tally) add(o *operation) {

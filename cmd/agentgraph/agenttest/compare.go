@@ -163,7 +163,7 @@ func (c *comparisonShown) concluded(conclusion string) []string {
 	return names
 }
 
-// isRegressed reports whether the whole or any test got worse, beyond chance.
+// isRegressed reports whether the overall result or any single test got significantly worse.
 func (c *comparisonShown) isRegressed() bool {
 	return c != nil && (c.Conclusion == "Regressed" || len(c.concluded("Regressed")) > 0)
 }

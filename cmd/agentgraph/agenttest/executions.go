@@ -79,7 +79,7 @@ func (c *executionsCommand) Run(cmd *cobra.Command) error {
 	return c.Print(cmd.OutOrStdout(), executions, table)
 }
 
-// read reads the newest executions that pass the flags.
+// read returns the newest executions that match the flags.
 func (c *executionsCommand) read(ctx context.Context, server *client.Client) ([]executionShown, error) {
 	agents, err := findAll(ctx, server, client.Agents, c.Agent, nil)
 	if err != nil {

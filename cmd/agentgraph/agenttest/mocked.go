@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// A refusal names at most mostTools tools of each of mostGroups sets of tests, and mostReal tests of each set.
+// Bounds of a refusal. It lists at most mostGroups groups. Each group lists at most mostTools tools and mostReal tests.
 const (
 	mostReal   = 3
 	mostTools  = 10

@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// progress shows runs as they end. A terminal shows a bar with the counts, and the runs that did not pass above it.
-// Other outputs get one line for each run.
+// progress shows runs as they end. A terminal shows a bar with the counts. Above the bar, it lists the runs that did
+// not pass. Other outputs get one line for each run.
 type progress struct {
 	out    io.Writer
 	style  client.Style

@@ -73,7 +73,7 @@ func fillUploads(params request, sent *form.Form) (*fault, error) {
 				return refusal(http.StatusBadRequest, "map names a file that the body does not have"), nil
 			}
 			if !place(params.Variables, path, upload) {
-				return refusal(http.StatusBadRequest, "map has a path where the variables hold no null"), nil
+				return refusal(http.StatusBadRequest, "map has a path to a variable that is not null"), nil
 			}
 		}
 	}

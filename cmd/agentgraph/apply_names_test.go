@@ -114,8 +114,8 @@ func TestSameNamedObjectsMoveToAnotherCompany(t *testing.T) {
 	c.good(t, production, "apply", dir)
 	again := c.good(t, production, "apply", dir)
 	require.Contains(t, again, "Nothing differs.\n")
-	require.Contains(t, again, "Note: 8 objects share their name with others: objects of the files were paired with "+
-		"objects of the server in order\n")
+	require.Contains(t, again, "Note: 8 objects share their name with others: they were matched with the server's "+
+		"objects by position\n")
 	require.Contains(t, c.good(t, production, "diff", dir, "--prune"), "Nothing differs.\n")
 	moved := c.pulledWith(t, production, []string{"--no-ids"})
 	require.Contains(t, filesIn(t, moved)["agent_twin_2.yaml"], "prompt: You are the second.")

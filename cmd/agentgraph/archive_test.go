@@ -66,7 +66,7 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	require.Equal(t, acme.CompanyID()+"\n", out)
 	require.Contains(t, log, "not in the archive: the headers X-Token")
 	_, log = command(0, nil, "import", "--database-url", to, file)
-	require.Contains(t, log, "was imported from this archive before: nothing is to be done")
+	require.Contains(t, log, "was already imported from this archive. There is nothing to do")
 	_, log = command(1, nil, "import", "--database-url", to, "/dev/null")
 	require.Contains(t, log, "this is no archive")
 

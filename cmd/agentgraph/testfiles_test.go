@@ -154,7 +154,7 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 		"there is no agent with the key or na": {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json",
 			"--agent", "nobody"},
 		"holds no tests":                         {"import", "--from", "tau2-bench", write(t, "[]"), "--agent", b.agent},
-		"is not a list of tests: use agentgraph": {"import", write(t, "tools: []\n")},
+		"is not a list of tests. Use agentgraph": {"import", write(t, "tools: []\n")},
 		`agent "nobody" does not exist`:          {"export", "--agent", "nobody"},
 		"there is no file /": {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: "+
 			"[{name: A, scenario: B, criteria: [C], rows: none.csv}]}]")},

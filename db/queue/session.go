@@ -183,7 +183,7 @@ func (s *session) stopNow() error {
 	ctx, cancel := context.WithTimeout(context.Background(), interruption)
 	defer cancel()
 	if err := s.river.StopAndCancel(ctx); err != nil {
-		return fmt.Errorf("some still run %s after they were interrupted", interruption)
+		return fmt.Errorf("some jobs are still running %s after they were interrupted", interruption)
 	}
 	return nil
 }

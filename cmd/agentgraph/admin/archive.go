@@ -160,7 +160,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 		manifest, err := archive.Import(ctx, store, in, archive.ImportOptions{IsRehearsal: c.DryRun,
 			Progress: progress(cmd.ErrOrStderr(), done)})
 		if errors.Is(err, db.ErrImportedBefore) {
-			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s was imported from this archive before: nothing is to be done\n",
+			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s was already imported from this archive. There is nothing to do\n",
 				manifest.Company.ID)
 			return err
 		}

@@ -63,9 +63,9 @@ func newListCommand() *cobra.Command {
 agentgraph test list --folder Regression --json`,
 	}, nil, &c.Flags, cli.Flags{
 		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
-			Help: "Only tests of this agent, by name or id; several with commas, or the flag again."},
+			Help: "Only tests of this agent, by name or id. Separate several with commas, or repeat the flag."},
 		{Into: &c.Folder, Name: "folder", Placeholder: "FOLDER", Complete: c.CompleteNames(client.Folders),
-			Help: "Only tests in this folder, by name or id; several with commas, or the flag again."},
+			Help: "Only tests in this folder, by name or id. Separate several with commas, or repeat the flag."},
 	}, &c.OutputFlag)
 }
 

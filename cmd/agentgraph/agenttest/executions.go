@@ -31,18 +31,19 @@ agentgraph test executions --status Running --status Queued`,
 	}, nil, &c.Flags, cli.Flags{
 		{
 			Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
-			Help: "Only executions of this agent, by name or id; several with commas, or the flag again.",
+			Help: "Only executions of this agent, by name or id. Separate several with commas, or repeat the flag.",
 		},
 		{
 			Into: &c.Status, Name: "status", Placeholder: "STATUS",
 			Enum: []string{"Queued", "Running", "Cancelling", "Completed", "Cancelled"},
-			Help: "Only in this state: Queued, Running, Cancelling, Completed or Cancelled; several with commas, or the flag " +
-				"again.",
+			Help: "Only in this state: Queued, Running, Cancelling, Completed or Cancelled; separate several with commas, or " +
+				"repeat the flag.",
 		},
 		{
 			Into: &c.Verdict, Name: "verdict", Placeholder: "VERDICT",
 			Enum: []string{"Passed", "Failed", "Error", "Inconclusive"},
-			Help: "Only with this verdict: Passed, Failed, Error or Inconclusive; several with commas, or the flag again.",
+			Help: "Only with this verdict: Passed, Failed, Error or Inconclusive; separate several with commas, or repeat the " +
+				"flag.",
 		},
 		{Into: &c.Limit, Name: "limit", Default: "50", Help: "How many to list at most."},
 	}, &c.OutputFlag)

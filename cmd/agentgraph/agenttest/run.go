@@ -35,14 +35,14 @@ func newRunCommand() *cobra.Command {
 agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-rate 0.9 --junit junit.xml`,
 	}, nil, &c.Flags, &c.judgingFlags, cli.Flags{
 		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "AGENT",
-			Complete: c.CompleteNames(client.Agents), Help: "Run all tests of this agent, by name or id; several with commas, " +
-				"or the flag again. With --folder or --test, only those of the agent."},
+			Complete: c.CompleteNames(client.Agents), Help: "Run all tests of this agent, by name or id. Separate several " +
+				"with commas, or repeat the flag. With --folder or --test, only those of the agent."},
 		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Xor: "tests", Placeholder: "FOLDER",
-			Complete: c.CompleteNames(client.Folders), Help: "Run all tests in this folder, by name or id; several with " +
-				"commas, or the flag again."},
+			Complete: c.CompleteNames(client.Folders), Help: "Run all tests in this folder, by name or id. Separate several " +
+				"with commas, or repeat the flag."},
 		{Into: &c.Test, Name: "test", Env: "AGENTGRAPH_TEST_IDS", Xor: "tests", Placeholder: "TEST",
-			Complete: c.CompleteNames(client.Tests), Help: "Run this test, by name or id; several with commas, or the flag " +
-				"again."},
+			Complete: c.CompleteNames(client.Tests), Help: "Run this test, by name or id. Separate several with commas, or " +
+				"repeat the flag."},
 		{Into: &c.Repeat, Name: "repeat", Env: "AGENTGRAPH_TEST_REPEAT", Default: "1",
 			Help: "How often to run each test, 1 to 20."},
 		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until",

@@ -47,12 +47,12 @@ func (c *compared) paths() []cli.Argument {
 func (c *compared) Declare() cli.Flags {
 	return slices.Concat(c.Flags.Declare(), cli.Flags{
 		{Into: &c.File, Name: "file", Short: "f", Placeholder: "PATH", Help: "The same as the argument: a YAML file, or a " +
-			"directory with such files; several with commas, or the flag again."},
+			"directory with such files; separate several with commas, or repeat the flag."},
 		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
 		{Into: &c.Prune, Name: "prune", Help: "Delete what the files do not name, in lists that the files have. Campaigns " +
 			"are never deleted."},
-		{Into: &c.SendHeaders, Name: "send-headers", Help: "Send the values of the headers of tools even if their names " +
-			"are unchanged, such as after a change of a secret."},
+		{Into: &c.SendHeaders, Name: "send-headers", Help: "Send tool header values even if the header names are " +
+			"unchanged, for example after you rotate a secret."},
 	})
 }
 

@@ -39,7 +39,7 @@ func fromRetell(c *carriedTests) error {
 		}
 		if model := one.text("llm_model"); model != "" {
 			t.at = here.member("llm_model")
-			t.skip("llm_model", "%s: the server says who plays the contact", model)
+			t.skip("llm_model", "%s is ignored: the server's --contact-model plays the contact", model)
 		}
 		c.add(t, here)
 	}

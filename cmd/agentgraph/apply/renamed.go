@@ -157,7 +157,7 @@ func (c *company) noteNames() {
 			found+created, found, created))
 	}
 	if c.paired > 0 {
-		c.notes = append(c.notes, fmt.Sprintf("%d objects share their name with others: objects of the files were paired "+
-			"with objects of the server in order", c.paired))
+		c.notes = append(c.notes, fmt.Sprintf("%d objects share their name with others: they were matched with the "+
+			"server's objects by position", c.paired))
 	}
 }

@@ -80,7 +80,8 @@ func (c *testFiles) sources() ([]*source, error) {
 		for _, m := range s.content {
 			if m.name != "agentTests" {
 				at := path{in: s}.member(m.name)
-				return nil, client.Exit(client.ExitFailed, fmt.Errorf("%s: is not a list of tests: use agentgraph apply", at))
+				return nil, client.Exit(client.ExitFailed, fmt.Errorf("%s is not a list of tests. Use agentgraph apply for other "+
+					"objects", at))
 			}
 		}
 	}

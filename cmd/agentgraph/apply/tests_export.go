@@ -29,7 +29,7 @@ func NewTestExport() *cobra.Command {
 agentgraph test export --agent "Clinic reception"`,
 	}, nil, &c.Flags, cli.Flags{
 		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
-			Help: "Only tests of the agent with this name or id; several with commas, or the flag again."},
+			Help: "Only tests of the agent with this name or id; separate several with commas, or repeat the flag."},
 		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE",
 			Help: "Write to this file, and not to standard output."},
 		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that tests can be renamed and " +

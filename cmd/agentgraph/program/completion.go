@@ -18,8 +18,8 @@ type completionCommand struct {
 func newCompletion() *cobra.Command {
 	c := &completionCommand{}
 	return cli.New(c, &cobra.Command{
-		Use: "completion", Short: "Print a script that has your shell complete commands, flags and names of agents, " +
-			"folders and tests.",
+		Use: "completion", Short: "Print a shell completion script for commands, flags, and names of agents, folders and " +
+			"tests.",
 		Example: `source <(agentgraph completion bash)
 agentgraph completion zsh > ~/.zfunc/_agentgraph
 agentgraph completion fish > ~/.config/fish/completions/agentgraph.fish

@@ -58,7 +58,7 @@ func (f *serverFlags) Declare() cli.Flags {
 		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations first."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
 			Help: "Maximum number of connections to the database, and of further connections for reads.",
-			Docs: "A quarter of the connections for reads serve " +
+			Docs: "A quarter of the read connections are reserved for " +
 				"[small reads of several requests](../internals/decisions/speed.md#small-reads-share-connections)."},
 		{Into: &f.DrainDelay, Name: "drain-delay", Env: "AGENTGRAPH_DRAIN_DELAY", Default: "5s",
 			Help: "How long serve accepts requests after a signal to stop. Meanwhile /readyz answers 503, for load balancers."},
@@ -148,7 +148,7 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 				"arrive in this time, or the response is 408."},
 		{Into: &f.QueryCost, Name: "query-cost", Env: "AGENTGRAPH_QUERY_COST", Default: "1000000",
 			Help: "Highest cost of one operation, as the schema counts it; 0 for no limit.",
-			Docs: "A twentieth of it limits the work for a response. See " +
+			Docs: "The work limit of a response is a twentieth of this value. See " +
 				"[query cost](../reference/limits.md#query-cost)."},
 		{Into: &f.QueryDepth, Name: "query-depth", Env: "AGENTGRAPH_QUERY_DEPTH", Default: "25",
 			Help: "Maximum levels of nested fields in one operation."},

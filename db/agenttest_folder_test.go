@@ -111,6 +111,6 @@ func TestFoldersOfAnAgentAreBounded(t *testing.T) {
 	})
 	require.Len(t, errs, 7)
 	for _, err := range errs {
-		require.Contains(t, fails(t, err, model.Unprocessable), "200 folders")
+		require.Contains(t, fails(t, err, model.Unprocessable), "200 test folders")
 	}
 }

@@ -43,7 +43,7 @@ func TestUsageIsRecordedOnce(t *testing.T) {
 	changed.Credits = 3
 	_, err := tenant.RecordUsage(t.Context(),
 		model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("c", "2026-03-01T00:00:00Z", 5), &changed}})
-	faults(t, err, model.Unprocessable, "entries.1.idempotencyKey", `"b" is recorded already`)
+	faults(t, err, model.Unprocessable, "entries.1.idempotencyKey", `"b" is already recorded`)
 	require.EqualValues(t, -1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits, "no entry was stored")
 }
 
@@ -62,7 +62,7 @@ func TestOtherContentUnderTheSameKeyIsRefused(t *testing.T) {
 		e := entry("a", "2026-03-01T00:00:00Z", 1)
 		change(e)
 		_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{e}})
-		faults(t, err, model.Unprocessable, "entries.0.idempotencyKey", "another content")
+		faults(t, err, model.Unprocessable, "entries.0.idempotencyKey", "different data")
 		_, err = tenant.RecordUsage(t.Context(),
 			model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("new", "2026-03-01T00:00:00Z", 1),
 				entry("b", "2026-03-01T00:00:00Z", 1), e, entry("b", "2026-03-01T00:00:00Z", 2)}})

@@ -148,7 +148,8 @@ func TestRunsSurviveLostDatabaseConnections(t *testing.T) {
 	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have ended")
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM verdicts"))
 	require.Equal(t, runs, s.Count(t, "SELECT count(DISTINCT run_id) FROM verdicts"))
-	require.Equal(t, map[string]int{"Passed": runs}, statuses(t, s.Tenant, execution), "infrastructure errors do not count")
+	require.Equal(t, map[string]int{"Passed": runs}, statuses(t, s.Tenant, execution),
+		"infrastructure errors do not count")
 }
 
 func statuses(t *testing.T, tenant *db.Tenant, execution *model.AgentTestExecution) map[string]int {

@@ -51,7 +51,7 @@ func TestCompanyMovesOverTheV1API(t *testing.T) {
 		require.Contains(t, log, says)
 	}
 	_, log = command(0)
-	require.Contains(t, log, "was imported from this archive before")
+	require.Contains(t, log, "was already imported from this archive")
 	moved := dbtest.Open(t, to, dbtest.Options())
 	agent, err := moved.Tenant("new-home").Agent(t.Context(), agentID)
 	require.NoError(t, err)

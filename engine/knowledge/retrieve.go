@@ -223,7 +223,8 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 	for i := range s.tokens {
 		t := &s.tokens[i]
 		if taken := nearest[t.Word]; len(taken) > 0 {
-			t.replaceTerms(slices.DeleteFunc(slices.Clone(words), func(w db.Token) bool { return !slices.Contains(taken, w.Word) }),
+			t.replaceTerms(
+				slices.DeleteFunc(slices.Clone(words), func(w db.Token) bool { return !slices.Contains(taken, w.Word) }),
 				credits[t.Word])
 		}
 	}

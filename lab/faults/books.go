@@ -103,8 +103,8 @@ func (b *ledger) refuse(o *operation, why string) {
 	o.refused = why
 }
 
-// find handles a refusal that says that the operation was already carried out. This is expected after an attempt in doubt: the
-// process died before it saved the response. Without such an attempt, the refusal is an error.
+// find handles a refusal that says that the operation was already carried out. This is expected after an attempt in
+// doubt: the process died before it saved the response. Without such an attempt, the refusal is an error.
 func (b *ledger) find(o *operation, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

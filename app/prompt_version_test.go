@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// An editor with an outdated prompt version learns who has changed the prompt. No version is lost.
+// An update based on an older prompt version is refused, and the error names who changed the prompt since.
 func TestConflictingPromptEditsAreReported(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -77,7 +77,7 @@ func (t *Tenant) startSchedule(ctx context.Context, due *model.AgentTestSchedule
 		return t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.failSchedule(ctx, due, known) })
 	}
 	if err != nil {
-		return fmt.Errorf("start what schedule %s of company %s is due for: %w", due.ID, t.CompanyID(), err)
+		return fmt.Errorf("start the due execution of schedule %s of company %s: %w", due.ID, t.CompanyID(), err)
 	}
 	return nil
 }

@@ -2383,8 +2383,8 @@ extend type Mutation {
   Creates a simulation test that continues from a message of a simulated chat. The test starts from the chat's messages,
   including the welcome message, and the chat's data bag becomes the variables. The chat's mocks stay. Real answers of
   tools, sub-agents and the transfer become mocks, including those after ` + "`" + `upToSequence` + "`" + `. A call with the same arguments
-  gets the same answer or failure; any other call of a target gets the target's last answer. All other calls are denied
-  (` + "`" + `ToolMocking.sideEffects` + "`" + `), so the test has no real effects.
+  gets the same answer or failure; any other call of a target gets the target's last answer. Other tool
+  calls and transfers are denied (` + "`" + `ToolMocking.sideEffects` + "`" + `), so the test has no real effects.
   """
   createTestFromSimulationChat("The chat." input: CreateTestFromSimulationChatInput!): CreateTestFromSimulationChatPayload @requires(scope: write)
 }
@@ -5808,17 +5808,17 @@ type ToolMocking {
   mockAllTools: Boolean!
   "Sub-agents to mock, by id."
   mockedSubAgents: [MockedSubAgent!]! @listSize(assumedSize: 3)
-  "Mocks every sub-agent; sub-agents in ` + "`" + `mockedSubAgents` + "`" + ` keep their own template."
+  "Mocks every sub-agent of the agent itself; sub-agents in ` + "`" + `mockedSubAgents` + "`" + ` keep their own template."
   mockAllSubAgents: Boolean!
   "Never transfers to a human; independent of ` + "`" + `mockAllTools` + "`" + `."
   mockCallTransfer: Boolean!
   "How a mocked transfer fails; null when it succeeds."
   callTransferFailure: CallTransferFailure
-  "Whether calls that are not mocked may be real."
+  "Whether tool calls and transfers that are not mocked may be real."
   sideEffects: SideEffects!
 }
 
-"Whether calls that are not mocked may be real."
+"Whether tool calls and transfers that are not mocked may be real. Sub-agents and searches are not refused."
 enum SideEffects {
   "They may be real."
   Allow
@@ -5870,13 +5870,13 @@ input ToolMockingInput @strict {
   mockAllTools: Boolean! = false
   "Sub-agents to mock, by id."
   mockedSubAgents: [MockedSubAgentInput!]! = []
-  "Mocks every sub-agent."
+  "Mocks every sub-agent of the agent itself."
   mockAllSubAgents: Boolean! = false
   "Never transfers to a human."
   mockCallTransfer: Boolean! = false
   "How the transfer fails; only together with ` + "`" + `mockCallTransfer` + "`" + `."
   callTransferFailure: CallTransferFailure @beyondV1
-  "Whether calls that are not mocked may be real."
+  "Whether tool calls and transfers that are not mocked may be real."
   sideEffects: SideEffects! = Allow @beyondV1
 }
 

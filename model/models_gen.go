@@ -4137,7 +4137,7 @@ func (e RunErrorCause) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Whether calls that are not mocked may be real.
+// Whether tool calls and transfers that are not mocked may be real. Sub-agents and searches are not refused.
 type SideEffects string
 
 const (

@@ -132,7 +132,7 @@ func (o *operation) locate(set ast.SelectionSet, result string) error {
 			field, _ = set[0].(*ast.Field)
 		}
 		if len(set) != 1 || field == nil || field.Alias != name {
-			return fmt.Errorf("%q is not the only field in its place in the result path %q", name, result)
+			return fmt.Errorf("the result path %q is ambiguous: select only the field %q at its level", result, name)
 		}
 		for _, argument := range field.Arguments {
 			path := argument.Name

@@ -232,7 +232,7 @@ func summarize(log io.Writer, done string, m *archive.Manifest) error {
 		lines = append(lines, fmt.Sprintf("not in the archive: the headers %s of the tool %q (%s)",
 			strings.Join(slices.Sorted(slices.Values(tool.Headers)), ", "), tool.Name, tool.ToolID))
 	}
-	lines = append(lines, "not in the archive: API keys and webhooks; schedules of tests are disabled in it")
+	lines = append(lines, "not in the archive: API keys and webhooks. Test schedules are in it, but disabled")
 	_, err := fmt.Fprintln(log, strings.Join(lines, "\n"))
 	return err
 }

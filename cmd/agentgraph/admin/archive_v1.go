@@ -111,9 +111,8 @@ func tellV1(log io.Writer, report *archive.V1Report) error {
 	for _, note := range report.Notes {
 		_, _ = fmt.Fprintln(log, "note: "+note)
 	}
-	_, _ = fmt.Fprintln(log, "note: a v1 server lists neither agents nor campaigns: agents without tests, folders and "+
-		"usage, and campaigns without usage, "+
-		"are not found. Name them with --agent and --campaign, in a new import")
+	_, _ = fmt.Fprintln(log, "note: a v1 server lists neither agents nor campaigns. The import finds agents that have "+
+		"tests, folders or usage, and campaigns that have usage. To include others, import again with --agent and --campaign")
 	_, _ = fmt.Fprintln(log, "note: test runs, chats and usage are not moved; they remain on the v1 server")
 	for _, left := range report.Left {
 		_, _ = fmt.Fprintln(log, "not moved: "+left)

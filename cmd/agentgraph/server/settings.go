@@ -58,7 +58,7 @@ func (f *serverFlags) Declare() cli.Flags {
 		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations first."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
 			Help: "Maximum number of connections to the database, and of further connections for reads.",
-			Docs: "A quarter of the read connections are reserved for " +
+			Docs: "At most a quarter of the read connections are shared by " +
 				"[small reads of several requests](../internals/decisions/speed.md#small-reads-share-connections)."},
 		{Into: &f.DrainDelay, Name: "drain-delay", Env: "AGENTGRAPH_DRAIN_DELAY", Default: "5s",
 			Help: "How long serve accepts requests after a signal to stop. Meanwhile /readyz answers 503, for load balancers."},

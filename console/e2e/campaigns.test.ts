@@ -25,7 +25,7 @@ journeys("campaigns and consumption", () => {
       await watched.checkAccessible();
       await dialog.getByRole("button", { name: "Add the other 2 contacts" }).click();
       await dialog.getByText("1,001 contacts added.").waitFor();
-      await dialog.getByText("line 1005: the number of a contact who is waiting for a call").waitFor();
+      await dialog.getByText("line 1005: same number as a contact who is waiting for a call").waitFor();
       await dialog.getByRole("button", { name: "Done" }).click();
       await page.getByText("1,001 contacts", { exact: true }).waitFor();
     }));

@@ -55,7 +55,7 @@ journeys("knowledge", () => {
     const datasetId = made.createDataset.dataset.id;
     await visit(`knowledge/datasets/${datasetId}`, async (page, { checkAccessible }) => {
       await page.getByRole("button", { name: "Settings" }).click();
-      const dialog = page.getByRole("dialog", { name: "Settings of the dataset" });
+      const dialog = page.getByRole("dialog", { name: "Dataset settings" });
       await checkAccessible();
       await dialog.getByLabel("Name", { exact: true }).fill("x".repeat(256));
       await dialog.getByRole("button", { name: "Save" }).click();

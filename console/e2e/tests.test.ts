@@ -104,7 +104,7 @@ journeys("tests", () => {
       await watched.checkAccessible();
       await page.getByRole("link", { name: "Attempt 1" }).last().click();
       await page.getByRole("combobox", { name: "Compare with" }).selectOption({ index: 1 });
-      await page.getByText("Both transcripts are equal.").waitFor();
+      await page.getByText("The transcripts are identical.").waitFor();
     });
   });
 

@@ -47,7 +47,7 @@ func TestDraftChatContinuesFromGivenMessages(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.True(t, chat.IsDraft)
-	require.Contains(t, chat.Warnings, "the prompt has the placeholder {what}, without a value; it is left unchanged")
+	require.Contains(t, chat.Warnings, "the prompt has the placeholder {what}, which has no value and is left unchanged")
 	messages, err := tenant.MessagesAfter(ctx, chat.ID, 0)
 	require.NoError(t, err)
 	require.Len(t, messages, 2, "and no welcome")

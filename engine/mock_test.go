@@ -228,7 +228,7 @@ func TestMockedCallsReturnTheirTemplate(t *testing.T) {
 	require.NotContains(t, s.script.asked, "Expert of Lakeside", "the sub-agent's conversation is never opened")
 	require.Equal(t, []time.Duration{250 * time.Millisecond}, s.waited)
 	require.GreaterOrEqual(t, got.calls[0].DurationMs, int32(250), "a delay counts even where nobody waits")
-	require.Equal(t, []string{"the mock of book has the placeholder {nobody}, without a value; it is left unchanged"},
+	require.Equal(t, []string{"the mock of book has the placeholder {nobody}, which has no value and is left unchanged"},
 		got.warnings)
 	require.Empty(t, s.begun)
 	require.Equal(t, []string{

@@ -25,7 +25,7 @@ func TestUnfilledPlaceholdersAreReported(t *testing.T) {
 		},
 		MockedSubAgents: []model.MockedSubAgent{{SubAgentID: "sub_expert", Mock: mock("{request} {day}")}},
 	}
-	const end = "}, without a value; it is left unchanged"
+	const end = "}, which has no value and is left unchanged"
 	require.Equal(t, []string{
 		"the mock of book has the placeholder {who" + end,
 		"the mock of plain has the placeholder {what" + end,

@@ -32,8 +32,8 @@ func TestFieldsFillPromptAndWelcome(t *testing.T) {
 	}, o.Values)
 	require.Equal(t, []string{
 		`the data bag's "shoe" is not a field of the agent; it is kept`,
-		"the prompt has the placeholder {topic}, without a value; it is left unchanged",
-		"the welcome message has the placeholder {agency}, without a value; it is left unchanged",
+		"the prompt has the placeholder {topic}, which has no value and is left unchanged",
+		"the welcome message has the placeholder {agency}, which has no value and is left unchanged",
 	}, o.warnings)
 
 	_, err = Begin(agent, "", content.Values{"firstName": " "}, at)

@@ -229,7 +229,7 @@ func TestConversationWarningsAreSaved(t *testing.T) {
 	}), engine.Options{})
 	chat := c.start(t, e, &model.ToolMocking{
 		MockedTools: []model.MockedTool{{ToolID: book.ID, Mock: model.Mock{ResultTemplate: new("{day} {shoe}")}}}})
-	const end = "}, without a value; it is left unchanged"
+	const end = "}, which has no value and is left unchanged"
 	require.Equal(t, []string{"the mock of book has the placeholder {shoe" + end}, chat.Warnings)
 
 	want := []string{

@@ -125,7 +125,7 @@ func TestStartedChatBeginsWithTheWelcomeMessage(t *testing.T) {
 	require.Equal(t, []string{
 		`the data bag's "it''s" is not a field of the agent; it is kept`,
 		`the data bag's "shoe" is not a field of the agent; it is kept`,
-		"the welcome message has the placeholder {who}, without a value; it is left unchanged",
+		"the welcome message has the placeholder {who}, which has no value and is left unchanged",
 	}, chat.Warnings)
 	kept, err := tenant.SimulationChat(t.Context(), chat.ID)
 	require.NoError(t, err)

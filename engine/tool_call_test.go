@@ -314,7 +314,7 @@ func TestMocksAreValidatedAtStart(t *testing.T) {
 	kept, err := c.tenant.SimulationChat(t.Context(), chat.ID)
 	require.NoError(t, err)
 	require.Equal(t, *mocking, kept.ToolMocking)
-	require.Equal(t, []string{"the mock of book has the placeholder {shoe}, without a value; it is left unchanged"},
+	require.Equal(t, []string{"the mock of book has the placeholder {shoe}, which has no value and is left unchanged"},
 		kept.Warnings)
 
 	_, err = e.StartSimulationChat(t.Context(), c.tenant, model.StartSimulationChatInput{

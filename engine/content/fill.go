@@ -48,7 +48,7 @@ func (b Values) Replaced(text *string, write func(value string) string) *string 
 func Unfilled(where string, unknown []string) []string {
 	warnings := make([]string, len(unknown))
 	for i, name := range unknown {
-		warnings[i] = fmt.Sprintf("%s has the placeholder {%s}, without a value; it is left unchanged", where, name)
+		warnings[i] = fmt.Sprintf("%s has the placeholder {%s}, which has no value and is left unchanged", where, name)
 	}
 	return warnings
 }

@@ -118,7 +118,7 @@ func TestPlaceholdersOfATestAreFilled(t *testing.T) {
 	require.Contains(t, r.judge.asked[0].Messages[0].Text, `"variables":{"name":"Ana (VIP)"}`)
 	require.Contains(t, r.contact.asked[0].System, "You are Ana (VIP), {other}.")
 	require.Contains(t, r.contact.asked[0].System, `{"name":"Ana (VIP)"}`)
-	require.Equal(t, []string{"the scenario has the placeholder {other}, without a value; it is left unchanged"},
+	require.Equal(t, []string{"the scenario has the placeholder {other}, which has no value and is left unchanged"},
 		unfilledIn(content.Values{"name": "Ana"}, &r.test))
 
 	r.test.Checks, r.situations = nil, nil

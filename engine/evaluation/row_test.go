@@ -37,7 +37,7 @@ func TestRowFillsEveryPlaceholderOfItsRun(t *testing.T) {
 	require.NoError(t, err)
 	obstacles, err := evaluatorOf(offline.New(), Options{}).ObstaclesOfTests(ctx, tenant, []string{test.ID})
 	require.NoError(t, err)
-	require.Equal(t, []string{"message 1 has the placeholder {unknown}, without a value; it is left unchanged"},
+	require.Equal(t, []string{"message 1 has the placeholder {unknown}, which has no value and is left unchanged"},
 		obstacles[test.ID])
 
 	execution, err := tenant.StartAgentTestExecution(ctx, model.StartAgentTestExecutionInput{TestIds: []string{test.ID},

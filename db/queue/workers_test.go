@@ -91,7 +91,7 @@ func TestJobThatOutlivesStopCountsAsLost(t *testing.T) {
 	require.EqualValues(t, 1, dbtest.Receive(t, begun))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorContains(t, q.Stop(ended), "some still run")
+	require.ErrorContains(t, q.Stop(ended), "some jobs are still running")
 	require.NoError(t, q.Start(t.Context(), 1, work), "the process can go on")
 	require.EqualValues(t, 2, dbtest.Receive(t, begun), "the job counts as lost")
 	close(release)

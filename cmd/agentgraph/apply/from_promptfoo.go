@@ -97,8 +97,8 @@ func (p *promptfoo) providers(value any, at place) {
 		provider, _ := one.(object)
 		for _, name := range []string{"transform", "prompts"} {
 			if _, isGiven := provider.get(name); isGiven {
-				p.report.add(leftOut, at.index(i).member(name), "the configuration", "%s of a provider is ignored: the agent answers",
-					name)
+				p.report.add(leftOut, at.index(i).member(name), "the configuration",
+					"%s of a provider is ignored: the agent answers", name)
 			}
 		}
 	}

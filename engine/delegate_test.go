@@ -106,8 +106,8 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Equal(t, []string{"42"}, s.told(1))
 	require.Equal(t, "43", *got.calls[1].Result, "what its parent knows is known to it")
-	require.Equal(t, []string{"the prompt of the sub-agent ask_expert has the placeholder {mood}, which has no value and " +
-		"is left unchanged"}, got.warnings)
+	require.Equal(t, []string{"the prompt of the sub-agent ask_expert has the placeholder {mood}, which has no value " +
+		"and is left unchanged"}, got.warnings)
 	require.Equal(t, []string{"ask_expert", "deeper"}, s.begun)
 
 	s = newScene(do("ask_expert", `{"request":"x"}`), say("Done"))

@@ -94,8 +94,8 @@ func TestAgentAnswersFromItsKnowledgeBase(t *testing.T) {
 		Prompt: new("The leaflets of {clinic}:\n{knowledge}\nNothing else. {never}"), SimilarityThreshold: new(0.01),
 	}, leaflets())
 	chat := c.start(t, e, nil)
-	require.Equal(t, []string{"the prompt of the knowledge base chat has the placeholder {never}, which has no value and " +
-		"is left unchanged"}, chat.Warnings)
+	require.Equal(t, []string{"the prompt of the knowledge base chat has the placeholder {never}, which has no value " +
+		"and is left unchanged"}, chat.Warnings)
 	_, messages, err := send(t.Context(), e, c.tenant, chat.ID, aboutFlu)
 	require.NoError(t, err)
 

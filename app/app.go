@@ -223,7 +223,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	case err = <-failed:
 		err = fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
-		o.Log.Info("ending: requests and runs in progress are finished first")
+		o.Log.Info("shutting down: waiting for requests and runs in progress")
 	}
 	ended := context.WithoutCancel(ctx)
 	stopped := make(chan error, 1)

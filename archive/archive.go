@@ -72,17 +72,19 @@ func (m *Manifest) check() error {
 	case m.Version < 1:
 		return fmt.Errorf("%s: version must be 1 or more", manifestName)
 	case m.Version > Version:
-		return fmt.Errorf("%s: version is %d, and this program reads up to %d: run a newer agentgraph", manifestName,
+		return fmt.Errorf("%s: version must be at most %[3]d for this program, not %[2]d: run a newer "+
+			"agentgraph", manifestName,
 			m.Version, Version)
 	case !model.IsID(m.Company.ID):
-		return fmt.Errorf("%s: company.id must have 1 to %d letters, digits and . _ ~ : @ -, and begin with a letter or a "+
-			"digit", manifestName, model.MaxIDLength)
+		return fmt.Errorf("%s: company.id must have 1 to %d letters, digits or . _ ~ : @ -, and must begin with a "+
+			"letter or a digit", manifestName, model.MaxIDLength)
 	case m.ID != "" && !model.IsID(m.ID):
-		return fmt.Errorf("%s: id must be of the same form as company.id, or absent", manifestName)
+		return fmt.Errorf("%s: id must be absent, or have the form of company.id", manifestName)
 	}
 	for table, rows := range m.Rows {
 		if placeOf(table) < 0 || table == filesName || rows < 0 {
-			return fmt.Errorf("%s: rows must map tables to numbers of rows", manifestName)
+			return fmt.Errorf("%s: rows must be an object that has known tables as keys, and their numbers of rows as "+
+				"values", manifestName)
 		}
 	}
 	_, err := model.NewCompany(m.Company.Name, m.Company.CreatedAt)

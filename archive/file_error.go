@@ -23,7 +23,7 @@ func (c *counted) explain(err error) error {
 	case c.failed != nil:
 		return fileErrorf("the archive cannot be read: %v", c.failed)
 	}
-	return fileErrorf("the archive is damaged or ends early: %v", err)
+	return fileErrorf("the archive is damaged or incomplete: %v", err)
 }
 
 // source reads an entry of an archive and returns its errors as fileErrors.

@@ -86,9 +86,9 @@ func (r *reader) compareWith(before *db.ImportedBeforeError) error {
 	if bytes.Equal(r.digest.Sum(nil), before.Digest) {
 		return before
 	}
-	return model.Errorf(model.Conflict, "the company %q was imported from another archive with the id %q: an archive "+
-		"makes a company, and adds to none. "+
-		"Delete the company first to import this one (agentgraph companies delete)", r.manifest.Company.ID, r.manifest.ID)
+	return model.Errorf(model.Conflict, "the company %q was imported earlier from another archive, %q. An import "+
+		"cannot add to an existing company. To import this archive, first run agentgraph companies "+
+		"delete", r.manifest.Company.ID, r.manifest.ID)
 }
 
 // reader reads the entries of an archive.
@@ -113,16 +113,16 @@ func newReader(from io.Reader) (*reader, error) {
 	compressed := &counted{from: from}
 	buffered := bufio.NewReaderSize(compressed, 1<<16)
 	if magic, err := buffered.Peek(2); err == nil && string(magic) != "\x1f\x8b" {
-		return nil, errors.New("this is no archive: it is not compressed by gzip")
+		return nil, errors.New("the file is not an archive: it is not compressed with gzip")
 	}
 	expanded, err := gzip.NewReader(buffered)
 	switch {
 	case compressed.failed != nil, errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, compressed.explain(err)
 	case errors.Is(err, io.EOF):
-		return nil, errors.New("this is no archive: it is empty")
+		return nil, errors.New("the file is not an archive: it is empty")
 	case err != nil:
-		return nil, errors.New("this is no archive: it is not compressed by gzip")
+		return nil, errors.New("the file is not an archive: it is not compressed with gzip")
 	}
 	whole := &bounded{from: expanded, compressed: compressed}
 	return &reader{source: compressed, whole: whole, tar: tar.NewReader(whole), digest: sha256.New(),
@@ -163,7 +163,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	b.n += int64(n)
 	if b.n > freeBytes && b.n > mostRatio*b.compressed.n {
-		return 0, fileErrorf("it becomes more than %d times larger than it is, which no company does", mostRatio)
+		return 0, fileErrorf("the archive decompresses to more than %d times its own size, which no export does", mostRatio)
 	}
 	return n, err
 }
@@ -179,7 +179,7 @@ func (r *reader) next() (*tar.Header, error) {
 			return nil, r.source.explain(err)
 		case header.Typeflag == tar.TypeDir:
 		case header.Typeflag != tar.TypeReg:
-			return nil, fmt.Errorf("entry %q must be a plain file", header.Name)
+			return nil, fmt.Errorf("entry %q must be a regular file", header.Name)
 		default:
 			return header, nil
 		}
@@ -225,7 +225,7 @@ func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
 		}
 		kind, documentID, ok := kindOf(header.Name)
 		if !ok {
-			return fmt.Errorf("entry %q is neither rows of a known table nor the file of a document", header.Name)
+			return fmt.Errorf("entry %q is neither a known table nor the file of a document", header.Name)
 		}
 		place := placeOf(kind)
 		if place < r.place {
@@ -328,11 +328,13 @@ func (r *reader) compare() error {
 	}
 	for _, table := range db.ArchivedTables() {
 		if wanted := r.manifest.Rows[table]; r.rows[table] != wanted {
-			return fmt.Errorf("the archive has %d rows of %s, and its manifest says %d", r.rows[table], table, wanted)
+			return fmt.Errorf("the archive has %d rows of %s, but its manifest lists %d: export the company "+
+				"again", r.rows[table], table, wanted)
 		}
 	}
 	if r.files != r.manifest.Files {
-		return fmt.Errorf("the archive has %d files, and its manifest says %d", r.files, r.manifest.Files)
+		return fmt.Errorf("the archive has %d files, but its manifest lists %d: export the company "+
+			"again", r.files, r.manifest.Files)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func FromV1(ctx context.Context, to io.Writer, o V1Options) (*V1Report, error) {
 	m.writeTests()
 	for _, of := range slices.Sorted(maps.Keys(m.unknown)) {
 		parts := strings.SplitN(of, " ", 3)
-		m.left("%q in %s of %d %s: this version has no such member", parts[2], parts[1], m.unknown[of], parts[0])
+		m.left("%q in %s of %d %s: this version of agentgraph has no such field", parts[2], parts[1], m.unknown[of], parts[0])
 	}
 	return m.report, m.write(to)
 }
@@ -133,7 +133,7 @@ func (m *v1Move) list(ctx context.Context, what, path string, query url.Values) 
 	}
 	m.report.Read[what] += int64(len(all))
 	if err == nil && int64(len(all)) < total {
-		m.left("%d of %d %s: the server lists no more of them", total-int64(len(all)), total, what)
+		m.left("%d of %d %s: the server counts them, but does not list them", total-int64(len(all)), total, what)
 	}
 	return all, err
 }
@@ -207,8 +207,8 @@ func (m *v1Move) readConsumption(ctx context.Context) error {
 		var answered *v1Error
 		switch {
 		case errors.As(err, &answered) && answered.status < http.StatusInternalServerError:
-			m.note("the consumption cannot be read (%d): name agents and campaigns that no test belongs to with --agent and "+
-				"--campaign", answered.status)
+			m.note("the v1 server does not return the consumption (status %d). To include agents and campaigns without "+
+				"tests, name them with --agent and --campaign", answered.status)
 			return nil
 		case err != nil:
 			return err
@@ -258,7 +258,8 @@ func (m *v1Move) readAgents(ctx context.Context) error {
 // write writes the archive.
 func (m *v1Move) write(to io.Writer) error {
 	if len(m.agents) == 0 {
-		return errors.New("the v1 server shows no agent of this key: name them with --agent")
+		return errors.New("the v1 server lists no test, folder or usage of an agent for this key: name the agents with " +
+			"--agent")
 	}
 	oldest := ""
 	for _, rows := range m.rows {

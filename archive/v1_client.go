@@ -138,7 +138,7 @@ func (c *v1Client) once(ctx context.Context, path string, into any) (wait time.D
 		err = json.Unmarshal(text, into)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("GET %s: the answer cannot be read: %w", path, err)
+		return 0, fmt.Errorf("GET %s: the response cannot be read: %w", path, err)
 	}
 	return 0, nil
 }
@@ -173,7 +173,7 @@ func (c *v1Client) list(ctx context.Context, path string, query url.Values,
 		isWhole := json.Unmarshal(answer, &some) == nil // a list without pages
 		if !isWhole {
 			if err := json.Unmarshal(answer, &page); err != nil {
-				return all, total, fmt.Errorf("GET %s: the answer is no list", path)
+				return all, total, fmt.Errorf("GET %s: the response is not a list", path)
 			}
 			some = page.objects("data")
 		}

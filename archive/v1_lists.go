@@ -36,7 +36,8 @@ func (m *v1Move) readKnowledge(ctx context.Context) error {
 			return err
 		}
 		if len(documents) > 0 {
-			m.left("%d documents of the dataset %q (%s): a v1 server does not return their files: add them with addDocument",
+			m.left("%d documents of the dataset %q (%s): a v1 server does not return their files. Add the files with "+
+				"addDocument",
 				len(documents), d.text("name"), id)
 		}
 	}
@@ -52,7 +53,8 @@ func (m *v1Move) readKnowledge(ctx context.Context) error {
 		_ = json.Unmarshal(chat.raw("datasetIds"), &of) // none if absent
 		for position, dataset := range of {
 			if !m.known["datasets "+dataset] {
-				m.left("the dataset %s of the knowledge base chat %q (%s): the server does not list it", dataset, chat.text("name"),
+				m.left("the dataset %s of the knowledge base chat %q (%s): the server does not list the "+
+					"dataset", dataset, chat.text("name"),
 					id)
 				continue
 			}
@@ -94,7 +96,7 @@ func (m *v1Move) readCampaigns(ctx context.Context) error {
 			"id": id, "agent_id": agentID, "name": id, "status": model.CampaignStatusPaused,
 			"own_fields": m.ownFields(agentID, fields.objects("data")),
 		})
-		m.note("a v1 server does not show the names of campaigns: %s is called so, and paused", id)
+		m.note("a v1 server does not show the names of campaigns: the campaign %[1]s is named %[1]s, and is paused", id)
 		items, err := m.list(ctx, "campaign items", "/CampaignItem/"+url.PathEscape(id), nil)
 		if err != nil {
 			return err
@@ -133,10 +135,10 @@ func (m *v1Move) item(campaignID string, item v1Object) {
 	id, status, number := item.text("id"), item.text("runningStatus"), item.text("phoneNumber")
 	switch {
 	case status == "Calling" || status == "ProcessingResult":
-		m.left("the item %s of the campaign %s: it is %s", id, campaignID, status)
+		m.left("the item %s of the campaign %s: its status is %s", id, campaignID, status)
 		return
 	case !dialable.MatchString(number):
-		m.left("the item %s of the campaign %s: its phone number is not of the form +15551234567", id, campaignID)
+		m.left("the item %s of the campaign %s: its phone number does not have the form +15551234567", id, campaignID)
 		return
 	}
 	attempts, _ := item.number("attemptCount")

@@ -72,7 +72,7 @@ func (m *v1Move) writeAgents() {
 		}
 		chat := agent.text("knowledgeBaseChatId")
 		if chat != "" && !m.known["knowledge_base_chats "+chat] {
-			m.left("the knowledge base chat %s of agent %s: the server does not list it", chat, id)
+			m.left("the knowledge base chat %s of agent %s: the server does not list the chat", chat, id)
 			chat = ""
 		}
 		m.report.Written["agents"]++
@@ -100,7 +100,7 @@ func (m *v1Move) writeAgents() {
 		}
 	}
 	if undescribed > 0 {
-		m.note("a v1 server does not return the parameters, descriptions and endpoints of tools: set them for %d tools "+
+		m.note("a v1 server does not return the parameters, descriptions and endpoints of tools. Set them for %d tools "+
 			"with updateTool", undescribed)
 	}
 	for _, id := range m.agentIDs {
@@ -124,8 +124,8 @@ func (m *v1Move) subAgent(of string, position int, sub v1Object) {
 		id = "sub-" + of + "-" + fmt.Sprint(position)
 	}
 	if len(leadsTo) != 1 || len(id) > model.MaxIDLength {
-		m.left("the sub-agent %q (%s) of agent %s: a v1 server does not show which agent it is, and %d of these are called "+
-			"so",
+		m.left("the sub-agent %q (%s) of agent %s: a v1 server shows only the name of the agent behind it, and %d of "+
+			"the imported agents have that name",
 			sub.text("name"), sub.text("id"), of, len(leadsTo))
 		return
 	}
@@ -165,7 +165,8 @@ func (m *v1Move) test(test v1Object) {
 		return
 	}
 	if folder != "" && !m.known["agent_test_folders "+folder] {
-		m.left("the folder %s of the test %q (%s): the server does not list it, so the test is moved to the root", folder,
+		m.left("the folder %s of the test %q (%s): the server does not list the folder, so the test is now at the "+
+			"root", folder,
 			test.text("name"), id)
 		folder = ""
 	}

@@ -251,7 +251,7 @@ func checkTags(test *model.AgentTestRow, agent *model.Agent) error {
 	if len(names) == 0 {
 		faults.Add("tagExpected", "is %q, and the agent has no classification tags", expected)
 	} else {
-		faults.Add("tagExpected", "is %q, which is none of the agent's classification tags: %s", expected,
+		faults.Add("tagExpected", "is %q, but must be one of the agent's classification tags: %s", expected,
 			strings.Join(names, ", "))
 	}
 	return faults.As(model.Unprocessable)

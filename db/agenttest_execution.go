@@ -222,7 +222,7 @@ func (t *Tenant) CancelAgentTestExecution(ctx context.Context,
 		}
 		switch {
 		case execution.IsFinished():
-			return model.Errorf(model.Conflict, "agent test execution %q is finished", execution.ID)
+			return model.Errorf(model.Conflict, "agent test execution %q is already finished", execution.ID)
 		case execution.State == model.AgentTestExecutionStatusCancelled:
 			return nil
 		}

@@ -34,7 +34,7 @@ func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInpu
 		}
 		if old.RejudgeOfID != nil {
 			var faults model.Fields
-			faults.Add("executionId", "names an execution that judged conversations again: the execution %q held them",
+			faults.Add("executionId", "names an execution that only judged conversations again: name the original execution %q",
 				*old.RejudgeOfID)
 			return faults.As(model.Unprocessable)
 		}
@@ -91,7 +91,7 @@ func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecut
 	}
 	switch {
 	case len(runs) == 0:
-		faults.Add("only", "leaves no run of the execution to repeat")
+		faults.Add("only", "selects no run of the execution: there is nothing to repeat")
 	case len(planned) == 0:
 		faults.Add("executionId", "names an execution whose tests were all deleted")
 	}

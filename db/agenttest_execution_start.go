@@ -86,7 +86,7 @@ func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionI
 		faults.Add(path, "has no tests")
 		return nil, faults.Err()
 	case len(ids) > model.MaxRuns:
-		faults.Add(path, "has %d tests, and an execution has at most %d runs: give testIds instead", len(ids), model.MaxRuns)
+		faults.Add(path, "has %d tests, but an execution has at most %d runs: give testIds instead", len(ids), model.MaxRuns)
 	}
 	return ids, faults.As(model.Unprocessable)
 }
@@ -209,10 +209,10 @@ func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentT
 	case count == 0:
 		faults.Add("executionId", "names an execution whose tests were all deleted")
 	case count > model.MaxRuns:
-		faults.Add("repeats", "of the tests and their rows make %d runs, and an execution has at most %d", count,
+		faults.Add("repeats", "of the tests and their rows make %d runs, but an execution has at most %d", count,
 			model.MaxRuns)
 	case size > model.MaxRunsValues:
-		faults.Add("repeats", "of the rows make %d bytes of values, which each run keeps, and an execution has at most %d",
+		faults.Add("repeats", "of the rows make %d bytes of values in the runs, but an execution has at most %d",
 			size, model.MaxRunsValues)
 	}
 	runs := []*model.AgentTestRun{}
@@ -242,7 +242,7 @@ func try(draft *string, snapshots []model.RunSnapshot) error {
 	for i := range snapshots {
 		if snapshots[i].Agent.ID != tried.ID {
 			var faults model.Fields
-			faults.Add("prompt", "can be tried with tests of one agent only")
+			faults.Add("prompt", "can be given only if all tests belong to one agent")
 			return faults.As(model.Unprocessable)
 		}
 		snapshots[i].Agent = tried
@@ -266,8 +266,8 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	tests, err := t.lockWholeTests(model.WithMemoryLimit(ctx, pg.TimesRead*model.MaxTestsBytes), forUpdate,
 		pg.Where("id IN (?)", bun.List(each)))
 	if errors.Is(err, model.ErrOverLimit) {
-		return nil, model.Errorf(model.Unprocessable, "the tests of an execution hold at most some %d bytes together: "+
-			"start fewer of them, or smaller ones", model.MaxTestsBytes)
+		return nil, model.Errorf(model.Unprocessable, "the tests of an execution have at most about %d bytes together: "+
+			"start fewer or smaller tests", model.MaxTestsBytes)
 	}
 	if err != nil {
 		return nil, err

@@ -76,7 +76,7 @@ func (t tenantTx) holdAgent(ctx context.Context, execution *model.AgentTestExecu
 func (t *Tenant) conversationsOf(ctx context.Context, held *model.AgentTestExecution) ([]*model.AgentTestRun, error) {
 	var faults model.Fields
 	if held.RejudgeOfID != nil {
-		faults.Add("executionId", "names an execution that judged conversations again: the execution %q held them",
+		faults.Add("executionId", "names an execution that only judged conversations again: name the original execution %q",
 			*held.RejudgeOfID)
 		return nil, faults.As(model.Unprocessable)
 	}
@@ -116,8 +116,8 @@ func (t tenantTx) mayRejudge(ctx context.Context, id string) error {
 	}
 	var faults model.Fields
 	if n >= model.MaxRejudgements {
-		faults.Add("executionId", "names an execution that was judged again %d times, the maximum: delete one of these "+
-			"executions", n)
+		faults.Add("executionId", "names an execution that was judged again %d times, the maximum: delete one of the "+
+			"executions that judged it again", n)
 	}
 	return faults.As(model.Unprocessable)
 }
@@ -153,7 +153,7 @@ func (t *Tenant) rejudged(
 	var faults model.Fields
 	for i, test := range in.Tests {
 		if snapshots[test.TestID] == nil {
-			faults.Add(fmt.Sprintf("tests.%d.testId", i), "names a test without a conversation to judge again")
+			faults.Add(fmt.Sprintf("tests.%d.testId", i), "names a test that has no conversation in the execution")
 		}
 	}
 	if err := faults.As(model.Unprocessable); err != nil {

@@ -163,7 +163,8 @@ func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error 
 // lostOr returns the worker's error for a transition that did not happen.
 func lostOr(run *model.AgentTestRun, err error) error {
 	if errors.Is(err, errStale) || pg.IsMissing(err) {
-		return errors.Join(model.Errorf(model.Conflict, "agent test run %q was taken over by another worker, or has ended",
+		return errors.Join(model.Errorf(model.Conflict, "another worker took over the agent test run %q, or the run has "+
+			"ended",
 			run.ID), ErrRunLost)
 	}
 	return err

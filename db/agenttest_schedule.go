@@ -146,7 +146,7 @@ func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedul
 		}
 	}
 	if s.AfterPromptChange && s.AgentID == nil {
-		faults.Add("afterPromptChange", "needs tests of one agent only")
+		faults.Add("afterPromptChange", "can be given only if all tests belong to one agent")
 	}
 	if s.IsEnabled {
 		if err := t.countScheduledRuns(ctx, s, &faults); err != nil {
@@ -174,7 +174,7 @@ func (t *Tenant) countScheduledRuns(ctx context.Context, s *model.AgentTestSched
 		return err
 	}
 	if runs *= int(in.Repeats); runs > model.MaxRuns {
-		faults.Add(path, "has tests, rows and repeats that make %d runs, and an execution has at most %d", runs,
+		faults.Add(path, "has tests, rows and repeats that make %d runs, but an execution has at most %d", runs,
 			model.MaxRuns)
 	}
 	return nil

@@ -59,7 +59,8 @@ func (t *Tenant) ImportAPIKey(ctx context.Context, in model.ImportAPIKeyInput) (
 			known = !known
 		}
 		if err == nil && known {
-			return model.Errorf(model.Conflict, "this is the secret of another key, which may be revoked or of another company")
+			return model.Errorf(model.Conflict, "another key has this secret already, perhaps a revoked one or one of "+
+				"another company: use another secret")
 		}
 		return err
 	})

@@ -48,7 +48,7 @@ func (o *webhookDispatcher) sendAuditEvents(ctx context.Context) {
 	o.workers.Go(func() {
 		defer o.isAuditing.Store(false)
 		if err := o.store.DeliverAuditEvents(ctx, o.postAuditEvents); err != nil && ctx.Err() == nil {
-			o.log.WarnContext(ctx, "audit events could not be delivered; they will be, later", "error", err)
+			o.log.WarnContext(ctx, "could not deliver audit events; will retry", "error", err)
 		}
 	})
 }

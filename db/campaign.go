@@ -107,7 +107,7 @@ func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
 			return err
 		}
 		if campaign.Status != model.CampaignStatusArchived {
-			return model.Errorf(model.Conflict, "campaign %q is not archived", id)
+			return model.Errorf(model.Conflict, "campaign %q is not archived: archive it first", id)
 		}
 		if err := t.recordTombstone(ctx, typeCampaign, id); err != nil {
 			return err
@@ -142,7 +142,7 @@ func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error 
 		}
 		var faults model.Fields
 		if agent.Direction != model.DirectionOutbound {
-			faults.Add("status", "must not be Running: the agent is inbound, and only outbound agents run campaigns")
+			faults.Add("status", "must not be Running, because the agent is inbound: only outbound agents run campaigns")
 		}
 		return faults.As(model.Unprocessable)
 	case model.CampaignStatusArchived:
@@ -152,7 +152,8 @@ func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error 
 			return err
 		}
 		if count > 0 {
-			return model.Errorf(model.Conflict, "campaign %q has %d items that are being called or evaluated", campaign.ID,
+			return model.Errorf(model.Conflict, "campaign %q has %d items in a call or an evaluation: wait until they "+
+				"end", campaign.ID,
 				count)
 		}
 	}

@@ -175,7 +175,7 @@ func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaign
 			return err
 		}
 		if item.RunningStatus == model.CampaignItemStatusCalling {
-			return model.Errorf(model.Conflict, "campaign item %q is being called", item.ID)
+			return model.Errorf(model.Conflict, "campaign item %q is in a call: wait until it ends", item.ID)
 		}
 		if err := t.revise(ctx, campaign, itemsCounted{}.add(-1, item)); err != nil {
 			return err
@@ -202,7 +202,8 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context,
 			changed, versions := []string{}, []int32{}
 			for _, item := range items {
 				if item.IsUnderWay() {
-					return nil, model.Errorf(model.Conflict, "campaign item %q is being called or evaluated", item.ID)
+					return nil, model.Errorf(model.Conflict, "campaign item %q is in a call or an evaluation: wait until it "+
+						"ends", item.ID)
 				}
 				if item.IsArchived != in.IsArchived {
 					counted.add(-1, item)

@@ -44,7 +44,7 @@ func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 		return nil, nil, err
 	}
 	if campaign.Status != model.CampaignStatusRunning {
-		return nil, nil, model.Errorf(model.Conflict, "campaign %q is %s: only a running campaign hands out items",
+		return nil, nil, model.Errorf(model.Conflict, "campaign %q is %s: items can be claimed only from a running campaign",
 			campaign.ID, campaign.Status)
 	}
 	return nil, items, nil

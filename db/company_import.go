@@ -111,8 +111,8 @@ func (tx *Tx) addCompany(ctx context.Context, company *model.Company, archiveID 
 		if len(digests) > 0 {
 			return &ImportedBeforeError{digests[0]}
 		}
-		return model.Errorf(model.Conflict, "the company with the id %q, %q, already exists: an import always creates a "+
-			"company. Delete it first, or import into another database", company.ID, known[0].Name)
+		return model.Errorf(model.Conflict, "a company with the id %q already exists, %q. An import always creates a "+
+			"company: delete this one first, or import into another database", company.ID, known[0].Name)
 	}
 	if _, err := program.NewInsert().Model(company).Exec(ctx); err != nil {
 		return err
@@ -178,19 +178,19 @@ func (i *CompanyImport) complement(table string, line json.RawMessage) (json.Raw
 	case err != nil || !json.Valid(line):
 		return nil, errors.New("is not a JSON object")
 	case twice != "":
-		return nil, fmt.Errorf("%s is there twice", shortName(twice))
+		return nil, fmt.Errorf("%s occurs twice", shortName(twice))
 	}
 	for column, value := range values {
 		if !slices.Contains(i.columns[table], column) {
-			return nil, fmt.Errorf("%q is no field of %s", shortName(column), table)
+			return nil, fmt.Errorf("%q is not a field of %s", shortName(column), table)
 		}
 		if column != "id" {
 			continue
 		}
 		var id string
 		if json.Unmarshal(value, &id) != nil || !model.IsID(id) {
-			return nil, fmt.Errorf("id must be a text of 1 to %d letters, digits and . _ ~ : @ - that begins with a letter or "+
-				"a digit", model.MaxIDLength)
+			return nil, fmt.Errorf("id must have 1 to %d letters, digits or . _ ~ : @ -, and must begin with a letter or a "+
+				"digit", model.MaxIDLength)
 		}
 	}
 	of := archivedTableOf(table)
@@ -318,7 +318,7 @@ func (i *CompanyImport) check(ctx context.Context, table, lines string) error {
 		row := rows.Elem().Index(n).Interface()
 		if tool, ok := row.(*model.Tool); ok {
 			if _, err := i.tenant.HeadersOf(tool); err != nil {
-				return &RowError{n, errors.New("endpoint.sealedHeaders are sealed with a secret key other than this server's")}
+				return &RowError{n, errors.New("endpoint.sealedHeaders were encrypted with another secret key than this server's")}
 			}
 		}
 		imported, ok := row.(model.Imported)
@@ -339,11 +339,11 @@ func (i *CompanyImport) File(ctx context.Context, documentID string, size int64,
 		return err
 	}
 	if int64(d.Size) != size {
-		return model.Errorf(model.BadInput, "the file has %d bytes, and the document's size is %d", size, d.Size)
+		return model.Errorf(model.BadInput, "the file has %d bytes, but the document's size is %d", size, d.Size)
 	}
 	err = i.tenant.saveContent(ctx, d, content)
 	if pg.SQLState(err) == "23505" {
-		return model.Errorf(model.BadInput, "the file is there twice")
+		return model.Errorf(model.BadInput, "the file occurs twice")
 	}
 	return err
 }

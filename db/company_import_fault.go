@@ -24,19 +24,19 @@ func (i *CompanyImport) sayWhy(ctx context.Context, err error, table string, row
 	case "23502":
 		return fmt.Errorf("%s is missing", pg.ColumnName)
 	case "23503":
-		return fmt.Errorf("%s refers to a row that does not come before it in the archive",
+		return fmt.Errorf("%s refers to a row that the archive does not have before this row",
 			i.keyOf(ctx, pg.ConstraintName, row))
 	case "23505":
-		return fmt.Errorf("%s is there twice", i.keyOf(ctx, pg.ConstraintName, row))
+		return fmt.Errorf("%s occurs twice", i.keyOf(ctx, pg.ConstraintName, row))
 	case "23514":
 		columns := i.columnsOf(ctx, pg.ConstraintName)
 		switch len(columns) {
 		case 0:
 			return errors.New("a value is out of range")
 		case 1:
-			return fmt.Errorf("%s is out of its bounds", i.keyOf(ctx, pg.ConstraintName, row))
+			return fmt.Errorf("%s is out of range", i.keyOf(ctx, pg.ConstraintName, row))
 		}
-		return fmt.Errorf("%s do not fit together", strings.Join(columns, ", "))
+		return fmt.Errorf("the values of %s contradict each other", strings.Join(columns, ", "))
 	}
 	if column := i.unreadable(ctx, table, row); column != "" {
 		return fmt.Errorf("%s: %s", column, pg.Message)
@@ -125,6 +125,6 @@ func (i *CompanyImport) refersToEachOther(ctx context.Context) error {
 		return err
 	}
 	columns := i.columnsOf(ctx, pg.ConstraintName)
-	return fmt.Errorf("the archive is not complete: %s of %s refers to a row that it does not have",
+	return fmt.Errorf("the archive is incomplete: %s of %s refers to a row that is not in the archive",
 		strings.Join(columns, ", "), pg.TableName)
 }

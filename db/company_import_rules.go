@@ -87,7 +87,7 @@ func (i *CompanyImport) rules() []rule {
 var contentRules = []rule{
 	{`SELECT 'document ' || id FROM documents WHERE company_id = ?0 AND size <> coalesce((SELECT sum(octet_length(content))
 		FROM document_contents
-		WHERE company_id = ?0 AND document_id = documents.id), 0) LIMIT 1`, "must have its file in the archive"},
+		WHERE company_id = ?0 AND document_id = documents.id), 0) LIMIT 1`, "must have a file in the archive, of its size"},
 	{`SELECT 'document ' || id FROM documents WHERE company_id = ?0 AND chunk_count <> (SELECT count(*) FROM chunks
 		WHERE company_id = ?0 AND document_id = documents.id) LIMIT
 			1`, "chunk_count must be the number of its chunks in the archive"},
@@ -95,7 +95,7 @@ var contentRules = []rule{
 		agents.company_id
 		AND current.agent_id = agents.id AND current.version = agents.prompt_version
 		WHERE agents.company_id = ?0 AND current.prompt IS DISTINCT FROM agents.prompt LIMIT
-			1`, "prompt must be the prompt of its prompt_version"},
+			1`, "prompt must be the same as in the prompt version that prompt_version names"},
 	{`SELECT 'agent ' || agent_id FROM agent_tools JOIN sub_agents USING (company_id, agent_id) WHERE company_id = ?0
 		AND sub_agents.technical_name = (SELECT technical_name FROM tools WHERE tools.company_id = ?0
 			AND tools.id = tool_id) LIMIT 1`,
@@ -120,7 +120,7 @@ var contentRules = []rule{
 	{`SELECT 'campaign ' || campaign_id FROM campaign_items JOIN campaigns ON campaigns.company_id =
 		campaign_items.company_id AND campaigns.id = campaign_id
 		WHERE campaign_items.company_id = ?0 AND campaign_items.version > campaigns.version LIMIT
-			1`, "version must be the version of the item that changed last"},
+			1`, "version must not be less than the version of one of its items"},
 	{`SELECT 'campaign item ' || id FROM campaign_items AS item WHERE company_id = ?0 AND event_count <> (SELECT count(*)
 		FROM campaign_item_events WHERE company_id = ?0 AND item_id = item.id) LIMIT
 			1`, "event_count must be the number of its events"},

@@ -146,7 +146,7 @@ var archivedTables = []archivedTable{
 
 // notArchived maps every other table of companies to the reason why archives leave it out.
 var notArchived = map[string]string{
-	"document_contents":   "the files of the archive are made of it",
+	"document_contents":   "written as files of the archive",
 	"dataset_terms":       "counted again from the chunks",
 	"stored_bytes":        "added up again from the documents",
 	"usage_days":          "added up again from the ledger",
@@ -154,11 +154,11 @@ var notArchived = map[string]string{
 	"api_keys":            "credentials of this server",
 	"imported_key_hashes": "credentials of this server",
 	"access_tokens":       "credentials of this server",
-	"webhooks":            "whom this server tells, with secrets of it",
-	"webhook_deliveries":  "what this server has told",
+	"webhooks":            "recipients of this server's events, with their secrets",
+	"webhook_deliveries":  "messages that this server has sent",
 	"idempotent_requests": "requests to this server, kept for a day",
-	"audit_deliveries":    "whose turn it is on this server",
-	"company_imports":     "what this database has taken in",
+	"audit_deliveries":    "the state of deliveries of this server",
+	"company_imports":     "imports into this database",
 }
 
 var (

@@ -112,7 +112,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 			return err
 		}
 		if documents >= model.MaxDocuments {
-			return model.Errorf(model.Unprocessable, "the dataset has %d documents, the maximum: delete some first, or use "+
+			return model.Errorf(model.Unprocessable, "the dataset has %d documents, the maximum: delete some, or use "+
 				"another dataset", documents)
 		}
 		// Checked before the content is written, and again at the end, since others may add documents meanwhile.

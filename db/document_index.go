@@ -98,7 +98,8 @@ func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt i
 	claim = claim.Set("waits = waits + ? - claim - 1", attempt).
 		Set("status = coalesce("+isLost+", ?)", model.MaxIndexAttempts, model.DocumentStatusFailed,
 			model.DocumentStatusIndexing).
-		Set("error = "+isLost, model.MaxIndexAttempts, fmt.Sprintf("its indexing was started %d times and never finished",
+		Set("error = "+isLost, model.MaxIndexAttempts, fmt.Sprintf("indexing the document was started %d times and "+
+			"never finished",
 			model.MaxIndexAttempts))
 	claimed := []*model.Document{}
 	if err := claim.Returning("*").Scan(ctx, &claimed); err != nil || len(claimed) == 0 {
@@ -193,5 +194,5 @@ func (t *Tenant) settleDocument(ctx context.Context, d *model.Document, columns 
 }
 
 func claimLost(d *model.Document) error {
-	return model.Errorf(model.Conflict, "document %q is gone, or is indexed by another worker", d.ID)
+	return model.Errorf(model.Conflict, "document %q was deleted, or another worker is indexing it", d.ID)
 }

@@ -72,18 +72,17 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id,
 		}
 		return nil, t.claimOf(ctx, request), nil
 	case !bytes.Equal(before.Fingerprint, fingerprint):
-		return nil, nil, model.Errorf(model.Unprocessable, "the Idempotency-Key belongs to another request to this path: "+
-			"its body, "+
-			"query string or content type was another one, or its API key had other scopes")
+		return nil, nil, model.Errorf(model.Unprocessable, "the Idempotency-Key was used for a different request to "+
+			"this path, with another body, query string, content type or scopes: use a new key")
 	case before.Status == 0 && before.IsLost:
 		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was executed, but its "+
-			"response was lost: the server stopped before saving it. Query what the request changed; do not send it again "+
-			"under another key")
+			"response was lost: the server stopped before saving it. Query what the request changed. Sending it again with "+
+			"another key would execute it twice")
 	case before.Status == 0:
 		return nil, nil, errUnderWay()
 	case before.Body == nil:
-		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was executed; its "+
-			"response was too large to save or contained a secret, and cannot be repeated")
+		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was executed, but its "+
+			"response cannot be repeated: it was too large to save, or contained a secret")
 	}
 	return &before.StoredResponse, nil, nil
 }
@@ -124,7 +123,7 @@ func (c *RequestClaim) isHeld(q bun.QueryBuilder) bun.QueryBuilder {
 	return q.Where("id = ?", c.request.ID).Where("claim_id = ?", c.request.ClaimID).Where("status IS NULL")
 }
 
-var errClaimLost = errors.New("the claim of the request was lost")
+var errClaimLost = errors.New("the claim on the request has expired")
 
 type carriedOutKey struct{}
 

@@ -119,7 +119,7 @@ func (s *shape) object(path string, text json.RawMessage, members []member) {
 		case i < 0:
 			s.faults.Add(at, "is unknown: %s may have %s", path, namesOfMembers(members))
 		case given[name]:
-			s.faults.Add(at, "is there twice")
+			s.faults.Add(at, "occurs twice")
 		default:
 			s.value(at, value, members[i].of)
 		}

@@ -77,7 +77,8 @@ func (b *budgetWarnings) scheduleCheck(companyID string) {
 		defer cancel()
 		subscription, err := b.subscription(ctx, companyID)
 		if err != nil {
-			b.log.WarnContext(ctx, "a budget was not checked after usage was recorded", "company", companyID, "error", err)
+			b.log.WarnContext(ctx, "could not check a company's budget after recording "+
+				"usage", "company", companyID, "error", err)
 			return
 		}
 		if subscription != nil {
@@ -126,6 +127,6 @@ func (b *budgetWarnings) warn(ctx context.Context, companyID string, s *model.Co
 	b.log.WarnContext(ctx, s.Warning(), "company", companyID, "used", s.CreditsUsed, "budget", *s.Budget)
 	if err := b.enqueue(ctx, companyID, s); err != nil {
 		b.sent.Delete(now)
-		b.log.WarnContext(ctx, "a budget warning was not sent to webhooks", "company", companyID, "error", err)
+		b.log.WarnContext(ctx, "could not send a budget warning to webhooks", "company", companyID, "error", err)
 	}
 }

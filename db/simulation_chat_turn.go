@@ -117,8 +117,8 @@ func (t *Tenant) whyNot(ctx context.Context, chatID string) error {
 	if chat.State == model.SimulationChatStatusEnded {
 		return model.Errorf(model.Conflict, "simulation chat %q has ended", chatID)
 	}
-	return model.Errorf(model.Conflict, "another message of simulation chat %q is being answered; send again when the "+
-		"reply is written", chatID)
+	return model.Errorf(model.Conflict, "simulation chat %q is answering another message: send this one after the "+
+		"reply", chatID)
 }
 
 // KeepAlive renews the lease until the returned function is called. The returned context ends with ctx. It also ends

@@ -30,8 +30,8 @@ func (t *Tenant) mayStore(ctx context.Context, more int64) error {
 
 func (t *Tenant) fits(stored, more int64) error {
 	if most := t.store.maxStored; most != 0 && stored > most-more {
-		return model.Errorf(model.Unprocessable, "the company's documents have %d bytes; with %d more they would exceed "+
-			"the maximum, %d",
+		return model.Errorf(model.Unprocessable, "the company's documents have %d bytes, and %d more would exceed the "+
+			"maximum, %d: delete some first",
 			stored, more, most)
 	}
 	return nil

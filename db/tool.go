@@ -90,7 +90,8 @@ func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*mod
 func (t *Tenant) seal(id string, text []byte) ([]byte, error) {
 	sealed, err := t.store.sealer.Seal(t.CompanyID()+"/"+id, text)
 	if errors.Is(err, seal.ErrNoKey) {
-		return nil, model.Errorf(model.Unprocessable, "secrets are kept encrypted, and this server has no secret key")
+		return nil, model.Errorf(model.Unprocessable, "secrets are stored encrypted, but this server has no secret key: "+
+			"its operator must set AGENTGRAPH_SECRET_KEY")
 	}
 	return sealed, err
 }
@@ -169,7 +170,7 @@ func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...st
 			return nil
 		}
 		if len(relations) > model.MaxConnections {
-			return model.Errorf(model.Unprocessable, "agent %q has %d tools, and the maximum is %d: disconnect some "+
+			return model.Errorf(model.Unprocessable, "agent %q has %d tools, and can have at most %d: disconnect some "+
 				"first", agent.ID, had,
 				model.MaxConnections)
 		}

@@ -74,7 +74,7 @@ func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebho
 	for isFailing := false; ; {
 		err := dispatcher.startWorkers(ctx)
 		if err != nil && ctx.Err() == nil && !isFailing {
-			log.WarnContext(ctx, "due webhook messages could not be read; they will be delivered later", "error", err)
+			log.WarnContext(ctx, "could not read due webhook messages; will retry", "error", err)
 		}
 		isFailing = err != nil
 		dispatcher.sendAuditEvents(ctx)
@@ -139,7 +139,7 @@ func (o *webhookDispatcher) startWorker(ctx context.Context, t *Tenant, webhookI
 			}
 		}()
 		if err := o.deliver(pg.WithConnectionsOf(ctx, t.CompanyID()), t, webhookID); err != nil && ctx.Err() == nil {
-			o.log.WarnContext(ctx, "the outcome of messages to a webhook could not be saved", "company", t.CompanyID(),
+			o.log.WarnContext(ctx, "could not save the outcome of webhook messages", "company", t.CompanyID(),
 				"webhook", webhookID, "error", err)
 		}
 	})
@@ -211,7 +211,8 @@ func (t *Tenant) pack(to *model.Webhook, message *model.WebhookDelivery) (Parcel
 	for _, secret := range sealed {
 		key, err := t.store.sealer.Open(t.CompanyID()+"/"+to.ID, secret)
 		if err != nil {
-			return p, errors.New("the webhook's secret cannot be read with this server's secret key: rotate it")
+			return p, errors.New("the webhook's secret cannot be decrypted with this server's secret key: rotate the " +
+				"webhook's secret")
 		}
 		p.Keys = append(p.Keys, key)
 	}
@@ -277,7 +278,7 @@ func (s *Store) deleteExpiredDeliveries(ctx context.Context) error {
 		oldest := t.db.Select((*model.WebhookDelivery)(nil)).Column("id").Where("created_at < ?", before).Order("created_at").
 			Limit(eventsPerRead)
 		if _, err := t.db.Delete((*model.WebhookDelivery)(nil)).Where("id IN (?)", oldest).Exec(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("forget deliveries of company %s: %w", id, err))
+			errs = append(errs, fmt.Errorf("delete old deliveries of company %s: %w", id, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -20,7 +20,7 @@ import (
 // recorded like the others.
 func (c *conversation) apply(ctx context.Context, asked []llm.ToolCall, emit func(event) bool) error {
 	if len(asked) > maxCalls {
-		return c.fault("made %d calls in one answer, and %d are the most", len(asked), maxCalls)
+		return c.fault("made %d calls in one answer, more than the limit of %d", len(asked), maxCalls)
 	}
 	calls := make([]*call, len(asked))
 	var wrong *call
@@ -31,7 +31,7 @@ func (c *conversation) apply(ctx context.Context, asked []llm.ToolCall, emit fun
 		}
 	}
 	if wrong != nil && c.corrected {
-		return c.fault("made a wrong call again after it could correct it: %s: %s",
+		return c.fault("made an invalid call again, although it was asked to correct the first one: %s: %s",
 			content.Cut(wrong.requested.Name, maxName),
 			content.Cut(wrong.wrong.Error(), rules.MaxFault))
 	}

@@ -61,7 +61,7 @@ func (s *chatTurn) fail(ctx context.Context, err error) {
 	writing, cancel := detached(ctx)
 	defer cancel()
 	if err := s.turn.Release(writing, s.calls); err != nil {
-		s.warn(ctx, "chat not released; its lease will expire", "calls", len(s.calls), "error", err)
+		s.warn(ctx, "could not release the chat; its lease will expire", "calls", len(s.calls), "error", err)
 	}
 	reason := messageForModel(err)
 	switch {
@@ -162,7 +162,7 @@ func (s *chatTurn) play(ctx context.Context, c *conversation) (*Reply, error) {
 			return nil, err
 		case event.reply != nil:
 			if failure := event.reply.failure; failure != nil {
-				s.warn(ctx, "model failed after the conversation was over", "model", s.model.Name(), "error", failure,
+				s.warn(ctx, "model failed after the conversation had ended", "model", s.model.Name(), "error", failure,
 					llm.Reasons(failure))
 			}
 			return event.reply, nil
@@ -213,7 +213,7 @@ func (s *chatTurn) saveEvents(ctx context.Context, call *model.ToolCall) {
 	writing, cancel := detached(ctx)
 	defer cancel()
 	if err := s.turn.EndCall(writing, call); err != nil {
-		s.warn(ctx, "the outcome of a call was not saved before the end of the "+
+		s.warn(ctx, "could not save the outcome of a call before the end of the "+
 			"turn", "call", call.ID, "name", call.TechnicalName,
 			"error", err)
 	}

@@ -35,8 +35,8 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 		return "", err
 	}
 	for _, name := range missing {
-		call.warnings = append(call.warnings, fmt.Sprintf("the sub-agent %s has the mandatory field %q, for which there is "+
-			"no value", sub.TechnicalName, name))
+		call.warnings = append(call.warnings, fmt.Sprintf("the sub-agent %s needs a value for its mandatory field %q, "+
+			"but the data bag has none", sub.TechnicalName, name))
 	}
 	call.warnings = append(call.warnings, content.Unfilled("the prompt of the sub-agent "+sub.TechnicalName,
 		inner.unknown)...)

@@ -54,12 +54,13 @@ func (o *Opening) fill(fields []model.AgentField, at time.Time) error {
 		}
 		return &model.Error{
 			Code: model.Unprocessable, Fields: faults,
-			Message: "values for mandatory fields of the agent are missing: " + strings.Join(missing, ", "),
+			Message: "the data bag must have values for the agent's mandatory fields: " + strings.Join(missing, ", "),
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Values)) {
 		if !slices.ContainsFunc(fields, func(f model.AgentField) bool { return f.Name == name }) {
-			o.warnings = append(o.warnings, fmt.Sprintf("the data bag's %q is not a field of the agent; it is kept", name))
+			o.warnings = append(o.warnings, fmt.Sprintf("the data bag has the value %q, which is not a field of the agent. "+
+				"The value is kept, but check its name", name))
 		}
 	}
 	return nil

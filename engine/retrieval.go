@@ -106,9 +106,9 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Rep
 // unknowing returns the error for a failed search of the knowledge base.
 func unknowing(err error) error {
 	if known, ok := errors.AsType[*model.Error](err); ok {
-		return model.Errorf(known.Code, "the agent's knowledge base could not be asked: %s", known.Message)
+		return model.Errorf(known.Code, "the search in the agent's knowledge base failed: %s", known.Message)
 	}
-	return fmt.Errorf("ask the knowledge base: %w", err)
+	return fmt.Errorf("search the knowledge base: %w", err)
 }
 
 // showsSources reports whether the contact sees the sources of an answer.
@@ -142,8 +142,8 @@ func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
 	}
 	warnings := content.Unfilled(promptOfKnowledge, unknown)
 	if left := len(found) - len(texts); left > 0 {
-		warnings = append(warnings, fmt.Sprintf("the knowledge base's results are too long for the agent's instructions: "+
-			"%d of %d chunks were left out", left, len(found)))
+		warnings = append(warnings, fmt.Sprintf("the search results are too long for the agent's instructions: %d of %d "+
+			"chunks were left out", left, len(found)))
 	}
 	if c.showsSources() && len(texts) > 0 {
 		prompt += citationInstruction
@@ -163,7 +163,7 @@ func renderKnowledge(prompt string, variables content.Values, knowledge string) 
 		return variables.Text(name)
 	})
 	if len(filled) > content.MaxRendered {
-		return "", nil, model.Errorf(model.Unprocessable, "the prompt of the knowledge base chat is too long once its "+
+		return "", nil, model.Errorf(model.Unprocessable, "the prompt of the knowledge base chat is too long after its "+
 			"placeholders are filled in")
 	}
 	return filled, unknown, nil

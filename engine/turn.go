@@ -121,8 +121,8 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*Reply
 			return &Reply{Text: text, citations: citations}, nil
 		}
 	}
-	return nil, c.fault("was asked %d times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the "+
-		"bound", c.limits.modelCalls)
+	return nil, c.fault("gave no final answer to %d requests in one turn, the limit: raise "+
+		"AGENTGRAPH_MAX_MODEL_CALLS, or change the prompt", c.limits.modelCalls)
 }
 
 // close returns the last reply of an ended conversation. If the model said nothing, close emits a farewell.
@@ -167,7 +167,8 @@ var errTooSlow = errors.New("the answer takes too long")
 func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.ToolCall, error) {
 	// Nested delegations would multiply the bound of one conversation.
 	if most := c.mostAsked(); c.asked.Add(1) > most {
-		return nil, c.fault("was asked %d times in one turn, delegations included, without coming to an answer", most)
+		return nil, c.fault("gave no final answer to %d requests in one turn, the limit including sub-agents: raise "+
+			"AGENTGRAPH_MAX_MODEL_CALLS, or change the prompts", most)
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, c.limits.reply, errTooSlow)
 	defer cancel()
@@ -182,7 +183,7 @@ func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.To
 				piece = "\n\n" + piece
 			}
 			if c.said.Len()+len(piece) > maxReply {
-				return nil, c.fault("gave an answer that is too long to keep")
+				return nil, c.fault("gave an answer that is too long to store")
 			}
 			text.WriteString(piece)
 			c.said.WriteString(piece)

@@ -13,7 +13,7 @@ import (
 func (e *Engine) CheckAddress(path, address string) error {
 	var faults model.Fields
 	if e.caller.Refuses(address) {
-		faults.Add(path, "must lead to a public address; others are called only if the server's operator lists them in "+
+		faults.Add(path, "must lead to a public address. To allow a private one, the server's operator lists it in "+
 			"AGENTGRAPH_TOOL_ALLOW")
 	}
 	return faults.Err()

@@ -39,8 +39,8 @@ func (x exchange) batch(body []byte) {
 
 func (x exchange) decodeBatch(body []byte) ([]request, *fault) {
 	if x.settings.Batch == 0 {
-		return nil, refusal(http.StatusBadRequest, "the body must be one request: "+
-			"this server takes no lists of requests unless its operator sets AGENTGRAPH_MAX_BATCH")
+		return nil, refusal(http.StatusBadRequest, "the body must be one request: this server refuses lists of requests "+
+			"unless its operator sets AGENTGRAPH_MAX_BATCH")
 	}
 	var texts []json.RawMessage
 	if unmarshal(body, &texts) != nil {
@@ -48,10 +48,11 @@ func (x exchange) decodeBatch(body []byte) ([]request, *fault) {
 	}
 	switch {
 	case x.accept.single == "":
-		return nil, refusal(http.StatusNotAcceptable, "the responses to a list of requests can only be %s or %s", jsonType,
+		return nil, refusal(http.StatusNotAcceptable, "Accept must allow %s or %s for a list of requests", jsonType,
 			graphqlType)
 	case x.r.Header.Get(idempotencyHeader) != "":
-		return nil, refusal(http.StatusBadRequest, "%s is for one operation, not for a list", idempotencyHeader)
+		return nil, refusal(http.StatusBadRequest, "%s works only with one operation, not with a list: leave it out, or "+
+			"send the operations one by one", idempotencyHeader)
 	case len(texts) == 0:
 		return nil, refusal(http.StatusBadRequest, "the list of requests is empty")
 	case len(texts) > x.settings.Batch:
@@ -85,7 +86,8 @@ func (x exchange) inBatch(ctx context.Context, answer []byte, params request, is
 		}
 	}
 	if int64(len(answer)) > x.settings.ResponseBytes {
-		return refuse(model.Errorf(model.LimitExceeded, "the responses before this one have reached the limit of %d bytes",
+		return refuse(model.Errorf(model.LimitExceeded, "the earlier responses of the list reached the limit of %d "+
+			"bytes together: send this request alone",
 			x.settings.ResponseBytes))
 	}
 	params.Headers = x.r.Header
@@ -98,7 +100,7 @@ func (x exchange) inBatch(ctx context.Context, answer []byte, params request, is
 		return appendResponse(answer, x.exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs))
 	}
 	if operation.Operation.Operation == ast.Subscription {
-		return refuse(model.Errorf(model.BadInput, "a subscription cannot be part of a list of requests: send it alone"))
+		return refuse(model.Errorf(model.BadInput, "a subscription cannot be in a list of requests: send it alone"))
 	}
 	for response := range x.begin(ctx, x.exec, operation).responses() {
 		answer = appendResponse(answer, response)

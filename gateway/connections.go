@@ -160,8 +160,7 @@ func (f failures) doubt(ctx context.Context, remote string, lookUp func() (isRef
 		return slow
 	}
 	if f.doubted.Tokens() < 1 {
-		return model.Errorf(model.RateLimited, "too many credentials without the gateway's signature were refused; try "+
-			"again in 1 s")
+		return model.Errorf(model.RateLimited, "too many unknown credentials were refused; try again in 1 s")
 	}
 	if lookUp() {
 		f.doubted.Allow()

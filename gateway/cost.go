@@ -44,8 +44,8 @@ func (g guard) checkCost(ctx context.Context, operation *graphql.OperationContex
 	if cost <= g.settings.QueryCost || g.settings.QueryCost == 0 {
 		return nil
 	}
-	return exceeded("the operation costs %d, more than the limit of %d, and %s costs most: request fewer items, or "+
-		"fewer fields of each",
+	return exceeded("the operation costs %d, more than the limit of %d. The field %s costs most: request fewer "+
+		"items, or fewer fields of each",
 		cost, g.settings.QueryCost, costliestOf(g.schema, operation.Operation, operation.Variables))
 }
 

@@ -46,8 +46,8 @@ func withAddressed(r *http.Request) (_ *http.Request, isAddressed bool, err erro
 	if r.URL.Path != Path || r.Method != http.MethodGet || !negotiate(r.Header).first || len(tokens) != 1 ||
 		credentialOf(r.Header) != "" {
 		return r, true, model.Errorf(model.BadInput,
-			"the parameter %s is only for an EventSource at %s, given once and without another credential: send the token "+
-				"as %s: Bearer",
+			"the parameter %s is allowed only once, for an EventSource at %s without another credential: send the token as "+
+				"%s: Bearer",
 			tokenParameter, Path, authorizationHeader)
 	}
 	r = r.WithContext(r.Context())

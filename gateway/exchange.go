@@ -39,7 +39,7 @@ func (x exchange) run(params request) {
 		x.w.Header().Set("Allow", "POST")
 		x.deny(refusal(http.StatusMethodNotAllowed, "mutations must use POST"))
 	case kind == ast.Subscription && !x.accept.stream && !x.accept.parts:
-		x.deny(refusal(http.StatusNotAcceptable, "a subscription needs Accept: %s, or a WebSocket", eventType))
+		x.deny(refusal(http.StatusNotAcceptable, "a subscription needs the header Accept: %s, or a WebSocket", eventType))
 	case kind == ast.Subscription:
 		x.stream(ctx, operation)
 	default:
@@ -125,7 +125,7 @@ func isUnavailable(operation *ast.OperationDefinition, response *graphql.Respons
 }
 
 func (x exchange) notAcceptable() {
-	x.deny(refusal(http.StatusNotAcceptable, "the response can be %s, %s or %s", graphqlType, jsonType, eventType))
+	x.deny(refusal(http.StatusNotAcceptable, "Accept must allow %s, %s or %s", graphqlType, jsonType, eventType))
 }
 
 // writeResponse sends a response. Its data is copied unchanged.

@@ -49,7 +49,7 @@ func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.R
 		return exceeded("the query repeats a field more often than the limit of %d times", mostRepeats)
 	}
 	if w.introspects && !g.settings.Introspection {
-		return errorOf("introspection is switched off", errcode.ValidationFailed)
+		return errorOf("introspection is switched off on this server", errcode.ValidationFailed)
 	}
 	return nil
 }

@@ -40,8 +40,8 @@ func (h heavy) InterceptResponse(ctx context.Context, next graphql.ResponseHandl
 	}
 	principal, _ := model.PrincipalOf(ctx)
 	if h.slots.Enter(ctx, principal.CompanyID) != nil {
-		fault := model.Errorf(model.Unavailable, "too many heavy operations of the company are in progress; nothing was "+
-			"done, try again, or request less at a time")
+		fault := model.Errorf(model.Unavailable, "too many heavy operations of the company are in progress. Nothing was "+
+			"done: try again, or request less at a time")
 		return &graphql.Response{Errors: gqlerror.List{shownTo(ctx, fault)}}
 	}
 	defer h.slots.Leave(principal.CompanyID)

@@ -81,12 +81,13 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !isKey(keys) {
-		s.refuse(w, r, model.Errorf(model.BadInput, "%s must be 1 to %d printable ASCII characters, given once",
+		s.refuse(w, r, model.Errorf(model.BadInput, "%s must be given once, with 1 to %d printable ASCII characters",
 			idempotencyHeader, longestKey))
 		return
 	}
 	if r.URL.Path == Path && negotiate(r.Header).first {
-		s.refuse(w, r, model.Errorf(model.BadInput, "a response of type %s cannot be repeated; leave %s out", eventType,
+		s.refuse(w, r, model.Errorf(model.BadInput, "a response of type %s cannot be saved for repetition: leave out "+
+			"%s", eventType,
 			idempotencyHeader))
 		return
 	}
@@ -121,7 +122,7 @@ func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.settings.RequestTimeout)
 	defer cancel()
 	if err := k.claim.End(ending, kept); err != nil {
-		s.log.ErrorContext(ctx, "the response to a request with an idempotency key could not be kept", "error", err,
+		s.log.ErrorContext(ctx, "could not save the response to a request with an idempotency key", "error", err,
 			"traceId", TraceID(ctx))
 	}
 	if answered && k.status != 0 {

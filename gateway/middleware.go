@@ -132,7 +132,8 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.traffic.leave()
 	if asked := r.Header.Get(versionHeader); asked != "" && !strings.EqualFold(asked, version) {
-		s.refuse(w, r, model.Errorf(model.BadInput, "version %q does not exist; this is %s", asked, version))
+		s.refuse(w, r, model.Errorf(model.BadInput, "version %q does not exist: this server has only version "+
+			"%s", asked, version))
 		return
 	}
 	r, isAddressed, err := withAddressed(r)
@@ -146,7 +147,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if len(r.Header.Values(apiKeyHeader)) > 1 {
-		s.refuse(w, r, model.Errorf(model.BadInput, "%s is given more than once", apiKeyHeader))
+		s.refuse(w, r, model.Errorf(model.BadInput, "%s is given more than once: send it once", apiKeyHeader))
 		return
 	}
 	principal, err := s.admitted(r.Context(), credentialOf(r.Header), r.RemoteAddr, r.Header.Values(originHeader))
@@ -184,8 +185,8 @@ func permitted(principal model.Principal, path string, isAddressed bool) error {
 		return model.Errorf(model.Forbidden, "the access token is valid only for the subscription %s", principal.Subscription)
 	case principal.Subscription == "" && isAddressed:
 		return model.Errorf(model.Forbidden,
-			"only an access token for one subscription may be in a URL, because URLs are logged: send this "+
-				"credential in a header, and revoke it")
+			"only an access token for one subscription may be in a URL, because URLs are logged. Revoke this credential, "+
+				"and send the new one in a header")
 	}
 	return nil
 }
@@ -205,8 +206,8 @@ func (s *Server) admitted(ctx context.Context, credential, remote string, origin
 		return model.Principal{}, err
 	}
 	if len(principal.Origins) > 0 && (len(origins) != 1 || !slices.Contains(principal.Origins, origins[0])) {
-		return model.Principal{}, model.Errorf(model.Forbidden, "the access token is valid only for pages of the origins "+
-			"that it was made for")
+		return model.Principal{}, model.Errorf(model.Forbidden, "the access token is valid only for pages of the "+
+			"origins that it names")
 	}
 	principal.Address, _, _ = net.SplitHostPort(remote)
 	return principal, nil
@@ -237,7 +238,8 @@ func isUnauthenticated(err error) bool {
 func (s *Server) principal(ctx context.Context, credential string) (model.Principal, error) {
 	if credential == "" {
 		return model.Principal{}, model.Errorf(model.Unauthenticated,
-			"a credential is needed: send an API key as %s, or an access token as %s: Bearer", apiKeyHeader, authorizationHeader)
+			"the request has no credential: send an API key as %s, or an access token as %s: "+
+				"Bearer", apiKeyHeader, authorizationHeader)
 	}
 	return s.authenticate(ctx, credential)
 }
@@ -251,7 +253,7 @@ func (s *Server) revoked(ctx context.Context, credential string) bool {
 // slow logs that a client was dropped because it received too slowly.
 func (s *Server) slow(ctx context.Context, operation, remote string) {
 	principal, _ := model.PrincipalOf(ctx)
-	s.log.LogAttrs(ctx, slog.LevelWarn, "slow client dropped", slog.String("operation", operation),
+	s.log.LogAttrs(ctx, slog.LevelWarn, "closed the connection of a slow client", slog.String("operation", operation),
 		slog.String("keyId", principal.KeyID), slog.String("company", principal.CompanyID), slog.String("remote", remote),
 		slog.String("traceId", TraceID(ctx)))
 }

@@ -70,10 +70,10 @@ func fillUploads(params request, sent *form.Form) (*fault, error) {
 				return nil, err
 			}
 			if !given {
-				return refusal(http.StatusBadRequest, "map names a file that the body does not have"), nil
+				return refusal(http.StatusBadRequest, "map must contain only files of the body"), nil
 			}
 			if !place(params.Variables, path, upload) {
-				return refusal(http.StatusBadRequest, "map has a path to a variable that is not null"), nil
+				return refusal(http.StatusBadRequest, "map must contain only paths to variables that are null"), nil
 			}
 		}
 	}

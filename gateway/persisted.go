@@ -75,7 +75,7 @@ func (s *Server) findPersisted(params request) *gqlerror.Error {
 		return err
 	}
 	if params.Query != "" && ids.hash != "" && ids.hash != hashOf(params.Query) {
-		return badInput("the SHA-256 does not match the query")
+		return badInput("extensions.persistedQuery.sha256Hash must be the SHA-256 of the query")
 	}
 	if s.settings.Trusted != nil {
 		return s.settings.Trusted.findTrusted(ids, params.RawParams)

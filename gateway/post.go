@@ -83,7 +83,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *faul
 	case errors.As(err, &tooLarge):
 		return nil, refusal(http.StatusRequestEntityTooLarge, "the body is larger than the limit of %d bytes", tooLarge.Limit)
 	case err != nil:
-		return nil, refusal(http.StatusBadRequest, "the body did not arrive whole")
+		return nil, refusal(http.StatusBadRequest, "the body is incomplete: send the request again")
 	case len(body) == 0:
 		return nil, refusal(http.StatusBadRequest, "the body is empty")
 	}

@@ -56,7 +56,8 @@ func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) erro
 		return nil
 	}
 	if n > l.perMinute {
-		return model.Errorf(model.LimitExceeded, "%d %s at once are more than the limit of %d a minute", n, l.things,
+		return model.Errorf(model.LimitExceeded, "the request has %d %s at once, more than the limit of %d per "+
+			"minute", n, l.things,
 			l.perMinute)
 	}
 	bucket := l.bucket(id)
@@ -67,7 +68,7 @@ func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) erro
 	if h != nil {
 		h.Set("Retry-After", wait)
 	}
-	return model.Errorf(model.RateLimited, "the %s has the limit of %d %s a minute; try again in %s s", l.owner,
+	return model.Errorf(model.RateLimited, "the %s reached its limit of %d %s per minute; try again in %s s", l.owner,
 		l.perMinute, l.things, wait)
 }
 

@@ -60,7 +60,7 @@ const noteShift = 20
 const workShift = 8
 
 // busyMessage is the message of the error when there is no memory for a large response.
-const busyMessage = "too many large responses are being made or wait to be read; try again, or request less at a time"
+const busyMessage = "the server is busy with too many large responses; try again, or request less at a time"
 
 type sizeKey struct{}
 
@@ -120,18 +120,18 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	response = next(context.WithValue(context.WithValue(ctx, sizeKey{}, size), outgoingKey{}, out))
 	if response != nil && size.isOver.Load() {
 		fault := model.Errorf(model.LimitExceeded,
-			"the response takes more than the limit of %d bytes to make: request fewer items, or fewer fields of each",
+			"the response needs more than the limit of %d bytes: request fewer items, or fewer fields of each",
 			l.settings.ResponseBytes)
 		switch {
 		case size.isLong.Load():
 			fault = model.Errorf(model.LimitExceeded,
-				"the response takes more work than the limit of %d units (a value is 1 unit, a database statement %d): "+
-					"request fewer items, or fewer fields of each",
+				"the response needs more than the limit of %d units of work (1 per value, %d per database statement): request "+
+					"fewer items, or fewer fields of each",
 				l.settings.ResponseWork, workPerQuestion)
 		case size.isBusy.Load() && size.isMutation:
 			fault = model.Errorf(model.LimitExceeded,
-				"the mutation was executed, but its response is left out: too many large responses wait to be read; query "+
-					"what it changed")
+				"the mutation was executed, but its response is left out, because the server is busy with too many large "+
+					"responses. Query what the mutation changed")
 		case size.isBusy.Load():
 			fault = model.Errorf(model.Unavailable, busyMessage)
 		}
@@ -186,10 +186,10 @@ func (l responseLimit) bounded(out *outgoing, next graphql.Resolver) graphql.Res
 		case !errors.Is(err, model.ErrTooLarge):
 			return value, err
 		case read.isBusy.Load():
-			return nil, model.Errorf(model.Unavailable, "too many large responses are being made or wait to be read; try again")
+			return nil, model.Errorf(model.Unavailable, "the server is busy with too many large responses; try again")
 		default:
-			return nil, model.Errorf(model.LimitExceeded, "it would read more than %d bytes: give fewer or smaller ones at a "+
-				"time", read.most)
+			return nil, model.Errorf(model.LimitExceeded, "the mutation would read more than %d bytes: give it fewer or "+
+				"smaller objects at a time", read.most)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func noteOf(directives ast.DirectiveList) string {
 	if d := directives.ForName("cost"); d != nil {
 		note := "Costs " + d.Arguments.ForName("weight").Value.Raw
 		if shared := d.Arguments.ForName("isShared"); shared != nil && shared.Value.Raw == "true" {
-			note += ", once for all objects of a level"
+			note += ", once for all objects on a level"
 		}
 		notes = append(notes, note+".")
 	}
@@ -76,7 +76,7 @@ func noteOf(directives ast.DirectiveList) string {
 func (s *Server) serveSDL(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !s.settings.Introspection:
-		s.refuse(w, r, model.Errorf(model.NotFound, "introspection is switched off"))
+		s.refuse(w, r, model.Errorf(model.NotFound, "introspection is switched off on this server"))
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		refusal(http.StatusMethodNotAllowed, "the method %s is not allowed here; use GET", r.Method).

@@ -118,7 +118,7 @@ func (s *sessions) watch(heard uint64) {
 		revoked, err := s.revocations.Revoked(ctx, credentials)
 		cancel()
 		if err != nil {
-			s.log.Warn("open sessions could not be checked", "error", err)
+			s.log.Warn("could not check the credentials of open sessions", "error", err)
 			continue
 		}
 		heard, read = now, at

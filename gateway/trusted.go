@@ -62,7 +62,7 @@ func LoadTrustedDocuments(files fs.FS, schema *ast.Schema, settings Settings) (*
 		return nil, fmt.Errorf("load the trusted documents: %w", err)
 	}
 	if len(t.byID) == 0 {
-		return nil, errors.New("load the trusted documents: there are none: files end in .graphql, .gql or .json")
+		return nil, errors.New("load the trusted documents: the directory has no file that ends in .graphql, .gql or .json")
 	}
 	return t, nil
 }
@@ -132,10 +132,10 @@ func (t *TrustedDocuments) findTrusted(ids documentIDs, params *graphql.RawParam
 		params.Query = text
 		return nil
 	case known:
-		return badInput("the query is not the document that the request names")
+		return badInput("the query differs from the trusted document that the request names")
 	case params.Query == "":
 		return errorOf(persistedNotFound, persistedNotFoundCode)
 	}
-	return gqlerror.Wrap(model.Errorf(model.Forbidden, "only the documents that the operator trusts are served; name "+
-		"one by its documentId"))
+	return gqlerror.Wrap(model.Errorf(model.Forbidden, "this server executes only trusted documents: name one by its "+
+		"documentId"))
 }

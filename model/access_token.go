@@ -62,7 +62,8 @@ func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput,
 	}
 	for _, scope := range in.Scopes {
 		if !(Principal{Scopes: key.Scopes}).Can(scope) {
-			return nil, "", Errorf(Forbidden, "the API key does not have the scope %s, so its access tokens cannot", scope)
+			return nil, "", Errorf(Forbidden, "the API key does not have the scope %s, so its access tokens cannot have "+
+				"it", scope)
 		}
 	}
 	// Truncated to the precision of the API.
@@ -116,7 +117,7 @@ func (f *Fields) narrowing(in CreateAccessTokenInput) {
 	if !isChat(Unique(in.Scopes)) {
 		for name, isGiven := range map[string]bool{"agentIds": in.AgentIds != nil, "visitor": in.Visitor != nil} {
 			if isGiven {
-				f.Add(name, "is only for the scope chat")
+				f.Add(name, "can be given only with the scope chat")
 			}
 		}
 	}

@@ -113,7 +113,7 @@ func (c Channel) ShowsSources() bool { return c == ChannelWeb || c == ChannelWha
 // Expect returns CONFLICT when the agent has changed since the version that the input is based on.
 func (a *Agent) Expect(in UpdateAgentInput) error {
 	if in.ExpectedVersion != nil && *in.ExpectedVersion != a.PromptVersion {
-		return Errorf(Conflict, "the prompt of agent %q was changed meanwhile: it has version %d, not %d; read it "+
+		return Errorf(Conflict, "the prompt of agent %q was changed meanwhile: it has version %d, not %d. Read it "+
 			"again", a.ID,
 			a.PromptVersion, *in.ExpectedVersion)
 	}
@@ -174,7 +174,7 @@ func (a *Agent) Validate() error {
 	faults.names("tags", a.Tags)
 	named(&faults, "fields", a.Fields, func(path string, f AgentField) string {
 		if !fieldName.MatchString(f.Name) {
-			faults.Add(path+".name", "must have letters, digits, _ and . only, and begin with a letter or _")
+			faults.Add(path+".name", "must contain only letters, digits, _ and ., and must begin with a letter or _")
 		}
 		return f.Name
 	})
@@ -224,7 +224,7 @@ func named[T any](faults *Fields, path string, list []T, check func(path string,
 		name := check(at, v)
 		faults.name(at+".name", name, 100)
 		if seen[name] {
-			faults.Add(at+".name", "must be unique; %q is there twice", name)
+			faults.Add(at+".name", "must be unique, but %q occurs twice", name)
 		}
 		seen[name] = true
 	}

@@ -240,7 +240,7 @@ func (t *SimulationTest) check(faults *Fields) {
 	faults.name("name", t.Name, 255)
 	faults.name("scenario", t.Scenario, maxScenario)
 	if len(t.Criteria) == 0 && len(t.Checks) == 0 {
-		faults.Add("criteria", "must have at least one criterion where there are no checks")
+		faults.Add("criteria", "must have at least one criterion if there are no checks")
 	}
 	if faults.list("criteria", len(t.Criteria), maxCriteria) {
 		for i, c := range t.Criteria {

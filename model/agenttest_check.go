@@ -111,7 +111,7 @@ func (f *Fields) checks(path string, checks []TestCheck) {
 		f.Add(path, "must have at most %d regular expressions, not %d", maxExpressions, expressions)
 	}
 	if schemas > maxCheckSchemas {
-		f.Add(path, "must have at most %d times resultJson, not %d", maxCheckSchemas, schemas)
+		f.Add(path, "must have at most %d checks with resultJson, not %d", maxCheckSchemas, schemas)
 	}
 	if expressions > maxExpressions || schemas > maxCheckSchemas {
 		return // checking each would take too long
@@ -281,7 +281,7 @@ func (f *Fields) expression(path string, text *string) {
 	}
 	switch _, err := NewExpression(*text); {
 	case errors.Is(err, errExpressionSize):
-		f.Add(path, "must not compile to more than %d instructions: use fewer or shorter repetitions", MaxExpressionSize)
+		f.Add(path, "must compile to at most %d instructions: use fewer or shorter repetitions", MaxExpressionSize)
 	case err != nil:
 		f.Add(path, "must be a regular expression in RE2 syntax")
 	}

@@ -134,7 +134,7 @@ func (f *Fields) execution(in StartAgentTestExecutionInput) {
 		given++
 	}
 	if given != 1 {
-		f.Add("testIds", "must be given, or folderId or agentId, but only one of them")
+		f.Add("testIds", "must be given, or folderId or agentId instead: give exactly one of the three")
 	}
 	f.count("repeats", &in.Repeats, 1, maxRepeats)
 	f.count("concurrency", &in.Concurrency, 1, maxConcurrency)

@@ -56,8 +56,8 @@ func (r *ChatRecording) lastMessage(upTo *int32) (int32, error) {
 	last := r.Chat.LastSequence
 	switch {
 	case upTo == nil && last > maxStartingMessages:
-		faults.Add("upToSequence", "must be given and be at most %d: the chat has %d messages, and a test starts from at "+
-			"most %[1]d",
+		faults.Add("upToSequence", "must be given and be at most %d: the chat has %d messages, but a test starts from "+
+			"at most %[1]d",
 			maxStartingMessages, last)
 	case upTo == nil:
 		return last, nil
@@ -83,14 +83,14 @@ func (r *ChatRecording) messages(upTo int32, warn func(string, ...any)) []*TestM
 			warn("message %d is empty and left out", m.Sequence)
 			continue
 		case len(text) > maxTestMessage:
-			warn("message %d has %d characters, and the test keeps the first %d", m.Sequence, len(text), maxTestMessage)
+			warn("message %d has %d characters, but the test keeps only the first %d", m.Sequence, len(text), maxTestMessage)
 			text = text[:maxTestMessage]
 		}
 		at := m.Timestamp
 		messages = append(messages, &TestMessage{Role: m.Role, Text: string(text), Timestamp: &at})
 		if m.Sequence == upTo && m.IsConversationEnded {
-			warn("message %d ended the conversation, and the contact continues from there; give a lower upToSequence to test "+
-				"how the conversation ends", upTo)
+			warn("message %d ended the conversation, but in the test the contact continues after it. To test the end of "+
+				"the conversation, give a lower upToSequence", upTo)
 		}
 	}
 	return messages
@@ -101,13 +101,13 @@ func (r *ChatRecording) messages(upTo int32, warn func(string, ...any)) []*TestM
 func (r *ChatRecording) checkVariables(variables map[string]string, warn func(string, ...any)) {
 	for _, field := range r.Agent.Fields {
 		if field.IsMandatory && !field.IsSystem && strings.TrimSpace(variables[field.Name]) == "" {
-			warn("the agent's field %q is mandatory, and the chat has no value for it: runs of the test fail until its "+
-				"variables have one", field.Name)
+			warn("the agent's field %q is mandatory, but the chat has no value for it. Add one to the test's variables: "+
+				"without it, runs of the test fail", field.Name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		if !slices.ContainsFunc(r.Agent.Fields, func(f AgentField) bool { return f.Name == name }) {
-			warn("the variable %q is not a field of the agent; it is kept", name)
+			warn("the variable %q is not a field of the agent. It is kept, but check its name", name)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func faultsOfChat(err error) error {
 		for _, text := range fault.Fields[path] {
 			switch root {
 			case "conversationContext", "variables", "toolMocking":
-				faults.Add("simulationChatId", "names a chat that no test can be created from: its %s %s", path, text)
+				faults.Add("simulationChatId", "names a chat from which no test can be created: its %s %s", path, text)
 			default:
 				faults.Add(path, "%s", text)
 				code = fault.Code

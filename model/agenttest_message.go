@@ -20,7 +20,7 @@ func (f *Fields) startingMessages(path string, messages []TestMessage) {
 		bare[i].ToolCalls = nil
 		at := fmt.Sprintf("%s.%d.toolCalls", path, i)
 		if len(m.ToolCalls) > 0 && (m.Role != MessageRoleAssistant || i == 0 || messages[i-1].Role != MessageRoleUser) {
-			f.Add(at, "are only for a message of the agent that follows a message of the contact")
+			f.Add(at, "can be given only in a message of the agent that follows a message of the contact")
 		}
 		if f.list(at, len(m.ToolCalls), maxMessageCalls) {
 			for n, call := range m.ToolCalls {
@@ -40,7 +40,7 @@ func (f *Fields) startingCall(path string, call TestMessageCall) {
 	f.optional(path+".result", call.Result, maxTestMessage)
 	f.optional(path+".error", call.Error, maxTestMessage)
 	if (call.Result == nil) == (call.Error == nil) {
-		f.Add(path+".result", "must be given, or error, but not both")
+		f.Add(path+".result", "must be given, or error instead, but not both")
 	}
 	if n := len(call.Arguments); n > maxTestMessage {
 		f.Add(path+".arguments", "must have at most %d bytes of JSON, not %d", maxTestMessage, n)
@@ -58,7 +58,7 @@ func (f *Fields) messages(path string, messages []TestMessage) {
 			f.Add(fmt.Sprintf("%s.%d.role", path, i), "must be one of assistant, user")
 		}
 		if len(m.ToolCalls) > 0 {
-			f.Add(fmt.Sprintf("%s.%d.toolCalls", path, i), "belong to messages that a simulation test starts from")
+			f.Add(fmt.Sprintf("%s.%d.toolCalls", path, i), "can be given only in messages that a simulation test starts from")
 		}
 	}
 }

@@ -47,9 +47,9 @@ func (f *Fields) rows(path string, given []TestRow) []TestRow {
 		}
 		f.values(at+".values", row.Values)
 		if before, known := seen[row.Key]; known && row.Name != nil {
-			f.Add(at+".name", "is the name of row %d too", before)
+			f.Add(at+".name", "is also the name of row %d", before)
 		} else if known {
-			f.Add(at, "has the values of row %d: one of them needs a name", before)
+			f.Add(at, "has the same values as row %d: give one of the two rows a name", before)
 		}
 		seen[row.Key] = i
 		rows = append(rows, row)

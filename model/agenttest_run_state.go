@@ -25,7 +25,8 @@ func (r *AgentTestRun) Claimed(execution *AgentTestExecution, attempt int32, at 
 		r.Status = AgentTestRunStatusCancelled
 	case r.Lost >= MaxLost:
 		r.Status, r.Error = AgentTestRunStatusError, &RunError{
-			Cause: RunErrorCauseInfrastructure, Message: fmt.Sprintf("%d workers ended before the run did", r.Lost+1),
+			Cause: RunErrorCauseInfrastructure, Message: fmt.Sprintf("the run was stopped, because %d workers ended during "+
+				"the run", r.Lost+1),
 		}
 	default:
 		r.Lost++
@@ -68,8 +69,7 @@ func (r *AgentTestRun) Abandoned(execution *AgentTestExecution) *AgentTestRun {
 		r.Status = AgentTestRunStatusCancelled
 	default:
 		r.Status, r.Error = AgentTestRunStatusError, &RunError{
-			Cause: RunErrorCauseInfrastructure, Message: "the gateway could not carry out the run, although it tried several " +
-				"times",
+			Cause: RunErrorCauseInfrastructure, Message: "the gateway tried the run several times, and failed each time",
 		}
 	}
 	return r

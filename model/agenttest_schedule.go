@@ -119,7 +119,7 @@ func (s *AgentTestSchedule) Update(in UpdateAgentTestScheduleInput, now time.Tim
 	}
 	faults.execution(execution)
 	if s.Cron == nil && !s.AfterPromptChange {
-		faults.Add("cron", "must be given, or else afterPromptChange must be true")
+		faults.Add("cron", "must be given unless afterPromptChange is true")
 	}
 	next := s.nextTime(&faults, now)
 	if err := faults.Err(); err != nil {
@@ -175,7 +175,7 @@ func (s *AgentTestSchedule) times(faults *Fields) cron.Schedule {
 		return nil
 	}
 	if faults.text("cron", *s.Cron, 1, 100); strings.Contains(*s.Cron, "TZ=") {
-		faults.Add("cron", "must not name a time zone: timeZone does")
+		faults.Add("cron", "must not contain a time zone: use timeZone instead")
 		return nil
 	}
 	parsed, err := cronFields.Parse(*s.Cron)
@@ -195,7 +195,7 @@ func (s *AgentTestSchedule) nextTime(faults *Fields, now time.Time) *time.Time {
 	}
 	next := times.Next(now)
 	if next.IsZero() {
-		faults.Add("cron", "names a day that never comes")
+		faults.Add("cron", "must name a day that exists")
 		return nil
 	}
 	before := next
@@ -205,7 +205,7 @@ func (s *AgentTestSchedule) nextTime(faults *Fields, now time.Time) *time.Time {
 			break // no further time for years
 		}
 		if at.Sub(before) < ScheduleGap {
-			faults.Add("cron", "must not name times that are less than five minutes apart")
+			faults.Add("cron", "must have at least five minutes between two times")
 			return nil
 		}
 		before = at

@@ -46,6 +46,6 @@ func (in *UpdateAgentTestInput) OfClassification() (UpdateClassificationTestInpu
 // foreign records a fault if a field of the other kind of test is given.
 func (f *Fields) foreign(path string, given bool, kind AgentTestKind) {
 	if given {
-		f.Add(path, "belongs to %s tests, and this test is of the other kind", strings.ToLower(string(kind)))
+		f.Add(path, "can be given only for %s tests, and this test is of the other kind", strings.ToLower(string(kind)))
 	}
 }

@@ -51,7 +51,7 @@ func NewAPIKey(signer Signer, companyID string, in CreateAPIKeyInput, now time.T
 		// Truncated to the precision of the database.
 		expiresAt = new(expiresAt.UTC().Truncate(time.Microsecond))
 		if !expiresAt.After(now) {
-			faults.Add("expiresAt", "must lie in the future")
+			faults.Add("expiresAt", "must be in the future")
 		}
 	}
 	body, secret := signer.newSecret(keyKind, companyID)
@@ -64,7 +64,7 @@ func NewAPIKey(signer Signer, companyID string, in CreateAPIKeyInput, now time.T
 // scopes validates the scopes of a new credential.
 func (f *Fields) scopes(scopes []APIKeyScope) {
 	if len(scopes) == 0 {
-		f.Add("scopes", "must hold at least one scope")
+		f.Add("scopes", "must have at least one scope")
 	}
 	for i, scope := range scopes {
 		if !scope.IsValid() {
@@ -72,7 +72,7 @@ func (f *Fields) scopes(scopes []APIKeyScope) {
 		}
 	}
 	if slices.Contains(scopes, APIKeyScopeChat) && len(Unique(scopes)) > 1 {
-		f.Add("scopes", "must not contain other scopes with chat")
+		f.Add("scopes", "must not combine chat with other scopes")
 	}
 }
 

@@ -66,7 +66,7 @@ func (c *Campaign) Version() int32 { return c.ItemVersion + c.Revision }
 // because v1 distinguishes this error from a missing object.
 func MissingCampaign(argument, id string) *Error {
 	return &Error{Code: NotFound, Message: fmt.Sprintf("Campaign %s does not exist", id),
-		Fields: Fields{argument: {"names no campaign"}}}
+		Fields: Fields{argument: {"must be the id of a campaign"}}}
 }
 
 var campaignStatuses = map[CampaignStatus][]CampaignStatus{
@@ -117,7 +117,7 @@ func (c *Campaign) Update(in UpdateCampaignInput, now time.Time) error {
 // Frozen returns CONFLICT if the campaign is archived, because archived campaigns never change.
 func (c *Campaign) Frozen() error {
 	if c.Status == CampaignStatusArchived {
-		return Errorf(Conflict, "campaign %q is archived", c.ID)
+		return Errorf(Conflict, "campaign %q is archived, so it cannot be changed", c.ID)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (c *Campaign) become(status *CampaignStatus) error {
 		for i, n := range next {
 			names[i] = n.String()
 		}
-		return Errorf(Conflict, "campaign %q is %s, which can be followed by %s, not by "+
+		return Errorf(Conflict, "campaign %q is %s: its status can change to %s, but not to "+
 			"%s", c.ID, c.Status, strings.Join(names, ", "),
 			*status)
 	}

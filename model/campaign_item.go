@@ -120,7 +120,7 @@ func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Tim
 		if given.PhoneNumber != "" {
 			item.PhoneNumber = faults.phoneNumber(path+".phoneNumber", given.PhoneNumber, c.DefaultRegion)
 		} else if agent.Channel != ChannelWeb {
-			faults.Add(path+".phoneNumber", "must not be empty: %s campaigns need a phone number", agent.Channel)
+			faults.Add(path+".phoneNumber", "must not be empty: items of %s campaigns need a phone number", agent.Channel)
 		}
 		known := len(faults)
 		texts := faults.dataBag(path+".dataBag", given.DataBag)
@@ -159,7 +159,7 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 		inE164.MatchString(phonenumbers.Format(parsed, phonenumbers.E164))
 	switch {
 	case !isValid && region != nil:
-		f.Add(path, "%s, or one of region %s", wanted, from)
+		f.Add(path, "%s, or a number without it in region %s", wanted, from)
 	case !isValid:
 		f.Add(path, wanted)
 	case parsed.GetExtension() != "":

@@ -24,10 +24,10 @@ func (in AddCampaignItemsInput) WithoutDuplicates(
 		path := fmt.Sprintf("items.%d.phoneNumber", i)
 		if isOpen {
 			duplicate.ItemID = &id
-			faults.Add(path, "is the number of the open item %q", id)
+			faults.Add(path, "is already the number of the open item %q", id)
 		} else {
 			duplicate.FirstIndex = &at
-			faults.Add(path, "is the number of items.%d, too", at)
+			faults.Add(path, "is also the number of items.%d", at)
 		}
 		if duplicates = append(duplicates, duplicate); in.OnDuplicate == OnDuplicateKeep {
 			added = append(added, item)

@@ -75,7 +75,7 @@ func (in AdvanceCampaignItemInput) Validate() error {
 	}
 	if in.Result != nil {
 		if in.To != CampaignItemStatusProcessed || in.Answered != nil && !*in.Answered {
-			faults.Add("result", "is for the move from ProcessingResult to Processed only")
+			faults.Add("result", "can be given only for the change from ProcessingResult to Processed")
 		}
 		faults.result("result", in.Result)
 	}
@@ -117,10 +117,10 @@ func (f *Fields) result(path string, in *CampaignItemResultInput) {
 func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []ClassificationTag,
 	at time.Time) ([]*CampaignItemEvent, error) {
 	if in.ClaimID != nil && (i.ClaimID == nil || *i.ClaimID != *in.ClaimID) {
-		return nil, Errorf(Conflict, "campaign item %q is not under claim %q any more", i.ID, *in.ClaimID)
+		return nil, Errorf(Conflict, "campaign item %q is no longer claimed by %q: claim it again", i.ID, *in.ClaimID)
 	}
 	if i.IsArchived {
-		return nil, Errorf(Conflict, "campaign item %q is archived", i.ID)
+		return nil, Errorf(Conflict, "campaign item %q is archived: unarchive it first", i.ID)
 	}
 	for _, move := range itemTransitions {
 		if move.from != i.RunningStatus || move.to != in.To || !move.fits(i, c, in.Answered) {
@@ -152,22 +152,23 @@ func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 		report = fmt.Sprintf("%s with answered %t", in.To, *in.Answered)
 	}
 	if i.RunningStatus == CampaignItemStatusPending && !i.hasAttempts(c) {
-		return Errorf(Conflict, "campaign item %q has had %d of %d attempts: it cannot go to %s, it can only be reset, or "+
-			"called once the campaign's maxAttempts is raised",
+		return Errorf(Conflict, "campaign item %q had %d of %d attempts, so it cannot change to %s: reset it, or raise "+
+			"the campaign's maxAttempts",
 			i.ID, i.AttemptCount, c.MaxAttempts, report)
 	}
 	if labels == nil {
-		return Errorf(Conflict, "campaign item %q is %s: it cannot go to %s, it can only be reset", i.ID, i.RunningStatus,
+		return Errorf(Conflict, "campaign item %q is %s, so it cannot change to %s: it can only be "+
+			"reset", i.ID, i.RunningStatus,
 			report)
 	}
-	return Errorf(Conflict, "campaign item %q is %s: it cannot go to %s, only to %s", i.ID, i.RunningStatus, report,
+	return Errorf(Conflict, "campaign item %q is %s, so it cannot change to %s, only to %s", i.ID, i.RunningStatus, report,
 		strings.Join(labels, ", "))
 }
 
 // Expect returns CONFLICT if the item has another version. A nil version fits any.
 func (i *CampaignItem) Expect(version *int32) error {
 	if version != nil && *version != i.Version {
-		return Errorf(Conflict, "campaign item %q was changed meanwhile: it is %s, version %d, not %d; read it "+
+		return Errorf(Conflict, "campaign item %q was changed meanwhile: it is %s with version %d, not %d. Read it "+
 			"again", i.ID, i.RunningStatus,
 			i.Version, *version)
 	}
@@ -177,7 +178,7 @@ func (i *CampaignItem) Expect(version *int32) error {
 // Reset resets the item to its first state, due at once, and returns the event.
 func (i *CampaignItem) Reset(at time.Time) ([]*CampaignItemEvent, error) {
 	if i.IsArchived {
-		return nil, Errorf(Conflict, "campaign item %q is archived", i.ID)
+		return nil, Errorf(Conflict, "campaign item %q is archived: unarchive it first", i.ID)
 	}
 	was := i.RunningStatus
 	i.RunningStatus = CampaignItemStatusPending

@@ -44,7 +44,7 @@ func (b DateBound) MarshalGQL(w io.Writer) {
 func (b *DateBound) UnmarshalGQL(v any) (err error) {
 	text, ok := v.(string)
 	if !ok {
-		return Errorf(BadInput, "a DateBound is a text: %s", DateBoundForm)
+		return Errorf(BadInput, "a DateBound must be a text: %s", DateBoundForm)
 	}
 	if *b, err = ParseDateBound(text); err != nil {
 		return Errorf(BadInput, "%q is not a DateBound: %v", text, err)
@@ -68,9 +68,9 @@ func NewConsumptionRange(from, to DateBound) (ConsumptionRange, error) {
 	var faults Fields
 	switch {
 	case !r.From.Before(r.End):
-		faults.Add("from", "must not be after to")
+		faults.Add("from", "must not be later than to")
 	case to.At.Sub(from.At) > MaxConsumptionDays*day:
-		faults.Add("to", "must not be more than %d days after from", MaxConsumptionDays)
+		faults.Add("to", "must be at most %d days later than from", MaxConsumptionDays)
 	}
 	return r, faults.Err()
 }

@@ -40,12 +40,12 @@ func ParseCredits(text string) (Credits, error) {
 		digits += strings.Repeat("0", point-len(digits))
 	}
 	if strings.Trim(digits[point:], "0") != "" {
-		return 0, Errorf(BadInput, "credits have at most six decimals")
+		return 0, Errorf(BadInput, "credits must have at most six decimals")
 	}
 	sign := mantissa[:len(mantissa)-len(unsigned)]
 	micro, err := strconv.ParseInt(sign+"0"+digits[:point], 10, 64)
 	if err != nil {
-		return 0, Errorf(BadInput, "credits lie between -9223372036854.775808 and 9223372036854.775807")
+		return 0, Errorf(BadInput, "credits must be between -9223372036854.775808 and 9223372036854.775807")
 	}
 	return Credits(micro), nil
 }
@@ -74,7 +74,7 @@ func splitExponent(text string) (string, int, error) {
 
 func notCredits(text string) error {
 	if len(text) > longestNumber {
-		return Errorf(BadInput, "credits are a decimal number of at most %d characters", longestNumber)
+		return Errorf(BadInput, "credits must be a decimal number of at most %d characters", longestNumber)
 	}
 	return Errorf(BadInput, "%q is not a decimal number such as 12.5", text)
 }
@@ -113,7 +113,7 @@ func (c *Credits) UnmarshalGQL(v any) (err error) {
 	case int64:
 		*c, err = ParseCredits(strconv.FormatInt(number, 10))
 	default:
-		err = Errorf(BadInput, "credits are a number, or a text such as \"12.5\"")
+		err = Errorf(BadInput, "credits must be a number, or a text such as \"12.5\"")
 	}
 	return err
 }

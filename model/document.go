@@ -103,7 +103,7 @@ func NewDocument(in AddDocumentInput, now time.Time) (*Document, error) {
 	}
 	var faults Fields
 	if (in.Text == nil) == (in.Upload == nil) {
-		faults.Add("text", "must be given, or a file, but not both")
+		faults.Add("text", "must be given, or a file instead, but not both")
 	}
 	if in.Text != nil {
 		d.Size = int32(len(*in.Text))
@@ -120,7 +120,7 @@ func NewDocument(in AddDocumentInput, now time.Time) (*Document, error) {
 		d.Name = in.Upload.Filename
 		faults.name("name", d.Name, 255)
 	case in.Text != nil:
-		faults.Add("name", "is required for a text")
+		faults.Add("name", "must be given for a text")
 	}
 	return d, faults.Err()
 }

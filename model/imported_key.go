@@ -32,13 +32,13 @@ func ImportAPIKey(companyID string, in ImportAPIKeyInput, now time.Time) (key *A
 	owner, prefix, isOwn := ParseAPIKey(in.Secret)
 	switch {
 	case isOwn && owner != companyID:
-		faults.Add("secret", "must be of this company, and names another one")
+		faults.Add("secret", "must be a key of this company, but names another company")
 	case isOwn:
 		key.Prefix = prefix
 	case hasOwnForm(in.Secret):
-		faults.Add("secret", "must be complete: it starts like a key of this program, but is not one")
+		faults.Add("secret", "must be complete: it begins like a key of agentgraph, but is not valid")
 	case !IsForeignSecret(in.Secret):
-		faults.Add("secret", "must have %d to %d characters of ASCII without spaces, at least %d of them different",
+		faults.Add("secret", "must have %d to %d ASCII characters without spaces, at least %d of them different",
 			leastImportedSecret, mostImportedSecret, leastImportedVariety)
 	default:
 		key.Prefix = in.Secret[:importedPrefixLength]

@@ -37,7 +37,7 @@ func (t *Tool) CheckImported() error {
 		}
 	}
 	if (len(t.Endpoint.HeaderNames) > 0) != (len(t.Endpoint.SealedHeaders) > 0) {
-		faults.Add("endpoint.sealedHeaders", "must be given if headerNames has entries, and only then")
+		faults.Add("endpoint.sealedHeaders", "must be given if headerNames has entries, and must be absent otherwise")
 	}
 	return faults.Err()
 }
@@ -93,7 +93,7 @@ func (t *AgentTestRow) CheckImported() error {
 	var rows []*TestRow
 	for i, row := range t.Rows {
 		if row.Key != row.Complete().Key {
-			faults.Add(fmt.Sprintf("rows.%d.key", i), "must be left out: it is computed from the name or the values")
+			faults.Add(fmt.Sprintf("rows.%d.key", i), "must be left out, because it is computed from the name or the values")
 		}
 		rows = append(rows, &row)
 	}
@@ -168,7 +168,7 @@ func (i *CampaignItem) CheckImported() error {
 func (f *Fields) importedBag(path string, bag JSONObject) {
 	f.dataBag(path, bag)
 	if _, err := variables(bag); err != nil {
-		f.Add(path, "must map names to texts, and none to null")
+		f.Add(path, "must map names to texts, not to null")
 	}
 }
 

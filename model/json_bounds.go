@@ -15,7 +15,7 @@ const (
 
 var (
 	errJSONDepth = errors.New("objects and lists are nested more than 64 levels deep")
-	errJSONKeys  = errors.New("an object has more than 10,000 members, or a list more elements")
+	errJSONKeys  = errors.New("an object or a list has more than 10,000 elements")
 	errJSONMany  = errors.New("there are more than 10,000 objects and lists")
 	errJSONLarge = errors.New("objects and lists have more than 50,000 members and elements together")
 )

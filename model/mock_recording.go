@@ -82,7 +82,7 @@ func (r *mockRecorder) mocking() *ToolMocking {
 		r.record(mocking, id, byTarget[id])
 	}
 	if searched {
-		r.warn("the knowledge base cannot be mocked: runs of the test search its content at that time")
+		r.warn("the knowledge base cannot be mocked: runs of the test search its current content")
 	}
 	mocking.SideEffects = SideEffectsDeny
 	return mocking
@@ -110,7 +110,7 @@ func (r *mockRecorder) isConnected(kind ToolCallKind, id, name, lost string) boo
 		found = slices.ContainsFunc(r.recording.SubAgents, func(s *SubAgent) bool { return s.ID == id })
 	}
 	if !found {
-		r.warn("the %s %s is no longer connected to the agent; its %s is left out", typeName, name, lost)
+		r.warn("the %s %s is no longer connected to the agent, so its %s is left out", typeName, name, lost)
 	}
 	return found
 }
@@ -124,7 +124,7 @@ func (r *mockRecorder) record(mocking *ToolMocking, id string, calls []*ToolCall
 	mock, ok := r.mock(name, r.repeatable(calls))
 	switch {
 	case !ok:
-		r.warn("no call of %s can be repeated, so it is not mocked", name)
+		r.warn("%s is not mocked, because none of its calls can be repeated", name)
 	case kind == ToolCallKindSubAgent:
 		mocking.MockedSubAgents = append(mocking.MockedSubAgents, MockedSubAgent{SubAgentID: id, Mock: mock})
 	default:
@@ -169,7 +169,7 @@ func (r *mockRecorder) outcome(call *ToolCall) (outcome, bool) {
 	if call.Error != nil {
 		failure := RecordedFailure(*call.Error)
 		if failure == nil {
-			r.warn("a call of %s failed in a way that no mock can repeat, and is left out: %s", call.TechnicalName, *call.Error)
+			r.warn("a call of %s is left out, because no mock can repeat its failure: %s", call.TechnicalName, *call.Error)
 			return outcome{}, false
 		}
 		o := outcome{failed: true, kind: failure.Kind}
@@ -187,7 +187,7 @@ func (r *mockRecorder) outcome(call *ToolCall) (outcome, bool) {
 	}
 	template := r.literal(call, result)
 	if n := utf8.RuneCountInString(template); n > maxResultTemplate {
-		r.warn("an answer of %s has %d characters, more than the %d that a mock can return, and is left out",
+		r.warn("an answer of %s is left out: it has %d characters, but a mock can return at most %d",
 			call.TechnicalName, n, maxResultTemplate)
 		return outcome{}, false
 	}
@@ -238,7 +238,8 @@ func (r *mockRecorder) literal(call *ToolCall, result string) string {
 		first, _, _ := strings.Cut(name, ".")
 		_, isVariable := r.variables[name]
 		if isVariable || arguments[name] != nil || arguments[first] != nil {
-			r.warn("an answer of %s holds %s, for which its mock puts the value", call.TechnicalName, braces)
+			r.warn("an answer of %s contains the placeholder %s, which its mock replaces by the "+
+				"value", call.TechnicalName, braces)
 		}
 	}
 	return result
@@ -274,7 +275,7 @@ func (r *mockRecorder) mock(name string, calls []recordedCall) (Mock, bool) {
 		calls = others
 	}
 	if n := len(mock.Rules); n > maxRules {
-		r.warn("the calls of %s take %d rules, and a mock has at most %d: the first are left out", name, n, maxRules)
+		r.warn("the calls of %s need %d rules, but a mock has at most %d: the first ones are left out", name, n, maxRules)
 		mock.Rules = mock.Rules[n-maxRules:]
 	}
 	return mock, true
@@ -326,7 +327,7 @@ func (r *mockRecorder) rules(name string, calls []recordedCall, names []string) 
 		faults.mockRule(name, rule)
 	}
 	if len(faults) > 0 {
-		r.warn("a call of %s cannot be distinguished from others by a mock, and is left out: %v", name, faults.Err())
+		r.warn("a call of %s is left out, because a mock cannot distinguish it from others: %v", name, faults.Err())
 		return nil
 	}
 	return rules

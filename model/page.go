@@ -115,7 +115,7 @@ func (a PageArgs) validate(maxOffset int32) error {
 		faults.Add("offset", "must not be negative")
 	}
 	if a.Offset != nil && *a.Offset > maxOffset {
-		faults.Add("offset", "must be at most 10,000: to go further, give the endCursor of a page as after")
+		faults.Add("offset", "must be at most 10,000: to read further, give the endCursor of a page as after")
 	}
 	if a.Offset != nil && a.After != nil {
 		faults.Add("offset", "must not be given together with after")

@@ -34,7 +34,7 @@ func NewPlan(in SetPlanInput, now time.Time) (*Plan, error) {
 		faults.Add("creditsIncluded", "must not be negative")
 	}
 	if in.Budget != nil && *in.Budget <= 0 {
-		faults.Add("budget", "must be above 0")
+		faults.Add("budget", "must be more than 0")
 	}
 	return &Plan{Month: MonthOf(now), Name: in.Name, CreditsIncluded: in.CreditsIncluded, Budget: in.Budget}, faults.Err()
 }

@@ -9,9 +9,9 @@ func Unchanged(typeName, id string, expected *time.Time, changed time.Time) erro
 	if expected == nil || expected.Truncate(time.Millisecond).Equal(at) {
 		return nil
 	}
-	fault := Errorf(Conflict, "%s %q was changed meanwhile, at %s: read it again, and repeat the "+
+	fault := Errorf(Conflict, "%s %q was changed by someone else at %s: read it again, and repeat the "+
 		"change", typeName, id, at.Format(dateTimeLayout))
-	fault.Fields.Add("expectedUpdatedAt", "is not the time of the last change")
+	fault.Fields.Add("expectedUpdatedAt", "must be the time of the last change")
 	return fault
 }
 

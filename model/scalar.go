@@ -52,7 +52,7 @@ func parseDateTime(text string) (time.Time, bool) {
 func UnmarshalDateTime(v any) (time.Time, error) {
 	s, ok := v.(string)
 	if !ok {
-		return time.Time{}, Errorf(BadInput, "a DateTime is a text such as 2026-03-01T09:30:00.000Z")
+		return time.Time{}, Errorf(BadInput, "a DateTime must be a text such as 2026-03-01T09:30:00.000Z")
 	}
 	t, ok := parseDateTime(s)
 	if !ok {

@@ -111,14 +111,15 @@ func (f *Fields) opening(path string, messages []*TestMessage) {
 	bytes := 0
 	for i, m := range messages {
 		if bytes += len(m.Text); i > 0 && m.Role == messages[i-1].Role {
-			f.Add(fmt.Sprintf("%s.%d.role", path, i), "must differ from the previous message: contact and agent take turns")
+			f.Add(fmt.Sprintf("%s.%d.role", path, i), "must differ from the role of the previous message: contact and "+
+				"agent take turns")
 		}
 	}
 	if bytes > maxOpeningBytes {
 		f.Add(path, "must have at most %d bytes of text together, not %d", maxOpeningBytes, bytes)
 	}
 	if last := len(messages) - 1; last >= 0 && messages[last].Role == MessageRoleUser {
-		f.Add(fmt.Sprintf("%s.%d.role", path, last), "must be assistant: the contact continues")
+		f.Add(fmt.Sprintf("%s.%d.role", path, last), "must be assistant in the last message: the contact speaks next")
 	}
 }
 

@@ -59,7 +59,7 @@ func (f *Fields) count(path string, value *int32, least, most int32) {
 // Filter records a fault if an id that narrows a list is empty. To leave the list as a whole, omit the id.
 func (f *Fields) Filter(path string, id *string) {
 	if id != nil && *id == "" {
-		f.Add(path, "must not be empty; leave it out to have no such filter")
+		f.Add(path, "must not be empty: leave it out to list all")
 	}
 }
 
@@ -70,7 +70,7 @@ func (f *Fields) technicalName(path, value string) {
 	if !technicalName.MatchString(value) {
 		f.Add(path, "must have 1 to 64 lower-case letters, digits and _, and begin with a letter")
 	} else if value == "end_conversation" || value == "transfer_call" {
-		f.Add(path, "must not be %s, which every agent has", value)
+		f.Add(path, "must not be %s, a name that every agent already has", value)
 	}
 }
 

@@ -100,8 +100,8 @@ func (t *Tool) setEndpoint(in *ToolEndpointInput, headers map[string]string, sea
 	}
 	if in.Headers == nil && len(endpoint.SealedHeaders) > 0 && originOf(in.URL) != originOf(t.Endpoint.URL) {
 		var faults Fields
-		faults.Add("endpoint.headers", "must be given again: they are secrets of another address, and are not sent to this "+
-			"one")
+		faults.Add("endpoint.headers", "must be given again: headers are secrets, and those of the old address are not "+
+			"sent to a new one")
 		return faults.Err()
 	}
 	if in.Headers != nil {
@@ -183,11 +183,11 @@ func (f *Fields) endpoint(path string, in *ToolEndpointInput) map[string]string 
 	for name, value := range headers {
 		canonical := http.CanonicalHeaderKey(name)
 		if seen[canonical] {
-			f.Add(path+".headers."+canonical, "must occur once, whatever its case")
+			f.Add(path+".headers."+canonical, "must occur only once, ignoring case")
 		}
 		seen[canonical] = true
 		if IsReservedHeader(name) {
-			f.Add(path+".headers."+canonical, "must not be given, because every call sets it")
+			f.Add(path+".headers."+canonical, "must not be given, because agentgraph sets it in every call")
 		}
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) || len(value) > 4_000 {
 			f.Add(fmt.Sprintf("%s.headers.%s", path, http.CanonicalHeaderKey(name)),

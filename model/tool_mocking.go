@@ -172,10 +172,10 @@ func (f *Fields) mockRule(path string, r MockRule) {
 	f.count(path+".failure.status", r.Failure.Status, 400, 599)
 	f.optional(path+".failure.body", r.Failure.Body, maxFailureBody)
 	if r.Failure.Body != nil && r.Failure.Kind != MockFailureKindHTTPError {
-		f.Add(path+".failure.body", "must be given only for HttpError")
+		f.Add(path+".failure.body", "can be given only for HttpError")
 	}
 	if r.Failure.Status != nil && r.Failure.Kind != MockFailureKindHTTPError {
-		f.Add(path+".failure.status", "must be given only for HttpError")
+		f.Add(path+".failure.status", "can be given only for HttpError")
 	}
 }
 

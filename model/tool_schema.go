@@ -27,7 +27,8 @@ var (
 	errSchemaType    = errors.New(`must be a JSON Schema with "type": "object"`)
 	errSchemaInvalid = errors.New("must be a valid JSON Schema without references to other documents")
 	errSchemaPattern = fmt.Errorf("must have patterns in RE2 syntax of at most %d instructions each", MaxExpressionSize)
-	errSchemaSteps   = fmt.Errorf("must take at most %d checks of one value, references followed", maxSchemaSteps)
+	errSchemaSteps   = fmt.Errorf("must need at most %d checks for one value, including those in "+
+		"references", maxSchemaSteps)
 )
 
 // JSONSchema is a JSON Schema of bounded cost. It is safe for concurrent use.
@@ -93,7 +94,7 @@ func (s *JSONSchema) Validate(ctx context.Context, value any) error {
 		return ctx.Err()
 	}
 	if values := valuesOf(value); values*s.steps > maxSchemaWork {
-		return fmt.Errorf("it is too large for the schema: it has %d values and pieces of text, and may have %d",
+		return fmt.Errorf("it is too large for the schema: it has %d values and pieces of text, but can have at most %d",
 			values, maxSchemaWork/s.steps)
 	}
 	return s.compiled.Validate(value)

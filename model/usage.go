@@ -137,7 +137,7 @@ func (in RecordUsageInput) Rows() ([]*UsageEntry, int, error) {
 		case first.Same(row):
 			repeated++
 		default:
-			faults.Add(path+"idempotencyKey", "is also the id of another entry of the request with different data")
+			faults.Add(path+"idempotencyKey", "is also the id of another entry in the request, with different data")
 		}
 	}
 	return rows, repeated, faults.Err()
@@ -149,7 +149,8 @@ func (in RecordUsageInput) KeptFrom(begin time.Time) error {
 	var faults Fields
 	for i, entry := range in.Entries {
 		if entry.At.Before(begin) {
-			faults.Add(fmt.Sprintf("entries.%d.at", i), "must not be before %s: older entries are kept as sums of days only",
+			faults.Add(fmt.Sprintf("entries.%d.at", i), "must not be before %s: of older entries, only the daily sums are "+
+				"stored",
 				begin.Format(time.DateOnly))
 		}
 	}

@@ -48,29 +48,29 @@ func newMetrics(version string) *metrics {
 
 		requests: counters("requests_total", "Finished requests and socket operations. The code is OK, or the code of the "+
 			"first error.", "operation", "kind", "code"),
-		requestDuration: histograms("request_duration_seconds", "How long queries, mutations and requests without an "+
-			"operation took.", requestBounds, "operation"),
+		requestDuration: histograms("request_duration_seconds", "Duration of queries, mutations and requests without an "+
+			"operation.", requestBounds, "operation"),
 		requestStatements: counters("request_statements_total", "SQL statements of requests.", "operation"),
-		requestTrips:      counters("request_round_trips_total", "Round trips to the database of requests.", "operation"),
+		requestTrips:      counters("request_round_trips_total", "Round trips of requests to the database.", "operation"),
 
 		statements: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "statements_total",
 			Help: "All SQL statements, inside and outside of requests."}),
 		tripDuration: histogram("round_trip_duration_seconds", "Duration of a round trip to the database.", tripBounds),
 
-		modelCalls: counters("model_calls_total", "Calls of models that have ended. The outcome is ok, left, canceled, "+
-			"or the cause of the failure.", "operation", "model", "outcome"),
-		modelDuration: histograms("model_call_duration_seconds", "How long calls of models took.", modelBounds, "operation",
+		modelCalls: counters("model_calls_total", "Finished calls of models. The outcome is ok, left (the caller "+
+			"stopped reading), canceled, or the cause of the failure.", "operation", "model", "outcome"),
+		modelDuration: histograms("model_call_duration_seconds", "Duration of calls of models.", modelBounds, "operation",
 			"model"),
 		modelTokens: counters("model_tokens_total", "Tokens as providers report them; type is input or output.", "model",
 			"type"),
 
-		toolCalls: counters("tool_calls_total", "Calls of tools and transfers that were made for real. The outcome "+
-			"is ok or the cause of the failure.", "outcome"),
-		toolDuration: histogram("tool_call_duration_seconds", "How long calls of tools and transfers took.",
+		toolCalls: counters("tool_calls_total", "Real calls of tools and call transfers, without mocked ones. The "+
+			"outcome is ok or the cause of the failure.", "outcome"),
+		toolDuration: histogram("tool_call_duration_seconds", "Duration of calls of tools and of call transfers.",
 			modelBounds),
-		retrievals: counters("retrievals_total", "Questions to knowledge bases. The outcome is found, nothing or "+
+		retrievals: counters("retrievals_total", "Searches in knowledge bases. The outcome is found, nothing or "+
 			"failed.", "outcome"),
-		retrievalDuration: histogram("retrieval_duration_seconds", "How long retrievals took.", requestBounds),
+		retrievalDuration: histogram("retrieval_duration_seconds", "Duration of searches in knowledge bases.", requestBounds),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info",
 		Help: "1 for the version that runs.", ConstLabels: prometheus.Labels{"version": version}})

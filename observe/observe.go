@@ -63,7 +63,7 @@ func Start(ctx context.Context, o Options) (*Observer, error) {
 	go func() {
 		defer close(observer.served)
 		if err := observer.server.Serve(observer.listener); !errors.Is(err, http.ErrServerClosed) {
-			o.Log.Error("metrics are not served any more", "error", err)
+			o.Log.Error("the server of the metrics failed: metrics are no longer served", "error", err)
 		}
 	}()
 	return observer, nil

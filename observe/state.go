@@ -32,20 +32,20 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	inProgress      = describe("requests_in_progress", "Requests in progress, with streams but without sockets.")
+	inProgress      = describe("requests_in_progress", "Requests in progress, including streams but not sockets.")
 	sockets         = describe("sockets", "Open sockets.")
 	topics          = describe("topics", "Chats, executions and campaigns that have subscribers in this process.")
 	followers       = describe("followers", "Subscribers to chats, executions and campaigns in this process.")
 	poolConnections = describe("pool_connections", "Connections to the database; state is in_use, idle or opening.",
 		"pool", "state")
-	poolMost     = describe("pool_connections_max", "Connections that a pool may have.", "pool")
+	poolMost     = describe("pool_connections_max", "Maximum number of connections of a pool.", "pool")
 	poolAcquires = describe("pool_acquires_total", "How often a connection was taken from the pool.", "pool")
 	poolWaits    = describe("pool_waits_total", "How often a caller had to wait for a connection.", "pool")
 	poolWaited   = describe("pool_wait_seconds_total", "How long callers have waited for connections, in total.", "pool")
-	busSignals   = describe("bus_signals_total", "Signals and pieces between replicas; outcome is sent, received or "+
-		"lost.", "outcome")
-	busListening = describe("bus_listening", "1 while the replica receives signals of the others. It starts with its "+
-		"first subscriber.")
+	busSignals   = describe("bus_signals_total", "Signals and pieces of text between replicas; outcome is sent, "+
+		"received or lost.", "outcome")
+	busListening = describe("bus_listening", "1 while the replica receives signals of the others. It connects when "+
+		"it has its first subscriber.")
 	jobs = describe("jobs", "Jobs in the queue of all replicas; every replica reports the same. State is waiting, "+
 		"delayed or admitted.", "kind", "state")
 	jobAge = describe("job_oldest_seconds", "How long the oldest job of the kind and state has been due.", "kind",
@@ -101,7 +101,7 @@ func (s *state) Collect(metrics chan<- prometheus.Metric) {
 	backlog, err := s.store.Backlog(ctx)
 	if err != nil {
 		// The other metrics are useful even if the database is unreachable.
-		s.log.Warn("could not count jobs for the metrics", "error", err)
+		s.log.Warn("could not count the jobs for the metrics", "error", err)
 		return
 	}
 	for _, b := range backlog {

@@ -48,7 +48,7 @@ func newTraces(ctx context.Context, o Options) (*traces, error) {
 		return nil, err
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		o.Log.LogAttrs(context.Background(), slog.LevelWarn, "spans were not sent", slog.Any("error", err))
+		o.Log.LogAttrs(context.Background(), slog.LevelWarn, "could not send spans", slog.Any("error", err))
 	}))
 	withContent, _ := strconv.ParseBool(os.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))

@@ -92,4 +92,4 @@ func (s *Schema) rest(ctx context.Context, of *graphql.OperationContext, fields 
 }
 
 // errUnplanned is returned when the generated executor must answer: there is an error to report, or no plan.
-var errUnplanned = errors.New("not planned")
+var errUnplanned = errors.New("the operation has no query plan")

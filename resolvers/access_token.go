@@ -16,7 +16,7 @@ func revocableToken(ctx context.Context, token *string) ([]byte, error) {
 	}
 	var faults model.Fields
 	if token == nil {
-		faults.Add("token", "must be given, since an API key asks and no access token")
+		faults.Add("token", "must be given when the request has an API key instead of an access token")
 		return nil, faults.Err()
 	}
 	_, hash, ok := model.ParseAccessToken(*token)
@@ -25,7 +25,7 @@ func revocableToken(ctx context.Context, token *string) ([]byte, error) {
 		return nil, faults.Err()
 	}
 	if principal.IsToken() && !bytes.Equal(hash, principal.TokenHash) {
-		return nil, model.Errorf(model.Forbidden, "an access token revokes no other one: its API key does")
+		return nil, model.Errorf(model.Forbidden, "an access token can revoke only itself: use its API key to revoke others")
 	}
 	return hash, nil
 }

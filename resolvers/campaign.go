@@ -24,8 +24,8 @@ func campaignCounts(ctx context.Context, campaign *model.Campaign) (*model.Campa
 func mayFilterItems(ctx context.Context, filter *model.CampaignItemFilter) error {
 	if principal, _ := model.PrincipalOf(ctx); filter != nil && filter.PhoneNumberPrefix != nil &&
 		!principal.Can(model.APIKeyScopeContacts) {
-		return model.Errorf(model.Forbidden, "the credential does not have the scope contacts, which the filter "+
-			"phoneNumberPrefix needs")
+		return model.Errorf(model.Forbidden, "the filter phoneNumberPrefix needs the scope contacts, which the "+
+			"credential does not have")
 	}
 	return nil
 }

@@ -15,13 +15,13 @@ import (
 func requires(ctx context.Context, _ any, next graphql.Resolver, scope model.APIKeyScope, keyOnly bool) (any, error) {
 	principal, ok := model.PrincipalOf(ctx)
 	if !ok {
-		return nil, model.Errorf(model.Unauthenticated, "a credential is needed")
+		return nil, model.Errorf(model.Unauthenticated, "the request has no credential")
 	}
 	if !principal.Can(scope) && !isOpen(graphql.GetFieldContext(ctx).Field.Definition, principal) {
 		return nil, model.Errorf(model.Forbidden, "the credential does not have the scope %s", scope)
 	}
 	if keyOnly && principal.IsToken() {
-		return nil, model.Errorf(model.Forbidden, "an access token cannot do this, only an API key")
+		return nil, model.Errorf(model.Forbidden, "an access token cannot do this: use an API key")
 	}
 	return next(ctx)
 }
@@ -84,7 +84,7 @@ func (c confined) check(selections ast.SelectionSet) error {
 				continue
 			}
 			if !isOpen(selected.Definition, c.principal) {
-				return model.Errorf(model.Forbidden, "the scope %s does not give %s.%s, which needs the scope %s",
+				return model.Errorf(model.Forbidden, "the scope %s does not include %s.%s: use a credential with the scope %s",
 					model.APIKeyScopeChat, selected.ObjectDefinition.Name, selected.Name, scopeOf(selected.Definition))
 			}
 			below = selected.SelectionSet

@@ -19,7 +19,8 @@ func (r *mutationResolver) AddLabelledQuestions(ctx context.Context, input model
 
 func (r *mutationResolver) DraftLabelledQuestions(ctx context.Context, input model.DraftLabelledQuestionsInput) (*model.DraftLabelledQuestionsPayload, error) {
 	if r.server.IsOffline {
-		return nil, model.Errorf(model.Unprocessable, "the offline model writes no questions: let the server have a language model (OPENAI_API_KEY or OPENAI_BASE_URL)")
+		return nil, model.Errorf(model.Unprocessable, "the offline model cannot write questions: give the server a "+
+			"language model with OPENAI_API_KEY or OPENAI_BASE_URL")
 	}
 	drafted, err := r.evaluator.DraftLabelledQuestions(ctx, r.tenant(ctx), input)
 	return &model.DraftLabelledQuestionsPayload{DraftedQuestions: drafted}, err

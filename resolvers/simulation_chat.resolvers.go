@@ -23,11 +23,13 @@ func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.
 		}
 		// With mocking, a page could give the agent false answers of its tools.
 		if input.ToolMocking != nil {
-			return nil, model.Errorf(model.Forbidden, "the credential does not have the scope %s, which mocking needs", model.APIKeyScopeSimulate)
+			return nil, model.Errorf(model.Forbidden, "mocking needs the scope %s, which the credential does not "+
+				"have", model.APIKeyScopeSimulate)
 		}
 		// With these, a page could make the agent say and do anything.
 		if input.Prompt != nil || input.Messages != nil {
-			return nil, model.Errorf(model.Forbidden, "the credential does not have the scope %s, which a prompt and messages to begin with need", model.APIKeyScopeSimulate)
+			return nil, model.Errorf(model.Forbidden, "a prompt or first messages need the scope %s, which the credential "+
+				"does not have", model.APIKeyScopeSimulate)
 		}
 	}
 	chat, err := r.engine.StartSimulationChat(ctx, r.tenant(ctx), input)

@@ -119,8 +119,8 @@ func (c *cluster) serverUser() (*syscall.Credential, error) {
 	if exists {
 		o := owner(info)
 		if o.Uid == 0 {
-			return nil, fmt.Errorf("the data directory %s belongs to root, which PostgreSQL refuses to run as: give it to "+
-				"another user", c.data)
+			return nil, fmt.Errorf("the data directory %s belongs to root, but PostgreSQL refuses to run as root: change "+
+				"its owner", c.data)
 		}
 		return &syscall.Credential{Uid: o.Uid, Gid: o.Gid}, nil
 	}
@@ -136,7 +136,8 @@ func (c *cluster) serverUser() (*syscall.Credential, error) {
 		}
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 	}
-	return nil, errors.New("PostgreSQL refuses to run as root, and there is no user postgres or nobody to run it as")
+	return nil, errors.New("PostgreSQL refuses to run as root, and this system has no user postgres or nobody: " +
+		"create one of them")
 }
 
 // version returns the major version of the cluster, or 0 if there is none yet.
@@ -170,7 +171,7 @@ func (c *cluster) explain(binary string, err error) error {
 			break
 		}
 	}
-	return fmt.Errorf("the data directory %s cannot be reached: the database server runs as user %s, who may not enter %s",
+	return fmt.Errorf("the data directory %s cannot be used: the database server runs as user %s, who may not enter %s",
 		c.dir, c.userName(), path)
 }
 
@@ -232,10 +233,11 @@ func (c *cluster) initialize(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if !p.succeeded() {
-		return fmt.Errorf("the data directory %s could not be filled: %s", c.dir, c.reason())
+		return fmt.Errorf("the database could not be created in the data directory %s: %s", c.dir, c.reason())
 	}
 	if err := os.Rename(dir, c.data); err != nil {
-		return fmt.Errorf("the data directory %s holds something that is not a PostgreSQL cluster", c.data)
+		return fmt.Errorf("the data directory %s is not empty, and contains no PostgreSQL cluster: use another "+
+			"directory", c.data)
 	}
 	if c.durable {
 		return syncDir(c.dir)
@@ -282,7 +284,7 @@ func (c *cluster) makeSocketDir() error {
 		return inDirectory(c.socket, err)
 	}
 	if !info.IsDir() || info.Mode().Perm() != 0o700 || owner(info).Uid != uid {
-		return fmt.Errorf("the directory %s, which is needed for the database's socket, belongs to somebody else: remove it",
+		return fmt.Errorf("the directory %s, needed for the database's socket, belongs to another user: remove it",
 			c.socket)
 	}
 	return nil
@@ -339,7 +341,7 @@ func inDirectory(dir string, err error) error {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("the data directory %s is not writable", dir)
 	case errors.Is(err, syscall.ENOTDIR):
-		return fmt.Errorf("the data directory %s cannot be made: a part of its path is a file", dir)
+		return fmt.Errorf("the data directory %s cannot be created: a part of its path is a file", dir)
 	case errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("the data directory %s cannot be used: the disk is full", dir)
 	}

@@ -126,7 +126,8 @@ func (s *Server) Stop() error {
 			return
 		}
 		if !s.postgres.stop() {
-			s.stopErr = fmt.Errorf("the database server in %s had to be killed: it recovers at the next start", s.cluster.dir)
+			s.stopErr = fmt.Errorf("the database server in %s did not stop, and was killed. It recovers at its next "+
+				"start", s.cluster.dir)
 		}
 		s.cluster.removeSocket()
 		s.stopErr = errors.Join(s.stopErr, s.lock.Close())
@@ -224,7 +225,7 @@ func (c *cluster) awaitReady(ctx context.Context, p *process, isNew bool) error 
 	for {
 		select {
 		case <-p.done:
-			return fmt.Errorf("the database server in %s ended at once: %s", c.dir, c.reason())
+			return fmt.Errorf("the database server in %s stopped immediately after its start: %s", c.dir, c.reason())
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:

@@ -115,7 +115,8 @@ func (c *cluster) stopStale(ctx context.Context) error {
 		return err
 	}
 	if len(pids) > 0 {
-		return fmt.Errorf("an earlier database server, process %d, still runs in %s and cannot be stopped", pids[0], c.dir)
+		return fmt.Errorf("an earlier database server (process %d) still runs in %s and could not be stopped: stop "+
+			"it", pids[0], c.dir)
 	}
 	for _, path := range []string{
 		filepath.Join(c.data, pidFile), filepath.Join(c.socket, socketName), filepath.Join(c.socket, socketName+".lock"),

@@ -63,7 +63,7 @@ func OpenNATS(o NATS) (Bus, error) {
 	}
 	log := cmp.Or(o.Log, slog.Default())
 	found := func(conn *nats.Conn) {
-		log.Info("signals travel over NATS", "server", conn.ConnectedUrlRedacted())
+		log.Info("connected to NATS: it carries the signals between replicas", "server", conn.ConnectedUrlRedacted())
 		raise(b.connected)
 	}
 	options := []nats.Option{
@@ -77,14 +77,14 @@ func OpenNATS(o NATS) (Bus, error) {
 		nats.ReconnectBufSize(-1),
 		nats.ConnectHandler(found), nats.ReconnectHandler(found),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			log.Warn("no signals over NATS; rows are polled every few seconds", "error", err)
+			log.Warn("disconnected from NATS: rows are polled every few seconds", "error", err)
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrSlowConsumer) {
 				raise(b.slow)
 				return
 			}
-			log.Warn("NATS refuses something", "error", err)
+			log.Warn("NATS reported an error", "error", err)
 		}),
 	}
 	for address := range strings.SplitSeq(o.URL, ",") {
@@ -101,7 +101,7 @@ func OpenNATS(o NATS) (Bus, error) {
 		return nil, fmt.Errorf("connect to NATS: %w", err)
 	}
 	if !b.conn.IsConnected() {
-		log.Warn("NATS cannot be reached yet")
+		log.Warn("NATS cannot be reached yet; will retry")
 	}
 	return b, nil
 }

@@ -173,7 +173,7 @@ func valueOf(field *schema.Field, row reflect.Value) (any, error) {
 var errUpgrading = model.Errorf(model.Unavailable, "the database is being upgraded; try again")
 
 // errNotSaved is returned when a required statement finds no row.
-var errNotSaved = errors.New("not kept")
+var errNotSaved = errors.New("the batch was not saved")
 
 // Commit sends the statements in a transaction of their own and reports whether it was committed. It returns false,
 // without an error, when a required statement found no row. After a commit it calls the functions in afterwards. The

@@ -37,7 +37,7 @@ func (d *DB) Translate(err error) error {
 	}
 	if pg.Code == "08P01" && pg.Routine == "" {
 		// A pooler sends this code, not Postgres, for any failure of its connections.
-		return errors.Join(model.Errorf(model.Unavailable, "the database is not available"), err)
+		return errors.Join(model.Errorf(model.Unavailable, "the database is not available; try again"), err)
 	}
 	switch pg.Code {
 	case "22021":
@@ -58,7 +58,7 @@ func (d *DB) Translate(err error) error {
 	case "40001", "40P01", "55P03":
 		return errors.Join(model.Errorf(model.Conflict, "another request changed the same data; try again"), err)
 	case "57014", "57P01", "57P02", "57P03", "53100", "53200", "53300", "08000", "08003", "08006":
-		return errors.Join(model.Errorf(model.Unavailable, "the database is not available"), err)
+		return errors.Join(model.Errorf(model.Unavailable, "the database is not available; try again"), err)
 	}
 	return err
 }

@@ -34,7 +34,7 @@ const (
 const MostPipelinedReads = 12
 
 // ErrUnshared is returned when reads must be repeated by a Reader, on a connection of its own.
-var ErrUnshared = errors.New("to be read on a connection of its own")
+var ErrUnshared = errors.New("the query needs its own connection")
 
 // pipelines send the reads of many requests on a few connections, without waiting for one response before sending the
 // next request. Each request ends with its own Sync and is therefore its own transaction: an error or a cancellation

@@ -11,7 +11,7 @@ import (
 )
 
 // errUnread is returned for a connection that has more unwanted rows to receive than it is worth.
-var errUnread = errors.New("rows that nobody wants")
+var errUnread = errors.New("the rows were not read")
 
 // pipeline sends requests on a connection and receives their rows, in order. One goroutine does both.
 type pipeline struct {

@@ -142,12 +142,11 @@ func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 }
 
 // errPooled is returned when there is a pooler in transaction mode where sessions are needed.
-var errPooled = errors.New("the pooler in front of Postgres hands connections to others between transactions, and a " +
-	"connection is bound to " +
-	"a company: let it pool sessions (pool_mode = session of PgBouncer), or name Postgres itself, alone or for sessions " +
-	"beside the pooler")
+var errPooled = errors.New("the pooler in front of Postgres shares connections between transactions, but " +
+	"agentgraph binds a connection to a company. Use a pooler in session mode (pool_mode = session in PgBouncer), or " +
+	"give the address of Postgres itself, instead of the pooler's or as the address for sessions")
 
-var errElsewhere = errors.New("the address for sessions leads to another database than the pooler")
+var errElsewhere = errors.New("the address for sessions leads to another database than the address of the pooler")
 
 // checkSame returns errElsewhere unless both pools lead to the same database.
 func checkSame(ctx context.Context, pool, other *pgxpool.Pool) error {

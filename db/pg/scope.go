@@ -251,7 +251,7 @@ func unbind(conn *pgconn.PgConn) { delete(conn.CustomData(), scopeKey) }
 
 // errUnbound is returned for a statement outside a transaction behind a pooler. It would see the rows of all
 // companies, without a time limit.
-var errUnbound = errors.New("a statement of a company needs a transaction behind a pooler")
+var errUnbound = errors.New("behind a pooler, a statement of a company needs a transaction")
 
 // bind binds a connection to the company, unless it is bound to that company already.
 func (c *scopes) bind(ctx context.Context, conn *pgconn.PgConn, companyID string) error {
@@ -336,7 +336,8 @@ func (c *scopes) await(ctx context.Context) error {
 // warn logs a warning if row-level security is off.
 func (c *scopes) warn(ctx context.Context) {
 	if !c.isOn.Load() {
-		c.log.WarnContext(ctx, "row-level security is off: only the program separates companies, until the roles "+
-			GatewayRole+" and "+ProgramRole+" exist, and \"agentgraph migrate up\" has run")
+		c.log.WarnContext(ctx, "row-level security is off: only the program's own queries keep companies apart. Create "+
+			"the roles "+
+			GatewayRole+" and "+ProgramRole+", and run \"agentgraph migrate up\"")
 	}
 }

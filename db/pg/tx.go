@@ -137,7 +137,7 @@ func (t *OpenTx) Conn() *pgx.Conn { return t.pgxConn }
 // OnCommit calls f after the commit of the whole transaction.
 func (t *OpenTx) OnCommit(f func()) { t.scope.OnCommit(f) }
 
-var errNotOurs = errors.New("the transaction is ended by who began it")
+var errNotOurs = errors.New("only the code that began the transaction can end it")
 
 // Begin sets a savepoint.
 func (t *OpenTx) Begin(ctx context.Context) (pgx.Tx, error) {

@@ -109,14 +109,14 @@ func (q *Queue) lockName(ctx context.Context) (*pgx.Conn, int64, error) {
 		return nil, 0, ctx.Err()
 	case err != nil:
 		// The driver's message may contain the address.
-		return nil, 0, errors.New("the database accepts no further connection")
+		return nil, 0, errors.New("the database accepts no more connections")
 	}
 	for {
 		name := rand.Int64()
 		var locked bool
 		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", name).Scan(&locked); err != nil {
 			disconnect(conn)
-			return nil, 0, fmt.Errorf("lock the name of the workers: %w", err)
+			return nil, 0, fmt.Errorf("lock the id of the workers: %w", err)
 		}
 		if locked {
 			return conn, name, nil
@@ -183,7 +183,7 @@ func (s *session) stopNow() error {
 	ctx, cancel := context.WithTimeout(context.Background(), interruption)
 	defer cancel()
 	if err := s.river.StopAndCancel(ctx); err != nil {
-		return fmt.Errorf("some jobs are still running %s after they were interrupted", interruption)
+		return fmt.Errorf("some jobs still run %s after they were interrupted", interruption)
 	}
 	return nil
 }

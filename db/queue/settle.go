@@ -27,7 +27,7 @@ func (w *worker) settle(ctx context.Context, o *outcome) {
 		if err == nil {
 			return
 		}
-		w.queue.log.Error("the outcome of a job could not be saved", "company", o.CompanyID, "job", o.ID, "error", err)
+		w.queue.log.Error("could not save the outcome of a job", "company", o.CompanyID, "job", o.ID, "error", err)
 		select {
 		case <-w.working.Done():
 			o.next = nil // the sweep that finds this job lost also finds the next one lost
@@ -88,11 +88,11 @@ func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes [
 		case errors.Is(o.cause, errInterrupted):
 			interrupted.add(o.Delivery)
 		case errors.As(o.err, &later):
-			q.log.Info("a job waits", append(attrs, "in", later.In)...)
+			q.log.Info("a job will run again later", append(attrs, "in", later.In)...)
 			failed.add(o.Delivery)
 			ready, failures = append(ready, now().Add(later.In)), append(failures, o.failures)
 		case o.failures+1 >= MaxFailures:
-			q.log.Error("a job failed for the last time", attrs...)
+			q.log.Error("a job failed for the last time and was dropped", attrs...)
 			ended.add(o.Delivery)
 		default:
 			q.log.Warn("a job failed", attrs...)

@@ -30,7 +30,7 @@ func (q *Queue) sweepUntil(ctx context.Context) {
 		err := q.sweep(sweeping)
 		cancel()
 		if err != nil && ctx.Err() == nil && !failing {
-			q.log.Error("abandoned jobs cannot be searched for", "error", err)
+			q.log.Error("could not search for abandoned jobs", "error", err)
 		}
 		failing = err != nil
 		select {
@@ -149,7 +149,7 @@ func (q *Queue) recover(ctx context.Context, companyID string, riverIDs []int64)
 		return err
 	}
 	if lost > 0 {
-		q.log.Warn("workers of jobs were lost", "company", companyID, "jobs", lost)
+		q.log.Warn("jobs lost their workers and will run again", "company", companyID, "jobs", lost)
 	}
 	if dropped > 0 {
 		q.log.Error("jobs that lost too many workers were dropped", "company", companyID, "jobs", dropped)

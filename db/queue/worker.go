@@ -35,7 +35,8 @@ func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
 		case !d.isEnded:
 			w.settle(context.WithoutCancel(ctx), &outcome{d, err, cause})
 		case err != nil:
-			w.queue.log.Warn("a job failed after its end", "company", d.CompanyID, "job", d.ID, "attempt", d.Attempt, "error",
+			w.queue.log.Warn("a job failed after its outcome was "+
+				"saved", "company", d.CompanyID, "job", d.ID, "attempt", d.Attempt, "error",
 				err)
 		}
 		next = d.next

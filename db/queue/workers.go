@@ -35,7 +35,7 @@ func (q *Queue) Start(ctx context.Context, size int, work Work) error {
 	defer q.mu.Unlock()
 	switch {
 	case q.workers != nil:
-		return errors.New("start the queue's workers: they have been started")
+		return errors.New("start the queue's workers: they were already started")
 	case size < 1:
 		return fmt.Errorf("start the queue's workers: there must be at least 1, not %d", size)
 	}
@@ -87,9 +87,9 @@ func (w *workers) supervise(ctx context.Context) {
 		case <-w.session.lost:
 		}
 		w.queue.log.Error("the queue's workers lost their connection to the database: their jobs are interrupted, and " +
-			"others may take them over")
+			"other processes may run them")
 		if err := w.session.abandon(); err != nil {
-			w.queue.log.Error("jobs do not end", "error", err)
+			w.queue.log.Error("some jobs do not stop", "error", err)
 		}
 		if w.session = w.reopen(ctx); w.session == nil {
 			return

@@ -39,8 +39,8 @@ func (c Contents) Err() error {
 	if len(c.taken) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the database %s holds %s of another program, and agentgraph needs these names: give it a "+
-		"database of its own; nothing was written",
+	return fmt.Errorf("the database %s contains %s of another program, and agentgraph needs these names. Nothing was "+
+		"written. Use a separate database",
 		c.Database, strings.Join(c.taken, ", "))
 }
 

@@ -313,7 +313,8 @@ func (m *Migrator) checkCluster(ctx context.Context) error {
 		return fmt.Errorf("look for pgvector: %w", err)
 	}
 	if len(without) > 0 {
-		return fmt.Errorf("vectors are kept with pgvector, which the node %s lacks: install it there; nothing was done",
+		return fmt.Errorf("vectors are stored with pgvector, which the node %s does not have: install it there; nothing "+
+			"was done",
 			without[0].Node)
 	}
 	return nil

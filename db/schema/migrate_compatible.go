@@ -26,7 +26,7 @@ func oldestFor(version int64) (oldest int64, err error) {
 		number, _, _ := strings.Cut(file, "_")
 		of, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%s has no number: %w", file, err)
+			return 0, fmt.Errorf("the name of %s must begin with a number: %w", file, err)
 		}
 		text, err := migrations.Files.ReadFile(file)
 		if err != nil {

@@ -90,14 +90,14 @@ func (m *Migrator) faultOfVectors(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case kept == lost:
-		return `the table of the chunks' vectors is lost: run "agentgraph migrate up", and all documents are embedded again`,
+		return `the table of the chunks' vectors is missing: run "agentgraph migrate up", which embeds all documents again`,
 			nil
 	case kept == Pgvector:
 		_, err = m.pool.Exec(ctx, "SELECT '[1]'::vector")
 	}
 	if refused(err) {
-		return "the chunks' vectors are kept by pgvector, which the database server cannot load any more: install it " +
-			"again, or put it back into the search path", nil
+		return "the chunks' vectors are stored with pgvector, but the database no longer finds it: install it again, or " +
+			"add its schema to the search path", nil
 	}
 	return "", err
 }
@@ -145,7 +145,8 @@ func (m *Migrator) moveVectors(ctx context.Context) error {
 			return err
 		})
 		if refused(err) {
-			slog.WarnContext(ctx, "vectors stay arrays: the server has pgvector, but it could not be used", "error", err)
+			slog.WarnContext(ctx, "the server has pgvector, but it could not be used: vectors are stored as "+
+				"arrays", "error", err)
 			return nil
 		}
 		return err

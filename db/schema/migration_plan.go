@@ -39,7 +39,7 @@ const (
 	takesNobodysTurn = "nobody"
 	takesWriters     = "writers"
 	takesEverybody   = "everybody"
-	takesSameRows    = "who changes the same rows"
+	takesSameRows    = "statements that change the same rows"
 )
 
 // lockRule describes how statements that match the pattern lock a table. The pattern's first group is the table.

@@ -20,7 +20,7 @@ var Placeholder = lazyregexp.New(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 func Render(text string, values Values) (string, []string, error) {
 	filled, unknown := Fill(text, values.Text)
 	if len(filled) > MaxRendered {
-		return "", nil, model.Errorf(model.Unprocessable, "the agent's text is too long once the data bag's values are "+
+		return "", nil, model.Errorf(model.Unprocessable, "the agent's text is too long after the data bag's values are "+
 			"filled in")
 	}
 	return filled, unknown, nil

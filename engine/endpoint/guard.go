@@ -97,7 +97,8 @@ func parse(entry string) (host string, network netip.Prefix, err error) {
 	}
 	if err == nil {
 		if network.Addr().Is4In6() {
-			return "", network, fmt.Errorf("%q in the list of allowed networks is an IPv4 network: write it in IPv4 notation",
+			return "", network, fmt.Errorf("%q in the list of allowed networks is an IPv4 network in IPv6 notation: write "+
+				"it in IPv4 notation",
 				entry)
 		}
 		return "", network, nil

@@ -39,7 +39,7 @@ func (c *Caller) Deliver(ctx context.Context, webhook string, m Message) (status
 	}
 	req.Header = newHeader(true)
 	if err := m.sign(req.Header, time.Now()); err != nil {
-		return 0, x.fail(Arguments, err, "the message cannot be signed")
+		return 0, x.fail(Arguments, err, "the message cannot be signed: rotate the webhook's secret")
 	}
 	res, err := x.client.Do(req)
 	if err != nil {

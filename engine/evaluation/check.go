@@ -61,7 +61,8 @@ func faultOfCheck(err error) error {
 		return fault
 	case errors.Is(err, context.DeadlineExceeded):
 		return &rules.Fault{Err: err, RunError: model.RunError{
-			Cause: model.RunErrorCauseInfrastructure, Message: fmt.Sprintf("the checks took longer than %v, which is the bound",
+			Cause: model.RunErrorCauseInfrastructure, Message: fmt.Sprintf("the checks took longer than %v, the limit: "+
+				"simplify their regular expressions",
 				checksTimeout),
 		}}
 	}

@@ -152,7 +152,7 @@ func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ 
 		return later(err)
 	}
 	if fault != nil {
-		v.log.WarnContext(ctx, "nothing could be extracted from a chat", "chat", id, "error", fault, llm.Reasons(fault))
+		v.log.WarnContext(ctx, "could not extract values from a chat", "chat", id, "error", fault, llm.Reasons(fault))
 	}
 	return fault
 }

@@ -99,7 +99,7 @@ func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.
 		return append(obstacles, "the rows cannot be read")
 	}
 	for _, name := range engine.FillFields(values, s.Agent.Fields, engine.Now()) {
-		obstacles = append(obstacles, fmt.Sprintf("the agent's field %q is mandatory, and the variables have no value for it",
+		obstacles = append(obstacles, fmt.Sprintf("the variables need a value for the agent's mandatory field %q",
 			name))
 	}
 	var missing *model.Error
@@ -108,8 +108,7 @@ func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.
 	}
 	obstacles = append(obstacles, unfilledIn(values, test)...)
 	if test.HasIdleWeights() {
-		obstacles = append(obstacles, "the weights have no effect: without a passAt below 1, a run passes only if all that "+
-			"has a weight holds")
+		obstacles = append(obstacles, "the weights have no effect: set passAt below 1, or remove the weights")
 	}
 	return append(obstacles, unknownTo(s, test.Checks, callable)...)
 }
@@ -119,7 +118,8 @@ func expects(agent *model.Agent, tag string) error {
 	if agent.KnowsTag(tag) {
 		return nil
 	}
-	return model.Errorf(model.Unprocessable, "the agent has no classification tag %q, which the test expects", tag)
+	return model.Errorf(model.Unprocessable, "the test expects the classification tag %q, which the agent does not "+
+		"have", tag)
 }
 
 // callable returns the calls that the agents of the tests can make, by the agents' ids. If a check expects another

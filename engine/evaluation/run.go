@@ -59,7 +59,7 @@ func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attemp
 			run.Status = model.AgentTestRunStatusCancelled
 		case errors.Is(cause, context.DeadlineExceeded):
 			run.Status, run.Error = model.AgentTestRunStatusError, &model.RunError{
-				Cause: model.RunErrorCauseInfrastructure, Message: "the run took too long and was ended",
+				Cause: model.RunErrorCauseInfrastructure, Message: "the run took too long and was stopped",
 			}
 		default:
 			return errors.Join(ctx.Err(), keep(writing, func() error { return t.ReleaseRun(writing, run) }))

@@ -88,7 +88,7 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 	}
 	run.CriteriaResults, unjudged = judge(ctx, held, t.judge, test.Criteria, transcript, test.CriteriaWeights...)
 	if unchecked == nil && unjudged == nil && len(test.Checks) == 0 && !slices.ContainsFunc(run.CriteriaResults, applies) {
-		unjudged = t.judge.fault(nil, "says that no criterion applies, so nothing was judged")
+		unjudged = t.judge.fault(nil, "found that no criterion applies, so the run has no verdict")
 	}
 	return conclude(ctx, run, true, errors.Join(unchecked, unjudged))
 }

@@ -70,7 +70,7 @@ func (b *Base) embedQuestion(ctx context.Context, embeddingModel, question strin
 	defer cancel()
 	vectors, err := b.embedder.Embed(ctx, []string{question})
 	if err != nil {
-		b.log.WarnContext(ctx, "a question was not embedded: only its words are searched", "error", err)
+		b.log.WarnContext(ctx, "could not embed a question: only its words are searched", "error", err)
 		return nil
 	}
 	return unit(vectors[0])

@@ -53,7 +53,7 @@ func (r Reranker) Validate() error {
 		return errors.New("the reranker's address is not an http or https URL")
 	}
 	if len(r.Models) == 0 || slices.Contains(r.Models, "") {
-		return errors.New("the reranker's models are missing")
+		return errors.New("the reranker needs at least one model: set AGENTGRAPH_RERANK_MODELS")
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (b *Base) reranked(ctx context.Context, name, question string,
 	}
 	ranks, err := b.rerank.rank(ctx, name, question, documents)
 	if err != nil {
-		b.log.WarnContext(ctx, "chunks were not reranked", "model", name, "error", err)
+		b.log.WarnContext(ctx, "could not rerank chunks", "model", name, "error", err)
 		return found
 	}
 	rankOf := make(map[*model.RetrievedChunk]float64, len(found))

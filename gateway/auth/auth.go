@@ -65,7 +65,7 @@ var nobody = model.APIKey{Hash: make([]byte, 32)}
 // and expired credentials.
 func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal, error) {
 	if secret == "" {
-		return model.Principal{}, model.Errorf(model.Unauthenticated, "an API key or an access token is needed")
+		return model.Principal{}, model.Errorf(model.Unauthenticated, "the request needs an API key or an access token")
 	}
 	hash, now, revocations := sha256.Sum256([]byte(secret)), time.Now().UTC(), k.store.Revocations()
 	if known, ok := k.known.Get(hash); ok && known.revocations == revocations && now.Before(known.until) {

@@ -98,7 +98,7 @@ func IsRead(w http.ResponseWriter, r *http.Request) bool {
 func document(w http.ResponseWriter, page func() (string, error), policy string, depth int) {
 	text, err := page()
 	if err != nil {
-		http.Error(w, "the console was not built into this program", http.StatusNotFound)
+		http.Error(w, "this program was built without the console", http.StatusNotFound)
 		return
 	}
 	header := w.Header()
@@ -128,7 +128,7 @@ const (
 func asset(w http.ResponseWriter, r *http.Request, name, caching string) {
 	compressed, err := fs.ReadFile(dist, "dist/assets/"+name+".gz")
 	if err != nil {
-		http.Error(w, "the console has no such file", http.StatusNotFound)
+		http.Error(w, "the console does not have this file", http.StatusNotFound)
 		return
 	}
 	header := w.Header()
@@ -158,7 +158,7 @@ func asset(w http.ResponseWriter, r *http.Request, name, caching string) {
 func (h *Handler) ServeIcon(w http.ResponseWriter, r *http.Request) {
 	name, _ := fs.Glob(dist, "dist/assets/icon-*.svg.gz") // fails for a malformed pattern only
 	if len(name) == 0 {
-		http.Error(w, "the console was not built into this program", http.StatusNotFound)
+		http.Error(w, "this program was built without the console", http.StatusNotFound)
 		return
 	}
 	asset(w, r, strings.TrimSuffix(path.Base(name[0]), ".gz"), oneDay)

@@ -69,7 +69,7 @@ func (i *Invitation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	session, err := i.session(r.Context())
 	if err != nil {
-		http.Error(w, "no session could be made; sign in with the API key", http.StatusServiceUnavailable)
+		http.Error(w, "could not create a session: sign in with the API key", http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")

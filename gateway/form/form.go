@@ -37,10 +37,10 @@ func (e *TooLargeError) Error() string {
 }
 
 // ErrMalformed is returned when a body is not a form, or did not arrive whole.
-var ErrMalformed = errors.New("the body is not a well-formed multipart/form-data body, or did not arrive whole")
+var ErrMalformed = errors.New("the multipart/form-data body is malformed or incomplete")
 
 // ErrTooSlow is returned when a body did not arrive in time.
-var ErrTooSlow = errors.New("the body arrived too slowly: send it again over a faster line, or a smaller file")
+var ErrTooSlow = errors.New("the body arrived too slowly: use a faster connection, or a smaller file")
 
 // Status returns the HTTP status for an error of Read that is the client's fault, or 0.
 func Status(err error) int {

@@ -65,7 +65,7 @@ func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 		return nil, problemf(http.StatusRequestEntityTooLarge, model.LimitExceeded,
 			"the body is larger than the limit of %d bytes", tooLarge.Limit)
 	case err != nil:
-		return nil, problemf(http.StatusBadRequest, model.BadInput, "the body could not be read to its end")
+		return nil, problemf(http.StatusBadRequest, model.BadInput, "the body is incomplete: send the request again")
 	}
 	return text, nil
 }
@@ -79,7 +79,7 @@ func parse(text []byte) (json.RawMessage, error) {
 	var syntax *json.SyntaxError
 	switch err := json.Unmarshal(text, &object); {
 	case len(text) == 0:
-		return nil, errors.New("must be a JSON object and is empty")
+		return nil, errors.New("must be a JSON object, but is empty")
 	case !utf8.Valid(text):
 		return nil, errors.New("is not valid UTF-8")
 	case errors.As(err, &syntax):

@@ -90,7 +90,7 @@ func (d *decoder) properties(path string, text json.RawMessage,
 	}
 	for name, property := range others {
 		if _, both := given[name]; both {
-			d.fault(d.spelled[name], "means the same as %s here: give one of them", name)
+			d.fault(d.spelled[name], "means the same as %s, which is given too: give one of them", name)
 		}
 		given[name] = property
 	}

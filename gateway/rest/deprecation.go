@@ -31,9 +31,9 @@ func (e *endpoint) deprecate() error {
 	case !e.isDeprecated && e.deprecated == deprecation{}:
 		return nil
 	case !e.isDeprecated:
-		return errors.New("it has the date of a deprecation, and nothing of it is @deprecated")
+		return errors.New("it has the date of a deprecation, but the schema marks none of its fields as @deprecated")
 	case e.deprecated == deprecation{}:
-		return errors.New("something of it is @deprecated, and it has no date for that")
+		return errors.New("the schema marks one of its fields as @deprecated, but it has no date of the deprecation")
 	}
 	since, err := time.Parse(time.DateOnly, e.deprecated.since)
 	if err != nil {

@@ -56,7 +56,7 @@ func ledgerExport(ledger Ledger) export {
 	return export{
 		Export: Export{
 			Path: "/Consumption/export", Name: "ExportConsumption", RowType: "UsageEntryInput",
-			Description: "The entries of the ledger of usage, oldest first, as JSON or CSV.",
+			Description: "The usage entries, oldest first, as JSON or CSV.",
 			Scope:       model.APIKeyScopeConsumption, List: "entries", InQuery: exportQuery.members,
 			Columns: []string{"at", "channel", "agentId", "campaignId", "credits", "idempotencyKey"},
 		},
@@ -129,8 +129,8 @@ func (t *Transport) export(w http.ResponseWriter, r *http.Request, e *export) *p
 		return fault
 	}
 	if !isCSV && !acceptsJSON(r.Header) {
-		return problemf(http.StatusNotAcceptable, model.BadInput, "the response is application/json, which the Accept "+
-			"header excludes")
+		return problemf(http.StatusNotAcceptable, model.BadInput, "the response is application/json: the Accept header "+
+			"must allow it")
 	}
 	out := &table{http: w, buffer: bufio.NewWriterSize(w, 32<<10), export: e, wanted: wanted}
 	if isCSV {

@@ -59,7 +59,7 @@ func (t *Transport) expect(r *http.Request, exec graphql.GraphExecutor, e *endpo
 		return nil
 	}
 	if e.current == nil {
-		return problemf(http.StatusBadRequest, model.BadInput, "If-Match works only with PUT and PATCH: leave it out")
+		return problemf(http.StatusBadRequest, model.BadInput, "If-Match works only with PUT and PATCH: leave out the header")
 	}
 	path := map[string]any{}
 	for _, member := range e.current.operation.variables {
@@ -85,5 +85,5 @@ func (t *Transport) expect(r *http.Request, exec graphql.GraphExecutor, e *endpo
 // changedSince returns the problem for a resource that has changed.
 func changedSince() *problem {
 	return problemf(http.StatusPreconditionFailed, model.Conflict,
-		"it was changed since the ETag in If-Match was read: read it again, and repeat the change")
+		"the object was changed after you read the ETag in If-Match: read it again, and repeat the change")
 }

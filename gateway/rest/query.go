@@ -40,9 +40,9 @@ func (t *Transport) query(r *http.Request, e *endpoint) (url.Values, *problem) {
 		return nil, t.invalid(model.Fields{"query": {"is not a well-formed query string"}}, model.BadInput)
 	}
 	known := e.parameters()
-	takes := "there are none here"
+	takes := "this operation has no parameters"
 	if len(known) > 0 {
-		takes = "there are " + strings.Join(known, ", ")
+		takes = "the parameters are " + strings.Join(known, ", ")
 	}
 	var faults model.Fields
 	for _, name := range slices.Sorted(maps.Keys(given)) {

@@ -144,8 +144,8 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	}
 	maps.Copy(w.Header(), e.notice)
 	if !acceptsJSON(r.Header) {
-		return problemf(http.StatusNotAcceptable, model.BadInput, "responses are application/json, which the Accept header "+
-			"excludes")
+		return problemf(http.StatusNotAcceptable, model.BadInput, "responses are application/json: the Accept header "+
+			"must allow it")
 	}
 	given, fault := t.query(r, e)
 	if fault != nil {

@@ -37,8 +37,9 @@ func NewExport() *cobra.Command {
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Help: "The file to write, which must not exist, or - for the standard output."},
 	}, &c.companyFlag, cli.Flags{
-		{Into: &c.SealedHeaders, Name: "sealed-headers", Help: "Keep the headers of tools in the archive, encrypted as " +
-			"they are. Only a server with the same AGENTGRAPH_SECRET_KEY takes it. Default: they are left out and named."},
+		{Into: &c.SealedHeaders, Name: "sealed-headers", Help: "Include the headers of tools, which stay encrypted. " +
+			"Only a server with the same AGENTGRAPH_SECRET_KEY can import such an archive. By default the headers are left " +
+			"out, and the command prints their names."},
 	})
 }
 
@@ -108,10 +109,10 @@ type Import struct {
 func NewImport() *cobra.Command {
 	c := &Import{}
 	return cli.New(c, &cobra.Command{
-		Use: "import", Short: "Make a company from a file of export, or from a v1 server, and keep its ids. It imports " +
-			"everything or nothing.",
-		Long: "With --from-v1 the exit code is 1 if it could not import all that the v1 server lists. The output names " +
-			"the rest.",
+		Use: "import", Short: "Create a company from an archive or from a v1 server, and keep all ids. The import is " +
+			"all or nothing.",
+		Long: "With --from-v1, the exit code is 1 if something that the v1 server lists was not imported. The output " +
+			"names it.",
 		Example: `agentgraph import --dry-run company.tar.gz
 agentgraph import company.tar.gz
 agentgraph import --from-v1 https://v1.example.com --company-name "Your company"`,
@@ -130,7 +131,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 		return err
 	}
 	if (c.File == "") == (c.FromV1 == "") {
-		return errors.New("import takes an archive or --from-v1, and not both")
+		return errors.New("import needs either an archive or --from-v1, not both")
 	}
 	in := cmd.InOrStdin()
 	var report *archive.V1Report
@@ -160,7 +161,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 		manifest, err := archive.Import(ctx, store, in, archive.ImportOptions{IsRehearsal: c.DryRun,
 			Progress: progress(cmd.ErrOrStderr(), done)})
 		if errors.Is(err, db.ErrImportedBefore) {
-			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s was already imported from this archive. There is nothing to do\n",
+			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s was already imported from this archive; nothing was changed\n",
 				manifest.Company.ID)
 			return err
 		}
@@ -232,7 +233,7 @@ func summarize(log io.Writer, done string, m *archive.Manifest) error {
 		lines = append(lines, fmt.Sprintf("not in the archive: the headers %s of the tool %q (%s)",
 			strings.Join(slices.Sorted(slices.Values(tool.Headers)), ", "), tool.Name, tool.ToolID))
 	}
-	lines = append(lines, "not in the archive: API keys and webhooks. Test schedules are in it, but disabled")
+	lines = append(lines, "not in the archive: API keys and webhooks. Imported test schedules are disabled")
 	_, err := fmt.Fprintln(log, strings.Join(lines, "\n"))
 	return err
 }

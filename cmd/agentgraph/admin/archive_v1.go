@@ -32,22 +32,21 @@ func (c *fromV1) Declare() cli.Flags {
 		{Into: &c.V1Key, Name: "v1-api-key", Env: "AGENTGRAPH_V1_API_KEY", Placeholder: "KEY", Secret: true,
 			Help: "With --from-v1, the API key of the company."},
 		{Into: &c.CompanyID, Name: "company-id", Placeholder: "ID",
-			Help: "With --from-v1, the id of the company that is made. Default: its name in small letters."},
-		{Into: &c.Name, Name: "company-name", Placeholder: "NAME", Help: "With --from-v1, the name of the company that is " +
-			"made."},
-		{Into: &c.Agents, Name: "agent", Placeholder: "ID", Help: "With --from-v1, an agent that no test, folder or usage " +
-			"names: a v1 server does not list agents. Several with commas, or the flag again."},
-		{Into: &c.Campaigns, Name: "campaign", Placeholder: "ID", Help: "With --from-v1, a campaign that no usage names. " +
-			"Several with commas, or the flag again."},
-		{Into: &c.Archive, Name: "keep", Placeholder: "FILE", Help: "With --from-v1, save the data as an archive in this " +
-			"file, which you can edit and import."},
+			Help: "With --from-v1, the id of the new company. Default: its name in lower case."},
+		{Into: &c.Name, Name: "company-name", Placeholder: "NAME", Help: "With --from-v1, the name of the new company."},
+		{Into: &c.Agents, Name: "agent", Placeholder: "ID", Help: "With --from-v1, an agent that has no test, folder or " +
+			"usage: a v1 server does not list agents. Separate several with commas, or repeat the flag."},
+		{Into: &c.Campaigns, Name: "campaign", Placeholder: "ID", Help: "With --from-v1, a campaign without usage. " +
+			"Separate several with commas, or repeat the flag."},
+		{Into: &c.Archive, Name: "keep", Placeholder: "FILE", Help: "With --from-v1, also save the data in this file, " +
+			"an archive that you can edit and import."},
 	}
 }
 
 // fetch writes an archive of the company into the file, and seeks to its beginning.
 func (c *fromV1) fetch(ctx context.Context, to *os.File, log io.Writer) (*archive.V1Report, error) {
 	if c.Name == "" || c.V1Key == "" {
-		return nil, errors.New("--from-v1 needs --company-name, and the API key in AGENTGRAPH_V1_API_KEY")
+		return nil, errors.New("--from-v1 needs --company-name, and an API key in AGENTGRAPH_V1_API_KEY")
 	}
 	if c.CompanyID == "" {
 		c.CompanyID = strings.Trim(strings.Map(func(r rune) rune {
@@ -118,7 +117,7 @@ func tellV1(log io.Writer, report *archive.V1Report) error {
 		_, _ = fmt.Fprintln(log, "not moved: "+left)
 	}
 	if len(report.Left) > 0 {
-		return fmt.Errorf("not everything was moved; rows left out, listed above: %d",
+		return fmt.Errorf("%d rows were not moved: they are listed above",
 			len(report.Left))
 	}
 	return nil

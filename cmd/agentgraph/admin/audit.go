@@ -30,7 +30,7 @@ func newAuditExport() *cobra.Command {
 		Example: `agentgraph audit export --company "Your company" --since 2026-03-01 > audit.jsonl`,
 	}, nil, &c.companyFlag, cli.Flags{
 		{Into: &c.Since, Name: "since", Placeholder: "DAY", Help: "The first day, in UTC, such as 2026-03-01. Default: the " +
-			"oldest that is kept."},
+			"day of the oldest stored event."},
 		{Into: &c.Until, Name: "until", Placeholder: "DAY", Help: "The last day, in UTC. Default: today."},
 	})
 }

@@ -99,7 +99,7 @@ func newCompaniesDelete() *cobra.Command {
 		Example: "agentgraph companies delete --company company_01m7yn1htzexesns5wjxxva918",
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Confirm, Name: "confirm", Placeholder: "NAME", Help: "The company's name once more, for scripts. Without " +
-			"it, the name is asked for."},
+			"it, the command asks for the name."},
 	})
 }
 
@@ -190,7 +190,7 @@ func (f companyFlag) tenant(ctx context.Context, store *db.Store) (*db.Tenant, e
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("there is no company %q: \"agentgraph companies list\" shows them", f.Company)
+		return nil, fmt.Errorf("the company %q does not exist: \"agentgraph companies list\" lists the companies", f.Company)
 	case 1:
 		return store.Tenant(found[0]), nil
 	}

@@ -30,7 +30,7 @@ agentgraph distribute --shards 32`,
 	}, nil, &c.DatabaseFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Shards, Name: "shards", Default: "32", Help: "How many shards each table has. Choose a few times the " +
 			"largest number of nodes that you expect. It cannot be changed by running the command again."},
-		{Into: &c.Plan, Name: "plan", Help: "Only print what would be done."},
+		{Into: &c.Plan, Name: "plan", Help: "Print the steps without doing them."},
 	})
 }
 
@@ -61,7 +61,7 @@ func (c *Distribute) printPlan(ctx context.Context, m *schema.Migrator, cmd *cob
 	for _, step := range d.Steps {
 		how := "sharded by company"
 		for _, cut := range step.Cut {
-			how += fmt.Sprintf("; without %s of %s meanwhile", cut.Name, cut.Table)
+			how += fmt.Sprintf("; drops %s of %s during this step", cut.Name, cut.Table)
 		}
 		table = append(table, []string{strings.Join(step.Tables, ", "), how})
 	}

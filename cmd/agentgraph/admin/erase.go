@@ -27,15 +27,15 @@ func NewErase() *cobra.Command {
 	c := &Erase{}
 	return cli.New(c, &cobra.Command{
 		Use: "erase", Short: "Erase a contact: the campaign items with its phone number, the simulated chats that contain " +
-			"the number, and the number in other items and in runs of tests. It asks for the number.",
+			"the number, and the number in other items and in test runs. The command asks for the number again.",
 		Example: `agentgraph erase --company "Your company" --phone +4930123456 --dry-run
 agentgraph erase --company "Your company" --phone +4930123456`,
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Phone, Name: "phone", Required: true, Placeholder: "NUMBER",
 			Help: "The contact's phone number, with its country code: +4930123456."},
-		{Into: &c.DryRun, Name: "dry-run", Help: "Only print how much would be erased."},
+		{Into: &c.DryRun, Name: "dry-run", Help: "Print how much would be erased, and erase nothing."},
 		{Into: &c.Confirm, Name: "confirm", Placeholder: "NUMBER", Help: "The number once more, for scripts. Without it, " +
-			"the number is asked for."},
+			"the command asks for the number."},
 	})
 }
 
@@ -75,9 +75,9 @@ func (c *Erase) table(erased model.Erasure) [][]string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	rows := [][]string{
 		{"campaign items deleted", number(erased.Items)},
-		{"other campaign items without the number now", number(erased.OtherItems)},
+		{"other campaign items from which the number was removed", number(erased.OtherItems)},
 		{"simulated chats deleted", number(erased.Chats)},
-		{"test runs without the number now", number(erased.Runs)},
+		{"test runs from which the number was removed", number(erased.Runs)},
 	}
 	for _, left := range erased.Left {
 		rows = append(rows, []string{"still has the number: " + left.Table, number(left.Rows)})

@@ -48,8 +48,9 @@ func (f *keyFlags) Declare() cli.Flags {
 	scopes := []string{"read", "browse", "prompts", "contacts", "consumption", "write", "simulate", "chat", "admin"}
 	return cli.Flags{
 		{Into: &f.Scope, Name: "scope", Default: "read,write,simulate", Enum: scopes,
-			Help: "Its permissions: " + strings.Join(scopes, ",") + "; several with commas. chat cannot be combined."},
-		{Into: &f.ExpiresIn, Name: "expires-in", Help: "How long it is valid, such as 720h. Default: without end."},
+			Help: "Its permissions: " + strings.Join(scopes, ",") + ". Separate several with commas. chat cannot be " +
+				"combined with others."},
+		{Into: &f.ExpiresIn, Name: "expires-in", Help: "How long the key is valid, such as 720h. Default: no end."},
 	}
 }
 
@@ -96,14 +97,14 @@ type keysImport struct {
 func newKeysImport() *cobra.Command {
 	c := &keysImport{}
 	return cli.New(c, &cobra.Command{
-		Use: "import", Short: "Take over a key of another server, so that its clients need not be changed. Only a hash of " +
-			"the secret is kept.",
+		Use: "import", Short: "Import a key of another server, so that its clients keep working unchanged. Only a hash of " +
+			"the secret is stored.",
 		Example: `agentgraph keys import --company "Your company" --secret-from-stdin < key-file`,
 	}, nil, &c.companyFlag, &c.keyFlags, cli.Flags{
-		{Into: &c.Name, Name: "name", Default: "Taken over on the command line", Help: "The purpose of the key."},
+		{Into: &c.Name, Name: "name", Default: "Imported on the command line", Help: "The purpose of the key."},
 		{Into: &c.SecretFromStdin, Name: "secret-from-stdin", Required: true, Help: "Read the secret from the standard " +
-			"input: 24 to 200 characters of ASCII without spaces, at least 10 of them different. Arguments and variables " +
-			"would show it to others."},
+			"input: 24 to 200 ASCII characters without spaces, at least 10 of them different. Arguments and variables " +
+			"would expose it to other users."},
 	})
 }
 

@@ -32,7 +32,8 @@ func newMigrateUp() *cobra.Command {
 		Example: `DATABASE_URL=postgres://… agentgraph migrate up
 agentgraph migrate up --plan`,
 	}, nil, &c.DatabaseFlag, &c.OutputFlag, cli.Flags{
-		{Into: &c.Plan, Name: "plan", Help: "Only print which tables would be locked, how, who would wait, and about how " +
+		{Into: &c.Plan, Name: "plan", Help: "Print which tables would be locked, how, which statements would wait, and " +
+			"about how " +
 			"long."},
 	})
 }
@@ -83,7 +84,7 @@ type migrateDown struct {
 func newMigrateDown() *cobra.Command {
 	c := &migrateDown{}
 	return cli.New(c, &cobra.Command{
-		Use: "down", Short: "Revert the newest migration, and delete its data.",
+		Use: "down", Short: "Revert the newest migration, and delete the data in its tables and columns.",
 		Example: "agentgraph migrate down --yes",
 	}, nil, &c.DatabaseFlag, cli.Flags{
 		{Into: &c.Yes, Name: "yes", Help: "Confirm that the data of the newest migration is deleted."},

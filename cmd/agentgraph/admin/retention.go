@@ -36,7 +36,7 @@ func newRetentionSet() *cobra.Command {
 		{Into: &c.Chats, Name: "chats", Placeholder: "DAYS", Help: "Simulated chats with messages and calls, from their " +
 			"last message."},
 		{Into: &c.Executions, Name: "executions", Placeholder: "DAYS",
-			Help: "Finished executions of tests with their runs, from their end."},
+			Help: "Finished test executions with their runs, counted from their end."},
 		{Into: &c.CampaignItems, Name: "campaign-items", Placeholder: "DAYS",
 			Help: "Campaign items that are Processed or in Error, with their events, from their last call."},
 		{Into: &c.Tombstones, Name: "tombstones", Placeholder: "DAYS",

@@ -23,11 +23,11 @@ type compareCommand struct {
 func newCompareCommand() *cobra.Command {
 	c := &compareCommand{}
 	return cli.New(c, &cobra.Command{
-		Use: "compare", Short: "Compare an execution with earlier ones, and tell by the exit code whether something got " +
+		Use: "compare", Short: "Compare an execution with earlier ones. The exit code is 1 if something got " +
 			"worse.",
 		Example: "agentgraph test compare execution_01m7z9685dexj96fa38g6xqx8e --with execution_01m7z96rn3ebj8ybp0mfn1cq70",
 	}, []cli.Argument{
-		{Into: &c.Base, Name: "base", Help: "Executions to compare with, at most 5, as one sample."},
+		{Into: &c.Base, Name: "base", Help: "At most 5 earlier executions. Their runs are combined into one sample."},
 	}, &c.Flags, cli.Flags{
 		{Into: &c.With, Name: "with", Required: true, Placeholder: "EXECUTION", Help: "The execution to show."},
 		{Into: &c.Correction, Name: "correction", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"},
@@ -37,7 +37,7 @@ func newCompareCommand() *cobra.Command {
 
 // Validate refuses what the server would refuse.
 func (c *compareCommand) Validate() error {
-	return cli.Refuse(len(c.Base) > maxBases, "at most %d executions to compare with, not %d", maxBases, len(c.Base))
+	return cli.Refuse(len(c.Base) > maxBases, "--with: at most %d executions, not %d", maxBases, len(c.Base))
 }
 
 // Run prints what changed. It ends with 1 if something got worse, and with 5 if nothing can be decided.
@@ -62,7 +62,8 @@ func (c *compareCommand) Run(cmd *cobra.Command) error {
 	case comparison.isRegressed():
 		return client.Exit(client.ExitFailed, fmt.Errorf("worse than %s", comparison.baseIDs()))
 	case comparison.isUndecided():
-		return client.Exit(client.ExitInconclusive, fmt.Errorf("too few runs to compare with %s", comparison.baseIDs()))
+		return client.Exit(client.ExitInconclusive, fmt.Errorf("too few runs to decide whether %s was better or "+
+			"worse", comparison.baseIDs()))
 	}
 	return nil
 }
@@ -187,7 +188,7 @@ func (c *comparisonShown) summary() string {
 		fmt.Fprintf(&text, "  %s: %s (%s before, %s now%s), %s", test.title(), changes[test.Change],
 			test.Base.rate(), test.Head.rate(), pValue(test.Adjusted), conclusions[test.Conclusion])
 		if test.DecidingRepeats != nil {
-			fmt.Fprintf(&text, "; %d runs of it on each side would decide", *test.DecidingRepeats)
+			fmt.Fprintf(&text, "; %d runs of the test in each execution would decide", *test.DecidingRepeats)
 		}
 		text.WriteString("\n")
 	}

@@ -76,7 +76,7 @@ func (c countsShown) ended() int { return c.Passed + c.Failed + c.Error + c.Canc
 func (c countsShown) String() string {
 	text := fmt.Sprintf("%d passed, %d failed, %d error, %d cancelled", c.Passed, c.Failed, c.Error, c.Cancelled)
 	if c.Skipped > 0 {
-		text += fmt.Sprintf(", %d not needed", c.Skipped)
+		text += fmt.Sprintf(", %d skipped", c.Skipped)
 	}
 	return text
 }
@@ -253,7 +253,7 @@ func (f *follower) cancel(ctx context.Context) error {
 		}
 	}
 	if err := f.follow(ctx); err != nil {
-		return fmt.Errorf("execution %s is cancelled, and its end was not seen: %w", f.execution.ID, err)
+		return fmt.Errorf("execution %s was cancelled, but its final state could not be read: %w", f.execution.ID, err)
 	}
 	return nil
 }
@@ -265,7 +265,7 @@ func (f *follower) read(ctx context.Context) error {
 		return err
 	}
 	if now.AgentTestExecution == nil {
-		return client.NotFound(fmt.Sprintf("execution %s does not exist any more", f.execution.ID))
+		return client.NotFound(fmt.Sprintf("execution %s no longer exists", f.execution.ID))
 	}
 	finished := now.AgentTestExecution.FinishedAt != nil
 	if finished || f.counts().ended() != now.AgentTestExecution.Counts.ended() {
@@ -320,7 +320,7 @@ func readRuns(ctx context.Context, server *client.Client, id string, transcripts
 			return nil, err
 		}
 		if read.AgentTestExecution == nil {
-			return nil, client.NotFound(fmt.Sprintf("execution %s does not exist any more", id))
+			return nil, client.NotFound(fmt.Sprintf("execution %s no longer exists", id))
 		}
 		runs, page = append(runs, read.AgentTestExecution.Runs.Nodes...), read.AgentTestExecution.Runs.PageInfo
 	}

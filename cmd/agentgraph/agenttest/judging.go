@@ -29,12 +29,12 @@ func (f *judgingFlags) Declare() cli.Flags {
 		{Into: &f.Concurrency, Name: "concurrency", Env: "AGENTGRAPH_TEST_CONCURRENCY", Default: "5",
 			Help: "How many runs may be in progress at once, 1 to 50."},
 		{Into: &f.Votes, Name: "votes", Env: "AGENTGRAPH_TEST_VOTES", Default: "1",
-			Help: "How often the judge is asked about each criterion: 1, 3 or 5."},
+			Help: "How many votes of the judge decide each criterion: 1, 3 or 5."},
 		{Into: &f.JUnit, Name: "junit", Env: "AGENTGRAPH_TEST_JUNIT", Placeholder: "FILE", Help: "Write a JUnit report."},
 		{Into: &f.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON_FILE", Placeholder: "FILE",
 			Help: "Write a JSON report, with transcripts."},
 		{Into: &f.MinPassRate, Name: "min-pass-rate", Env: "AGENTGRAPH_TEST_MIN_PASS_RATE", Placeholder: "RATE",
-			Help: "Pass if at least this share of the judged runs passed, 0 to 1, even if some failed."},
+			Help: "Pass if at least this share of the judged runs passed, 0 to 1. Without it, every judged run must pass."},
 		{Into: &f.Timeout, Name: "timeout", Env: "AGENTGRAPH_TEST_TIMEOUT", Placeholder: "DURATION",
 			Help: "Cancel the execution if it takes longer, such as 10m. 0, the default, waits as long as it takes."},
 		{Into: &f.Reconnect, Name: "reconnect", Env: "AGENTGRAPH_TEST_RECONNECT", Default: "1m",
@@ -57,7 +57,7 @@ func (f *judgingFlags) Validate() error {
 }
 
 // errTimeout ends an execution that takes longer than --timeout.
-var errTimeout = errors.New("--timeout is over")
+var errTimeout = errors.New("the time of --timeout is over")
 
 // bounded returns a context that is cancelled after --timeout.
 func (f *judgingFlags) bounded(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -55,8 +55,8 @@ func refuseReal(ctx context.Context, server *client.Client, input client.Variabl
 	if len(tools) == 0 {
 		return nil
 	}
-	return client.Exit(client.ExitCancelled, fmt.Errorf("nothing was run, because --require-mocked refuses calls that "+
-		"would be real:\n%s",
+	return client.Exit(client.ExitCancelled, fmt.Errorf("nothing was run: --require-mocked refuses real calls. Mock "+
+		"these first:\n%s",
 		strings.Join(realCalls(tools, testsOf), "\n")))
 }
 

@@ -20,8 +20,8 @@ type rejudgeCommand struct {
 func newRejudgeCommand() *cobra.Command {
 	c := &rejudgeCommand{}
 	return cli.New(c, &cobra.Command{
-		Use: "rejudge", Short: "Judge the conversations of a finished execution again, keep their first verdicts, and " +
-			"exit with a code for the outcome.",
+		Use: "rejudge", Short: "Judge the conversations of a finished execution again, in a new execution. The first " +
+			"verdicts remain. The exit code tells the outcome.",
 		Example: `agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e
 agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e --model gpt-4.1 --criteria present`,
 	}, []cli.Argument{
@@ -31,8 +31,8 @@ agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e --model gpt-4.1 --c
 		{Into: &c.Model, Name: "model", Placeholder: "MODEL", Help: "One of the server's judges. Default: the " +
 			"server's default judge."},
 		{Into: &c.Criteria, Name: "criteria", Default: "as-run", Enum: []string{"as-run", "present"},
-			Help: "The criteria, checks and weights to apply: as-run, those of the original execution, or present, the tests' " +
-				"current ones."},
+			Help: "Which criteria, checks and weights to apply: those of the original execution (as-run), or the tests' " +
+				"current ones (present)."},
 	})
 }
 

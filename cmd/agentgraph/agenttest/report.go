@@ -190,14 +190,15 @@ func (r runShown) junit(class, suffix string) junitCase {
 		c.Skipped = &junitResult{Message: "cancelled"}
 		return c
 	case r.Status == "Skipped":
-		c.Skipped = &junitResult{Message: "not needed: earlier runs of the test had decided"}
+		c.Skipped = &junitResult{Message: "skipped: earlier runs had already decided the test"}
 		return c
 	case r.Status == "Failed":
 		c.Failure = &junitResult{Type: "Failed", Message: r.failure(), Text: r.describe(false)}
 	case r.Error != nil:
 		c.Error = &junitResult{Type: r.Error.Cause, Message: r.Error.String(), Text: r.describe(false)}
 	default:
-		c.Error = &junitResult{Type: "Infrastructure", Message: "the end of the run was not seen", Text: r.describe(false)}
+		c.Error = &junitResult{Type: "Infrastructure", Message: "the result of the run could not be " +
+			"read", Text: r.describe(false)}
 	}
 	c.Output = r.transcript()
 	return c
@@ -231,7 +232,7 @@ func writable(flag, path string) error {
 		return nil
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s: there is no directory %s", flag, filepath.Dir(path))
+		return fmt.Errorf("%s: the directory %s does not exist; create it first", flag, filepath.Dir(path))
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("%s: %s is a directory", flag, path)

@@ -30,7 +30,7 @@ type runCommand struct {
 func newRunCommand() *cobra.Command {
 	c := &runCommand{}
 	return cli.New(c, &cobra.Command{
-		Use: "run", Short: "Run tests on a server, wait until they end, and exit with a code for their outcome.",
+		Use: "run", Short: "Run tests on a server and wait until they end. The exit code tells the outcome.",
 		Example: `agentgraph test run --agent "Clinic reception"
 agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-rate 0.9 --junit junit.xml`,
 	}, nil, &c.Flags, &c.judgingFlags, cli.Flags{
@@ -48,19 +48,19 @@ agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-ra
 		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until",
 			Help: "Stop repeating a test once one of its runs failed."},
 		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until",
-			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once it is decided between two pass rates, such as 0.9,0.5, " +
-				"by Wald's sequential test."},
+			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once its runs decide between two pass rates, a good and " +
+				"a bad one, such as 0.9,0.5, " +
+				"with Wald's sequential test."},
 		{Into: &c.Baseline, Name: "baseline", Env: "AGENTGRAPH_TEST_BASELINE", Placeholder: "EXECUTION",
-			Help: "Compare with this finished execution, and fail if something got worse. Several, with commas or the flag " +
-				"again, " +
-				"at most 5, are one sample."},
+			Help: "Compare with this finished execution, and fail if something got worse. Up to 5 executions, separated by " +
+				"commas or with repeated flags, are combined into one sample."},
 		{Into: &c.Correction, Name: "correction", Env: "AGENTGRAPH_TEST_CORRECTION", Default: "holm",
 			Enum: []string{"holm", "benjamini-hochberg"}, Help: "Correction of --baseline for multiple comparisons: holm " +
 				"or benjamini-hochberg."},
 		{Into: &c.VirtualTime, Name: "virtual-time", Env: "AGENTGRAPH_TEST_VIRTUAL_TIME",
 			Help: "Record the delays of mocks without waiting for them."},
 		{Into: &c.RequireMocked, Name: "require-mocked", Env: "AGENTGRAPH_TEST_REQUIRE_MOCKED",
-			Help: "Run nothing if a tool would be called, or a call transferred, for real."},
+			Help: "Run nothing if a run could call a tool or transfer a call for real."},
 	})
 }
 
@@ -149,13 +149,15 @@ func (c *runCommand) checkBaseline(ctx context.Context, server *client.Client) e
 			return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q does not exist", id))
 		}
 		if err == nil && read.AgentTestExecution.FinishedAt == nil {
-			return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q is not finished", id))
+			return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q is not finished; wait for its end, "+
+				"or name another one", id))
 		}
 		if err != nil {
 			return err
 		}
 		if read.AgentTestExecution.IsDraft {
-			return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q tried a draft, a prompt that is not saved",
+			return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q used an unsaved draft of the prompt; "+
+				"name one of a saved prompt",
 				id))
 		}
 	}

@@ -132,7 +132,7 @@ func (c *showCommand) find(
 }
 
 func (c *showCommand) unknown() error {
-	return client.Exit(client.ExitUsage, fmt.Errorf("there is no test, execution or run %q", c.ID))
+	return client.Exit(client.ExitUsage, fmt.Errorf("no test, execution or run has the name or id %q", c.ID))
 }
 
 func (c *showCommand) showTest(ctx context.Context, server *client.Client) (whole any, text string, err error) {
@@ -189,7 +189,7 @@ func (t testShown) describe() string {
 		facts(&text, "Expects", client.Printable(t.TagExpected), "Data bag", string(context.DataBag))
 		writeMessages(&text, context.Messages, nil)
 	} else {
-		facts(&text, "Turns", fmt.Sprintf("%d at most", t.MaxTurns), "Variables", string(t.Variables), "Scenario",
+		facts(&text, "Turns", fmt.Sprintf("at most %d", t.MaxTurns), "Variables", string(t.Variables), "Scenario",
 			client.Printable(t.Scenario))
 		for _, check := range t.Checks {
 			fmt.Fprintf(&text, "  - %s\n", verdict{what: check.Description, weight: check.Weight}.title())

@@ -57,7 +57,8 @@ func (r *report) decide(lost error) {
 	case judged == 0:
 		set(client.ExitInconclusive, "no run was judged")
 	case counts.Failed > 0 && r.Comparison.isUndecided():
-		set(client.ExitInconclusive, "too few runs to compare with the baseline %s", r.Comparison.baseIDs())
+		set(client.ExitInconclusive, "too few runs to decide whether something is worse than the baseline "+
+			"%s", r.Comparison.baseIDs())
 	case counts.Failed > 0:
 		set(client.ExitDone, "the pass rate is %s", percent(rate))
 	default:

@@ -26,9 +26,9 @@ func NewAgents() *cobra.Command {
 		Example: `agentgraph agents
 agentgraph agents --channel Phone --name clinic`,
 	}, nil, &c.Flags, &c.outputFlag, cli.Flags{
-		{Into: &c.Name, Name: "name", Placeholder: "TEXT", Help: "Only with this text in the name."},
+		{Into: &c.Name, Name: "name", Placeholder: "TEXT", Help: "Only agents with this text in the name."},
 		{Into: &c.Channel, Name: "channel", Enum: []string{"", "Phone", "SMS", "Web", "WhatsApp"}, Placeholder: "CHANNEL",
-			Help: "Only of this channel: Phone, SMS, Web or WhatsApp."},
+			Help: "Only agents of this channel: Phone, SMS, Web or WhatsApp."},
 	})
 }
 

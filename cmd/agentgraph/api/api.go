@@ -18,7 +18,7 @@ type outputFlag struct {
 
 func (f *outputFlag) Declare() cli.Flags {
 	return cli.Flags{
-		{Into: &f.JSON, Name: "json", Help: "Print JSON on a terminal, too."},
+		{Into: &f.JSON, Name: "json", Help: "Print JSON even on a terminal."},
 	}
 }
 

@@ -34,10 +34,10 @@ func NewChat() *cobra.Command {
 agentgraph chat agent_01m7yn1htzexesns5wjxxva918 --mock`,
 	}, []cli.Argument{
 		{Into: &c.Agent, Name: "agent", Complete: c.CompleteNames(client.Agents),
-			Help: "The agent: its id, or its name or a part that no other has."},
+			Help: "The agent: its id, its name, or a part of the name that no other agent has."},
 	}, &c.Flags, &c.outputFlag, cli.Flags{
-		{Into: &c.Data, Name: "data", Placeholder: "NAME=VALUE", Help: "A value for a field of the agent; the flag again " +
-			"for several."},
+		{Into: &c.Data, Name: "data", Placeholder: "NAME=VALUE", Help: "A value for a field of the agent. Repeat the " +
+			"flag for several."},
 		{Into: &c.Mock, Name: "mock", Help: "Mock all tools and sub-agents, and never transfer."},
 	})
 }

@@ -20,7 +20,7 @@ import (
 
 // NewContext returns the command "context".
 func NewContext() *cobra.Command {
-	return cli.Group("context", "Name servers and their keys.", newContextAdd(), newContextUse(),
+	return cli.Group("context", "Save servers with their keys under names.", newContextAdd(), newContextUse(),
 		newContextList(), newContextRemove())
 }
 
@@ -32,7 +32,7 @@ type contextAdd struct {
 func newContextAdd() *cobra.Command {
 	c := &contextAdd{}
 	return cli.New(c, &cobra.Command{
-		Use: "add", Short: "Name a server and its key. The command reads the key from standard input.",
+		Use: "add", Short: "Save a server and its key under a name. The command reads the key from standard input.",
 		Example: "agentgraph context add staging --url https://staging.example.com < key-file",
 	}, []cli.Argument{
 		{Into: &c.Name, Name: "name", Help: "The name."},
@@ -100,7 +100,7 @@ func readKey(ctx context.Context, in io.Reader, prompt io.Writer) (string, error
 	case got := <-read:
 		key := strings.TrimSpace(string(got.text))
 		if key == "" {
-			return "", client.Exit(client.ExitUsage, errors.New("standard input must hold the API key"))
+			return "", client.Exit(client.ExitUsage, errors.New("standard input is empty; it must hold the API key"))
 		}
 		if got.err != nil && !errors.Is(got.err, io.EOF) {
 			return "", fmt.Errorf("read the API key: %w", got.err)
@@ -209,6 +209,6 @@ func (c *contextRemove) Run(cmd *cobra.Command) error {
 	if err := contexts.Write(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "context %s is forgotten\n", c.Name)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "context %s was removed\n", c.Name)
 	return err
 }

@@ -44,7 +44,7 @@ agentgraph knowledge evaluate questions.csv --chat "Clinic knowledge" --threshol
 			"document and passage, or JSON lines with these keys. - is standard input, JSON lines."},
 	}, &c.Flags, &c.outputFlag, cli.Flags{
 		{Into: &c.Chat, Name: "chat", Required: true, Complete: c.CompleteNames(client.KnowledgeBaseChats),
-			Help: "The knowledge base chat: its id, its name or a part that no other has."},
+			Help: "The knowledge base chat: its id, its name, or a part of the name that no other chat has."},
 		{Into: &c.Dataset, Name: "dataset", Help: "Only the questions of this dataset of the chat, by name or id. The " +
 			"questions of the file are added to it."},
 		{Into: &c.Threshold, Name: "threshold", Placeholder: "SHARE",
@@ -159,7 +159,7 @@ func (c *KnowledgeEvaluate) dataset(chat knowledgeChat, isNeeded bool) (*string,
 	case len(names) == 0:
 		return nil, client.NotFound("the knowledge base chat has no dataset: connect one first")
 	}
-	return nil, client.NotFound("--dataset must name one of " + strings.Join(names, ", "))
+	return nil, client.NotFound("--dataset must be one of " + strings.Join(names, ", "))
 }
 
 const (
@@ -206,7 +206,8 @@ func measure(ctx context.Context, server *client.Client, chatID string, datasetI
 		cursor = page.EndCursor
 	}
 	if all.Asked == 0 {
-		return nil, client.Exit(client.ExitInconclusive, errors.New("there are no questions yet: pass a file of questions"))
+		return nil, client.Exit(client.ExitInconclusive, errors.New("the knowledge base chat has no questions yet: pass "+
+			"a file with questions"))
 	}
 	of := float64(all.Asked)
 	all.HitAt1, all.HitAt6, all.MeanReciprocalRank = float64(first)/of, float64(hits)/of, reciprocals/of

@@ -37,11 +37,11 @@ func NewQuery() *cobra.Command {
 agentgraph query agents.graphql --var name=clinic
 echo '{ company { name } }' | agentgraph query -`,
 	}, []cli.Argument{
-		{Into: &c.File, Name: "file", Help: "The GraphQL document itself, a file with it, or - for standard input. A " +
-			"document has a { in it."},
+		{Into: &c.File, Name: "file", Help: "The GraphQL document, the name of a file that contains it, or - for " +
+			"standard input. An argument with a { is a document."},
 	}, &c.Flags, cli.Flags{
-		{Into: &c.Var, Name: "var", Placeholder: "NAME=VALUE", Help: "A variable, as text for String and ID, else as JSON; " +
-			"the flag again for several. It takes precedence over the file of variables."},
+		{Into: &c.Var, Name: "var", Placeholder: "NAME=VALUE", Help: "A variable: plain text for String and ID, " +
+			"otherwise JSON. Repeat the flag for several. It overrides the same variable in the file."},
 		{Into: &c.Variables, Name: "variables", Placeholder: "FILE", Help: "JSON file with variables; - for standard input."},
 		{Into: &c.Operation, Name: "operation", Placeholder: "NAME",
 			Help: "The operation to execute, if the document has several."},
@@ -83,7 +83,8 @@ func (c *Query) Run(cmd *cobra.Command) error {
 // request reads the document and its variables, and returns the kind of the operation.
 func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 	if c.File == "-" && c.Variables == "-" {
-		return client.Request{}, "", errors.New("only one of the document and --variables can be standard input")
+		return client.Request{}, "", errors.New("the document and --variables cannot both be standard input: pass one " +
+			"of them as a file")
 	}
 	text, err := c.document(in)
 	if err != nil {

@@ -56,7 +56,7 @@ func questionsOfCSV(text []byte) ([]labelled, error) {
 	rows := csv.NewReader(bytes.NewReader(text))
 	columns, err := rows.Read()
 	if err != nil {
-		return nil, errors.New("the first line must have the columns question, document and, if you like, passage")
+		return nil, errors.New("the first line must have the columns question and document, and may have the column passage")
 	}
 	at := func(column string) int {
 		return slices.IndexFunc(columns, func(name string) bool { return strings.EqualFold(strings.TrimSpace(name), column) })
@@ -96,7 +96,7 @@ func questionsOfLines(text []byte) ([]labelled, error) {
 			Passage            *string
 		}
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil || row.Question == "" || row.Document == "" {
-			return nil, fmt.Errorf(`line %d must be a JSON object with question and document, and passage if you like`, n)
+			return nil, fmt.Errorf(`line %d must be a JSON object with question and document, and may have passage`, n)
 		}
 		found = append(found, labelled{row.Question, row.Document, row.Passage})
 	}

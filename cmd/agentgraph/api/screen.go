@@ -174,10 +174,10 @@ func (s *terminal) left(err error) {
 	s.print("\n")
 	s.turn, s.written = "", ""
 	if err != nil {
-		s.print(wrapped("The chat continues on the server: "+safe(err.Error()), client.Width(s.out), s.style.Red))
+		s.print(wrapped("The chat remains open on the server: "+safe(err.Error()), client.Width(s.out), s.style.Red))
 		return
 	}
-	s.note("The chat is ended")
+	s.note("The chat has ended")
 }
 
 // safe returns text with its line breaks, but without control characters, which a terminal would interpret.

@@ -24,7 +24,7 @@ type Usage struct {
 func NewUsage() *cobra.Command {
 	c := &Usage{}
 	return cli.New(c, &cobra.Command{
-		Use: "usage", Short: "Show the credits that were used, and the plan.",
+		Use: "usage", Short: "Show the credits used, and the plan.",
 		Example: `agentgraph usage
 agentgraph usage --from 2026-01-01 --to 2026-06-30`,
 	}, nil, &c.Flags, &c.outputFlag, cli.Flags{

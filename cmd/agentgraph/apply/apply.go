@@ -22,9 +22,8 @@ import (
 )
 
 // diffCodes documents the exit codes of diff.
-const diffCodes = "Exit codes: 0 if nothing differs, 6 if something does, 1 if the files are wrong, 2 if the command " +
-	"line is, " +
-	"3 if the server refuses or cannot be reached."
+const diffCodes = "Exit codes: 0 if nothing differs, 6 if something differs, 1 if the files are invalid, 2 if the " +
+	"command line is invalid, 3 if the server cannot be reached or refuses the request."
 
 const firstWait = time.Second
 
@@ -49,8 +48,8 @@ func (c *compared) Declare() cli.Flags {
 		{Into: &c.File, Name: "file", Short: "f", Placeholder: "PATH", Help: "The same as the argument: a YAML file, or a " +
 			"directory with such files; separate several with commas, or repeat the flag."},
 		{Into: &c.JSON, Name: "json", Help: "Print JSON."},
-		{Into: &c.Prune, Name: "prune", Help: "Delete what the files do not name, in lists that the files have. Campaigns " +
-			"are never deleted."},
+		{Into: &c.Prune, Name: "prune", Help: "For each list in the files, delete the objects on the server that are " +
+			"not in it. Campaigns are never deleted."},
 		{Into: &c.SendHeaders, Name: "send-headers", Help: "Send tool header values even if the header names are " +
 			"unchanged, for example after you rotate a secret."},
 	})
@@ -140,7 +139,7 @@ func (p *changeSet) print(out io.Writer, asJSON bool) error {
 		p.show(out)
 	}
 	if len(p.changes) > 0 {
-		return client.Exit(client.ExitDiffers, errors.New("the server differs from the files"))
+		return client.Exit(client.ExitDiffers, errors.New("the server differs from the files: see the changes above"))
 	}
 	return nil
 }
@@ -157,13 +156,13 @@ type Apply struct {
 func NewApply() *cobra.Command {
 	c := &Apply{}
 	return cli.New(c, &cobra.Command{
-		Use: "apply", Short: "Make a server match files: agents, tools, knowledge, tests and campaigns.",
+		Use: "apply", Short: "Change a server's agents, tools, knowledge, tests and campaigns so that they match the files.",
 		Long: "The command checks everything before it writes anything. If it fails halfway, run it again.",
 		Example: `agentgraph apply company/ --dry-run
 agentgraph apply company/`,
 	}, c.paths(), &c.compared, cli.Flags{
-		{Into: &c.DryRun, Name: "dry-run", Help: "Only print what would change, as diff does."},
-		{Into: &c.Yes, Name: "yes", Help: "Do not ask before anything is deleted."},
+		{Into: &c.DryRun, Name: "dry-run", Help: "Print what would change, without changing it, as diff does."},
+		{Into: &c.Yes, Name: "yes", Help: "Do not ask before deleting."},
 		{Into: &c.Schema, Name: "schema", Help: "Print the JSON Schema of the files, for editors."},
 	})
 }
@@ -228,11 +227,11 @@ func ask(ctx context.Context, out io.Writer, made *changeSet, prune, yes bool) e
 		return nil
 	}
 	if !cli.IsTerminal(os.Stdin) {
-		return client.Exit(client.ExitUsage, errors.New("--prune needs --yes where nobody can be asked; --dry-run shows "+
-			"what it deletes"))
+		return client.Exit(client.ExitUsage, errors.New("without a terminal, --prune needs --yes; --dry-run shows what "+
+			"--prune would delete"))
 	}
 	made.show(out)
-	_, _ = fmt.Fprint(out, "Do all of this? [y/N] ")
+	_, _ = fmt.Fprint(out, "Apply these changes? [y/N] ")
 	if !cli.Agrees(ctx, os.Stdin) {
 		return client.Exit(client.ExitCancelled, errors.New("nothing was changed"))
 	}
@@ -253,15 +252,17 @@ func NewPull() *cobra.Command {
 	c := &Pull{}
 	return cli.New(c, &cobra.Command{
 		Use: "pull", Short: "Write a server's agents, tools, knowledge, tests and campaigns as files for apply.",
-		Long:    "Pulling twice writes the same bytes. Values of tools' headers are secrets: the files have ${NAME} instead.",
+		Long: "Pulling twice writes the same bytes. The values of tool headers are secrets, so the files have " +
+			"${NAME} instead.",
 		Example: "agentgraph pull company/",
 	}, []cli.Argument{
-		{Into: &c.Directory, Name: "directory", Optional: true, Help: "Where to write; it is made if need be."},
+		{Into: &c.Directory, Name: "directory", Optional: true, Help: "The directory to write. The command creates it " +
+			"if it is missing."},
 	}, &c.Flags, cli.Flags{
 		{Into: &c.File, Name: "file", Short: "f", Placeholder: "DIRECTORY", Help: "The same as the argument."},
-		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that things can be renamed in " +
-			"the files. A server that does not know an id uses the name."},
-		{Into: &c.Prune, Name: "prune", Help: "Delete YAML files of the directory that pull does not write."},
+		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that objects can be renamed " +
+			"in the files. A server that does not know an id finds the object by its name."},
+		{Into: &c.Prune, Name: "prune", Help: "Delete the other YAML files in the directory."},
 	})
 }
 
@@ -325,9 +326,8 @@ func (c *Pull) clear(files []written) (*os.Root, error) {
 		return slices.ContainsFunc(files, func(f written) bool { return f.name == filepath.Base(name) })
 	})
 	if len(others) > 0 && !c.Prune {
-		return nil, fmt.Errorf("%s would be read in addition to the pulled files: delete it, pull into another directory, "+
-			"or use "+
-			"--prune", strings.Join(others, ", "))
+		return nil, fmt.Errorf("apply would read %s in addition to the pulled files: delete it, pull into another "+
+			"directory, or use --prune", strings.Join(others, ", "))
 	}
 	for _, name := range others {
 		if err := os.Remove(name); err != nil {

@@ -129,11 +129,11 @@ func (c *company) named(k *kind, key string, of *thing, at path) *thing {
 		return onServer[0]
 	}
 	if len(onServer) > 1 {
-		c.wrong.add(at, "the server has %d %ss with the name %q, with the ids %s", len(onServer), k.name, key,
+		c.wrong.add(at, "the server has %d %ss with the name %q: use one of the ids %s instead", len(onServer), k.name, key,
 			idsOf(onServer))
 		return nil
 	}
-	c.wrong.add(at, "there is no %s with the key or name %q, neither in the files nor on the server", k.name, key)
+	c.wrong.add(at, "neither the files nor the server have the %s with the key or name %q", k.name, key)
 	return nil
 }
 

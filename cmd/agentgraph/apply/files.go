@@ -160,7 +160,7 @@ func readSources(places []string) ([]*source, error) {
 			return nil, err
 		}
 		if len(names) == 0 {
-			return nil, fmt.Errorf("there is no .yaml file in %s", place)
+			return nil, fmt.Errorf("the directory %s has no .yaml file", place)
 		}
 		for _, name := range names {
 			if slices.ContainsFunc(sources, func(s *source) bool { return s.name == name }) {
@@ -204,17 +204,17 @@ func openWithin(directory, name string) (*os.File, error) {
 	whole := filepath.Join(directory, name)
 	root, err := os.OpenRoot(directory)
 	if err != nil {
-		return nil, fmt.Errorf("there is no directory %s", directory)
+		return nil, fmt.Errorf("the directory %s does not exist", directory)
 	}
 	defer func() { _ = root.Close() }()
 	info, err := root.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("there is no file %s", whole)
+		return nil, fmt.Errorf("the file %s does not exist", whole)
 	case err != nil:
 		// The file exists, so only the root refused it: it is a symbolic link that leads out.
 		if _, err := os.Stat(whole); err == nil {
-			return nil, fmt.Errorf("%s is a symbolic link that leads out of %s, and is not followed", whole, directory)
+			return nil, fmt.Errorf("%s is a symbolic link that leads out of %s, so it is not read", whole, directory)
 		}
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", whole)
@@ -305,7 +305,7 @@ func (f *faults) addAll(s *source, refused *jsonschema.ValidationError) {
 	switch k := refused.ErrorKind.(type) {
 	case *refusal.AdditionalProperties:
 		for _, name := range k.Properties {
-			f.add(at.member(name), "is not known here%s", suggestion(name, refused.SchemaURL))
+			f.add(at.member(name), "is not a known key%s", suggestion(name, refused.SchemaURL))
 		}
 	case *refusal.Required:
 		for _, name := range k.Missing {
@@ -334,5 +334,5 @@ func suggestion(name, schemaURL string) string {
 	if like := core.SuggestionList(name, known); len(like) > 0 {
 		return "; did you mean " + like[0] + "?"
 	}
-	return "; known are " + strings.Join(known, ", ")
+	return "; known keys are " + strings.Join(known, ", ")
 }

@@ -69,8 +69,8 @@ func (c *company) findByName(k *kind, claims []claim, wanting map[spot]int) {
 		taken[w.spot]++
 		switch {
 		case len(same) > wanting[w.spot]:
-			c.wrong.add(w.at, "the server has %d with the name %q, with the ids %s: "+
-				"add the right id to the file, or rename or delete the others", len(same), w.raw.text("name"), idsOf(same))
+			c.wrong.add(w.at, "the server has %d objects with the name %q, with the ids %s: add the right id to the file, "+
+				"or rename or delete the others", len(same), w.raw.text("name"), idsOf(same))
 		case n < len(same):
 			if wanting[w.spot] > 1 {
 				c.paired++
@@ -122,7 +122,7 @@ func idsOf(things []*thing) string {
 // take assigns the wanted resource w of the files to t.
 func (c *company) take(t *thing, w wanted) {
 	if t.raw != nil && t.at.in != nil {
-		c.wrong.add(w.at, "is the same %s as at %s", w.kind.name, t.at)
+		c.wrong.add(w.at, "is the same %s as the one at %s: remove one of them", w.kind.name, t.at)
 		return
 	}
 	t.raw, t.at = w.raw, w.at
@@ -158,7 +158,7 @@ func (c *company) distinct(k *kind) {
 		}
 		as := called{t.agent, t.reference()}
 		if other := seen[as]; other != nil {
-			c.wrong.add(t.at, "has the key %q of the %s at %s", as.key, k.name, other.at)
+			c.wrong.add(t.at, "has the key %q, which the %s at %s already has", as.key, k.name, other.at)
 		}
 		seen[as] = t
 	}
@@ -224,7 +224,8 @@ func (c *company) givesWay(ch *change, holders []*thing, isTest bool) {
 	case isTest && ch.verb == "create":
 		ch.mayRepeat = true
 	default:
-		c.wrong.add(ch.thing.at, "has the name that the %s with the id %s still has: apply its renaming first",
+		c.wrong.add(ch.thing.at, "has a name that the %s with the id %s still has on the server: first apply the files "+
+			"that rename that one",
 			holders[0].kind.name, holders[0].id)
 	}
 }

@@ -49,7 +49,7 @@ func carryOver(tool, file string) (*carriedTests, error) {
 		return c, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(c.tests) == 0 {
-		return c, fmt.Errorf("%s: has no test that can be carried over", file)
+		return c, fmt.Errorf("%s: has no test that can be converted", file)
 	}
 	return c, nil
 }
@@ -261,7 +261,7 @@ func (c *carriedTests) cases(members ...string) ([]object, place, error) {
 	for i, one := range values {
 		o, isObject := one.(object)
 		if !isObject {
-			return nil, at, fmt.Errorf("entry %d is no object", i+1)
+			return nil, at, fmt.Errorf("entry %d is not an object", i+1)
 		}
 		cases = append(cases, o)
 	}

@@ -40,7 +40,7 @@ func fromElevenLabs(c *carriedTests) error {
 			turns, isGiven := one.get("simulation_max_turns")
 			if of, isNumber := number(turns); isGiven && isNumber {
 				if of > model.MaxTurns {
-					t.approximate("simulation_max_turns", "%v are more than %d", of, model.MaxTurns)
+					t.approximate("simulation_max_turns", "%v is more than the maximum, %d", of, model.MaxTurns)
 				}
 				t.with("maxTurns", int64(max(1, min(model.MaxTurns, of))))
 			} else {
@@ -58,13 +58,13 @@ func fromElevenLabs(c *carriedTests) error {
 		for _, name := range []string{"tool_mock_config", "tool_mock_overrides", "environment", "simulation_environment"} {
 			if value, _ := one.get(name); value != nil && value != "" {
 				t.at = here.member(name)
-				t.leave(name, "agentgraph has no equivalent, or names tools in another way")
+				t.leave(name, "agentgraph has no equivalent, or has other names for tools")
 			}
 		}
 		for _, name := range []string{"evaluation_model", "simulated_user_model"} {
 			if value, _ := one.get(name); value != nil && value != "" {
 				t.at = here.member(name)
-				t.skip(name, "the server says which models judge and play the contact")
+				t.skip(name, "the server's settings choose the models of the judge and the contact")
 			}
 		}
 		if t.scenario == "" {
@@ -90,7 +90,7 @@ func (t *carried) conditions(test object) {
 		if isText {
 			conditions = append(conditions, text)
 		} else {
-			t.leave("success_conditions", "%s is no text", shown(one))
+			t.leave("success_conditions", "%s is not a text", shown(one))
 		}
 	}
 	examples := ""
@@ -120,7 +120,7 @@ func (t *carried) calls(test object) {
 	}
 	switch {
 	case id == "":
-		t.leave("tool_call_parameters", "it names no tool")
+		t.leave("tool_call_parameters", "the check names no tool")
 		return
 	case id == "end_call" && isAbsent != true:
 		t.check("endedBy", "Agent", nil)
@@ -130,7 +130,7 @@ func (t *carried) calls(test object) {
 	default:
 		call = append(call, member{"technicalName", id})
 		if tool.text("type") != "system" {
-			t.approximate("the tool "+id, "is named by its id: write its technical name into the check")
+			t.approximate("the tool "+id, "the check names the tool by its id: write its technical name instead")
 		}
 	}
 	var where list
@@ -151,7 +151,7 @@ func (t *carried) calls(test object) {
 				eval.text("description")))
 			condition = append(condition, member{"present", true})
 		default:
-			t.leave("the parameter "+path, "%s is not known", shown(eval))
+			t.leave("the parameter "+path, "the condition %s is not known", shown(eval))
 			continue
 		}
 		where = append(where, condition)
@@ -161,6 +161,6 @@ func (t *carried) calls(test object) {
 	}
 	t.check(expectation, call, nil)
 	if only, isGiven := test.get("check_any_tool_matches"); isGiven && only == false && isAbsent != true {
-		t.approximate("check_any_tool_matches", "other calls are not refused")
+		t.approximate("check_any_tool_matches", "other calls do not fail the test")
 	}
 }

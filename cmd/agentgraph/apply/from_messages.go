@@ -20,7 +20,7 @@ func messagesOf(t *carried, history list, member string) (messages list) {
 			t.approximate(fmt.Sprintf("message %d", i+1), "only its first 10,000 characters are kept")
 		}
 		if !calls.note(message, role) {
-			t.leave(fmt.Sprintf("message %d", i+1), "the result of a call that no earlier message makes")
+			t.leave(fmt.Sprintf("message %d", i+1), "its call is in no earlier message")
 		}
 		if role != "assistant" && role != "user" || strings.TrimSpace(text) == "" {
 			continue
@@ -30,12 +30,12 @@ func messagesOf(t *carried, history list, member string) (messages list) {
 		if made := calls.take(); len(made) > 0 && role == "assistant" && answers {
 			carried = append(carried, toolCalls(made))
 		} else if len(made) > 0 {
-			t.leave(fmt.Sprintf("message %d", i+1), "calls, before an answer, of tools that the agent does not have")
+			t.leave(fmt.Sprintf("message %d", i+1), "its calls do not belong to an answer of the agent to the contact")
 		}
 		messages = append(messages, carried)
 	}
 	if made := calls.take(); len(made) > 0 {
-		t.leave("the conversation so far", "calls of tools after the last message")
+		t.leave("the conversation so far", "its tool calls after the last message")
 	}
 	if len(messages) > 200 {
 		t.leave("the conversation so far", "of its %d messages, only the last 200 are kept", len(messages))

@@ -63,7 +63,8 @@ func (p *promptfoo) configuration(config object, at place) {
 	known := append([]string{"prompts", "tests", "defaultTest", "scenarios", "assertionTemplates", "providers", "targets"},
 		promptfooSettings...)
 	if _, isGiven := config.get("redteam"); isGiven {
-		p.report.add(leftOut, at.member("redteam"), "the configuration", "redteam: promptfoo makes its tests when it runs")
+		p.report.add(leftOut, at.member("redteam"), "the configuration", "redteam: promptfoo generates these tests at "+
+			"run time")
 	}
 	p.others("the configuration", config, at, append(known, "redteam")...)
 	for _, m := range config {
@@ -72,7 +73,7 @@ func (p *promptfoo) configuration(config object, at place) {
 			p.report.add(notNeeded, at.member(m.name), "the configuration", "%s: the agent answers instead", m.name)
 			p.providers(m.value, at.member(m.name))
 		case slices.Contains(promptfooSettings, m.name) && m.name != "$schema":
-			p.report.add(notNeeded, at.member(m.name), "the configuration", "%s: it changes no test", m.name)
+			p.report.add(notNeeded, at.member(m.name), "the configuration", "%s: it does not affect tests", m.name)
 		}
 	}
 	p.defaultsAt = at.member("defaultTest")
@@ -209,7 +210,7 @@ func (p *promptfoo) scenarios(value any, at place) {
 			}
 		}
 		if len(data) == 0 || len(inner) == 0 {
-			p.report.add(leftOut, here, "a scenario", "it has no config or no tests that can be read")
+			p.report.add(leftOut, here, "a scenario", "it has no config, or no readable tests")
 		}
 	}
 }

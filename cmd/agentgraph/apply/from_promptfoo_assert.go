@@ -23,13 +23,13 @@ func (t *promptfooTest) assertAll(all list, at place) {
 		assertion, isObject := one.(object)
 		switch {
 		case isUnresolved(one):
-			t.leave("an assertion", "its $ref is not found")
+			t.leave("an assertion", "the target of its $ref does not exist")
 		case !isObject:
 			t.leave("an assertion", "%s is not known", shown(one))
 		case assertion.text("type") == "assert-set":
 			t.in.others(t.of(), assertion, t.at, "type", "assert", "threshold")
 			if threshold, isGiven := assertion.get("threshold"); isGiven {
-				t.approximate("assert-set", "its threshold %s: all of its assertions must hold", shown(threshold))
+				t.approximate("assert-set", "instead of its threshold %s, all of its assertions must hold", shown(threshold))
 			}
 			t.assertAll(assertion.list("assert"), t.at.member("assert"))
 		default:
@@ -74,7 +74,7 @@ func (t *promptfooTest) assert(assertion object) {
 	}
 	for _, code := range []string{"transform", "contextTransform"} {
 		if _, isGiven := assertion.get(code); isGiven {
-			t.leave(kind, "its %s is code, which is not run", code)
+			t.leave(kind, "its %s is code, which agentgraph does not run", code)
 			return
 		}
 	}
@@ -89,13 +89,13 @@ func (t *promptfooTest) assert(assertion object) {
 		return
 	}
 	if label, isGiven := assertion.get("metric"); isGiven {
-		t.skip(kind, "its metric %s is a label", shown(label))
+		t.skip(kind, "its metric %s is only a label", shown(label))
 	}
 	t.in.others(t.of()+": "+kind, assertion, t.at, "type", "value", "threshold", "weight", "metric", "provider",
 		"rubricPrompt")
 	for _, name := range []string{"provider", "rubricPrompt"} {
 		if _, isGiven := assertion.get(name); isGiven {
-			t.leave(kind, "its %s: the server's judge decides", name)
+			t.leave(kind, "its %s is ignored: the server's judge decides", name)
 		}
 	}
 }
@@ -103,11 +103,11 @@ func (t *promptfooTest) assert(assertion object) {
 func (a *phrase) whyNot() string {
 	switch a.bare {
 	case "javascript", "python", "ruby", "webhook":
-		return "code of others is not run"
+		return "agentgraph does not run code in tests"
 	case "cost":
-		return "it counts dollars: see the check creditsAtMost"
+		return "it limits dollars: use the check creditsAtMost instead"
 	}
-	return "there is no such check"
+	return "agentgraph has no such check"
 }
 
 // isAssertion reports whether promptfoo has assertions of the kind.
@@ -155,7 +155,7 @@ func (a *phrase) pattern(value any) (string, bool) {
 	case expression == "":
 		a.leave(a.kind, "it has no value")
 	case len(missing) > 0:
-		a.approximate(a.kind, "no variable fills {{%s}}: left empty", strings.Join(missing, "}}, {{"))
+		a.approximate(a.kind, "no variable fills {{%s}}, which is left empty", strings.Join(missing, "}}, {{"))
 	}
 	return expression, err == nil && expression != ""
 }
@@ -165,7 +165,7 @@ func (a *phrase) says(expressions ...string) {
 	expectation := map[bool]string{true: "neverSays", false: "says"}[a.isNot]
 	for _, expression := range expressions {
 		if _, err := regexp.Compile(expression); err != nil || len(expression) > 1000 {
-			a.leave(a.kind, "%s is no regular expression (RE2) of at most 1,000 characters", shown(a.value))
+			a.leave(a.kind, "%s is not a regular expression (RE2) of at most 1,000 characters", shown(a.value))
 			continue
 		}
 		said := object{{"matches", expression}}
@@ -189,7 +189,7 @@ func (a *phrase) patterns(prefix string) (all []string) {
 	}
 	for _, one := range values {
 		if !isPlain(one) {
-			a.leave(a.kind, "%s in its list is no text", shown(one))
+			a.leave(a.kind, "%s in its list is not a text", shown(one))
 		} else if expression, isWhole := a.pattern(one); isWhole {
 			all = append(all, prefix+expression)
 		}
@@ -206,12 +206,12 @@ func isPlain(value any) bool {
 	return true
 }
 
-// decided imports assertions that need no model. It returns false if there is no such check.
+// decided imports assertions that need no model. It returns false if agentgraph has no such check.
 func (a *phrase) decided(assertion object) bool {
 	hasText := slices.Contains([]string{"contains", "icontains", "starts-with", "regex"}, a.bare)
 	switch {
 	case hasText && !isPlain(a.value):
-		a.leave(a.kind, "its value %s is no text", shown(a.value))
+		a.leave(a.kind, "its value %s is not a text", shown(a.value))
 		return true
 	case (hasText || a.bare == "equals") && a.value == nil:
 		a.leave(a.kind, "it has no value")
@@ -259,7 +259,7 @@ func (a *phrase) decided(assertion object) bool {
 			return false
 		}
 		if a.turn > 0 {
-			a.approximate(a.kind, "it is the time of all turns")
+			a.approximate(a.kind, "the check limits the time of all turns together")
 		}
 		a.check("durationAtMost", ms/1000, a.weight)
 	default:
@@ -293,7 +293,8 @@ func (a *phrase) matches() {
 			name, _ := splitFilters(at[1])
 			value, isInRow := reachAll(row.(object).object("values"), name)
 			if text := shown(value); isInRow && regexp.QuoteMeta(text) != text {
-				a.leave(a.kind, "{{%s}} is an expression in some rows, which are filled in verbatim: create a test for each", name)
+				a.leave(a.kind, "{{%s}} is an expression in some rows, but rows are inserted verbatim: create a test for each "+
+					"row", name)
 				return
 			}
 		}
@@ -301,8 +302,8 @@ func (a *phrase) matches() {
 	a.says(expression)
 }
 
-// fits adds a check that the agent's message is JSON and matches the schema, if there is one. It returns false if there
-// is no such check.
+// fits adds a check that the agent's message is JSON and matches the schema, if there is one. It returns false if
+// agentgraph has no such check.
 func (a *phrase) fits() bool {
 	value := a.value
 	if text, isText := value.(string); isText {

@@ -90,7 +90,7 @@ func (t *promptfooTest) rest() {
 			case "provider", "rubricPrompt":
 				t.leave("options."+m.name, "the server's judge decides")
 			case "transform", "postprocess":
-				t.leave("options."+m.name, "it is code: checks examine only what the agent says")
+				t.leave("options."+m.name, "it is code, which agentgraph does not run")
 			default:
 				t.leave("options."+m.name, "agentgraph has no equivalent")
 			}
@@ -115,7 +115,7 @@ func (t *promptfooTest) readThreshold() {
 	if t.isScored = isNumber && at >= 0 && at <= 1; t.isScored {
 		t.with("passAt", at)
 	} else if isGiven {
-		t.leave("threshold", "%s is no number from 0 to 1", shown(value))
+		t.leave("threshold", "%s is not a number from 0 to 1", shown(value))
 	}
 }
 
@@ -136,11 +136,11 @@ func (p *promptfoo) conversation(name string, of []int) {
 			continue
 		}
 		if c.isDropped {
-			t.leave("the whole test", "its conversation is left out")
+			t.leave("the whole test", "its conversation cannot be converted")
 			continue
 		}
 		if value, isGiven := t.test.get("threshold"); isGiven {
-			c.approximate("threshold", "%s: all assertions of the turn must hold", shown(value))
+			c.approximate("threshold", "instead of %s, all assertions of the turn must hold", shown(value))
 		}
 		if text := t.said(); text != "" {
 			says = append(says, text)
@@ -185,7 +185,7 @@ func (p *promptfoo) leaveTurns(c *carried, of []int) {
 			return n.outcome == leftOut && n.at == at && n.of == title && strings.HasPrefix(n.text, "the whole test")
 		})
 		if !isSaid {
-			p.report.add(leftOut, at, title, "the whole test: its conversation is left out")
+			p.report.add(leftOut, at, title, "the whole test: its conversation cannot be converted")
 		}
 	}
 }
@@ -196,7 +196,7 @@ func (t *promptfooTest) said() string {
 		return ""
 	}
 	if len(t.texts.rows) > 0 {
-		t.drop("it has several values of a variable, and is a turn of a conversation")
+		t.drop("it is a turn of a conversation, and a turn cannot have several values of a variable")
 		return ""
 	}
 	messages := t.message()
@@ -209,10 +209,10 @@ func (t *promptfooTest) said() string {
 	}
 	switch {
 	case strings.TrimSpace(text) == "":
-		t.leave("the whole test", "it says nothing, so the conversation continues without it")
+		t.leave("the whole test", "the contact says nothing in it, so the conversation continues without this turn")
 		return ""
 	case cutTo(text, 4000) != text:
-		t.drop("what it says has more than 4,000 characters")
+		t.drop("its message has more than 4,000 characters")
 		return ""
 	}
 	return text

@@ -25,7 +25,7 @@ func (t *promptfooTest) chat(all list, areTemplates bool) (messages list) {
 		if areTemplates {
 			text, isFilled := t.text("the prompt", message.text("content"))
 			if !isFilled {
-				t.drop("its prompt cannot be filled")
+				t.drop("the variables of its prompt cannot be filled in")
 				return nil
 			}
 			if inner, isChat := messagesIn(text); isChat {

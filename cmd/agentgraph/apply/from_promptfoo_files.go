@@ -47,7 +47,7 @@ func (p *promptfoo) readPrompt(text string, at place) {
 	leave := func(format string, args ...any) { p.report.add(leftOut, at, "a prompt", format, args...) }
 	switch {
 	case strings.HasPrefix(text, "exec:"):
-		leave("%s is code, which is not run", text)
+		leave("%s is code, which agentgraph does not run", text)
 		return
 	case !strings.HasPrefix(text, "file://") && (strings.Contains(text, "\n") || !promptFiles.MatchString(text)):
 		if unread := unreadable(text); strings.Contains(text, "://") && !strings.ContainsAny(text, " \n") {

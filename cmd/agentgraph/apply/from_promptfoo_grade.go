@@ -15,9 +15,10 @@ func (a *phrase) graded(assertion object) bool {
 		return false
 	}
 	if threshold, isGiven := assertion.get("threshold"); isGiven {
-		a.approximate(a.kind, "its threshold %s: the judge says only whether it holds", shown(threshold))
+		a.approximate(a.kind, "its threshold %s is ignored: the judge says only whether the criterion "+
+			"holds", shown(threshold))
 	} else if a.bare == "answer-relevance" || a.bare == "is-refusal" {
-		a.approximate(a.kind, "it becomes a criterion in words")
+		a.approximate(a.kind, "it becomes a criterion, which the judge decides")
 	}
 	texts, isList := a.value.(list)
 	if !isList {
@@ -30,7 +31,7 @@ func (a *phrase) graded(assertion object) bool {
 		}
 		text, isText := one.(string)
 		if !isText || strings.TrimSpace(text) == "" || strings.HasPrefix(text, "file://") {
-			a.leave(a.kind, "%s is no text", shown(one))
+			a.leave(a.kind, "%s is not a text", shown(one))
 			continue
 		}
 		if filled, isFilled := a.text(a.kind, strings.TrimSpace(text)); isFilled {

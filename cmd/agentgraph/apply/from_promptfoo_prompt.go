@@ -25,7 +25,7 @@ func (t *promptfooTest) ask() {
 		return
 	}
 	if last := messages[len(messages)-1].(object); last.text("role") == "assistant" {
-		t.approximate("the prompt", "its last message is the agent's: the contact answers it")
+		t.approximate("the prompt", "its last message is from the agent, so the contact speaks next")
 	}
 	t.with("conversationContext", messagesOf(t.carried, messages, "content"))
 	t.with("maxTurns", int64(1))
@@ -50,7 +50,7 @@ func (t *promptfooTest) message() list {
 	}
 	text, isFilled := t.text("the prompt", options.text("prefix")+prompt.text+options.text("suffix"))
 	if !isFilled {
-		t.drop("its prompt cannot be filled")
+		t.drop("the variables of its prompt cannot be filled in")
 		return nil
 	}
 	if messages, isChat := messagesIn(text); isChat {
@@ -91,7 +91,7 @@ func (t *promptfooTest) text(what, template string) (string, bool) {
 			if _, isFilled := reachAll(fillable, name); !isFilled {
 				return found
 			}
-			t.approximate(what, "%s is written { %s }, as it would be filled", found, name)
+			t.approximate(what, "%s is written { %s }, because agentgraph would fill it in", found, name)
 			return "{ " + name + " }"
 		})
 	})
@@ -111,7 +111,7 @@ func (t *promptfooTest) misses(what string, missing []string) bool {
 		}
 	}
 	if len(missing) > 0 {
-		t.approximate(what, "no variable fills {{%s}}: left empty", strings.Join(missing, "}}, {{"))
+		t.approximate(what, "no variable fills {{%s}}, which is left empty", strings.Join(missing, "}}, {{"))
 	}
 	return true
 }
@@ -121,13 +121,13 @@ func (t *promptfooTest) spoken(why string) list {
 	all := slices.Concat(t.texts.rows, t.texts.bag)
 	for _, m := range all {
 		if slices.Contains(spoken, m.name) || len(all) == 1 {
-			t.approximate("the prompt", "%s: the agent is told %s", why, m.name)
+			t.approximate("the prompt", "%s, so the message to the agent is the variable %s", why, m.name)
 			if text, isFilled := t.text("the prompt", "{{"+m.name+"}}"); isFilled {
 				return list{object{{"role", "user"}, {"content", text}}}
 			}
 		}
 	}
-	t.drop("%s, and no variable is known to hold what the user says, such as question", why)
+	t.drop("%s, and no variable has a known name for the user's message, such as question", why)
 	return nil
 }
 
@@ -138,7 +138,7 @@ func (t *promptfooTest) looped(prompt promptfooPrompt) (messages list) {
 	loops := loopIn.FindAllStringSubmatch(prompt.text, -1)
 	if len(loops) == 0 {
 		_, _ = t.text("the prompt", prompt.text) // reports what is not evaluated
-		t.drop("its prompt cannot be filled")
+		t.drop("the variables of its prompt cannot be filled in")
 		return nil
 	}
 	for _, loop := range loops {
@@ -149,7 +149,7 @@ func (t *promptfooTest) looped(prompt promptfooPrompt) (messages list) {
 		case isList && areMessages(history):
 			messages = append(messages, t.chat(history, true)...)
 		default:
-			t.drop("its prompt has a loop over %s, which is not evaluated", loop[1])
+			t.drop("its prompt has a loop over %s, which agentgraph does not evaluate", loop[1])
 			return nil
 		}
 	}
@@ -201,7 +201,7 @@ func (t *promptfooTest) simulate(provider any) {
 		turns, _ = number(value)
 	}
 	if turns < 1 || turns > model.MaxTurns {
-		t.approximate("maxTurns", "%v: a test has 1 to %d turns", turns, model.MaxTurns)
+		t.approximate("maxTurns", "it is %v, but a test has 1 to %d turns", turns, model.MaxTurns)
 	}
 	t.with("maxTurns", int64(max(1, min(model.MaxTurns, turns))))
 	beginning, _ := config.get("initialMessages")
@@ -215,9 +215,9 @@ func (t *promptfooTest) simulate(provider any) {
 	if messages, isList := beginning.(list); isList && areMessages(messages) {
 		t.with("conversationContext", messagesOf(t.carried, t.chat(messages, true), "content"))
 	} else if beginning != nil {
-		t.leave("initialMessages", "%s is no list of messages", shown(beginning))
+		t.leave("initialMessages", "%s is not a list of messages", shown(beginning))
 	}
 	if len(t.test.list("assert"))+len(t.p.defaults.list("assert")) > 0 {
-		t.approximate("assertions", "promptfoo examines the whole conversation; checks here examine what the agent says")
+		t.approximate("assertions", "promptfoo examines the whole conversation, but agentgraph only the agent's messages")
 	}
 }

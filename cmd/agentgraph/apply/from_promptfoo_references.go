@@ -45,7 +45,7 @@ func (p *promptfoo) resolve(value, whole any, at place, resolved *int) any {
 		if name, isText := ref.(string); isRef && isText {
 			found, problem := p.found(name, whole)
 			if *resolved++; problem == "" && *resolved > maxReferences {
-				problem = fmt.Sprintf("is one of more than %d", maxReferences)
+				problem = fmt.Sprintf("is beyond the maximum of %d references", maxReferences)
 			}
 			if problem != "" {
 				p.report.add(leftOut, at, "the file", "$ref: %s %s", name, problem)
@@ -178,13 +178,13 @@ func unreadable(name string) string {
 	case strings.Contains(file, "://"):
 		return "is not on this machine"
 	case ending == ".prompty":
-		return "has a format of its own: list its messages in a YAML file"
+		return "has an unsupported format: list its messages in a YAML file"
 	case slices.Contains(codeEndings, ending):
-		return "is code, which is not run"
+		return "is code, which agentgraph does not run"
 	case strings.ContainsAny(file, "*?[{"):
 		return "is a pattern: import the files one by one"
 	case slices.Contains(noText, ending):
-		return "is no text"
+		return "is not a text file"
 	}
 	return ""
 }

@@ -136,7 +136,7 @@ func (p *promptfoo) collectLines(file string) error {
 		value, err := decodeJSON(bytes.TrimSpace(line))
 		test, isObject := value.(object)
 		if err != nil || !isObject {
-			return fmt.Errorf("%s:%d: is no JSON object", file, n)
+			return fmt.Errorf("%s:%d: is not a JSON object", file, n)
 		}
 		here := at.index(n)
 		here.in.of[here.path] = n

@@ -151,7 +151,8 @@ func settle(bag object) (settled object, missing []string, err error) {
 				return nil, nil, fmt.Errorf("vars.%s: %w", m.name, err)
 			}
 			if len(filled) > maxFilled {
-				return nil, nil, fmt.Errorf("vars.%s: it has more than %d characters once it is filled", m.name, maxFilled)
+				return nil, nil, fmt.Errorf("vars.%s: it has more than %d characters after its variables are filled "+
+					"in", m.name, maxFilled)
 			}
 			settled[i].value, isSettled = filled, false
 		}

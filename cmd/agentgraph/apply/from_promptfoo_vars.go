@@ -24,7 +24,7 @@ func (t *promptfooTest) vars() bool {
 		given = t.p.referred(name, "vars", &at)
 	}
 	if isUnresolved(given) {
-		t.drop("vars: their $ref is not found")
+		t.drop("vars: the target of their $ref does not exist")
 		return false
 	}
 	together, _ := given.(object)
@@ -59,7 +59,7 @@ func (t *promptfooTest) vars() bool {
 			return false
 		}
 		if !t.misses("vars", missing) {
-			t.drop("its variables cannot be filled")
+			t.drop("its variables cannot be filled in")
 			return false
 		}
 		bags[i] = settled
@@ -76,7 +76,7 @@ func isText(value any) bool {
 // valueOf returns the value of a variable, which may be in a file, or why it cannot be read.
 func (t *promptfooTest) valueOf(value any) (any, string) {
 	if isUnresolved(value) {
-		return nil, "its $ref is not found"
+		return nil, "the target of its $ref does not exist"
 	}
 	name, isText := value.(string)
 	if !isText || !strings.HasPrefix(name, "file://") {
@@ -112,8 +112,8 @@ func (t *promptfooTest) split(bags []object) {
 		switch {
 		case m.value == nil:
 		case !variableName.MatchString(m.name) || len([]rune(shown(m.value))) > maxVariable:
-			t.skip("vars."+m.name, "its value is inserted into the texts: it is too long for a variable of the agent, or "+
-				"its name is not allowed")
+			t.skip("vars."+m.name, "its value is inserted into the texts, because it is too long for a variable of the "+
+				"agent or its name is not allowed")
 		default:
 			named = append(named, m)
 		}

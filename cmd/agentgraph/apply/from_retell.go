@@ -63,18 +63,18 @@ func mockingOfRetell(t *carried, mocks list, at place) (mocking object) {
 			if result == false {
 				mocking = mocking.with("callTransferFailure", "Failed")
 			}
-			t.approximate("the mock of "+name, "it is treated as the transfer of the call")
+			t.approximate("the mock of "+name, "it becomes a mock of the call transfer")
 			continue
 		}
 		rule := object{{"resultTemplate", shown(output)}}
 		switch {
 		case result == false && hasOutput:
-			t.approximate("the mock of "+name, "its result is false: the agent sees only its output")
+			t.approximate("the mock of "+name, "its result false is ignored: the agent sees only its output")
 		case result == false:
 			rule = object{{"failure", object{{"kind", "HttpError"}}}}
 		case !hasOutput:
 			rule = object{}
-			t.approximate("the mock of "+name, "it has no output: the agent is told that the call succeeded")
+			t.approximate("the mock of "+name, "it has no output, so the mock returns that the call succeeded")
 		}
 		if when := t.whenOfRetell(name, mock.object("input_match_rule")); len(when) > 0 {
 			rule = append(object{{"when", when}}, rule...)
@@ -90,7 +90,7 @@ func mockingOfRetell(t *carried, mocks list, at place) (mocking object) {
 // whenOfRetell returns a mock's conditions on the arguments.
 func (t *carried) whenOfRetell(name string, rule object) (when list) {
 	if kind := rule.text("type"); kind != "" && kind != "any" && kind != "partial_match" {
-		t.approximate("the mock of "+name, "its input_match_rule %s: arguments that it does not name are ignored", kind)
+		t.approximate("the mock of "+name, "its input_match_rule %s becomes partial_match: other arguments are ignored", kind)
 	}
 	for _, argument := range rule.object("args") {
 		when = append(when, object{{"argument", argument.name}, {"equals", shown(argument.value)}})

@@ -36,7 +36,7 @@ func fromTau2Bench(c *carriedTests) error {
 			}
 		}
 		if tools := task.list("user_tools"); len(tools) > 0 {
-			t.leave("user_tools", "a contact calls no tools here")
+			t.leave("user_tools", "the contact of agentgraph cannot call tools")
 		}
 		if t.scenario = scenarioOfTask(task.object("user_scenario")); t.scenario == "" {
 			t.drop("it has no user_scenario")
@@ -45,7 +45,7 @@ func fromTau2Bench(c *carriedTests) error {
 		if criteria := task.object("evaluation_criteria"); criteria != nil {
 			t.evaluation(criteria, writes)
 		} else {
-			t.drop("it has no evaluation_criteria, so that every conversation has its reward")
+			t.drop("it has no evaluation_criteria, so every conversation would pass")
 		}
 		if len(t.checks)+len(t.criteria) > 0 {
 			// A conversation that does not end has no reward.
@@ -62,7 +62,7 @@ func (t *carried) beginning(start object) {
 	t.at = t.at.member("initial_state")
 	for _, part := range []string{"initialization_data", "initialization_actions"} {
 		if value, _ := start.get(part); value != nil {
-			t.leave("initial_state."+part, "agentgraph has no access to the state behind tools: mock them")
+			t.leave("initial_state."+part, "agentgraph has no access to the state behind tools: mock the tools")
 		}
 	}
 	if messages := messagesOf(t, start.list("message_history"), "content"); len(messages) > 0 {
@@ -142,7 +142,7 @@ func (t *carried) evaluation(criteria object, writes []string) {
 		requestor := action.text("requestor")
 		switch {
 		case requestor != "" && requestor != "assistant" && (counts("DB") || counts("ACTION")):
-			t.leave("action "+action.text("name"), "a contact calls no tools here")
+			t.leave("action "+action.text("name"), "the contact of agentgraph cannot call tools")
 		case requestor == "" || requestor == "assistant":
 			gold = append(gold, action)
 		}
@@ -234,10 +234,10 @@ func (t *carried) exactWrites(gold []object, writes []string) {
 		}
 		t.check("called", object{{"technicalName", name}, {"min", int64(len(of))}, {"max", int64(len(of))}}, nil)
 	}
-	t.approximate("the state of the database", "its writes are compared, call by call, and not the state that they lead "+
-		"to")
+	t.approximate("the state of the database", "the calls that write are compared one by one, not the resulting state")
 	if guessed := slices.DeleteFunc(slices.Clone(writes), isKnownWrite); len(guessed) > 0 {
-		t.approximate("the tools that change data", "going by their names, these do: "+strings.Join(guessed, ", "))
+		t.approximate("the tools that change data", "judging by their names, these tools change "+
+			"data: "+strings.Join(guessed, ", "))
 	}
 }
 

@@ -123,7 +123,8 @@ func (c *company) changeOf(t *thing, o options) *change {
 	for _, d := range differencesOf(t) {
 		switch f := t.kind.member(d.name); {
 		case f.isFixed && ch.verb == "change":
-			c.wrong.add(t.at, "this %s belongs to another agent and cannot be moved to agent %q", t.kind.name, nameOf(d.now))
+			c.wrong.add(t.at, "this %s belongs to another agent, and cannot be moved to agent %q: create a new one "+
+				"there", t.kind.name, nameOf(d.now))
 		case f.isApart:
 			ch.apart = append(ch.apart, d)
 		default:

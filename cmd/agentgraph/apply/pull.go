@@ -99,7 +99,8 @@ func (c *company) order(k *kind) {
 	for _, t := range c.things[k] {
 		same := named[c.spotNow(t)]
 		if t.isAmbiguous = len(same) > 1; t.isAmbiguous && t == same[0] {
-			c.notes = append(c.notes, fmt.Sprintf("%s: the server has %d of this name, which are written with their ids: %s", t,
+			c.notes = append(c.notes, fmt.Sprintf("%s: the server has %d objects with this name, so the files include "+
+				"their ids: %s", t,
 				len(same), idsOf(same)))
 		}
 		t.key = keyFrom(t.name(), k)
@@ -231,7 +232,7 @@ func (c *company) checkDocuments() error {
 		digests := map[string]string{}
 		for _, s := range t.stored {
 			if digest, isKnown := digests[s.name]; isKnown && digest != s.digest {
-				return fmt.Errorf("%s: it has two different documents with the name %q: delete one", t, s.name)
+				return fmt.Errorf("%s: it has two different documents with the name %q: delete one of them", t, s.name)
 			}
 			digests[s.name] = s.digest
 		}

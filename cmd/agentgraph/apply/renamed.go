@@ -44,12 +44,12 @@ func (c *company) renamed(o options) {
 					continue
 				}
 				if o.prune && k != campaign {
-					c.wrong.add(t.at, "looks like %s, renamed: write id: %s here, so that its history is kept, or apply once "+
-						"without --prune", old, old.id)
+					c.wrong.add(t.at, "looks like a renamed %s. To keep its history, add \"id: %s\" here. If it is a new object, "+
+						"apply once without --prune", old, old.id)
 					continue
 				}
-				c.notes = append(c.notes, fmt.Sprintf("%s is new, and looks like %s: if that was renamed, write id: %s into the "+
-					"files", t, old, old.id))
+				c.notes = append(c.notes, fmt.Sprintf("%s is new, but looks like a renamed %s. If it is that object, add "+
+					"\"id: %s\" in the files", t, old, old.id))
 			}
 		}
 	}
@@ -152,12 +152,12 @@ func (c *company) noteNames() {
 		}
 	}
 	if found+created > 0 {
-		c.notes = append(c.notes, fmt.Sprintf("%d ids in the files are unknown to this server: %d of these things were "+
-			"found by name, and %d are new",
+		c.notes = append(c.notes, fmt.Sprintf("this server does not know %d ids in the files: it has %d of these "+
+			"objects by name, and %d are new",
 			found+created, found, created))
 	}
 	if c.paired > 0 {
-		c.notes = append(c.notes, fmt.Sprintf("%d objects share their name with others: they were matched with the "+
+		c.notes = append(c.notes, fmt.Sprintf("%d objects have the same name as others, so they were matched with the "+
 			"server's objects by position", c.paired))
 	}
 }

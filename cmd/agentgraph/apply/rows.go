@@ -38,7 +38,7 @@ func (c *company) withRows(w wanted) wanted {
 // readRows reads the rows of a file in the directory: CSV, or JSON lines.
 func readRows(directory, name string) (list, error) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		return nil, errors.New("must be a path in this file's directory or below")
+		return nil, errors.New("must be a path inside the directory of this file")
 	}
 	file, err := openWithin(directory, filepath.FromSlash(name))
 	if err != nil {
@@ -63,7 +63,7 @@ func readRows(directory, name string) (list, error) {
 		err = errors.New("its name must end with .csv or .jsonl")
 	}
 	if err == nil && len(rows) > model.MaxRows {
-		err = fmt.Errorf("it has %d rows, and a test at most %d", len(rows), model.MaxRows)
+		err = fmt.Errorf("it has %d rows, but a test has at most %d", len(rows), model.MaxRows)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -84,7 +84,7 @@ func rowsOfCSV(text []byte) (list, error) {
 		return nil, err
 	}
 	if len(table) < 2 {
-		return nil, errors.New("must have a line with the names of the columns, and rows below")
+		return nil, errors.New("must have the names of the columns on its first line, and then rows")
 	}
 	rows := list{}
 	for _, cells := range table[1:] {

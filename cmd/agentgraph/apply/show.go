@@ -61,7 +61,7 @@ func (ch *change) show(out io.Writer) {
 		d.show(out, ch.verb == "create")
 	}
 	if ch.headers {
-		_, _ = fmt.Fprintln(out, "    endpoint.headers: values are sent, and never shown")
+		_, _ = fmt.Fprintln(out, "    endpoint.headers: the values are sent, but never shown")
 	}
 	for _, d := range ch.added {
 		_, _ = fmt.Fprintf(out, "    documents: + %s, %d bytes\n", client.Printable(d.name), d.size)

@@ -45,9 +45,10 @@ func (c *testFiles) Declare() cli.Flags {
 			Help: "With --from, the name or id of the agent that gets the tests."},
 		{Into: &c.Folder, Name: "folder", Placeholder: "NAME", Complete: c.CompleteNames(client.Folders),
 			Help: "With --from, the folder that gets the tests."},
-		{Into: &c.Strict, Name: "strict", Help: "With --from, write nothing and fail when a part of the file is " +
+		{Into: &c.Strict, Name: "strict", Help: "With --from, write nothing and fail if a part of the file would be " +
 			"approximated or left out."},
-		{Into: &c.Prune, Name: "prune", Help: "Delete the tests and folders of agents in the files that these do not name."},
+		{Into: &c.Prune, Name: "prune", Help: "For each agent in the files, delete its tests and folders that the files " +
+			"do not name."},
 	})
 }
 
@@ -69,8 +70,8 @@ func (c *testFiles) sources() ([]*source, error) {
 		return []*source{read}, nil
 	}
 	if c.Agent != "" || c.Folder != "" || c.Strict {
-		return nil, client.Exit(client.ExitUsage, errors.New("--agent, --folder and --strict need --from: other files say "+
-			"where their tests belong"))
+		return nil, client.Exit(client.ExitUsage, errors.New("--agent, --folder and --strict need --from: files in our "+
+			"format name the agent and folder of each test"))
 	}
 	sources, err := readSources(c.File)
 	if err != nil {
@@ -213,17 +214,17 @@ type TestImport struct {
 func NewTestImport() *cobra.Command {
 	c := &TestImport{}
 	return cli.New(c, &cobra.Command{
-		Use: "import", Short: "Make the tests of a server match files, also files of promptfoo, tau2-bench, Retell or " +
-			"ElevenLabs.",
-		Long: "The command checks everything before it writes anything, and importing twice changes nothing. With --from, " +
-			"a list at the end shows what was converted, approximated and left out, by test and line.",
+		Use: "import", Short: "Change the tests of a server so that they match files in our format, or of promptfoo, " +
+			"tau2-bench, Retell or ElevenLabs.",
+		Long: "The command checks everything before it writes anything. Importing the same file again changes nothing. " +
+			"With --from, a list at the end shows which parts were converted, approximated and left out, by test and line.",
 		Example: `agentgraph test import tests.yaml
 agentgraph test import --from promptfoo promptfooconfig.yaml --agent "Clinic reception" --folder Promptfoo`,
 	}, c.arguments(), &c.testFiles, cli.Flags{
-		{Into: &c.DryRun, Name: "dry-run", Help: "Only print what would change, as diff does."},
+		{Into: &c.DryRun, Name: "dry-run", Help: "Print what would change, without changing it, as diff does."},
 		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE",
-			Help: "With --from, only write the tests to this file, in our format. No server is asked."},
-		{Into: &c.Yes, Name: "yes", Help: "Do not ask before anything is deleted."},
+			Help: "With --from, write the tests to this file in our format, without a server."},
+		{Into: &c.Yes, Name: "yes", Help: "Do not ask before deleting."},
 	})
 }
 

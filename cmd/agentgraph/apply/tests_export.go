@@ -23,17 +23,17 @@ func NewTestExport() *cobra.Command {
 	c := &TestExport{}
 	return cli.New(c, &cobra.Command{
 		Use: "export", Short: "Write tests as YAML, in the format of apply.",
-		Long: "The files have the list agentTests alone. They name agents, tools and sub-agents, which must exist on the " +
-			"server that imports them.",
+		Long: "The files contain only the list agentTests. The agents, tools and sub-agents that they name must exist " +
+			"on the server that imports them.",
 		Example: `agentgraph test export -o tests.yaml
 agentgraph test export --agent "Clinic reception"`,
 	}, nil, &c.Flags, cli.Flags{
 		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
 			Help: "Only tests of the agent with this name or id; separate several with commas, or repeat the flag."},
 		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE",
-			Help: "Write to this file, and not to standard output."},
-		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that tests can be renamed and " +
-			"moved in the files. A server that does not know an id uses the name."},
+			Help: "Write to this file instead of standard output."},
+		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that tests can be renamed " +
+			"and moved in the files. A server that does not know an id finds the test by its name."},
 	})
 }
 

@@ -27,7 +27,8 @@ func (w *writer) write(ctx context.Context, p *changeSet) error {
 	for _, s := range p.steps {
 		if err := s.do(ctx, w); err != nil {
 			if client.CodeOf(err) == model.Conflict {
-				return fmt.Errorf("%s: somebody else changed it meanwhile; their change was not overwritten: %w", s.change.thing,
+				return fmt.Errorf("%s: somebody else changed it meanwhile, and that change was kept. Compare again with "+
+					"agentgraph diff: %w", s.change.thing,
 					err)
 			}
 			return fmt.Errorf("%s: %w", s.change.thing, err)

@@ -161,7 +161,7 @@ func (v *value) help() string {
 		help = strings.TrimSuffix(help, ".") + " (" + strings.Join(notes, ", ") + ")."
 	}
 	if v.Secret {
-		help += " Process lists show flags: set the variable, or name a file with " + v.Env + "_FILE."
+		help += " Process lists show flags. Set the variable instead, or name a file with " + v.Env + "_FILE."
 	}
 	return help
 }

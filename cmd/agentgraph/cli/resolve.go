@@ -60,7 +60,7 @@ func resolve(cmd *cobra.Command) (given map[string]bool, err error) {
 func refuseRepetition(cmd *cobra.Command) (err error) {
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if v, isDeclared := flag.Value.(*value); isDeclared && v.repeated != "" && err == nil {
-			err = fmt.Errorf("%s was given twice, and takes one value", v.repeated)
+			err = fmt.Errorf("%s was given twice. Pass it once", v.repeated)
 		}
 	})
 	return err
@@ -90,7 +90,7 @@ func (v *value) find(setting string, isSetting bool) (text, source string, err e
 func (v *value) readSecret(text, path string) (secret, source string, err error) {
 	variable := v.Env + "_FILE"
 	if text != "" {
-		return "", "", fmt.Errorf("%s and %s exclude each other", v.Env, variable)
+		return "", "", fmt.Errorf("%s and %s are both set. Set only one of them", v.Env, variable)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -111,7 +111,7 @@ func checkGiven(cmd *cobra.Command, given map[string]bool) error {
 			missing = append(missing, v.summary())
 		case !isDeclared || v.Xor == "" || !given[v.Name]:
 		case chosen[v.Xor] != "" && twice == nil:
-			twice = fmt.Errorf("%s and %s can't be used together", chosen[v.Xor], v.whence(flag.Changed))
+			twice = fmt.Errorf("%s and %s cannot be combined. Pass one of them", chosen[v.Xor], v.whence(flag.Changed))
 		default:
 			chosen[v.Xor] = v.whence(flag.Changed)
 		}

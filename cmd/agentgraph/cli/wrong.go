@@ -24,7 +24,7 @@ func NotACommand(group *cobra.Command, words []string) error {
 		}
 	}
 	if len(words) > 0 {
-		return &UsageError{fmt.Errorf("there is no command %q%s", strings.Join(append(wordsOf(group), words[0]), " "),
+		return &UsageError{fmt.Errorf("the command %q does not exist%s", strings.Join(append(wordsOf(group), words[0]), " "),
 			didYouMean(words[0], names))}
 	}
 	if len(names) == 1 {

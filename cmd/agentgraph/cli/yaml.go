@@ -27,7 +27,7 @@ const (
 // document is nil if the file is empty.
 func ParseYAML(text []byte) (ast.Node, error) {
 	if len(text) > MaxYAML {
-		return nil, fmt.Errorf("has %d bytes, and at most %d are read", len(text), MaxYAML)
+		return nil, fmt.Errorf("must have at most %[2]d bytes, not %[1]d", len(text), MaxYAML)
 	}
 	tokens := lexer.Tokenize(string(text))
 	if err := checkTokens(tokens); err != nil {

@@ -29,7 +29,7 @@ func (s Server) Validate() error {
 		return errors.New("--url must be an address such as https://agents.example.com")
 	}
 	if address.User != nil {
-		return errors.New("--url must hold no password: it is shown, and repeated in reports")
+		return errors.New("--url must not contain a password, because output and reports repeat the address")
 	}
 	if s.APIKey == "" {
 		return errors.New("--api-key or AGENTGRAPH_API_KEY must hold a key, or --context name a server that \"agentgraph " +
@@ -49,7 +49,7 @@ type Contexts struct {
 func contextsPath() (string, error) {
 	directory, err := os.UserConfigDir()
 	if err != nil {
-		return "", errors.New("there is no directory for settings to keep contexts in: set HOME or XDG_CONFIG_HOME")
+		return "", errors.New("there is no directory in which to save contexts: set HOME or XDG_CONFIG_HOME")
 	}
 	return filepath.Join(directory, "agentgraph", "contexts.yaml"), nil
 }
@@ -70,7 +70,7 @@ func ReadContexts() (Contexts, error) {
 	}
 	if err := cli.DecodeYAML(text, &contexts, yaml.Strict()); err != nil {
 		// The library's error would repeat the line, which may contain a key.
-		return contexts, fmt.Errorf("the file %s does not hold contexts: fix or remove it", path)
+		return contexts, fmt.Errorf("the file %s does not contain valid contexts: fix or remove it", path)
 	}
 	return contexts, nil
 }
@@ -82,10 +82,10 @@ func (c Contexts) Named(name string) (Server, error) {
 		return server, nil
 	}
 	if len(c.Servers) == 0 {
-		return Server{}, fmt.Errorf("there are no contexts, and so no context %q: create one with \"agentgraph context "+
-			"add\"", name)
+		return Server{}, fmt.Errorf("the context %q does not exist, nor does any other: create one with \"agentgraph "+
+			"context add\"", name)
 	}
-	return Server{}, fmt.Errorf("there is no context %q; the contexts are %s", name,
+	return Server{}, fmt.Errorf("the context %q does not exist; the contexts are %s", name,
 		strings.Join(slices.Sorted(maps.Keys(c.Servers)), ", "))
 }
 
@@ -100,7 +100,7 @@ func (c Contexts) Write() error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("keep contexts: %w", err)
+		return fmt.Errorf("save contexts: %w", err)
 	}
 	return WriteFile(path, text, 0o600)
 }

@@ -22,10 +22,10 @@ const (
 var ExitCodes = [...]string{
 	ExitDone:   "Success; tests passed. `dev` and `serve` also end with 0 after SIGTERM or SIGINT.",
 	ExitFailed: "The command failed, or tests failed.",
-	ExitUsage:  "The command line or the request is invalid, or names something that does not exist.",
+	ExitUsage:  "The command line or the request is invalid, or it names an object that does not exist.",
 	ExitServer: "The server cannot be reached, refuses the key, or failed.",
-	ExitCancelled: "Cancelled by Ctrl-C, by SIGTERM, by `--timeout` or on the server; or `--require-mocked` found calls " +
-		"that would be real.",
+	ExitCancelled: "Cancelled by Ctrl-C, SIGTERM, `--timeout` or on the server; or `--require-mocked` found tools " +
+		"that would be called for real.",
 	ExitInconclusive: "Tests are inconclusive, or `knowledge evaluate` has no questions.",
 	ExitDiffers:      "`diff` or `--dry-run` found that the server differs from the files.",
 }

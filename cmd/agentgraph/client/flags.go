@@ -22,11 +22,11 @@ type Flags struct {
 func (f *Flags) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Context, Name: "context", Env: "AGENTGRAPH_CONTEXT", Placeholder: "NAME", Complete: CompleteContexts,
-			Help: `The server and the key of this context; "agentgraph context list" shows all.`},
+			Help: `Use the server and the key of this context. "agentgraph context list" shows all contexts.`},
 		{Into: &f.URL, Name: "url", Env: "AGENTGRAPH_URL", Placeholder: "URL",
 			Help: "Address of the server. Default: http://127.0.0.1:8080."},
 		{Into: &f.APIKey, Name: "api-key", Env: "AGENTGRAPH_API_KEY", Placeholder: "KEY", Secret: true,
-			Help: "API key of the company, unless a context has it."},
+			Help: "API key of the company. Not needed with a context."},
 	}
 }
 
@@ -52,7 +52,7 @@ func (f Flags) server(cmd *cobra.Command) (Server, error) {
 	isGiven := cmd.Flags().Changed
 	given := Server{URL: cmp.Or(strings.TrimSpace(f.URL), localURL), APIKey: strings.TrimSpace(f.APIKey)}
 	if f.Context != "" && isGiven("context") && (isGiven("url") || isGiven("api-key")) {
-		return Server{}, errors.New("--context excludes --url and --api-key")
+		return Server{}, errors.New("--context cannot be combined with --url and --api-key")
 	}
 	if isGiven("url") || isGiven("api-key") || f.Context == "" && (f.URL != "" || f.APIKey != "") {
 		return given, nil

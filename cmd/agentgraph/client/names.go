@@ -63,7 +63,7 @@ func (c *Client) FindByPart(ctx context.Context, of Kind, text string) (Named, e
 
 func (c *Client) find(ctx context.Context, of Kind, text string, byPart bool, agentIDs []string) (Named, error) {
 	if strings.TrimSpace(text) == "" {
-		return Named{}, NotFound(fmt.Sprintf("%q names no %s", text, of.noun))
+		return Named{}, NotFound(fmt.Sprintf("the name %q of the %s must not be empty", text, of.noun))
 	}
 	isOther := func(n Named) bool { return len(agentIDs) > 0 && !slices.Contains(agentIDs, n.AgentID) }
 	byID, err := c.byID(ctx, of, text)
@@ -92,7 +92,8 @@ func (c *Client) find(ctx context.Context, of Kind, text string, byPart bool, ag
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return Named{}, NotFound(fmt.Sprintf("several match %q: %s; pass the id", text, candidates(found, true)))
+		return Named{}, NotFound(fmt.Sprintf("%q matches several objects: %s. Pass an id "+
+			"instead", text, candidates(found, true)))
 	case len(similar) > 0:
 		return Named{}, NotFound(fmt.Sprintf("%s %q does not exist; did you mean %s?", of.noun, text,
 			candidates(similar, false)))

@@ -45,8 +45,8 @@ type Dev struct {
 func NewDev() *cobra.Command {
 	c := &Dev{}
 	return cli.New(c, &cobra.Command{
-		Use: "dev", Short: "Run the gateway with everything it needs: a private Postgres unless DATABASE_URL names one, " +
-			"migrations and a demo company.",
+		Use: "dev", Short: "Run the gateway with a demo company, on a private Postgres or on the database that " +
+			"DATABASE_URL names.",
 		Example: `agentgraph dev
 agentgraph dev --port 9000 --ephemeral`,
 	}, nil, &c.agentFlags, c.declare(devLimits), &c.observeFlags, &c.auditFlags, &c.devFlags)
@@ -55,7 +55,8 @@ agentgraph dev --port 9000 --ephemeral`,
 // Validate checks all groups of flags.
 func (c *Dev) Validate() error {
 	if c.Reset && c.DatabaseURL != "" {
-		return errors.New("--reset is for the private database, not for that of DATABASE_URL: drop and create it yourself")
+		return errors.New("--reset works only with the private database. Drop and create the database of DATABASE_URL " +
+			"yourself")
 	}
 	if c.OfflinePause < 0 {
 		return errors.New("--offline-pause must not be negative")
@@ -98,7 +99,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 	defer closeEngine()
 	// Listen first: if the port is taken, there is no need to start a database.
 	listener, err := listen(ctx, fmt.Sprintf("127.0.0.1:%d", c.Port),
-		"choose another one with --port, 0 for any that is free: make run ARGS=\"--port 0\"")
+		"choose another port with --port (0 takes a free one): make run ARGS=\"--port 0\"")
 	if err != nil {
 		return err
 	}
@@ -203,8 +204,8 @@ func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) != 32 {
-		return nil, fmt.Errorf("the file %s does not hold a secret key: restore it, or delete it and enter the headers of "+
-			"all tools again", path)
+		return nil, fmt.Errorf("the file %s does not contain a secret key: restore it, or delete it and enter the "+
+			"headers of all tools again", path)
 	}
 	return key, nil
 }
@@ -293,13 +294,13 @@ func (b banner) write(out io.Writer, version string) error {
 	if !cli.IsTerminal(out) {
 		return json.NewEncoder(out).Encode(b)
 	}
-	key := "none: this database is not the demo's; create one with \"agentgraph keys create\""
+	key := "none: this database has no demo company. Create a key with \"agentgraph keys create\""
 	if b.APIKey != nil {
 		key = *b.APIKey
 	}
 	answers := b.Model
 	if answers == "offline" {
-		answers = "offline: rules, no language model; set OPENAI_API_KEY for a real one"
+		answers = "offline: answers by rules. Set OPENAI_API_KEY to use a language model"
 	}
 	consoleURL := cmp.Or(b.ConsoleURL, "off")
 	lines := [][2]string{

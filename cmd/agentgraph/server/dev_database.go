@@ -33,8 +33,8 @@ func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log 
 	}
 	server, err := local.Start(ctx, local.Options{Dir: databaseDirectory(directory), Durable: !c.Ephemeral,
 		TookOver: func() {
-			_, _ = fmt.Fprintln(log, "The agentgraph that had started the private database has ended. This one has started it "+
-				"again.")
+			_, _ = fmt.Fprintln(log, "Another agentgraph process, which ran the private database, has ended. This process "+
+				"restarted the database.")
 		}})
 	if err != nil {
 		return devDatabase{}, err
@@ -58,8 +58,8 @@ func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log 
 	return devDatabase{address: server.URL(), name: name, stop: server.Stop}, nil
 }
 
-var errDatabaseEnded = errors.New("the private database server stopped unexpectedly; its log is postgres.log in the " +
-	"data directory, and it recovers at the next start")
+var errDatabaseEnded = errors.New("the private database server stopped unexpectedly. Read postgres.log in the " +
+	"data directory, and start agentgraph again")
 
 // mayUse returns a description of the database in DATABASE_URL. If the database has tables of others and none of
 // agentgraph, a flag or the user at the terminal must allow its use.
@@ -84,10 +84,10 @@ func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, 
 		if cli.Agrees(ctx, in) {
 			return name, nil
 		}
-		return "", errors.New("nothing was written; without DATABASE_URL, dev has a database of its own")
+		return "", errors.New("nothing was written. Unset DATABASE_URL to let dev use a private database")
 	}
-	return "", errors.New(holds + "; add --use-database-url to add agentgraph's tables and a demo company, " +
-		"or unset DATABASE_URL for a database of its own; nothing was written")
+	return "", errors.New(holds + ". Nothing was written. Pass --use-database-url to add agentgraph's tables and a " +
+		"demo company, or unset DATABASE_URL to use a private database")
 }
 
 // others lists some tables, with the total number.

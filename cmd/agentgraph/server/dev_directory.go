@@ -22,7 +22,7 @@ func (c *Dev) directory() (string, func(), error) {
 		if os.Geteuid() != 0 {
 			home, err := os.UserHomeDir()
 			if err != nil {
-				return "", nil, errors.New("there is no home directory to keep data in: name one with --data-directory")
+				return "", nil, errors.New("there is no home directory for the data: name a directory with --data-directory")
 			}
 			directory = filepath.Join(home, ".local", "share", "agentgraph")
 			if data := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {

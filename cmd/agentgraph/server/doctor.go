@@ -124,11 +124,11 @@ func (c *Doctor) secret() finding {
 	key, err := c.Key()
 	switch {
 	case err != nil:
-		return problem("secret key", err.Error(), "set AGENTGRAPH_SECRET_KEY to what \"openssl rand -base64 32\" prints, "+
-			"and keep it")
+		return problem("secret key", err.Error(), "set AGENTGRAPH_SECRET_KEY to the output of \"openssl rand -base64 "+
+			"32\", and keep a copy")
 	case len(key) == 0:
-		return warning("secret key", "none: tools have no headers, and keys no signature",
-			"set AGENTGRAPH_SECRET_KEY to what \"openssl rand -base64 32\" prints, and keep it")
+		return warning("secret key", "not set: tools cannot have headers, and API keys are not signed",
+			"set AGENTGRAPH_SECRET_KEY to the output of \"openssl rand -base64 32\", and keep a copy")
 	}
 	return ok("secret key", "32 bytes")
 }
@@ -136,16 +136,16 @@ func (c *Doctor) secret() finding {
 // database checks the database, its schema, row-level security, and its clock.
 func (c *Doctor) database(ctx context.Context) []finding {
 	if c.DatabaseURL == "" {
-		return []finding{warning("database", "none is named",
-			"set DATABASE_URL for serve; dev has one of its own without it")}
+		return []finding{warning("database", "DATABASE_URL is not set",
+			"set DATABASE_URL for serve. Without it, dev uses a private database")}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	began := time.Now()
 	contents, err := schema.Inspect(ctx, c.DatabaseURL)
 	if err != nil {
-		return []finding{problem("database", err.Error(), "check that it runs, and that DATABASE_URL has the right "+
-			"host, name, user and password")}
+		return []finding{problem("database", err.Error(), "check that the database runs, and that DATABASE_URL has the "+
+			"right host, name, user and password")}
 	}
 	// The server read its clock between the request and the answer.
 	skew := contents.Clock.Sub(began.Add(time.Since(began) / 2)).Abs()
@@ -154,10 +154,11 @@ func (c *Doctor) database(ctx context.Context) []finding {
 		findings = append(findings, rowSecurity(contents))
 	}
 	if skew > mostSkew {
-		return append(findings, problem("clock", fmt.Sprintf("it differs by %s from the database's", skew.Round(time.Second)),
+		return append(findings, problem("clock", fmt.Sprintf("this machine's clock differs by %s from the "+
+			"database's", skew.Round(time.Second)),
 			"synchronize the clocks of both machines, with chrony or systemd-timesyncd"))
 	}
-	return append(findings, ok("clock", "as the database's"))
+	return append(findings, ok("clock", "same as the database's"))
 }
 
 // leastPostgres is the oldest supported version of Postgres.
@@ -178,7 +179,7 @@ func (c *Doctor) schema(ctx context.Context, contents schema.Contents) finding {
 		return problem(name, err.Error(), "create another database, and name it in DATABASE_URL")
 	}
 	if !contents.IsOurs {
-		return problem(name, "there is none yet", migrate)
+		return problem(name, "the database has no schema yet", migrate)
 	}
 	migrator, err := schema.NewMigrator(ctx, c.DatabaseURL)
 	if err != nil {
@@ -190,19 +191,19 @@ func (c *Doctor) schema(ctx context.Context, contents schema.Contents) finding {
 		err = schema.Err()
 	}
 	if err != nil {
-		return problem(name, err.Error(), migrate+", with the newest agentgraph")
+		return problem(name, err.Error(), migrate+" with the newest agentgraph")
 	}
-	return ok(name, "version %d, as this program needs", schema.Current)
+	return ok(name, "version %d, which this program needs", schema.Current)
 }
 
 func rowSecurity(contents schema.Contents) finding {
 	const name = "row-level security"
 	switch {
 	case !contents.IsSecured:
-		return warning(name, "off: only the program separates companies",
-			"run \"agentgraph migrate up\" as a user that may create roles, and start agentgraph again")
+		return warning(name, "off: only the program's own queries keep companies apart",
+			"run \"agentgraph migrate up\" as a user that may create roles, then restart agentgraph")
 	case !contents.MayBind:
-		return problem(name, "on, but the user is not a member of its roles",
+		return problem(name, "on, but the database user is not a member of its roles",
 			"GRANT agentgraph_gateway, agentgraph_program TO \""+contents.User+"\"")
 	}
 	return ok(name, "on")
@@ -222,8 +223,8 @@ func (c *Doctor) models(ctx context.Context) (findings []finding) {
 	}
 	isOffline := c.Provider.Key == "" && c.Provider.BaseURL == ""
 	if isOffline {
-		findings, roles = append(findings, warning("model", "offline: rules, no language model",
-			"set OPENAI_API_KEY, or OPENAI_BASE_URL for a provider of your own")), roles[1:]
+		findings, roles = append(findings, warning("model", "offline: answers by rules, without a language model",
+			"set OPENAI_API_KEY, or OPENAI_BASE_URL for your own provider")), roles[1:]
 	}
 	for _, role := range roles {
 		if role.model == "" {
@@ -234,12 +235,12 @@ func (c *Doctor) models(ctx context.Context) (findings []finding) {
 			findings = append(findings, problem(role.name, err.Error(), fmt.Sprintf("check %[1]s_API_KEY and %[1]s_BASE_URL",
 				role.variable)))
 		} else {
-			findings = append(findings, ok(role.name, "%s; the provider does not refuse the key", role.model))
+			findings = append(findings, ok(role.name, "%s; the provider did not refuse the key", role.model))
 		}
 		cancel()
 	}
 	if !isOffline && c.Judge.Model == "" && c.Contact.Model == "" {
-		findings = append(findings, warning("judge", "none of its own: "+c.Provider.Model+" judges itself",
+		findings = append(findings, warning("judge", "no separate model: "+c.Provider.Model+" judges itself",
 			"set AGENTGRAPH_JUDGE_MODEL to another model, if you test agents"))
 	}
 	return findings
@@ -258,12 +259,12 @@ func disk(directory string) finding {
 	probe, err := os.CreateTemp(directory, "agentgraph-doctor-")
 	if err != nil {
 		return problem(name, filepath.Clean(directory)+" cannot be written",
-			"large uploads need it: make it writable, or name another one with TMPDIR")
+			"large uploads need this directory: make it writable, or name another one with TMPDIR")
 	}
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
 	if free < leastDisk {
-		return warning(name, found, "large uploads need it: make room, or name another directory with TMPDIR")
+		return warning(name, found, "large uploads need space: free some, or name another directory with TMPDIR")
 	}
 	return ok(name, "%s", found)
 }
@@ -276,7 +277,7 @@ func files() finding {
 	}
 	found := fmt.Sprintf("%d at most", limit.Cur)
 	if limit.Cur < leastFiles {
-		return warning("open files", found, "each socket needs one: raise ulimit -n, or LimitNOFILE of systemd")
+		return warning("open files", found, "each socket needs an open file: raise ulimit -n, or LimitNOFILE in systemd")
 	}
 	return ok("open files", "%s", found)
 }
@@ -292,7 +293,7 @@ func (c *Doctor) port(ctx context.Context, name, address string) finding {
 		return ok(name, "agentgraph serves on %s", address)
 	}
 	return problem(name, fmt.Sprintf("cannot listen on %s: %v", address, err),
-		"stop what uses it, or choose another with AGENTGRAPH_LISTEN or AGENTGRAPH_METRICS_LISTEN")
+		"stop the program that uses the address, or choose another one with AGENTGRAPH_LISTEN or AGENTGRAPH_METRICS_LISTEN")
 }
 
 // serves reports whether an agentgraph answers at the address.

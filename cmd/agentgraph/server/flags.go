@@ -25,7 +25,7 @@ import (
 func (f agentFlags) Validate() error {
 	return errors.Join(f.validateModels(), f.validateKnowledge(), cmp.Or(
 		cli.Refuse(f.TurnTimeout <= 0 || f.MaxModelCalls <= 0, "--turn-timeout and --max-model-calls must be above 0"),
-		cli.Refuse(f.Workers < 0, "--workers must not be negative"),
+		cli.Refuse(f.Workers < 0, "--workers must not be negative; 0 starts no workers"),
 		cli.Refuse(f.RunsPerCompany <= 0, "--runs-per-company must be above 0"),
 	), f.validatePrices())
 }
@@ -42,7 +42,7 @@ func (f agentFlags) validateModels() error {
 // validateKnowledge refuses an incomplete reranker, an OCR program that does not exist, and a negative limit.
 func (f agentFlags) validateKnowledge() error {
 	if f.MaxStored < 0 {
-		return errors.New("--max-stored-bytes must not be negative")
+		return errors.New("--max-stored-bytes must not be negative; 0 means no limit")
 	}
 	if f.OCR.Program != "" {
 		if _, err := exec.LookPath(f.OCR.Program); err != nil {

@@ -26,7 +26,7 @@ func (f gatewayFlags) Validate() error {
 		cli.Refuse(f.BodyBytes <= 0 || f.UploadBytes <= 0 || f.ResponseBytes <= 0 || f.RequestTimeout <= 0,
 			"--max-body, --max-upload, --max-answer and --request-timeout must be above 0"),
 		cli.Refuse(f.BasePath != "" && !isPath(f.BasePath), "--base-path must be a path such as /agents, not %q", f.BasePath),
-		cli.Refuse(f.QueryCost < 0, "--query-cost must not be below 0"),
+		cli.Refuse(f.QueryCost < 0, "--query-cost must not be negative; 0 means no limit"),
 		cli.Refuse(f.QueryDepth <= 0, "--query-depth must be above 0"),
 		cli.Refuse(f.Batch < 0 || f.Batch > mostBatch, "--max-batch must be between 0 and %d", mostBatch),
 		cli.Refuse(f.PersistedBytes < 0, "--persisted-query-bytes must not be negative"),

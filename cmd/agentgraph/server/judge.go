@@ -24,7 +24,7 @@ import (
 
 // NewJudge returns the command "judge".
 func NewJudge() *cobra.Command {
-	return cli.Group("judge", "Measure the model that judges tests.", newJudgeEval())
+	return cli.Group("judge", "Measure how well a model judges tests.", newJudgeEval())
 }
 
 type judgeEval struct {
@@ -38,15 +38,15 @@ type judgeEval struct {
 func newJudgeEval() *cobra.Command {
 	c := &judgeEval{}
 	return cli.New(c, &cobra.Command{
-		Use: "eval", Short: "Measure the judge on conversations with known verdicts, and fail if it passes a criterion " +
-			"that does not hold.",
+		Use: "eval", Short: "Measure the judge on conversations with known verdicts. The command fails if the judge " +
+			"passes a criterion that does not hold.",
 		Example: `AGENTGRAPH_JUDGE_MODEL=gpt-4.1 agentgraph judge eval
 agentgraph judge eval ours.yaml --votes 3 --json`,
 	}, []cli.Argument{
-		{Into: &c.File, Name: "file", Optional: true, Help: "YAML or JSON with conversations and verdicts. Without it, the " +
-			"60 verdicts that come with the program."},
+		{Into: &c.File, Name: "file", Optional: true, Help: "YAML or JSON with conversations and verdicts. Without it, " +
+			"the command uses the 60 verdicts that are part of the program."},
 	}, c.models(), c.referees(), cli.Flags{
-		{Into: &c.Votes, Name: "votes", Default: "1", Help: "How often the judge is asked about each criterion: 1, 3 or 5."},
+		{Into: &c.Votes, Name: "votes", Default: "1", Help: "How many votes of the judge decide each criterion: 1, 3 or 5."},
 		{Into: &c.Concurrency, Name: "concurrency", Default: "5", Help: "How many criteria may be judged at once, 1 to 50."},
 	}, &c.OutputFlag)
 }
@@ -124,7 +124,7 @@ func readLabelled(text []byte) ([]labelled, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, errors.New("there are no conversations")
+		return nil, errors.New("the file has no conversations")
 	}
 	return all, nil
 }
@@ -167,8 +167,8 @@ func (c *judgeEval) Run(cmd *cobra.Command) error {
 
 func (c *judgeEval) measure(ctx context.Context, conversations []labelled) (*judgeMeasured, error) {
 	if c.Judge.Model == "" && c.Provider.Key == "" && c.Provider.BaseURL == "" {
-		return nil, client.Exit(client.ExitUsage, errors.New("there is no judge: set OPENAI_API_KEY, or "+
-			"AGENTGRAPH_JUDGE_MODEL with its key"))
+		return nil, client.Exit(client.ExitUsage, errors.New("no judge is configured: set OPENAI_API_KEY, or "+
+			"AGENTGRAPH_JUDGE_MODEL with AGENTGRAPH_JUDGE_API_KEY"))
 	}
 	_, evaluator, release, err := app.NewEngine(c.options(nil, slog.New(slog.DiscardHandler)))
 	if err != nil {
@@ -275,7 +275,7 @@ func (m *judgeMeasured) write(out io.Writer) error {
 			fmt.Fprintf(&text, "! %s: %s\n  %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion),
 				client.Printable(v.Error))
 		case *v.Passed != v.Holds:
-			said := map[bool]string{true: "passed, and does not hold", false: "failed, and holds"}[*v.Passed]
+			said := map[bool]string{true: "passed, although it does not hold", false: "failed, although it holds"}[*v.Passed]
 			fmt.Fprintf(&text, "✗ %s: %s\n  %s: %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion), said,
 				client.Printable(v.Rationale))
 		}

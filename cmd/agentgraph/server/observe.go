@@ -19,8 +19,7 @@ const closeTime = 5 * time.Second
 // Validate refuses profiles without an address, and negative durations.
 func (f observeFlags) Validate() error {
 	return cmp.Or(
-		cli.Refuse(f.Pprof && f.Listen == "", "--pprof needs --metrics-listen: profiles are served on the address of the "+
-			"metrics"),
+		cli.Refuse(f.Pprof && f.Listen == "", "--pprof needs --metrics-listen, because profiles are served on that address"),
 		cli.Refuse(f.SlowOperation < 0 || f.SlowStatement < 0, "--slow-operation and --slow-statement must not be negative"),
 	)
 }
@@ -43,7 +42,7 @@ func (f observeFlags) start(ctx context.Context, version string, log *slog.Logge
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
 		if err := observer.Close(closing); err != nil {
-			log.Warn("the last spans or metrics were lost", "error", err)
+			log.Warn("could not send the last spans or metrics before the end", "error", err)
 		}
 	}, nil
 }

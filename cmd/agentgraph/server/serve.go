@@ -136,9 +136,9 @@ func warnOfModel(ctx context.Context, options app.EngineOptions, log *slog.Logge
 	checking, cancel := context.WithTimeout(ctx, modelCheckTime)
 	defer cancel()
 	if err := options.CheckModel(checking); err != nil && ctx.Err() == nil {
-		log.WarnContext(ctx, "agents cannot answer", "error", err)
+		log.WarnContext(ctx, "the language model cannot be used: agents cannot answer", "error", err)
 	}
 	if err := errors.Join(options.CheckJudge(checking), options.CheckContact(checking)); err != nil && ctx.Err() == nil {
-		log.WarnContext(ctx, "tests of agents cannot run: the model of the contacts or the judge does not work", "error", err)
+		log.WarnContext(ctx, "tests cannot run: the model of the contact or of the judge cannot be used", "error", err)
 	}
 }

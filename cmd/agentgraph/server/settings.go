@@ -53,12 +53,13 @@ func (f *serverFlags) Declare() cli.Flags {
 		{Into: &f.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
 		{Into: &f.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL",
 			Placeholder: "URL", Secret: true,
-			Help: "Address of Postgres itself, if the other address belongs to a pooler in transaction mode.",
+			Help: "Address of Postgres itself, for sessions. Needed if DATABASE_URL is the address of a pooler in " +
+				"transaction mode.",
 			Docs: "See [poolers](../guides/scale-out.md#a-pooler)."},
 		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations first."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
-			Help: "Maximum number of connections to the database, and of further connections for reads.",
-			Docs: "At most a quarter of the read connections are shared by " +
+			Help: "Maximum number of connections to the database. Reads may use as many connections again.",
+			Docs: "At most a quarter of the connections for reads run " +
 				"[small reads of several requests](../internals/decisions/speed.md#small-reads-share-connections)."},
 		{Into: &f.DrainDelay, Name: "drain-delay", Env: "AGENTGRAPH_DRAIN_DELAY", Default: "5s",
 			Help: "How long serve accepts requests after a signal to stop. Meanwhile /readyz answers 503, for load balancers."},
@@ -83,17 +84,18 @@ func (f *devFlags) Declare() cli.Flags {
 		{Into: &f.UseDatabaseURL, Name: "use-database-url", Env: "AGENTGRAPH_USE_DATABASE_URL",
 			Help: "Use DATABASE_URL even if that database holds tables of other programs."},
 		{Into: &f.DataDirectory, Name: "data-directory", Env: "AGENTGRAPH_DATA_DIRECTORY", Placeholder: "DIR",
-			Help: "Where the private database and the demo key are kept. Default: /var/lib/agentgraph for root, " +
-				"else agentgraph in the user's data directory."},
+			Help: "Directory of the private database and the demo key. Default: /var/lib/agentgraph for root, otherwise " +
+				"agentgraph in the user's data directory."},
 		{Into: &f.Port, Name: "port", Env: "AGENTGRAPH_PORT", Default: "8080",
-			Help: "Port on 127.0.0.1; 0 takes a free one."},
+			Help: "Port on 127.0.0.1. 0 takes a free port."},
 		{Into: &f.OfflinePause, Name: "offline-pause", Env: "AGENTGRAPH_OFFLINE_PAUSE", Default: "20ms",
-			Help: "How long the offline model waits in chats between the pieces of an answer."},
+			Help: "In chats, how long the offline model waits between the pieces of an answer."},
 		{Into: &f.Reset, Name: "reset", Env: "AGENTGRAPH_RESET",
-			Help: "Delete everything in the private database, and make the demo company again."},
+			Help: "Delete everything in the private database, and create the demo company again."},
 		{Into: &f.Ephemeral, Name: "ephemeral", Env: "AGENTGRAPH_EPHEMERAL",
-			Help: "Delete all data at the end: the data directory is temporary.",
-			Docs: "It is in `TMPDIR` or, without that, in memory (`/dev/shm`) if a gibibyte is free there."},
+			Help: "Use a temporary data directory, which is deleted at the end.",
+			Docs: "The directory is in `TMPDIR`. If that is not set, it is in memory (`/dev/shm`), provided that a " +
+				"gibibyte is free there."},
 	}
 }
 
@@ -126,59 +128,61 @@ func (f *gatewayFlags) declare(rates rateLimits) cli.Flags {
 func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 	return cli.Flags{
 		{Into: &f.RateLimit, Name: "rate-limit", Env: "AGENTGRAPH_RATE_LIMIT", Default: rates.key,
-			Help: "Requests that one API key may make per minute, in each process; 0 for no limit.",
+			Help: "Maximum number of requests per minute with one API key, in each process; 0 for no limit.",
 			Docs: "`dev` has no limit. See [rate limits](../reference/limits.md#rate-limits)."},
 		{Into: &f.CompanyRateLimit, Name: "company-rate-limit", Env: "AGENTGRAPH_COMPANY_RATE_LIMIT", Default: rates.company,
-			Help: "Requests that all keys of one company may make per minute together, in each process; 0 for no limit.",
+			Help: "Maximum number of requests per minute with all keys of one company together, in each process; 0 for no " +
+				"limit.",
 			Docs: "`dev` has no limit."},
 		{Into: &f.ModelRateLimit, Name: "model-rate-limit", Env: "AGENTGRAPH_MODEL_RATE_LIMIT", Default: rates.model,
-			Help: "Operations that use a model that one API key may start per minute, in each process; 0 for no limit.",
+			Help: "Maximum number of operations with a language model per minute and API key, in each process; 0 for no limit.",
 			Docs: "`dev` has no limit."},
 		{Into: &f.BodyBytes, Name: "max-body", Env: "AGENTGRAPH_MAX_BODY", Default: "1048576",
 			Help: "Largest request body, in bytes, without files."},
 		{Into: &f.UploadBytes, Name: "max-upload", Env: "AGENTGRAPH_MAX_UPLOAD", Default: "26214400",
-			Help: "Largest total size of a request's files, in bytes; 26214400 at most."},
+			Help: "Largest total size of the files in a request, in bytes; at most 26214400."},
 		{Into: &f.ResponseBytes, Name: "max-answer", Env: "AGENTGRAPH_MAX_ANSWER", Default: "33554432",
 			Help: "Largest response, in bytes.",
-			Docs: "A response takes twice its size in memory while it is made, and this limits that memory. See " +
+			Docs: "The limit counts data when it is read and again in the response. See " +
 				"[response size](../reference/limits.md#response-size)."},
 		{Into: &f.RequestTimeout, Name: "request-timeout", Env: "AGENTGRAPH_REQUEST_TIMEOUT", Default: "30s",
 			Help: "How long a query or a mutation may take.",
-			Docs: "Messages of chats have `AGENTGRAPH_TURN_TIMEOUT`. While a file is uploaded, 256 KiB or the rest must " +
-				"arrive in this time, or the response is 408."},
+			Docs: "The limit for chat messages is `AGENTGRAPH_TURN_TIMEOUT`. During an upload, the next 256 KiB must " +
+				"arrive within this time. Otherwise the response is 408."},
 		{Into: &f.QueryCost, Name: "query-cost", Env: "AGENTGRAPH_QUERY_COST", Default: "1000000",
-			Help: "Highest cost of one operation, as the schema counts it; 0 for no limit.",
-			Docs: "The work limit of a response is a twentieth of this value. See " +
+			Help: "Maximum cost of one operation, by the weights in the schema; 0 for no limit.",
+			Docs: "A twentieth of this value is the limit for the work of a response. See " +
 				"[query cost](../reference/limits.md#query-cost)."},
 		{Into: &f.QueryDepth, Name: "query-depth", Env: "AGENTGRAPH_QUERY_DEPTH", Default: "25",
 			Help: "Maximum levels of nested fields in one operation."},
 		{Into: &f.Batch, Name: "max-batch", Env: "AGENTGRAPH_MAX_BATCH", Default: "0",
-			Help: "Maximum number of operations in a request that is a list, at most 10; 0 refuses lists."},
+			Help: "Maximum number of operations in a batch request, at most 10; 0 refuses batches."},
 		{Into: &f.Connections.All, Name: "max-clients", Env: "AGENTGRAPH_MAX_CLIENTS", Default: "20000",
 			Help: "Maximum number of client connections; 0 for no limit.",
 			Docs: "Further connections are closed at once."},
 		{Into: &f.Connections.PerAddress, Name: "max-clients-per-address", Env: "AGENTGRAPH_MAX_CLIENTS_PER_ADDRESS",
 			Default: "1000",
-			Help: "Maximum number of connections of one public address; 0 for no limit. Private addresses, such as " +
-				"those of proxies, are not limited.",
+			Help: "Maximum number of connections from one public address; 0 for no limit. Private addresses, such as those " +
+				"of proxies, have no limit.",
 			Docs: "An IPv6 network of 64 bits counts as one address."},
 		{Into: &f.Introspection, Name: "introspection", Env: "AGENTGRAPH_INTROSPECTION", Default: "true",
 			Negatable: true, Help: "Let clients read the schema."},
 		{Into: existingDirectory(&f.TrustedDirectory), Name: "trusted-documents", Env: "AGENTGRAPH_TRUSTED_DOCUMENTS",
 			Placeholder: "DIR",
-			Help: "Directory with GraphQL documents, by id. Clients may use no others. " +
-				"This switches the console off."},
+			Help: "Directory with trusted GraphQL documents. Clients may send only these, by id. This switches off the " +
+				"console."},
 		{Into: &f.PersistedBytes, Name: "persisted-query-bytes", Env: "AGENTGRAPH_PERSISTED_QUERY_BYTES",
 			Default: "8388608",
-			Help:    "Memory, in bytes, for queries that clients send once and then name by SHA-256; 0 for none."},
+			Help: "Memory, in bytes, for automatic persisted queries, which clients send once and then name by their " +
+				"SHA-256; 0 switches them off."},
 		{Into: &f.Compress, Name: "compress", Env: "AGENTGRAPH_COMPRESS", Default: "true", Negatable: true,
 			Help: "Compress large responses for clients that accept gzip. Switch it off behind a proxy that compresses.",
 			Docs: "Responses of 4 KiB and more are compressed; streams never are."},
 		{Into: &f.Plan, Name: "plan", Env: "AGENTGRAPH_PLAN", Default: "true", Negatable: true,
 			Help: "Answer queries with query plans. Without them, resolvers give the same answers more slowly."},
 		{Into: &f.BasePath, Name: "base-path", Env: "AGENTGRAPH_BASE_PATH", Placeholder: "PATH",
-			Help: "Path at which clients find the gateway, such as /agents. Location headers and problems have it in " +
-				"front, and requests may."},
+			Help: "Path prefix of the gateway behind a proxy, such as /agents. Addresses in responses start with it. " +
+				"Requests may have it or not."},
 		{Into: &f.LogLevel, Name: "log-level", Env: "AGENTGRAPH_LOG_LEVEL", Default: "info",
 			Help: "debug, info, warn or error."},
 	}
@@ -188,14 +192,14 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 func (f *gatewayFlags) browsers() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Console, Name: "console", Env: "AGENTGRAPH_CONSOLE", Default: "on", Enum: []string{"on", "off"},
-			Help: "Whether browsers are shown the web console, at /console: on or off.",
+			Help: "Whether the web console is served at /console: on or off.",
 			Docs: "See [the console](../guides/console.md)."},
 		{Into: &f.CORSOrigins, Name: "cors-origin", Env: "AGENTGRAPH_CORS_ORIGINS", Placeholder: "ORIGIN",
-			Help: "Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; " +
-				"* for all. Without one, browsers keep other pages from calling it.",
+			Help: "Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for " +
+				"all. By default browsers let no page of another origin call it.",
 			Docs: "See [allowed origins](../guides/live-chat.md#allowed-origins)."},
 		{Into: &f.AllowedOrigins, Name: "allowed-origin", Env: "AGENTGRAPH_ALLOWED_ORIGINS", Placeholder: "HOST",
-			Help: "Host, other than the gateway's own, whose pages may open a socket but not call."},
+			Help: "Another host whose pages may open sockets, but not send other requests."},
 	}
 }
 
@@ -205,13 +209,13 @@ type busFlags struct{ db.NATS }
 func (f *busFlags) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.URL, Name: "nats-url", Env: "AGENTGRAPH_NATS_URL", Placeholder: "URL", Secret: true,
-			Help: "NATS servers that carry signals and text between replicas instead of the database, separated by " +
-				"commas, such as nats://user:password@nats:4222.",
+			Help: "NATS servers, separated by commas, such as nats://user:password@nats:4222. They carry signals and text " +
+				"between replicas instead of the database.",
 			Docs: "See [another bus](../guides/scale-out.md#another-bus)."},
 		{Into: &f.Credentials, Name: "nats-credentials", Env: "AGENTGRAPH_NATS_CREDENTIALS", Placeholder: "PATH",
 			Help: "File with the credentials for NATS, a JWT and its seed."},
 		{Into: &f.Subject, Name: "nats-subject", Env: "AGENTGRAPH_NATS_SUBJECT", Default: "agentgraph",
-			Help: "Prefix of the subjects at NATS. Gateways on different databases need different ones."},
+			Help: "Prefix of the NATS subjects. Gateways on different databases need different prefixes."},
 	}
 }
 
@@ -244,14 +248,13 @@ type observeFlags struct {
 func (f *observeFlags) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Listen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
-			Help: "Address at which GET /metrics is served, for Prometheus. It asks for no key. " +
-				"Without one there are no metrics.",
+			Help: "Address that serves GET /metrics for Prometheus, without authentication. By default metrics are off.",
 			Docs: "See [metrics](metrics.md)."},
 		{Into: &f.Pprof, Name: "pprof", Env: "AGENTGRAPH_PPROF",
-			Help: "Serve Go's profiles on the address of the metrics, below /debug/pprof/."},
+			Help: "Serve Go's profiles below /debug/pprof/ on the address of the metrics."},
 		{Into: &f.SlowOperation, Name: "slow-operation", Env: "AGENTGRAPH_SLOW_OPERATION", Default: "0s",
-			Help: "From how long on a query or a mutation is logged as slow; 0 for none."},
+			Help: "Log queries and mutations that take at least this long; 0 logs none."},
 		{Into: &f.SlowStatement, Name: "slow-statement", Env: "AGENTGRAPH_SLOW_STATEMENT", Default: "0s",
-			Help: "From how long on an SQL statement is logged as slow; 0 for none."},
+			Help: "Log SQL statements that take at least this long; 0 logs none."},
 	}
 }

@@ -23,16 +23,16 @@ func (f *agentFlags) Declare() cli.Flags {
 func (f *agentFlags) models() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Provider.Key, Name: "openai-api-key", Env: "OPENAI_API_KEY", Placeholder: "KEY", Secret: true,
-			Help: "Key of the OpenAI-compatible provider. Without a key and a base URL the offline model answers."},
+			Help: "Key of the OpenAI-compatible provider. Without a key and a base URL, agents use the offline model."},
 		{Into: &f.Provider.BaseURL, Name: "openai-base-url", Env: "OPENAI_BASE_URL", Placeholder: "URL",
 			Help: "Address of the provider, before /chat/completions."},
 		{Into: &f.Provider.Model, Name: "model", Env: "AGENTGRAPH_MODEL", Default: "gpt-4.1-mini",
-			Help: "The model that speaks for the agents."},
+			Help: "The language model of the agents."},
 		{Into: &f.Provider.Timeout, Name: "model-timeout", Env: "AGENTGRAPH_MODEL_TIMEOUT", Default: "25s",
 			Help: "How long one response of the model may take."},
 		{Into: &f.QuestionModel, Name: "question-model", Env: "AGENTGRAPH_QUESTION_MODEL", Placeholder: "MODEL",
-			Help: "A small model of the same provider that turns a message, with those before it, into a question to " +
-				"the knowledge base. Default: the message itself is the question."},
+			Help: "A small model of the same provider that rewrites the contact's message into a question for the " +
+				"knowledge base, from the conversation. Default: the message is the question."},
 	}
 }
 
@@ -49,7 +49,7 @@ func (f *agentFlags) referees() cli.Flags {
 		{Into: &f.Judge.Key, Name: "judge-api-key", Env: "AGENTGRAPH_JUDGE_API_KEY", Placeholder: "KEY", Secret: true,
 			Help: "Key of the judge's provider. " + key},
 		{Into: &f.Judges, Name: "judge-models", Env: "AGENTGRAPH_JUDGE_MODELS", Placeholder: "MODEL,…",
-			Help: "Further models of the judge's provider, with which users may judge conversations of tests again.",
+			Help: "Further models of the judge's provider. Users may choose them to judge test conversations again.",
 			Docs: "See [judge again](../guides/failing-tests.md#judge-again)."},
 		{Into: &f.Contact.Model, Name: "contact-model", Env: "AGENTGRAPH_CONTACT_MODEL", Placeholder: "MODEL",
 			Help: "The model that plays the contacts in tests of agents. Default: the agents' model."},
@@ -64,7 +64,8 @@ func (f *agentFlags) referees() cli.Flags {
 func (f *agentFlags) knowledge() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Embedder.Model, Name: "embedding-model", Env: "AGENTGRAPH_EMBEDDING_MODEL", Placeholder: "NAME",
-			Help: "The model that compares questions and documents by meaning. Without one they are compared by words.",
+			Help: "The embedding model, which compares questions and documents by meaning. Without it they are compared " +
+				"only by words.",
 			Docs: "See [knowledge](../reference/knowledge.md#embeddings-and-reranking)."},
 		{Into: &f.Embedder.BaseURL, Name: "embedding-base-url", Env: "AGENTGRAPH_EMBEDDING_BASE_URL",
 			Placeholder: "URL",
@@ -80,15 +81,15 @@ func (f *agentFlags) knowledge() cli.Flags {
 		{Into: &f.Reranker.Models, Name: "rerank-model", Env: "AGENTGRAPH_RERANK_MODELS", Placeholder: "NAME",
 			Help: "Model of the reranker that knowledge base chats may name."},
 		{Into: &f.OCR.Program, Name: "ocr", Env: "AGENTGRAPH_OCR", Placeholder: "PROGRAM",
-			Help: "Path or name of Tesseract, to read the writing in images and scanned PDFs. " +
-				"Without it they hold no text."},
+			Help: "Path or name of the program Tesseract, which reads text in images and scanned PDFs. Without it, such " +
+				"files have no text."},
 		{Into: &f.OCR.Languages, Name: "ocr-languages", Env: "AGENTGRAPH_OCR_LANGUAGES", Default: "eng",
 			Placeholder: "LANGUAGES",
-			Help:        "The languages of such text, by Tesseract's names: eng+fra."},
+			Help:        "The languages of that text, by their names in Tesseract: eng+fra."},
 		{Into: &f.MaxStored, Name: "max-stored-bytes", Env: "AGENTGRAPH_MAX_STORED_BYTES", Default: "10737418240",
 			Help: "Maximum total size of one company's documents, in bytes; 0 for no limit.",
-			Docs: "A document that does not fit is `UNPROCESSABLE`. Chunks and vectors take several times as much space in " +
-				"addition."},
+			Docs: "The server refuses a document that would exceed the limit, as `UNPROCESSABLE`. Chunks and vectors need " +
+				"several times as much space and do not count."},
 	}
 }
 
@@ -98,18 +99,18 @@ func (f *agentFlags) conversations() cli.Flags {
 		{Into: &f.TurnTimeout, Name: "turn-timeout", Env: "AGENTGRAPH_TURN_TIMEOUT", Default: "10m",
 			Help: "How long an agent may take to answer one message, including its calls and their delays."},
 		{Into: &f.MaxModelCalls, Name: "max-model-calls", Env: "AGENTGRAPH_MAX_MODEL_CALLS", Default: "25",
-			Help: "Maximum number of model calls for one response of an agent. Each sub-agent has the same limit of " +
-				"its own; together they have 5 times as many."},
+			Help: "Maximum number of model calls for one answer of an agent. Each sub-agent has the same limit. All of " +
+				"them together may make 5 times as many."},
 		{Into: &f.ToolAllow, Name: "tool-allow", Env: "AGENTGRAPH_TOOL_ALLOW", Placeholder: "HOST",
 			Help: "Private host or CIDR that tools and webhooks may reach. By default they reach public addresses only."},
 		{Into: &f.Workers, Name: "workers", Env: "AGENTGRAPH_WORKERS", Default: "10",
-			Help: "How many jobs (test runs and documents to index) this process works on at once; " +
-				"0 leaves them, schedules and webhooks to other processes."},
+			Help: "How many jobs (test runs and documents to index) this process runs at once. 0 leaves jobs, schedules " +
+				"and webhooks to other processes."},
 		{Into: &f.RunsPerCompany, Name: "runs-per-company", Env: "AGENTGRAPH_RUNS_PER_COMPANY", Default: "50",
-			Help: "How many jobs of one company are worked on at once, across all processes. " +
-				"Give all processes the same value."},
+			Help: "How many jobs of one company run at once in all processes together. All processes need the same value."},
 		{Into: &f.TransferWebhook, Name: "transfer-webhook", Env: "AGENTGRAPH_TRANSFER_WEBHOOK", Placeholder: "URL",
-			Help: "Address of the telephony provider that transfers calls. Without it, transfers fail, and agents see why."},
+			Help: "Address of the telephony provider that transfers calls. Without it, transfers fail, and the agent " +
+				"receives the reason."},
 	}
 }
 
@@ -117,11 +118,11 @@ func (f *agentFlags) conversations() cli.Flags {
 func (f *agentFlags) prices() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Prices.Message, Name: "price-message", Env: "AGENTGRAPH_PRICE_MESSAGE", Default: "0.01",
-			Placeholder: "CREDITS", Help: "Price of a message that an agent writes in a simulated chat or a test."},
+			Placeholder: "CREDITS", Help: "Price in credits of a message that an agent writes in a simulated chat or a test."},
 		{Into: &f.Prices.InputTokens, Name: "price-input-tokens", Env: "AGENTGRAPH_PRICE_INPUT_TOKENS", Default: "0.002",
-			Placeholder: "CREDITS", Help: "Price of a thousand tokens that language models read for it."},
+			Placeholder: "CREDITS", Help: "Price in credits of a thousand input tokens of such messages."},
 		{Into: &f.Prices.OutputTokens, Name: "price-output-tokens", Env: "AGENTGRAPH_PRICE_OUTPUT_TOKENS",
 			Default: "0.008", Placeholder: "CREDITS",
-			Help: "Price of a thousand tokens that language models write for it."},
+			Help: "Price in credits of a thousand output tokens of such messages."},
 	}
 }

@@ -91,10 +91,11 @@ func (a *answer) addCall(delta callDelta) {
 func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
 	switch a.finish {
 	case "content_filter":
-		return llm.Chunk{}, m.fail(llm.Filtered, status, "the provider answered %d but its content filter stopped the answer",
+		return llm.Chunk{}, m.fail(llm.Filtered, status, "the provider answered %d, but its content filter stopped the "+
+			"answer",
 			status)
 	case "length":
-		return llm.Chunk{}, m.fail(llm.TooLong, status, "the provider answered %d and the answer reached its length limit",
+		return llm.Chunk{}, m.fail(llm.TooLong, status, "the provider answered %d, but the answer reached its length limit",
 			status)
 	}
 	chunk := llm.Chunk{Finish: llm.FinishStop, Usage: a.usage}

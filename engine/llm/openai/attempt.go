@@ -109,7 +109,7 @@ func (a *attempt) open(ctx context.Context, body *completion) (io.ReadCloser, er
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode == http.StatusOK {
-		return nil, a.model.fail(llm.Malformed, a.status, "the provider answered 200 OK with something that is not a stream")
+		return nil, a.model.fail(llm.Malformed, a.status, "the provider answered 200 OK, but not with a stream")
 	}
 	return nil, a.refusal(res)
 }
@@ -196,25 +196,26 @@ func (a *attempt) failure(ctx context.Context, err error) error {
 		return model.fail(llm.TimedOut, status, "the provider answered %d and then fell silent for more than %s", status,
 			model.config.IdleTimeout)
 	case cause != nil:
-		return model.fail(llm.TimedOut, status, "the provider answered %d and was not done after %s", status,
+		return model.fail(llm.TimedOut, status, "the provider answered %d, but did not finish within %s", status,
 			model.config.Timeout)
 	case errors.As(err, &within):
 		return model.fail(llm.Unavailable, status, "the provider answered %d and then reported an error%s", status,
 			a.errorCode(within.data))
 	case errors.Is(err, errNotJSON), errors.Is(err, bufio.ErrTooLong):
-		return model.fail(llm.Malformed, status, "the provider answered %d with a stream that is not made of JSON events",
+		return model.fail(llm.Malformed, status, "the provider answered %d with a stream of something else than JSON events",
 			status)
 	case status == 0:
 		return a.unreached(err)
 	}
-	return model.fail(llm.CutOff, status, "the provider answered %d and broke off before the end of the answer", status)
+	return model.fail(llm.CutOff, status, "the provider answered %d, but the connection ended before the answer "+
+		"did", status)
 }
 
 // unreached returns the failure when the provider did not respond.
 func (a *attempt) unreached(err error) *llm.Error {
 	network, ok := errors.AsType[*url.Error](err)
 	if !ok {
-		return a.model.fail(llm.Unavailable, 0, "the provider could not be asked")
+		return a.model.fail(llm.Unavailable, 0, "the request to the provider failed")
 	}
 	failure := a.model.fail(llm.Unavailable, 0, "the provider could not be reached")
 	failure.Err = network.Err // without the request's address, which may hold a password

@@ -120,7 +120,8 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 	vectors := make([][]float32, len(texts))
 	for _, made := range answer.Data {
 		if made.Index < 0 || made.Index >= len(vectors) || vectors[made.Index] != nil {
-			return nil, e.model.fail(llm.Malformed, a.status, "the provider answered %d with vectors that do not fit the texts",
+			return nil, e.model.fail(llm.Malformed, a.status, "the provider answered %d with vectors of other texts than "+
+				"those that were sent",
 				a.status)
 		}
 		vectors[made.Index] = made.Embedding
@@ -169,11 +170,11 @@ func (e *Embedder) failure(ctx context.Context, a *attempt, err error) error {
 	case a.status == 0:
 		return a.unreached(err)
 	case errors.As(err, &syntax):
-		return e.model.fail(llm.Malformed, a.status, "the provider answered %d with something that is not JSON", a.status)
+		return e.model.fail(llm.Malformed, a.status, "the provider answered %d, but not with JSON", a.status)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, new(interface{ Timeout() bool })):
-		return e.model.fail(llm.CutOff, a.status, "the provider answered %d and broke off before the end of the answer",
+		return e.model.fail(llm.CutOff, a.status, "the provider answered %d, but the connection ended before the answer did",
 			a.status)
 	}
-	return e.model.fail(llm.Malformed, a.status, "the provider answered %d with something that is not a list of vectors",
+	return e.model.fail(llm.Malformed, a.status, "the provider answered %d, but not with a list of vectors",
 		a.status)
 }

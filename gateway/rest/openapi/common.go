@@ -12,16 +12,17 @@ const (
 	idempotencyKey = "Idempotency-Key"
 	ifMatch        = "If-Match"
 	ifNoneMatch    = "If-None-Match"
-	about          = `Conversational agents: their prompts, tests, simulated chats, knowledge and campaigns. The GraphQL API at ` + "`/graphql`" + ` has
-all of this and more, over the same resolvers.
+	about          = `An API for conversational agents, their prompts, tests, simulated chats, knowledge and campaigns. The
+GraphQL API at ` + "`/graphql`" + ` has all of this and more, with the same rules.
 
 - Paths, names of properties in bodies and names of parameters are matched ignoring case. Ids are not.
-- Unknown parameters of the query string are refused. Unknown properties of a body are ignored, unless its description
-  allows no others.
+- Unknown parameters of the query string are refused. Unknown properties of a body are ignored, unless the body's
+  description says that they are refused.
 - In a body null means absent. The only exception is the folder of a changed test, where null means the root.
-- Numbers in texts, values of enums in any case, and date-times without seconds or offset (UTC) are taken, as v1's server did.
-- Every failure is problem details (RFC 9457) with a ` + "`code`" + `, the ` + "`traceId`" + ` of the log and, for faulty input, ` + "`errors`" + ` by the
-  name of the property. Requests that are not valid HTTP are the exception: their response is plain text.`
+- As on a v1 server, a number may be a text, an enum value may have any case, and a date-time may lack its seconds or
+  its offset (then it is UTC).
+- Every error response has problem details (RFC 9457) with a ` + "`code`" + `, the ` + "`traceId`" + ` of the log and,
+  for invalid input, ` + "`errors`" + ` by property. Only the response to a request that is not valid HTTP is plain text.`
 )
 
 // newDocument returns a document with the components that all routes share.
@@ -29,22 +30,23 @@ func newDocument() *openapi3.T {
 	components := openapi3.NewComponents()
 	components.SecuritySchemes = openapi3.SecuritySchemes{
 		"ApiKey": {Value: &openapi3.SecurityScheme{
-			Type: "apiKey", In: "header", Name: "X-Api-Key", Description: "A key of the company, with the scopes that the " +
-				"operation names, or scopes that include them.",
+			Type: "apiKey", In: "header", Name: "X-Api-Key", Description: "An API key of the company. It needs the scopes " +
+				"that the operation lists, or scopes that include them.",
 		}},
 		"AccessToken": {Value: &openapi3.SecurityScheme{Type: "http", Scheme: "bearer",
-			Description: "An access token, which a key makes for a browser."}},
+			Description: "An access token, which an API key creates for a browser."}},
 	}
 	components.Parameters = openapi3.ParametersMap{
 		idempotencyKey: {Value: openapi3.NewHeaderParameter(idempotencyKey).
-			WithDescription("Names the request: retries with the same key and body get the first answer, and nothing is done " +
-				"twice.").
+			WithDescription("Identifies the request. A retry with the same key and body gets the first response, and " +
+				"nothing is done twice.").
 			WithSchema(openapi3.NewStringSchema().WithMinLength(1).WithMaxLength(255))},
 		ifMatch: {Value: openapi3.NewHeaderParameter(ifMatch).WithSchema(openapi3.NewStringSchema()).
-			WithDescription("The ETag that the change is based on. If the resource has changed since, nothing happens, and " +
-				"the response is 412.")},
+			WithDescription("The ETag that the change is based on. If the resource was changed after that, the response is " +
+				"412 and nothing is changed.")},
 		ifNoneMatch: {Value: openapi3.NewHeaderParameter(ifNoneMatch).WithSchema(openapi3.NewStringSchema()).
-			WithDescription("The ETag that the client has. If it is current, the response is 304, without a body.")},
+			WithDescription("The ETag that the client has. If the resource still has this ETag, the response is 304, " +
+				"without a body.")},
 	}
 	components.Headers = openapi3.Headers{}
 	for name := range headers {
@@ -74,24 +76,27 @@ var headers = map[string]struct {
 	description string
 	schema      openapi3.Schema
 }{
-	"X-Api-Version": {"The version that answers.", openapi3.Schema{Type: &openapi3.Types{"string"},
+	"X-Api-Version": {"The version of the API that answered.", openapi3.Schema{Type: &openapi3.Types{"string"},
 		Enum: []any{"v1"}}},
-	"X-Trace-Id": {"Names the request in the log.", openapi3.Schema{Type: &openapi3.Types{"string"},
+	"X-Trace-Id": {"Identifies the request in the log.", openapi3.Schema{Type: &openapi3.Types{"string"},
 		Pattern: "^[0-9a-f]{32}$"}},
-	"RateLimit-Limit": {"The requests that the key may make per minute, if there is a limit.",
+	"RateLimit-Limit": {"How many requests per minute the key may make, if there is a limit.",
 		openapi3.Schema{Type: &openapi3.Types{"integer"}}},
-	"RateLimit-Remaining": {"How many are left.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
+	"RateLimit-Remaining": {"How many requests are left.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
 	"RateLimit-Reset": {"Seconds until the full limit is available " +
 		"again.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
-	"Retry-After":      {"Seconds to wait before the next attempt.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
-	"WWW-Authenticate": {"The credential that is needed.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
-	"ETag":             {"Changes whenever the body changes.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
-	"Location":         {"The path of the created resource.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
-	"Idempotent-Replayed": {"`true` on the repeated answer to a retry.", openapi3.Schema{Type: &openapi3.Types{"string"},
+	"Retry-After": {"Seconds to wait before the next attempt.", openapi3.Schema{Type: &openapi3.Types{"integer"}}},
+	"WWW-Authenticate": {"The kind of credential that the request " +
+		"needs.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
+	"ETag":     {"Changes whenever the body changes.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
+	"Location": {"The path of the created resource.", openapi3.Schema{Type: &openapi3.Types{"string"}}},
+	"Idempotent-Replayed": {"`true` if the response repeats the first one, for a " +
+		"retry.", openapi3.Schema{Type: &openapi3.Types{"string"},
 		Enum: []any{"true"}}},
-	"Deprecation": {"Since when the operation, or a part of its answer, is deprecated (RFC 9745).",
+	"Deprecation": {"Since when the operation, or a part of its response, is deprecated (RFC 9745).",
 		openapi3.Schema{Type: &openapi3.Types{"string"}}},
-	"Sunset": {"When it will be removed (RFC 8594).", openapi3.Schema{Type: &openapi3.Types{"string"}}},
+	"Sunset": {"When the deprecated operation or part will be removed (RFC " +
+		"8594).", openapi3.Schema{Type: &openapi3.Types{"string"}}},
 }
 
 func describeHeader(name string) *openapi3.HeaderRef {
@@ -113,21 +118,20 @@ func answerHeaders(more ...string) openapi3.Headers {
 
 // problems maps the statuses of failures to their meaning.
 var problems = map[int]string{
-	http.StatusBadRequest: "The request is invalid, such as with a property out of range " +
-		"or an unknown parameter.",
+	http.StatusBadRequest:            "The request is invalid. For example, a property is out of range or a parameter is unknown.",
 	http.StatusUnauthorized:          "The credential is missing or invalid.",
-	http.StatusForbidden:             "The credential does not have the scope.",
-	http.StatusNotFound:              "The requested resource does not exist for the company.",
+	http.StatusForbidden:             "The credential does not have the required scope.",
+	http.StatusNotFound:              "The company has no such resource.",
 	http.StatusNotAcceptable:         "The Accept header excludes JSON.",
 	http.StatusConflict:              "The resource's state does not allow the request now.",
-	http.StatusPreconditionFailed:    "It was changed since the ETag in If-Match was read.",
+	http.StatusPreconditionFailed:    "The resource was changed after the client read the ETag in If-Match.",
 	http.StatusRequestEntityTooLarge: "The body is too large.",
 	http.StatusUnsupportedMediaType:  "The body has an unsupported content type.",
-	http.StatusUnprocessableEntity:   "Well formed, but in conflict with stored data or the company's budget.",
+	http.StatusUnprocessableEntity:   "The request is well formed, but contradicts stored data or the company's budget.",
 	http.StatusTooManyRequests:       "Too many requests in the current minute.",
-	http.StatusInternalServerError:   "A fault of the server. Its log has the cause, under the trace id.",
+	http.StatusInternalServerError:   "The server failed. Its log has the cause, under the trace id.",
 	http.StatusBadGateway:            "A language model or a tool behind the server failed.",
-	http.StatusServiceUnavailable:    "The server cannot answer now. Trying again later is safe.",
+	http.StatusServiceUnavailable:    "The server cannot answer now. It is safe to try again later.",
 }
 
 // problemName returns the name of a status's component, such as NotFound.
@@ -164,15 +168,15 @@ func problemSchema() *openapi3.Schema {
 	slices.SortFunc(status.Enum, func(a, b any) int { return a.(int) - b.(int) })
 	faults := openapi3.NewObjectSchema().WithAdditionalProperties(openapi3.NewArraySchema().
 		WithItems(openapi3.NewStringSchema()))
-	faults.Description = "What is wrong, by the path of the property or parameter: `toolMocking.mockedTools.0.toolId`."
+	faults.Description = "The errors, by the path of the property or parameter: `toolMocking.mockedTools.0.toolId`."
 	schema := openapi3.NewObjectSchema().
-		WithProperty("type", text("A link to a general description of the kind of failure.")).
-		WithProperty("title", text("The status in words.")).
+		WithProperty("type", text("A link to a description of this kind of error.")).
+		WithProperty("title", text("The name of the status.")).
 		WithProperty("status", status).
 		WithProperty("detail", text("What went wrong.")).
 		WithProperty("instance", text("The path of the request.")).
 		WithProperty("code", text("The error code, from the same fixed list as in GraphQL.")).
-		WithProperty("traceId", text("Names the request in the log.")).
+		WithProperty("traceId", text("Identifies the request in the log.")).
 		WithProperty("errors", faults)
 	schema.Description = "Problem details (RFC 9457)."
 	schema.Required = []string{"type", "title", "status", "detail", "instance", "code", "traceId"}

@@ -104,7 +104,7 @@ func (d *describer) operation(r rest.Route) *openapi3.Operation {
 	o.Responses.Delete("default")
 	if r.HasTag && r.Method == http.MethodGet {
 		o.Parameters = append(o.Parameters, &openapi3.ParameterRef{Ref: "#/components/parameters/" + ifNoneMatch})
-		unchanged := openapi3.NewResponse().WithDescription("It is what If-None-Match names.")
+		unchanged := openapi3.NewResponse().WithDescription("The client sends it in If-None-Match.")
 		unchanged.Headers = answerHeaders("ETag")
 		o.Responses.Set(strconv.Itoa(http.StatusNotModified), &openapi3.ResponseRef{Value: unchanged})
 	}
@@ -168,7 +168,7 @@ func (d *describer) success(r rest.Route) *openapi3.Response {
 	if r.Status == http.StatusNoContent {
 		return response
 	}
-	response.WithDescription("The answer.")
+	response.WithDescription("The response.")
 	result := resultOf(r)
 	schema := d.object(d.schema.Types[result.Definition.Type.NamedType], result.SelectionSet, r.Operation+"Result")
 	for _, number := range r.Page {
@@ -214,8 +214,8 @@ func failures(r rest.Route) []int {
 func (d *describer) export(e rest.Export) *openapi3.Operation {
 	o := &openapi3.Operation{
 		OperationID: e.Name, Summary: strings.TrimSuffix(e.Description, "."),
-		Description: e.Description + " The answer is as long as what it tells of. If it fails on the way, the connection " +
-			"breaks.",
+		Description: e.Description + " The response has no size limit. If the server fails while it sends the response, " +
+			"it breaks the connection.",
 		Security: securityOf([]string{string(e.Scope)}),
 	}
 	for _, member := range e.InQuery {

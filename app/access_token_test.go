@@ -115,7 +115,7 @@ func TestAccessTokenIsLimitedToItsScopes(t *testing.T) {
 	} {
 		_, text = g.sendWithToken(t, "/graphql", all, `{"query":"mutation { `+mutation+` }"}`)
 		require.Contains(t, text, "FORBIDDEN", "an access token cannot create a longer-lived one")
-		require.Contains(t, text, "only an API key")
+		require.Contains(t, text, "use an API key")
 	}
 }
 

@@ -200,7 +200,7 @@ func TestChatBecomesTest(t *testing.T) {
 	require.Equal(t, c.expert, test.ToolMocking.MockedSubAgents[0].SubAgentID)
 	require.Equal(t, "Stand up. {day}", test.ToolMocking.MockedSubAgents[0].ResultTemplate)
 	require.Empty(t, test.ToolMocking.MockedSubAgents[0].Rules)
-	require.Equal(t, []string{`the variable "odd" is not a field of the agent; it is kept`}, warnings)
+	require.Equal(t, []string{`the variable "odd" is not a field of the agent. It is kept, but check its name`}, warnings)
 
 	in["upToSequence"] = len(test.ConversationMessages) + 1
 	a = c.ask(t, testFromChat, map[string]any{"in": in})

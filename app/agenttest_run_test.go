@@ -119,7 +119,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, model.AgentTestRunStatusError, run.Status, "a retry would take as long")
 	require.Equal(t, &model.RunError{Cause: model.RunErrorCauseInfrastructure,
-		Message: "the run took too long and was ended"}, run.Error)
+		Message: "the run took too long and was stopped"}, run.Error)
 	require.NotEmpty(t, run.Messages)
 }
 

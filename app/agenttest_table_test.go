@@ -91,7 +91,7 @@ func TestDatasetTableBecomesTestRows(t *testing.T) {
 		"must have at most 50": {
 			document("wider.csv", wide+"\n"+strings.Repeat("1,", 50)+"1\n"), "", "BAD_INPUT"},
 		"columns must have at most 50": {hours, wide, "BAD_INPUT"},
-		"has the values of row 0: one of them needs a": {
+		"has the same values as row 0: give one of the two rows a": {
 			document("twice.csv", "day,hours\nMonday,1\nMonday,2\n"), "day", "BAD_INPUT"},
 	} {
 		var columns []string

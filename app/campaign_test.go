@@ -276,7 +276,7 @@ func TestRESTManagesCampaignItems(t *testing.T) {
 	require.EqualValues(t, 4, call(key, "GET", base+"?pageSize=2&pageNumber=2", "", 200)["total"])
 	require.Contains(t, call(key, "GET", base+"?runningStatus=Done", "", 400)["errors"], "runningStatus")
 
-	require.Contains(t, call(key, "DELETE", base+"/"+items[1].ID, "", 409)["detail"], "is being called")
+	require.Contains(t, call(key, "DELETE", base+"/"+items[1].ID, "", 409)["detail"], "is in a call")
 	require.Equal(t, "Pending", call(key, "POST", base+"/"+items[1].ID+"/reset", "", 200)["runningStatus"])
 	call(key, "DELETE", base+"/"+items[1].ID, "", 204)
 	require.Equal(t, `campaign item "`+items[1].ID+`" does not exist`, call(key, "DELETE", base+"/"+items[1].ID, "",

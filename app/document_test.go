@@ -256,7 +256,7 @@ func TestInvalidDocumentsAreRefused(t *testing.T) {
 		require.Contains(t, a.Errors[0].Extensions.Fields, field)
 	}
 	a := g.query(t, key, addText, map[string]any{"in": map[string]any{"datasetId": dataset.ID, "text": "x"}})
-	require.Equal(t, map[string][]string{"name": {"is required for a text"}}, a.Errors[0].Extensions.Fields)
+	require.Equal(t, map[string][]string{"name": {"must be given for a text"}}, a.Errors[0].Extensions.Fields)
 	a = g.query(t, key, addText,
 		map[string]any{"in": map[string]any{"datasetId": "dataset_none", "name": "x", "text": "x"}})
 	require.Equal(t, []string{"NOT_FOUND"}, a.codes())

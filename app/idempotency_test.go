@@ -131,7 +131,7 @@ func TestRepeatedPostRunsOnce(t *testing.T) {
 
 	bad := g.post(t, "/Dataset", key, body, "Idempotency-Key: "+strings.Repeat("k", 256))
 	require.Equal(t, http.StatusBadRequest, bad.status)
-	require.Contains(t, bad.text, "Idempotency-Key must be 1 to 255 printable ASCII characters")
+	require.Contains(t, bad.text, "Idempotency-Key must be given once, with 1 to 255 printable ASCII characters")
 }
 
 // idOf returns the id of the tenant's company.

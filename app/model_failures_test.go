@@ -32,7 +32,7 @@ type modelFailure struct {
 
 const (
 	faulty     = "the language model "
-	wrongAgain = faulty + "made a wrong call again after it could correct it: "
+	wrongAgain = faulty + "made an invalid call again, although it was asked to correct the first one: "
 	booked     = "book: Booked for Monday"
 	noSuchTool = `fly_to_the_moon: there is no tool "fly_to_the_moon", only book, end_conversation`
 )
@@ -80,11 +80,11 @@ var modelFailures = map[string]modelFailure{
 	"slow bytes": {
 		script:  times(1, longAnswer.but("latency", 200)),
 		timeout: 2 * time.Second,
-		says:    "the language model: the provider answered 200 and was not done after 2s",
+		says:    "the language model: the provider answered 200, but did not finish within 2s",
 	},
 	"cut stream": {
 		script: times(1, cutAnswer),
-		says:   "the language model: the provider answered 200 and broke off before the end of the answer",
+		says:   "the language model: the provider answered 200, but the connection ended before the answer did",
 	},
 	"connection closed before the first byte": {
 		script: times(3, longAnswer.but("chaos", fixture{"disconnectRate": 1})),
@@ -92,7 +92,7 @@ var modelFailures = map[string]modelFailure{
 	},
 	"malformed JSON": {
 		script: times(1, longAnswer.but("chaos", fixture{"malformedRate": 1})),
-		says:   "the language model: the provider answered 200 OK with something that is not a stream",
+		says:   "the language model: the provider answered 200 OK, but not with a stream",
 	},
 	"empty content": {
 		script: times(1, says("")),
@@ -100,11 +100,11 @@ var modelFailures = map[string]modelFailure{
 	},
 	"content_filter": {
 		script: times(1, fixture{"response": fixture{"content": "This goes too far and", "finishReason": "content_filter"}}),
-		says:   "the language model: the provider answered 200 but its content filter stopped the answer",
+		says:   "the language model: the provider answered 200, but its content filter stopped the answer",
 	},
 	"length": {
 		script: times(1, fixture{"response": fixture{"content": "This does not come to its", "finishReason": "length"}}),
-		says:   "the language model: the provider answered 200 and the answer reached its length limit",
+		says:   "the language model: the provider answered 200, but the answer reached its length limit",
 	},
 	"unknown tool": {
 		script: times(2, unknown),
@@ -129,8 +129,8 @@ var modelFailures = map[string]modelFailure{
 	"more than 25 model calls": {
 		script: times(25, book),
 		made:   slices.Repeat([]string{booked}, 24),
-		says: faulty + "was asked 25 times in one turn without coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the " +
-			"bound",
+		says: faulty + "gave no final answer to 25 requests in one turn, the limit: raise " +
+			"AGENTGRAPH_MAX_MODEL_CALLS, or change the prompt",
 	},
 	"500 after a call": {
 		script: append(times(1, book), times(3, overloaded)...),
@@ -140,7 +140,7 @@ var modelFailures = map[string]modelFailure{
 	"cut stream after a call": {
 		script: []fixture{book, cutAnswer},
 		made:   []string{booked},
-		says:   "the language model: the provider answered 200 and broke off before the end of the answer",
+		says:   "the language model: the provider answered 200, but the connection ended before the answer did",
 	},
 }
 

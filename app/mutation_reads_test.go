@@ -46,7 +46,7 @@ func TestMutationsReadWithinBounds(t *testing.T) {
 	for _, mutation := range mutations {
 		refused := g.query(t, key, mutation, map[string]any{"ids": ids})
 		require.Equal(t, []string{"LIMIT_EXCEEDED"}, refused.codes())
-		require.Equal(t, "it would read more than 3145728 bytes: give fewer or smaller ones at a time",
+		require.Equal(t, "the mutation would read more than 3145728 bytes: give it fewer or smaller objects at a time",
 			refused.Errors[0].Message)
 		g.must(t, key, count, nil, &after)
 		require.Equal(t, before, after)

@@ -181,7 +181,7 @@ func TestPageTokensSelectOnlyOpenFields(t *testing.T) {
 			}
 			refused++
 			require.Contains(t, answer, `"FORBIDDEN"`, "%s is open to pages: %s", name, operation)
-			require.Contains(t, answer, "the scope chat does not give "+name, operation)
+			require.Contains(t, answer, "the scope chat does not include "+name, operation)
 			require.NotContains(t, answer, "SECRET", operation)
 			require.NotContains(t, answer, `"data":{`, operation)
 		}
@@ -214,7 +214,7 @@ func TestPageTokensSelectOnlyOpenFields(t *testing.T) {
 	} {
 		try(w.schema.Query, operation, false, name)
 	}
-	require.Equal(t, before, dump(t, w.address, w.own.ids["company"]), "nothing was done")
+	require.Equal(t, before, dump(t, w.address, w.own.ids["company"]), "Nothing was done")
 	t.Logf("%d refused, %d allowed", refused, allowed)
 	require.Greater(t, refused, 200)
 	require.Greater(t, allowed, 30)

@@ -141,7 +141,7 @@ func TestPageCannotWidenItsToken(t *testing.T) {
 	for _, input := range []map[string]any{{"scopes": []string{"chat"}}, {"scopes": []string{"read"}}} {
 		refused := g.query(t, token, createNarrowed, map[string]any{"input": input})
 		require.Equal(t, []string{"FORBIDDEN"}, refused.codes())
-		require.Contains(t, refused.Errors[0].Message, "only an API key")
+		require.Contains(t, refused.Errors[0].Message, "use an API key")
 	}
 	// A key cannot create a token with more scopes than its own.
 	require.Equal(t, []string{"FORBIDDEN"},

@@ -30,11 +30,11 @@ func TestInvalidScalarsAreReportedByField(t *testing.T) {
 		"Credits, a literal": {
 			`mutation { recordUsage(input: {entries: [{` + fine +
 				`, credits: true, at: "2026-03-01T00:00:00Z"}]}) { recorded } }`, `{}`,
-			"recordUsage", "entries.0.credits", "credits are a number",
+			"recordUsage", "entries.0.credits", "credits must be a number",
 		},
 		"DateTime, a variable": {
 			entries, `{"e": [{"idempotencyKey": "a", "agentId": "b", "channel": "Phone", "credits": 1, "at": 5}]}`,
-			"recordUsage", "entries.0.at", "a DateTime is a text",
+			"recordUsage", "entries.0.at", "a DateTime must be a text",
 		},
 		"DateTime, a literal in the second of two": {
 			`mutation { recordUsage(input: {entries: [{` + fine + `, credits: 1, at: "2026-03-01T00:00:00Z"}, {` + fine +
@@ -43,7 +43,7 @@ func TestInvalidScalarsAreReportedByField(t *testing.T) {
 		},
 		"DateBound, a variable": {
 			`query ($f: DateBound!) { consumptionBreakdown(from: $f, to: "2026-03-01") { totalCredits } }`, `{"f": [1]}`,
-			"consumptionBreakdown", "from", "a DateBound is a text",
+			"consumptionBreakdown", "from", "a DateBound must be a text",
 		},
 		"DateBound, a literal behind an alias": {
 			`{ used: consumptionBreakdown(from: "2026-03-01", to: "March") { totalCredits } }`, `{}`,

@@ -38,9 +38,9 @@ func TestCorrectedArchiveIsImported(t *testing.T) {
 	} {
 		err := take(t, store, file)
 		require.NotErrorIs(t, err, db.ErrImportedBefore, name)
-		require.ErrorContains(t, err, `was imported from another archive with the id "a-1"`, name)
+		require.ErrorContains(t, err, `was imported earlier from another archive, "a-1"`, name)
 	}
-	require.ErrorContains(t, take(t, store, first[:len(first)-30]), "the archive is damaged or ends early")
+	require.ErrorContains(t, take(t, store, first[:len(first)-30]), "the archive is damaged or incomplete")
 }
 
 // failing is a reader that fails after some bytes.
@@ -81,13 +81,13 @@ func TestFileErrorsAreNotReportedAsDatabaseErrors(t *testing.T) {
 	whole := file.Bytes()
 	for _, size := range []int{5, 11, 300, len(whole) / 50, len(whole) / 10, len(whole) / 3, len(whole) - 9} {
 		err := take(t, to, whole[:size])
-		require.ErrorContains(t, err, "the archive is damaged or ends early", size)
+		require.ErrorContains(t, err, "the archive is damaged or incomplete", size)
 		require.NotContains(t, err.Error(), "database", size)
 		_, err = archive.Import(t.Context(), to, failing{bytes.NewReader(whole[:size]), syscall.EIO}, archive.ImportOptions{})
 		require.ErrorContains(t, err, "the archive cannot be read: input/output error", size)
 		require.NotContains(t, err.Error(), "database", size)
 	}
-	require.EqualError(t, take(t, to, nil), "this is no archive: it is empty")
+	require.EqualError(t, take(t, to, nil), "the file is not an archive: it is empty")
 	flipped := bytes.Clone(whole)
 	flipped[len(flipped)/2] ^= 0x55
 	err = take(t, to, flipped)
@@ -142,9 +142,9 @@ func TestImportedSchedulesAreDisabled(t *testing.T) {
 			})})
 	}
 	for cron, says := range map[string]string{
-		"* * * * *":  "cron must not name times that are less than five minutes apart",
+		"* * * * *":  "cron must have at least five minutes between two times",
 		"often":      "cron must have the five fields of cron",
-		"0 0 30 2 *": "cron names a day that never comes",
+		"0 0 30 2 *": "cron must name a day that exists",
 	} {
 		require.ErrorContains(t, take(t, store, file(cron)), "agent_test_schedules.jsonl: line 1: "+says)
 	}

@@ -25,7 +25,7 @@ func TestArchiveLinesAreValidated(t *testing.T) {
 			"be given"},
 		{"agent_tests", `"rows": [{"values": {"v": "1"}, "key": "mine"}]`, "rows.0.key must be left out"},
 		{"agent_tests", `"rows": [{"values": {}}]`, "rows.0.values must have at least one value"},
-		{"agent_tests", `"rows": [{"values": {"v": "1"}}, {"values": {"v": "1"}}]`, "rows.1 has the values of row 0"},
+		{"agent_tests", `"rows": [{"values": {"v": "1"}}, {"values": {"v": "1"}}]`, "rows.1 has the same values as row 0"},
 		{"agent_tests", `"tool_mocking": {"x": 1}`, "tool_mocking.x is unknown: tool_mocking may have mockedTools, " +
 			"mockAllTools"},
 		{"agent_tests", `"tool_mocking": {"mockedTools": [{"toolId": "t", "Rules": []}]}`,
@@ -41,7 +41,7 @@ func TestArchiveLinesAreValidated(t *testing.T) {
 			"checks.0.expect.says.role must be a value of MessageRole"},
 		{"agent_tests", `"conversation_messages": [{"role": "user", "text": "a", "timestamp": "now"}]`,
 			"conversation_messages.0.timestamp must be a date-time"},
-		{"agent_tests", `"persona": {"language": "en", "language": "de"}`, "persona.language is there twice"},
+		{"agent_tests", `"persona": {"language": "en", "language": "de"}`, "persona.language occurs twice"},
 		{"agents", `"tags": "x"`, "line 1: tags must be a list"},
 		{"agents", `"fields": {}`, "line 1: fields must be a list"},
 		{"agents", `"extracted_values": [{"name": "a", "definition": "b", "type": 5}]`,

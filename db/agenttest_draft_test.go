@@ -51,7 +51,7 @@ func TestTriedDraftChangesNothing(t *testing.T) {
 	lastRun(t, tenant, test.ID, before.ID, model.AgentTestRunStatusPassed)
 	flaky, err := tenant.FlakyTests(ctx, []string{test.ID})
 	require.NoError(t, err)
-	require.Empty(t, flaky, "both runs tried a draft")
+	require.Empty(t, flaky, "both runs used an unsaved draft")
 	tallies, err := tenant.TalliesOfExecutions(ctx, []string{execution.ID})
 	require.NoError(t, err)
 	require.Equal(t, []string{test.ID}, model.FlakyTestIds(tallies[execution.ID]),

@@ -259,7 +259,7 @@ func TestRetrySkipsDeletedTests(t *testing.T) {
 	_, err = retry(old.ID, model.AgentTestRetryNotPassed)
 	faults(t, err, model.Unprocessable, "executionId", "whose tests were all deleted")
 	_, err = retry(old.ID, model.AgentTestRetryErrors)
-	faults(t, err, model.Unprocessable, "only", "leaves no run")
+	faults(t, err, model.Unprocessable, "only", "selects no run")
 }
 
 func TestRetrySucceedsWhileATestIsDeleted(t *testing.T) {

@@ -47,8 +47,8 @@ func TestTestIsCreatedFromAChat(t *testing.T) {
 	test, warnings, err := tenant.CreateTestFromSimulationChat(t.Context(), in)
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		`the variable "name" is not a field of the agent; it is kept`,
-		"the tool look is no longer connected to the agent; its record is left out",
+		`the variable "name" is not a field of the agent. It is kept, but check its name`,
+		"the tool look is no longer connected to the agent, so its record is left out",
 	}, warnings)
 	stored := batchless(testByID(t, tenant, test.ID).Row())
 	test.CompanyID = stored.CompanyID

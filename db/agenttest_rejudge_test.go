@@ -106,11 +106,11 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 			"tests.1.testId", "must name each test once"},
 		"a test without a conversation": {func(in *model.RejudgeAgentTestExecutionInput) { in.Tests[0].TestID = silent.ID },
 			model.Unprocessable,
-			"tests.0.testId", "names a test without a conversation to judge again"},
+			"tests.0.testId", "names a test that has no conversation in the execution"},
 		"what was judged again": {func(in *model.RejudgeAgentTestExecutionInput) { in.ExecutionID = again.ID },
 			model.Unprocessable,
-			"executionId", "names an execution that judged conversations again: the execution \"" + old.ID +
-				"\" held them"},
+			"executionId", "names an execution that only judged conversations again: name the original execution \"" +
+				old.ID + "\""},
 	} {
 		in := rejudge(old)
 		in.Tests = []*model.RejudgedTestInput{{TestID: kept.ID, Criteria: []string{"Is kind"}}}
@@ -137,7 +137,7 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 	}
 	_, err = tenant.RejudgeAgentTestExecution(ctx, rejudge(old))
 	faults(t, err, model.Unprocessable, "executionId", "names an execution that was judged again 20 times, the maximum: "+
-		"delete one of these executions")
+		"delete one of the executions that judged it again")
 	require.NoError(t, tenant.DeleteAgentTestExecution(ctx, old.ID))
 	left, err := tenant.AgentTestExecutionsByID(ctx, []string{old.ID, again.ID, present.ID})
 	require.NoError(t, err)

@@ -160,7 +160,7 @@ func TestRunsOfRowsAreBounded(t *testing.T) {
 	}
 	_, err = tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 15,
 		Concurrency: 1})
-	faults(t, err, model.Unprocessable, "repeats", "make 20272275 bytes of values, which each run keeps, and an "+
+	faults(t, err, model.Unprocessable, "repeats", "make 20272275 bytes of values in the runs, but an "+
 		"execution has at most 20000000")
 
 	agent = newTaggedAgent(t, tenant, "New", "Old")
@@ -175,7 +175,7 @@ func TestRunsOfRowsAreBounded(t *testing.T) {
 	_, err = table("New", "Old", "New")
 	require.NoError(t, err)
 	_, err = table("New", "Lost")
-	faults(t, err, model.Unprocessable, "tagExpected", `is "Lost", which is none of the agent's`)
+	faults(t, err, model.Unprocessable, "tagExpected", `is "Lost", but must be one of the agent's`)
 }
 
 func TestTestNamesAreUniqueInTheirFolder(t *testing.T) {

@@ -109,7 +109,7 @@ func TestClaimsExpireAndAreRenewed(t *testing.T) {
 		})
 		return err
 	}
-	require.Contains(t, fails(t, late(id), model.Conflict), "not under claim")
+	require.Contains(t, fails(t, late(id), model.Conflict), "no longer claimed")
 	require.NoError(t, late(second))
 
 	// Renewing a lapsed claim takes back the items that nobody else was handed.
@@ -158,10 +158,10 @@ func TestOnlyDueItemsAreClaimed(t *testing.T) {
 	}
 	_, _, err = tenant.ClaimCampaignItems(t.Context(), model.ClaimCampaignItemsInput{CampaignID: "campaign_none", Limit: 1,
 		LeaseSeconds: 60})
-	faults(t, err, model.NotFound, "campaignId", "names no campaign")
+	faults(t, err, model.NotFound, "campaignId", "must be the id of a campaign")
 	_, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: "campaign_none",
 		ClaimID: "claim_1", LeaseSeconds: 60})
-	faults(t, err, model.NotFound, "campaignId", "names no campaign")
+	faults(t, err, model.NotFound, "campaignId", "must be the id of a campaign")
 }
 
 func TestClaimsAreRenewedWhileItemsAreArchived(t *testing.T) {

@@ -31,8 +31,8 @@ func TestItemsWithTheSameNumberAreAddedOnce(t *testing.T) {
 		added.Duplicates)
 
 	_, err = give(model.OnDuplicateRefuse, "+4940123456", "+4930123456", "040 123456")
-	faults(t, err, model.Conflict, "items.1.phoneNumber", "is the number of the open item \""+first.ID+"\"")
-	faults(t, err, model.Conflict, "items.2.phoneNumber", "is the number of items.0, too")
+	faults(t, err, model.Conflict, "items.1.phoneNumber", "is already the number of the open item \""+first.ID+"\"")
+	faults(t, err, model.Conflict, "items.2.phoneNumber", "is also the number of items.0")
 	added, err = give(model.OnDuplicateKeep, "+4930123456")
 	require.NoError(t, err)
 	require.Len(t, added.Items, 1)

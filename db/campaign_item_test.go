@@ -263,7 +263,7 @@ func TestItemsAreAddedAllOrNone(t *testing.T) {
 		require.EqualValues(t, i+1, item.Version)
 	}
 	_, err = tenant.AddCampaignItems(t.Context(), contacts("campaign_none", 1))
-	faults(t, err, model.NotFound, "campaignId", "names no campaign")
+	faults(t, err, model.NotFound, "campaignId", "must be the id of a campaign")
 }
 
 func TestItemsAreFilteredByStatusAndArchive(t *testing.T) {
@@ -307,7 +307,7 @@ func TestItemsAreFilteredByStatusAndArchive(t *testing.T) {
 		require.Equal(t, []int32{int32(len(want))}, counts)
 	}
 	_, err = tenant.CampaignItems(t.Context(), model.PageArgs{First: 10}, "campaign_none", nil, nil, nil)
-	faults(t, err, model.NotFound, "campaignId", "names no campaign")
+	faults(t, err, model.NotFound, "campaignId", "must be the id of a campaign")
 }
 
 func TestArchivedItemsCannotChange(t *testing.T) {
@@ -348,7 +348,7 @@ func TestItemsAreDeletedUnlessTheyAreBeingCalled(t *testing.T) {
 	require.Equal(t, "Campaign campaign_none does not exist", fails(t, remove("campaign_none", item.ID), model.NotFound))
 	require.Contains(t, fails(t, remove(other.ID, item.ID), model.NotFound), item.ID)
 	report(t, tenant, item, model.CampaignItemStatusCalling)
-	require.Contains(t, fails(t, remove(campaign.ID, item.ID), model.Conflict), "is being called")
+	require.Contains(t, fails(t, remove(campaign.ID, item.ID), model.Conflict), "is in a call")
 	report(t, tenant, item, model.CampaignItemStatusProcessingResult)
 	require.NoError(t, remove(campaign.ID, item.ID))
 	require.Contains(t, fails(t, remove(campaign.ID, item.ID), model.NotFound), item.ID)

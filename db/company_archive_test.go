@@ -122,7 +122,7 @@ func TestArchivedCompanyIsImportedUnchanged(t *testing.T) {
 				require.NoError(t, err)
 				_, err = archive.Import(t.Context(), target, again, archive.ImportOptions{})
 				fails(t, err, model.Conflict)
-				require.ErrorContains(t, err, "the company with the id")
+				require.ErrorContains(t, err, "a company with the id")
 				require.Equal(t, after, rowsOf(t, conn))
 			}
 		})

@@ -378,5 +378,5 @@ func TestDocumentsOfADatasetAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	late.ContentType = "text/plain"
 	require.Contains(t, fails(t, tenant.AddDocument(t.Context(), late, strings.NewReader("late")), model.Unprocessable),
-		"10000 documents, the maximum: delete some first, or use another dataset")
+		"10000 documents, the maximum: delete some, or use another dataset")
 }

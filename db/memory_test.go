@@ -160,8 +160,8 @@ func TestExecutionOfTooLargeTestsIsRefused(t *testing.T) {
 			Concurrency: 1, Votes: new(int32(1))})
 		return err
 	}
-	require.EqualError(t, start(ids), "the tests of an execution hold at most some 20000000 bytes together: start fewer "+
-		"of them, or smaller ones")
+	require.EqualError(t, start(ids), "the tests of an execution have at most about 20000000 bytes together: start "+
+		"fewer or smaller tests")
 	require.NoError(t, start(ids[2:]))
 }
 

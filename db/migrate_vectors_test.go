@@ -140,7 +140,7 @@ func TestLostVectorsAreComputedAgain(t *testing.T) {
 			require.NoError(t, err)
 			schema, err := migrator.Schema(ctx)
 			require.NoError(t, err)
-			require.ErrorContains(t, schema.Err(), `the table of the chunks' vectors is lost: run "agentgraph migrate up"`)
+			require.ErrorContains(t, schema.Err(), `the table of the chunks' vectors is missing: run "agentgraph migrate up"`)
 
 			require.NoError(t, migrator.Up(ctx))
 			require.Equal(t, complete, catalog(t, conn))
@@ -192,7 +192,7 @@ func TestVectorsStayArraysWithoutTheRightToCreateExtensions(t *testing.T) {
 		}
 		schema, err := migrator.Schema(ctx)
 		require.NoError(t, err)
-		require.ErrorContains(t, schema.Err(), "which the database server cannot load any more")
-		require.ErrorContains(t, migrator.Up(ctx), "which the database server cannot load any more")
+		require.ErrorContains(t, schema.Err(), "the database no longer finds it")
+		require.ErrorContains(t, migrator.Up(ctx), "the database no longer finds it")
 	}
 }

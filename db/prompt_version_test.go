@@ -128,7 +128,7 @@ func TestStaleChangesAreRefused(t *testing.T) {
 	})
 	require.Len(t, failures, 19)
 	for _, err := range failures {
-		require.Contains(t, fails(t, err, model.Conflict), "was changed meanwhile, at 2")
+		require.Contains(t, fails(t, err, model.Conflict), "was changed by someone else at 2")
 	}
 	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Name: new("Last"),
 		ExpectedVersion: new(int32(2))})

@@ -75,8 +75,8 @@ func TestStoredBytesOfACompanyAreBounded(t *testing.T) {
 	var refused *model.Error
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, model.Unprocessable, refused.Code)
-	require.Equal(t, "the company's documents have 600 bytes; with 401 more they would exceed "+
-		"the maximum, 1000", refused.Message)
+	require.Equal(t, "the company's documents have 600 bytes, and 401 more would exceed "+
+		"the maximum, 1000: delete some first", refused.Message)
 	_, err = addBytes(t.Context(), tenant, dataset, 400)
 	require.NoError(t, err)
 

@@ -103,7 +103,7 @@ func TestHeadersWithoutASecretKeyAreRefused(t *testing.T) {
 	require.NotContains(t, fails(t, err, model.Unprocessable), "secret\"")
 	_, err = tenant.CreateTool(ctx, model.CreateToolInput{Name: "Tool", TechnicalName: "a_tool",
 		Endpoint: endpoint(`{"x-a":"1","X-A":"2"}`)})
-	require.Contains(t, fails(t, err, model.BadInput), "whatever its case")
+	require.Contains(t, fails(t, err, model.BadInput), "ignoring case")
 	for i, headers := range []string{"", "{}"} {
 		_, err = tenant.CreateTool(ctx, model.CreateToolInput{Name: "Tool", TechnicalName: fmt.Sprint("tool_", i),
 			Endpoint: endpoint(headers)})

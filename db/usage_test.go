@@ -66,7 +66,7 @@ func TestOtherContentUnderTheSameKeyIsRefused(t *testing.T) {
 		_, err = tenant.RecordUsage(t.Context(),
 			model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("new", "2026-03-01T00:00:00Z", 1),
 				entry("b", "2026-03-01T00:00:00Z", 1), e, entry("b", "2026-03-01T00:00:00Z", 2)}})
-		faults(t, err, model.BadInput, "entries.3.idempotencyKey", "another entry of the request")
+		faults(t, err, model.BadInput, "entries.3.idempotencyKey", "another entry in the request")
 		require.NotEmpty(t, name)
 	}
 }

@@ -176,15 +176,16 @@ func TestCallsWithoutReadableResultsAreNotMade(t *testing.T) {
 	s := newScene(do("look", `{}`), do("book", `{"day":"x"}`).saying("One moment."))
 	s.limits.modelCalls = 2
 	got := s.play(t)
-	require.Equal(t, "the language model was asked 2 times in one turn without coming to an answer; "+
-		"AGENTGRAPH_MAX_MODEL_CALLS is the bound", requireFault(t, got.err))
+	require.Equal(t, "the language model gave no final answer to 2 requests in one turn, "+
+		"the limit: raise AGENTGRAPH_MAX_MODEL_CALLS, or change the prompt", requireFault(t, got.err))
 	require.Equal(t, []string{"look{}"}, s.effected)
 
 	s = newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
 	s.script.answers[expert] = []answer{do("dig", `{}`)}
 	s.limits.modelCalls, s.limits.depth = 2, 1
 	got = s.play(t)
-	require.Contains(t, requireFault(t, got.err), "was asked 2 times in one turn, delegations included")
+	require.Contains(t, requireFault(t, got.err), "gave no final answer to 2 requests in one turn, the limit "+
+		"including sub-agents")
 	require.Empty(t, s.effected, "the last answer of all is the sub-agent's")
 }
 
@@ -197,7 +198,7 @@ func TestWrongCallsOfOneAnswerAreCorrectedTogether(t *testing.T) {
 
 	s = newScene(do("book", `{}`), do("look", `{}`, "book", `{}`))
 	got = s.play(t)
-	require.Contains(t, requireFault(t, got.err), "wrong call again")
+	require.Contains(t, requireFault(t, got.err), "invalid call again")
 	require.Empty(t, s.effected, "nothing is done for an answer that fails the turn")
 }
 

@@ -96,7 +96,7 @@ func TestInstructionsAreBounded(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Equal(t, "It says so [1] [2].", got.reply.Text)
 	require.Len(t, got.reply.citations, 2)
-	require.Equal(t, []string{"the knowledge base's results are too long for the agent's instructions: 1 of 3 chunks " +
+	require.Equal(t, []string{"the search results are too long for the agent's instructions: 1 of 3 chunks " +
 		"were left out"}, got.warnings)
 	excerpts, _ := llm.Excerpts(s.script.asked["Main"][0].System)
 	require.Len(t, excerpts, 2)

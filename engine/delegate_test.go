@@ -64,10 +64,10 @@ func TestDelegationFailureIsReportedToTheModel(t *testing.T) {
 	}{
 		"the model": {[]answer{{err: &llm.Error{Cause: llm.RateLimited, Message: "the provider answered 429"}}},
 			"the provider answered 429"},
-		"too long": {[]answer{do("dig", `{}`)}, "the language model was asked 8 times in one turn without coming to " +
-			"an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound"},
+		"too long": {[]answer{do("dig", `{}`)}, "the language model gave no final answer to 8 requests in one turn, " +
+			"the limit: raise AGENTGRAPH_MAX_MODEL_CALLS, or change the prompt"},
 		"wrong calls": {[]answer{do("digg", `{}`)},
-			`the language model made a wrong call again after it could correct it: digg: there is no tool "digg", only dig, transfer_call`},
+			`the language model made an invalid call again, although it was asked to correct the first one: digg: there is no tool "digg", only dig, transfer_call`},
 		"an empty word": {[]answer{say(" ")}, "the language model gave an empty answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Nil(t, got.calls[0].Error)
 	require.Contains(t, got.warnings,
-		`the sub-agent ask_expert has the mandatory field "shoe", for which there is no value`, "it is asked all the same")
+		`the sub-agent ask_expert needs a value for its mandatory field "shoe", but the data bag has none`, "it is asked all the same")
 }
 
 // chain lets agent_0 delegate to agent_1 and so on, and the last agent to the first.
@@ -176,8 +176,8 @@ func TestDelegationsShareTheTurnLimit(t *testing.T) {
 	s := newScene(a)
 	s.script.answers[expert] = []answer{say("42")}
 	got := s.play(t)
-	require.Equal(t, "the language model was asked 40 times in one turn, delegations included, without coming to an "+
-		"answer", requireFault(t, got.err))
+	require.Equal(t, "the language model gave no final answer to 40 requests in one turn, the limit including "+
+		"sub-agents: raise AGENTGRAPH_MAX_MODEL_CALLS, or change the prompts", requireFault(t, got.err))
 	require.Len(t, s.script.asked[expert], 38, "the agent itself was asked twice")
 }
 

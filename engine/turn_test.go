@@ -124,18 +124,18 @@ func TestModelFailureFailsTheTurn(t *testing.T) {
 		"nothing":            {[]answer{{}}, "the language model gave an empty answer"},
 		"blanks":             {[]answer{say(" ", "\x00\n")}, "the language model gave an empty answer"},
 		"no end": {[]answer{say(strings.Repeat("x", maxReply+1))},
-			"the language model gave an answer that is too long to keep"},
-		"calls for ever": {[]answer{do("look", `{}`)}, "the language model was asked 8 times in one turn without " +
-			"coming to an answer; AGENTGRAPH_MAX_MODEL_CALLS is the bound"},
-		"too many calls": {[]answer{many}, "the language model made 65 calls in one answer, and 64 are the most"},
+			"the language model gave an answer that is too long to store"},
+		"calls for ever": {[]answer{do("look", `{}`)}, "the language model gave no final answer to 8 requests in one turn, " +
+			"the limit: raise AGENTGRAPH_MAX_MODEL_CALLS, or change the prompt"},
+		"too many calls": {[]answer{many}, "the language model made 65 calls in one answer, more than the limit of 64"},
 		"wrong twice": {
 			[]answer{do(llm.EndConversation, `{}`), do("book", `{"day":1}`)},
-			"the language model made a wrong call again after it could correct it: book: the arguments do not fit: day: got " +
-				"number, want string",
+			"the language model made an invalid call again, although it was asked to correct the first one: book: " +
+				"the arguments do not fit: day: got number, want string",
 		},
 		"unknown twice": {
 			[]answer{do("rm_rf", `{}`), do("rm\x00_rf2", `{}`)},
-			`the language model made a wrong call again after it could correct it: rm_rf2: there is no tool "rm_rf2", only ask_expert, book, end_conversation, look, transfer_call`,
+			`the language model made an invalid call again, although it was asked to correct the first one: rm_rf2: there is no tool "rm_rf2", only ask_expert, book, end_conversation, look, transfer_call`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

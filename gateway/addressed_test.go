@@ -32,7 +32,7 @@ func TestAddressesCarryOnlySubscriptionTokens(t *testing.T) {
 	require.Equal(t, 200, read.status)
 	require.Contains(t, read.text, "id: 1\n")
 
-	const misplaced, wide = "is only for an EventSource at /graphql",
+	const misplaced, wide = "is allowed only once, for an EventSource at /graphql",
 		"only an access token for one subscription may be in a URL"
 	for name, c := range map[string]struct {
 		call
@@ -43,9 +43,9 @@ func TestAddressesCarryOnlySubscriptionTokens(t *testing.T) {
 		"a key":        {call{"GET", query + "&access_token=" + goodKey, []string{stream, noKey}, ""}, 403, wide},
 		"a bad token":  {call{"GET", query + "&access_token=agt_bad", []string{stream, noKey}, ""}, 401, "is not valid"},
 		"no token": {call{"GET", query + "&access_token=", []string{stream, noKey}, ""}, 401,
-			"a credential is needed"},
+			"the request has no credential"},
 		"another name": {call{"GET", query + "&api_key=" + goodKey, []string{stream, noKey}, ""}, 401,
-			"a credential is needed"},
+			"the request has no credential"},
 		"two": {call{"GET", query + "&access_token=agt_narrow&access_token=agt_narrow", []string{stream, noKey},
 			""}, 400, misplaced},
 		"beside a key":    {call{"GET", query + "&access_token=agt_narrow", []string{stream}, ""}, 400, misplaced},

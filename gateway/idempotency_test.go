@@ -80,7 +80,7 @@ func TestIdempotencyKeysAreValidated(t *testing.T) {
 	}
 	increment.headers = []string{"Idempotency-Key: " + strings.Repeat("a", 256)}
 	fault, code := f.do(t, increment).fault(t)
-	require.Equal(t, "Idempotency-Key must be 1 to 255 printable ASCII characters, given once", fault["message"])
+	require.Equal(t, "Idempotency-Key must be given once, with 1 to 255 printable ASCII characters", fault["message"])
 	require.Equal(t, "BAD_INPUT", code)
 	require.Zero(t, f.root.Increments.Load())
 	require.Empty(t, c.ids)

@@ -102,7 +102,7 @@ func TestResponseWorkIsBounded(t *testing.T) {
 	a := f.post(t, "{ a: live b: live c: live d: live e: live }")
 	err, code := a.fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
-	require.Contains(t, err["message"], "more work than the limit of 4 units (")
+	require.Contains(t, err["message"], "more than the limit of 4 units of work (")
 	require.Len(t, a.json["errors"], 1)
 	require.Nil(t, a.json["data"])
 

@@ -48,7 +48,7 @@ func TestDescriptionsNameScopesAndCosts(t *testing.T) {
 		require.Equal(t, 1, strings.Count(text, "Says hello.\n  \n  Needs the scope `read`, or `chat`. Costs 7. Uses a "+
 			"language model."), text)
 		require.Equal(t, 1, strings.Count(text, "Needs the scope `admin`, and an API key rather than a token. Costs 9, "+
-			"once for all objects of a level. Counts as 3 elements."))
+			"once for all objects on a level. Counts as 3 elements."))
 	}
 	require.Empty(t, schema.Query.Fields.ForName("free").Description)
 }

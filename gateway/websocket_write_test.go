@@ -29,11 +29,11 @@ func TestSlowSocketReaderIsDropped(t *testing.T) {
 // names waits for the log line of a dropped client. The line must not contain the client's credential.
 func (f *front) names(t *testing.T, operation string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), "slow client dropped") }, patience,
+	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), "closed the connection of a slow client") }, patience,
 		time.Millisecond)
 	for line := range strings.Lines(f.log.String()) {
 		require.NotContains(t, line, goodKey)
-		if strings.Contains(line, "slow client dropped") {
+		if strings.Contains(line, "closed the connection of a slow client") {
 			for _, part := range []string{operation, `"keyId":"k1"`, `"company":"c1"`, `"remote":"127.0.0.1:`, `"traceId":"`} {
 				require.Contains(t, line, part)
 			}

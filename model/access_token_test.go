@@ -109,7 +109,7 @@ func TestTokensAreNarrowedWithinBounds(t *testing.T) {
 	_, err = create(agents("a", ""), APIKeyScopeChat)
 	faults(t, err, "agentIds.1", "must not be empty")
 	_, err = create(agents("a"), APIKeyScopeSimulate)
-	faults(t, err, "agentIds", "only for the scope chat")
+	faults(t, err, "agentIds", "only with the scope chat")
 
 	visitor := func(name string) func(*CreateAccessTokenInput) {
 		return func(in *CreateAccessTokenInput) { in.Visitor = &name }
@@ -119,7 +119,7 @@ func TestTokensAreNarrowedWithinBounds(t *testing.T) {
 	_, err = create(visitor(strings.Repeat("v", 201)), APIKeyScopeChat)
 	faults(t, err, "visitor", "200")
 	_, err = create(visitor("v"), APIKeyScopeRead)
-	faults(t, err, "visitor", "only for the scope chat")
+	faults(t, err, "visitor", "only with the scope chat")
 }
 
 // The holder of chats is a visitor, if one is named, else the token alone.
@@ -162,7 +162,7 @@ func TestTokenScopesNeverExceedItsKey(t *testing.T) {
 			require.False(r, mayToken && !mayKey)
 		}
 		if slices.Contains(asked, APIKeyScopeChat) && len(asked) > 1 {
-			require.ErrorContains(r, err, "must not contain other scopes with chat")
+			require.ErrorContains(r, err, "must not combine chat with other scopes")
 		} else if err != nil {
 			require.ErrorContains(r, err, "does not have the scope")
 			require.Equal(r, Forbidden, err.(*Error).Code) //nolint:errorlint // It is not wrapped.

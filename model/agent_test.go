@@ -23,7 +23,7 @@ func TestEveryFaultOfAnAgentIsReported(t *testing.T) {
 		"direction": "Inbound or Outbound",
 		"language":  "ISO 639-1", "tags.0": "must not be empty", "fields.0.name": "letters",
 		"fields.1.name": "begin with a letter",
-		"fields.3.name": `"ok" is there twice`, "classificationTags.1.name": `"same" is there twice`,
+		"fields.3.name": `"ok" occurs twice`, "classificationTags.1.name": `"same" occurs twice`,
 		"extractedValues.0.type": "Text or Nom",
 	} {
 		faults(t, err, field, text)

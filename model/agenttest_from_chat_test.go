@@ -113,7 +113,7 @@ func TestTestFromAChatIsBounded(t *testing.T) {
 		"before": {recorded(), BadInput, "upToSequence", "between 0 and 200",
 			func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(-1)) }},
 		"too long": {long, Unprocessable, "upToSequence", "must be given and be at most 200: the chat has 201 " +
-			"messages, and a test starts from at most 200", func(*CreateTestFromSimulationChatInput) {}},
+			"messages, but a test starts from at most 200", func(*CreateTestFromSimulationChatInput) {}},
 		"too many": {long, BadInput, "upToSequence", "between 0 and 200",
 			func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(201)) }},
 		"no scenario": {recorded(), BadInput, "scenario", "empty",
@@ -176,17 +176,17 @@ func TestRecordedCallsBecomeMocks(t *testing.T) {
 			{"when":[],"callIndex":0,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"Timeout","status":null}},
 			{"when":[],"callIndex":null,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"EmptyBody","status":null}}]}`, nil},
 		"other failures": {5, []*ToolCall{called("a", 2, `{}`, "!the host of the tool cannot be found")}, `null`,
-			[]string{"no mock can repeat, and is left out: the host", "no call of call_a can be repeated"}},
+			[]string{"no mock can repeat its failure: the host", "none of its calls can be repeated"}},
 		"too long": {5, []*ToolCall{called("a", 2, `{}`, long), called("a", 2, `{}`, "short")},
 			`{"resultTemplate":"short","delaySeconds":0,"rules":null}`, []string{"50001 characters"}},
 		"braces in JSON": {5, []*ToolCall{called("a", 2, `{}`, `{"x":"\\{day} {d\"}"}`)},
 			`{"resultTemplate":"{\"x\":\"\\\\\\u007bday} {d\\\"}\"}","delaySeconds":0,"rules":null}`, nil},
 		"braces in text": {5, []*ToolCall{called("a", 2, `{"who":{"n":1}}`, "{day} {who.n} {other}")},
 			`{"resultTemplate":"{day} {who.n} {other}","delaySeconds":0,"rules":null}`,
-			[]string{"holds {day}, for which", "holds {who.n}, for which"}},
+			[]string{"contains the placeholder {day}", "contains the placeholder {who.n}"}},
 		"an argument that no rule can name": {5, []*ToolCall{called("a", 2, `{"":1}`, "one"),
 			called("a", 2, `{"":2}`, "two")}, `{"resultTemplate":"two","delaySeconds":0,"rules":null}`,
-			[]string{"cannot be distinguished from others", "cannot be distinguished from others"}},
+			[]string{"cannot distinguish it from others", "cannot distinguish it from others"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -214,7 +214,7 @@ func TestMockRulesAreBounded(t *testing.T) {
 		calls = append(calls, called("a", 2, fmt.Sprintf(`{"n":%d}`, i), fmt.Sprint("answer ", i)))
 	}
 	test, warnings := fromChat(t, nil, recorded(calls...))
-	require.Contains(t, warnings[0], "take 23 rules, and a mock has at most 20")
+	require.Contains(t, warnings[0], "need 23 rules, but a mock has at most 20")
 	rules := test.ToolMocking.MockedTools[0].Rules
 	require.Len(t, rules, maxRules)
 	require.Equal(t, "answer 3", *rules[0].ResultTemplate)
@@ -242,8 +242,8 @@ func TestOnlyCallsOfConnectedTargetsAreMocked(t *testing.T) {
 		MockCallTransfer: true, SideEffects: SideEffectsDeny,
 	}, test.ToolMocking)
 	require.Equal(t, []string{
-		"the tool call_gone is no longer connected to the agent; its record is left out",
-		"the knowledge base cannot be mocked: runs of the test search its content at that time",
+		"the tool call_gone is no longer connected to the agent, so its record is left out",
+		"the knowledge base cannot be mocked: runs of the test search its current content",
 	}, warnings)
 
 	// Mocks of the chat stay as they were, even those of wrong calls.
@@ -264,8 +264,8 @@ func TestOnlyCallsOfConnectedTargetsAreMocked(t *testing.T) {
 	require.Empty(t, test.ToolMocking.MockedSubAgents)
 	require.True(t, test.ToolMocking.MockAllSubAgents && test.ToolMocking.Denies())
 	require.Equal(t, []string{
-		"the tool gone is no longer connected to the agent; its mock is left out",
-		"the sub-agent gone is no longer connected to the agent; its mock is left out",
+		"the tool gone is no longer connected to the agent, so its mock is left out",
+		"the sub-agent gone is no longer connected to the agent, so its mock is left out",
 	}, warnings)
 	require.Len(t, r.Chat.ToolMocking.MockedTools, 2, "the chat stays as it is")
 	require.Equal(t, "gone", r.Chat.ToolMocking.MockedTools[1].ToolID)

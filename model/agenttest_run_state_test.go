@@ -104,7 +104,7 @@ func TestClaimedCountsLostWorkers(t *testing.T) {
 		require.Equal(t, &at, run.StartedAt, "it began with its first worker")
 	}
 	run = run.Claimed(going, MaxLost+2, at)
-	require.Equal(t, "4 workers ended before the run did", run.Error.Message)
+	require.Equal(t, "the run was stopped, because 4 workers ended during the run", run.Error.Message)
 	require.Equal(t, RunErrorCauseInfrastructure, run.Error.Cause)
 }
 

@@ -45,19 +45,19 @@ func TestSchedulesKeepTheTimeOfTheirZone(t *testing.T) {
 func TestInvalidSchedulesAreRefused(t *testing.T) {
 	t.Parallel()
 	for cron, want := range map[string]string{
-		"* * * * *":         "cron must not name times that are less than five minutes apart",
-		"0,4 3 * * *":       "less than five minutes apart",
+		"* * * * *":         "cron must have at least five minutes between two times",
+		"0,4 3 * * *":       "at least five minutes between two times",
 		"58 23 * * 1":       "",
-		"0,58 0,23 * * 1,2": "less than five minutes apart",
+		"0,58 0,23 * * 1,2": "at least five minutes between two times",
 		"0 3 * *":           "cron must have the five fields of cron",
 		"0 0 3 * * *":       "cron must have the five fields of cron",
 		"@daily":            "cron must have the five fields of cron",
 		"@every 1s":         "cron must have the five fields of cron",
-		"TZ=UTC 0 3 * * *":  "must not name a time zone",
-		"CRON_TZ=":          "must not name a time zone",
-		"0 3 30 2 *":        "names a day that never comes",
+		"TZ=UTC 0 3 * * *":  "must not contain a time zone",
+		"CRON_TZ=":          "must not contain a time zone",
+		"0 3 30 2 *":        "must name a day that exists",
 		"61 3 * * *":        "cron must have the five fields of cron",
-		"":                  "cron must be given, or else afterPromptChange must be true",
+		"":                  "cron must be given unless afterPromptChange is true",
 		"0 3 * * 1\x00":     "U+0000",
 		"*/0 3 * * *":       "cron must have the five fields of cron",
 	} {

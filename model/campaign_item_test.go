@@ -250,7 +250,7 @@ func TestReportNeedsTheClaimOfItsItem(t *testing.T) {
 		Add(time.Minute)}
 	require.NotNil(t, i.ClaimedUntil())
 	_, err := i.Advance(AdvanceCampaignItemInput{To: CampaignItemStatusCalling, ClaimID: new("claim_0")}, c, nil, now)
-	require.ErrorContains(t, err, `not under claim "claim_0"`)
+	require.ErrorContains(t, err, `no longer claimed by "claim_0"`)
 	for _, to := range []CampaignItemStatus{CampaignItemStatusCalling, CampaignItemStatusProcessingResult} {
 		moved(t, i, c, AdvanceCampaignItemInput{To: to, ClaimID: new("claim_1")})
 		require.Nil(t, i.ClaimedUntil(), "the claim is over once the call begins")
@@ -258,7 +258,7 @@ func TestReportNeedsTheClaimOfItsItem(t *testing.T) {
 	_, err = i.Reset(now)
 	require.NoError(t, err)
 	_, err = i.Advance(AdvanceCampaignItemInput{To: CampaignItemStatusCalling, ClaimID: new("claim_1")}, c, nil, now)
-	require.ErrorContains(t, err, "not under claim")
+	require.ErrorContains(t, err, "no longer claimed by")
 }
 
 func TestPhoneNumbersAreNormalized(t *testing.T) {

@@ -25,14 +25,14 @@ func TestForeignSecretsAreImported(t *testing.T) {
 		require.False(t, key.Matches(secret+"x"))
 	}
 	for secret, says := range map[string]string{
-		"0123456789abcdef0123456":              "24 to 200 characters",
-		strings.Repeat("0123456789", 20) + "x": "24 to 200 characters",
+		"0123456789abcdef0123456":              "24 to 200 ASCII characters",
+		strings.Repeat("0123456789", 20) + "x": "24 to 200 ASCII characters",
 		strings.Repeat("012345678", 5):         "at least 10 of them different",
 		"0123456789abcdef 01234567":            "without spaces",
 		"0123456789abcdef\n01234567":           "without spaces",
 		"0123456789abcdéf01234567":             "ASCII",
-		"ag_0123456789abcdef01234567":          "starts like a key of this program",
-		"agt_0123456789abcdef01234567":         "starts like a key of this program",
+		"ag_0123456789abcdef01234567":          "begins like a key of agentgraph",
+		"agt_0123456789abcdef01234567":         "begins like a key of agentgraph",
 	} {
 		_, _, err := take(secret)
 		require.ErrorContains(t, err, says, secret)
@@ -50,7 +50,7 @@ func TestForeignSecretsAreImported(t *testing.T) {
 	require.Equal(t, made.Prefix, key.Prefix)
 	_, secret = newKey(t, NewID("company"))
 	_, _, err = take(secret)
-	require.ErrorContains(t, err, "names another one")
+	require.ErrorContains(t, err, "names another company")
 }
 
 // Secrets name companies whose ids were made elsewhere, too.

@@ -118,9 +118,9 @@ func TestRunExitCodesFollowVerdicts(t *testing.T) {
 		"unknown folder": {[]string{"--folder", "x"}, 2, nil, "does not exist"},
 		"unknown baseline": {[]string{"--test", passing, "--baseline", "x"}, 2, nil,
 			`--baseline: execution "x" does not exist`},
-		"nothing to run": {nil, 2, nil, "--agent, --folder or --test must name what to run"},
+		"nothing to run": {nil, 2, nil, "name the tests to run with --agent, --folder or --test"},
 		"two things to run": {[]string{"--test", passing, "--folder", "x"}, 2, nil,
-			"--folder and --test can't be used together"},
+			"--folder and --test cannot be combined"},
 		"too often": {[]string{"--test", passing, "--repeat", "21"}, 2, nil, "--repeat must be 1 to 20"},
 		"too many baselines": {[]string{"--test", passing, "--baseline", "1,2,3,4,5,6"}, 2, nil,
 			"--baseline: at most 5 executions, not 6"},
@@ -132,7 +132,7 @@ func TestRunExitCodesFollowVerdicts(t *testing.T) {
 		"in time": {[]string{"--test", passing, "--timeout", "10m"}, 0,
 			[]string{"Passed: all 1 runs passed"}, ""},
 		"no directory": {[]string{"--test", passing, "--junit", "/nowhere/at/all.xml"}, 2, nil,
-			"--junit: there is no directory /nowhere/at"},
+			"--junit: the directory /nowhere/at does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,7 +167,7 @@ func TestCommandsSayWhyTheServerDoesNotAnswer(t *testing.T) {
 		"redirect": {elsewhere.URL, b.key, 3, "the server answered 301 Moved Permanently instead of GraphQL: check its " +
 			"address"},
 		"no url":   {"example", b.key, 2, "--url must be an address"},
-		"password": {"http://user:hunter2@127.0.0.1:1", b.key, 2, "--url must hold no password"},
+		"password": {"http://user:hunter2@127.0.0.1:1", b.key, 2, "--url must not contain a password"},
 		"no key":   {b.url, " ", 2, "--api-key or AGENTGRAPH_API_KEY must hold a key"},
 	} {
 		ran := testAgainst(t.Context(), c.url, c.key, "run", "--agent", b.agent)
@@ -357,7 +357,7 @@ func TestTestRunIsComparedWithItsBaseline(t *testing.T) {
 
 	unsure := b.test(t, "run", "--test", other, "--baseline", once, "--min-pass-rate", "0")
 	require.Equal(t, 5, unsure.code, unsure.out)
-	require.Contains(t, unsure.log, "too few runs to compare with the baseline "+once)
+	require.Contains(t, unsure.log, "too few runs to decide whether something is worse than the baseline "+once)
 
 	b.must(t, `mutation ($id: ID!, $criterion: String!) {
 		updateSimulationTest(input: {testId: $id, criteria: [$criterion]}) { agentTest { id } }

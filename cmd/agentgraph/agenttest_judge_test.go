@@ -141,7 +141,7 @@ func TestJudgeEvalMeasuresTheJudge(t *testing.T) {
 	o = ran(t, append([]string{"judge", "eval", file}, flags...)...)
 	require.Equal(t, 2, o.code)
 	require.Contains(t, o.log, "conversation 0 (Ours): each criterion needs the keys criterion and holds")
-	require.Equal(t, 2, ran(t, "judge", "eval").code, "there is no judge")
+	require.Equal(t, 2, ran(t, "judge", "eval").code, "no judge is configured")
 }
 
 func TestJudgeNeedsAProvider(t *testing.T) {

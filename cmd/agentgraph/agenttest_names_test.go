@@ -52,7 +52,7 @@ func TestFolderAndAgentFlagsAddUp(t *testing.T) {
 		`"Empty" has no tests`:                             {"--folder", "B", "--folder", "Empty"},
 		`test folder "D" does not exist`:                   {"--folder", "D", "--folder", "B"},
 		`test "asses in" does not exist; did you mean "Pa`: {"--test", "asses in"},
-		"--agent, --folder or --test must name what to":    {"--agent", ""},
+		"name the tests to run with":                       {"--agent", ""},
 	} {
 		o := b.test(t, append([]string{"run"}, args...)...)
 		require.Equal(t, 2, o.code, o.out+o.log)
@@ -79,9 +79,9 @@ func TestAmbiguousNamesAreRefusedWithTheCandidates(t *testing.T) {
 	} {
 		o := b.test(t, "run", c.flag, c.name)
 		require.Equal(t, 2, o.code, o.out)
-		require.Contains(t, o.log, "several match ")
+		require.Contains(t, o.log, " matches several objects: ")
 		require.Contains(t, o.log, c.candidate)
-		require.Contains(t, o.log, "; pass the id")
+		require.Contains(t, o.log, ". Pass an id instead")
 	}
 	for _, c := range []struct {
 		agent, said string
@@ -104,10 +104,10 @@ func TestAmbiguousNamesAreRefusedWithTheCandidates(t *testing.T) {
 	require.Zero(t, listed.code, listed.log)
 	require.Equal(t, 6, strings.Count(listed.out, "\n"), listed.out)
 	excluded := process(t, "", append(env, "AGENTGRAPH_TEST_FOLDER=smoke"), "test", "run", "--test", test)
-	require.Contains(t, excluded.log, "--folder (from AGENTGRAPH_TEST_FOLDER) and --test can't be used together")
+	require.Contains(t, excluded.log, "--folder (from AGENTGRAPH_TEST_FOLDER) and --test cannot be combined")
 	exported := b.test(t, "export", "--agent", "Front <desk>")
 	require.Equal(t, 2, exported.code)
-	require.Contains(t, exported.log, "several match ")
+	require.Contains(t, exported.log, " matches several objects: ")
 	require.Equal(t, 2, b.test(t, "show", "Greets").code)
 	require.Contains(t, b.test(t, "show", test).out, "Greets")
 	require.Equal(t, 1, b.test(t, "run", "--folder", "smoke").code, "a single name is completed")
@@ -249,7 +249,7 @@ func TestDraftsAreMarkedAndRefusedAsBaselines(t *testing.T) {
 	require.Contains(t, b.test(t, "show", draft, "--json").out, `"isDraft": true`)
 	refused := b.test(t, "run", "--agent", b.agent, "--baseline", draft)
 	require.Equal(t, 2, refused.code, refused.out)
-	require.Contains(t, refused.log, "tried a draft")
+	require.Contains(t, refused.log, "used an unsaved draft")
 	schedule := process(t, "", b.environment(t), "query", `mutation { createAgentTestSchedule(input: {
 		name: "Nightly", cron: "0 3 * * *", agentId: "`+b.agent+`", baselineId: "`+draft+`"
 	}) { schedule { id } } }`)

@@ -30,7 +30,7 @@ func TestTestsAreListedAndShown(t *testing.T) {
 	require.Contains(t, shown.out, "message 0: “Welcome”")
 
 	shown = b.test(t, "show", test)
-	require.Contains(t, shown.out, "Turns      10 at most")
+	require.Contains(t, shown.out, "Turns      at most 10")
 	require.Contains(t, shown.out, runID+"  Failed")
 	var run struct {
 		Execution struct{ ID string }
@@ -64,9 +64,9 @@ func TestTestsAreListedAndShown(t *testing.T) {
 	require.Regexp(t, `EXECUTION +ROW\n.*  row 2\n.*  Monday\n`+runID, shown.out)
 	missing := b.test(t, "show", b.agent)
 	require.Equal(t, 2, missing.code)
-	require.Contains(t, missing.log, "there is no test, execution or run")
+	require.Contains(t, missing.log, "no test, execution or run has the name or id")
 	for _, id := range []string{"run_01m7z96rn3ec4856emjz9wpnx5", "execution_01m7z96rn3ec4856emjz9wpnx5"} {
-		require.Contains(t, b.test(t, "show", id).log, "there is no test, execution or run \""+id+"\"")
+		require.Contains(t, b.test(t, "show", id).log, "no test, execution or run has the name or id \""+id+"\"")
 	}
 	require.NotContains(t, listed.out+shown.out, "\x1b")
 }

@@ -205,7 +205,7 @@ func TestChatRunsOnATerminal(t *testing.T) {
 	require.Equal(t, 2, strings.Count(chat.seen.String(), "Front <desk>: "), chat.seen.String())
 	chat.press(t, "\x03")
 	require.Equal(t, 4, chat.code(), "Ctrl-C")
-	require.Contains(t, chat.seen.String(), "The chat is ended")
+	require.Contains(t, chat.seen.String(), "The chat has ended")
 	require.NotContains(t, chat.seen.String(), "\x1b[3")
 	require.Equal(t, 0, b.openChats(t))
 
@@ -236,6 +236,6 @@ func TestCtrlCInterruptsTheAnswer(t *testing.T) {
 	<-asked
 	chat.press(t, "\x03")
 	require.Equal(t, 4, chat.code())
-	require.Contains(t, chat.seen.String(), "The chat is ended")
+	require.Contains(t, chat.seen.String(), "The chat has ended")
 	require.Equal(t, 0, b.openChats(t))
 }

@@ -207,7 +207,7 @@ func TestPruneDeletesUnnamedObjects(t *testing.T) {
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "absent members are unchanged")
 	o := c.run(t, key, "apply", "-f", file, "--prune")
 	require.Equal(t, 2, o.code)
-	require.Contains(t, o.log, "--prune needs --yes where nobody can be asked")
+	require.Contains(t, o.log, "without a terminal, --prune needs --yes")
 	require.Empty(t, c.mutations)
 	o = c.run(t, key, "diff", "-f", file, "--prune")
 	require.Contains(t, o.out, `- delete simulation test "Kind" in folder "Safety" of agent "Front desk"`)
@@ -240,7 +240,7 @@ func TestApplyDoesNotOverwriteForeignChanges(t *testing.T) {
 	o := c.run(t, key, "apply", "-f", file)
 	require.Equal(t, 1, o.code, o.log)
 	require.Contains(t, o.log,
-		`agent "Front desk": somebody else changed it meanwhile; their change was not overwritten`)
+		`agent "Front desk": somebody else changed it meanwhile, and that change was kept`)
 	c.before = nil
 	o = c.run(t, key, "diff", "-f", file)
 	require.Contains(t, o.out, "-Theirs.")
@@ -301,7 +301,7 @@ func TestToolSecretsAreNeverShown(t *testing.T) {
 	t.Setenv("AGENTGRAPH_TEST_BOOK_TOKEN", "Bearer swordfish")
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file), "the server does not return values")
 	o := c.run(t, key, "diff", "-f", file, "--send-headers")
-	require.Contains(t, o.out, "endpoint.headers: values are sent, and never shown")
+	require.Contains(t, o.out, "endpoint.headers: the values are sent, but never shown")
 	require.NotContains(t, o.out+o.log, "swordfish")
 	c.good(t, key, "apply", "-f", file, "--send-headers")
 	require.Equal(t, []string{"updateTool"}, c.mutations)

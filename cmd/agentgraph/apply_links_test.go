@@ -102,7 +102,7 @@ func TestFilesThatExpandTooFarAreRefused(t *testing.T) {
 	}
 	o := c.run(t, key, "test", "import", write(t, "agentTests: [{agent: A, simulations: [{name: S, scenario: x, "+
 		"criteria: [y], rows: r.jsonl}]}]"))
-	require.Contains(t, o.log, "there is no file ")
+	require.Contains(t, o.log, "r.jsonl does not exist")
 	rows := write(t, anAgent+"agentTests: [{agent: A, simulations: [{name: S, scenario: x, criteria: [y], rows: "+
 		"r.jsonl}]}]")
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(rows), "r.jsonl"),

@@ -29,7 +29,7 @@ func TestTestsWithTheSameNameKeepTheirIDs(t *testing.T) {
 		ids = append(ids, test.ID)
 	}
 	dir, exported := t.TempDir(), filepath.Join(t.TempDir(), "tests.yaml")
-	const said = `Note: simulation test "Same" of agent "Desk": the server has 2 of this name, which are written with their ids: `
+	const said = `Note: simulation test "Same" of agent "Desk": the server has 2 objects with this name, so the files include their ids: `
 	for _, args := range [][]string{{"pull", dir}, {"test", "export", "-o", exported}} {
 		o := c.run(t, key, args...)
 		require.Zero(t, o.code, o.log)
@@ -114,7 +114,7 @@ func TestSameNamedObjectsMoveToAnotherCompany(t *testing.T) {
 	c.good(t, production, "apply", dir)
 	again := c.good(t, production, "apply", dir)
 	require.Contains(t, again, "Nothing differs.\n")
-	require.Contains(t, again, "Note: 8 objects share their name with others: they were matched with the server's "+
+	require.Contains(t, again, "Note: 8 objects have the same name as others, so they were matched with the server's "+
 		"objects by position\n")
 	require.Contains(t, c.good(t, production, "diff", dir, "--prune"), "Nothing differs.\n")
 	moved := c.pulledWith(t, production, []string{"--no-ids"})
@@ -138,7 +138,7 @@ func TestTakenNamesAreRefusedBeforeWriting(t *testing.T) {
 		tests + "    simulations: [{name: S, scenario: x, criteria: [y]}, {name: S, scenario: z, criteria: [y]}]\n": "simulations[1]: has the same name as the simulation test at ",
 		tests + "    classifications: [{name: Old, tagExpected: x, conversationContext: {messages: [{role: user, text: " +
 			"y}]}}]\n": "classifications[0]: has the same name as the simulation test with the id test_",
-		"campaigns: [{name: C, agentId: A}, {name: C, agentId: A}]\n": `campaigns[1]: has the key "C" of the campaign at `,
+		"campaigns: [{name: C, agentId: A}, {name: C, agentId: A}]\n": `campaigns[1]: has the key "C", which the campaign at `,
 	} {
 		o := c.run(t, key, "apply", write(t, text))
 		require.Equal(t, 1, o.code, o.out)
@@ -166,8 +166,8 @@ func TestSwappedNamesAreRefused(t *testing.T) {
 	swapped := c.pulledWith(t, key, nil, "name: First", "name: Second", "name: Second", "name: First")
 	o := c.run(t, key, "apply", swapped)
 	require.Equal(t, 1, o.code, o.out)
-	require.Regexp(t, "simulations\\[[01]\\]: has the name that the simulation test with the id test_\\w+ still "+
-		"has: apply its renaming first", o.log)
+	require.Regexp(t, "simulations\\[[01]\\]: has a name that the simulation test with the id test_\\w+ still "+
+		"has on the server: first apply the files that rename that one", o.log)
 	require.Empty(t, c.mutations)
 	file := filepath.Join(c.pulledWith(t, key, nil, "name: First", "name: Third"), "agent_a.yaml")
 	added, err := os.ReadFile(file)

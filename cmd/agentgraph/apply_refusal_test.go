@@ -25,13 +25,13 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 		"same key twice": {"agents: []\nagents: []\n", []string{"company.yaml:2: ", "already defined"}},
 		"no mapping":     {"- a\n", []string{"company.yaml:1: must be a mapping"}},
 		"two documents":  {"agents: []\n---\ntools: []\n", []string{"company.yaml:3: must hold a single document"}},
-		"unknown list":   {"agent: []\n", []string{"company.yaml:1: agent: is not known here; did you mean agents?"}},
+		"unknown list":   {"agent: []\n", []string{"company.yaml:1: agent: is not a known key; did you mean agents?"}},
 		"unknown key": {"agents:\n  - name: A\n    pormpt: x\n",
-			[]string{"company.yaml:3: agents[0].pormpt: is not known here; did you mean prompt?"}},
+			[]string{"company.yaml:3: agents[0].pormpt: is not a known key; did you mean prompt?"}},
 		"unknown key below": {"agents:\n  - name: A\n    fields:\n      - {name: a, mandatory: true}\n",
-			[]string{"company.yaml:4: agents[0].fields[0].mandatory: is not known here; did you mean isMandatory?"}},
+			[]string{"company.yaml:4: agents[0].fields[0].mandatory: is not a known key; did you mean isMandatory?"}},
 		"nothing like it": {"tools:\n  - technicalName: a\n    zzzzzzzz: x\n",
-			[]string{"tools[0].zzzzzzzz: is not known here; known are description, endpoint, id, name"}},
+			[]string{"tools[0].zzzzzzzz: is not a known key; known keys are description, endpoint, id, name"}},
 		"wrong type": {"agents:\n  - name: A\n    prompt: 5\n",
 			[]string{"company.yaml:3: agents[0].prompt: got number, want string"}},
 		"wrong value": {"agents:\n  - name: A\n    channel: Fax\n",
@@ -44,20 +44,20 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 			"agents[0].direction: must be Inbound or Outbound", "agents[0].language: must be", "agents[0].prompt: must",
 		}},
 		"no such tool": {anAgent[:len(anAgent)-2] + ", toolIds: [book]}\n",
-			[]string{`company.yaml:2: agents[0].toolIds[0]: there is no tool with the key or name "book", neither in the files nor on the server`}},
+			[]string{`company.yaml:2: agents[0].toolIds[0]: neither the files nor the server have the tool with the key or name "book"`}},
 		"no such agent": {"campaigns: [{name: C, agentId: nobody}]\n",
-			[]string{`campaigns[0].agentId: there is no agent with the key or name "nobody"`}},
+			[]string{`campaigns[0].agentId: neither the files nor the server have the agent with the key or name "nobody"`}},
 		"no agent of tests": {"agentTests: [{agent: nobody}]\n",
-			[]string{`agentTests[0].agent: there is no agent with the key or name "nobody"`}},
+			[]string{`agentTests[0].agent: neither the files nor the server have the agent with the key or name "nobody"`}},
 		"no such folder": {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, folderId: f, scenario: x, " +
-			"criteria: [y]}]\n", []string{`simulations[0].folderId: there is no test folder with the key or name "f"`}},
+			"criteria: [y]}]\n", []string{`simulations[0].folderId: neither the files nor the server have the test folder with the key or name "f"`}},
 		"no such sub-agent": {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, scenario: x, criteria: " +
 			"[y], toolMocking: {mockedSubAgents: [{subAgentId: s}]}}]\n",
 			[]string{`company.yaml:5: agentTests[0].simulations[0].toolMocking.mockedSubAgents[0].subAgentId: agent "A" has no sub-agent with the technical name "s"`}},
 		"same key": {"datasets: [{key: k, name: A}, {key: k, name: B}]\n",
-			[]string{`datasets[1]: has the key "k" of the dataset at `, "datasets[0]"}},
+			[]string{`datasets[1]: has the key "k", which the dataset at `, "datasets[0]"}},
 		"no such file": {"datasets: [{name: A, documents: [x.md]}]\n",
-			[]string{"datasets[0].documents[0]: there is no file "}},
+			[]string{"datasets[0].documents[0]: the file ", "does not exist"}},
 		"file elsewhere": {"datasets: [{name: A, documents: [../x.md]}]\n",
 			[]string{"datasets[0].documents[0]: must be a path within the folder knowledge"}},
 		"bad schema": {"tools:\n  - {name: A, technicalName: a, parameters: {type: strin}}\n",
@@ -76,7 +76,7 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 	}
 	for says, args := range map[string][]string{
 		"name a YAML file, or a directory with such files: agentgraph diff company/": {"diff"},
-		"there is no .yaml file in": {"diff", "-f", t.TempDir()}, "no such file": {"diff", "-f", "/nowhere"},
+		"has no .yaml file": {"diff", "-f", t.TempDir()}, "no such file": {"diff", "-f", "/nowhere"},
 	} {
 		o := c.run(t, key, args...)
 		require.NotZero(t, o.code)
@@ -86,7 +86,7 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 	require.NoError(t, os.WriteFile(other, []byte("agents: []\n"), 0o600))
 	o := c.run(t, key, "pull", filepath.Dir(other))
 	require.Equal(t, 1, o.code)
-	require.Contains(t, o.log, other+" would be read in addition to the pulled files")
+	require.Contains(t, o.log, "apply would read "+other+" in addition to the pulled files")
 	c.good(t, key, "pull", "--prune", filepath.Dir(other))
 	require.NoFileExists(t, other)
 	require.Equal(t, string(apply.Schema), c.good(t, key, "apply", "--schema"))

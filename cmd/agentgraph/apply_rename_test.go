@@ -66,10 +66,10 @@ func TestForeignIDsAreMatchedByName(t *testing.T) {
 	c.good(t, staging, "apply", write(t, renamable))
 	dir := c.pulledWith(t, staging, nil)
 	require.Contains(t, c.good(t, production, "apply", dir),
-		"5 created, 0 changed, 0 deleted\nNote: 5 ids in the files are unknown to this server: 0 of these things were "+
-			"found by name, and 5 are new\n")
-	require.Equal(t, "Nothing differs.\nNote: 5 ids in the files are unknown to this server: 5 of these things were "+
-		"found by name, and 0 are new\n",
+		"5 created, 0 changed, 0 deleted\nNote: this server does not know 5 ids in the files: it has 0 of these objects by "+
+			"name, and 5 are new\n")
+	require.Equal(t, "Nothing differs.\nNote: this server does not know 5 ids in the files: it has 5 of these objects by "+
+		"name, and 0 are new\n",
 		c.good(t, production, "apply", dir, "--prune"))
 	edit(t, filepath.Join(dir, "tools.yaml"), "id: tool_", "id: dataset_")
 	edit(t, filepath.Join(dir, "knowledge.yaml"), "id: dataset_", "id: tool_")
@@ -92,7 +92,7 @@ func TestRenamedObjectWithoutIDIsNotDeleted(t *testing.T) {
 	o := c.run(t, key, "diff", dir)
 	require.Equal(t, 6, o.code, o.log)
 	require.Contains(t, o.out, `+ create agent "Reception"`)
-	require.Regexp(t, `\nNote: agent "Reception" is new, and looks like agent "Front desk": if that was renamed, write id: agent_\w+ into the files\n$`, o.out)
+	require.Regexp(t, `\nNote: agent "Reception" is new, but looks like a renamed agent "Front desk"\. If it is that object, add "id: agent_\w+" in the files\n$`, o.out)
 	for _, command := range []string{"diff", "apply"} {
 		o = c.run(t, key, command, dir, "--prune")
 		require.Equal(t, 1, o.code, o.out)
@@ -208,7 +208,7 @@ func TestRenamedObjectWithShortLinesIsNotDeleted(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(of.now), 0o600))
 		o := c.run(t, key, "diff", file)
 		require.Contains(t, o.out, `"Shop"`, name)
-		require.Contains(t, o.out, "if that was renamed, write id: ", name)
+		require.Contains(t, o.out, "If it is that object, add \"id: ", name)
 		o = c.run(t, key, "apply", "--prune", "--yes", file)
 		require.Equal(t, 1, o.code, "%s: %s", name, o.out)
 		require.Contains(t, o.log, `"Shop"`, name)

@@ -20,14 +20,14 @@ func TestPruneAsksAtTheTerminal(t *testing.T) {
 	env := []string{"AGENTGRAPH_URL=" + c.proxy.URL, "AGENTGRAPH_API_KEY=" + key}
 	for answer, code := range map[string]int{"n\n": 4, "\x03": 4} {
 		asked := onTerminal(t, env, "apply", "-f", file, "--prune")
-		asked.await(t, "Do all of this? [y/N] ")
+		asked.await(t, "Apply these changes? [y/N] ")
 		asked.press(t, answer)
 		require.Equal(t, code, asked.code())
 		require.Contains(t, asked.seen.String(), `- delete tool "two"`)
 	}
 	require.Empty(t, c.mutations)
 	asked := onTerminal(t, env, "apply", "-f", file, "--prune")
-	asked.await(t, "Do all of this? [y/N] ")
+	asked.await(t, "Apply these changes? [y/N] ")
 	asked.press(t, "y\n")
 	require.Zero(t, asked.code())
 	require.Equal(t, []string{"deleteTool"}, c.mutations)

@@ -169,5 +169,5 @@ func TestPulledCompanyAppliesUnchanged(t *testing.T) {
 	require.Contains(t, filesIn(t, third)["tools.yaml"], "id: tool_")
 	o = c.run(t, key, "diff", "-f", third)
 	require.Zero(t, o.code, o.out)
-	require.Regexp(t, `^Nothing differs\.\nNote: (\d+) ids in the files are unknown to this server: \d+ of these things were found by name, and 0 are new\n$`, o.out)
+	require.Regexp(t, `^Nothing differs\.\nNote: this server does not know (\d+) ids in the files: it has \d+ of these objects by name, and 0 are new\n$`, o.out)
 }

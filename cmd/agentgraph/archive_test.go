@@ -66,9 +66,9 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	require.Equal(t, acme.CompanyID()+"\n", out)
 	require.Contains(t, log, "not in the archive: the headers X-Token")
 	_, log = command(0, nil, "import", "--database-url", to, file)
-	require.Contains(t, log, "was already imported from this archive. There is nothing to do")
+	require.Contains(t, log, "was already imported from this archive; nothing was changed")
 	_, log = command(1, nil, "import", "--database-url", to, "/dev/null")
-	require.Contains(t, log, "this is no archive")
+	require.Contains(t, log, "the file is not an archive")
 
 	// Headers move with the archive only to a server with the same secret key.
 	const key, another = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=", "CAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg="
@@ -77,7 +77,7 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	fresh := dbtest.URL(t)
 	for _, wrong := range []string{another, ""} {
 		_, log = command(1, bytes.NewBufferString(sealed), "import", "--database-url", fresh, "--secret-key", wrong, "-")
-		require.Contains(t, log, "tools/000001.jsonl: line 1: endpoint.sealedHeaders are sealed with a secret key other")
+		require.Contains(t, log, "tools/000001.jsonl: line 1: endpoint.sealedHeaders were encrypted with another secret key")
 	}
 	command(0, bytes.NewBufferString(sealed), "import", "--database-url", fresh, "--secret-key", key, "-")
 	moved := dbtest.Open(t, fresh, dbtest.Options()).Tenant(acme.CompanyID())

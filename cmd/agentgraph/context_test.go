@@ -33,7 +33,7 @@ func TestContextsSelectServerAndKey(t *testing.T) {
 	settings := t.TempDir()
 	env := []string{"XDG_CONFIG_HOME=" + settings}
 
-	require.Equal(t, outcome{2, "", "agentgraph: standard input must hold the API key\n"},
+	require.Equal(t, outcome{2, "", "agentgraph: standard input is empty; it must hold the API key\n"},
 		process(t, "", env, "context", "add", "one", "--url", url))
 	require.Equal(t, outcome{0, "context one is " + url + "\n", ""}, process(t, one+"\n", env, "context", "add", "one",
 		"--url", url))
@@ -58,9 +58,9 @@ func TestContextsSelectServerAndKey(t *testing.T) {
 	require.Equal(t, company("Two"), asked(env).out)
 
 	mixed := asked(env, "--context", "one", "--api-key", "x")
-	require.Equal(t, outcome{2, "", "agentgraph: --context excludes --url and --api-key\n"}, mixed)
+	require.Equal(t, outcome{2, "", "agentgraph: --context cannot be combined with --url and --api-key\n"}, mixed)
 	unknown := asked(env, "--context", "three")
-	require.Equal(t, outcome{2, "", "agentgraph: there is no context \"three\"; the contexts are one, two\n"}, unknown)
+	require.Equal(t, outcome{2, "", "agentgraph: the context \"three\" does not exist; the contexts are one, two\n"}, unknown)
 	require.Equal(t, 0, process(t, "", env, "context", "remove", "two").code)
 	none := asked(env)
 	require.Equal(t, 2, none.code)
@@ -69,6 +69,6 @@ func TestContextsSelectServerAndKey(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(settings, "agentgraph", "contexts.yaml"), []byte("servers: ["+one),
 		0o600))
 	broken := asked(env)
-	require.Contains(t, broken.log, "does not hold contexts: fix or remove it")
+	require.Contains(t, broken.log, "does not contain valid contexts: fix or remove it")
 	require.NotContains(t, broken.log, one)
 }

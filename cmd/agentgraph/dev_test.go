@@ -144,7 +144,7 @@ func TestDevEndsWithItsDatabase(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(postmaster, syscall.SIGKILL))
 	require.Equal(t, 1, <-code)
-	require.Contains(t, log.String(), "the private database server stopped unexpectedly; its log is postgres.log in the "+
+	require.Contains(t, log.String(), "the private database server stopped unexpectedly. Read postgres.log in the "+
 		"data directory")
 
 	secret := filepath.Join(dir, "secret-key")
@@ -294,7 +294,7 @@ func TestDevAsksBeforeItUsesAForeignDatabase(t *testing.T) {
 
 	refused := ran(t, "dev", "--port", "0", "--data-directory", dir)
 	require.Equal(t, 1, refused.code)
-	require.Contains(t, refused.log, "holds other tables: public.orders, public.users; add --use-database-url")
+	require.Contains(t, refused.log, "holds other tables: public.orders, public.users. Nothing was written. Pass --use-database-url")
 	contents, err := schema.Inspect(t.Context(), address)
 	require.NoError(t, err)
 	require.False(t, contents.IsOurs, "nothing was written")
@@ -319,7 +319,7 @@ func TestDevAsksBeforeItUsesAForeignDatabase(t *testing.T) {
 	require.Zero(t, stop())
 	_, stop = startDev(t, "--data-directory", dir)
 	require.Zero(t, stop(), "the question is asked once")
-	require.Contains(t, ran(t, "dev", "--reset").log, "--reset is for the private database")
+	require.Contains(t, ran(t, "dev", "--reset").log, "--reset works only with the private database")
 }
 
 func TestDevResetsTheDemo(t *testing.T) {

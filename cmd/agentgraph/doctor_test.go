@@ -54,15 +54,15 @@ func TestDoctorReportsFindings(t *testing.T) {
 	}{
 		"all well": {[]string{"--database-url", address, "--secret-key", secretKey, "--openai-base-url", model,
 			"--openai-api-key", "right"}, 0, map[string][2]string{
-			"database": {"ok", "PostgreSQL "}, "schema": {"ok", "as this program needs"}, "row-level security": {"ok", "on"},
+			"database": {"ok", "PostgreSQL "}, "schema": {"ok", "which this program needs"}, "row-level security": {"ok", "on"},
 			"clock": {"ok", ""}, "model": {"ok", ""}, "secret key": {"ok", ""}, "port": {"ok", "is free"},
 			"disk": {"ok", "MiB free"},
 		}},
 		"nothing set": {nil, 0, map[string][2]string{
-			"database": {"warning", "none is named"}, "model": {"warning", "offline"}, "secret key": {"warning", "none"},
+			"database": {"warning", "DATABASE_URL is not set"}, "model": {"warning", "offline"}, "secret key": {"warning", "none"},
 		}},
 		"empty database": {[]string{"--database-url", empty}, 1,
-			map[string][2]string{"schema": {"problem", "there is none yet"}}},
+			map[string][2]string{"schema": {"problem", "the database has no schema yet"}}},
 		"foreign database": {[]string{"--database-url", foreign}, 1,
 			map[string][2]string{"schema": {"problem", "public.agents of another program"}}},
 		"old schema": {[]string{"--database-url", old}, 1,

@@ -25,7 +25,7 @@ func TestSecretsComeFromFiles(t *testing.T) {
 	t.Setenv("DATABASE_URL", "postgres://elsewhere")
 	code, text = list()
 	require.Equal(t, 2, code)
-	require.Contains(t, text, "DATABASE_URL and DATABASE_URL_FILE exclude each other")
+	require.Contains(t, text, "DATABASE_URL and DATABASE_URL_FILE are both set")
 
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("DATABASE_URL_FILE", file+"-missing")

@@ -35,10 +35,10 @@ func TestImportedKeysWork(t *testing.T) {
 
 	for _, company := range []string{"Acme", "Other"} {
 		require.Contains(t, command(1, secret, "--company", company, "--secret-from-stdin"),
-			"this is the secret of another key")
+			"another key has this secret already")
 	}
 	require.Contains(t, command(1, "hunter2", "--company", "Acme", "--secret-from-stdin"),
-		"secret must have 24 to 200 characters")
+		"secret must have 24 to 200 ASCII characters")
 	require.Contains(t, command(1, secret+"\n"+secret+"2\n", "--company", "Acme", "--secret-from-stdin"), "without spaces")
 	require.Contains(t, command(2, secret, "--company", "Acme"), "--secret-from-stdin")
 	const plain = "sk-live-9876543210fedcba"

@@ -41,7 +41,7 @@ func TestKnowledgeCommandEvaluatesRetrieval(t *testing.T) {
 	}
 	none := evaluate("")
 	require.Equal(t, 5, none.code, none.log)
-	require.Contains(t, none.log, "there are no questions yet")
+	require.Contains(t, none.log, "the knowledge base chat has no questions yet")
 
 	questions := `{"question": "How is a kettle descaled?", "document": "house.csv", "passage": "with vinegar"}
 {"question": "lampshades and xylophones, trombones, accordions, saxophones, clarinets, trumpets, bassoons?", "document": "house.csv", "passage": "are dusted"}`
@@ -76,5 +76,5 @@ func TestKnowledgeCommandEvaluatesRetrieval(t *testing.T) {
 	large := evaluate(strings.Repeat("\n", most+1), "-")
 	require.Equal(t, 2, large.code)
 	require.Contains(t, large.log, "- has more than 8388608 bytes")
-	require.Contains(t, evaluate("", "--dataset", "Garden").log, "--dataset must name one of House")
+	require.Contains(t, evaluate("", "--dataset", "Garden").log, "--dataset must be one of House")
 }

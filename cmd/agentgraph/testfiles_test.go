@@ -156,9 +156,9 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 		"holds no tests":                         {"import", "--from", "tau2-bench", write(t, "[]"), "--agent", b.agent},
 		"is not a list of tests. Use agentgraph": {"import", write(t, "tools: []\n")},
 		`agent "nobody" does not exist`:          {"export", "--agent", "nobody"},
-		"there is no file /": {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: "+
+		"none.csv does not exist": {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: "+
 			"[{name: A, scenario: B, criteria: [C], rows: none.csv}]}]")},
-		"rows[1].name: is the name of row 0": {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: "+
+		"rows[1].name: is also the name of row 0": {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: "+
 			"[{name: A, scenario: B, criteria: [C], rows: [{name: a, values: {b: 1}}, {name: a, values: {b: 2}}]}]}]")},
 	} {
 		o := b.test(t, args...)

@@ -137,7 +137,7 @@ func TestKilledServerRecovers(t *testing.T) {
 	require.NoError(t, err)
 	keep(t, s.URL())
 	require.NoError(t, syscall.Kill(s.postgres.pid, syscall.SIGKILL))
-	require.ErrorContains(t, s.Stop(), "recovers at the next start")
+	require.ErrorContains(t, s.Stop(), "recovers at its next start")
 	require.FileExists(t, filepath.Join(o.Dir, "postgres", pidFile))
 	require.Equal(t, "ÄPFEL", kept(t, start(t, o).URL()))
 }
@@ -334,8 +334,8 @@ func TestUnusableDirectoryIsReported(t *testing.T) {
 		"another version": {"postgres/PG_VERSION", "99\n", "it was created by PostgreSQL 99, but the server binaries " +
 			"found are of version "},
 		"an old version":       {"postgres/PG_VERSION", "9.6\n", "was created by PostgreSQL 9.6, but 14 or later is needed"},
-		"something else":       {"postgres/notes.txt", "x", "holds something that is not a PostgreSQL cluster"},
-		"half a cluster":       {"postgres/PG_VERSION", "same", "ended at once: "},
+		"something else":       {"postgres/notes.txt", "x", "is not empty, and contains no PostgreSQL cluster"},
+		"half a cluster":       {"postgres/PG_VERSION", "same", "stopped immediately after its start: "},
 		"a file on the way":    {"../data", "x", "a part of its path is a file"},
 		"a log that is a path": {"postgres.log/x", "x", "cannot be used: "},
 	} {

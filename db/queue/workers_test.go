@@ -91,7 +91,7 @@ func TestJobThatOutlivesStopCountsAsLost(t *testing.T) {
 	require.EqualValues(t, 1, dbtest.Receive(t, begun))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorContains(t, q.Stop(ended), "some jobs are still running")
+	require.ErrorContains(t, q.Stop(ended), "some jobs still run")
 	require.NoError(t, q.Start(t.Context(), 1, work), "the process can go on")
 	require.EqualValues(t, 2, dbtest.Receive(t, begun), "the job counts as lost")
 	close(release)
@@ -261,13 +261,13 @@ func TestInvalidQueueIsRefused(t *testing.T) {
 	q, s := newQueue(t, pool, 0), newEnvironment()
 	require.EqualError(t, q.Start(t.Context(), 0, s.work), "start the queue's workers: there must be at least 1, not 0")
 	s.start(t, q, 1)
-	require.EqualError(t, q.Start(t.Context(), 1, s.work), "start the queue's workers: they have been started")
+	require.EqualError(t, q.Start(t.Context(), 1, s.work), "start the queue's workers: they were already started")
 
 	gone := connect(t, "postgres://user:hunter2@127.0.0.1:1/none")
 	q, err = queue.New(gone, queue.Options{})
 	require.NoError(t, err)
 	err = q.Start(t.Context(), 1, s.work)
-	require.EqualError(t, err, "start the queue's workers: the database accepts no further connection")
+	require.EqualError(t, err, "start the queue's workers: the database accepts no more connections")
 	require.NoError(t, q.Stop(t.Context()))
 }
 

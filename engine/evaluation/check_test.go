@@ -123,7 +123,7 @@ func TestPlaceholdersOfATestAreFilled(t *testing.T) {
 
 	r.test.Checks, r.situations = nil, nil
 	require.ErrorContains(t, tester.simulate(t.Context(), run), "no criterion applies")
-	require.Equal(t, model.AgentTestRunStatusError, run.Status, "nothing was judged")
+	require.Equal(t, model.AgentTestRunStatusError, run.Status, "the run has no verdict")
 }
 
 func TestChecksOfMissingTargetsAreReported(t *testing.T) {

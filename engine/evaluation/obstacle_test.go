@@ -83,7 +83,7 @@ func TestObstaclesOfATestAreReported(t *testing.T) {
 	ids := []string{simulation.ID, classification.ID}
 	found, err := e.ObstaclesOfTests(t.Context(), c.tenant, append(ids, "test_unknown"))
 	require.NoError(t, err)
-	noValue := `the agent's field "clinic" is mandatory, and the variables have no value for it`
+	noValue := `the variables need a value for the agent's mandatory field "clinic"`
 	require.Equal(t, map[string][]string{simulation.ID: {noValue}, classification.ID: {}}, found)
 
 	require.NoError(t, c.tenant.DeleteTool(t.Context(), tool.ID))
@@ -97,7 +97,7 @@ func TestObstaclesOfATestAreReported(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{`tool "` + tool.ID + `" is not connected to the agent; connected: none`},
 		found[simulation.ID])
-	require.Equal(t, []string{`the agent has no classification tag "booked", which the test expects`},
+	require.Equal(t, []string{`the test expects the classification tag "booked", which the agent does not have`},
 		found[classification.ID])
 
 	// A run with an obstacle ends with Error and names the obstacle. It does not count as Failed.
@@ -145,7 +145,7 @@ func TestObstaclesIncludeChecksAndWeights(t *testing.T) {
 	found, err := e.ObstaclesOfTests(t.Context(), c.tenant, []string{test.ID})
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"the weights have no effect: without a passAt below 1, a run passes only if all that has a weight holds",
+		"the weights have no effect: set passAt below 1, or remove the weights",
 		"check 4 expects a call of refnd, which the agent cannot make",
 		"check 5 expects a call of the knowledge base, which the agent cannot make",
 	}, found[test.ID])

@@ -188,7 +188,7 @@ func TestSimulationRunsToItsVerdict(t *testing.T) {
 		"a mandatory field has no value": {
 			rehearsal: rehearsal{agent: model.Agent{Fields: []model.AgentField{{Name: "name", IsMandatory: true}}}},
 			messages:  []string{}, status: model.AgentTestRunStatusError, cause: model.RunErrorCauseAgent,
-			err: "the agent: values for mandatory fields of the agent are missing: name",
+			err: "the agent: the data bag must have values for the agent's mandatory fields: name",
 		},
 		"the judge fails": {
 			rehearsal: rehearsal{test: model.AgentTestRow{MaxTurns: 1}, judge: lines("Passed.")},

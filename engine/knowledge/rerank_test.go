@@ -77,7 +77,7 @@ func TestRerankerReordersChunks(t *testing.T) {
 	}
 	answer, status = "secret", http.StatusInternalServerError
 	require.Equal(t, plain, texts(l.ask(question)))
-	require.Equal(t, 4, strings.Count(log.String(), "chunks were not reranked"))
+	require.Equal(t, 4, strings.Count(log.String(), "could not rerank chunks"))
 	require.Equal(t, 4, failed)
 	require.NotContains(t, log.String(), "secret")
 	l.chat.PromptSettings.RerankModel = "gone"
@@ -88,7 +88,7 @@ func TestInvalidRerankersAreRefused(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, knowledge.Reranker{}.Validate())
 	require.NoError(t, knowledge.Reranker{URL: "https://api.example.com/v1/rerank", Models: []string{"m"}}.Validate())
-	require.ErrorContains(t, knowledge.Reranker{URL: "https://api.example.com"}.Validate(), "models are missing")
+	require.ErrorContains(t, knowledge.Reranker{URL: "https://api.example.com"}.Validate(), "needs at least one model")
 	require.ErrorContains(t, knowledge.Reranker{Models: []string{"m"}}.Validate(), "not an http or https URL")
 	require.ErrorContains(t, knowledge.Reranker{URL: "ftp://x", Models: []string{"m"}}.Validate(),
 		"not an http or https URL")

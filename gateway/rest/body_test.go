@@ -256,7 +256,7 @@ func TestSimulationTestBodiesAreConverted(t *testing.T) {
 		`"conversationMessages":[{"role":"nobody","text":"Hi"}]}`: {
 			"conversationMessages.0.role": {"must be one of assistant, user"}},
 		`"conversationMessages":[],"conversationContext":[]}`: {"conversationMessages": {
-			"means the same as conversationContext here: give one of them"}},
+			"means the same as conversationContext, which is given too: give one of them"}},
 		`"conversationContext":[{"role":"user","text":"Hi","timestamp":17}]}`: {
 			"conversationContext.0.timestamp": {dateTime}},
 		`"conversationContext":[{"role":"user","text":"Hi","timestamp":"soon"}]}`: {

@@ -81,10 +81,10 @@ func TestDeprecatedRoutesSendTheirEndDate(t *testing.T) {
 func TestDeprecationNeedsDates(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]deprecation{
-		"it has no date for that": {},
-		"less than 6 months":      {since: "2026-01-31", sunset: "2026-07-30"},
-		"cannot parse":            {since: "31 January", sunset: "2026-07-30"},
-		`parsing time ""`:         {since: "2026-01-31"},
+		"it has no date of the deprecation": {},
+		"less than 6 months":                {since: "2026-01-31", sunset: "2026-07-30"},
+		"cannot parse":                      {since: "31 January", sunset: "2026-07-30"},
+		`parsing time ""`:                   {since: "2026-01-31"},
 	} {
 		table := thingRoutes()
 		table[2].deprecated = d
@@ -95,5 +95,5 @@ func TestDeprecationNeedsDates(t *testing.T) {
 	table := thingRoutes()
 	table[1].deprecated = dates
 	_, err := thingServer(t, table...)
-	require.ErrorContains(t, err, "nothing of it is @deprecated")
+	require.ErrorContains(t, err, "the schema marks none of its fields as @deprecated")
 }

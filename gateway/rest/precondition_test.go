@@ -70,6 +70,6 @@ func TestChangesOfOutdatedVersionsAreRefused(t *testing.T) {
 	require.Equal(t, 204, call(server, "DELETE", "/Dataset/d", "", "If-Match: *").Code)
 	taken(t, "PATCH /Dataset/d", `{"expectedUpdatedAt":5}`)
 
-	b.fails(model.Conflict, "changed meanwhile", model.Fields{expectedUpdatedAt: {"is not the time of the last change"}})
+	b.fails(model.Conflict, "changed meanwhile", model.Fields{expectedUpdatedAt: {"must be the time of the last change"}})
 	require.Equal(t, 412, call(server, "PATCH", "/Dataset/d", `{}`).Code)
 }

@@ -126,7 +126,7 @@ func TestRefusalIsAProblem(t *testing.T) {
 	require.NoError(t, err)
 	w := httptest.NewRecorder()
 	transport.Refuse(w, httptest.NewRequestWithContext(t.Context(), "GET", "/Agent/a", nil),
-		&gqlerror.Error{Message: "an API key is needed", Extensions: map[string]any{"code": "UNAUTHENTICATED"}})
+		&gqlerror.Error{Message: "the request has no credential", Extensions: map[string]any{"code": "UNAUTHENTICATED"}})
 	p := problemOf(t, w)
 	require.Equal(t, 401, p.Status)
 	require.Equal(t, "https://tools.ietf.org/html/rfc7235#section-3.1", p.Type)
@@ -172,7 +172,7 @@ func TestMissingCampaignIsABadRequest(t *testing.T) {
 	t.Parallel()
 	campaign := func(argument string) func(*backend) {
 		return func(b *backend) {
-			b.fails(model.NotFound, "Campaign campaign_1 does not exist", model.Fields{argument: {"names no campaign"}})
+			b.fails(model.NotFound, "Campaign campaign_1 does not exist", model.Fields{argument: {"must be the id of a campaign"}})
 		}
 	}
 	item := func(b *backend) { b.fails(model.NotFound, `campaign item "item_1" does not exist`, nil) }
@@ -200,7 +200,7 @@ func TestMissingCampaignIsABadRequest(t *testing.T) {
 		if test.status == 400 {
 			require.Equal(t, model.BadInput, p.Code)
 			require.Equal(t, "Campaign campaign_1 does not exist", p.Detail)
-			require.Equal(t, model.Fields{"campaignId": {"names no campaign"}}, p.Errors)
+			require.Equal(t, model.Fields{"campaignId": {"must be the id of a campaign"}}, p.Errors)
 			require.Equal(t, "https://tools.ietf.org/html/rfc7231#section-6.5.1", p.Type)
 		} else {
 			require.Equal(t, model.NotFound, p.Code)
@@ -235,11 +235,11 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 		"GET /Dataset?pageNumber=1&page=2&limit=3": {"page": {pages}, "limit": {pages}},
 		"HEAD /Dataset?page=2":                     {"page": {pages}},
 		"GET /Dataset?=2":                          {"": {pages}},
-		"GET /Agent/a?agentId=a":                   {"agentId": {"is not a known parameter; there are none here"}},
+		"GET /Agent/a?agentId=a":                   {"agentId": {"is not a known parameter; this operation has no parameters"}},
 		"GET /Agent/a?x=%zz":                       {"query": {"is not a well-formed query string"}},
-		"POST /Dataset?name=n":                     {"name": {"is not a known parameter; there are none here"}},
-		"DELETE /Dataset/d?force=true":             {"force": {"is not a known parameter; there are none here"}},
-		"POST /SimulationChat/start?agentId=a":     {"agentId": {"is not a known parameter; there are none here"}},
+		"POST /Dataset?name=n":                     {"name": {"is not a known parameter; this operation has no parameters"}},
+		"DELETE /Dataset/d?force=true":             {"force": {"is not a known parameter; this operation has no parameters"}},
+		"POST /SimulationChat/start?agentId=a":     {"agentId": {"is not a known parameter; this operation has no parameters"}},
 		"GET /Dataset?" + strings.Repeat("é", 100): {strings.Repeat("é", 64) + "…": {pages}},
 	} {
 		b, server := newServer(t)

@@ -118,9 +118,9 @@ func TestFilesBecomeRows(t *testing.T) {
 		require.Equal(t, want, string(text), name)
 	}
 	for name, fault := range map[string]string{
-		"d.csv": "rows below", "e.jsonl": "line 1 must be a JSON object", "f.txt": "must end with", "g.csv": "has 501 rows",
+		"d.csv": "and then rows", "e.jsonl": "line 1 must be a JSON object", "f.txt": "must end with", "g.csv": "has 501 rows",
 		"h.csv":    "wrong number of fields",
-		"../a.csv": "in this file's directory", "none.csv": "there is no file",
+		"../a.csv": "inside the directory of this file", "none.csv": "there is no file",
 	} {
 		_, err := readRows(dir, name)
 		require.ErrorContains(t, err, fault, name)

@@ -164,7 +164,7 @@ func TestFirstSourceWithAValueWins(t *testing.T) {
 	require.Equal(t, "from the file", good(t).Text)
 	t.Setenv("CLI_TEXT", "from the variable")
 	_, err := new(probe).runs(t, "first", "--one", "1")
-	require.EqualError(t, err, "--text: CLI_TEXT and CLI_TEXT_FILE exclude each other")
+	require.EqualError(t, err, "--text: CLI_TEXT and CLI_TEXT_FILE are both set. Set only one of them")
 	require.Equal(t, "from the flag", good(t, "--text", "from the flag").Text)
 	t.Setenv("CLI_TEXT_FILE", "")
 	p = good(t)
@@ -221,7 +221,7 @@ func TestInvalidCommandLinesAreRefused(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
 		"first":                               "missing flags: --one=STRING",
-		"first --one 1 --most 1 --other 2":    "--most and --other can't be used together",
+		"first --one 1 --most 1 --other 2":    "--most and --other cannot be combined. Pass one of them",
 		"--one 1":                             `expected "<first>"`,
 		"first --one 1 --txet x":              `unknown flag --txet, did you mean "--text"?`,
 		"first --one 1 -x":                    `unknown flag -x, did you mean one of "-t", "-h"?`,
@@ -232,11 +232,11 @@ func TestInvalidCommandLinesAreRefused(t *testing.T) {
 		"first --one 1 --pair a":              `--pair: expected NAME=VALUE but got "a"`,
 		"first --one 1 --colour blue":         `--colour must be one of "red","green" but got "blue"`,
 		"first --one 1 --text":                "--text needs a value",
-		"first --one 1 --text a --text a":     "--text was given twice, and takes one value",
-		"first --one 1 -t a --text=":          "--text was given twice, and takes one value",
-		"first --one 1 --on --no-on":          "--on was given twice, and takes one value",
+		"first --one 1 --text a --text a":     "--text was given twice. Pass it once",
+		"first --one 1 -t a --text=":          "--text was given twice. Pass it once",
+		"first --one 1 --on --no-on":          "--on was given twice. Pass it once",
 		"first --one 1 --maybe a --maybe":     "--maybe needs a value",
-		"first --one 1 --pair a=1 --pair a=2": "--pair a was given twice, and takes one value",
+		"first --one 1 --pair a=1 --pair a=2": "--pair a was given twice. Pass it once",
 		"first --one 1 --text --switch": "--text: expected a value, but the next argument starts with a dash; " +
 			"write --text=VALUE to use it as the value",
 		"first --one 1 -t -1": "--text: expected a value, but the next argument starts with a dash; " +

@@ -127,27 +127,27 @@ func TestBrokenResponsesAreReported(t *testing.T) {
 			configure: func(c *openai.Config) { c.Timeout = 200 * time.Millisecond },
 			answer:    repeat(startOfText),
 			cause:     llm.TimedOut, asked: 1,
-			message: "the language model: the provider answered 200 and was not done after 200ms",
+			message: "the language model: the provider answered 200, but did not finish within 200ms",
 		},
 		"end without a finish reason": {
 			answer: events(startOfText, done),
 			cause:  llm.CutOff, asked: 1,
-			message: "the language model: the provider answered 200 and broke off before the end of the answer",
+			message: "the language model: the provider answered 200, but the connection ended before the answer did",
 		},
 		"connection lost within an event": {
 			answer: eventsThen(hangUp, startOfText, `data: {"choi`),
 			cause:  llm.CutOff, asked: 1,
-			message: "the language model: the provider answered 200 and broke off before the end of the answer",
+			message: "the language model: the provider answered 200, but the connection ended before the answer did",
 		},
 		"connection lost before the first piece, every time": {
 			answer: eventsThen(hangUp, ": welcome\n\n"),
 			cause:  llm.CutOff, asked: 3,
-			message: "the language model: the provider answered 200 and broke off before the end of the answer",
+			message: "the language model: the provider answered 200, but the connection ended before the answer did",
 		},
 		"event that is not JSON": {
 			answer: events(startOfText, "data: {\"choices\": [stub-key\n\n", done),
 			cause:  llm.Malformed, asked: 1,
-			message: "the language model: the provider answered 200 with a stream that is not made of JSON events",
+			message: "the language model: the provider answered 200 with a stream of something else than JSON events",
 		},
 		"call that names no tool": {
 			answer: events(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`+"\n\n", done),
@@ -173,12 +173,12 @@ func TestBrokenResponsesAreReported(t *testing.T) {
 		"endless event": {
 			answer: repeat(strings.Repeat("a", 600<<10)),
 			cause:  llm.Malformed, asked: 1,
-			message: "the language model: the provider answered 200 with a stream that is not made of JSON events",
+			message: "the language model: the provider answered 200 with a stream of something else than JSON events",
 		},
 		"event that is not an object": {
 			answer: events(startOfText, "data: [1]\n\n", done),
 			cause:  llm.Malformed, asked: 1,
-			message: "the language model: the provider answered 200 with a stream that is not made of JSON events",
+			message: "the language model: the provider answered 200 with a stream of something else than JSON events",
 		},
 		"page of a proxy": {
 			answer: refuse(502, "Content-Type", "text/html", "<html>stub-key</html>"),

@@ -182,7 +182,7 @@ func TestProviderFailuresAreReported(t *testing.T) {
 		},
 		"garbled": {
 			cause: llm.Malformed, status: 200, asked: 1,
-			message: "the language model: the provider answered 200 OK with something that is not a stream",
+			message: "the language model: the provider answered 200 OK, but not with a stream",
 		},
 		"drops": {
 			cause: llm.Unavailable, status: 0, asked: 3,
@@ -194,11 +194,11 @@ func TestProviderFailuresAreReported(t *testing.T) {
 		},
 		"filtered": {
 			cause: llm.Filtered, status: 200, asked: 1, text: "This answer goes too far and",
-			message: "the language model: the provider answered 200 but its content filter stopped the answer",
+			message: "the language model: the provider answered 200, but its content filter stopped the answer",
 		},
 		"long-winded": {
 			cause: llm.TooLong, status: 200, asked: 1, text: "This answer does not come to its",
-			message: "the language model: the provider answered 200 and the answer reached its length limit",
+			message: "the language model: the provider answered 200, but the answer reached its length limit",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestCutStreamIsReported(t *testing.T) {
 	answer, err := llm.Collect(model.Chat(t.Context(), hello))
 	failure := requireFailure(t, err)
 	require.Equal(t, llm.CutOff, failure.Cause)
-	require.Equal(t, "the language model: the provider answered 200 and broke off before the end of the answer",
+	require.Equal(t, "the language model: the provider answered 200, but the connection ended before the answer did",
 		failure.Error())
 	require.NotEmpty(t, answer.Text)
 	require.Len(t, model.asked(t), 1)

@@ -224,7 +224,7 @@ func TestBrokenArchivesImportNothing(t *testing.T) {
 			agent("company_id", "another")),
 		"line 3: id must have 1 to 64 letters": packed(t, entry{"manifest.json", manifest},
 			agent("id", "a/b")),
-		`line 3: id "good" is there twice`: packed(t, entry{"manifest.json", manifest},
+		`line 3: id "good" occurs twice`: packed(t, entry{"manifest.json", manifest},
 			agent("id", "good")),
 		`line 3: knowledge_base_chat_id "none" refers to a row that`: packed(t, entry{"manifest.json", manifest},
 			agent("knowledge_base_chat_id", "none")),

@@ -52,7 +52,7 @@ func TestArchiveLinesAreValidated(t *testing.T) {
 		{"agents", `"is_call_transfer_enabled": "yes"`, "line 1: is_call_transfer_enabled must be true or false"},
 		{"agents", `"prompt_version": "7"`, "line 1: prompt_version must be a whole number"},
 		{"agents", `"inbound_welcome_message": "caf` + "\xe9" + `"`, "line 1: is not UTF-8"},
-		{"agents", `"language": "en", "language": "de"`, "line 1: language is there twice"},
+		{"agents", `"language": "en", "language": "de"`, "line 1: language occurs twice"},
 		{"agent_test_folders", folders, `line 2: agent_id "a1", name "smoke" is there twice`},
 	} {
 		entries := []entry{{"manifest.json", manifest}}

@@ -31,7 +31,7 @@ func TestFieldsFillPromptAndWelcome(t *testing.T) {
 		"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org", "phoneNumber": "+12025550143",
 	}, o.Values)
 	require.Equal(t, []string{
-		`the data bag has the value "shoe", which is not a field of the agent. It is kept, but check its name`,
+		`the data bag has the value "shoe", which is not a field of the agent. The value is kept, but check its name`,
 		"the prompt has the placeholder {topic}, which has no value and is left unchanged",
 		"the welcome message has the placeholder {agency}, which has no value and is left unchanged",
 	}, o.warnings)

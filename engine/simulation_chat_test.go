@@ -123,8 +123,8 @@ func TestStartedChatBeginsWithTheWelcomeMessage(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		`the data bag's "it''s" is not a field of the agent. It is kept, but check its name`,
-		`the data bag has the value "shoe", which is not a field of the agent. It is kept, but check its name`,
+		`the data bag has the value "it''s", which is not a field of the agent. The value is kept, but check its name`,
+		`the data bag has the value "shoe", which is not a field of the agent. The value is kept, but check its name`,
 		"the welcome message has the placeholder {who}, which has no value and is left unchanged",
 	}, chat.Warnings)
 	kept, err := tenant.SimulationChat(t.Context(), chat.ID)

@@ -71,8 +71,8 @@ func TestJSONIsBoundedBeforeItIsDecoded(t *testing.T) {
 	many := `{"a":[{}` + strings.Repeat(",{}", 9_000) + `],"b":[{}` + strings.Repeat(",{}", 1_000) + `]}`
 	large := `{"a":[[1` + strings.Repeat(strings.Repeat(",1", 9_000)+`],[1`, 6) + `]]}`
 	for part, variables := range map[string]string{
-		"64 levels": `{"a":` + deep + `}`, "10,000 members": wide, "10,000 objects": many, "50,000 members": large,
-		"a list more": `{"a":[1` + strings.Repeat(",1", 10_000) + `]}`,
+		"64 levels": `{"a":` + deep + `}`, "more than 10,000 elements": wide, "10,000 objects": many, "50,000 members": large,
+		"an object or a list has": `{"a":[1` + strings.Repeat(",1", 10_000) + `]}`,
 	} {
 		for _, c := range []call{
 			{method: "POST", path: "/graphql", body: `{"query":"{ hello }","variables":` + variables + `}`},

@@ -202,7 +202,7 @@ func TestIntrospectionCanBeDisabled(t *testing.T) {
 		a := closed.post(t, q)
 		err, code := a.fault(t)
 		require.Equal(t, "GRAPHQL_VALIDATION_FAILED", code)
-		require.Equal(t, "introspection is switched off", err["message"])
+		require.Equal(t, "introspection is switched off on this server", err["message"])
 	}
 	open := start(t)
 	for q, suggests := range map[string]bool{

@@ -194,8 +194,8 @@ func TestInvalidTrustedDocumentsAreRefused(t *testing.T) {
 		"b.json: it must be a JSON object":                                              `["{ hello }"]`,
 		"b.json, document " + strings.Repeat("0", 64) + ": the id is a SHA-256, but it does not match": `{"` +
 			strings.Repeat("0", 64) + `":"{ hello }"}`,
-		"b.json, document : the id is empty": `{"":"{ hello }"}`,
-		"there are none":                     "",
+		"b.json, document : the id is empty":                    `{"":"{ hello }"}`,
+		"load the trusted documents: the directory has no file": "",
 	} {
 		name := want[:strings.IndexAny(want, ",: ")]
 		files := fstest.MapFS{name: {Data: []byte(file)}}

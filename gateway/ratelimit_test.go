@@ -41,7 +41,7 @@ func TestRequestsBeyondTheLimitAreRefused(t *testing.T) {
 		seconds(t, a.header, "Retry-After")
 		err, code := a.fault(t)
 		require.Equal(t, "RATE_LIMITED", code)
-		require.Contains(t, err["message"], "2 requests a minute")
+		require.Contains(t, err["message"], "2 requests per minute")
 		require.NotContains(t, a.json, "data")
 	}
 	a := f.do(t, call{method: "GET", path: "/Agent/a1"})
@@ -114,7 +114,7 @@ func TestCompanyKeysShareALimit(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, refused.status)
 	err, code := refused.fault(t)
 	require.Equal(t, "RATE_LIMITED", code)
-	require.Contains(t, err["message"], "the company has the limit of 3 requests a minute")
+	require.Contains(t, err["message"], "the company reached its limit of 3 requests per minute")
 	seconds(t, refused.header, "Retry-After")
 	require.Equal(t, "2", ask("b1").header.Get("RateLimit-Limit"), "the header has the key's limit")
 }

@@ -23,7 +23,7 @@ func TestExpensiveOperationsAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, a.status)
 	err, code := a.fault(t)
 	require.Equal(t, "LIMIT_EXCEEDED", code)
-	require.Equal(t, "the operation costs 5, more than the limit of 4, and hello costs most: request fewer items, "+
+	require.Equal(t, "the operation costs 5, more than the limit of 4. The field hello costs most: request fewer items, "+
 		"or fewer fields of each", err["message"])
 	require.NotContains(t, a.json, "data")
 
@@ -34,7 +34,7 @@ func TestExpensiveOperationsAreRefused(t *testing.T) {
 		"query ($yes: Boolean! = true) { hello tree { child { a: name b: name } name @skip(if: $yes) } }": "tree.child",
 	} {
 		err, _ := f.post(t, query).fault(t)
-		require.Contains(t, err["message"], " and "+costliest+" costs most", query)
+		require.Contains(t, err["message"], " The field "+costliest+" costs most", query)
 	}
 
 	f.post(t, "mutation { a: increment b: increment c: increment d: increment e: increment }")

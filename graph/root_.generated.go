@@ -292,30 +292,30 @@ func newExecutionContext(
 var sources = []*ast.Source{
 	{Name: "../schema/access_token.graphqls", Input: `"A new access token."
 input CreateAccessTokenInput {
-  "The scopes of the token: at least one, and only scopes that the API key has. For a page that anybody can open, use ` + "`" + `chat` + "`" + `."
+  "The scopes of the token, at least one. The API key must have them. For a public page, use ` + "`" + `chat` + "`" + `."
   scopes: [ApiKeyScope!]!
   "How many seconds the token is valid, 60 to 86,400. It never outlives the API key."
   ttlSeconds: Int! = 900
   """
   The pages that may use the token: 1 to 20 origins as browsers send them, such as ` + "`" + `https://www.example.com` + "`" + `. Only
-  ` + "`" + `localhost` + "`" + ` and loopback addresses may use ` + "`" + `http` + "`" + `. A request with another ` + "`" + `Origin` + "`" + ` header, or none, gets ` + "`" + `FORBIDDEN` + "`" + `.
-  If absent, requests may come from anywhere.
+  ` + "`" + `localhost` + "`" + ` and loopback addresses may use ` + "`" + `http` + "`" + `. A request whose ` + "`" + `Origin` + "`" + ` header is absent or different gets
+  ` + "`" + `FORBIDDEN` + "`" + `. If the list is absent, requests may come from anywhere.
   """
   origins: [String!]
   """
-  The agents that the token may chat with, 1 to 100 of the company. It cannot see any other agent. Only for the scope
-  ` + "`" + `chat` + "`" + `. If absent, the token may chat with every agent.
+  The agents that the token may chat with, 1 to 100 of the company. It cannot see any other agent. Allowed only with the
+  scope ` + "`" + `chat` + "`" + `. If absent, the token may chat with every agent.
   """
   agentIds: [ID!]
   """
-  Your server's name for the visitor who uses the token, 1 to 200 characters. Tokens that one API key makes for the same
-  visitor share their chats, so a new token can continue the chats of the last one. Only for the scope ` + "`" + `chat` + "`" + `. If absent,
-  the token has chats of its own.
+  Your server's name for the visitor who uses the token, 1 to 200 characters. All tokens that one API key makes for a
+  visitor share their chats, so a new token can continue the chats of an older one. Allowed only with the scope ` + "`" + `chat` + "`" + `.
+  If absent, the token shares no chats.
   """
   visitor: String
   """
-  Restricts the token to this one subscription. Only such a token may be part of an address, as the parameter
-  ` + "`" + `access_token` + "`" + ` of a stream that an ` + "`" + `EventSource` + "`" + ` opens. An ` + "`" + `EventSource` + "`" + ` sends no headers, and addresses end up in logs.
+  Restricts the token to this one subscription. Only such a token may be in a URL, as the parameter ` + "`" + `access_token` + "`" + ` of a
+  stream that an ` + "`" + `EventSource` + "`" + ` opens. An ` + "`" + `EventSource` + "`" + ` cannot send headers, and URLs end up in logs.
   """
   subscription: SubscriptionField
 }
@@ -342,27 +342,27 @@ enum SubscriptionField {
 type CreateAccessTokenPayload {
   "The token, for the header ` + "`" + `Authorization: Bearer …` + "`" + `, or ` + "`" + `authorization` + "`" + ` in a socket's ` + "`" + `connection_init` + "`" + `. It is never shown again."
   token: String! @openTo(scope: chat)
-  "When the token expires. It ends sooner when its API key is revoked."
+  "When the token expires. It ends earlier if its API key is revoked."
   expiresAt: DateTime! @openTo(scope: chat)
 }
 
 "The access token to revoke."
 input RevokeAccessTokenInput {
-  "The token, made by the API key that sends the request. If absent, the token that sends the request."
+  "A token of the API key that sends the request. If absent, the token that sends the request."
   token: String
 }
 
 "The result of the revocation."
 type RevokeAccessTokenPayload {
-  "Whether the token was valid until now. False if it had expired or was revoked, or if another key made it."
+  "Whether this request ended the token. False if the token had already expired or was revoked, or if another key made it."
   isRevoked: Boolean! @openTo(scope: chat)
 }
 
 extend type Mutation {
   """
-  Makes a short-lived token for a client that cannot keep a secret, such as a page in a browser. It acts for the
-  API key that makes it and shares the key's rate limits. Returns ` + "`" + `FORBIDDEN` + "`" + ` for a scope that the key does not have. An
-  access token cannot make another.
+  Makes a short-lived token for a client that cannot keep a secret, such as a page in a browser. It acts for the API key
+  that makes it and shares the key's rate limits. Returns ` + "`" + `FORBIDDEN` + "`" + ` for a scope that the key does not have. An access
+  token cannot make another.
   """
   createAccessToken("The token." input: CreateAccessTokenInput!): CreateAccessTokenPayload
     @requires(scope: browse, keyOnly: true) @openTo(scope: chat)
@@ -390,7 +390,7 @@ enum Channel {
 enum Direction {
   "The agent answers contacts who reach it."
   Inbound
-  "The agent initiates conversations."
+  "The agent starts conversations."
   Outbound
 }
 
@@ -414,7 +414,7 @@ type Agent implements Node {
   direction: Direction!
   "ISO 639-1 language code, with an optional region: ` + "`" + `en` + "`" + `, ` + "`" + `fr-CA` + "`" + `."
   language: String! @openTo(scope: chat)
-  "Labels for organization only; unrelated to classification tags."
+  "Labels to organize agents. They are not the classification tags."
   tags: [String!]!
   "When it was created."
   createdAt: DateTime!
@@ -437,7 +437,7 @@ type Agent implements Node {
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): PromptVersionConnection! @requires(scope: prompts)
-  "The first message when the agent initiates. Placeholders like ` + "`" + `{firstName}` + "`" + ` are replaced by field values."
+  "The first message when the agent starts the conversation. Placeholders such as ` + "`" + `{firstName}` + "`" + ` are replaced by values of fields."
   outboundWelcomeMessage: String @openTo(scope: chat)
   "The first message when a contact reaches the agent. Placeholders are replaced in the same way."
   inboundWelcomeMessage: String @openTo(scope: chat)
@@ -447,7 +447,7 @@ type Agent implements Node {
   classificationTags: [ClassificationTag!]!
   "Values extracted once a conversation ends."
   extractedValues: [ExtractedValue!]!
-  "Whether the agent may transfer the call to a human. Only agents on the channel ` + "`" + `Phone` + "`" + ` do."
+  "Whether the agent may transfer the call to a human. It has an effect only on the channel ` + "`" + `Phone` + "`" + `."
   isCallTransferEnabled: Boolean!
   "The connected knowledge base chat's id, if any."
   knowledgeBaseChatId: ID
@@ -463,7 +463,7 @@ type AgentField {
   name: String!
   "Whether the agent needs a value to run."
   isMandatory: Boolean!
-  "Whether the platform fills it, such as the phone number. Then no value is needed."
+  "Whether the platform fills in the value, for example the phone number. Then no value is needed."
   isSystem: Boolean!
 }
 
@@ -583,7 +583,7 @@ input CreateAgentInput {
   classificationTags: [ClassificationTagInput!]! = []
   "At most 100."
   extractedValues: [ExtractedValueInput!]! = []
-  "Whether the agent may transfer the call to a human. Only agents on the channel ` + "`" + `Phone` + "`" + ` do."
+  "Whether the agent may transfer the call to a human. It has an effect only on the channel ` + "`" + `Phone` + "`" + `."
   isCallTransferEnabled: Boolean! = false
 }
 
@@ -593,7 +593,7 @@ type CreateAgentPayload {
   agent: Agent!
 }
 
-"Changes to an agent. Fields that are absent or null keep their values; an empty text clears a welcome message; a list replaces the whole old one. The bounds are those of ` + "`" + `CreateAgentInput` + "`" + `."
+"Changes to an agent. Fields that are absent or null keep their values; an empty text clears a welcome message; a new list replaces the old list. The bounds are those of ` + "`" + `CreateAgentInput` + "`" + `."
 input UpdateAgentInput {
   "The agent."
   agentId: ID!
@@ -607,9 +607,9 @@ input UpdateAgentInput {
   language: String
   "The new labels."
   tags: [String!]
-  "The new prompt: written as a new version when it differs."
+  "The new prompt. If it differs from the current one, it becomes a new version."
   prompt: String
-  "The new welcome message for conversations that the agent initiates."
+  "The new welcome message for conversations that the agent starts."
   outboundWelcomeMessage: String
   "The new welcome message for contacts who reach the agent."
   inboundWelcomeMessage: String
@@ -619,7 +619,7 @@ input UpdateAgentInput {
   classificationTags: [ClassificationTagInput!]
   "The new extracted values."
   extractedValues: [ExtractedValueInput!]
-  "Whether the agent may transfer the call to a human. Only agents on the channel ` + "`" + `Phone` + "`" + ` do."
+  "Whether the agent may transfer the call to a human. It has an effect only on the channel ` + "`" + `Phone` + "`" + `."
   isCallTransferEnabled: Boolean
   "The version of the prompt that this change is based on. If it is no longer the current one, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedVersion: Int
@@ -690,7 +690,7 @@ extend type Mutation {
   createAgent("The agent." input: CreateAgentInput!): CreateAgentPayload @requires(scope: write)
   "Changes an agent."
   updateAgent("The changes." input: UpdateAgentInput!): UpdateAgentPayload @requires(scope: write)
-  "Deletes an agent, its prompt versions, simulated chats, campaigns with their items, and all edges from and to it."
+  "Deletes an agent, its prompt versions, simulated chats, campaigns with their items, and all its edges as a sub-agent or a parent."
   deleteAgent("The agent." input: DeleteAgentInput!): DeleteAgentPayload @requires(scope: write)
   "Replaces the prompt of an agent. A prompt that differs from the current one becomes a new version."
   updateAgentPrompt("The prompt." input: UpdateAgentPromptInput!): UpdateAgentPromptPayload @requires(scope: write)
@@ -730,14 +730,14 @@ interface AgentTest implements Node {
   lastRunAt: DateTime
   "Whether runs of the test, or of one of its rows, both passed and failed in its newest finished execution. Drafts, errors and cancelled runs do not count."
   isFlaky: Boolean! @cost(weight: 30000, isShared: true)
-  "Since when the test fails; null if its newest judged run passed, or no run was judged. For a test with rows: the row that has failed for longest. Errors and cancelled runs do not count."
+  "Since when the test fails; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   """
   Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
-  run would end as an Error of the agent. Likely mistakes are listed too: placeholders without a value, which are not
-  replaced. Empty if there are none.
+  run would end as an Error of the agent. The list also has likely mistakes, such as placeholders without a value, which
+  are not replaced. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
   "The rows of the test. Each row runs separately. Empty if there are none."
@@ -787,14 +787,14 @@ type SimulationTest implements AgentTest & Node {
   lastRunAt: DateTime
   "Whether runs of the test, or of one of its rows, both passed and failed in its newest finished execution. Drafts, errors and cancelled runs do not count."
   isFlaky: Boolean! @cost(weight: 30000, isShared: true)
-  "Since when the test fails; null if its newest judged run passed, or no run was judged. For a test with rows: the row that has failed for longest. Errors and cancelled runs do not count."
+  "Since when the test fails; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   """
   Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
-  run would end as an Error of the agent. Likely mistakes are listed too: placeholders without a value, which are not
-  replaced. Empty if there are none.
+  run would end as an Error of the agent. The list also has likely mistakes, such as placeholders without a value, which
+  are not replaced. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
   "The rows of the test. Each row runs separately. Empty if there are none."
@@ -822,19 +822,19 @@ type SimulationTest implements AgentTest & Node {
   criteria: [String!]!
   "The weights of the criteria in ` + "`" + `AgentTestRun.score` + "`" + `, by position. A criterion with null, or without an entry, is required."
   criteriaWeights: [Int]!
-  "Checks that the program decides without a language model, except checks of tags."
+  "Checks, which the program decides without a language model. Only checks of tags ask one."
   checks: [TestCheck!]! @listSize(assumedSize: 3)
-  "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, besides all required criteria and checks; null means 1."
+  "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, in addition to all required criteria and checks; null means 1."
   passAt: Float
-  "What the judge sees besides the conversation and the agent's data on the contact."
+  "What the judge sees in addition to the conversation and the agent's data on the contact."
   judgeSees: [JudgeSight!]!
   "The character of the contact; null if only the scenario describes it."
   persona: ContactPersona @requires(scope: contacts)
-  "The exact words of the contact in its turns, in order. Null, or a missing entry, lets its model speak."
+  "The exact words of the contact in its turns, in order. For a null or missing entry, the contact's model writes the message."
   contactSays: [String]! @requires(scope: contacts)
-  "The most exchanges between contact and agent."
+  "The maximum number of exchanges between contact and agent."
   maxTurns: Int!
-  "Messages that the conversation starts from; empty when it starts from scratch."
+  "Messages that the conversation starts from. Empty if it starts with the contact's or the agent's first message."
   conversationMessages: [TestMessage!]! @requires(scope: contacts)
   "Values of the agent's fields."
   variables: JSONObject! @requires(scope: contacts)
@@ -844,23 +844,23 @@ type SimulationTest implements AgentTest & Node {
   coverage: [CallCoverage!]! @cost(weight: 1000)
 }
 
-"What the judge can see besides the conversation."
+"What the judge can see in addition to the conversation."
 enum JudgeSight {
   "The agent's instructions in the run, with placeholders filled. Criteria about a policy need them. Above 40,000 bytes the middle is left out."
   Prompt
-  "The full passages that the agent's searches found, each once, 40,000 bytes at most. Otherwise the judge sees the beginning of each search result."
+  "The full passages that the agent's searches found, each once, at most 40,000 bytes. Without this, the judge sees only the beginning of each search result."
   Documents
   "The date of the conversation, in UTC."
   Date
 }
 
-"The character of a simulated contact, apart from its intent."
+"The character of a simulated contact. The scenario describes its intent."
 type ContactPersona {
   "Its mood."
   mood: ContactMood
   """
-  How many unhelpful answers in a row the contact accepts before it ends the conversation. Its model decides what helps.
-  The program ends the conversation when the agent has repeated its answer that many times.
+  How many unhelpful answers in a row the contact accepts before it ends the conversation. The contact's model decides
+  which answers help. The program also ends the conversation when the agent has repeated an answer that many times.
   """
   patience: Int
   "The language that the contact writes: ` + "`" + `French` + "`" + `, ` + "`" + `pt-BR` + "`" + `."
@@ -911,14 +911,14 @@ type ClassificationTest implements AgentTest & Node {
   lastRunAt: DateTime
   "Whether runs of the test, or of one of its rows, both passed and failed in its newest finished execution. Drafts, errors and cancelled runs do not count."
   isFlaky: Boolean! @cost(weight: 30000, isShared: true)
-  "Since when the test fails; null if its newest judged run passed, or no run was judged. For a test with rows: the row that has failed for longest. Errors and cancelled runs do not count."
+  "Since when the test fails; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   """
   Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
-  run would end as an Error of the agent. Likely mistakes are listed too: placeholders without a value, which are not
-  replaced. Empty if there are none.
+  run would end as an Error of the agent. The list also has likely mistakes, such as placeholders without a value, which
+  are not replaced. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
   "The rows of the test. Each row runs separately. Empty if there are none."
@@ -952,7 +952,7 @@ type AgentTestFailure {
   promptVersion: Int!
   "The first failed run after the last one that passed."
   run: AgentTestRunSummary!
-  "The last run that passed before it; null when none did."
+  "The last passed run before it; null if there is none."
   lastPassed: AgentTestRunSummary
 }
 
@@ -962,15 +962,15 @@ type TestMessage {
   role: MessageRole!
   "The text."
   text: String!
-  "When it was written, where that is known."
+  "When it was written; null if that is not known."
   timestamp: DateTime
-  "The calls that the agent made for this answer, in a message that a simulation starts from; null if there are none."
+  "The calls that the agent made for this answer. Only messages that a simulation starts from have calls; otherwise null."
   toolCalls: [TestMessageCall!] @listSize(assumedSize: 2)
 }
 
-"A call before the simulation starts, as the agent's language model sees it. Mock rules count it; checks and the judge do not."
+"A call before the simulation starts, as the agent's language model sees it. The call indexes of mock rules include it; checks and the judge ignore it."
 type TestMessageCall {
-  "The name by which the language model calls it. The model does not see calls of names that the agent does not have."
+  "The name by which the language model calls it. The model does not see the call if the agent has nothing with this name."
   technicalName: String!
   "The arguments."
   arguments: JSONObject!
@@ -1016,7 +1016,7 @@ input TestMessageInput {
   text: String! @bounds(minLength: 1, maxLength: 10000)
   "When it was written."
   timestamp: DateTime
-  "The calls that the agent made for this answer, at most 20. Only in the agent's answers to the contact, in messages that a simulation test starts from."
+  "The calls that the agent made for this answer, at most 20. Allowed only in an answer to the contact, and only in messages that a simulation test starts from."
   toolCalls: [TestMessageCallInput!] @beyondV1 @bounds(maxItems: 20)
 }
 
@@ -1040,7 +1040,7 @@ input ConversationContextInput {
   dataBag: JSONObject @bounds(maxItems: 200)
 }
 
-"See ` + "`" + `ContactPersona` + "`" + `. Without any field the contact has none."
+"See ` + "`" + `ContactPersona` + "`" + `. Without any field, the contact has no persona."
 input ContactPersonaInput {
   "Its mood."
   mood: ContactMood
@@ -1056,7 +1056,7 @@ input ContactPersonaInput {
 input CreateSimulationTestInput {
   "The agent under test."
   agentId: ID!
-  "1 to 255 characters. Over GraphQL, ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
+  "1 to 255 characters. GraphQL returns ` + "`" + `UNPROCESSABLE` + "`" + ` if another test in the same folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
   name: String! @bounds(minLength: 1, maxLength: 255)
   "Persona and intent of the simulated contact, 1 to 10,000 characters."
   scenario: String! @bounds(minLength: 1, maxLength: 10000)
@@ -1068,19 +1068,19 @@ input CreateSimulationTestInput {
   checks: [TestCheckInput!]! = [] @bounds(maxItems: 50)
   "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, 0 to 1; 1 when absent."
   passAt: Float @bounds(min: 0, max: 1)
-  "What the judge sees besides the conversation. By default nothing. Duplicates are dropped."
+  "What the judge sees in addition to the conversation; by default nothing. Duplicates are dropped."
   judgeSees: [JudgeSight!]! = [] @bounds(maxItems: 10)
   "The character of the contact."
   persona: ContactPersonaInput
-  "The exact words of the contact in at most 30 turns, each 1 to 10,000 characters; null lets its model speak."
+  "The exact words of the contact in at most 30 turns, each 1 to 10,000 characters. For null, the contact's model writes the message."
   contactSays: [String]! = [] @bounds(maxItems: 30, minLength: 1, maxLength: 10000)
-  "The most exchanges, 1 to 30."
+  "The maximum number of exchanges, 1 to 30."
   maxTurns: Int! = 10 @bounds(min: 1, max: 30)
   "Messages to start from, at most 200. The contact speaks next after a message of the agent, and the agent after a message of the contact."
   conversationContext: [TestMessageInput!]! = [] @bounds(maxItems: 200)
   """
   Values of the agent's fields by name, at most 200: texts, numbers, booleans, and lists and objects of them, each of at
-  most 10,000 characters. Placeholders can contain paths with dots. Null means absent.
+  most 10,000 characters. Placeholders can contain paths with dots. Null values count as absent.
   """
   variables: JSONObject @bounds(maxItems: 200)
   "What to mock. Every target must be connected to the agent."
@@ -1089,7 +1089,7 @@ input CreateSimulationTestInput {
   rows: [TestRowInput!]! = [] @bounds(maxItems: 500)
   "A folder of the same agent; null for the root."
   folderId: ID
-  "Allow a name that another test of the folder, or at the root, has. REST clients always may, because some of them create the same test repeatedly."
+  "Allow a name that another test in the same folder, or at the root, has. REST always allows it, because some clients create the same test repeatedly."
   mayRepeatName: Boolean! = false
 }
 
@@ -1103,7 +1103,7 @@ type CreateSimulationTestPayload {
 input CreateClassificationTestInput {
   "The agent under test."
   agentId: ID!
-  "1 to 255 characters. Over GraphQL, ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
+  "1 to 255 characters. GraphQL returns ` + "`" + `UNPROCESSABLE` + "`" + ` if another test in the same folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
   name: String! @bounds(minLength: 1, maxLength: 255)
   "The conversation to classify."
   conversationContext: ConversationContextInput!
@@ -1113,7 +1113,7 @@ input CreateClassificationTestInput {
   rows: [TestRowInput!]! = [] @bounds(maxItems: 500)
   "A folder of the same agent; null for the root."
   folderId: ID
-  "Allow a name that another test of the folder, or at the root, has. REST clients always may, because some of them create the same test repeatedly."
+  "Allow a name that another test in the same folder, or at the root, has. REST always allows it, because some clients create the same test repeatedly."
   mayRepeatName: Boolean! = false
 }
 
@@ -1127,9 +1127,9 @@ type CreateClassificationTestPayload {
 input UpdateSimulationTestInput {
   "The test."
   testId: ID!
-  "The new name. ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
+  "The new name. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if another test in the same folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
   name: String @bounds(minLength: 1, maxLength: 255)
-  "Allow a name that another test of the folder, or at the root, has."
+  "Allow a name that another test in the same folder, or at the root, has."
   mayRepeatName: Boolean! = false
   "The new scenario."
   scenario: String @bounds(minLength: 1, maxLength: 10000)
@@ -1141,13 +1141,13 @@ input UpdateSimulationTestInput {
   checks: [TestCheckInput!] @bounds(maxItems: 50)
   "The new score that a run needs to pass."
   passAt: Float @bounds(min: 0, max: 1)
-  "What the judge sees from now on; empty for only the conversation."
+  "What the judge sees from now on in addition to the conversation; empty for nothing."
   judgeSees: [JudgeSight!] @bounds(maxItems: 10)
-  "The new persona; one without fields removes it."
+  "The new persona. A persona without fields removes the old one."
   persona: ContactPersonaInput
   "The exact words of the contact from now on; empty for none."
   contactSays: [String] @bounds(maxItems: 30, minLength: 1, maxLength: 10000)
-  "The new bound on exchanges."
+  "The new maximum number of exchanges."
   maxTurns: Int @bounds(min: 1, max: 30)
   "The new messages to start from."
   conversationContext: [TestMessageInput!] @bounds(maxItems: 200)
@@ -1173,9 +1173,9 @@ type UpdateSimulationTestPayload {
 input UpdateClassificationTestInput {
   "The test."
   testId: ID!
-  "The new name. ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
+  "The new name. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if another test in the same folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
   name: String @bounds(minLength: 1, maxLength: 255)
-  "Allow a name that another test of the folder, or at the root, has."
+  "Allow a name that another test in the same folder, or at the root, has."
   mayRepeatName: Boolean! = false
   "The new conversation."
   conversationContext: ConversationContextInput
@@ -1199,9 +1199,9 @@ type UpdateClassificationTestPayload {
 input UpdateAgentTestInput {
   "The test."
   testId: ID!
-  "The new name. Over GraphQL, ` + "`" + `UNPROCESSABLE` + "`" + ` if another test of the folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
+  "The new name. GraphQL returns ` + "`" + `UNPROCESSABLE` + "`" + ` if another test in the same folder, or at the root, has this name and ` + "`" + `mayRepeatName` + "`" + ` is false."
   name: String @bounds(minLength: 1, maxLength: 255)
-  "Allow a name that another test of the folder, or at the root, has. REST clients always may."
+  "Allow a name that another test in the same folder, or at the root, has. REST always allows it."
   mayRepeatName: Boolean! = false
   "The new folder; empty for the root."
   folderId: ID
@@ -1217,11 +1217,11 @@ input UpdateAgentTestInput {
   passAt: Float @bounds(min: 0, max: 1)
   "Of a simulation test: what the judge sees from now on."
   judgeSees: [JudgeSight!] @bounds(maxItems: 10)
-  "Of a simulation test: the new persona; one without fields removes it."
+  "Of a simulation test: the new persona. A persona without fields removes the old one."
   persona: ContactPersonaInput
   "Of a simulation test: the exact words of the contact from now on."
   contactSays: [String] @bounds(maxItems: 30, minLength: 1, maxLength: 10000)
-  "Of a simulation test: the new bound on exchanges."
+  "Of a simulation test: the new maximum number of exchanges."
   maxTurns: Int @bounds(min: 1, max: 30)
   "Of a simulation test: the new messages to start from."
   conversationMessages: [TestMessageInput!] @bounds(maxItems: 200)
@@ -1272,7 +1272,7 @@ extend type Agent {
   tests(
     "Only of this kind."
     kind: AgentTestKind
-    "Only tests in this folder; not empty. If absent or null, tests of all folders and the root."
+    "Only tests in this folder. Must not be empty. If absent or null, tests in all folders and at the root."
     folderId: ID
     "Only tests that are in no folder. Cannot be combined with ` + "`" + `folderId` + "`" + `."
     atRoot: Boolean! = false
@@ -1298,7 +1298,7 @@ extend type Query {
   agentTests(
     "Only of this agent."
     agentId: ID
-    "Only tests in this folder; not empty. If absent or null, tests of all folders and the root."
+    "Only tests in this folder. Must not be empty. If absent or null, tests in all folders and at the root."
     folderId: ID
     "Only tests that are in no folder. Cannot be combined with ` + "`" + `folderId` + "`" + `."
     atRoot: Boolean! = false
@@ -1324,13 +1324,13 @@ extend type Mutation {
   createSimulationTest("The test." input: CreateSimulationTestInput!): CreateSimulationTestPayload @requires(scope: write)
   "Creates a classification test."
   createClassificationTest("The test." input: CreateClassificationTestInput!): CreateClassificationTestPayload @requires(scope: write)
-  "Changes a simulation test. Earlier runs keep the test as it was."
+  "Changes a simulation test. Earlier runs keep the old version of the test."
   updateSimulationTest("The changes." input: UpdateSimulationTestInput!): UpdateSimulationTestPayload @requires(scope: write)
-  "Changes a classification test. Earlier runs keep the test as it was."
+  "Changes a classification test. Earlier runs keep the old version of the test."
   updateClassificationTest("The changes." input: UpdateClassificationTestInput!): UpdateClassificationTestPayload @requires(scope: write)
-  "Changes a test of either kind, for clients that do not distinguish the kinds. Earlier runs keep the test as it was."
+  "Changes a test of either kind, for clients that do not distinguish the kinds. Earlier runs keep the old version of the test."
   updateAgentTest("The changes." input: UpdateAgentTestInput!): UpdateAgentTestPayload @requires(scope: write)
-  "Deletes a test. Its runs stay as evidence."
+  "Deletes a test. Its runs remain as evidence."
   deleteAgentTest("The test." input: DeleteAgentTestInput!): DeleteAgentTestPayload @requires(scope: write)
 }
 `, BuiltIn: false},
@@ -1344,7 +1344,7 @@ input CreateAgentTestInput @oneOf @strict {
 
 "New tests."
 input CreateAgentTestsInput {
-  "1 to 100 tests, of any agents."
+  "1 to 100 tests. They may belong to different agents."
   tests: [CreateAgentTestInput!]! @bounds(minItems: 1, maxItems: 100)
 }
 
@@ -1399,18 +1399,19 @@ type DeleteAgentTestsPayload {
 extend type Mutation {
   "Creates tests: all of them or none. Errors name the test by its position, such as ` + "`" + `tests.3.simulation.name` + "`" + `."
   createAgentTests("The tests." input: CreateAgentTestsInput!): CreateAgentTestsPayload @requires(scope: write)
-  "Moves tests to a folder, or to the root: all of them or none. ` + "`" + `UNPROCESSABLE` + "`" + ` lists the tests whose names are taken there, and the tests of other agents."
+  "Moves tests to a folder, or to the root: all of them or none. The error ` + "`" + `UNPROCESSABLE` + "`" + ` lists the tests of other agents, and the tests whose names already exist there."
   moveAgentTests("The tests and their destination." input: MoveAgentTestsInput!): MoveAgentTestsPayload @requires(scope: write)
   """
-  Copies tests, without their runs: all of them or none. If a name is taken, the copy's name ends in a number. For another agent, mocks of
-  sub-agents move to its sub-agents with the same technical names; ` + "`" + `UNPROCESSABLE` + "`" + ` lists what that agent lacks.
+  Copies tests, without their runs: all of them or none. If a name already exists, the copy's name ends in a number. A
+  copy for another agent mocks that agent's sub-agents with the same technical names. The error ` + "`" + `UNPROCESSABLE` + "`" + ` lists
+  everything that the other agent does not have.
   """
   copyAgentTests("The tests and their destination." input: CopyAgentTestsInput!): CopyAgentTestsPayload @requires(scope: write)
-  "Deletes tests: all of them or none. Their runs stay as evidence."
+  "Deletes tests: all of them or none. Their runs remain as evidence."
   deleteAgentTests("The tests." input: DeleteAgentTestsInput!): DeleteAgentTestsPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest_check.graphqls", Input: `"A check of a simulation. The program decides it without a language model, except the check ` + "`" + `tag` + "`" + `, which asks the agent's classifier and costs its tokens."
+	{Name: "../schema/agenttest_check.graphqls", Input: `"A check of a simulation. The program decides it without a language model. Only the check ` + "`" + `tag` + "`" + ` asks the agent's classifier, which costs tokens."
 type TestCheck {
   "What is expected, in words."
   description: String!
@@ -1432,13 +1433,13 @@ type TestExpectation {
   neverSays: SaidExpectation
   "Who ends the conversation."
   endedBy: ConversationEnder
-  "The tag that the agent's classifier gives to the conversation. This is the only check that asks a language model, which costs tokens."
+  "The tag that the agent's classifier gives to the conversation. Only this check asks a language model, which costs tokens."
   tag: String
   "The most exchanges between contact and agent."
   turnsAtMost: Int
-  "The most seconds that the agent takes for all its answers, including its calls and the delays of mocks."
+  "The maximum time in seconds for all answers of the agent together, including its calls and the delays of mocks."
   durationAtMost: Float
-  "The most credits that the conversation costs: the agent and the simulated contact, not the judge."
+  "The maximum cost of the conversation in credits: of the agent and the simulated contact, but not of the judge."
   creditsAtMost: Float
   "JSON that fits a schema."
   resultJson: ResultExpectation
@@ -1459,9 +1460,9 @@ type CalledExpectation {
   where: [MockCondition!]! @listSize(assumedSize: 2)
   "Whether only successful calls count. If false, failed calls count too."
   succeeded: Boolean!
-  "The fewest calls that match."
+  "The minimum number of matching calls."
   min: Int!
-  "The most calls that match; null for no limit."
+  "The maximum number of matching calls; null for no limit."
   max: Int
   "A technical name. The first matching call must start before all calls of that name."
   before: String
@@ -1492,8 +1493,8 @@ type SaidExpectation {
 "JSON that the agent sends or receives."
 type ResultExpectation {
   """
-  The technical name of calls, at least one of which has a result that fits. If null, the agent's last message must be
-  the JSON, which may be in a code block.
+  The technical name of the calls. At least one of them must have a result that fits. If null, the agent's last message
+  must be the JSON; it may be in a code block.
   """
   technicalName: String
   "The JSON Schema."
@@ -1516,7 +1517,7 @@ enum ConversationEnder {
   Agent
   "The simulated contact."
   Contact
-  "Neither: the test reached its limit of exchanges."
+  "Neither of them: the test reached its maximum number of exchanges."
   Limit
 }
 
@@ -1530,7 +1531,7 @@ type CheckResult {
   passed: Boolean!
   "What was observed, in words. For calls, it includes how many failed."
   observed: String! @requires(scope: contacts)
-  "At most 10 quotes that show it. A call is quoted by its name and its arguments."
+  "At most 10 quotes as evidence. The quote of a call is its name with its arguments."
   evidence: [Evidence!]! @listSize(assumedSize: 2)
 }
 
@@ -1542,7 +1543,7 @@ input TestCheckInput @strict {
   weight: Int @bounds(min: 1, max: 100)
 }
 
-"See ` + "`" + `TestExpectation` + "`" + `. Exactly one is given."
+"See ` + "`" + `TestExpectation` + "`" + `. Exactly one field is given."
 input TestExpectationInput @oneOf @strict {
   "Calls that the agent makes."
   called: CalledExpectationInput
@@ -1600,7 +1601,7 @@ input NeverCalledExpectationInput @strict {
 input SaidExpectationInput @strict {
   "1 to 2,000 characters."
   text: String @bounds(minLength: 1, maxLength: 2000)
-  "At most 1,000 characters, and 1,000 instructions with repetitions expanded. The checks of a test have at most 20 regular expressions."
+  "At most 1,000 characters, and at most 1,000 instructions after repetitions are expanded. The checks of a test have at most 20 regular expressions."
   matches: String @bounds(minLength: 1, maxLength: 1000)
   "Who says it."
   role: MessageRole! = assistant
@@ -1640,27 +1641,27 @@ enum AgentTestChange {
   Added
   "It is only in the base."
   Removed
-  "In the base or in the head none of its runs was judged."
+  "None of its runs was judged in the base, or none in the head."
   Undecided
 }
 
-"The correction for the number of tests. If nothing changed, 2.5 % of comparisons still call some test worse, and 2.5 % call some test better."
+"The correction for the number of tests. If nothing changed, 2.5 % of comparisons still report that a test got worse, and 2.5 % that a test got better."
 enum AgentTestCorrection {
-  "Holm's step-down procedure. It bounds the chance of naming any test by mistake, whatever the results of the others."
+  "Holm's step-down procedure. It bounds the probability that the comparison reports any test by mistake."
   Holm
-  "Benjamini and Hochberg's step-up procedure. It bounds the share of the named tests that are named by mistake. It notices more when several tests changed."
+  "Benjamini and Hochberg's step-up procedure. It bounds the share of mistakes among the reported tests. It finds more changes when several tests changed."
   BenjaminiHochberg
 }
 
-"What the samples of a comparison show. By chance alone, some test falls in 2.5 % of comparisons and rises in 2.5 %; so does the whole. If nothing changed, at most 5 % of comparisons call anything worse."
+"What the runs of a comparison show. If nothing changed, 2.5 % of comparisons report by chance that a test got worse, and 2.5 % that the tests together got worse. So at most 5 % report that something got worse. The same holds for better results."
 enum AgentTestConclusion {
   "The pass rate fell, and chance does not explain it: the ` + "`" + `adjustedPValue` + "`" + ` of a test, or the ` + "`" + `stratifiedPValue` + "`" + ` of the whole, is at most 0.05."
   Regressed
   "The pass rate rose, and chance does not explain it."
   Improved
-  "The samples are large enough to show a difference, and show none."
+  "The runs are enough to show a difference, but show none."
   NoDifference
-  "The samples are too small: a side has no judged run, or no split of the same passes and failures over both sides could rule out chance. If all runs passed, or all failed, only the numbers of runs decide this."
+  "The runs are too few. One side has no judged run, or even the most extreme split of the passes and failures between the sides could be chance. If all runs passed or all failed, only their number counts."
   CannotDecide
 }
 
@@ -1672,7 +1673,7 @@ type AgentTestComparison {
   bases: [AgentTestExecution!]! @listSize(assumedSize: 5)
   "The execution to judge."
   head: AgentTestExecution!
-  "Each test, or row of a test, on either side: first the tests of the head in its order, then tests that are only in the base."
+  "All tests, or rows of tests, of both sides: first the tests of the head in its order, then the tests that are only in the base."
   tests: [AgentTestComparisonTest!]! @listSize(assumedSize: 200)
   "How many tests are newly failing."
   newlyFailing: Int!
@@ -1690,9 +1691,9 @@ type AgentTestComparison {
   stratifiedPValue: Float
   "The correction for the number of tests."
   correction: AgentTestCorrection!
-  "What the judged runs of these tests show together, by ` + "`" + `stratifiedPValue` + "`" + `. It does not decide about single tests, nor do they decide it."
+  "What the judged runs of these tests show together, by ` + "`" + `stratifiedPValue` + "`" + `. It is independent of the conclusions about single tests."
   conclusion: AgentTestConclusion!
-  "How many judged runs of each test on each side would show the observed overall difference in four of five cases. Null if there is no difference, if the conclusion is decided, or if more than 20 are needed."
+  "How many judged runs of each test on each side are needed to confirm the observed overall difference with a probability of 80 %. Null if there is no difference, if the runs already decide, or if more than 20 are needed."
   decidingRepeats: Int
 }
 
@@ -1704,7 +1705,7 @@ type AgentTestComparisonTest {
   test: AgentTest
   "The name in the head, or in the base if the test is not in the head."
   testName: String!
-  "The number of the row, from 1, on the side that the name is from; null without rows."
+  "The number of the row, from 1, on the side of ` + "`" + `testName` + "`" + `; null without rows."
   rowNumber: Int
   "The name of the row; null when it had none."
   rowName: String
@@ -1716,7 +1717,7 @@ type AgentTestComparisonTest {
   baseRuns: [AgentTestRunSummary!]!
   "Summaries of its runs in the head, by attempt."
   headRuns: [AgentTestRunSummary!]!
-  "How the test changed from base to head: the observation, however few the runs are."
+  "How the observed result changed from base to head, even if the runs are too few for a conclusion."
   change: AgentTestChange!
   "Whether runs of it both passed and failed in the base."
   isFlakyInBase: Boolean!
@@ -1724,11 +1725,11 @@ type AgentTestComparisonTest {
   isFlakyInHead: Boolean!
   "Fisher's exact test, two-sided, on its judged runs; null when a side has none. It is not corrected for the number of tests."
   pValue: Float
-  "The chance of a change as large as this test's among all tests judged on both sides, if nothing changed. ` + "`" + `correction` + "`" + ` names the correction. The value is twice the smaller tail; null if a side has no judged run."
+  "The p-value of this test, corrected by ` + "`" + `correction` + "`" + ` for the number of tests judged on both sides. The value is twice the smaller tail; null if a side has no judged run."
   adjustedPValue: Float
-  "What its judged runs show, by ` + "`" + `adjustedPValue` + "`" + `. Fewer than four on a side rarely decide."
+  "What its judged runs show, by ` + "`" + `adjustedPValue` + "`" + `. Fewer than four runs on a side rarely decide."
   conclusion: AgentTestConclusion!
-  "How many judged runs on each side would show the observed difference in four of five cases, if no other test were compared. Null if there is no difference, if the conclusion is decided, or if more than 100 are needed."
+  "How many judged runs on each side are needed to confirm the observed difference with a probability of 80 %, if no other test is compared. Null if there is no difference, if the runs already decide, or if more than 100 are needed."
   decidingRepeats: Int
 }
 
@@ -1754,7 +1755,7 @@ enum AgentTestExecutionStatus {
   Running
   "All runs have ended."
   Completed
-  "It is being cancelled: some runs are still in progress, and end soon."
+  "It is being cancelled. Runs that are still in progress end soon."
   Cancelling
   "It was cancelled, and all of its runs have ended."
   Cancelled
@@ -1789,7 +1790,7 @@ type AgentTestExecution implements Node {
   verdict: AgentTestVerdict
   "How often each test runs. In a retry, the highest number for any test."
   repeats: Int!
-  "How often the judge is asked about each criterion that the program does not decide."
+  "How many votes of the judge decide each criterion that the program does not decide."
   votes: Int!
   "When to stop repeating a test early; null if each test runs ` + "`" + `repeats` + "`" + ` times."
   stopRepeating: StopRepeating
@@ -1799,15 +1800,15 @@ type AgentTestExecution implements Node {
   passRate: Float
   "The 95 % confidence interval of the pass rate; null if no run was judged."
   passRateInterval: RateInterval
-  "The chance that k runs of a test all pass, averaged over the tests. The entry at index k-1 is the mean of C(passed, k) / C(judged, k). If some tests have too few judged runs for k, the value falls by the ratio by which the mean of the other tests falls. So the values never grow with k."
+  "The chance that k runs of a test all pass, averaged over the tests. The entry at index k-1 is the mean of C(passed, k) / C(judged, k). Tests with too few judged runs for k are assumed to fall from k-1 to k in the same ratio as the other tests. So the values never grow with k."
   passHatK: [Float!]!
-  "How many tests each value of ` + "`" + `passHatK` + "`" + ` covers: tests with at least k judged runs."
+  "For each value of ` + "`" + `passHatK` + "`" + `, how many tests have at least k judged runs."
   passHatKTests: [Int!]!
-  "The ids of its flaky tests: runs of the test, or of one of its rows, both passed and failed. Errors and cancelled runs do not count."
+  "The ids of its flaky tests. A test is flaky if runs of it, or of one of its rows, both passed and failed. Errors and cancelled runs do not count."
   flakyTestIds: [ID!]!
   "The prompt versions of its runs, each once, lowest first."
   promptVersions: [Int!]! @cost(weight: 5000)
-  "Its tests, or the rows of tests with rows, with summaries of all their runs, in the order of their first runs. At most 4,000 runs, at most 20 of each test or row."
+  "Its tests, with summaries of all their runs, in the order of their first runs. A test with rows has an entry for each row. An execution has at most 4,000 runs, and at most 20 of each test or row."
   tests: [AgentTestExecutionTest!]! @cost(weight: 20000, isShared: true) @listSize(assumedSize: 200)
   "Its runs, newest first."
   runs(
@@ -1828,7 +1829,7 @@ type AgentTestExecution implements Node {
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestRunConnection!
-  "Whether it tries an unsaved prompt. A draft does not change a test's last run, nor its flakiness."
+  "Whether it tries an unsaved prompt. A draft changes neither a test's last run nor its flakiness."
   isDraft: Boolean!
   "The prompt that it tries; null for the agent's own."
   draftPrompt: String @requires(scope: prompts)
@@ -1878,7 +1879,7 @@ type AgentTestExecutionTest {
   rowNumber: Int
   "The name of the row; null when it had none."
   rowName: String
-  "The folder that contains the test now; null at the root, and when the test was deleted."
+  "The folder that contains the test now; null if the test is at the root or was deleted."
   folder: AgentTestFolder
   "The id of the folder."
   folderId: ID
@@ -1888,13 +1889,13 @@ type AgentTestExecutionTest {
 
 "How often verdicts on the same conversations are the same."
 type JudgeAgreement {
-  "How many runs passed or failed both times."
+  "How many runs got a verdict, passed or failed, both times."
   runs: Int!
-  "How many of these had the same result."
+  "How many of these runs got the same verdict both times."
   sameRuns: Int!
-  "How many criteria with the same wording were decided both times. Checks do not count."
+  "How many criteria with the same wording were decided both times, without checks."
   criteria: Int!
-  "How many of these had the same result: holds, does not hold, or does not apply."
+  "How many of these criteria had the same result both times: holds, does not hold, or does not apply."
   sameCriteria: Int!
 }
 
@@ -1918,7 +1919,7 @@ type AgentTestRunCounts {
   running: Int!
   "Passed."
   passed: Int!
-  "Judged, and not passed."
+  "Judged, but not passed."
   failed: Int!
   "Could not be judged."
   error: Int!
@@ -1974,12 +1975,12 @@ type AgentTestExecutionEdge {
 
 """
 When to stop repeating a test. Without rates, one failed run decides, because a test passes only if all of its judged
-runs pass. With both rates, Wald's sequential test decides between them. It is wrong about at most 5 % of the tests with a
-pass rate of at least ` + "`" + `good` + "`" + `, and about at most 5 % of those with a pass rate of at most ` + "`" + `bad` + "`" + `. The number of runs does not
-change that. Errors decide nothing.
+runs pass. With both rates, Wald's sequential test decides between them. It decides wrongly for at most 5 % of the tests
+with a pass rate of at least ` + "`" + `good` + "`" + `, and for at most 5 % of the tests with a pass rate of at most ` + "`" + `bad` + "`" + `, whatever the
+number of runs. Errors decide nothing.
 """
 input StopRepeatingInput {
-  "The pass rate of a good test, over ` + "`" + `bad` + "`" + ` and at most 0.999."
+  "The pass rate of a good test, more than ` + "`" + `bad` + "`" + ` and at most 0.999."
   good: Float @bounds(min: 0, max: 0.999)
   "The pass rate of a bad test, at least 0.001."
   bad: Float @bounds(min: 0.001, max: 1)
@@ -1993,22 +1994,22 @@ input StartAgentTestExecutionInput {
   folderId: ID
   "All tests of this agent."
   agentId: ID
-  "How often each test, or each row of a test, runs, 1 to 20. ` + "`" + `UNPROCESSABLE` + "`" + ` if that makes more than 4,000 runs, or if the tests hold more than about 20,000,000 bytes."
+  "How often each test, or each row of a test, runs, 1 to 20. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if that makes more than 4,000 runs, or if the tests have more than about 20,000,000 bytes."
   repeats: Int! = 1 @bounds(min: 1, max: 20)
-  "When to repeat a test less often. Runs in progress at that time are still judged, so a low ` + "`" + `concurrency` + "`" + ` saves more."
+  "When to stop repeating a test early. Runs in progress at that time are still judged, so a low ` + "`" + `concurrency` + "`" + ` saves more."
   stopRepeating: StopRepeatingInput
   "How many of its runs may be in progress at once, 1 to 50."
   concurrency: Int! = 5 @bounds(min: 1, max: 50)
   "Record simulated delays of mocks without waiting for them."
   virtualTime: Boolean! = false
   """
-  How often the judge is asked about each criterion that the program does not decide: 1, 3 or 5. Two thirds of the votes decide;
-  without such a majority the run is an error of the judge. Each vote costs its tokens.
+  How many votes of the judge decide each criterion that the program does not decide: 1, 3 or 5. Two thirds of the votes
+  decide. Without such a majority, the run ends as an error of the judge. Each vote costs tokens.
   """
   votes: Int = 1
   """
-  A prompt to try instead of the agent's, 1 to 50,000 characters. It is saved only with the execution, which is then a
-  draft. ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent.
+  A prompt to try instead of the agent's, 1 to 50,000 characters. Only the execution keeps it, and the execution is then
+  a draft. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent.
   """
   prompt: String
 }
@@ -2033,7 +2034,7 @@ type CancelAgentTestExecutionPayload {
 
 "Which runs a retry repeats."
 enum AgentTestRetry {
-  "Runs that did not pass: failed, error and cancelled ones."
+  "Runs that did not pass: failed runs, errors and cancelled runs."
   NotPassed
   "Runs that could not be judged."
   Errors
@@ -2093,17 +2094,17 @@ input RejudgedTestInput {
   checks: [TestCheckInput!] @bounds(maxItems: 50)
   "Another score that a run needs to pass."
   passAt: Float @bounds(min: 0, max: 1)
-  "What the judge sees besides the conversation."
+  "What the judge sees in addition to the conversation."
   judgeSees: [JudgeSight!] @bounds(maxItems: 10)
 }
 
 "The execution to judge again, and how."
 input RejudgeAgentTestExecutionInput {
-  "The execution, which must be finished and have its own conversations."
+  "The execution. It must be finished and have its own conversations."
   executionId: ID!
   "The judge, one of ` + "`" + `Server.judgeModels` + "`" + `; the first of them when absent."
   model: String @bounds(minLength: 1, maxLength: 200)
-  "How often it is asked about each criterion that the program does not decide: 1, 3 or 5."
+  "How many votes of the judge decide each criterion that the program does not decide: 1, 3 or 5."
   votes: Int = 1
   "The criteria to use."
   criteria: RejudgedCriteria! = AsRun
@@ -2123,7 +2124,7 @@ type RejudgeAgentTestExecutionPayload {
 type AgentTestExecutionCoverage {
   "How many of the tests are simulations. Classifications call nothing."
   simulations: Int!
-  "Each possible call: first real calls, then denied ones."
+  "Each possible call: first the real calls, then the denied ones."
   calls: [AgentTestCallCoverage!]! @listSize(assumedSize: 100)
 }
 
@@ -2179,29 +2180,29 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Runs tests: all runs are created and queued, or none. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up."
+  "Runs tests. The server creates and queues all runs, or none. Returns ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up."
   startAgentTestExecution("What to run." input: StartAgentTestExecutionInput!): StartAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
-  "Cancels an execution: queued runs end at once, running ones within two seconds. ` + "`" + `CONFLICT` + "`" + ` when it is finished."
+  "Cancels an execution. Queued runs end at once, running ones within two seconds. Returns ` + "`" + `CONFLICT` + "`" + ` if the execution is finished."
   cancelAgentTestExecution("The execution." input: CancelAgentTestExecutionInput!): CancelAgentTestExecutionPayload @requires(scope: simulate)
   """
-  Runs tests of a finished execution again, as they are now, as a new execution. Tests deleted since then are left out,
-  and the new execution names them; ` + "`" + `UNPROCESSABLE` + "`" + ` if no test remains. A retry of a draft tries the same prompt.
-  ` + "`" + `CONFLICT` + "`" + ` if the execution is not finished, ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
+  Runs tests of a finished execution again, in their current versions, in a new execution. Deleted tests are left out,
+  and the new execution names them. A retry of a draft tries the same prompt. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if no test
+  remains, ` + "`" + `CONFLICT` + "`" + ` if the execution is not finished, and ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
   """
   retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
   """
   Judges the conversations of a finished execution again, with another judge or by other criteria. The new verdicts are
-  in a new execution. The first verdicts stay in the old one, which does not change; ` + "`" + `agreement` + "`" + ` compares both. No agent
-  speaks or calls again: the new runs reuse the conversations of all simulations that ended normally, and decide their
-  checks again. A test's last run and its flakiness stay. An execution can be judged again at most 20 times. ` + "`" + `CONFLICT` + "`" + `
-  if the execution is not finished. ` + "`" + `UNPROCESSABLE` + "`" + ` if it judged other conversations itself, or if no conversation
-  remains. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
+  in a new execution. The old execution does not change; ` + "`" + `agreement` + "`" + ` compares both. No agent speaks or calls again: the
+  new runs reuse the conversations of all simulations that ended normally. Their checks are decided again too. A test's
+  last run and its flakiness do not change. An execution can be judged again at most 20 times. Returns ` + "`" + `CONFLICT` + "`" + ` if the
+  execution is not finished, ` + "`" + `UNPROCESSABLE` + "`" + ` if it only judged conversations again or if no conversation remains, and
+  ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
   """
   rejudgeAgentTestExecution("The execution, and how to judge it." input: RejudgeAgentTestExecutionInput!): RejudgeAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
   """
-  Permanently deletes a finished execution, its runs, and the executions that judged its conversations again. If a test's
-  last run is deleted, the run before it becomes the last. Usage stays on record. ` + "`" + `CONFLICT` + "`" + ` if any of these executions is
-  not finished.
+  Permanently deletes a finished execution, its runs, and the executions that judged its conversations again. If a
+  test's last run is deleted, the run before it becomes the last. Recorded usage remains. Returns ` + "`" + `CONFLICT` + "`" + ` if one of
+  these executions is not finished.
   """
   deleteAgentTestExecution("The execution." input: DeleteAgentTestExecutionInput!): DeleteAgentTestExecutionPayload @requires(scope: write)
 }
@@ -2350,11 +2351,11 @@ extend type Mutation {
   deleteAgentTestFolder("The folder." input: DeleteAgentTestFolderInput!): DeleteAgentTestFolderPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest_from_chat.graphqls", Input: `"A simulated chat to make a simulation test from, and the parts of the test that the chat does not contain. The bounds are those of ` + "`" + `CreateSimulationTestInput` + "`" + `."
+	{Name: "../schema/agenttest_from_chat.graphqls", Input: `"A simulated chat from which to create a simulation test, and the parts of the test that the chat does not contain. The bounds are those of ` + "`" + `CreateSimulationTestInput` + "`" + `."
 input CreateTestFromSimulationChatInput {
   "The chat. The test belongs to its agent."
   simulationChatId: ID!
-  "The sequence of the last message that the test starts from, 0 to 200. If absent, the test starts from all messages; 0 starts from scratch. ` + "`" + `UNPROCESSABLE` + "`" + ` if it is beyond the chat's last message, or absent for a chat of more than 200."
+  "The sequence of the last message that the test starts from, 0 to 200. If absent, the test starts from all messages. With 0, it starts from none. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the sequence is beyond the chat's last message, or if it is absent and the chat has more than 200 messages."
   upToSequence: Int
   "The name. By default it contains the time of the chat."
   name: String
@@ -2364,7 +2365,7 @@ input CreateTestFromSimulationChatInput {
   criteria: [String!]! = []
   "Checks that the program decides without a language model, except checks of tags."
   checks: [TestCheckInput!]! = []
-  "The most exchanges after the messages that the test starts from."
+  "The maximum number of exchanges after the messages that the test starts from."
   maxTurns: Int! = 10
   "A folder of the same agent; null for the root."
   folderId: ID
@@ -2381,17 +2382,17 @@ type CreateTestFromSimulationChatPayload {
 extend type Mutation {
   """
   Creates a simulation test that continues from a message of a simulated chat. The test starts from the chat's messages,
-  including the welcome message, and the chat's data bag becomes the variables. The chat's mocks stay. Real answers of
-  tools, sub-agents and the transfer become mocks, including those after ` + "`" + `upToSequence` + "`" + `. A call with the same arguments
-  gets the same answer or failure; any other call of a target gets the target's last answer. Other tool
-  calls and transfers are denied (` + "`" + `ToolMocking.sideEffects` + "`" + `), so the test has no real effects.
+  including the welcome message, and the chat's data bag becomes the variables. The test keeps the chat's mocks. Real
+  answers of tools, sub-agents and the transfer become mocks, including those after ` + "`" + `upToSequence` + "`" + `. A call with the same
+  arguments gets the same answer or failure. A call with other arguments gets the last answer of its target. All other
+  tool calls and transfers are denied (` + "`" + `ToolMocking.sideEffects` + "`" + `), so the test has no real effects.
   """
   createTestFromSimulationChat("The chat." input: CreateTestFromSimulationChatInput!): CreateTestFromSimulationChatPayload @requires(scope: write)
 }
 `, BuiltIn: false},
 	{Name: "../schema/agenttest_row.graphqls", Input: `"""
-A row of a test: values for the placeholders in its scenario, criteria, checks, mocks and messages, and in the agent's prompt. They
-override the test's variables. In mocks, the arguments of the call override both.
+A row of a test: values for the placeholders in its scenario, criteria, checks, mocks and messages, and in the agent's
+prompt. They override the test's variables. In mocks, the arguments of the call override both.
 """
 type TestRow {
   "The name; null if the row has only a number."
@@ -2403,13 +2404,13 @@ type TestRow {
 "See ` + "`" + `TestRow` + "`" + `."
 input TestRowInput @strict {
   """
-  1 to 100 characters, unique in the test. Comparisons of executions match rows by name, or by their values if they
-  have no name.
+  1 to 100 characters, unique in the test. Comparisons of executions match rows by name, or by their values if they have
+  no name.
   """
   name: String @bounds(minLength: 1, maxLength: 100)
   """
-  Name to value, 1 to 50, with the bounds of ` + "`" + `variables` + "`" + `. Rows without a name must have different values. All rows of a test have at most
-  500,000 bytes of JSON.
+  Name to value, 1 to 50 entries, with the bounds of ` + "`" + `variables` + "`" + `. Rows without a name must have different values. All
+  rows of a test have at most 500,000 bytes of JSON.
   """
   values: JSONObject! @bounds(minItems: 1, maxItems: 50)
 }
@@ -2419,11 +2420,11 @@ input ImportAgentTestRowsInput {
   "The test."
   testId: ID!
   """
-  A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX, ODS or JSON lines: its first row names the columns. The column ` + "`" + `row` + "`" + `, if there is
-  one, names the rows.
+  A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX, ODS or JSON lines: its first row names
+  the columns. The column ` + "`" + `row` + "`" + `, if there is one, names the rows.
   """
   documentId: ID!
-  "Only these columns, at most 50; all of them when absent."
+  "Import only these columns, at most 50. If absent, import all."
   columns: [String!]! = []
 }
 
@@ -2435,8 +2436,8 @@ type ImportAgentTestRowsPayload {
 
 extend type Mutation {
   """
-  Replaces the rows of a test by the rows of a document. They are read once, as texts; later changes of the document have
-  no effect. ` + "`" + `UNPROCESSABLE` + "`" + ` if the document is not such a table.
+  Replaces the rows of a test by the rows of a document. The values are read once, as texts, so later changes of the
+  document have no effect. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the document is not such a table.
   """
   importAgentTestRows("The test and the document." input: ImportAgentTestRowsInput!): ImportAgentTestRowsPayload @requires(scope: write)
 }
@@ -2447,22 +2448,22 @@ enum AgentTestRunStatus {
   Queued
   "It is in progress."
   Running
-  "Every required check and criterion holds, and the score is high enough; or the tag is the expected one."
+  "Every required check and criterion holds, and the score is high enough. In a classification, the tag is the expected one."
   Passed
   """
-  A required check or criterion does not hold, or the score cannot be high enough; or the tag is not the expected one. A
-  criterion may have no verdict; then ` + "`" + `error` + "`" + ` has the reason.
+  A required check or criterion does not hold, or the score cannot be high enough. In a classification, the tag is not
+  the expected one. If a criterion has no verdict, ` + "`" + `error` + "`" + ` has the reason.
   """
   Failed
   "Something failed, so there is no verdict."
   Error
   "It was cancelled."
   Cancelled
-  "It was not needed, because earlier runs were enough for ` + "`" + `AgentTestExecution.stopRepeating` + "`" + `."
+  "It was skipped, because earlier runs were enough for ` + "`" + `AgentTestExecution.stopRepeating` + "`" + `."
   Skipped
 }
 
-"One attempt of one test inside an execution. It keeps the test, the prompt and the mocks as they were."
+"One attempt of one test inside an execution. It keeps the versions of the test, the prompt and the mocks that it used."
 type AgentTestRun implements Node {
   "The id."
   id: ID!
@@ -2470,7 +2471,7 @@ type AgentTestRun implements Node {
   test: AgentTest
   "The id of the test; null when it was deleted."
   testId: ID
-  "The name of the test as it was."
+  "The name that the test had when it was run."
   testName: String!
   "The execution."
   execution: AgentTestExecution!
@@ -2492,7 +2493,7 @@ type AgentTestRun implements Node {
   rowValues: JSONObject @requires(scope: contacts)
   "The state."
   status: AgentTestRunStatus!
-  "The conversation, including starting messages."
+  "The conversation, including the messages that it started from."
   messages: [TestMessage!]! @requires(scope: contacts) @listSize(assumedSize: 20)
   "The calls that the agent made."
   toolCalls: [ToolCall!]! @requires(scope: contacts)
@@ -2507,15 +2508,15 @@ type AgentTestRun implements Node {
   "Whether each check holds, for a simulation."
   checkResults: [CheckResult!]!
   """
-  The total weight of the checks and criteria that hold, as a share of the total weight of all that were decided. Null if
-  the test has no weights, or none was decided.
+  The weight of the checks and criteria that hold, divided by the weight of all that were decided. Null if the test has
+  no weights, or if nothing was decided.
   """
   score: Float
   "The verdict on each criterion, for a simulation."
   criteriaResults: [CriterionResult!]!
   "The verdict, for a classification."
   classificationResult: ClassificationResult
-  "Why the run could not be judged. A failed run may also have an error, for a criterion without a verdict."
+  "Why the run could not be judged. A failed run has an error too if one of its criteria has no verdict."
   error: RunError
   "The prompt version of the run. For a draft, the version of the agent's own prompt."
   promptVersion: Int!
@@ -2524,9 +2525,9 @@ type AgentTestRun implements Node {
   "The prompt that it tried; null for the agent's own."
   draftPrompt: String @requires(scope: prompts)
   """
-  The instructions of the agent's model: the prompt at the creation of the run, with placeholders filled, and the text that
-  is added to it. For a classification, the instructions of the classifier. The text of a knowledge base chat is not
-  included: ` + "`" + `toolCalls` + "`" + ` has the chunks that were found. Null until the run has started.
+  The instructions of the agent's model: the prompt at the creation of the run, with placeholders filled, and the text
+  that is added to it. For a classification, the instructions of the classifier. The text of a knowledge base chat is
+  not included: ` + "`" + `toolCalls` + "`" + ` has the chunks that were found. Null until the run has started.
   """
   instructions: String @cost(weight: 1000) @requires(scope: write)
   "How long it took in milliseconds."
@@ -2573,15 +2574,15 @@ type CriterionResult {
   weight: Int
   "Whether the criterion holds. Also true for a criterion that does not apply."
   passed: Boolean!
-  "False if the judge says that the criterion's condition never occurred, as in “if asked for a price, …”. Then it counts neither for nor against the run."
+  "False if the criterion has a condition that never occurred, such as “if asked for a price, …”. Then the criterion counts neither for nor against the run."
   applies: Boolean!
   "Why."
   rationale: String! @requires(scope: contacts)
-  "Quotes that show it. Each was found in the message that it cites."
+  "Quotes as evidence. The program has found each quote in the message that it cites."
   evidence: [Evidence!]! @listSize(assumedSize: 2)
   "Who decided it."
   decidedBy: CriterionDecider!
-  "The share of the judge's votes for this verdict, at least two thirds. Null if the program decided, or if the judge was asked once."
+  "The share of the judge's votes for this verdict, at least two thirds. Null if the program decided, or if there was only one vote."
   agreement: Float
 }
 
@@ -2601,9 +2602,9 @@ type Evidence {
   quote: String! @requires(scope: contacts)
   "The call that contains the quote, one of ` + "`" + `AgentTestRun.toolCalls` + "`" + `; null if the message itself contains it."
   toolCallId: ID
-  "The author of the message; the agent for a call. Null in verdicts of versions that did not save it."
+  "The author of the message; the agent for a call. Null in verdicts of older versions, which did not save it."
   speaker: MessageRole
-  "Where in the run the quote is. Null in verdicts of versions that did not save it."
+  "Where in the run the quote is. Null in verdicts of older versions, which did not save it."
   kind: EvidenceKind
 }
 
@@ -2613,7 +2614,7 @@ enum EvidenceKind {
   Said
   "The name or the arguments of a call."
   Called
-  "The answer to a call: its result, its error, or the chunks of a search. Nobody needs to have said the quote."
+  "The answer to a call: its result, its error, or the chunks of a search. No message needs to contain the quote."
   Result
 }
 
@@ -2699,8 +2700,8 @@ extend type Query {
 `, BuiltIn: false},
 	{Name: "../schema/agenttest_schedule.graphqls", Input: `"""
 Runs tests at fixed times, after changes of the agent's prompt, or both. A company has at most 50 schedules. Scheduled
-executions cost as much as others. A schedule starts no execution while its last one is in progress, nor within five
-minutes of its start.
+executions cost as much as others. A schedule starts no execution while its last one is in progress, or in the five
+minutes after that one started.
 """
 type AgentTestSchedule implements Node {
   "The id."
@@ -2711,7 +2712,7 @@ type AgentTestSchedule implements Node {
   agent: Agent
   "The id of that agent."
   agentId: ID
-  "The folder whose tests run: those that it contains at that time. Null if the schedule runs other tests, or the folder was deleted."
+  "The folder whose tests run. Each execution runs the tests that the folder contains when it starts. Null if the schedule runs other tests, or if the folder was deleted."
   folder: AgentTestFolder
   "The id of that folder."
   folderId: ID
@@ -2737,11 +2738,11 @@ type AgentTestSchedule implements Node {
   isEnabled: Boolean!
   "Why the server disabled the schedule: its tests, folder or agent were deleted, or it was imported from an archive. Null otherwise."
   disabledReason: String
-  "An execution to compare with. It decides nothing; ` + "`" + `compareAgentTestExecutions` + "`" + ` does the comparison."
+  "An execution to compare with. The schedule itself compares nothing: use ` + "`" + `compareAgentTestExecutions` + "`" + `."
   baseline: AgentTestExecution
   "The id of that execution."
   baselineId: ID
-  "When the next execution starts, if nothing prevents it. Times missed while no process was running count once."
+  "When the next execution starts, if nothing prevents it. If no process was running at several such times, one execution starts afterwards."
   nextRunAt: DateTime
   "When it started the last execution."
   lastRunAt: DateTime
@@ -2789,13 +2790,13 @@ input CreateAgentTestScheduleInput {
   agentId: ID
   "How often each test is run, 1 to 20."
   repeats: Int! = 1
-  "When to repeat a test less often."
+  "When to stop repeating a test early."
   stopRepeating: StopRepeatingInput
   "How many runs may be in progress at once, 1 to 50."
   concurrency: Int! = 5
   "Record simulated delays of mocks without waiting for them."
   virtualTime: Boolean! = false
-  "How often the judge is asked about each criterion that the program does not decide: 1, 3 or 5."
+  "How many votes of the judge decide each criterion that the program does not decide: 1, 3 or 5."
   votes: Int! = 1
   """
   A cron expression with five fields: minute, hour, day of the month, month, day of the week. ` + "`" + `0 3 * * 1-5` + "`" + ` is three
@@ -2804,7 +2805,7 @@ input CreateAgentTestScheduleInput {
   cron: String
   "The time zone of ` + "`" + `cron` + "`" + `, by its name in the IANA database."
   timeZone: String! = "UTC"
-  "Whether the tests run one minute after the last change of the agent's prompt. ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent."
+  "Whether the tests run one minute after the last change of the agent's prompt. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent."
   afterPromptChange: Boolean! = false
   "Whether the schedule starts executions."
   isEnabled: Boolean! = true
@@ -2832,7 +2833,7 @@ input UpdateAgentTestScheduleInput {
   agentId: ID
   "1 to 20."
   repeats: Int
-  "When to repeat a test less often."
+  "When to stop repeating a test early."
   stopRepeating: StopRepeatingInput
   "Removes the early stop, so each test runs ` + "`" + `repeats` + "`" + ` times. Cannot be combined with ` + "`" + `stopRepeating` + "`" + `."
   removeStopRepeating: Boolean! = false
@@ -2868,7 +2869,7 @@ input DeleteAgentTestScheduleInput {
 
 "The result of the deletion."
 type DeleteAgentTestSchedulePayload {
-  "The id of the deleted schedule. Executions that it started stay."
+  "The id of the deleted schedule. Executions that it started remain."
   deletedId: ID!
 }
 
@@ -2900,9 +2901,9 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Creates a schedule of tests. ` + "`" + `UNPROCESSABLE` + "`" + ` if the company has 50, or if an execution cannot hold that many tests."
+  "Creates a schedule of tests. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the company has 50 schedules, or if the tests are too many for one execution."
   createAgentTestSchedule("The schedule." input: CreateAgentTestScheduleInput!): CreateAgentTestSchedulePayload @requires(scope: simulate)
-  "Changes a schedule. ` + "`" + `UNPROCESSABLE` + "`" + ` if it is enabled and an execution cannot hold that many tests."
+  "Changes a schedule. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if it is enabled and the tests are too many for one execution."
   updateAgentTestSchedule("The changes." input: UpdateAgentTestScheduleInput!): UpdateAgentTestSchedulePayload @requires(scope: simulate)
   "Deletes a schedule."
   deleteAgentTestSchedule("The schedule." input: DeleteAgentTestScheduleInput!): DeleteAgentTestSchedulePayload @requires(scope: simulate)
@@ -2928,9 +2929,8 @@ enum ApiKeyScope {
   "Run simulated chats and tests. Includes ` + "`" + `read` + "`" + `."
   simulate
   """
-  For pages in browsers: start simulated chats, send messages, and read and follow the chats that the credential itself
-  started. It can select only the fields that the schema marks ` + "`" + `@openTo(scope: chat)` + "`" + `. It cannot be combined with other
-  scopes.
+  For pages in browsers: start simulated chats, send messages, and read and follow only those chats. It can select only
+  the fields that the schema marks ` + "`" + `@openTo(scope: chat)` + "`" + `. It cannot be combined with other scopes.
   """
   chat
   "Everything, including keys."
@@ -3064,7 +3064,7 @@ type AuditEvent {
   targetId: ID!
   "The API key that did it, directly or by an access token; null for an operator at the command line."
   apiKeyId: ID
-  "Whether it was an access token of the key."
+  "Whether an access token of the key was used."
   isAccessToken: Boolean!
   "The address of the client, or of the proxy in front of the server; null for an operator at the command line."
   address: String
@@ -3098,7 +3098,7 @@ input AuditEventFilter {
   action: AuditAction
   "Only actions on this object."
   targetId: ID
-  "Only by this API key and its access tokens."
+  "Only actions by this API key and its access tokens."
   apiKeyId: ID
 }
 
@@ -3120,15 +3120,15 @@ extend type Query {
   ): AuditEventConnection @requires(scope: admin)
 }
 `, BuiltIn: false},
-	{Name: "../schema/campaign.graphqls", Input: `"The state of a campaign. ` + "`" + `Draft` + "`" + ` leads to ` + "`" + `Running` + "`" + `; ` + "`" + `Running` + "`" + ` leads to ` + "`" + `Paused` + "`" + ` and ` + "`" + `Completed` + "`" + `, and both lead back to ` + "`" + `Running` + "`" + `. Each of them leads to ` + "`" + `Archived` + "`" + `, which is final."
+	{Name: "../schema/campaign.graphqls", Input: `"The state of a campaign. ` + "`" + `Draft` + "`" + ` can change to ` + "`" + `Running` + "`" + `, and ` + "`" + `Running` + "`" + ` to ` + "`" + `Paused` + "`" + ` or ` + "`" + `Completed` + "`" + `. Both can change back to ` + "`" + `Running` + "`" + `. Each of these states can change to ` + "`" + `Archived` + "`" + `, which is final."
 enum CampaignStatus {
   "It is being prepared."
   Draft
-  "Its items are handed to dialers."
+  "Dialers can claim its items."
   Running
-  "No item is handed out; calls in progress continue."
+  "No item can be claimed. Calls in progress continue."
   Paused
-  "It was declared finished; no item is handed out."
+  "Someone declared it finished. No item can be claimed."
   Completed
   "It is read-only: nothing in it changes."
   Archived
@@ -3144,9 +3144,9 @@ type Campaign implements Node {
   agent: Agent!
   "The state."
   status: CampaignStatus!
-  "The keys of its items' data bags: the agent's fields as they are now, then the campaign's own."
+  "The keys of its items' data bags: first the agent's current fields, then the campaign's own fields."
   fields: [CampaignField!]!
-  "How many attempts are made to reach a contact."
+  "The maximum number of attempts to reach a contact."
   maxAttempts: Int!
   "How many minutes after an unanswered attempt the next one is due."
   retryDelayMinutes: Int!
@@ -3205,7 +3205,7 @@ type CampaignItemCounts {
   processingResult: Int!
   "Finished."
   processed: Int!
-  "Given up after a technical failure."
+  "Items that were given up after a technical failure."
   error: Int!
 }
 
@@ -3245,7 +3245,7 @@ input CreateCampaignInput {
   agentId: ID!
   "1 to 255 characters."
   name: String!
-  "How many attempts are made to reach a contact, 1 to 20."
+  "The maximum number of attempts to reach a contact, 1 to 20."
   maxAttempts: Int! = 3
   "How many minutes after an unanswered attempt the next one is due, 0 to 43,200 (30 days)."
   retryDelayMinutes: Int! = 60
@@ -3265,7 +3265,7 @@ input UpdateCampaignInput {
   campaignId: ID!
   "The new name."
   name: String
-  "The new state. ` + "`" + `CONFLICT` + "`" + ` if the current state does not lead there, or for ` + "`" + `Archived` + "`" + ` while items are being called or evaluated. ` + "`" + `UNPROCESSABLE` + "`" + ` for ` + "`" + `Running` + "`" + ` if the agent is inbound."
+  "The new state. Returns ` + "`" + `CONFLICT` + "`" + ` if the current state cannot change to it, or for ` + "`" + `Archived` + "`" + ` while items are in a call or an evaluation. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` for ` + "`" + `Running` + "`" + ` if the agent is inbound."
   status: CampaignStatus
   "The new number of attempts; attempts in progress are not interrupted. A ` + "`" + `Pending` + "`" + ` item that has used all its attempts stays ` + "`" + `Pending` + "`" + ` and is not called until it is reset or the number is raised."
   maxAttempts: Int
@@ -3354,22 +3354,22 @@ extend type Query {
 extend type Mutation {
   "Creates a campaign of an agent."
   createCampaign("The campaign." input: CreateCampaignInput!): CreateCampaignPayload @requires(scope: write)
-  "Changes a campaign. ` + "`" + `CONFLICT` + "`" + ` when it is archived."
+  "Changes a campaign. Returns ` + "`" + `CONFLICT` + "`" + ` if it is archived."
   updateCampaign("The changes." input: UpdateCampaignInput!): UpdateCampaignPayload @requires(scope: write)
   "Adds a field to a campaign. Existing items do not change."
   addCampaignField("The field." input: AddCampaignFieldInput!): AddCampaignFieldPayload @requires(scope: write)
   """
-  Permanently deletes an archived campaign with its items. Its usage stays on record, marked as deleted. ` + "`" + `CONFLICT` + "`" + ` if it
-  is not archived. All items disappear at once, however many they are; the server removes their rows afterwards.
+  Permanently deletes an archived campaign with its items. Recorded usage remains, and shows the campaign as deleted.
+  All items disappear at once, and the server removes their rows afterwards. Returns ` + "`" + `CONFLICT` + "`" + ` if the campaign is not
+  archived.
   """
   deleteCampaign("The campaign." input: DeleteCampaignInput!): DeleteCampaignPayload @requires(scope: write)
 }
 
 extend type Subscription {
   """
-  Sends a campaign as it is now, and again after changes of the campaign or its items, at most once a second. Faster
-  changes are combined, and the last one is sent. Claims are not announced. Completes when the campaign is archived or
-  deleted.
+  Sends a campaign as it is now, and again after changes of the campaign or its items, at most once a second. Of faster
+  changes, only the last state is sent. Claims are not announced. Completes when the campaign is archived or deleted.
   """
   campaignUpdated("The campaign." campaignId: ID!): Campaign! @requires(scope: browse)
 }
@@ -3440,7 +3440,7 @@ type CampaignItem implements Node {
 
 "Something that happened to an item."
 type CampaignItemEvent {
-  "The item's id and the number of the event, so that clients can cache it. ` + "`" + `node` + "`" + ` does not find it."
+  "The item's id and the number of the event, as a key for caches of clients. ` + "`" + `node` + "`" + ` does not find it."
   id: ID!
   "What happened."
   type: CampaignItemEventType!
@@ -3522,7 +3522,7 @@ input CampaignItemFilter {
   tag: String
 }
 
-"How to handle a contact whose number an open item of the campaign, or an earlier contact in the list, already has."
+"How to handle a contact whose number already exists, in an open item of the campaign or earlier in the list."
 enum OnDuplicate {
   "The contact is left out and reported in ` + "`" + `duplicates` + "`" + `. The others are added."
   SKIP
@@ -3539,8 +3539,8 @@ input AddCampaignItemsInput {
   "The contacts, 1 to 1,000."
   items: [CampaignItemInput!]! @bounds(minItems: 1, maxItems: 1000)
   """
-  How to handle a number that is already in the campaign. Numbers are compared in E.164 form. An item is open until it is
-  ` + "`" + `Processed` + "`" + `, in ` + "`" + `Error` + "`" + ` or archived.
+  How to handle a number that is already in the campaign. Numbers are compared in E.164 form. An item is open until it
+  is ` + "`" + `Processed` + "`" + `, in ` + "`" + `Error` + "`" + ` or archived.
   """
   onDuplicate: OnDuplicate! = SKIP
 }
@@ -3549,7 +3549,7 @@ input AddCampaignItemsInput {
 input CampaignItemInput {
   "A valid number, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. Only Web agents do not need it."
   phoneNumber: String! = ""
-  "Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Null means absent. Mandatory fields need a value unless the platform fills them."
+  "Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Null values count as absent. Mandatory fields need a value unless the platform fills them."
   dataBag: JSONObject @bounds(maxItems: 200)
 }
 
@@ -3582,16 +3582,16 @@ input AdvanceCampaignItemInput {
   "The new state."
   to: CampaignItemStatus!
   """
-  Whether the contact answered, for moves of an item in ` + "`" + `Calling` + "`" + `. If absent, it follows from ` + "`" + `to` + "`" + `. ` + "`" + `Calling` + "`" + ` with true
-  reports an answer during the call. ` + "`" + `Pending` + "`" + ` with false reports an unanswered call: the item is tried again after the
-  campaign's delay, or becomes ` + "`" + `Processed` + "`" + ` with the system tag when its attempts are used up.
+  Whether the contact answered, for an item in ` + "`" + `Calling` + "`" + `. If absent, ` + "`" + `to` + "`" + ` decides. ` + "`" + `Calling` + "`" + ` with true reports that the
+  contact answered and the call continues. ` + "`" + `Pending` + "`" + ` with false reports an unanswered call: the item is tried again
+  after the campaign's delay. After the last attempt it becomes ` + "`" + `Processed` + "`" + ` with the system tag.
   """
   answered: Boolean
-  "The result, for the move from ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Processed` + "`" + `."
+  "The result, for the change from ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Processed` + "`" + `."
   result: CampaignItemResultInput
-  "The reason, at most 1,000 characters. It is shown in the event of an attempt that ends, and becomes the item's ` + "`" + `error` + "`" + ` for the move to ` + "`" + `Error` + "`" + `. Only the last four digits of phone numbers in it are saved."
+  "The reason, at most 1,000 characters. The event of the ended attempt shows it. For the change to ` + "`" + `Error` + "`" + `, it also becomes the item's ` + "`" + `error` + "`" + `. Only the last four digits of phone numbers in it are saved."
   reason: String
-  "The claim that handed out the item. ` + "`" + `CONFLICT` + "`" + ` if the claim no longer holds the item."
+  "The claim with which the dialer got the item. Returns ` + "`" + `CONFLICT` + "`" + ` if the claim no longer holds the item."
   claimId: ID
 }
 
@@ -3637,7 +3637,7 @@ input CampaignItemMessageInput {
   intent: String
 }
 
-"The item after the move."
+"The changed item."
 type AdvanceCampaignItemPayload {
   "The item."
   item: CampaignItem!
@@ -3699,7 +3699,7 @@ input ClaimCampaignItemsInput {
   leaseSeconds: Int! = 60
 }
 
-"The items that were handed out."
+"The claimed items."
 type ClaimCampaignItemsPayload {
   "The claim; null when nothing was due."
   claimId: ID
@@ -3713,13 +3713,13 @@ input RenewCampaignClaimInput {
   campaignId: ID!
   "The claim."
   claimId: ID!
-  "How many seconds it holds from now on, 5 to 3,600."
+  "How many seconds the claim holds from now on, 5 to 3,600."
   leaseSeconds: Int! = 60
 }
 
 "The items that the claim still holds."
 type RenewCampaignClaimPayload {
-  "The items under the claim that are still waiting for their calls; empty if all were called or handed out again."
+  "The items of the claim that still wait for their calls. Empty if all were called, or claimed by others."
   items: [CampaignItem!]! @listSize(assumedSize: 100)
 }
 
@@ -3751,25 +3751,26 @@ extend type Query {
 
 extend type Mutation {
   """
-  Adds contacts to a campaign, all of them or none. ` + "`" + `onDuplicate` + "`" + ` decides about numbers that are already in the campaign. Errors
-  name the position in the list: ` + "`" + `items.3.phoneNumber` + "`" + `.
+  Adds contacts to a campaign, all of them or none. ` + "`" + `onDuplicate` + "`" + ` says how to handle numbers that are already in the
+  campaign. Errors name the position in the list: ` + "`" + `items.3.phoneNumber` + "`" + `.
   """
   addCampaignItems("The contacts." input: AddCampaignItemsInput!): AddCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.items"])
   """
-  Moves an item as a dialer reports it: ` + "`" + `Pending` + "`" + ` to ` + "`" + `Calling` + "`" + `, from there to ` + "`" + `ProcessingResult` + "`" + ` when the contact
-  answered, and to ` + "`" + `Processed` + "`" + ` with its result; back to ` + "`" + `Pending` + "`" + ` when nobody answered; to ` + "`" + `Error` + "`" + ` from ` + "`" + `Calling` + "`" + `
-  and ` + "`" + `ProcessingResult` + "`" + ` after a technical failure. Any other move returns ` + "`" + `CONFLICT` + "`" + `, which lists the possible moves.
+  Changes the state of an item, as a dialer reports it. A call takes it from ` + "`" + `Pending` + "`" + ` to ` + "`" + `Calling` + "`" + `. If the contact
+  answers, it continues to ` + "`" + `ProcessingResult` + "`" + `, and to ` + "`" + `Processed` + "`" + ` with its result. If nobody answers, it goes back to
+  ` + "`" + `Pending` + "`" + `. After a technical failure, it goes from ` + "`" + `Calling` + "`" + ` or ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Error` + "`" + `. Any other change
+  returns ` + "`" + `CONFLICT` + "`" + ` with a list of the possible ones.
   """
   advanceCampaignItem("The report." input: AdvanceCampaignItemInput!): AdvanceCampaignItemPayload @requires(scope: write)
-  "Resets an item in any state to ` + "`" + `Pending` + "`" + `, due at once, with no attempts and no result. Its events stay."
+  "Resets an item in any state to ` + "`" + `Pending` + "`" + `, due at once, with no attempts and no result. Its events remain."
   resetCampaignItem("The item." input: ResetCampaignItemInput!): ResetCampaignItemPayload @requires(scope: write)
-  "Deletes an item with its events. ` + "`" + `CONFLICT` + "`" + ` while it is being called."
+  "Deletes an item with its events. Returns ` + "`" + `CONFLICT` + "`" + ` while it is in a call."
   deleteCampaignItem("The item." input: DeleteCampaignItemInput!): DeleteCampaignItemPayload @requires(scope: write)
-  "Archives items, all of them or none. ` + "`" + `CONFLICT` + "`" + ` while one is being called or evaluated."
+  "Archives items, all of them or none. Returns ` + "`" + `CONFLICT` + "`" + ` while one of them is in a call or an evaluation."
   archiveCampaignItems("The items." input: ArchiveCampaignItemsInput!): ArchiveCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.itemIds"])
   """
-  Hands out due items to a dialer, the longest waiting first. Two dialers never get the same item. A claim that is not
-  renewed expires, and its items are handed out again. Only a running campaign hands out items.
+  Claims due items for a dialer, the longest waiting first. Two dialers never get the same item. A claim that is not
+  renewed expires, and its items can be claimed again. Works only while the campaign is running.
   """
   claimCampaignItems("The number of items, and the lease." input: ClaimCampaignItemsInput!): ClaimCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.limit"])
   "Renews a claim."
@@ -3778,8 +3779,8 @@ extend type Mutation {
 
 extend type Subscription {
   """
-  Sends each item of a campaign as it is now, in the order of their last changes, and again each time it changes. Quick
-  changes are combined, and the last one is sent. A client that reconnects passes the highest ` + "`" + `version` + "`" + ` that it has seen
+  Sends each item of a campaign as it is now, in the order of their last changes, and again each time it changes. Of
+  quick changes, only the last state is sent. A client that reconnects passes the highest ` + "`" + `version` + "`" + ` that it has seen,
   and misses nothing. Claims and deletions are not announced. Completes when the campaign is archived or deleted.
   """
   campaignItemUpdated(
@@ -3911,10 +3912,10 @@ type Dataset implements Node {
   "How documents are parsed."
   parserConfig: ParserConfig!
   """
-  The language of the documents, for finding words with other endings. By default ` + "`" + `auto` + "`" + `, which detects it in each
-  document. Otherwise an ISO 639-1 code: ` + "`" + `ar` + "`" + `, ` + "`" + `ca` + "`" + `, ` + "`" + `da` + "`" + `, ` + "`" + `de` + "`" + `, ` + "`" + `el` + "`" + `, ` + "`" + `en` + "`" + `, ` + "`" + `es` + "`" + `, ` + "`" + `eu` + "`" + `, ` + "`" + `fi` + "`" + `, ` + "`" + `fr` + "`" + `, ` + "`" + `ga` + "`" + `, ` + "`" + `hi` + "`" + `, ` + "`" + `hu` + "`" + `,
-  ` + "`" + `hy` + "`" + `, ` + "`" + `id` + "`" + `, ` + "`" + `it` + "`" + `, ` + "`" + `lt` + "`" + `, ` + "`" + `ne` + "`" + `, ` + "`" + `nl` + "`" + `, ` + "`" + `no` + "`" + `, ` + "`" + `pt` + "`" + `, ` + "`" + `ro` + "`" + `, ` + "`" + `ru` + "`" + `, ` + "`" + `sr` + "`" + `, ` + "`" + `sv` + "`" + `, ` + "`" + `ta` + "`" + `, ` + "`" + `tr` + "`" + ` or ` + "`" + `yi` + "`" + `. Words of other languages
-  are found as they are written.
+  The language of the documents, which is needed to find words with other endings. By default ` + "`" + `auto` + "`" + `, which detects it
+  in each document. Otherwise an ISO 639-1 code: ` + "`" + `ar` + "`" + `, ` + "`" + `ca` + "`" + `, ` + "`" + `da` + "`" + `, ` + "`" + `de` + "`" + `, ` + "`" + `el` + "`" + `, ` + "`" + `en` + "`" + `, ` + "`" + `es` + "`" + `, ` + "`" + `eu` + "`" + `, ` + "`" + `fi` + "`" + `, ` + "`" + `fr` + "`" + `, ` + "`" + `ga` + "`" + `, ` + "`" + `hi` + "`" + `,
+  ` + "`" + `hu` + "`" + `, ` + "`" + `hy` + "`" + `, ` + "`" + `id` + "`" + `, ` + "`" + `it` + "`" + `, ` + "`" + `lt` + "`" + `, ` + "`" + `ne` + "`" + `, ` + "`" + `nl` + "`" + `, ` + "`" + `no` + "`" + `, ` + "`" + `pt` + "`" + `, ` + "`" + `ro` + "`" + `, ` + "`" + `ru` + "`" + `, ` + "`" + `sr` + "`" + `, ` + "`" + `sv` + "`" + `, ` + "`" + `ta` + "`" + `, ` + "`" + `tr` + "`" + ` or ` + "`" + `yi` + "`" + `. Words of other
+  languages are found as they are written.
   """
   language: String!
   "When it was created."
@@ -3938,11 +3939,11 @@ type Dataset implements Node {
 
 "How documents are parsed."
 type ParserConfig {
-  "The most tokens in a chunk, 1 to 2,048."
+  "The maximum number of tokens in a chunk, 1 to 2,048."
   chunkTokenNum: Int!
-  "Whether the layout of a page is recognized."
+  "Whether the layout of pages is recognized."
   layoutRecognize: Boolean!
-  "The text at which documents are split, 1 to 255 characters, with escapes decoded."
+  "The text at which documents are split, 1 to 255 characters. Escapes are already decoded."
   delimiter: String!
   "The number of pages in a parsing task, 1 to 1,000."
   taskPageSize: Int!
@@ -4001,8 +4002,8 @@ type CreateDatasetPayload {
 }
 
 """
-Changes to a dataset. Fields that are absent or null keep their values; ` + "`" + `parserConfig` + "`" + ` merges key by key. The bounds are those of
-` + "`" + `CreateDatasetInput` + "`" + `. When the chunking or the language changes, all documents are indexed again.
+Changes to a dataset. Fields that are absent or null keep their values; ` + "`" + `parserConfig` + "`" + ` merges key by key. The bounds are
+those of ` + "`" + `CreateDatasetInput` + "`" + `. When the chunking or the language changes, all documents are indexed again.
 """
 input UpdateDatasetInput {
   "The dataset."
@@ -4108,16 +4109,16 @@ type Document implements Node {
   content(
     "The start of the part, in bytes."
     offset: Int! = 0
-    "The most bytes of the part, 1 to 1,048,576."
+    "The maximum length of the part in bytes, 1 to 1,048,576."
     length: Int! = 1048576
   ): String! @cost(weight: 20000)
-  "The state of indexing. While a document is indexed again, its previous chunks are still found."
+  "The state of indexing. While a document is indexed again, searches still find its previous chunks."
   status: DocumentStatus!
   "Why indexing failed; null unless ` + "`" + `status` + "`" + ` is ` + "`" + `Failed` + "`" + `."
   error: String
   """
-  A guess of the last indexing, such as the encoding, or a setting that it could not follow, such as the chunk method.
-  While indexing waits, the reason.
+  What the last indexing had to guess, such as the encoding, or a setting that it could not apply, such as the chunk
+  method. While indexing waits, the reason.
   """
   warning: String
   "How many chunks it has."
@@ -4145,17 +4146,17 @@ type Document implements Node {
 enum DocumentStatus {
   "Waits for a worker."
   Pending
-  "Is being read and split into chunks. If it waits for the embedding model, ` + "`" + `warning` + "`" + ` says so."
+  "The document is being read and split into chunks. If it waits for the embedding model, ` + "`" + `warning` + "`" + ` says so."
   Indexing
   "Its chunks can be found."
   Ready
-  "Could not be indexed; ` + "`" + `error` + "`" + ` has the reason."
+  "The document could not be indexed; ` + "`" + `error` + "`" + ` has the reason."
   Failed
 }
 
 "A piece of a document that retrieval can find."
 type Chunk implements Node {
-  "The id. Indexing again makes new chunks with new ids."
+  "The id. Each indexing creates new chunks with new ids."
   id: ID!
   "The document that contains it."
   document: Document!
@@ -4308,11 +4309,11 @@ extend type Query {
 
 extend type Mutation {
   """
-  Adds a document to a dataset. It is indexed soon afterwards: see its ` + "`" + `status` + "`" + `. ` + "`" + `UNPROCESSABLE` + "`" + ` if the dataset has the
-  maximum number of documents, or the company's documents the maximum number of bytes.
+  Adds a document to a dataset. It is indexed soon afterwards: see its ` + "`" + `status` + "`" + `. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the dataset
+  has the maximum number of documents, or if the company's documents would exceed the maximum number of bytes.
   """
   addDocument("The document." input: AddDocumentInput!): AddDocumentPayload @requires(scope: write)
-  "Indexes a document again, for example one that failed. Its previous chunks are found until the new ones are ready."
+  "Indexes a document again, for example one that failed. Searches find its previous chunks until the new ones are ready."
   reindexDocument("The document." input: ReindexDocumentInput!): ReindexDocumentPayload @requires(scope: write)
   "Deletes a document with its chunks."
   deleteDocument("The document." input: DeleteDocumentInput!): DeleteDocumentPayload @requires(scope: write)
@@ -4321,7 +4322,7 @@ extend type Mutation {
 extend type Subscription {
   """
   Sends each document of a dataset that is added, or that changes, for example its ` + "`" + `status` + "`" + `. Changes are sent once a
-  second, and each document only in its last state. To miss nothing, subscribe first and then list the documents.
+  second. Each document is sent only in its last state. To miss nothing, subscribe first and then list the documents.
   Deletions are not announced. Completes when the dataset is deleted.
   """
   documentUpdated("The dataset." datasetId: ID!): Document! @requires(scope: browse)
@@ -4356,7 +4357,7 @@ type KnowledgeBaseChat implements Node {
   retrieve(
     "The question, 1 to 10,000 characters."
     question: String!
-    "Settings to try for this question, which are not saved. Absent settings are those of the chat. The bounds are those of ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
+    "Settings to try for this question. They are not saved. For absent settings, those of the chat apply. The bounds are those of ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
     settings: PromptSettingsInput
     "How many of the best chunks below ` + "`" + `similarityThreshold` + "`" + ` to add, 0 to 100. Chunks without a word of the question may be missing."
     belowThreshold: Int! = 0
@@ -4390,7 +4391,7 @@ type RetrievedChunk {
   termSimilarity: Float!
   "How similar its meaning is, 0 to 1; null without an embedding model."
   vectorSimilarity: Float
-  "Whether it scores below the threshold. Conversations do not see it then."
+  "Whether it scores below the threshold. Conversations do not use such chunks."
   isBelowThreshold: Boolean!
   "The words of the question that it contains, by weight (highest first). ` + "`" + `termSimilarity` + "`" + ` is the sum of ` + "`" + `weight` + "`" + ` times ` + "`" + `credit` + "`" + `."
   matchedTerms: [MatchedTerm!]! @listSize(assumedSize: 10)
@@ -4400,9 +4401,9 @@ type RetrievedChunk {
 type MatchedTerm {
   "The word as in the question, in lower case."
   word: String!
-  "How much it counts among the words of the question, 0 to 1."
+  "The weight of the word among all words of the question, 0 to 1."
   weight: Float!
-  "The share of the weight that the chunk gets: 1, or less if it only contains words that resemble an unknown word."
+  "The share of the weight that counts for the chunk: 1 if it contains the word. Less if the word is unknown and the chunk contains only similar words."
   credit: Float!
 }
 
@@ -4437,15 +4438,16 @@ type PromptSettings {
   """
   opener: String!
   """
-  The exact answer of a connected agent if nothing is found for the contact's message, even a greeting. The model is not
-  asked. Empty lets the model answer; agents that also do other things need that.
+  The exact answer of a connected agent if nothing is found for the contact's message, even for a greeting, without
+  asking the model. If empty, the model answers. Agents that also do other things need an empty text.
   """
   emptyResponse: String!
   "The model that reranks the chunks; empty for none."
   rerankModel: String!
   """
   Whether answers cite their sources: the model gets numbered chunks and cites them as ` + "`" + `[n]` + "`" + `. Numbers without a chunk
-  are removed from the answer. All numbers are removed if this is false, and for agents on the channels Phone and SMS.
+  are removed from the answer. If this is false, all numbers are removed. So are those of agents on the channels Phone
+  and SMS.
   """
   showQuote: Boolean!
 }
@@ -4607,7 +4609,7 @@ extend type Mutation {
   createKnowledgeBaseChat("The chat." input: CreateKnowledgeBaseChatInput!): CreateKnowledgeBaseChatPayload @requires(scope: write)
   "Changes a knowledge base chat."
   updateKnowledgeBaseChat("The changes." input: UpdateKnowledgeBaseChatInput!): UpdateKnowledgeBaseChatPayload @requires(scope: write)
-  "Deletes a knowledge base chat and disconnects it from every agent; its datasets stay."
+  "Deletes a knowledge base chat and disconnects it from every agent; its datasets remain."
   deleteKnowledgeBaseChat("The chat." input: DeleteKnowledgeBaseChatInput!): DeleteKnowledgeBaseChatPayload @requires(scope: write)
   "Connects a knowledge base chat to an agent, instead of the agent's current one. Connecting it again changes nothing."
   connectKnowledgeBaseChat("The chat." input: ConnectKnowledgeBaseChatInput!): ConnectKnowledgeBaseChatPayload @requires(scope: write)
@@ -4684,7 +4686,7 @@ type DraftedQuestion {
 
 "The written questions."
 type DraftLabelledQuestionsPayload {
-  "The questions, at most one per passage. A passage that answers nothing gets none."
+  "The questions, at most one per passage. A passage that answers no question has none."
   draftedQuestions: [DraftedQuestion!]!
 }
 
@@ -4704,7 +4706,7 @@ type DeleteLabelledQuestionsPayload {
 
 "How well retrieval answered some labelled questions."
 type RetrievalEvaluation {
-  "How many labelled questions there are, including those that were not asked here."
+  "The number of all labelled questions, including those that this evaluation did not ask."
   totalCount: Int!
   "How many were asked."
   askedCount: Int!
@@ -4739,15 +4741,15 @@ extend type Dataset {
 
 extend type Query {
   """
-  Asks labelled questions as conversations with a knowledge base chat would, and compares the chunks found with the
-  right ones. To compare settings, evaluate twice.
+  Searches for labelled questions as a conversation with the knowledge base chat would, and compares the chunks found
+  with the right ones. To compare settings, evaluate twice.
   """
   evaluateRetrieval(
     "The knowledge base chat. The questions are those of its datasets."
     knowledgeBaseChatId: ID!
     "Only the questions of this dataset."
     datasetId: ID
-    "Settings to try, which are not saved. Absent settings are those of the chat. The bounds are those of ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
+    "Settings to try. They are not saved. For absent settings, those of the chat apply. The bounds are those of ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
     settings: PromptSettingsInput
     "How many questions to ask, 1 to 30."
     first: Int! = 30
@@ -4761,7 +4763,8 @@ extend type Mutation {
   addLabelledQuestions("The questions." input: AddLabelledQuestionsInput!): AddLabelledQuestionsPayload @requires(scope: write)
   """
   Draws passages of a dataset at random, and lets the language model write a question for each. Nothing is saved: add
-  the good questions with ` + "`" + `addLabelledQuestions` + "`" + `. ` + "`" + `UNPROCESSABLE` + "`" + ` with the offline model, which cannot write questions.
+  the good questions with ` + "`" + `addLabelledQuestions` + "`" + `. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` with the offline model, which cannot write
+  questions.
   """
   draftLabelledQuestions("The dataset." input: DraftLabelledQuestionsInput!): DraftLabelledQuestionsPayload @requires(scope: write) @modelDriven
   "Deletes labelled questions of a dataset."
@@ -4811,7 +4814,7 @@ type PromptVersion implements Node {
   prompt: String! @requires(scope: prompts)
   "When it was written."
   createdAt: DateTime!
-  "The API key that wrote it; null for imported ones."
+  "The API key that wrote it; null if the version was imported."
   apiKeyId: ID
   "The name of that key; null if the version was imported."
   writtenBy: String
@@ -4885,7 +4888,7 @@ include ` + "`" + `browse` + "`" + `.
 directive @requires(
   "The scope."
   scope: ApiKeyScope!
-  "Whether only the API key itself is allowed, not an access token."
+  "Whether the field needs an API key, and refuses access tokens."
   keyOnly: Boolean! = false
 ) on FIELD_DEFINITION
 
@@ -4896,24 +4899,24 @@ selects any other field gets ` + "`" + `FORBIDDEN` + "`" + `, and no part of it 
 directive @openTo("The scope." scope: ApiKeyScope!) on FIELD_DEFINITION
 
 """
-An operation that lets an agent, a contact, a judge or a writer of questions answer by a language model. A key has a
-lower limit per minute for these operations, and gets ` + "`" + `RATE_LIMITED` + "`" + ` beyond it.
+An operation that uses a language model, for an agent, a contact, a judge or drafts of questions. A key may start fewer
+of these operations per minute, and gets ` + "`" + `RATE_LIMITED` + "`" + ` beyond that limit.
 """
 directive @modelDriven on FIELD_DEFINITION
 
-"An input field of GraphQL only. In v1 REST it is an unknown property."
+"An input field that only GraphQL has. In v1 REST it is an unknown property."
 directive @beyondV1 on INPUT_FIELD_DEFINITION
 
 """
-The bounds of an input: of a number, of the characters of a text or of each text of a list, and of the entries of a list
-or an object. Other values get ` + "`" + `BAD_INPUT` + "`" + `.
+The bounds of an input: the value of a number, the characters of a text or of each text in a list, or the entries of a
+list or an object. Values beyond the bounds get ` + "`" + `BAD_INPUT` + "`" + `.
 """
 directive @bounds(
   "The least number."
   min: Float
   "The greatest number."
   max: Float
-  "The fewest characters."
+  "The minimum number of characters."
   minLength: Int
   "The most characters."
   maxLength: Int
@@ -4923,17 +4926,17 @@ directive @bounds(
   maxItems: Int
 ) on INPUT_FIELD_DEFINITION
 
-"An input whose unknown properties are refused in v1 REST too, in any body."
+"An input whose unknown properties v1 REST refuses too."
 directive @strict on INPUT_OBJECT
 
 """
-The cost of a field, if it is more than 1, the cost of all other values in the response. An operation whose values
-together cost more than the gateway's limit gets ` + "`" + `LIMIT_EXCEEDED` + "`" + ` before any part of it runs.
+The cost of a field. Values of fields without this directive cost 1. If all values of an operation together can cost
+more than the gateway's limit, it gets ` + "`" + `LIMIT_EXCEEDED` + "`" + ` before any part of it runs.
 """
 directive @cost(
-  "The cost of the field itself. The fields selected in it are added."
+  "The cost of the field itself. The costs of the fields selected in it are added."
   weight: Int!
-  "Whether it counts once for all objects of a level instead of once for each, because one statement reads it for all of them."
+  "Whether it counts once for all objects on the same level, because one statement reads it for all of them."
   isShared: Boolean! = false
 ) on FIELD_DEFINITION
 
@@ -4944,13 +4947,13 @@ this directive has 5.
 directive @listSize(
   "A usual length."
   assumedSize: Int
-  "Arguments, or fields within them, that are the length or a list of that length. They also apply to the lists of the object that the field returns."
+  "Arguments, or fields in them, that determine the length: a number, or a list of the same length. They also apply to the lists of the object that the field returns."
   slicingArguments: [String!]
 ) on FIELD_DEFINITION
 
 "An object that ` + "`" + `node` + "`" + ` finds by its id."
 interface Node {
-  "The id: a prefix and a time-ordered part (` + "`" + `agent_01h2x…` + "`" + `). Imported ids are kept as they are."
+  "The id: a prefix and a time-ordered part (` + "`" + `agent_01h2x…` + "`" + `). Imported ids do not change."
   id: ID!
 }
 
@@ -4974,8 +4977,8 @@ input NameFilter {
 
 """
 All queries. They read only data of the credential's company. An object that this company does not have is null, with an
-error whose ` + "`" + `extensions.code` + "`" + ` is ` + "`" + `NOT_FOUND` + "`" + `. So is a list for an agent, a folder, an execution, a campaign or a dataset
-that does not exist.
+error whose ` + "`" + `extensions.code` + "`" + ` is ` + "`" + `NOT_FOUND` + "`" + `. The same holds for a list of an agent, a folder, an execution, a campaign
+or a dataset that does not exist.
 """
 type Query {
   "The company that the credential belongs to."
@@ -4986,7 +4989,7 @@ type Query {
   nodes("The ids." ids: [ID!]!): [Node]! @requires(scope: browse) @listSize(slicingArguments: ["ids"])
 }
 
-"All changes. Each field is one transaction; if one fails, the others keep their results."
+"All changes. Each field is one transaction. If one fails, the changes of the others remain."
 type Mutation
 
 "All subscriptions."
@@ -4996,9 +4999,9 @@ type Subscription
 type Server {
   "Its version."
   version: String!
-  "The language model that speaks for the agents."
+  "The language model of the agents."
   model: String!
-  "The models that can judge tests: first the default judge, then models with which executions can be judged again."
+  "The models that can judge tests: first the default judge, then models that can judge executions again."
   judgeModels: [String!]!
   "Whether ` + "`" + `model` + "`" + ` is the offline model, which answers by rules."
   isOffline: Boolean!
@@ -5045,15 +5048,15 @@ type SimulationChat implements Node {
   toolMocking: ToolMocking! @requires(scope: contacts)
   "All messages, in order."
   messages: [SimulationChatMessage!]! @requires(scope: contacts) @openTo(scope: chat) @listSize(assumedSize: 20)
-  "How many messages there are. Cheaper than reading ` + "`" + `messages` + "`" + `."
+  "The number of messages. It costs less than reading ` + "`" + `messages` + "`" + `."
   messageCount: Int!
-  "The last message; null if there is none. Cheaper than reading ` + "`" + `messages` + "`" + `."
+  "The last message; null if there is none. It costs less than reading ` + "`" + `messages` + "`" + `."
   lastMessage: SimulationChatMessage @requires(scope: contacts)
-  "The contact's first message, to recognize the chat in a list; null if there is none. Cheaper than reading ` + "`" + `messages` + "`" + `."
+  "The contact's first message, to recognize the chat in a list; null if there is none. It costs less than reading ` + "`" + `messages` + "`" + `."
   firstContactMessage: SimulationChatMessage @requires(scope: contacts)
   """
-  Likely mistakes, each listed once: unknown keys of the data bag, placeholders without a value. The conversation can
-  add warnings.
+  Likely mistakes, each once: unknown keys of the data bag, and placeholders without a value. Later messages can add
+  warnings.
   """
   warnings: [String!]!
   """
@@ -5078,9 +5081,9 @@ type SimulationChat implements Node {
 
 "A message of a simulated chat."
 type SimulationChatMessage {
-  "The chat's id and the number of the message, so that clients can cache it. ` + "`" + `node` + "`" + ` does not find it."
+  "The chat's id and the number of the message, as a key for caches of clients. ` + "`" + `node` + "`" + ` does not find it."
   id: ID! @openTo(scope: chat)
-  "The number of the message in the chat, from 1 without gaps."
+  "The number of the message in the chat, from 1, without gaps."
   sequence: Int! @openTo(scope: chat)
   "Who wrote it."
   role: MessageRole! @openTo(scope: chat)
@@ -5093,8 +5096,8 @@ type SimulationChatMessage {
   "Why it ended, in the agent's own words."
   endReason: String @openTo(scope: chat)
   """
-  The sources of ` + "`" + `[n]` + "`" + ` in the text, each number once, lowest first. Only agents with a knowledge base chat whose
-  ` + "`" + `showQuote` + "`" + ` is true cite. Numbers without a source are removed from the text.
+  The sources of ` + "`" + `[n]` + "`" + ` in the text, each number once, lowest first. Agents cite only if they have a knowledge base chat
+  whose ` + "`" + `showQuote` + "`" + ` is true. Numbers without a source are removed from the text.
   """
   citations: [Citation!]! @openTo(scope: chat) @listSize(assumedSize: 2)
 }
@@ -5145,7 +5148,7 @@ written message, or the ` + "`" + `TurnStarted` + "`" + ` of a new attempt, repl
 type TurnStarted {
   "The id of this attempt to answer."
   turnId: ID! @openTo(scope: chat)
-  "The number that the contact's message will have."
+  "The sequence that the contact's message will have."
   messageSequence: Int! @openTo(scope: chat)
   "The contact's message."
   text: String! @openTo(scope: chat)
@@ -5156,9 +5159,9 @@ A piece of the text that the agent is writing. Pieces are not saved: the written
 new ` + "`" + `turnId` + "`" + ` starts a new attempt; discard the pieces before it.
 """
 type MessageDelta {
-  "The number that the message will have."
+  "The sequence that the message will have."
   sequence: Int! @openTo(scope: chat)
-  "The id of the attempt to answer that the piece belongs to."
+  "The id of the attempt to answer. The piece belongs to it."
   turnId: ID! @openTo(scope: chat)
   "How many Unicode characters of the turn's text come before the piece. A gap means that pieces were dropped."
   offset: Int! @openTo(scope: chat)
@@ -5167,13 +5170,13 @@ type MessageDelta {
 }
 
 """
-An attempt to answer failed: discard its text. Unless the chat has ended, a message can be sent again. If the process
-dies, this event is not sent; the next attempt has another ` + "`" + `turnId` + "`" + `.
+An attempt to answer failed: discard its text. Unless the chat has ended, the client can send the message again. If the
+process dies, nobody sends this event; the next attempt has another ` + "`" + `turnId` + "`" + `.
 """
 type TurnFailed {
   "The id of the attempt."
   turnId: ID! @openTo(scope: chat)
-  "The number that the contact's message would have had."
+  "The sequence that the contact's message would have had."
   messageSequence: Int! @openTo(scope: chat)
   "The reason, as the sender of the message sees it."
   reason: String! @openTo(scope: chat)
@@ -5203,15 +5206,16 @@ input SimulationChatFilter {
 input StartSimulationChatInput {
   "The agent, of the same company."
   agentId: ID!
-  "Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. Null means absent."
+  "Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. Null values count as absent."
   dataBag: JSONObject @bounds(maxItems: 200)
   "What to mock."
   toolMocking: ToolMockingInput
-  "A prompt to try instead of the agent's, 1 to 50,000 characters. It is saved only with the chat, and does not apply to sub-agents. Not with the scope ` + "`" + `chat` + "`" + `."
+  "A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat keeps it, and it does not apply to sub-agents. Not allowed with the scope ` + "`" + `chat` + "`" + `."
   prompt: String
   """
   Messages that the chat starts with, instead of a welcome message: at most 100, with at most 256 KiB of text together.
-  Contact and agent alternate, and the last message is the agent's. They cost nothing. Not with the scope ` + "`" + `chat` + "`" + `.
+  Contact and agent alternate, and the last message is the agent's. They cost nothing. Not allowed with the scope
+  ` + "`" + `chat` + "`" + `.
   """
   messages: [TestMessageInput!]
 }
@@ -5304,21 +5308,21 @@ extend type Query {
 
 extend type Mutation {
   """
-  Starts a simulated chat. If the agent has a welcome message, it is written at once. ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's
-  budget is used up.
+  Starts a simulated chat. If the agent has a welcome message, it is the first message. Returns ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the
+  company's budget is used up.
   """
   startSimulationChat("The chat." input: StartSimulationChatInput!): StartSimulationChatPayload @requires(scope: simulate) @openTo(scope: chat) @modelDriven
   """
-  Sends the contact's message and returns when the agent's reply is written. ` + "`" + `CONFLICT` + "`" + ` if the chat has ended or another
-  message is being answered. ` + "`" + `UPSTREAM_FAILED` + "`" + ` if the language model failed: no message is saved, and it can be sent
-  again. Calls of the failed turn stay on record with ` + "`" + `isTurnKept` + "`" + ` false, and the agent remembers its real calls. The
-  agent's model sees at most the last 200 messages, and of these the last 256 KiB, with up to 256 KiB of the calls
-  between them.
+  Sends the contact's message and returns when the agent's reply is written. Returns ` + "`" + `CONFLICT` + "`" + ` if the chat has ended or
+  another message is being answered. Returns ` + "`" + `UPSTREAM_FAILED` + "`" + ` if the language model failed: no message is saved, and
+  the client can send it again. The chat keeps the calls of the failed turn, with ` + "`" + `isTurnKept` + "`" + ` false, and the agent
+  remembers its real calls. The agent's model sees at most the last 200 messages, and at most 256 KiB of them, with up
+  to 256 KiB of the calls between them.
   """
   sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate) @openTo(scope: chat) @modelDriven @cost(weight: 20000)
   "Ends a simulated chat. A reply in progress is discarded. Ending it again changes nothing."
   endSimulationChat("The chat." input: EndSimulationChatInput!): EndSimulationChatPayload @requires(scope: simulate) @openTo(scope: chat)
-  "Permanently deletes a simulated chat with its messages and calls. A reply in progress is discarded. Usage stays on record."
+  "Permanently deletes a simulated chat with its messages and calls. A reply in progress is discarded. Recorded usage remains."
   deleteSimulationChat("The chat." input: DeleteSimulationChatInput!): DeleteSimulationChatPayload @requires(scope: write)
 }
 
@@ -5330,10 +5334,10 @@ extend type Subscription {
   simulationChatMessages(
     "The chat."
     simulationChatId: ID!
-    "The number of the last message that the client has."
+    "The sequence of the last message that the client has."
     afterSequence: Int! = 0
   ): SimulationChatMessage! @requires(scope: contacts) @openTo(scope: chat)
-  "Sends events while the agent answers: the contact's message, generated text, calls, messages, failed attempts, the end."
+  "Sends events while the agent answers: the contact's message, generated text, calls, messages, failed attempts, and the end of the chat."
   simulationChatEvents("The chat." simulationChatId: ID!): SimulationChatEvent! @requires(scope: contacts) @openTo(scope: chat)
 }
 `, BuiltIn: false},
@@ -5343,7 +5347,7 @@ type SubAgent implements Node {
   id: ID!
   "The human-readable name."
   name: String!
-  "The snake_case name by which the parent delegates; unique among the parent's sub-agents and tools."
+  "The snake_case name by which the parent's language model calls it; unique among the parent's sub-agents and tools."
   technicalName: String!
   "What it does, for the language model."
   description: String!
@@ -5432,7 +5436,7 @@ extend type Mutation {
   addSubAgent("The edge." input: AddSubAgentInput!): AddSubAgentPayload @requires(scope: write)
   "Changes an edge of the agent graph. It keeps its id, so mocks of it stay valid."
   updateSubAgent("The changes." input: UpdateSubAgentInput!): UpdateSubAgentPayload @requires(scope: write)
-  "Removes an edge of the agent graph; the agents stay."
+  "Removes an edge of the agent graph. The agents remain."
   removeSubAgent("The edge." input: RemoveSubAgentInput!): RemoveSubAgentPayload @requires(scope: write)
 }
 `, BuiltIn: false},
@@ -5521,7 +5525,7 @@ input ToolEndpointInput {
   method: HttpMethod! = POST
   "An absolute http or https address of at most 2,000 characters."
   url: String!
-  "Header name to text, at most 20. If null or absent, there are none, or an update keeps the old ones."
+  "Header name to text, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones."
   headers: JSONObject
   "0.1 to 60 seconds."
   timeoutSeconds: Float! = 10
@@ -5536,8 +5540,8 @@ input CreateToolInput {
   "At most 2,000 characters."
   description: String
   """
-  A JSON Schema of type object, at most 20,000 characters; absent means no arguments. It may have at most 2,000 checks
-  of one value, with references followed to 32 levels, and 1,000 instructions per pattern.
+  A JSON Schema of type object, at most 20,000 characters; absent means no arguments. It may need at most 2,000 checks
+  for one value, including those in references to 32 levels, and 1,000 instructions per pattern.
   """
   parameters: JSONObject
   "The HTTP endpoint that calls go to."
@@ -5648,7 +5652,7 @@ extend type Mutation {
   updateTool("The changes." input: UpdateToolInput!): UpdateToolPayload @requires(scope: write)
   "Deletes a tool and disconnects it from every agent."
   deleteTool("The tool." input: DeleteToolInput!): DeleteToolPayload @requires(scope: write)
-  "Connects a tool to an agent, after its other tools. An agent has at most 128. Connecting it again changes nothing."
+  "Connects a tool to an agent, after the agent's other tools. An agent has at most 128 tools. Connecting it again changes nothing."
   connectTool("The tool." input: ConnectToolInput!): ConnectToolPayload @requires(scope: write)
   "Disconnects a tool from an agent. If it is not connected, nothing changes."
   disconnectTool("The tool." input: DisconnectToolInput!): DisconnectToolPayload @requires(scope: write)
@@ -5681,12 +5685,13 @@ type ToolCall {
   """
   The result that the agent got; null if the call failed. For the knowledge base, an object with ` + "`" + `chunks` + "`" + `, best first:
   ` + "`" + `number` + "`" + ` as it is cited, ` + "`" + `chunkId` + "`" + `, ` + "`" + `documentId` + "`" + `, ` + "`" + `documentName` + "`" + `, ` + "`" + `position` + "`" + `, ` + "`" + `score` + "`" + `, ` + "`" + `termSimilarity` + "`" + `,
-  ` + "`" + `vectorSimilarity` + "`" + ` and ` + "`" + `content` + "`" + `. If the contents have more than 64 KiB together, all are shortened equally.
+  ` + "`" + `vectorSimilarity` + "`" + ` and ` + "`" + `content` + "`" + `. If the contents are more than 64 KiB together, all of them are cut to the same
+  length.
   """
   result: String
   "Whether the call was mocked, so nothing real happened."
   mocked: Boolean!
-  "The index of the target's mock rule that answered, from 0; null if none did."
+  "The index of the mock rule that answered, from 0; null if no rule did."
   mockRule: Int
   "The number of the contact's message that was being answered."
   messageSequence: Int!
@@ -5698,12 +5703,12 @@ type ToolCall {
   durationMs: Int!
   """
   Why the call failed, as the agent saw it; null if it did not fail. A real call is recorded before it is made. Until it
-  ends, the error says that the outcome is not known. It stays so if the process dies during the call.
+  ends, or if the process dies during the call, the error says that the outcome is not known.
   """
   error: String
   """
   Whether the messages of its turn were saved. False while the turn is in progress, and if the turn failed after the
-  call; the effects of the call remain.
+  call. Even then, the effects of the call remain.
   """
   isTurnKept: Boolean!
 }
@@ -5744,7 +5749,7 @@ type ToolCallFinished {
   result: String
   "Whether the call was mocked, so nothing real happened."
   mocked: Boolean!
-  "The index of the target's mock rule that answered, from 0; null if none did."
+  "The index of the mock rule that answered, from 0; null if no rule did."
   mockRule: Int
   "How long it took in milliseconds."
   durationMs: Int!
@@ -5758,11 +5763,11 @@ enum CallEffect {
   Real
   "It is mocked."
   Mocked
-  "It is refused, because side effects are denied."
+  "The call is refused, because side effects are denied."
   Denied
   """
-  It is not possible: the tool has no endpoint, no telephony provider is configured, or the delegation would be circular
-  or too deep. The agent gets this as an error.
+  The call is not possible: the tool has no endpoint, no telephony provider is configured, or the delegation would be
+  circular or too deep. The agent gets an error.
   """
   Unavailable
 }
@@ -5775,7 +5780,7 @@ type CallCoverage {
   targetId: ID
   "The name by which the language model calls it."
   technicalName: String!
-  "The technical names of the delegations that lead to the agent that calls it; empty for the chat's own agent."
+  "The technical names of the delegations from the chat's agent to the calling agent; empty for calls of the chat's own agent."
   path: [String!]!
   "The effect if no mock rule of the target matches."
   effect: CallEffect!
@@ -5800,7 +5805,7 @@ extend type Agent {
   coverage("What to mock." toolMocking: ToolMockingInput): [CallCoverage!]! @cost(weight: 1000)
 }
 `, BuiltIn: false},
-	{Name: "../schema/tool_mocking.graphqls", Input: `"What is mocked in a simulation. Nothing is mocked unless requested."
+	{Name: "../schema/tool_mocking.graphqls", Input: `"What is mocked in a simulation. By default nothing is mocked."
 type ToolMocking {
   "Tools to mock, by id."
   mockedTools: [MockedTool!]! @listSize(assumedSize: 3)
@@ -5822,7 +5827,7 @@ type ToolMocking {
 enum SideEffects {
   "They may be real."
   Allow
-  "They are refused: the agent gets a tool error."
+  "They are refused, and the agent gets a tool error."
   Deny
 }
 
@@ -5839,9 +5844,9 @@ type MockedTool {
   "The tool."
   toolId: ID!
   """
-  The result instead of the real one. ` + "`" + `{name}` + "`" + ` is filled from the call's arguments, or else from the variables, also by
-  paths such as ` + "`" + `{order.items.0.name}` + "`" + `. ` + "`" + `{name|json}` + "`" + ` inserts JSON. In the texts of a JSON template, values are escaped.
-  Empty means a default that says the call succeeded.
+  The result instead of the real one. ` + "`" + `{name}` + "`" + ` is replaced by an argument of the call, or otherwise by a variable. Paths
+  such as ` + "`" + `{order.items.0.name}` + "`" + ` work too. ` + "`" + `{name|json}` + "`" + ` inserts JSON. In the texts of a JSON template, values are
+  escaped. Empty means a default that says the call succeeded.
   """
   resultTemplate: String
   "Simulated execution time, 0 to 60 seconds."
@@ -5914,19 +5919,19 @@ type MockRule {
   resultTemplate: String
   "Simulated execution time, 0 to 60 seconds."
   delaySeconds: Float!
-  "Fails the call instead."
+  "The failure that the call gets instead of a result."
   failure: MockFailure
 }
 
-"A condition on one argument of a call. All given parts must hold."
+"A condition on one argument of a call. All given fields must hold."
 type MockCondition {
   "The name of the argument, or a path into objects with dots."
   argument: String!
-  "Its value: a text, or JSON for other values."
+  "The value: a text as it is, any other value as JSON."
   equals: String
   """
-  A regular expression (RE2) that matches a part of its value as text. It has at most 1,000 instructions with
-  repetitions expanded. A mocking has at most 20 of them.
+  A regular expression (RE2) that matches a part of its value as text. It has at most 1,000 instructions after
+  repetitions are expanded. A mocking has at most 20 regular expressions.
   """
   matches: String
   "Whether it must be present."
@@ -5965,7 +5970,7 @@ input MockRuleInput {
   resultTemplate: String
   "0 to 60 seconds."
   delaySeconds: Float! = 0
-  "Fails the call instead."
+  "The failure that the call gets instead of a result."
   failure: MockFailureInput
 }
 
@@ -6000,8 +6005,8 @@ scalar Credits
 "Credits that were used."
 input UsageEntryInput {
   """
-  Identifies the entry in the company permanently: 1 to 200 characters, not beginning with ` + "`" + `agentgraph:` + "`" + `. An entry with
-  a recorded key is a duplicate if its content is the same, and ` + "`" + `UNPROCESSABLE` + "`" + ` otherwise.
+  Identifies the entry in the company permanently: 1 to 200 characters, not beginning with ` + "`" + `agentgraph:` + "`" + `. If the key is
+  already recorded, an entry with the same content is a duplicate; an entry with other content gets ` + "`" + `UNPROCESSABLE` + "`" + `.
   """
   idempotencyKey: String!
   "The agent that used them, 1 to 64 characters. It need not exist."
@@ -6016,7 +6021,7 @@ input UsageEntryInput {
   at: DateTime!
 }
 
-"Entries for the ledger of usage."
+"Usage entries to record."
 input RecordUsageInput {
   "1 to 1,000 entries."
   entries: [UsageEntryInput!]!
@@ -6026,7 +6031,7 @@ input RecordUsageInput {
 type RecordUsagePayload {
   "How many were recorded."
   recorded: Int!
-  "How many were already in the ledger, or repeated in the request. They change nothing."
+  "How many were already recorded, or repeated in the request. They change nothing."
   duplicates: Int!
 }
 
@@ -6058,11 +6063,11 @@ extend type Query {
 enum WebhookEvent {
   "An execution of agent tests has ended, or all of its runs were cancelled (` + "`" + `agent_test_execution.ended` + "`" + `)."
   AgentTestExecutionEnded
-  "Tests that passed when they were last judged failed in an execution that has ended (` + "`" + `agent_tests.turned_red` + "`" + `). There is one message for all of them. Drafts, and executions that judge conversations again, do not count."
+  "In an execution that has ended, tests failed that had passed when they were last judged (` + "`" + `agent_tests.turned_red` + "`" + `). One message names all of them. Drafts, and executions that judge conversations again, do not count."
   AgentTestsTurnedRed
   "A schedule could not start its tests (` + "`" + `agent_test_schedule.failed` + "`" + `). ` + "`" + `AgentTestSchedule.lastError` + "`" + ` says why."
   AgentTestScheduleFailed
-  "80 percent, or all, of the month's budget is used (` + "`" + `budget.warned` + "`" + `). There is one message for each."
+  "The company has used 80 percent of the month's budget, or all of it (` + "`" + `budget.warned` + "`" + `). Each of the two events has its own message."
   BudgetWarned
   "A document was indexed, or indexed again (` + "`" + `document.ready` + "`" + `)."
   DocumentReady
@@ -6083,13 +6088,13 @@ type Webhook {
   description: String!
   "The events that it receives."
   events: [WebhookEvent!]!
-  "Whether it gets messages. While it is disabled, new events are lost; waiting messages are delivered when it is enabled again."
+  "Whether it gets messages. While it is disabled, it gets no messages for new events, not even later. Waiting messages are delivered when it is enabled again."
   isEnabled: Boolean!
   "Why the server disabled it: it failed for five days, or answered 410 Gone. Null otherwise."
   disabledReason: String
   "Since when every attempt has failed; null if the last one succeeded."
   failingSince: DateTime
-  "Until when messages are also signed with the previous secret; null if that secret has expired."
+  "The time until which messages are also signed with the previous secret; null if that secret has expired."
   previousSecretUntil: DateTime
   "The messages to it, newest first. The last 1,000 are stored, for 30 days."
   deliveries(
@@ -6148,7 +6153,7 @@ type WebhookAttempt {
   status: Int
   "How long it took, in milliseconds."
   durationMs: Int!
-  "Why it failed, with the beginning of the response; null if it did not."
+  "Why the attempt failed, with the beginning of the response; null if it succeeded."
   error: String
 }
 
@@ -6174,7 +6179,7 @@ type WebhookDeliveryEdge {
 
 "A new webhook."
 input CreateWebhookInput {
-  "The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. It must be public, or allowed by the operator, like the addresses of tools."
+  "The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. As with tools, it must be public, or the operator must allow it."
   url: String!
   "Its purpose, at most 500 characters."
   description: String! = ""
@@ -6268,7 +6273,7 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Creates a webhook. ` + "`" + `UNPROCESSABLE` + "`" + ` if the company has 20, or if the server has no secret key. Access tokens cannot create webhooks, because the webhook would outlive the token."
+  "Creates a webhook. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the company has 20 webhooks, or if the server has no secret key. Access tokens cannot create webhooks, because the webhook would outlive the token."
   createWebhook("The webhook." input: CreateWebhookInput!): CreateWebhookPayload @requires(scope: admin, keyOnly: true)
   "Changes a webhook. Access tokens cannot do this."
   updateWebhook("The changes." input: UpdateWebhookInput!): UpdateWebhookPayload @requires(scope: admin, keyOnly: true)
@@ -6279,9 +6284,9 @@ extend type Mutation {
   change without losing messages. Older secrets are no longer valid. Access tokens cannot do this.
   """
   rotateWebhookSecret("The webhook." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload @requires(scope: admin, keyOnly: true)
-  "Sends a ` + "`" + `webhook.ping` + "`" + ` to a webhook, whatever its events are. ` + "`" + `UNPROCESSABLE` + "`" + ` if it is disabled."
+  "Sends a ` + "`" + `webhook.ping` + "`" + ` to a webhook, whatever its events are. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the webhook is disabled."
   sendTestWebhook("The webhook." input: SendTestWebhookInput!): SendTestWebhookPayload @requires(scope: admin)
-  "Delivers a message again, with the same id. ` + "`" + `UNPROCESSABLE` + "`" + ` if its webhook is disabled."
+  "Delivers a message again, with the same id. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if its webhook is disabled."
   redeliverWebhook("The message." input: RedeliverWebhookInput!): RedeliverWebhookPayload @requires(scope: admin)
 }
 `, BuiltIn: false},

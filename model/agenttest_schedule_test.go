@@ -76,7 +76,7 @@ func TestInvalidSchedulesAreRefused(t *testing.T) {
 	in.FolderID, in.Repeats, in.Votes = new("folder_1"), 21, 2
 	_, err := model.NewAgentTestSchedule(in, time.Now())
 	require.ErrorContains(t, err, "repeats must be between 1 and 20; testIds must be given, or folderId or "+
-		"agentId, but only one of them; votes must be 1, 3 or 5")
+		"agentId instead: give exactly one of the three; votes must be 1, 3 or 5")
 }
 
 func TestSchedulesStopRepeating(t *testing.T) {

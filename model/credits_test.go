@@ -34,7 +34,7 @@ func TestCreditsAreParsed(t *testing.T) {
 		"١": "not a decimal", "1e": "not a decimal", "1e1.5": "not a decimal", "1e99": "not a decimal",
 		"1e-99": "not a decimal", "1_000": "not a decimal",
 		"0.0000001": "at most six decimals", "1e-7": "at most six decimals", "0.30000000000000004": "at most six decimals",
-		"9223372036854.775808": "lie between", "-9223372036854.775809": "lie between", "1e32": "lie between",
+		"9223372036854.775808": "must be between", "-9223372036854.775809": "must be between", "1e32": "must be between",
 		strings.Repeat("1", 65): "at most 64 characters",
 	} {
 		_, err := model.ParseCredits(text)

@@ -43,8 +43,8 @@ type AddCampaignItemsInput struct {
 	CampaignID string `json:"campaignId"`
 	// The contacts, 1 to 1,000.
 	Items []*CampaignItemInput `json:"items"`
-	// How to handle a number that is already in the campaign. Numbers are compared in E.164 form. An item is open until it is
-	// `Processed`, in `Error` or archived.
+	// How to handle a number that is already in the campaign. Numbers are compared in E.164 form. An item is open until it
+	// is `Processed`, in `Error` or archived.
 	OnDuplicate OnDuplicate `json:"onDuplicate"`
 }
 
@@ -118,19 +118,19 @@ type AdvanceCampaignItemInput struct {
 	ItemID string `json:"itemId"`
 	// The new state.
 	To CampaignItemStatus `json:"to"`
-	// Whether the contact answered, for moves of an item in `Calling`. If absent, it follows from `to`. `Calling` with true
-	// reports an answer during the call. `Pending` with false reports an unanswered call: the item is tried again after the
-	// campaign's delay, or becomes `Processed` with the system tag when its attempts are used up.
+	// Whether the contact answered, for an item in `Calling`. If absent, `to` decides. `Calling` with true reports that the
+	// contact answered and the call continues. `Pending` with false reports an unanswered call: the item is tried again
+	// after the campaign's delay. After the last attempt it becomes `Processed` with the system tag.
 	Answered *bool `json:"answered,omitempty"`
-	// The result, for the move from `ProcessingResult` to `Processed`.
+	// The result, for the change from `ProcessingResult` to `Processed`.
 	Result *CampaignItemResultInput `json:"result,omitempty"`
-	// The reason, at most 1,000 characters. It is shown in the event of an attempt that ends, and becomes the item's `error` for the move to `Error`. Only the last four digits of phone numbers in it are saved.
+	// The reason, at most 1,000 characters. The event of the ended attempt shows it. For the change to `Error`, it also becomes the item's `error`. Only the last four digits of phone numbers in it are saved.
 	Reason *string `json:"reason,omitempty"`
-	// The claim that handed out the item. `CONFLICT` if the claim no longer holds the item.
+	// The claim with which the dialer got the item. Returns `CONFLICT` if the claim no longer holds the item.
 	ClaimID *string `json:"claimId,omitempty"`
 }
 
-// The item after the move.
+// The changed item.
 type AdvanceCampaignItemPayload struct {
 	// The item.
 	Item *CampaignItem `json:"item"`
@@ -164,7 +164,7 @@ type AgentTestCallCoverage struct {
 type AgentTestExecutionCoverage struct {
 	// How many of the tests are simulations. Classifications call nothing.
 	Simulations int32 `json:"simulations"`
-	// Each possible call: first real calls, then denied ones.
+	// Each possible call: first the real calls, then the denied ones.
 	Calls []*AgentTestCallCoverage `json:"calls"`
 }
 
@@ -200,7 +200,7 @@ type AuditEventFilter struct {
 	Action *AuditAction `json:"action,omitempty"`
 	// Only actions on this object.
 	TargetID *string `json:"targetId,omitempty"`
-	// Only by this API key and its access tokens.
+	// Only actions by this API key and its access tokens.
 	APIKeyID *string `json:"apiKeyId,omitempty"`
 }
 
@@ -212,7 +212,7 @@ type CallCoverage struct {
 	TargetID *string `json:"targetId,omitempty"`
 	// The name by which the language model calls it.
 	TechnicalName string `json:"technicalName"`
-	// The technical names of the delegations that lead to the agent that calls it; empty for the chat's own agent.
+	// The technical names of the delegations from the chat's agent to the calling agent; empty for calls of the chat's own agent.
 	Path []string `json:"path"`
 	// The effect if no mock rule of the target matches.
 	Effect CallEffect `json:"effect"`
@@ -268,7 +268,7 @@ type CampaignItemCounts struct {
 	ProcessingResult int32 `json:"processingResult"`
 	// Finished.
 	Processed int32 `json:"processed"`
-	// Given up after a technical failure.
+	// Items that were given up after a technical failure.
 	Error int32 `json:"error"`
 }
 
@@ -296,7 +296,7 @@ type CampaignItemFilter struct {
 type CampaignItemInput struct {
 	// A valid number, with `+` and the country code unless the campaign has a default region. Only Web agents do not need it.
 	PhoneNumber string `json:"phoneNumber"`
-	// Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Null means absent. Mandatory fields need a value unless the platform fills them.
+	// Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Null values count as absent. Mandatory fields need a value unless the platform fills them.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 }
 
@@ -402,7 +402,7 @@ type ClaimCampaignItemsInput struct {
 	LeaseSeconds int32 `json:"leaseSeconds"`
 }
 
-// The items that were handed out.
+// The claimed items.
 type ClaimCampaignItemsPayload struct {
 	// The claim; null when nothing was due.
 	ClaimID *string `json:"claimId,omitempty"`
@@ -470,23 +470,23 @@ type CopyAgentTestsPayload struct {
 
 // A new access token.
 type CreateAccessTokenInput struct {
-	// The scopes of the token: at least one, and only scopes that the API key has. For a page that anybody can open, use `chat`.
+	// The scopes of the token, at least one. The API key must have them. For a public page, use `chat`.
 	Scopes []APIKeyScope `json:"scopes"`
 	// How many seconds the token is valid, 60 to 86,400. It never outlives the API key.
 	TTLSeconds int32 `json:"ttlSeconds"`
 	// The pages that may use the token: 1 to 20 origins as browsers send them, such as `https://www.example.com`. Only
-	// `localhost` and loopback addresses may use `http`. A request with another `Origin` header, or none, gets `FORBIDDEN`.
-	// If absent, requests may come from anywhere.
+	// `localhost` and loopback addresses may use `http`. A request whose `Origin` header is absent or different gets
+	// `FORBIDDEN`. If the list is absent, requests may come from anywhere.
 	Origins []string `json:"origins,omitempty"`
-	// The agents that the token may chat with, 1 to 100 of the company. It cannot see any other agent. Only for the scope
-	// `chat`. If absent, the token may chat with every agent.
+	// The agents that the token may chat with, 1 to 100 of the company. It cannot see any other agent. Allowed only with the
+	// scope `chat`. If absent, the token may chat with every agent.
 	AgentIds []string `json:"agentIds,omitempty"`
-	// Your server's name for the visitor who uses the token, 1 to 200 characters. Tokens that one API key makes for the same
-	// visitor share their chats, so a new token can continue the chats of the last one. Only for the scope `chat`. If absent,
-	// the token has chats of its own.
+	// Your server's name for the visitor who uses the token, 1 to 200 characters. All tokens that one API key makes for a
+	// visitor share their chats, so a new token can continue the chats of an older one. Allowed only with the scope `chat`.
+	// If absent, the token shares no chats.
 	Visitor *string `json:"visitor,omitempty"`
-	// Restricts the token to this one subscription. Only such a token may be part of an address, as the parameter
-	// `access_token` of a stream that an `EventSource` opens. An `EventSource` sends no headers, and addresses end up in logs.
+	// Restricts the token to this one subscription. Only such a token may be in a URL, as the parameter `access_token` of a
+	// stream that an `EventSource` opens. An `EventSource` cannot send headers, and URLs end up in logs.
 	Subscription *SubscriptionField `json:"subscription,omitempty"`
 }
 
@@ -494,7 +494,7 @@ type CreateAccessTokenInput struct {
 type CreateAccessTokenPayload struct {
 	// The token, for the header `Authorization: Bearer …`, or `authorization` in a socket's `connection_init`. It is never shown again.
 	Token string `json:"token"`
-	// When the token expires. It ends sooner when its API key is revoked.
+	// When the token expires. It ends earlier if its API key is revoked.
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
@@ -522,7 +522,7 @@ type CreateAgentInput struct {
 	ClassificationTags []*ClassificationTag `json:"classificationTags"`
 	// At most 100.
 	ExtractedValues []*ExtractedValue `json:"extractedValues"`
-	// Whether the agent may transfer the call to a human. Only agents on the channel `Phone` do.
+	// Whether the agent may transfer the call to a human. It has an effect only on the channel `Phone`.
 	IsCallTransferEnabled bool `json:"isCallTransferEnabled"`
 }
 
@@ -570,20 +570,20 @@ type CreateAgentTestScheduleInput struct {
 	AgentID *string `json:"agentId,omitempty"`
 	// How often each test is run, 1 to 20.
 	Repeats int32 `json:"repeats"`
-	// When to repeat a test less often.
+	// When to stop repeating a test early.
 	StopRepeating *StopRepeating `json:"stopRepeating,omitempty"`
 	// How many runs may be in progress at once, 1 to 50.
 	Concurrency int32 `json:"concurrency"`
 	// Record simulated delays of mocks without waiting for them.
 	VirtualTime bool `json:"virtualTime"`
-	// How often the judge is asked about each criterion that the program does not decide: 1, 3 or 5.
+	// How many votes of the judge decide each criterion that the program does not decide: 1, 3 or 5.
 	Votes int32 `json:"votes"`
 	// A cron expression with five fields: minute, hour, day of the month, month, day of the week. `0 3 * * 1-5` is three
 	// o'clock on workdays. Times must be at least five minutes apart. Without it, `afterPromptChange` must be true.
 	Cron *string `json:"cron,omitempty"`
 	// The time zone of `cron`, by its name in the IANA database.
 	TimeZone string `json:"timeZone"`
-	// Whether the tests run one minute after the last change of the agent's prompt. `UNPROCESSABLE` unless all tests belong to one agent.
+	// Whether the tests run one minute after the last change of the agent's prompt. Returns `UNPROCESSABLE` unless all tests belong to one agent.
 	AfterPromptChange bool `json:"afterPromptChange"`
 	// Whether the schedule starts executions.
 	IsEnabled bool `json:"isEnabled"`
@@ -599,7 +599,7 @@ type CreateAgentTestSchedulePayload struct {
 
 // New tests.
 type CreateAgentTestsInput struct {
-	// 1 to 100 tests, of any agents.
+	// 1 to 100 tests. They may belong to different agents.
 	Tests []*CreateAgentTestInput `json:"tests"`
 }
 
@@ -633,7 +633,7 @@ type CreateCampaignInput struct {
 	AgentID string `json:"agentId"`
 	// 1 to 255 characters.
 	Name string `json:"name"`
-	// How many attempts are made to reach a contact, 1 to 20.
+	// The maximum number of attempts to reach a contact, 1 to 20.
 	MaxAttempts int32 `json:"maxAttempts"`
 	// How many minutes after an unanswered attempt the next one is due, 0 to 43,200 (30 days).
 	RetryDelayMinutes int32 `json:"retryDelayMinutes"`
@@ -651,7 +651,7 @@ type CreateCampaignPayload struct {
 type CreateClassificationTestInput struct {
 	// The agent under test.
 	AgentID string `json:"agentId"`
-	// 1 to 255 characters. Over GraphQL, `UNPROCESSABLE` if another test of the folder, or at the root, has this name and `mayRepeatName` is false.
+	// 1 to 255 characters. GraphQL returns `UNPROCESSABLE` if another test in the same folder, or at the root, has this name and `mayRepeatName` is false.
 	Name string `json:"name"`
 	// The conversation to classify.
 	ConversationContext *ConversationContext `json:"conversationContext"`
@@ -661,7 +661,7 @@ type CreateClassificationTestInput struct {
 	Rows []*TestRow `json:"rows"`
 	// A folder of the same agent; null for the root.
 	FolderID *string `json:"folderId,omitempty"`
-	// Allow a name that another test of the folder, or at the root, has. REST clients always may, because some of them create the same test repeatedly.
+	// Allow a name that another test in the same folder, or at the root, has. REST always allows it, because some clients create the same test repeatedly.
 	MayRepeatName bool `json:"mayRepeatName"`
 }
 
@@ -713,7 +713,7 @@ type CreateKnowledgeBaseChatPayload struct {
 type CreateSimulationTestInput struct {
 	// The agent under test.
 	AgentID string `json:"agentId"`
-	// 1 to 255 characters. Over GraphQL, `UNPROCESSABLE` if another test of the folder, or at the root, has this name and `mayRepeatName` is false.
+	// 1 to 255 characters. GraphQL returns `UNPROCESSABLE` if another test in the same folder, or at the root, has this name and `mayRepeatName` is false.
 	Name string `json:"name"`
 	// Persona and intent of the simulated contact, 1 to 10,000 characters.
 	Scenario string `json:"scenario"`
@@ -725,18 +725,18 @@ type CreateSimulationTestInput struct {
 	Checks []*TestCheck `json:"checks"`
 	// The `AgentTestRun.score` that a run needs to pass, 0 to 1; 1 when absent.
 	PassAt *float64 `json:"passAt,omitempty"`
-	// What the judge sees besides the conversation. By default nothing. Duplicates are dropped.
+	// What the judge sees in addition to the conversation; by default nothing. Duplicates are dropped.
 	JudgeSees []JudgeSight `json:"judgeSees"`
 	// The character of the contact.
 	Persona *ContactPersona `json:"persona,omitempty"`
-	// The exact words of the contact in at most 30 turns, each 1 to 10,000 characters; null lets its model speak.
+	// The exact words of the contact in at most 30 turns, each 1 to 10,000 characters. For null, the contact's model writes the message.
 	ContactSays []*string `json:"contactSays"`
-	// The most exchanges, 1 to 30.
+	// The maximum number of exchanges, 1 to 30.
 	MaxTurns int32 `json:"maxTurns"`
 	// Messages to start from, at most 200. The contact speaks next after a message of the agent, and the agent after a message of the contact.
 	ConversationContext []*TestMessage `json:"conversationContext"`
 	// Values of the agent's fields by name, at most 200: texts, numbers, booleans, and lists and objects of them, each of at
-	// most 10,000 characters. Placeholders can contain paths with dots. Null means absent.
+	// most 10,000 characters. Placeholders can contain paths with dots. Null values count as absent.
 	Variables JSONObject `json:"variables,omitempty"`
 	// What to mock. Every target must be connected to the agent.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
@@ -744,7 +744,7 @@ type CreateSimulationTestInput struct {
 	Rows []*TestRow `json:"rows"`
 	// A folder of the same agent; null for the root.
 	FolderID *string `json:"folderId,omitempty"`
-	// Allow a name that another test of the folder, or at the root, has. REST clients always may, because some of them create the same test repeatedly.
+	// Allow a name that another test in the same folder, or at the root, has. REST always allows it, because some clients create the same test repeatedly.
 	MayRepeatName bool `json:"mayRepeatName"`
 }
 
@@ -754,11 +754,11 @@ type CreateSimulationTestPayload struct {
 	AgentTest *SimulationTest `json:"agentTest"`
 }
 
-// A simulated chat to make a simulation test from, and the parts of the test that the chat does not contain. The bounds are those of `CreateSimulationTestInput`.
+// A simulated chat from which to create a simulation test, and the parts of the test that the chat does not contain. The bounds are those of `CreateSimulationTestInput`.
 type CreateTestFromSimulationChatInput struct {
 	// The chat. The test belongs to its agent.
 	SimulationChatID string `json:"simulationChatId"`
-	// The sequence of the last message that the test starts from, 0 to 200. If absent, the test starts from all messages; 0 starts from scratch. `UNPROCESSABLE` if it is beyond the chat's last message, or absent for a chat of more than 200.
+	// The sequence of the last message that the test starts from, 0 to 200. If absent, the test starts from all messages. With 0, it starts from none. Returns `UNPROCESSABLE` if the sequence is beyond the chat's last message, or if it is absent and the chat has more than 200 messages.
 	UpToSequence *int32 `json:"upToSequence,omitempty"`
 	// The name. By default it contains the time of the chat.
 	Name *string `json:"name,omitempty"`
@@ -768,7 +768,7 @@ type CreateTestFromSimulationChatInput struct {
 	Criteria []string `json:"criteria"`
 	// Checks that the program decides without a language model, except checks of tags.
 	Checks []*TestCheck `json:"checks"`
-	// The most exchanges after the messages that the test starts from.
+	// The maximum number of exchanges after the messages that the test starts from.
 	MaxTurns int32 `json:"maxTurns"`
 	// A folder of the same agent; null for the root.
 	FolderID *string `json:"folderId,omitempty"`
@@ -790,8 +790,8 @@ type CreateToolInput struct {
 	TechnicalName string `json:"technicalName"`
 	// At most 2,000 characters.
 	Description *string `json:"description,omitempty"`
-	// A JSON Schema of type object, at most 20,000 characters; absent means no arguments. It may have at most 2,000 checks
-	// of one value, with references followed to 32 levels, and 1,000 instructions per pattern.
+	// A JSON Schema of type object, at most 20,000 characters; absent means no arguments. It may need at most 2,000 checks
+	// for one value, including those in references to 32 levels, and 1,000 instructions per pattern.
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// The HTTP endpoint that calls go to.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
@@ -805,7 +805,7 @@ type CreateToolPayload struct {
 
 // A new webhook.
 type CreateWebhookInput struct {
-	// The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. It must be public, or allowed by the operator, like the addresses of tools.
+	// The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. As with tools, it must be public, or the operator must allow it.
 	URL string `json:"url"`
 	// Its purpose, at most 500 characters.
 	Description string `json:"description"`
@@ -877,7 +877,7 @@ type DeleteAgentTestScheduleInput struct {
 
 // The result of the deletion.
 type DeleteAgentTestSchedulePayload struct {
-	// The id of the deleted schedule. Executions that it started stay.
+	// The id of the deleted schedule. Executions that it started remain.
 	DeletedID string `json:"deletedId"`
 }
 
@@ -1051,7 +1051,7 @@ type DraftLabelledQuestionsInput struct {
 
 // The written questions.
 type DraftLabelledQuestionsPayload struct {
-	// The questions, at most one per passage. A passage that answers nothing gets none.
+	// The questions, at most one per passage. A passage that answers no question has none.
 	DraftedQuestions []*DraftedQuestion `json:"draftedQuestions"`
 }
 
@@ -1083,10 +1083,10 @@ type EndSimulationChatPayload struct {
 type ImportAgentTestRowsInput struct {
 	// The test.
 	TestID string `json:"testId"`
-	// A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX, ODS or JSON lines: its first row names the columns. The column `row`, if there is
-	// one, names the rows.
+	// A document that is a table of at most 500 rows and 4 MiB, such as CSV, XLSX, ODS or JSON lines: its first row names
+	// the columns. The column `row`, if there is one, names the rows.
 	DocumentID string `json:"documentId"`
-	// Only these columns, at most 50; all of them when absent.
+	// Import only these columns, at most 50. If absent, import all.
 	Columns []string `json:"columns"`
 }
 
@@ -1123,9 +1123,9 @@ type LlmSettingsInput struct {
 // A piece of the text that the agent is writing. Pieces are not saved: the written message replaces them. A piece with a
 // new `turnId` starts a new attempt; discard the pieces before it.
 type MessageDelta struct {
-	// The number that the message will have.
+	// The sequence that the message will have.
 	Sequence int32 `json:"sequence"`
-	// The id of the attempt to answer that the piece belongs to.
+	// The id of the attempt to answer. The piece belongs to it.
 	TurnID string `json:"turnId"`
 	// How many Unicode characters of the turn's text come before the piece. A gap means that pieces were dropped.
 	Offset int32 `json:"offset"`
@@ -1195,7 +1195,7 @@ type PromptSettingsInput struct {
 	ShowQuote *bool `json:"showQuote,omitempty"`
 }
 
-// Entries for the ledger of usage.
+// Usage entries to record.
 type RecordUsageInput struct {
 	// 1 to 1,000 entries.
 	Entries []*UsageEntryInput `json:"entries"`
@@ -1205,7 +1205,7 @@ type RecordUsageInput struct {
 type RecordUsagePayload struct {
 	// How many were recorded.
 	Recorded int32 `json:"recorded"`
-	// How many were already in the ledger, or repeated in the request. They change nothing.
+	// How many were already recorded, or repeated in the request. They change nothing.
 	Duplicates int32 `json:"duplicates"`
 }
 
@@ -1247,11 +1247,11 @@ type ReindexDocumentPayload struct {
 
 // The execution to judge again, and how.
 type RejudgeAgentTestExecutionInput struct {
-	// The execution, which must be finished and have its own conversations.
+	// The execution. It must be finished and have its own conversations.
 	ExecutionID string `json:"executionId"`
 	// The judge, one of `Server.judgeModels`; the first of them when absent.
 	Model *string `json:"model,omitempty"`
-	// How often it is asked about each criterion that the program does not decide: 1, 3 or 5.
+	// How many votes of the judge decide each criterion that the program does not decide: 1, 3 or 5.
 	Votes *int32 `json:"votes,omitempty"`
 	// The criteria to use.
 	Criteria RejudgedCriteria `json:"criteria"`
@@ -1279,7 +1279,7 @@ type RejudgedTestInput struct {
 	Checks []*TestCheck `json:"checks,omitempty"`
 	// Another score that a run needs to pass.
 	PassAt *float64 `json:"passAt,omitempty"`
-	// What the judge sees besides the conversation.
+	// What the judge sees in addition to the conversation.
 	JudgeSees []JudgeSight `json:"judgeSees,omitempty"`
 }
 
@@ -1303,13 +1303,13 @@ type RenewCampaignClaimInput struct {
 	CampaignID string `json:"campaignId"`
 	// The claim.
 	ClaimID string `json:"claimId"`
-	// How many seconds it holds from now on, 5 to 3,600.
+	// How many seconds the claim holds from now on, 5 to 3,600.
 	LeaseSeconds int32 `json:"leaseSeconds"`
 }
 
 // The items that the claim still holds.
 type RenewCampaignClaimPayload struct {
-	// The items under the claim that are still waiting for their calls; empty if all were called or handed out again.
+	// The items of the claim that still wait for their calls. Empty if all were called, or claimed by others.
 	Items []*CampaignItem `json:"items"`
 }
 
@@ -1361,13 +1361,13 @@ type RetryAgentTestExecutionPayload struct {
 
 // The access token to revoke.
 type RevokeAccessTokenInput struct {
-	// The token, made by the API key that sends the request. If absent, the token that sends the request.
+	// A token of the API key that sends the request. If absent, the token that sends the request.
 	Token *string `json:"token,omitempty"`
 }
 
 // The result of the revocation.
 type RevokeAccessTokenPayload struct {
-	// Whether the token was valid until now. False if it had expired or was revoked, or if another key made it.
+	// Whether this request ended the token. False if the token had already expired or was revoked, or if another key made it.
 	IsRevoked bool `json:"isRevoked"`
 }
 
@@ -1447,19 +1447,19 @@ type StartAgentTestExecutionInput struct {
 	FolderID *string `json:"folderId,omitempty"`
 	// All tests of this agent.
 	AgentID *string `json:"agentId,omitempty"`
-	// How often each test, or each row of a test, runs, 1 to 20. `UNPROCESSABLE` if that makes more than 4,000 runs, or if the tests hold more than about 20,000,000 bytes.
+	// How often each test, or each row of a test, runs, 1 to 20. Returns `UNPROCESSABLE` if that makes more than 4,000 runs, or if the tests have more than about 20,000,000 bytes.
 	Repeats int32 `json:"repeats"`
-	// When to repeat a test less often. Runs in progress at that time are still judged, so a low `concurrency` saves more.
+	// When to stop repeating a test early. Runs in progress at that time are still judged, so a low `concurrency` saves more.
 	StopRepeating *StopRepeating `json:"stopRepeating,omitempty"`
 	// How many of its runs may be in progress at once, 1 to 50.
 	Concurrency int32 `json:"concurrency"`
 	// Record simulated delays of mocks without waiting for them.
 	VirtualTime bool `json:"virtualTime"`
-	// How often the judge is asked about each criterion that the program does not decide: 1, 3 or 5. Two thirds of the votes decide;
-	// without such a majority the run is an error of the judge. Each vote costs its tokens.
+	// How many votes of the judge decide each criterion that the program does not decide: 1, 3 or 5. Two thirds of the votes
+	// decide. Without such a majority, the run ends as an error of the judge. Each vote costs tokens.
 	Votes *int32 `json:"votes,omitempty"`
-	// A prompt to try instead of the agent's, 1 to 50,000 characters. It is saved only with the execution, which is then a
-	// draft. `UNPROCESSABLE` unless all tests belong to one agent.
+	// A prompt to try instead of the agent's, 1 to 50,000 characters. Only the execution keeps it, and the execution is then
+	// a draft. Returns `UNPROCESSABLE` unless all tests belong to one agent.
 	Prompt *string `json:"prompt,omitempty"`
 }
 
@@ -1473,14 +1473,15 @@ type StartAgentTestExecutionPayload struct {
 type StartSimulationChatInput struct {
 	// The agent, of the same company.
 	AgentID string `json:"agentId"`
-	// Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. Null means absent.
+	// Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. Null values count as absent.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 	// What to mock.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
-	// A prompt to try instead of the agent's, 1 to 50,000 characters. It is saved only with the chat, and does not apply to sub-agents. Not with the scope `chat`.
+	// A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat keeps it, and it does not apply to sub-agents. Not allowed with the scope `chat`.
 	Prompt *string `json:"prompt,omitempty"`
 	// Messages that the chat starts with, instead of a welcome message: at most 100, with at most 256 KiB of text together.
-	// Contact and agent alternate, and the last message is the agent's. They cost nothing. Not with the scope `chat`.
+	// Contact and agent alternate, and the last message is the agent's. They cost nothing. Not allowed with the scope
+	// `chat`.
 	Messages []*TestMessage `json:"messages,omitempty"`
 }
 
@@ -1508,7 +1509,7 @@ type ToolCallFinished struct {
 	Result *string `json:"result,omitempty"`
 	// Whether the call was mocked, so nothing real happened.
 	Mocked bool `json:"mocked"`
-	// The index of the target's mock rule that answered, from 0; null if none did.
+	// The index of the mock rule that answered, from 0; null if no rule did.
 	MockRule *int32 `json:"mockRule,omitempty"`
 	// How long it took in milliseconds.
 	DurationMs int32 `json:"durationMs"`
@@ -1544,18 +1545,18 @@ type ToolEndpointInput struct {
 	Method HTTPMethod `json:"method"`
 	// An absolute http or https address of at most 2,000 characters.
 	URL string `json:"url"`
-	// Header name to text, at most 20. If null or absent, there are none, or an update keeps the old ones.
+	// Header name to text, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones.
 	Headers JSONObject `json:"headers,omitempty"`
 	// 0.1 to 60 seconds.
 	TimeoutSeconds float64 `json:"timeoutSeconds"`
 }
 
-// An attempt to answer failed: discard its text. Unless the chat has ended, a message can be sent again. If the process
-// dies, this event is not sent; the next attempt has another `turnId`.
+// An attempt to answer failed: discard its text. Unless the chat has ended, the client can send the message again. If the
+// process dies, nobody sends this event; the next attempt has another `turnId`.
 type TurnFailed struct {
 	// The id of the attempt.
 	TurnID string `json:"turnId"`
-	// The number that the contact's message would have had.
+	// The sequence that the contact's message would have had.
 	MessageSequence int32 `json:"messageSequence"`
 	// The reason, as the sender of the message sees it.
 	Reason string `json:"reason"`
@@ -1568,7 +1569,7 @@ func (TurnFailed) IsSimulationChatEvent() {}
 type TurnStarted struct {
 	// The id of this attempt to answer.
 	TurnID string `json:"turnId"`
-	// The number that the contact's message will have.
+	// The sequence that the contact's message will have.
 	MessageSequence int32 `json:"messageSequence"`
 	// The contact's message.
 	Text string `json:"text"`
@@ -1576,7 +1577,7 @@ type TurnStarted struct {
 
 func (TurnStarted) IsSimulationChatEvent() {}
 
-// Changes to an agent. Fields that are absent or null keep their values; an empty text clears a welcome message; a list replaces the whole old one. The bounds are those of `CreateAgentInput`.
+// Changes to an agent. Fields that are absent or null keep their values; an empty text clears a welcome message; a new list replaces the old list. The bounds are those of `CreateAgentInput`.
 type UpdateAgentInput struct {
 	// The agent.
 	AgentID string `json:"agentId"`
@@ -1590,9 +1591,9 @@ type UpdateAgentInput struct {
 	Language *string `json:"language,omitempty"`
 	// The new labels.
 	Tags []string `json:"tags,omitempty"`
-	// The new prompt: written as a new version when it differs.
+	// The new prompt. If it differs from the current one, it becomes a new version.
 	Prompt *string `json:"prompt,omitempty"`
-	// The new welcome message for conversations that the agent initiates.
+	// The new welcome message for conversations that the agent starts.
 	OutboundWelcomeMessage *string `json:"outboundWelcomeMessage,omitempty"`
 	// The new welcome message for contacts who reach the agent.
 	InboundWelcomeMessage *string `json:"inboundWelcomeMessage,omitempty"`
@@ -1602,7 +1603,7 @@ type UpdateAgentInput struct {
 	ClassificationTags []*ClassificationTag `json:"classificationTags,omitempty"`
 	// The new extracted values.
 	ExtractedValues []*ExtractedValue `json:"extractedValues,omitempty"`
-	// Whether the agent may transfer the call to a human. Only agents on the channel `Phone` do.
+	// Whether the agent may transfer the call to a human. It has an effect only on the channel `Phone`.
 	IsCallTransferEnabled *bool `json:"isCallTransferEnabled,omitempty"`
 	// The version of the prompt that this change is based on. If it is no longer the current one, the server returns `CONFLICT` and changes nothing.
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
@@ -1658,9 +1659,9 @@ type UpdateAgentTestFolderPayload struct {
 type UpdateAgentTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
-	// The new name. Over GraphQL, `UNPROCESSABLE` if another test of the folder, or at the root, has this name and `mayRepeatName` is false.
+	// The new name. GraphQL returns `UNPROCESSABLE` if another test in the same folder, or at the root, has this name and `mayRepeatName` is false.
 	Name *string `json:"name,omitempty"`
-	// Allow a name that another test of the folder, or at the root, has. REST clients always may.
+	// Allow a name that another test in the same folder, or at the root, has. REST always allows it.
 	MayRepeatName bool `json:"mayRepeatName"`
 	// The new folder; empty for the root.
 	FolderID *string `json:"folderId,omitempty"`
@@ -1676,11 +1677,11 @@ type UpdateAgentTestInput struct {
 	PassAt *float64 `json:"passAt,omitempty"`
 	// Of a simulation test: what the judge sees from now on.
 	JudgeSees []JudgeSight `json:"judgeSees,omitempty"`
-	// Of a simulation test: the new persona; one without fields removes it.
+	// Of a simulation test: the new persona. A persona without fields removes the old one.
 	Persona *ContactPersona `json:"persona,omitempty"`
 	// Of a simulation test: the exact words of the contact from now on.
 	ContactSays []*string `json:"contactSays,omitempty"`
-	// Of a simulation test: the new bound on exchanges.
+	// Of a simulation test: the new maximum number of exchanges.
 	MaxTurns *int32 `json:"maxTurns,omitempty"`
 	// Of a simulation test: the new messages to start from.
 	ConversationMessages []*TestMessage `json:"conversationMessages,omitempty"`
@@ -1718,7 +1719,7 @@ type UpdateAgentTestScheduleInput struct {
 	AgentID *string `json:"agentId,omitempty"`
 	// 1 to 20.
 	Repeats *int32 `json:"repeats,omitempty"`
-	// When to repeat a test less often.
+	// When to stop repeating a test early.
 	StopRepeating *StopRepeating `json:"stopRepeating,omitempty"`
 	// Removes the early stop, so each test runs `repeats` times. Cannot be combined with `stopRepeating`.
 	RemoveStopRepeating bool `json:"removeStopRepeating"`
@@ -1752,7 +1753,7 @@ type UpdateCampaignInput struct {
 	CampaignID string `json:"campaignId"`
 	// The new name.
 	Name *string `json:"name,omitempty"`
-	// The new state. `CONFLICT` if the current state does not lead there, or for `Archived` while items are being called or evaluated. `UNPROCESSABLE` for `Running` if the agent is inbound.
+	// The new state. Returns `CONFLICT` if the current state cannot change to it, or for `Archived` while items are in a call or an evaluation. Returns `UNPROCESSABLE` for `Running` if the agent is inbound.
 	Status *CampaignStatus `json:"status,omitempty"`
 	// The new number of attempts; attempts in progress are not interrupted. A `Pending` item that has used all its attempts stays `Pending` and is not called until it is reset or the number is raised.
 	MaxAttempts *int32 `json:"maxAttempts,omitempty"`
@@ -1774,9 +1775,9 @@ type UpdateCampaignPayload struct {
 type UpdateClassificationTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
-	// The new name. `UNPROCESSABLE` if another test of the folder, or at the root, has this name and `mayRepeatName` is false.
+	// The new name. Returns `UNPROCESSABLE` if another test in the same folder, or at the root, has this name and `mayRepeatName` is false.
 	Name *string `json:"name,omitempty"`
-	// Allow a name that another test of the folder, or at the root, has.
+	// Allow a name that another test in the same folder, or at the root, has.
 	MayRepeatName bool `json:"mayRepeatName"`
 	// The new conversation.
 	ConversationContext *ConversationContext `json:"conversationContext,omitempty"`
@@ -1796,8 +1797,8 @@ type UpdateClassificationTestPayload struct {
 	AgentTest *ClassificationTest `json:"agentTest"`
 }
 
-// Changes to a dataset. Fields that are absent or null keep their values; `parserConfig` merges key by key. The bounds are those of
-// `CreateDatasetInput`. When the chunking or the language changes, all documents are indexed again.
+// Changes to a dataset. Fields that are absent or null keep their values; `parserConfig` merges key by key. The bounds are
+// those of `CreateDatasetInput`. When the chunking or the language changes, all documents are indexed again.
 type UpdateDatasetInput struct {
 	// The dataset.
 	DatasetID string `json:"datasetId"`
@@ -1847,9 +1848,9 @@ type UpdateKnowledgeBaseChatPayload struct {
 type UpdateSimulationTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
-	// The new name. `UNPROCESSABLE` if another test of the folder, or at the root, has this name and `mayRepeatName` is false.
+	// The new name. Returns `UNPROCESSABLE` if another test in the same folder, or at the root, has this name and `mayRepeatName` is false.
 	Name *string `json:"name,omitempty"`
-	// Allow a name that another test of the folder, or at the root, has.
+	// Allow a name that another test in the same folder, or at the root, has.
 	MayRepeatName bool `json:"mayRepeatName"`
 	// The new scenario.
 	Scenario *string `json:"scenario,omitempty"`
@@ -1861,13 +1862,13 @@ type UpdateSimulationTestInput struct {
 	Checks []*TestCheck `json:"checks,omitempty"`
 	// The new score that a run needs to pass.
 	PassAt *float64 `json:"passAt,omitempty"`
-	// What the judge sees from now on; empty for only the conversation.
+	// What the judge sees from now on in addition to the conversation; empty for nothing.
 	JudgeSees []JudgeSight `json:"judgeSees,omitempty"`
-	// The new persona; one without fields removes it.
+	// The new persona. A persona without fields removes the old one.
 	Persona *ContactPersona `json:"persona,omitempty"`
 	// The exact words of the contact from now on; empty for none.
 	ContactSays []*string `json:"contactSays,omitempty"`
-	// The new bound on exchanges.
+	// The new maximum number of exchanges.
 	MaxTurns *int32 `json:"maxTurns,omitempty"`
 	// The new messages to start from.
 	ConversationContext []*TestMessage `json:"conversationContext,omitempty"`
@@ -1957,8 +1958,8 @@ type UpdateWebhookPayload struct {
 
 // Credits that were used.
 type UsageEntryInput struct {
-	// Identifies the entry in the company permanently: 1 to 200 characters, not beginning with `agentgraph:`. An entry with
-	// a recorded key is a duplicate if its content is the same, and `UNPROCESSABLE` otherwise.
+	// Identifies the entry in the company permanently: 1 to 200 characters, not beginning with `agentgraph:`. If the key is
+	// already recorded, an entry with the same content is a duplicate; an entry with other content gets `UNPROCESSABLE`.
 	IdempotencyKey string `json:"idempotencyKey"`
 	// The agent that used them, 1 to 64 characters. It need not exist.
 	AgentID string `json:"agentId"`
@@ -2049,7 +2050,7 @@ const (
 	AgentTestChangeAdded AgentTestChange = "Added"
 	// It is only in the base.
 	AgentTestChangeRemoved AgentTestChange = "Removed"
-	// In the base or in the head none of its runs was judged.
+	// None of its runs was judged in the base, or none in the head.
 	AgentTestChangeUndecided AgentTestChange = "Undecided"
 )
 
@@ -2106,7 +2107,7 @@ func (e AgentTestChange) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What the samples of a comparison show. By chance alone, some test falls in 2.5 % of comparisons and rises in 2.5 %; so does the whole. If nothing changed, at most 5 % of comparisons call anything worse.
+// What the runs of a comparison show. If nothing changed, 2.5 % of comparisons report by chance that a test got worse, and 2.5 % that the tests together got worse. So at most 5 % report that something got worse. The same holds for better results.
 type AgentTestConclusion string
 
 const (
@@ -2114,9 +2115,9 @@ const (
 	AgentTestConclusionRegressed AgentTestConclusion = "Regressed"
 	// The pass rate rose, and chance does not explain it.
 	AgentTestConclusionImproved AgentTestConclusion = "Improved"
-	// The samples are large enough to show a difference, and show none.
+	// The runs are enough to show a difference, but show none.
 	AgentTestConclusionNoDifference AgentTestConclusion = "NoDifference"
-	// The samples are too small: a side has no judged run, or no split of the same passes and failures over both sides could rule out chance. If all runs passed, or all failed, only the numbers of runs decide this.
+	// The runs are too few. One side has no judged run, or even the most extreme split of the passes and failures between the sides could be chance. If all runs passed or all failed, only their number counts.
 	AgentTestConclusionCannotDecide AgentTestConclusion = "CannotDecide"
 )
 
@@ -2170,13 +2171,13 @@ func (e AgentTestConclusion) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// The correction for the number of tests. If nothing changed, 2.5 % of comparisons still call some test worse, and 2.5 % call some test better.
+// The correction for the number of tests. If nothing changed, 2.5 % of comparisons still report that a test got worse, and 2.5 % that a test got better.
 type AgentTestCorrection string
 
 const (
-	// Holm's step-down procedure. It bounds the chance of naming any test by mistake, whatever the results of the others.
+	// Holm's step-down procedure. It bounds the probability that the comparison reports any test by mistake.
 	AgentTestCorrectionHolm AgentTestCorrection = "Holm"
-	// Benjamini and Hochberg's step-up procedure. It bounds the share of the named tests that are named by mistake. It notices more when several tests changed.
+	// Benjamini and Hochberg's step-up procedure. It bounds the share of mistakes among the reported tests. It finds more changes when several tests changed.
 	AgentTestCorrectionBenjaminiHochberg AgentTestCorrection = "BenjaminiHochberg"
 )
 
@@ -2238,7 +2239,7 @@ const (
 	AgentTestExecutionStatusRunning AgentTestExecutionStatus = "Running"
 	// All runs have ended.
 	AgentTestExecutionStatusCompleted AgentTestExecutionStatus = "Completed"
-	// It is being cancelled: some runs are still in progress, and end soon.
+	// It is being cancelled. Runs that are still in progress end soon.
 	AgentTestExecutionStatusCancelling AgentTestExecutionStatus = "Cancelling"
 	// It was cancelled, and all of its runs have ended.
 	AgentTestExecutionStatusCancelled AgentTestExecutionStatus = "Cancelled"
@@ -2357,7 +2358,7 @@ func (e AgentTestKind) MarshalJSON() ([]byte, error) {
 type AgentTestRetry string
 
 const (
-	// Runs that did not pass: failed, error and cancelled ones.
+	// Runs that did not pass: failed runs, errors and cancelled runs.
 	AgentTestRetryNotPassed AgentTestRetry = "NotPassed"
 	// Runs that could not be judged.
 	AgentTestRetryErrors AgentTestRetry = "Errors"
@@ -2422,16 +2423,16 @@ const (
 	AgentTestRunStatusQueued AgentTestRunStatus = "Queued"
 	// It is in progress.
 	AgentTestRunStatusRunning AgentTestRunStatus = "Running"
-	// Every required check and criterion holds, and the score is high enough; or the tag is the expected one.
+	// Every required check and criterion holds, and the score is high enough. In a classification, the tag is the expected one.
 	AgentTestRunStatusPassed AgentTestRunStatus = "Passed"
-	// A required check or criterion does not hold, or the score cannot be high enough; or the tag is not the expected one. A
-	// criterion may have no verdict; then `error` has the reason.
+	// A required check or criterion does not hold, or the score cannot be high enough. In a classification, the tag is not
+	// the expected one. If a criterion has no verdict, `error` has the reason.
 	AgentTestRunStatusFailed AgentTestRunStatus = "Failed"
 	// Something failed, so there is no verdict.
 	AgentTestRunStatusError AgentTestRunStatus = "Error"
 	// It was cancelled.
 	AgentTestRunStatusCancelled AgentTestRunStatus = "Cancelled"
-	// It was not needed, because earlier runs were enough for `AgentTestExecution.stopRepeating`.
+	// It was skipped, because earlier runs were enough for `AgentTestExecution.stopRepeating`.
 	AgentTestRunStatusSkipped AgentTestRunStatus = "Skipped"
 )
 
@@ -2571,9 +2572,8 @@ const (
 	APIKeyScopeWrite APIKeyScope = "write"
 	// Run simulated chats and tests. Includes `read`.
 	APIKeyScopeSimulate APIKeyScope = "simulate"
-	// For pages in browsers: start simulated chats, send messages, and read and follow the chats that the credential itself
-	// started. It can select only the fields that the schema marks `@openTo(scope: chat)`. It cannot be combined with other
-	// scopes.
+	// For pages in browsers: start simulated chats, send messages, and read and follow only those chats. It can select only
+	// the fields that the schema marks `@openTo(scope: chat)`. It cannot be combined with other scopes.
 	APIKeyScopeChat APIKeyScope = "chat"
 	// Everything, including keys.
 	APIKeyScopeAdmin APIKeyScope = "admin"
@@ -2778,10 +2778,10 @@ const (
 	CallEffectReal CallEffect = "Real"
 	// It is mocked.
 	CallEffectMocked CallEffect = "Mocked"
-	// It is refused, because side effects are denied.
+	// The call is refused, because side effects are denied.
 	CallEffectDenied CallEffect = "Denied"
-	// It is not possible: the tool has no endpoint, no telephony provider is configured, or the delegation would be circular
-	// or too deep. The agent gets this as an error.
+	// The call is not possible: the tool has no endpoint, no telephony provider is configured, or the delegation would be
+	// circular or too deep. The agent gets an error.
 	CallEffectUnavailable CallEffect = "Unavailable"
 )
 
@@ -3024,17 +3024,17 @@ func (e CampaignItemStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// The state of a campaign. `Draft` leads to `Running`; `Running` leads to `Paused` and `Completed`, and both lead back to `Running`. Each of them leads to `Archived`, which is final.
+// The state of a campaign. `Draft` can change to `Running`, and `Running` to `Paused` or `Completed`. Both can change back to `Running`. Each of these states can change to `Archived`, which is final.
 type CampaignStatus string
 
 const (
 	// It is being prepared.
 	CampaignStatusDraft CampaignStatus = "Draft"
-	// Its items are handed to dialers.
+	// Dialers can claim its items.
 	CampaignStatusRunning CampaignStatus = "Running"
-	// No item is handed out; calls in progress continue.
+	// No item can be claimed. Calls in progress continue.
 	CampaignStatusPaused CampaignStatus = "Paused"
-	// It was declared finished; no item is handed out.
+	// Someone declared it finished. No item can be claimed.
 	CampaignStatusCompleted CampaignStatus = "Completed"
 	// It is read-only: nothing in it changes.
 	CampaignStatusArchived CampaignStatus = "Archived"
@@ -3291,7 +3291,7 @@ const (
 	ConversationEnderAgent ConversationEnder = "Agent"
 	// The simulated contact.
 	ConversationEnderContact ConversationEnder = "Contact"
-	// Neither: the test reached its limit of exchanges.
+	// Neither of them: the test reached its maximum number of exchanges.
 	ConversationEnderLimit ConversationEnder = "Limit"
 )
 
@@ -3408,7 +3408,7 @@ type Direction string
 const (
 	// The agent answers contacts who reach it.
 	DirectionInbound Direction = "Inbound"
-	// The agent initiates conversations.
+	// The agent starts conversations.
 	DirectionOutbound Direction = "Outbound"
 )
 
@@ -3466,11 +3466,11 @@ type DocumentStatus string
 const (
 	// Waits for a worker.
 	DocumentStatusPending DocumentStatus = "Pending"
-	// Is being read and split into chunks. If it waits for the embedding model, `warning` says so.
+	// The document is being read and split into chunks. If it waits for the embedding model, `warning` says so.
 	DocumentStatusIndexing DocumentStatus = "Indexing"
 	// Its chunks can be found.
 	DocumentStatusReady DocumentStatus = "Ready"
-	// Could not be indexed; `error` has the reason.
+	// The document could not be indexed; `error` has the reason.
 	DocumentStatusFailed DocumentStatus = "Failed"
 )
 
@@ -3532,7 +3532,7 @@ const (
 	EvidenceKindSaid EvidenceKind = "Said"
 	// The name or the arguments of a call.
 	EvidenceKindCalled EvidenceKind = "Called"
-	// The answer to a call: its result, its error, or the chunks of a search. Nobody needs to have said the quote.
+	// The answer to a call: its result, its error, or the chunks of a search. No message needs to contain the quote.
 	EvidenceKindResult EvidenceKind = "Result"
 )
 
@@ -3710,13 +3710,13 @@ func (e HTTPMethod) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// What the judge can see besides the conversation.
+// What the judge can see in addition to the conversation.
 type JudgeSight string
 
 const (
 	// The agent's instructions in the run, with placeholders filled. Criteria about a policy need them. Above 40,000 bytes the middle is left out.
 	JudgeSightPrompt JudgeSight = "Prompt"
-	// The full passages that the agent's searches found, each once, 40,000 bytes at most. Otherwise the judge sees the beginning of each search result.
+	// The full passages that the agent's searches found, each once, at most 40,000 bytes. Without this, the judge sees only the beginning of each search result.
 	JudgeSightDocuments JudgeSight = "Documents"
 	// The date of the conversation, in UTC.
 	JudgeSightDate JudgeSight = "Date"
@@ -3954,7 +3954,7 @@ func (e NameStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How to handle a contact whose number an open item of the campaign, or an earlier contact in the list, already has.
+// How to handle a contact whose number already exists, in an open item of the campaign or earlier in the list.
 type OnDuplicate string
 
 const (
@@ -4143,7 +4143,7 @@ type SideEffects string
 const (
 	// They may be real.
 	SideEffectsAllow SideEffects = "Allow"
-	// They are refused: the agent gets a tool error.
+	// They are refused, and the agent gets a tool error.
 	SideEffectsDeny SideEffects = "Deny"
 )
 
@@ -4460,11 +4460,11 @@ type WebhookEvent string
 const (
 	// An execution of agent tests has ended, or all of its runs were cancelled (`agent_test_execution.ended`).
 	WebhookEventAgentTestExecutionEnded WebhookEvent = "AgentTestExecutionEnded"
-	// Tests that passed when they were last judged failed in an execution that has ended (`agent_tests.turned_red`). There is one message for all of them. Drafts, and executions that judge conversations again, do not count.
+	// In an execution that has ended, tests failed that had passed when they were last judged (`agent_tests.turned_red`). One message names all of them. Drafts, and executions that judge conversations again, do not count.
 	WebhookEventAgentTestsTurnedRed WebhookEvent = "AgentTestsTurnedRed"
 	// A schedule could not start its tests (`agent_test_schedule.failed`). `AgentTestSchedule.lastError` says why.
 	WebhookEventAgentTestScheduleFailed WebhookEvent = "AgentTestScheduleFailed"
-	// 80 percent, or all, of the month's budget is used (`budget.warned`). There is one message for each.
+	// The company has used 80 percent of the month's budget, or all of it (`budget.warned`). Each of the two events has its own message.
 	WebhookEventBudgetWarned WebhookEvent = "BudgetWarned"
 	// A document was indexed, or indexed again (`document.ready`).
 	WebhookEventDocumentReady WebhookEvent = "DocumentReady"

@@ -100,7 +100,7 @@ func TestInvalidExportsAreRefused(t *testing.T) {
 		"?from=2026-03-02&to=2026-03-01":                "from must not be later than to",
 		"?from=2024-01-01&to=2025-01-02":                "to must be at most 366 days later than from",
 		"?from=2026-03-01&from=1&to=1":                  "from",
-		"?from=2026-03-01&to=2026-03-01&pdf=1":          "pdf is not a known parameter; there are from, to, format",
+		"?from=2026-03-01&to=2026-03-01&pdf=1":          "pdf is not a known parameter; the parameters are from, to, format",
 		march[len(exportPath):] + "&format=xml":         "format must be csv or json",
 		march[len(exportPath):] + "&format=csv&format=": "format must be given once",
 	} {

@@ -229,7 +229,7 @@ func TestInvalidQueriesAreRefused(t *testing.T) {
 
 func TestUnknownParametersAreRefused(t *testing.T) {
 	t.Parallel()
-	const pages = "is not a known parameter; there are pageNumber, pageSize"
+	const pages = "is not a known parameter; the parameters are pageNumber, pageSize"
 	for request, want := range map[string]model.Fields{
 		"GET /Dataset?page=2":                      {"page": {pages}},
 		"GET /Dataset?pageNumber=1&page=2&limit=3": {"page": {pages}, "limit": {pages}},

@@ -120,7 +120,7 @@ func TestFilesBecomeRows(t *testing.T) {
 	for name, fault := range map[string]string{
 		"d.csv": "and then rows", "e.jsonl": "line 1 must be a JSON object", "f.txt": "must end with", "g.csv": "has 501 rows",
 		"h.csv":    "wrong number of fields",
-		"../a.csv": "inside the directory of this file", "none.csv": "there is no file",
+		"../a.csv": "inside the directory of this file", "none.csv": "does not exist",
 	} {
 		_, err := readRows(dir, name)
 		require.ErrorContains(t, err, fault, name)

@@ -155,7 +155,7 @@ func (a *phrase) pattern(value any) (string, bool) {
 	case expression == "":
 		a.leave(a.kind, "it has no value")
 	case len(missing) > 0:
-		a.approximate(a.kind, "no variable fills {{%s}}, which is left empty", strings.Join(missing, "}}, {{"))
+		a.approximate(a.kind, "no variable fills {{%s}}, so the text is empty there", strings.Join(missing, "}}, {{"))
 	}
 	return expression, err == nil && expression != ""
 }

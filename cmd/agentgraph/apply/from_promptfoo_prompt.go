@@ -111,7 +111,7 @@ func (t *promptfooTest) misses(what string, missing []string) bool {
 		}
 	}
 	if len(missing) > 0 {
-		t.approximate(what, "no variable fills {{%s}}, which is left empty", strings.Join(missing, "}}, {{"))
+		t.approximate(what, "no variable fills {{%s}}, so the text is empty there", strings.Join(missing, "}}, {{"))
 	}
 	return true
 }

@@ -71,8 +71,8 @@ func TestsThat(wanted model.AgentTestFilter) (f pg.Filter) {
 	return pg.OneOf(f, "last_run_status", wanted.LastRunStatuses)
 }
 
-// lockTests locks the tests that the Selection leaves until the end of the transaction, and returns them without
-// their definitions. It locks them in one order, so that two requests never deadlock.
+// lockTests locks the selected tests until the end of the transaction, and returns them without their definitions. It
+// locks them in one order, so that two requests never deadlock.
 func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which pg.Selection) ([]*model.AgentTestRow, error) {
 	return t.lockWholeTests(ctx, strength, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return which(q).Column("company_id", "id", "agent_id", "folder_id", "kind", "name", "created_at", "updated_at")
@@ -263,8 +263,8 @@ func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
 }
 
 // leaveTests deletes the tests and folders of an agent, before the agent itself is deleted. Executions stay. It
-// detaches as many of the newest ones as can be done quickly. The others lead to an agent that is not found, until
-// the sweep detaches them as well.
+// detaches as many of the newest ones as can be done quickly. The sweep detaches the others later. Until then, their
+// agent is not found.
 func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
 	tests, err := t.lockTests(ctx, forDelete, pg.Where("agent_id = ?", agentID))
 	if err != nil {
@@ -281,8 +281,8 @@ func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
 	return err
 }
 
-// executionsPerMark is how many executions are detached from an agent while a request waits. Most agents have fewer
-// in years.
+// executionsPerMark is how many executions are detached from an agent while a request waits. Most agents never have
+// that many.
 const executionsPerMark = 2_000
 
 // detachExecutions removes the agent from at most the given number of executions, and returns how many it changed.

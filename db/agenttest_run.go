@@ -210,7 +210,7 @@ func stateOf(run *model.AgentTestRun) runState { return runState{run.Status, run
 var (
 	// ErrRunCancelled means that the execution was cancelled. Finish the run as Cancelled.
 	ErrRunCancelled = errors.New("the execution was cancelled")
-	// ErrRunLost means that another worker has the run, or that it is gone. Write nothing.
+	// ErrRunLost means that another worker has the run, or that the run was deleted. Write nothing.
 	ErrRunLost = errors.New("the run was taken over")
 )
 

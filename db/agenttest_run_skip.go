@@ -104,7 +104,8 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 	}
 	execution.Skip(int32(len(skipped)), at)
 	ids := idsOf(skipped)
-	// A run that decided says more than a skipped one, so it is the last run. The transition writes its status.
+	// A run with a verdict says more than a skipped one, so it becomes the last run of its test. The transition writes its
+	// status.
 	return exec(ctx, t.db.Update((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS decided (test_id, run_id)", pgdialect.Array(decided),
 			pgdialect.Array(decisive)).

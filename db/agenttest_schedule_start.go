@@ -115,8 +115,8 @@ func (t *Tenant) testsLeft(ctx context.Context, ids []string) ([]string, error) 
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !left[id] }), nil
 }
 
-// failSchedule saves why a schedule could not start, and notifies webhooks. It disables the schedule if its tests are
-// gone.
+// failSchedule saves why a schedule could not start, and notifies webhooks. It disables the schedule if its tests were
+// deleted.
 func (t tenantTx) failSchedule(ctx context.Context, due *model.AgentTestSchedule, reason *model.Error) error {
 	schedule, err := t.lockDue(ctx, due)
 	if err != nil || schedule == nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ClaimCampaignItems hands due items of a running campaign to the caller, the longest waiting first. It returns them
-// with the id of the claim, or nil and no items when none is due. No other caller gets the items until the lease
-// ends, unless it is renewed. Claimed items stay Pending, so a claim that expires needs no cleanup.
+// ClaimCampaignItems claims due items of a running campaign for the caller, the longest waiting first. It returns them
+// with the id of the claim, or nil and no items when none is due. No other caller gets the items until the lease ends,
+// unless it is renewed. Claimed items stay Pending, so a claim that expires needs no cleanup.
 func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 	in model.ClaimCampaignItemsInput) (*string, []*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {
 		return nil, nil, err
 	}
 	claim := model.NewID("claim")
-	// Materialized instead of a subquery of the update, which Postgres may run again for other rows.
+	// Materialized, because Postgres may run a subquery of the update again and get other rows.
 	due := t.db.Select((*model.CampaignItem)(nil)).Column("id").
 		Join("JOIN campaigns AS campaign ON campaign.company_id = ?TableAlias.company_id AND campaign.id = "+
 			"?TableAlias.campaign_id").
@@ -53,8 +53,8 @@ func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 // Only the database's clock measures leases, because the clocks of replicas may differ.
 const untilLapse = "due_at = now() + ? * interval '1 second'"
 
-// RenewCampaignClaim extends a claim and returns its items that still wait for their calls. An expired claim holds
-// again the items that no other caller got meanwhile.
+// RenewCampaignClaim extends a claim and returns its items that still wait for their calls. If the claim had expired,
+// it gets back the items that no other caller claimed meanwhile.
 func (t *Tenant) RenewCampaignClaim(ctx context.Context,
 	in model.RenewCampaignClaimInput) ([]*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {

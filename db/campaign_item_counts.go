@@ -48,7 +48,8 @@ func (c itemsCounted) add(n int, items ...*model.CampaignItem) itemsCounted {
 	return c
 }
 
-// saveCounters adds the counters to an update of a campaign that raises its version or revision by higher.
+// saveCounters adds the counters to an update of a campaign. The argument higher is the increase of its version or
+// revision.
 func (c itemsCounted) saveCounters(change *bun.UpdateQuery, higher int) *bun.UpdateQuery {
 	return saveCounterRows(change, higher, func(place int) any { return c[place] })
 }

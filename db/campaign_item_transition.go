@@ -139,8 +139,7 @@ func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition
 	})
 }
 
-// changeOfCounter has the ids of the items that enter a counter (came) and leave it (went), if the transitions are
-// saved.
+// changeOfCounter has the ids of the items that a counter gains (came) and loses (went) if the transitions are saved.
 type changeOfCounter struct{ came, went []string }
 
 // changesOf returns how transitions change the counters of their campaign, by the counters' indexes.
@@ -158,7 +157,8 @@ func changesOf(together []*itemTransition) map[int]changeOfCounter {
 	return changes
 }
 
-// save moves an item of a locked campaign, and sets its version to that of the campaign plus higher.
+// save changes the state of an item of a locked campaign. The item's new version is the campaign's version plus the
+// argument higher.
 func (t *Tenant) save(batch *pgx.Batch, one *itemTransition, higher int) {
 	campaign := one.campaign
 	moved := t.db.Update(one.item).TableExpr("campaigns AS campaign").

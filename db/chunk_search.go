@@ -34,7 +34,7 @@ type SearchedDataset struct {
 	EmbeddingModels []string `bun:",array"`
 }
 
-// searchedDatasets groups documents by what many of them share before it aggregates.
+// searchedDatasets first groups documents with equal columns, so that it aggregates few rows.
 var searchedDatasets = pg.NewQuery(func(*pg.Tables) (string, []string) {
 	return `SELECT dataset_id AS id, sum(chunks)::int AS chunks, $1 || ' ' || coalesce(sum(version), 0)::text AS version,
 		string_to_array(string_agg(DISTINCT languages, ','), ',') AS languages,

@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Snapshot reads a company from one snapshot, row by row, so that its size does not matter. It is not safe for
-// concurrent use.
+// Snapshot reads a company from one snapshot, row by row, so that a company of any size fits into memory. It is not
+// safe for concurrent use.
 type Snapshot struct {
 	tenant        *Tenant
 	columns, keys map[string][]string

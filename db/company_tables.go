@@ -37,7 +37,7 @@ type archivedTable struct {
 // withoutSecrets is the endpoint of a tool without its headers.
 const withoutSecrets = `CASE WHEN jsonb_exists(endpoint, 'sealedHeaders') THEN (endpoint - 'sealedHeaders') || '{"headerNames": []}' ELSE endpoint END`
 
-// stopped makes a schedule start nothing: the original on this server continues.
+// stopped is the expression for a schedule that starts nothing, because the original on this server continues.
 var stopped = map[string]string{
 	"is_enabled": "false", "disabled_reason": "'it came from an archive'", "cron_at": "NULL::timestamptz",
 	"next_run_at": "NULL::timestamptz",

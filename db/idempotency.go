@@ -150,8 +150,8 @@ func TenantOf(ctx context.Context) *Tenant {
 	return t
 }
 
-// End ends the claim and stores the response. With nil, the next request with the id is executed, unless this one was.
-// It returns an error when the claim was lost meanwhile.
+// End ends the claim and stores the response. If the response is nil, the next request with the id is executed, unless
+// this request was executed. It returns an error when the claim was lost meanwhile.
 func (c *RequestClaim) End(ctx context.Context, answer *model.StoredResponse) error {
 	c.stop()
 	t := c.tenant

@@ -71,14 +71,14 @@ type reader interface {
 	end()
 }
 
-// outlook tells when a reader has to look again.
+// outlook says when a reader has to read again.
 type outlook int
 
 const (
 	nothingYet outlook = iota
 	// moreNow means that there is more to read.
 	moreNow
-	// moreSoon means that a change must exist that is not visible yet.
+	// moreSoon means that there must be a change that is not visible yet.
 	moreSoon
 	// nothingEver means that the topic has ended.
 	nothingEver

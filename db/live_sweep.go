@@ -22,8 +22,8 @@ const (
 	sweepTimeout = 10 * time.Second
 )
 
-// followedTable describes a table whose rows are followed. version is an expression that grows with every relevant
-// change, and hasEnded one that is true when no more changes follow.
+// followedTable describes a table whose rows are followed. version is an expression whose value grows with every
+// relevant change. hasEnded is an expression that is true when no more changes follow.
 type followedTable struct{ name, version, hasEnded string }
 
 var (

@@ -35,8 +35,8 @@ func (t *Tenant) SetRetention(ctx context.Context, in model.SetRetentionInput) e
 // forgetTime bounds how long one sweep deletes expired data, before it looks for lost workers.
 const forgetTime = 2 * time.Second
 
-// retentions returns the retention periods of all companies, in any order. Those that cannot be read are left out,
-// with an error.
+// retentions returns the retention periods of all companies, in any order. It leaves out periods that cannot be read,
+// and returns an error for them.
 func (s *Store) retentions(ctx context.Context) ([]*model.Retention, error) {
 	return ofAll[*model.Retention](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model((*model.Retention)(nil)).Apply(ofCompany("?TableAlias.company_id"))

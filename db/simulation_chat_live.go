@@ -80,9 +80,9 @@ type chatReader struct {
 	events   *live.Log[model.SimulationChatEvent]
 	// cursor is the sequence of the last message read.
 	cursor int32
-	// held are events that arrived before messages that precede them.
+	// held are events that arrived before an earlier message was read.
 	held []notify.Piece
-	// Calls whose end was not announced yet.
+	// The calls whose end was not announced yet.
 	started map[string]bool
 	// ended is the end of the chat, after it was read.
 	ended *model.ChatEnded
@@ -187,7 +187,7 @@ func (r *chatReader) take(p *topic) {
 // release delivers held events that are no longer too early, or all of them.
 func (r *chatReader) release(all bool) {
 	for len(r.held) > 0 && (all || r.held[0].Sequence <= r.cursor+messagesOfTurn) {
-		// Late text is part of a message by now. A late call is still news.
+		// The message already contains late text. A late call is still new to followers.
 		isText := false
 		switch r.held[0].Event.(type) {
 		case model.MessageDelta, model.TurnStarted:
@@ -236,8 +236,8 @@ func (r *chatReader) settle(ctx context.Context, p *topic) {
 // maxMessages bounds the messages that MessagesAfter returns at once.
 const maxMessages = 200
 
-// MessagesAfter returns the messages of a chat after the sequence, in order: at most 200, and fewer long ones. It
-// returns none only when there are none.
+// MessagesAfter returns the messages of a chat after the sequence, in order: at most 200, and fewer long ones. An empty
+// result means that there are no more messages.
 func (t *Tenant) MessagesAfter(ctx context.Context, chatID string,
 	sequence int32) ([]*model.SimulationChatMessage, error) {
 	messages := []*model.SimulationChatMessage{}

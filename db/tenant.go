@@ -40,7 +40,7 @@ func (t *Tenant) By(keyID string) *Tenant {
 	return &by
 }
 
-// Within returns the Tenant restricted to the reach. Other simulated chats cannot be read, followed or changed by id,
+// Within returns the Tenant restricted to the reach. Chats outside the reach cannot be read, followed or changed by id,
 // and new chats get the reach's holder. Nothing else is restricted, because the scope chat gives access to nothing
 // else.
 func (t *Tenant) Within(reach *model.Reach) *Tenant {

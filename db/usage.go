@@ -40,7 +40,7 @@ func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*m
 	})
 }
 
-// ledgerBegins returns the first day of a ledger that is kept for the given number of days.
+// ledgerBegins returns the first day of a ledger whose entries are kept for the given number of days.
 func ledgerBegins(days int32) time.Time {
 	return now().AddDate(0, 0, -int(days)).Truncate(24 * time.Hour)
 }

@@ -22,7 +22,7 @@ const (
 	// maxWebhookWorkers bounds the webhooks that a process delivers to at once, and maxWebhookWorkersPerCompany those of
 	// one company. The receivers of one company may be slow, and must not delay the others.
 	maxWebhookWorkers, maxWebhookWorkersPerCompany = 256, 4
-	// workerTime bounds how long a worker delivers to one webhook before others have their turn.
+	// workerTime bounds how long a worker delivers to one webhook. After that, other webhooks get their turn.
 	workerTime = 30 * time.Second
 	// messageLease is how long one process may deliver a message before another may. An attempt ends earlier.
 	messageLease = time.Minute

@@ -136,8 +136,8 @@ func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, i
 	return nil
 }
 
-// newlyFailing returns the failed tests of the execution that passed before: none of their runs failed in the newest
-// earlier execution that judged them.
+// newlyFailing returns the failed tests of the execution that passed earlier. A test passed if none of its runs failed
+// in the newest earlier execution that judged it.
 func (t *Tenant) newlyFailing(ctx context.Context, execution *model.AgentTestExecution,
 	failed []model.EventTest) ([]model.EventTest, error) {
 	if len(failed) == 0 {

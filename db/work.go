@@ -20,9 +20,9 @@ const (
 )
 
 // Worker does one job of a company. The attempt counts how often the job was given to a worker, from 1: no two calls
-// for a job have the same attempt. After an error the job is retried a few times with delays, or as a Later says.
-// When ctx ends, return soon: another worker gets the job. The job of a test run ends when the run reaches a final
-// status through the Tenant, whatever the worker returns after that.
+// for a job have the same attempt. After an error the job is retried a few times with delays. After a Later it is
+// retried as the Later says. When ctx ends, return soon: another worker gets the job. The job of a test run ends when
+// the run reaches a final status through the Tenant, whatever the worker returns after that.
 type Worker func(ctx context.Context, t *Tenant, id string, attempt int32) error
 
 // Later is the error of a Worker whose job cannot be done yet. The job is retried after In, without a limit.
@@ -101,7 +101,7 @@ const startEvery = 5 * time.Second
 // for concurrent use.
 func (s *Store) sweeper() func(context.Context) error {
 	var forgotten time.Time
-	var old []*model.Retention // retentions not handled yet, or with more to delete
+	var old []*model.Retention // retentions that were not handled yet, or have more to delete
 	var started time.Time
 	return func(ctx context.Context) error {
 		errs := []error{s.endAbandonedRuns(ctx), s.enqueueExtractions(ctx)}

@@ -33,7 +33,7 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 }
 
-// answer lets the agent answer the message while the turn holds the chat, and stores both messages and the calls.
+// answer lets the agent answer the message while the turn holds the chat. It stores both messages and the calls.
 func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMessage) (*model.SimulationChatMessage,
 	*model.SimulationChat, error) {
 	conversation, err := s.load(ctx, message)

@@ -41,8 +41,8 @@ type limits struct {
 	reply time.Duration
 }
 
-// effects are the effects and inputs of a turn outside of it. The model sees the text of an error only if it is a
-// *model.Error or an *endpoint.Error.
+// effects are the functions by which a turn acts on the outside world and reads from it. The model sees the text of an
+// error only if it is a *model.Error or an *endpoint.Error.
 type effects struct {
 	now func() time.Time
 	// wait returns after the time, or with an error as soon as ctx ends.
@@ -72,7 +72,7 @@ type event struct {
 
 type finished struct {
 	call model.ToolCall
-	// isReal: the call really started.
+	// isReal is set if the call really started.
 	isReal bool
 	// cause is the cause of the call's error, only for the log. It is nil if the record has all details.
 	cause error
@@ -95,7 +95,7 @@ type Reply struct {
 type conversation struct {
 	*turn
 	req llm.Request
-	// prompt begins the instructions, and instruction ends them.
+	// The instructions begin with prompt and end with instruction.
 	prompt, instruction string
 	// knowledge is the agent's knowledge base chat, or nil.
 	knowledge *retrieval
@@ -116,7 +116,7 @@ type conversation struct {
 	calls map[string]int32
 
 	said strings.Builder
-	// corrected: the model already had its chance to correct a call.
+	// corrected is set after the model had its one chance to correct a call.
 	corrected bool
 	endReason *string
 }
@@ -125,9 +125,9 @@ type conversation struct {
 type transfer struct {
 	mutex  sync.Mutex
 	reason *string
-	// isReal: the contact was really transferred.
+	// isReal is set if the contact was really transferred.
 	isReal bool
-	// isDoubtful: a transfer that an earlier turn started may have happened.
+	// isDoubtful is set if a transfer that an earlier turn started may have happened.
 	isDoubtful bool
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Coverage returns what would happen to each possible call in the chats, by the id of the chat. It covers the calls of
-// the chat's agent to its tools, its sub-agents, the transfer if allowed, and its knowledge base. It also covers agents
+// Coverage returns the effect of each possible call in the chats, by the id of the chat. It covers the calls of the
+// chat's agent to its tools, its sub-agents, the transfer if allowed, and its knowledge base. It also covers agents
 // that it can really delegate to, each listed once with the shortest path to it. The number of statements depends only
 // on the depth of the delegations.
 func (e *Engine) Coverage(
@@ -30,8 +30,8 @@ func (e *Engine) Coverage(
 	return coverage, nil
 }
 
-// Callable returns the calls that each agent, or an agent that it delegates to, could make without a mocking. The
-// result is by the ids of the agents. Known speakers are not read again.
+// Callable returns the calls that each agent, or an agent that it delegates to, could make without a mocking, by the id
+// of the agent. It does not read known speakers again.
 func (e *Engine) Callable(
 	ctx context.Context, t *db.Tenant, agentIDs []string, known map[string]*Speaker,
 ) (map[string][]*model.CallCoverage, error) {

@@ -32,8 +32,8 @@ type Options struct {
 	Rephraser llm.Model
 	// ReplyTimeout bounds one answer of the language model. Zero means a minute.
 	ReplyTimeout time.Duration
-	// MaxModelCalls bounds the requests to the language model in one turn, and in each conversation with a sub-agent.
-	// Zero means 25. All of them together are bounded by MaxDepth times as many. Of the last answer's calls, only the
+	// MaxModelCalls bounds the requests to the language model in one turn, and in each conversation with a sub-agent. Zero
+	// means 25. The bound for all of them together is MaxDepth times as high. Of the calls in the last answer, only the
 	// transfer and the end are carried out, because the model could not read the other results.
 	MaxModelCalls int
 	// MaxDepth bounds nested delegations. Zero means 5.
@@ -44,7 +44,7 @@ type Options struct {
 	TransferWebhook string
 	// Knowledge is the knowledge base that agents answer from. Nil means a Base with default settings.
 	Knowledge *knowledge.Base
-	// Lease is how long a chat stays claimed by a process that died during a reply. Zero means 10 seconds.
+	// Lease is how long a chat stays claimed after its process died during a reply. Zero means 10 seconds.
 	Lease time.Duration
 	// Prices are what conversations cost. The zero value records no usage.
 	Prices model.Prices

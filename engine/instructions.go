@@ -37,7 +37,7 @@ func (e *Engine) InstructionsOfChats(ctx context.Context, t *db.Tenant, ids []st
 	for _, row := range chats {
 		chat := row.(*model.SimulationChat)
 		agent := agents[chat.AgentID]
-		if agent == nil { // it was deleted concurrently, and its chats are about to be
+		if agent == nil { // the agent was deleted concurrently, and its chats are about to be deleted
 			continue
 		}
 		variables, err := content.ValuesOf(chat.DataBag)

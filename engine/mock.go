@@ -111,7 +111,7 @@ func (c *conversation) mocked(ctx context.Context, call *call) (string, error) {
 	answer := answerMock(ctx, c.checks, call.target.mock, call.target.TechnicalName, call.arguments, call.number,
 		c.variables)
 	if ctx.Err() != nil {
-		return "", ctx.Err() // not all conditions were evaluated
+		return "", ctx.Err() // some conditions were not evaluated
 	}
 	call.record.MockRule, call.warnings = answer.rule, content.Unfilled("the mock of "+call.target.TechnicalName,
 		answer.unknown)
@@ -149,6 +149,6 @@ func simulate(failure *model.MockFailure, kind model.ToolCallKind) (string, erro
 		}
 		return "", callError(content.Cut(text, maxError))
 	}
-	// An empty answer is not an error: the agent has to notice it.
+	// An empty answer is not an error. The agent has to notice that it is empty.
 	return "", nil
 }

@@ -103,7 +103,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Rep
 	}
 }
 
-// unknowing returns the error for a failed search of the knowledge base.
+// unknowing returns the error for a failed search in the knowledge base.
 func unknowing(err error) error {
 	if known, ok := errors.AsType[*model.Error](err); ok {
 		return model.Errorf(known.Code, "the search in the agent's knowledge base failed: %s", known.Message)

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// loadWindow is how long a run waits for others, to read their agents together. Meanwhile the contact's model
-	// works.
+	// loadWindow is how long a run waits for others, to read their agents together. The contact's model works in the
+	// meantime.
 	loadWindow  = 5 * time.Millisecond
 	loadTimeout = 10 * time.Second
 )
@@ -23,8 +23,8 @@ type speakerOf struct {
 	tenant             *db.Tenant
 }
 
-// speakers reads the agents of runs that start at the same time together. It caches nothing: rows are read after the
-// request.
+// speakers reads the agents of runs that start at the same time together. It caches nothing: it reads the rows after
+// each request.
 type speakers = dataloader.Loader[speakerOf, *Speaker]
 
 func newSpeakers() *speakers {

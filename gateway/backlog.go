@@ -47,7 +47,7 @@ func (b *backlog) enter(ctx context.Context) bool {
 	if i := slices.Index(b.waiting, turn); i >= 0 {
 		b.waiting = slices.Delete(b.waiting, i, i+1)
 	} else {
-		b.making-- // admitted at the same moment
+		b.making-- // it was admitted at the same moment
 		b.admit()
 	}
 	return false

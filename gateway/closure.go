@@ -12,7 +12,7 @@ type closure struct {
 	reason string
 }
 
-// The protocol's closures. They are compared by address and never changed.
+// The closures of the protocol. Code compares their addresses and never changes them.
 var (
 	closeDraining    = &closure{websocket.StatusGoingAway, "The gateway is shutting down"}
 	closeBroken      = &closure{websocket.StatusInternalError, "Internal error"}

@@ -22,7 +22,7 @@ var zippers = sync.Pool{New: func() any {
 }}
 
 // compressed calls next with a writer that compresses large JSON responses with a Content-Length. Other responses are
-// sent while they are made. If they were compressed, a partial one could look complete.
+// sent while they are made. They are not compressed, because a partial response could then look complete.
 func (s *Server) compressed(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	if !s.settings.Compress {
 		next(w, r)
@@ -78,7 +78,7 @@ func (w *compressible) send() {
 	if w.zipper == nil {
 		return
 	}
-	_ = w.zipper.Close() // a buffer takes everything
+	_ = w.zipper.Close() // writing to a buffer cannot fail
 	zippers.Put(w.zipper)
 	body := w.zipped.Bytes()
 	defer giveBack(&body)

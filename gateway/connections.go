@@ -83,7 +83,7 @@ type clientConn struct {
 	net.Conn
 	leave func()
 	held  *[]byte
-	// isBroken: a response was sent in part.
+	// isBroken is set when a response was sent only in part.
 	isBroken bool
 }
 
@@ -116,13 +116,14 @@ func publicAddress(remote string) (address netip.Addr, isPublic bool) {
 		return address, false
 	}
 	if address.Is6() {
-		network, _ := address.Prefix(64) // every IPv6 address has one
+		network, _ := address.Prefix(64) // every IPv6 address has this prefix
 		address = network.Addr()
 	}
 	return address, true
 }
 
-// failedPerMinute is how many credentials of one public address may be refused in a minute before it must wait.
+// failedPerMinute is how many credentials of one public address may be refused in a minute before the address must
+// wait.
 const failedPerMinute = 60
 
 // doubtedPerMinute is how many doubted credentials may be refused in a minute, from all addresses together, before all

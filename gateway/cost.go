@@ -72,8 +72,8 @@ func hasConstantCost(operation *ast.OperationDefinition) bool {
 // costOf estimates the number of values in the response to a valid operation. Each object, list and leaf counts one, or
 // the weight of its field's @cost; a shared weight counts once for all objects. The length of a list comes from its
 // page size or from the arguments that @listSize names, else from @listSize's assumedSize. A field selected twice
-// counts twice. Of the types of an interface, the most expensive one counts. Introspection is priced by the real
-// lengths of the schema's lists. The cost stops growing at mostCost.
+// counts twice. For an interface, the most expensive of its types counts. For introspection, the real lengths of the
+// schema's lists count. The cost stops growing at mostCost.
 func costOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) int {
 	c := costs{schema: schema, variables: variables, fragments: map[spread]price{}}
 	return c.object(operation.SelectionSet, c.root(operation), 0).sum()

@@ -47,7 +47,7 @@ type formDigest struct {
 	delimiter []byte
 	// line is the start of a line that may be a delimiter.
 	line []byte
-	// within: the rest of the line is content.
+	// within is set if the rest of the line is content.
 	within, ended bool
 }
 

@@ -20,8 +20,8 @@ type document struct {
 	costs sync.Map
 }
 
-// A parsed document takes bytesPerDocument, and up to bytesPerByte for each byte of its text. 1 to 47 were measured for
-// each byte; many short names take the most.
+// A parsed document takes bytesPerDocument bytes, and up to bytesPerByte bytes for each byte of its text. The measured
+// values were 1 to 47; texts with many short names take the most.
 const (
 	bytesPerByte     = 50
 	bytesPerDocument = 1_000

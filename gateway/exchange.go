@@ -22,7 +22,7 @@ type exchange struct {
 	r      *http.Request
 	exec   graphql.GraphExecutor
 	accept accept
-	// safe: the request's method promises to change nothing.
+	// safe is set if the request's method promises to change nothing.
 	safe bool
 }
 
@@ -48,7 +48,7 @@ func (x exchange) run(params request) {
 			return
 		}
 		buffer := buffers.Get().(*[]byte)
-		defer giveBack(buffer) // once the response is sent
+		defer giveBack(buffer) // after the response is sent
 		*buffer = append((*buffer)[:0], dataHead...)
 		ctx = model.WithBuffer(ctx, buffer)
 		for response := range x.begin(ctx, x.exec, operation).responses() {

@@ -63,9 +63,10 @@ type keyed struct {
 	// kept is the response to an earlier attempt. claim is set while this request is carried out.
 	kept  *model.StoredResponse
 	claim RequestClaim
-	// isWhole: the request is a single mutation, carried out in one transaction.
+	// isWhole is set if the request is a single mutation, which runs in one transaction.
 	isWhole bool
-	// isFinal: a retry gets this response and is not carried out. isSecret: the response's body must not be saved.
+	// isFinal is set if a retry gets this response instead of being executed. isSecret is set if the response's body must
+	// not be saved.
 	isFinal, isSecret bool
 
 	status   int
@@ -201,7 +202,7 @@ func (k *keyed) idOf(p model.Principal) []byte {
 	return sum[:]
 }
 
-// fingerprint hashes everything else that must be equal in a retry. The body must have been read.
+// fingerprint hashes everything else that must be equal in a retry. Call it after the body was read.
 func (k *keyed) fingerprint(p model.Principal) []byte {
 	scopes := slices.Sorted(slices.Values(p.Scopes))
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.body.mediaType, k.url, scopes, k.body.hash.Sum(nil)))
@@ -233,7 +234,7 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 		}
 		return graphql.OneShot(&graphql.Response{Errors: gqlerror.List{shown}})
 	case k.kept != nil:
-		return graphql.OneShot(&graphql.Response{Data: []byte("null")}) // replaced by the kept response
+		return graphql.OneShot(&graphql.Response{Data: []byte("null")}) // the kept response replaces it
 	}
 	fields := mutations(ctx)
 	for _, field := range fields {
@@ -276,7 +277,7 @@ func isFinal(errs gqlerror.List, count int) bool {
 	for _, err := range errs {
 		final = final && slices.Contains(finalCodes, codeOf(err))
 		switch len(err.Path) {
-		case 0: // an error of the whole operation
+		case 0: // the error concerns the whole operation
 			count = 0
 		case 1:
 			failed[err.Path.String()] = true

@@ -192,8 +192,8 @@ func permitted(principal model.Principal, path string, isAddressed bool) error {
 }
 
 // admitted returns the principal of a credential. remote is the client's address. origins are the Origin headers of the
-// request. After too many refused credentials from an address, the next bad one gets RATE_LIMITED. Valid ones still
-// pass, since many clients may share an address, unless they are doubted; see Doubts.
+// request. After too many refused credentials from an address, the next bad one gets RATE_LIMITED. Valid credentials
+// still pass, since many clients may share an address. Doubted credentials do not; see Doubts.
 func (s *Server) admitted(ctx context.Context, credential, remote string, origins []string) (model.Principal, error) {
 	principal, err := s.undoubted(ctx, credential, remote)
 	if credential != "" && isUnauthenticated(err) {
@@ -269,7 +269,7 @@ func (s *Server) survive(w *statusWriter, r *http.Request) {
 	}
 	cause := recovered(r.Context(), value)
 	if w.status != 0 {
-		_ = s.presenter.present(r.Context(), cause) // too late for the client, but still logged
+		_ = s.presenter.present(r.Context(), cause) // too late for the client, but the log needs it
 		panic(http.ErrAbortHandler)
 	}
 	s.refuse(w, r, cause)

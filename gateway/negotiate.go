@@ -21,9 +21,9 @@ const (
 type accept struct {
 	// single is the media type of a single response, or "" if none suits the client.
 	single string
-	// stream: the client names server-sent events. first: it prefers them to a single response.
+	// stream is set if the client names server-sent events, and first if it prefers them to a single response.
 	stream, first bool
-	// parts: the client names multipart/mixed with subscriptionSpec 1.0, as Apollo's clients do.
+	// parts is set if the client names multipart/mixed with subscriptionSpec 1.0, as Apollo's clients do.
 	parts bool
 }
 

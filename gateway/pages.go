@@ -60,7 +60,7 @@ func handlerOf(page Page) http.Handler {
 		}
 		var out bytes.Buffer
 		writer, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is valid
-		_, _ = writer.Write(page.Content)                            // a buffer takes everything
+		_, _ = writer.Write(page.Content)                            // writing to a buffer cannot fail
 		_ = writer.Close()
 		return out.Bytes()
 	})

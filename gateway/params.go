@@ -69,7 +69,7 @@ func decodeParams(text []byte) (request, *fault) {
 		case gjson.Null:
 		case gjson.String:
 			if *member.text = value.Str; strings.Contains(value.Raw, `\u`) {
-				_ = json.Unmarshal([]byte(value.Raw), member.text) // it handles unpaired surrogates
+				_ = json.Unmarshal([]byte(value.Raw), member.text) // json.Unmarshal handles unpaired surrogates
 			}
 		default:
 			return request{}, refusal(http.StatusBadRequest, "%s must be a string", member.name)
@@ -127,7 +127,7 @@ func flatObject(value gjson.Result) (map[string]any, bool) {
 	return object, isFlat
 }
 
-// requestMembers returns the members of a JSON object. The last of equal names counts.
+// requestMembers returns the members of a JSON object. If a name occurs several times, the last one counts.
 func requestMembers(text []byte) (map[string]gjson.Result, error) {
 	// The bounds come first, since they limit the depth for the code below.
 	bounded := model.CheckJSON(text)

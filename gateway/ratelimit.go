@@ -34,7 +34,7 @@ func newRateLimit(whose, things string, perMinute int) *rateLimit {
 	if perMinute <= 0 {
 		return nil
 	}
-	buckets, _ := lru.New[string, *rate.Limiter](mostBuckets) // only fails for sizes below 1
+	buckets, _ := lru.New[string, *rate.Limiter](mostBuckets) // it fails only for sizes below 1
 	return &rateLimit{owner: whose, things: things, perMinute: perMinute, buckets: buckets}
 }
 
@@ -94,7 +94,7 @@ func (l *rateLimit) bucket(keyID string) *rate.Limiter {
 	return fresh
 }
 
-// seconds returns the time until so much more is allowed, in whole seconds, at least 1.
+// seconds returns the time until the given number of things is allowed again, in whole seconds, at least 1.
 func (l *rateLimit) seconds(things float64) string {
 	return strconv.Itoa(max(int(math.Ceil(things/l.perSecond())), 1))
 }

@@ -61,7 +61,7 @@ type record struct {
 	// header is the response's header. On a socket, method and path are "" and header is nil.
 	method, path string
 	header       http.Header
-	// isObserved: Observer.Begin was called.
+	// isObserved is set if Observer.Begin was called.
 	isObserved bool
 	// operation, kind, document and cost describe a valid operation.
 	operation string

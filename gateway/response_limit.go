@@ -71,10 +71,10 @@ type size struct {
 	// work counts the executor's work in values. mostWork is its limit; 0 means no limit.
 	work     atomic.Int64
 	mostWork int
-	// isOver: a limit is exceeded, and nothing more is added. isBusy: other responses took the memory. isLong: the work
-	// was too much.
+	// isOver is set when a limit is exceeded; then nothing more is added. isBusy is set if other responses took the
+	// memory, and isLong if the work was too much.
 	isOver, isBusy, isLong atomic.Bool
-	// isMutation: the error must not suggest a retry.
+	// isMutation is set for a mutation, whose error must not suggest a retry.
 	isMutation bool
 	// out counts the bytes together with other responses.
 	out *outgoing
@@ -88,7 +88,7 @@ type size struct {
 // error for everything that is missing.
 func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	of := graphql.GetOperationContext(ctx)
-	operation := of.Operation // nil if it was refused
+	operation := of.Operation // it is nil if the operation was refused
 	out := outgoingOf(ctx)
 	if out == nil { // The writing is not counted.
 		out = l.memory.open(model.KeyRef{}, nil)
@@ -141,7 +141,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 }
 
 // InterceptField returns null for all fields after the response has become too large. Mutations are still carried out:
-// a client must not have to guess which ones were. The reads within a mutation have their own bound.
+// a client must not have to guess which ones were. A mutation's own reads have another bound.
 func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
 	size, ok := ctx.Value(sizeKey{}).(*size)
 	if !ok {
@@ -264,7 +264,7 @@ func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {
 	if len(selections) == 0 {
 		return each
 	}
-	key := &selections[0] // the same slice during the whole response
+	key := &selections[0] // the slice is the same during the whole response
 	if known, ok := s.objects.Load(key); ok {
 		return known.(perObject)
 	}

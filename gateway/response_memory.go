@@ -29,7 +29,7 @@ type keyMemory struct {
 	users   int
 	waiting map[*outgoing]time.Time
 	// large maps the hashes of documents to the bytes that their responses took to make. It has at most mostLargeKnown
-	// entries, and none for small responses.
+	// entries, and no entries for small responses.
 	large map[uint64]int64
 }
 

@@ -112,7 +112,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 	// gqlgen answers @defer with null even for non-null fields, so nobody may use it.
 	schemas.Lock()
 	if directives := o.Schema.Schema().Directives; directives["defer"] != nil {
-		delete(directives, "defer") // only the first New writes: requests of other servers may read the map
+		delete(directives, "defer") // only the first New writes, because requests of other servers may read the map
 	}
 	schemas.Unlock()
 	Describe(o.Schema.Schema())
@@ -200,7 +200,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	if t := transportOf(s.others, r); t != nil {
 		buffer := buffers.Get().(*[]byte)
-		defer giveBack(buffer) // once the response is sent
+		defer giveBack(buffer) // after the response is sent
 		*buffer = (*buffer)[:0]
 		t.Do(w, r.WithContext(model.WithBuffer(ctx, buffer)), s.exec)
 		return

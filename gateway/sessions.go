@@ -15,7 +15,7 @@ import (
 type Revocations interface {
 	// Revocations returns a number that changes as soon as this process learns of a revoked credential.
 	Revocations() uint64
-	// Revoked returns the credentials that were revoked, or whose key was revoked or has expired.
+	// Revoked returns which of the credentials are invalid: they or their key were revoked, or the key has expired.
 	Revoked(ctx context.Context, credentials []model.CredentialRef) ([]model.CredentialRef, error)
 }
 

@@ -191,6 +191,6 @@ var closing = []byte{'}'}
 
 // opening returns a message up to its payload.
 func opening(id, kind string) []byte {
-	quoted, _ := json.Marshal(id) // A string can always be encoded.
+	quoted, _ := json.Marshal(id) // Encoding a string cannot fail.
 	return append(append([]byte(`{"id":`), quoted...), `,"type":"`+kind+`"`...)
 }

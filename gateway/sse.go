@@ -129,7 +129,7 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 			case <-left:
 				return
 			}
-			select { // The next result is made once the client has this one.
+			select { // The next result is made after the client has received this one.
 			case <-written:
 			case <-left:
 				return

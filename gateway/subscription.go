@@ -130,8 +130,8 @@ func (x *execution) responseTo(event *live.Event) []byte {
 	})
 }
 
-// chargeEvent counts an expensive event as a request of the caller. In a group, only the caller who makes the shared
-// response is charged.
+// chargeEvent counts an expensive event as a request of the caller. In a group, it counts only for the caller whose
+// subscription makes the shared response.
 func (x *execution) chargeEvent() *gqlerror.Error {
 	if !x.isExpensive {
 		return nil

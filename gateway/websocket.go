@@ -22,7 +22,7 @@ import (
 const subprotocol = "graphql-transport-ws"
 
 // mostSigns is the maximum number of messages outside the rate limit between two server pings. These are pings, pongs,
-// and unnecessary "complete" messages. Each KiB of a message counts once more.
+// and unnecessary "complete" messages. Each KiB of such a message counts as one more.
 const mostSigns = 1_000
 
 type socketTransport struct{ *Server }
@@ -53,7 +53,7 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 		Server: t.Server, exec: exec, conn: conn, wire: h.wire, remote: r.RemoteAddr, ctx: ctx, cancel: cancel,
 		credential: credentialOf(r.Header), origins: r.Header.Values(originHeader), operations: map[string]*operation{},
 	}
-	// The traffic counts the request until Do returns, and the socket from here on.
+	// Until Do returns, the traffic counts the request. From here on, it counts the socket.
 	if !t.traffic.enter() {
 		s.close(closeDraining)
 		return
@@ -178,7 +178,7 @@ func (s *socket) handle(text []byte) *closure {
 		return closeInvalid
 	}
 	if m.Type == "subscribe" {
-		s.signs.Add(-1) // for the client's later "complete"
+		s.signs.Add(-1) // the client may send a "complete" later
 	} else if !s.countMessage(len(text)) {
 		return closeBusy
 	}

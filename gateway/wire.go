@@ -33,7 +33,7 @@ func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	h.wire = &wire{Conn: conn, timeout: h.timeout}
-	early, _ := served.Peek(served.Reader.Buffered()) // sent by the client without waiting
+	early, _ := served.Peek(served.Reader.Buffered()) // the client sent it without waiting
 	reader := bufio.NewReaderSize(bytes.NewReader(slices.Clone(early)), max(readBuffer, len(early)))
 	_, _ = reader.Peek(len(early))
 	return h.wire, bufio.NewReadWriter(reader, bufio.NewWriterSize(h.wire, controlBuffer)), nil
@@ -51,7 +51,7 @@ type wire struct {
 
 // Opcodes of frames, RFC 6455, section 5.2.
 const (
-	textFrame   = 0x81 // whole in one frame
+	textFrame   = 0x81 // a whole message in one frame
 	closeOpcode = 0x8
 	opcodeMask  = 0xf
 )

@@ -95,7 +95,7 @@ func filterOf[T any, P interface {
 // page returns the validated arguments of a page.
 func (a arguments) page() (page model.PageArgs, err error) {
 	if a["last"] != nil || a["before"] != nil {
-		return page, errUnplanned // backward pages are rare, and their rows come in reverse
+		return page, errUnplanned // pages counted from the end are rare, and their rows come in reverse order
 	}
 	r := reading{given: a}
 	page.First = model.DefaultPageSize
@@ -111,7 +111,7 @@ func (a arguments) page() (page model.PageArgs, err error) {
 func agentsThat(r *reading) pg.Filter {
 	wanted := filterOf[model.AgentFilter](r)
 	if by := text[model.AgentOrder](r, "orderBy"); by != nil && *by != model.AgentOrderCreatedAt {
-		r.check(errUnplanned) // plans support cursors of one order only
+		r.check(errUnplanned) // plans support the cursors of only one order
 	}
 	if wanted != nil && (wanted.NameContains != nil || len(wanted.Tags) > 0) {
 		r.check(errUnplanned) // a generic plan of Postgres would read all agents with the name or tag

@@ -6,8 +6,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// mostGrown is how long a response may become by growing, in bytes. Each time it grows, it is copied and takes twice
-// the memory until the old copy is collected. The length of a longer response is measured before it is written.
+// mostGrown is the length in bytes up to which a response may grow as it is written. Each time it grows, it is copied
+// and takes twice the memory until the old copy is collected. The length of a longer response is measured before it is
+// written.
 const mostGrown = 1 << 20
 
 // reserveWritten reserves the bytes that were written beyond those reserved, from time to time.

@@ -17,7 +17,7 @@ import (
 // Bounds of a planned operation: the values that it selects, and the statements that it sends.
 const (
 	mostValues = 2_000
-	mostReads  = pg.MostReads / 2 // each may also count its rows
+	mostReads  = pg.MostReads / 2 // each read may also count its rows
 )
 
 type compiler struct {
@@ -51,7 +51,7 @@ func compile(operation *graphql.OperationContext, t *Table) *queryPlan {
 		switch r.relation.shape {
 		case toPage:
 			if len(r.columns) == 0 {
-				r.column("id") // without a column, all would be read
+				r.column("id") // without a column, all columns would be read
 			}
 		case toOne:
 			r.column("id")
@@ -83,7 +83,7 @@ func readsVariable(value *ast.Value) bool {
 
 func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedField {
 	if c.plan.selected > mostValues {
-		return nil // there will be no plan
+		return nil // the operation will have no plan
 	}
 	fields := graphql.CollectFields(c.operation, set, c.table.satisfies[of])
 	c.plan.selected += len(fields)

@@ -126,7 +126,7 @@ func (f *lookup) collect(r *read, parent *lookup) {
 func (a *response) take(f *lookup, r *read, values [][]byte) error {
 	key := int32(0)
 	switch {
-	case len(f.keys) <= 1: // there is only one key
+	case len(f.keys) <= 1: // the read has only one key
 	case r.relation.shape == toPage:
 		key, values = int32(integerOf(values[0]))-1, values[1:]
 	default:

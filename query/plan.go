@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// queryPlan is how to answer an operation: what to read, and how to write the response. It is immutable except for its
-// counters, so that any number of requests share it.
+// queryPlan says what to read for an operation, and how to write the response. It is immutable except for its counters,
+// so that any number of requests share it.
 type queryPlan struct {
 	store *db.Store
 	// reads are ordered: each comes after its parent.

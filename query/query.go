@@ -68,7 +68,7 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 func (s *Schema) failed(ctx context.Context, plan *queryPlan, err error) {
 	var known *model.Error
 	if errors.As(err, &known) && known.Code == model.BadInput {
-		return // a text that Postgres cannot hold; the generated executor reports it
+		return // Postgres cannot store the text; the generated executor reports that
 	}
 	plan.failing.Do(func() { s.table.log.LogAttrs(ctx, slog.LevelWarn, "a planned query failed", slog.Any("error", err)) })
 }
@@ -91,5 +91,5 @@ func (s *Schema) rest(ctx context.Context, of *graphql.OperationContext, fields 
 	return response.Data
 }
 
-// errUnplanned is returned when the generated executor must answer: there is an error to report, or no plan.
+// errUnplanned is returned when the generated executor must answer, because there is an error to report or no plan.
 var errUnplanned = errors.New("the operation has no query plan")

@@ -108,7 +108,7 @@ type root struct {
 	relation
 	// existing are the rows that arguments must name, if they are given.
 	existing map[string]pg.Rows
-	// not is an argument that plans do not support.
+	// Plans do not support an operation with the argument not.
 	not string
 }
 

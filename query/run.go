@@ -119,7 +119,7 @@ func (p *queryPlan) run(ctx context.Context, tenant *db.Tenant, variables map[st
 	if a.isMeasuring && !a.isLeft {
 		length := a.measured + len(dst)
 		a.isMeasuring, a.measured = false, 0
-		const ending = 16 // room for the transport
+		const ending = 16 // space for the transport
 		dst = a.write(append(make([]byte, 0, length+ending), (*buffer)[:start]...), start, ends)
 	}
 	if a.isLeft {
@@ -168,7 +168,7 @@ func (p *queryPlan) read(ctx context.Context, tenant *db.Tenant, variables map[s
 func (p *queryPlan) merge(planned []byte, ends []int, rest []byte) ([]byte, error) {
 	var made reader
 	if !made.open(rest, '{') {
-		return rest, nil // null: a non-null field failed, so the whole response is null
+		return rest, nil // a non-null field failed, so the whole response is null
 	}
 	all := make([]byte, 0, len(planned)+len(rest))
 	all = append(all, '{')

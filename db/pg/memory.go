@@ -166,7 +166,7 @@ func (c *reservingConn) bind(ctx context.Context) (tx driver.Tx, err error) {
 	return tx, c.db.Translate(err)
 }
 
-// ofOneMoment are the options of a read-only transaction that reads from one snapshot.
+// ofOneMoment has the options of a read-only transaction that reads from one snapshot.
 var ofOneMoment = driver.TxOptions{Isolation: driver.IsolationLevel(sql.LevelRepeatableRead), ReadOnly: true}
 
 // BeginTx begins a transaction and binds the connection, in one round trip.

@@ -10,7 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// errUnread is returned for a connection that has more unwanted rows to receive than it is worth.
+// errUnread is returned when a connection would have to receive so many unwanted rows that opening another one is
+// cheaper.
 var errUnread = errors.New("the rows were not read")
 
 // pipeline sends requests on a connection and receives their rows, in order. One goroutine does both.

@@ -40,7 +40,7 @@ type List struct {
 }
 
 // Order is the order of a list: by the expression By, then by id. Behind is the operator that selects the rows after a
-// cursor. Place is the expression for the cursor's key that By is compared with. Column is the column that By needs,
+// cursor. Place is the expression for the cursor's key, which is compared with By. Column is the column that By needs,
 // empty for the time of creation.
 type Order struct {
 	Direction, Behind bun.Safe

@@ -6,8 +6,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxSlots is how many connections one response uses at a time. With more, concurrent lists would read rows that
-// exceed the budget together, and most of that work would be wasted.
+// maxSlots is how many connections one response uses at a time. With more connections, concurrent lists could together
+// read more rows than the budget allows, and most of that work would be wasted.
 const maxSlots = 3
 
 type slotsKey struct{}

@@ -19,7 +19,7 @@ type Tx struct {
 	committed []func()
 }
 
-// OfOneMoment are the options of a read-only transaction that reads from one snapshot.
+// OfOneMoment has the options of a read-only transaction that reads from one snapshot.
 var OfOneMoment = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 
 // Begin runs fn in a transaction, which starts bound to the company of the Scope. It commits when fn returns nil, and
@@ -128,7 +128,7 @@ type OpenTx struct {
 	done  bool
 }
 
-// pgxConn is embedded under this name because the method Conn has the type's own.
+// pgxConn is another name for pgx.Conn. Embedded under its own name, it would conflict with the method Conn.
 type pgxConn = pgx.Conn
 
 // Conn returns the connection of the transaction.

@@ -44,7 +44,7 @@ func objectIn(text string) []byte {
 // has no object or breaks off within one.
 func objectsIn(text string) [][]byte {
 	text = strings.TrimSpace(text)
-	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "`") { // otherwise a quote in it may look like a tag
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "`") { // otherwise a quote in the thoughts may look like a tag
 		text = strings.TrimSpace(afterThoughts(text))
 	}
 	objects := [][]byte{[]byte(text)}
@@ -65,7 +65,7 @@ func objectsIn(text string) [][]byte {
 			at += len(value)
 		case errors.As(err, &syntax):
 			at += max(int(syntax.Offset)-1, 1)
-		default: // the text ends within it
+		default: // the text ends within the object
 			return append(objects, []byte(text))
 		}
 	}

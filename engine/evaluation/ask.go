@@ -41,7 +41,7 @@ func (p part) fault(err error, format string, args ...any) *rules.Fault {
 	return &rules.Fault{RunError: model.RunError{Cause: p.cause, Message: message}, Err: err}
 }
 
-// unusable is what is wrong with an answer. It completes "Your answer cannot be used: ".
+// unusable says why an answer cannot be used. It completes "Your answer cannot be used: ".
 type unusable string
 
 func (u unusable) Error() string { return string(u) }

@@ -26,7 +26,7 @@ func (v *Evaluator) CoverageOfTests(ctx context.Context, t *db.Tenant,
 	return v.engine.Coverage(ctx, t, chats)
 }
 
-// CoverageOfExecution returns what would happen to the calls of the input's tests, if they were run now.
+// CoverageOfExecution returns the effects of the calls that the input's tests would have if they were run now.
 func (v *Evaluator) CoverageOfExecution(ctx context.Context, t *db.Tenant,
 	in model.StartAgentTestExecutionInput) (*model.AgentTestExecutionCoverage, error) {
 	tests, err := t.TestsToRun(ctx, in)

@@ -10,8 +10,8 @@ import (
 )
 
 // InstructionsOfRuns returns the instructions of the model in each run, by its id: the agent's in a simulation, the
-// classifier's in a classification. It reads the runs' snapshots in one statement. Runs that have not started have
-// none, and neither have runs whose agent lacked the value of a mandatory field.
+// classifier's in a classification. It reads the runs' snapshots in one statement. Runs that have not started have no
+// instructions. The same is true of runs whose agent had no value for a mandatory field.
 func (v *Evaluator) InstructionsOfRuns(ctx context.Context, t *db.Tenant,
 	ids []string) (map[string]engine.Instructions, error) {
 	runs, err := t.RunsWithSnapshots(ctx, ids, "started_at", "row_values")

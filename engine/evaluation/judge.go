@@ -50,8 +50,8 @@ type question struct {
 	Criterion  string     `json:"criterion"`
 }
 
-// judge judges each criterion separately, and returns the verdicts in the order of the criteria. Rules decide the
-// criteria that they can about the held conversation, which may be nil, and the model p the others. weights are the
+// judge judges each criterion separately, and returns the verdicts in the order of the criteria. Rules decide as many
+// criteria as they can from the held conversation, which may be nil. The model of p decides the others. weights are the
 // criteria's weights in the same order. If the judge fails on some criteria, judge returns the *rules.Fault of the
 // first and the other verdicts. Once ctx has ended the error is ctx's.
 func judge(ctx context.Context, held *rules.Conversation, p part, criteria []string, t transcript,
@@ -242,8 +242,8 @@ func readRationale(given *string) (string, error) {
 }
 
 // JudgeAlone asks the judge about one criterion of a conversation, with the given number of votes, even if rules could
-// decide it. It serves to measure the judge. Of the run it reads the messages, the calls and the end reason. endedBy is
-// "agent", "contact" or "limit". The error says why there is no verdict.
+// decide it. It serves to measure the judge. It reads only the messages, the calls and the end reason of the run.
+// endedBy is "agent", "contact" or "limit". The error says why there is no verdict.
 func (v *Evaluator) JudgeAlone(ctx context.Context, run *model.AgentTestRun, endedBy, criterion string,
 	votes int) (*model.CriterionResult, error) {
 	p := v.tests.judge

@@ -13,9 +13,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ObstaclesOfTests returns sentences by the id of the test: why it cannot run with its current agent, and what is
-// likely a mistake. It takes two round trips, and one more if tests have rows. If checks expect calls that only other
-// agents can make, it takes another one for each level of delegation.
+// ObstaclesOfTests returns sentences by the id of the test: the reasons why the test cannot run with its current agent,
+// and likely mistakes. It takes two round trips, and one more if tests have rows. If checks expect calls that only
+// other agents can make, it takes another one for each level of delegation.
 func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
 	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected",
 		"scenario", "criteria", "checks",
@@ -46,7 +46,7 @@ func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []st
 	}
 	obstacles := make(map[string][]string, len(tests))
 	for _, test := range tests {
-		// Without an agent: it was deleted concurrently, and its tests are about to be.
+		// There is no agent if it was deleted concurrently. Its tests are then about to be deleted.
 		if speaker := speakers[test.AgentID]; speaker != nil {
 			obstacles[test.ID] = obstaclesOf(speaker, test, callable[test.AgentID])
 		}

@@ -36,7 +36,7 @@ func (m transcriptMessage) find(quote string, cited map[string]bool) (found stri
 	return found, callID
 }
 
-// kindOf returns where a quote is that find has found. Without a callID it is in the text.
+// kindOf returns where find has found a quote. Without a callID, the quote is in the text.
 func (m transcriptMessage) kindOf(quote string, callID *string) model.EvidenceKind {
 	if callID == nil {
 		return model.EvidenceKindSaid

@@ -42,7 +42,8 @@ type performance struct {
 
 // review asks the judge once whether the contact played its part in the conversation of a run. The first given messages
 // are the test's. The error is a *rules.Fault of the contact if it did not play its part. It is a *rules.Fault of the
-// judge if the judge cannot say, or ctx's once it has ended. A contact that only says the test's words is not reviewed.
+// judge if the judge cannot decide that, or ctx's error once ctx has ended. A contact that only says the test's words
+// is not reviewed.
 func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int, end ending,
 	values content.Values) error {
 	test := run.Snapshot.Test
@@ -51,7 +52,7 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int,
 	turn := 0
 	for i := range shown.Messages {
 		m := &shown.Messages[i]
-		m.Calls = nil // the contact does not see them
+		m.Calls = nil // the contact does not see the calls
 		if i >= given && m.Speaker == rules.Contact {
 			m.IsGiven = test.SaysIn(turn) != nil
 			turn++

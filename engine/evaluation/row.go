@@ -9,9 +9,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// fillRow puts the row of a run, if any, into the test of its snapshot. The row's values override the variables, and
-// fill the placeholders of messages, tags and mocks, which nothing fills in tests without rows. Other placeholders are
-// filled later.
+// fillRow puts the row of a run, if any, into the test of its snapshot. The row's values override the variables. They
+// also fill the placeholders of messages, tags and mocks, which stay unfilled in tests without rows. Other placeholders
+// are filled later.
 func fillRow(run *model.AgentTestRun) error {
 	if run.RowValues == nil {
 		return nil

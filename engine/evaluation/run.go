@@ -20,8 +20,8 @@ const (
 	claimDelay = time.Second
 	// finishTimeout bounds writing the outcome. A worker writes it even while it is being stopped.
 	finishTimeout = 10 * time.Second
-	// finishBackoff is the wait after a failed write. It doubles each time, up to lastFinishBackoff. It is short so
-	// that a database that is back gets the outcome before another worker takes over the run.
+	// finishBackoff is the wait after a failed write. It doubles each time, up to lastFinishBackoff. It is short, so that
+	// the outcome is saved soon after the database is back, before another worker takes over the run.
 	finishBackoff, lastFinishBackoff = 50 * time.Millisecond, 200 * time.Millisecond
 )
 
@@ -33,7 +33,7 @@ const (
 func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 	run, err := t.ClaimRun(ctx, id, attempt)
 	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
-		return &db.Later{In: claimDelay, Err: err} // nothing was tried that could have failed
+		return &db.Later{In: claimDelay, Err: err} // nothing that could fail was tried
 	}
 	if err != nil || run == nil {
 		return err

@@ -77,7 +77,7 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 	held := rules.NewConversation(run, given, end.By)
 	held.Tag, held.ExtractionError = t.tagOf(run), run.ExtractionError
 	if run.Extracted != nil {
-		_ = json.Unmarshal([]byte(*run.Extracted), &held.Extracted) // the extractor wrote texts and nulls
+		_ = json.Unmarshal([]byte(*run.Extracted), &held.Extracted) // the extractor writes only texts and nulls
 	}
 	transcript := transcriptOf(run, given, end)
 	transcript.Variables, transcript.values = toldOfValues(values), values
@@ -152,7 +152,7 @@ func reset(run *model.AgentTestRun) {
 }
 
 // conclude sets the status, the score and the error of a finished run. A failed check or criterion decides even if
-// others have no verdict. Then the error says why they have none.
+// others have no verdict. Then the error says why those have no verdict.
 func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err error) error {
 	if ctx.Err() != nil {
 		reset(run)

@@ -57,6 +57,9 @@ var habits = []struct{ phrase, advice string }{
 	{`looks? (?:at|whether)`, "read, or check"},
 	{`(?:is|are|was|were) away`, "unavailable"},
 	{`nobody knows`, "say what is unknown"},
+	{`(?:is|are) there twice`, "occurs twice"},
+	{`the flag again`, "repeat the flag"},
+	{`(?:that|it|which|file|value|answer|response) is no (?:text|list|object|archive|number|field|member)`, "is not a"},
 }
 
 // generated files are not written by hand, and samples are what other programs and people write.

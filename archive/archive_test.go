@@ -232,7 +232,7 @@ func TestBrokenArchivesImportNothing(t *testing.T) {
 			agent("created_at", "some day")),
 		"line 3: created_at is missing": packed(t, entry{"manifest.json", manifest},
 			agent("created_at", nil)),
-		"line 3: fields.0.name must have letters": packed(t, entry{"manifest.json", manifest},
+		"line 3: fields.0.name must contain only letters": packed(t, entry{"manifest.json", manifest},
 			agent("fields", []any{map[string]any{"name": "a b"}})),
 		"line 1: is not a JSON object": packed(t, entry{"manifest.json", manifest},
 			entry{"agents.jsonl", "[1]"}),

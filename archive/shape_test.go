@@ -53,7 +53,7 @@ func TestArchiveLinesAreValidated(t *testing.T) {
 		{"agents", `"prompt_version": "7"`, "line 1: prompt_version must be a whole number"},
 		{"agents", `"inbound_welcome_message": "caf` + "\xe9" + `"`, "line 1: is not UTF-8"},
 		{"agents", `"language": "en", "language": "de"`, "line 1: language occurs twice"},
-		{"agent_test_folders", folders, `line 2: agent_id "a1", name "smoke" is there twice`},
+		{"agent_test_folders", folders, `line 2: agent_id "a1", name "smoke" occurs twice`},
 	} {
 		entries := []entry{{"manifest.json", manifest}}
 		switch c.table {

@@ -228,7 +228,7 @@ func TestSchedulesThatCannotRunAreRefused(t *testing.T) {
 	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID,
 		Votes: new(int32(3))})
 	require.Contains(t, fails(t, err, model.Unprocessable), "agentId has tests, rows and repeats that make 4020 runs, "+
-		"and an execution has at most 4000")
+		"but an execution has at most 4000")
 	_, err = tenant.CreateAgentTestSchedule(t.Context(), model.CreateAgentTestScheduleInput{
 		Name: "All", AgentID: &agent.ID, Repeats: 20, Concurrency: 1, Votes: 1, Cron: new("0 3 * * *"), TimeZone: "UTC",
 		IsEnabled: true,

@@ -214,7 +214,7 @@ func trimmed(path string, text json.RawMessage, t reflect.Type) (kept json.RawMe
 		}
 	case t.Kind() == reflect.Struct:
 		members := membersOf(t)
-		_ = eachMember(text, func(name string, value json.RawMessage) { // a value that is no object is left unchanged
+		_ = eachMember(text, func(name string, value json.RawMessage) { // a value that is not an object is left unchanged
 			at := strings.TrimPrefix(path+"."+name, ".")
 			i := slices.IndexFunc(members, func(m member) bool { return m.name == name })
 			if i < 0 {

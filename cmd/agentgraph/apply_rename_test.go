@@ -96,7 +96,7 @@ func TestRenamedObjectWithoutIDIsNotDeleted(t *testing.T) {
 	for _, command := range []string{"diff", "apply"} {
 		o = c.run(t, key, command, dir, "--prune")
 		require.Equal(t, 1, o.code, o.out)
-		require.Regexp(t, `agents\[0\]: looks like agent "Front desk", renamed: write id: agent_\w+ here, so that its history is kept`, o.log)
+		require.Regexp(t, `agents\[0\]: looks like a renamed agent "Front desk"\. To keep its history, add "id: agent_\w+" here`, o.log)
 		require.Empty(t, c.mutations)
 	}
 	c.good(t, key, "apply", dir)

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// errUnread is returned when a connection would have to receive so many unwanted rows that opening another one is
-// cheaper.
+// errUnread is returned when a connection would have to receive more unwanted rows than the cost of opening another one
+// allows.
 var errUnread = errors.New("the rows were not read")
 
 // pipeline sends requests on a connection and receives their rows, in order. One goroutine does both.

@@ -10,8 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// errUnread is returned when a connection would have to receive more unwanted rows than the cost of opening another one
-// allows.
+// errUnread is returned when the connection still has too many unwanted rows to receive. Closing it is cheaper.
 var errUnread = errors.New("the rows were not read")
 
 // pipeline sends requests on a connection and receives their rows, in order. One goroutine does both.

@@ -259,7 +259,7 @@ func TestUpdatesOfTestsAreValidatedAndStored(t *testing.T) {
 
 	_, err = tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{TestID: tagged.ID,
 		TagExpected: &none})
-	faults(t, err, model.Unprocessable, "tagExpected", "none of the agent's")
+	faults(t, err, model.Unprocessable, "tagExpected", "must be one of the agent's")
 	retagged, err := tenant.UpdateClassificationTest(t.Context(), model.UpdateClassificationTestInput{TestID: tagged.ID,
 		TagExpected: &old})
 	require.NoError(t, err)

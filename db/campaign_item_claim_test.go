@@ -231,7 +231,7 @@ func TestItemsWithoutAttemptsAreNotCalled(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{waiting.ID}, idsOf(renewed))
 	_, err = advance(t.Context(), tenant, item, model.CampaignItemStatusCalling, nil)
-	require.Contains(t, fails(t, err, model.Conflict), "has had 2 of 2 attempts")
+	require.Contains(t, fails(t, err, model.Conflict), "had 2 of 2 attempts")
 	_, types := eventsOf(t, tenant, item.ID)
 	require.Equal(t, "LaunchCall EndCall LaunchCall EndCall", types)
 	lapse(t, conn)

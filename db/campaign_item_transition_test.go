@@ -44,7 +44,7 @@ func TestMovesDetectConcurrentChanges(t *testing.T) {
 			`UPDATE campaigns SET max_attempts = 1 FROM campaign_items AS item WHERE campaigns.id = item.campaign_id
 				AND item.id = $1`,
 			func(t *testing.T, _ *model.CampaignItem, err error) {
-				require.Contains(t, fails(t, err, model.Conflict), "has had 1 of 1 attempts")
+				require.Contains(t, fails(t, err, model.Conflict), "had 1 of 1 attempts")
 			},
 		},
 		"the campaign archived": {

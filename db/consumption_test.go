@@ -187,8 +187,8 @@ func TestInvalidBreakdownRangesAreRefused(t *testing.T) {
 	for _, test := range []struct{ from, to, field, text string }{
 		{"2026-03-02", "2026-03-01", "from", "must not be later than to"},
 		{"2026-03-01T00:00:00.001Z", "2026-03-01T00:00:00Z", "from", "must not be later than to"},
-		{"2024-01-01", "2025-01-02", "to", "more than 366 days"},
-		{"2024-01-01", "2025-01-01T00:00:00.001Z", "to", "more than 366 days"},
+		{"2024-01-01", "2025-01-02", "to", "at most 366 days"},
+		{"2024-01-01", "2025-01-01T00:00:00.001Z", "to", "at most 366 days"},
 	} {
 		_, err := tenant.ConsumptionBreakdown(t.Context(), bound(t, test.from), bound(t, test.to), model.AllConsumptionAxes)
 		faults(t, err, model.BadInput, test.field, test.text)

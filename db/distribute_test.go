@@ -109,7 +109,7 @@ func TestTablesAreDistributed(t *testing.T) {
 	execute("INSERT INTO citus.nodes VALUES ('one', 5432, '1'), ('two', 5432, '0')")
 	dbtest.Arrays(t, address)
 	execute("CREATE DOMAIN citus.vector AS text; ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE citus.vector")
-	require.ErrorContains(t, migrator.Distribute(ctx, 32, say), "the node two:5432 lacks")
+	require.ErrorContains(t, migrator.Distribute(ctx, 32, say), "the node two:5432 does not have")
 	execute("UPDATE citus.nodes SET extensions = '1'")
 	require.Empty(t, said, "nothing is done before everything is there")
 

@@ -126,7 +126,7 @@ func TestClaimOfDeadProcessExpires(t *testing.T) {
 	require.NoError(t, err)
 	end := claimRequest(t, tenant, "key", "another body")
 	late := &model.StoredResponse{Status: 200, Headers: map[string]string{}, Body: []byte("late")}
-	require.ErrorContains(t, dead.End(ctx, late), "lost")
+	require.ErrorContains(t, dead.End(ctx, late), "expired")
 	refused(t, tenant, "key", "another body", model.Conflict)
 	require.NoError(t, end.End(ctx, &model.StoredResponse{Status: 200, Headers: map[string]string{},
 		Body: []byte("right")}))
@@ -248,7 +248,7 @@ func TestExecutedRequestIsNotRepeated(t *testing.T) {
 	require.NoError(t, err)
 	claim := claimRequest(t, tenant, "key", "body")
 	fails(t, create(slow, nil), model.Conflict)
-	require.ErrorContains(t, slow.End(ctx, nil), "lost")
+	require.ErrorContains(t, slow.End(ctx, nil), "expired")
 	require.Zero(t, count(), "its transaction is undone")
 
 	require.NoError(t, create(claim, nil))

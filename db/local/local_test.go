@@ -320,7 +320,7 @@ func TestUnreachableDirectoryIsReported(t *testing.T) {
 		require.NoError(t, s.Stop())
 		return
 	}
-	require.ErrorContains(t, err, "the data directory "+dir+" cannot be reached")
+	require.ErrorContains(t, err, "the data directory "+dir+" cannot be used")
 	require.ErrorContains(t, err, "may not enter "+home)
 }
 

@@ -300,7 +300,7 @@ func (b banner) write(out io.Writer, version string) error {
 	}
 	answers := b.Model
 	if answers == "offline" {
-		answers = "offline: answers by rules. Set OPENAI_API_KEY to use a language model"
+		answers = "offline: rules, no language model; set OPENAI_API_KEY for a real one"
 	}
 	consoleURL := cmp.Or(b.ConsoleURL, "off")
 	lines := [][2]string{

@@ -1,12 +1,15 @@
 # docker build --build-arg VERSION=$(git describe --tags --always) -t agentgraph .
-FROM golang:1.26 AS build
+FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /source
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=
+ARG TARGETOS
+ARG TARGETARCH
 # Static: nothing of a system is in the image, not even a shell.
-RUN CGO_ENABLED=0 go build -trimpath -gcflags=github.com/agentgraph/agentgraph/graph=-l -ldflags "-s -w -X main.release=$VERSION" -o /agentgraph ./cmd/agentgraph
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -gcflags=github.com/agentgraph/agentgraph/graph=-l \
+    -ldflags "-s -w -X main.release=$VERSION" -o /agentgraph ./cmd/agentgraph
 
 FROM gcr.io/distroless/static-debian12:nonroot
 COPY --from=build /agentgraph /agentgraph

@@ -14,7 +14,7 @@ COMPILING := -gcflags=all=-dwarf=false '-gcflags=github.com/agentgraph/agentgrap
 GIVEN := $(shell $(GO) env GOFLAGS 2>/dev/null)
 export GOFLAGS := $(strip $(GIVEN) $(if $(findstring $(COMPILING),$(GIVEN)),,$(COMPILING)))
 
-.PHONY: help flags check-schema docs docs-deps console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults test-scale test-upgrade fuzz race e2e e2e-deps bench bench-compare bench-turns bench-growth bench-deps bench-hostile microbench microbench-compare eval-knowledge bench-knowledge generate check-generated worked-example lint build tidy postgres
+.PHONY: help flags chart check-schema docs docs-deps console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults test-scale test-upgrade fuzz race e2e e2e-deps bench bench-compare bench-turns bench-growth bench-deps bench-hostile microbench microbench-compare eval-knowledge bench-knowledge generate check-generated worked-example lint build tidy postgres
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -140,6 +140,15 @@ docs: docs-deps ## the site over docs/, into docs/.vitepress/dist; fails for a d
 
 worked-example: postgres ## docs/internals/adding-a-type.md, carried out on a copy of the tree
 	scripts/worked-example.sh
+
+HELM := $(shell $(GO) env GOPATH 2>/dev/null)/bin/helm
+
+chart: $(HELM) ## lint the Helm chart, and check what it renders
+	$(HELM) lint --strict --quiet deploy/helm
+	$(GO) test -count=1 -run '^TestChart' .
+
+$(HELM):
+	$(GO) install helm.sh/helm/v3/cmd/helm@v3.19.0
 
 lint: $(GOLANGCI_LINT) ## golangci-lint
 	$(GOLANGCI_LINT) run

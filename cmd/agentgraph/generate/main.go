@@ -1,9 +1,11 @@
 // Command generate writes the pages of docs/reference that come from the program itself, and
-// deploy/systemd/environment. Run it in its own directory.
+// deploy/systemd/environment. Run it in its own directory. With -release it instead writes the manual pages and the
+// completion scripts that packages install, into a directory.
 package main
 
 import (
 	"embed"
+	"flag"
 	"log"
 	"os"
 	"path/filepath"
@@ -24,6 +26,13 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 }).ParseFS(files, "*.tmpl"))
 
 func main() {
+	release := flag.String("release", "", "write manual pages and completion scripts into this directory, and nothing else")
+	version := flag.String("version", "", "the version in manual pages")
+	flag.Parse()
+	if *release != "" {
+		writeRelease(*release, *version)
+		return
+	}
 	root := filepath.Join("..", "..", "..")
 	reference := filepath.Join(root, "docs", "reference")
 	api := readSchema()

@@ -1,0 +1,94 @@
+package agentgraph
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+)
+
+// renderChart renders the Helm chart with settings such as "replicaCount=3", and returns its objects by kind. Without
+// helm the test is skipped; make chart installs it.
+func renderChart(t *testing.T, settings ...string) map[string]map[string]any {
+	t.Helper()
+	helm, err := exec.LookPath("helm")
+	if err != nil {
+		path, errGo := exec.Command("go", "env", "GOPATH").Output()
+		require.NoError(t, errGo)
+		if helm, err = exec.LookPath(filepath.Join(strings.TrimSpace(string(path)), "bin", "helm")); err != nil {
+			t.Skip("there is no helm: make chart installs it")
+		}
+	}
+	arguments := []string{"template", "release", "deploy/helm"}
+	for _, setting := range settings {
+		arguments = append(arguments, "--set", setting)
+	}
+	output, err := exec.Command(helm, arguments...).Output() //nolint:gosec // the chart of this repository
+	require.NoError(t, err)
+	objects := map[string]map[string]any{}
+	for _, text := range bytes.Split(output, []byte("\n---\n")) {
+		var object map[string]any
+		require.NoError(t, yaml.Unmarshal(text, &object), "%s", text)
+		if kind, _ := object["kind"].(string); kind != "" {
+			require.NotContains(t, objects, kind)
+			objects[kind] = object
+		}
+	}
+	return objects
+}
+
+// at returns the value below keys and indexes.
+func at(t *testing.T, value any, path ...any) any {
+	t.Helper()
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			object, ok := value.(map[string]any)
+			require.True(t, ok, "%v of %v", step, value)
+			value = object[step]
+		case int:
+			list, ok := value.([]any)
+			require.True(t, ok && step < len(list), "%v of %v", step, value)
+			value = list[step]
+		}
+	}
+	return value
+}
+
+func TestChartRendersWhatItPromises(t *testing.T) {
+	t.Parallel()
+	objects := renderChart(t, "replicaCount=3", "secretName=production", "settings.AGENTGRAPH_CORS_ORIGINS=https://example.com")
+	for _, kind := range []string{"Deployment", "Service", "ServiceAccount", "PodDisruptionBudget", "Job"} {
+		require.Contains(t, objects, kind)
+	}
+	require.NotContains(t, objects, "Ingress")
+	require.EqualValues(t, 3, at(t, objects["Deployment"], "spec", "replicas"))
+	gateway := at(t, objects["Deployment"], "spec", "template", "spec", "containers", 0)
+	require.Equal(t, "ghcr.io/agentgraph/agentgraph:v0.1.0", at(t, gateway, "image"))
+	require.Equal(t, "/readyz", at(t, gateway, "readinessProbe", "httpGet", "path"))
+	require.Equal(t, "/healthz", at(t, gateway, "livenessProbe", "httpGet", "path"))
+	require.Equal(t, "production", at(t, gateway, "envFrom", 0, "secretRef", "name"))
+	require.Equal(t, "https://example.com", at(t, gateway, "env", 2, "value"))
+
+	migration := objects["Job"]
+	require.Equal(t, "pre-install,pre-upgrade", at(t, migration, "metadata", "annotations", "helm.sh/hook"))
+	require.Equal(t, []any{"migrate", "up"}, at(t, migration, "spec", "template", "spec", "containers", 0, "args"))
+
+	// A budget and a service that selected the pods of the job would count them as replicas.
+	selected := at(t, objects["Service"], "spec", "selector", "app.kubernetes.io/name")
+	require.Equal(t, selected, at(t, objects["Deployment"], "spec", "template", "metadata", "labels", "app.kubernetes.io/name"))
+	require.NotEqual(t, selected, at(t, migration, "spec", "template", "metadata", "labels", "app.kubernetes.io/name"))
+}
+
+func TestChartRendersOptionalObjects(t *testing.T) {
+	t.Parallel()
+	objects := renderChart(t, "ingress.enabled=true", "ingress.host=agents.example.com", "metrics.podMonitor=true",
+		"migration.enabled=false")
+	require.Equal(t, "agents.example.com", at(t, objects["Ingress"], "spec", "rules", 0, "host"))
+	require.Contains(t, objects, "PodMonitor")
+	require.NotContains(t, objects, "Job")
+}

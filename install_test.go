@@ -1,0 +1,83 @@
+package agentgraph
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// packArchive returns an archive as releases have it, with a program that prints its version.
+func packArchive(t *testing.T) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	compressed := gzip.NewWriter(&packed)
+	archive := tar.NewWriter(compressed)
+	for name, text := range map[string]string{
+		"agentgraph": "#!/bin/sh\necho agentgraph v0.1.0\n", "man/agentgraph.1": ".TH agentgraph 1\n",
+	} {
+		require.NoError(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text))}))
+		_, err := archive.Write([]byte(text))
+		require.NoError(t, err)
+	}
+	require.NoError(t, archive.Close())
+	require.NoError(t, compressed.Close())
+	return packed.Bytes()
+}
+
+// serveRelease serves the newest release below /latest/download, and returns its address.
+func serveRelease(t *testing.T, archive []byte, sum string) string {
+	t.Helper()
+	name := fmt.Sprintf("agentgraph_0.1.0_%s_%s.tar.gz", runtime.GOOS, runtime.GOARCH)
+	mux := http.NewServeMux()
+	mux.HandleFunc("/latest/download/"+name, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(archive) })
+	mux.HandleFunc("/latest/download/checksums.txt", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, "%064d  agentgraph_0.1.0_plan9_mips.tar.gz\n%s  %s\n", 0, sum, name)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func runInstaller(t *testing.T, releases, prefix string) (string, error) {
+	t.Helper()
+	command := exec.Command("sh", "install.sh") //nolint:gosec // the project's own script
+	command.Env = append(os.Environ(), "RELEASES="+releases, "PREFIX="+prefix, "VERSION=")
+	output, err := command.CombinedOutput()
+	return string(output), err
+}
+
+func TestInstallerChecksTheSum(t *testing.T) {
+	t.Parallel()
+	archive := packArchive(t)
+	prefix := t.TempDir()
+	output, err := runInstaller(t, serveRelease(t, archive, fmt.Sprintf("%x", sha256.Sum256(archive))), prefix)
+	require.NoError(t, err, output)
+	require.Contains(t, output, "Installed agentgraph v0.1.0 in "+prefix)
+	require.FileExists(t, filepath.Join(prefix, "share", "man", "man1", "agentgraph.1"))
+
+	prefix = t.TempDir()
+	output, err = runInstaller(t, serveRelease(t, archive, fmt.Sprintf("%x", sha256.Sum256([]byte("other")))), prefix)
+	require.Error(t, err)
+	require.Contains(t, output, "Nothing was installed")
+	require.NoFileExists(t, filepath.Join(prefix, "bin", "agentgraph"))
+}
+
+func TestInstallerNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	output, err := runInstaller(t, server.URL, t.TempDir())
+	require.Error(t, err)
+	require.Contains(t, output, "cannot download "+server.URL+"/latest/download/checksums.txt")
+}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compiles agentgraph into bin/agentgraph, and says so: the first time takes minutes. GO is the command, ARGS are passed on.
+# Compiles agentgraph into bin/agentgraph, and shows how far it is. GO is the command, ARGS are passed on.
 set -eu
 go=${GO:-go}
 
@@ -13,17 +13,39 @@ if [ -x bin/agentgraph ]; then
 else
 	echo "Compiling agentgraph with its libraries. The first time takes one to five minutes, later times seconds." >&2
 fi
-terminal=
-[ -t 2 ] && terminal=1
-failed=$(mktemp)
-trap 'rm -f "$failed"' EXIT
+log=$(mktemp)
+shown=
+trap 'rm -f "$log"; [ -z "$shown" ] || kill "$shown"' EXIT
+trap 'exit 130' INT TERM
+# progress rewrites a line each second, until it is killed: libraries fetched, packages compiled of those that have to be, elapsed.
+progress() {
+	started=$(date +%s)
+	all=
+	while :; do
+		seconds=$(($(date +%s) - started))
+		compiled=$(grep -c '^[a-z0-9][^ :]*$' "$log" || true)
+		fetched=$(grep -c '^go: downloading ' "$log" || true)
+		[ -n "$all" ] || [ "$compiled" = 0 ] || all=$("$go" list -deps -f '{{if .Stale}}x{{end}}' ./cmd/agentgraph 2>/dev/null | grep -c x || true)
+		line="$compiled"
+		[ "${all:-0}" -le "$compiled" ] || line="$compiled of $all"
+		line="$line packages compiled"
+		[ "$compiled" != 0 ] || line="$fetched libraries fetched"
+		printf '\r  %s, %d:%02d \033[K' "$line" $((seconds / 60)) $((seconds % 60)) >&2
+		sleep 1
+	done
+}
+if [ -t 2 ]; then
+	progress &
+	shown=$!
+fi
+failed=
 # GOGC: the compiler collects less garbage, for 0.1 GB. -w: there is no debugging information to link, see the Makefile.
-{ GOGC=${GOGC:-400} "$go" build -v -ldflags=-w "$@" -o bin/agentgraph ./cmd/agentgraph 2>&1 || echo failed >"$failed"; } |
-	awk -v terminal="$terminal" '
-		/^go: downloading / { downloads++ }
-		/^[a-z0-9][^ :]*$/ { packages++ }
-		!/^go: downloading / && !/^[a-z0-9][^ :]*$/ { print; next }
-		terminal { printf "\r  %d libraries fetched, %d packages compiled ", downloads, packages; fflush(); shown = 1 }
-		END { if (shown) printf "\r\033[K" }
-	' >&2
-[ ! -s "$failed" ]
+GOGC=${GOGC:-400} "$go" build -v -ldflags=-w "$@" -o bin/agentgraph ./cmd/agentgraph >"$log" 2>&1 || failed=1
+if [ -n "$shown" ]; then
+	kill "$shown"
+	wait "$shown" 2>/dev/null || true
+	shown=
+	printf '\r\033[K' >&2
+fi
+grep -v -e '^go: downloading ' -e '^[a-z0-9][^ :]*$' "$log" >&2 || true
+[ -z "$failed" ]

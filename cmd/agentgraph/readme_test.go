@@ -174,30 +174,12 @@ func TestReadmePrintsAsDocumented(t *testing.T) {
 	const documented, directory = "http://127.0.0.1:8080", "/var/lib/agentgraph"
 	requirePrinted(t, blocks[0].printed, strings.NewReplacer(url, documented, dir, directory).Replace(banner))
 
-	s := newTyping(t, strings.NewReplacer(documented, url, directory, dir, "postgres://…", "'"+dbtest.URL(t)+"'"))
-	watched := func() string {
-		text, _ := os.ReadFile(filepath.Join(s.dir, "watched"))
-		return string(text)
-	}
-	// The program is already built and running.
-	built := regexp.MustCompile(`(?m)^(go build|\./agentgraph serve).*\n`)
+	s := newTyping(t, strings.NewReplacer(documented, url, directory, dir))
 	for _, b := range blocks[1:] {
-		commands := built.ReplaceAllString(b.commands, "")
-		isWatching := strings.Contains(commands, "text/event-stream")
-		if isWatching { // in another terminal
-			commands = strings.TrimSpace(commands) + " >watched &\n"
-		}
-		output, code := s.enter(t, commands)
-		require.Equal(t, b.wanted(), code, "%s\n%s", commands, output)
-		if isWatching {
-			require.Eventually(t, func() bool { return strings.Contains(watched(), "id: 1\n") }, time.Minute, 5*time.Millisecond)
-			output = watched()
-		}
+		output, code := s.enter(t, b.commands)
+		require.Equal(t, b.wanted(), code, "%s\n%s", b.commands, output)
 		requirePrinted(t, b.printed, output)
 	}
-	require.Eventually(t, func() bool { return strings.HasSuffix(watched(), "event: complete\ndata:\n\n") }, time.Minute,
-		5*time.Millisecond, watched())
-	require.Regexp(t, `(?s)id: 2\n.*"Thanks, goodbye".*id: 3\n.*"Thank you for contacting us. Goodbye!"`, watched())
 }
 
 // This test types each guide into a new shell in an empty directory. All guides share one server with the demo company.

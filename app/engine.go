@@ -169,7 +169,7 @@ func (o EngineOptions) checkOwn(ctx context.Context, role string, config openai.
 // own returns the model of a role in tests that has its own model.
 func (o EngineOptions) own(role string, config openai.Config) (llm.Model, error) {
 	if config.BaseURL == "" && config.Key == "" && o.isOffline() {
-		return nil, fmt.Errorf("the model %[2]s of the %[1]s has no provider: set its base URL or its API "+
+		return nil, fmt.Errorf("the model of the %s, %s, has no provider: set its base URL or its API "+
 			"key", role, config.Model)
 	}
 	config = o.beside(config)

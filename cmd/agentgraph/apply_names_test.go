@@ -56,7 +56,7 @@ func TestAmbiguousNamesNeedIDs(t *testing.T) {
 	}
 	o := c.run(t, key, "diff", "-f", write(t, "datasets: [{name: Same}]"))
 	require.Equal(t, 1, o.code)
-	require.Contains(t, o.log, "the server has 2 with the name \"Same\", with the ids "+ids[0]+", "+ids[1]+
+	require.Contains(t, o.log, "the server has 2 objects with the name \"Same\", with the ids "+ids[0]+", "+ids[1]+
 		": add the right id to the file")
 	dir := t.TempDir()
 	c.good(t, key, "pull", "--no-ids", dir)

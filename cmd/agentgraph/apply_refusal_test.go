@@ -44,13 +44,13 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 			"agents[0].direction: must be Inbound or Outbound", "agents[0].language: must be", "agents[0].prompt: must",
 		}},
 		"no such tool": {anAgent[:len(anAgent)-2] + ", toolIds: [book]}\n",
-			[]string{`company.yaml:2: agents[0].toolIds[0]: neither the files nor the server have the tool with the key or name "book"`}},
+			[]string{`company.yaml:2: agents[0].toolIds[0]: no tool has the key or name "book" in the files or on the server`}},
 		"no such agent": {"campaigns: [{name: C, agentId: nobody}]\n",
-			[]string{`campaigns[0].agentId: neither the files nor the server have the agent with the key or name "nobody"`}},
+			[]string{`campaigns[0].agentId: no agent has the key or name "nobody"`}},
 		"no agent of tests": {"agentTests: [{agent: nobody}]\n",
-			[]string{`agentTests[0].agent: neither the files nor the server have the agent with the key or name "nobody"`}},
+			[]string{`agentTests[0].agent: no agent has the key or name "nobody"`}},
 		"no such folder": {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, folderId: f, scenario: x, " +
-			"criteria: [y]}]\n", []string{`simulations[0].folderId: neither the files nor the server have the test folder with the key or name "f"`}},
+			"criteria: [y]}]\n", []string{`simulations[0].folderId: no test folder has the key or name "f"`}},
 		"no such sub-agent": {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, scenario: x, criteria: " +
 			"[y], toolMocking: {mockedSubAgents: [{subAgentId: s}]}}]\n",
 			[]string{`company.yaml:5: agentTests[0].simulations[0].toolMocking.mockedSubAgents[0].subAgentId: agent "A" has no sub-agent with the technical name "s"`}},

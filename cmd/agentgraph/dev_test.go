@@ -194,7 +194,7 @@ func TestDevExplainsWhyItCannotStart(t *testing.T) {
 		code int
 	}{
 		"port taken": {[]string{"dev", "--port", port}, "listen on 127.0.0.1:" + port + ": bind: address already " +
-			"in use: another program uses the port, perhaps another agentgraph; choose another one with --port", 1},
+			"in use: another program uses the port, perhaps another agentgraph; choose another port with --port", 1},
 		"not a directory": {[]string{"dev", "--port", "0", "--data-directory", file + "/data"}, "the data directory " +
 			file + "/data cannot be created: not a directory", 1},
 		"newer schema": {[]string{"dev", "--port", "0", "--data-directory", reachable(t), "--database-url", newer},

@@ -59,7 +59,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 			"disk": {"ok", "MiB free"},
 		}},
 		"nothing set": {nil, 0, map[string][2]string{
-			"database": {"warning", "DATABASE_URL is not set"}, "model": {"warning", "offline"}, "secret key": {"warning", "none"},
+			"database": {"warning", "DATABASE_URL is not set"}, "model": {"warning", "offline"}, "secret key": {"warning", "not set"},
 		}},
 		"empty database": {[]string{"--database-url", empty}, 1,
 			map[string][2]string{"schema": {"problem", "the database has no schema yet"}}},

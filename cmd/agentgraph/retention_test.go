@@ -51,5 +51,5 @@ func TestRetentionAndCompanyDeletionRemoveRows(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, companies, 1)
 	require.Equal(t, "Other", companies[0].Name)
-	require.Contains(t, command(1, "", "companies", "delete"), "there is no company")
+	require.Contains(t, command(1, "", "companies", "delete"), "does not exist")
 }

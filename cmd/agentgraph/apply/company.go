@@ -133,7 +133,7 @@ func (c *company) named(k *kind, key string, of *thing, at path) *thing {
 			idsOf(onServer))
 		return nil
 	}
-	c.wrong.add(at, "neither the files nor the server have the %s with the key or name %q", k.name, key)
+	c.wrong.add(at, "no %s has the key or name %q in the files or on the server", k.name, key)
 	return nil
 }
 

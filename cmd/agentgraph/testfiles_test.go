@@ -151,7 +151,7 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 		"--agent, --folder and --strict need": {"import", file, "--agent", "x"},
 		"--output needs --from":               {"import", file, "--output", file},
 		"must be one of":                      {"import", "--from", "other", file},
-		"there is no agent with the key or na": {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json",
+		`no agent has the key or name "nobody"`: {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json",
 			"--agent", "nobody"},
 		"holds no tests":                         {"import", "--from", "tau2-bench", write(t, "[]"), "--agent", b.agent},
 		"is not a list of tests. Use agentgraph": {"import", write(t, "tools: []\n")},

@@ -14,7 +14,7 @@ COMPILING := -gcflags=all=-dwarf=false '-gcflags=github.com/agentgraph/agentgrap
 GIVEN := $(shell $(GO) env GOFLAGS 2>/dev/null)
 export GOFLAGS := $(strip $(GIVEN) $(if $(findstring $(COMPILING),$(GIVEN)),,$(COMPILING)))
 
-.PHONY: help flags chart check-schema docs docs-deps console check-console e2e-console screenshots console-deps hooks run test test-fast test-faults test-scale test-upgrade fuzz race e2e e2e-deps bench bench-compare bench-turns bench-growth bench-deps bench-hostile microbench microbench-compare eval-knowledge bench-knowledge generate check-generated worked-example lint build tidy postgres
+.PHONY: help flags chart check-schema docs docs-deps console check-console e2e-console screenshots film console-deps hooks run test test-fast test-faults test-scale test-upgrade fuzz race e2e e2e-deps bench bench-compare bench-turns bench-growth bench-deps bench-hostile microbench microbench-compare eval-knowledge bench-knowledge generate check-generated worked-example lint build tidy postgres
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -134,6 +134,9 @@ e2e-console: postgres console-deps build ## the console in a real browser
 
 screenshots: postgres console-deps build ## the README's pictures or, with OUT, every page in both themes and two widths
 	cd console && OUT="$(abspath $(OUT))" node --import tsx e2e/screenshots.ts
+
+film: postgres console-deps build ## the README's moving picture; this needs ffmpeg
+	cd console && node --import tsx e2e/film.ts
 
 docs: docs-deps ## the site over docs/, into docs/.vitepress/dist; fails for a dead link or anchor
 	cd docs && npm run --silent build

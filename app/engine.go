@@ -96,7 +96,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), 
 	return e, evaluation.New(e, parts), caller.Close, nil
 }
 
-// parts returns the models of the roles in tests other than the agent.
+// parts returns the models of all roles in tests except the agent's.
 func (o EngineOptions) parts() (parts evaluation.Options, err error) {
 	parts.Log = o.Log
 	if o.isOffline() {
@@ -166,7 +166,7 @@ func (o EngineOptions) checkOwn(ctx context.Context, role string, config openai.
 	return m.Check(ctx)
 }
 
-// own returns the model of a role in tests that has its own model.
+// own returns the model of a role that has its own model in tests.
 func (o EngineOptions) own(role string, config openai.Config) (llm.Model, error) {
 	if config.BaseURL == "" && config.Key == "" && o.isOffline() {
 		return nil, fmt.Errorf("the model of the %s, %s, has no provider: set its base URL or its API "+

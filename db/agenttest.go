@@ -40,7 +40,7 @@ func (t *Tenant) AgentTests(
 		append(OfAgent(agentID), TestsThat(wanted)...))
 }
 
-// isFlaky is the expression for one test that FlakyTests evaluates for several.
+// isFlaky is, for one test, the expression that FlakyTests evaluates for several.
 const isFlaky = `SELECT count(*) > 0 FROM (SELECT 1 FROM agent_test_runs AS run
 	WHERE run.company_id = ?TableAlias.company_id AND run.test_id = ?TableAlias.id AND (run.execution_id,
 		run.created_at) = (

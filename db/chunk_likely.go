@@ -14,7 +14,7 @@ import (
 type WeighedToken struct {
 	Terms  []string
 	Weight int32
-	// With are further terms. If there are any, the chunk must contain at least one of them. The index checks both at
+	// With lists further terms. If there are any, the chunk must contain at least one of them. The index checks both at
 	// once, without reading chunks that match only one.
 	With []string
 }

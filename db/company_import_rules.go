@@ -120,7 +120,7 @@ var contentRules = []rule{
 	{`SELECT 'campaign ' || campaign_id FROM campaign_items JOIN campaigns ON campaigns.company_id =
 		campaign_items.company_id AND campaigns.id = campaign_id
 		WHERE campaign_items.company_id = ?0 AND campaign_items.version > campaigns.version LIMIT
-			1`, "version must not be less than the version of one of its items"},
+			1`, "version must be at least the version of each of its items"},
 	{`SELECT 'campaign item ' || id FROM campaign_items AS item WHERE company_id = ?0 AND event_count <> (SELECT count(*)
 		FROM campaign_item_events WHERE company_id = ?0 AND item_id = item.id) LIMIT
 			1`, "event_count must be the number of its events"},

@@ -67,7 +67,7 @@ func TestDocumentFollowersReceiveFinalStates(t *testing.T) {
 	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: failing}))
 	for _, follower := range followers {
 		d, _ := next(t, follower)
-		for d.ID != again.ID { // A state that was read before its change was may come twice.
+		for d.ID != again.ID { // A state may come twice if it was read before the notice of its change.
 			require.True(t, ready[d.ID])
 			d, _ = next(t, follower)
 		}

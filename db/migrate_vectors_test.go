@@ -16,7 +16,7 @@ import (
 // kept are the vectors of a document with three chunks; the second has none.
 var kept = [][]float32{{0.1, -0.25, 3e-8}, nil, {1, 0, 0}}
 
-// keepVectors indexes a document with the vectors in kept.
+// keepVectors indexes a document with the vectors that kept lists.
 func keepVectors(t *testing.T, tenant *db.Tenant, datasetID string) *model.Document {
 	t.Helper()
 	d := claim(t, tenant, addDocument(t, tenant, datasetID, "x").IndexingID, 1)
@@ -29,7 +29,7 @@ func keepVectors(t *testing.T, tenant *db.Tenant, datasetID string) *model.Docum
 	return d
 }
 
-// requireVectors requires a document to have the vectors in kept.
+// requireVectors requires that a document has the vectors that kept lists.
 func requireVectors(t *testing.T, tenant *db.Tenant, d *model.Document) {
 	t.Helper()
 	read := map[int32][]float32{}

@@ -187,7 +187,7 @@ func (r *chatReader) take(p *topic) {
 // release delivers held events that are no longer too early, or all of them.
 func (r *chatReader) release(all bool) {
 	for len(r.held) > 0 && (all || r.held[0].Sequence <= r.cursor+messagesOfTurn) {
-		// The message already contains late text. A late call is still new to followers.
+		// Text that came late is already part of the message. A call that came late is still new to followers.
 		isText := false
 		switch r.held[0].Event.(type) {
 		case model.MessageDelta, model.TurnStarted:

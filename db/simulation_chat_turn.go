@@ -175,7 +175,7 @@ func (u *ChatTurn) Warn(warning string) {
 
 // endTurn is the statement that gives the chat back, if the turn still holds it. It sets the state, the number of the
 // last message and the warnings. If the chat has ended, it also sets the time and the reason. It also gives back a chat
-// whose agent is being deleted: the statement that holds the chat has checked that.
+// whose agent is being deleted meanwhile: claimChat already checked for deletion.
 var endTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.UpdateAll((*model.SimulationChat)(nil)).Set("reply_id = NULL").Set("reply_until = NULL").
 		Set("status = ?", pg.Param(4)).Set("last_sequence = ?", pg.Param(5)).

@@ -116,7 +116,8 @@ func (t *turn) rehearse(ctx context.Context, s *Speaker, at Situation) (*Reply, 
 	return said, calls, nil
 }
 
-// recognize sets the current targets of the calls that a test starts from. The model does not see calls without one.
+// recognize sets the current target of each call in a test's starting conversation. The model does not see calls
+// without a target.
 func (s *Speaker) recognize(calls []*model.ToolCall) {
 	for _, call := range calls {
 		if call.TargetID != nil || call.Kind != model.ToolCallKindTool {

@@ -36,8 +36,8 @@ const (
 	timesWritten = 4
 )
 
-// workPerQuestion is the work of a statement in values, including building it and reading its rows. The executor takes
-// one or two microseconds for each value.
+// workPerQuestion is the work of a statement, counted in values. It includes building the statement and reading its
+// rows. The executor takes one or two microseconds for each value.
 const workPerQuestion = 125
 
 // All responses together may hold the bytes of mostLarge responses of the largest size, until they are written. Beyond
@@ -229,7 +229,7 @@ type ownReads struct{ responseBudget }
 
 func (ownReads) CountStatement() error { return nil }
 
-// addWork counts work for a response, in values.
+// addWork counts work for a response. The unit is the work for one value.
 func (s *size) addWork(work int) {
 	now, most := s.work.Add(int64(work)), int64(s.mostWork)
 	if now > most && most > 0 && s.isOver.CompareAndSwap(false, true) {

@@ -28,8 +28,8 @@ func TestWilsonMatchesPublishedData(t *testing.T) {
 	require.Equal(t, float64(1), wilson(5, 5).High) //nolint:testifylint // exactly
 }
 
-// TestStratifiedTestMatchesPublishedData compares with the example of R's mantelhaen.test, whether penicillin helps
-// when it is given late: S = 16, and the exact p is 0.03994.
+// TestStratifiedTestMatchesPublishedData compares with the example of R's mantelhaen.test, which asks whether
+// penicillin helps when given late: S = 16, and the exact p is 0.03994.
 func TestStratifiedTestMatchesPublishedData(t *testing.T) {
 	t.Parallel()
 	var strata []spread
@@ -88,7 +88,7 @@ func TestCorrectionsKeepTheirOrder(t *testing.T) {
 			}
 		}
 	})
-	// Five of five, then none: 49 other tests that always pass do not weaken this result.
+	// A test that passed five of five runs now passes none: 49 other tests that always pass do not weaken this result.
 	tests := []spread{spreadOf(ran(5, 0), ran(0, 5))}
 	for range 49 {
 		tests = append(tests, spreadOf(ran(5, 0), ran(5, 0)))

@@ -13,7 +13,7 @@ type (
 		Status      AgentTestExecutionStatus `json:"status" doc:"Completed or Cancelled."`
 		Verdict     AgentTestVerdict         `json:"verdict" doc:"Passed, Failed, Error or Inconclusive."`
 		IsDraft     bool                     `json:"isDraft" doc:"Whether it tried a prompt that is not saved."`
-		RejudgeOfID *string                  `json:"rejudgeOfId" doc:"The execution whose conversations were judged again; null if it held its own."`
+		RejudgeOfID *string                  `json:"rejudgeOfId" doc:"The execution whose conversations this one judged again; null if this execution had its own conversations."`
 		Counts      EndedCounts              `json:"counts" doc:"The number of runs by outcome: total, passed, failed, error, cancelled and skipped."`
 		PassRate    *float64                 `json:"passRate" doc:"The share of the judged runs that passed, 0 to 1; null if none was judged."`
 		FailedTests []EventTest              `json:"failedTests" doc:"The first 20 tests with a failed run."`

@@ -35,7 +35,7 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 	for _, kind := range kinds[typeName] {
 		types = append(types, kind)
 	}
-	columns := []string{"id"} // the id is always read; without it, the result would mean all columns
+	columns := []string{"id"} // the id is always read, because an empty result would mean all columns
 	for _, of := range types {
 		for _, set := range selections {
 			for _, selected := range graphql.CollectFields(operation, set, t.satisfies[of]) {

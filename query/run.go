@@ -164,7 +164,8 @@ func (p *queryPlan) read(ctx context.Context, tenant *db.Tenant, variables map[s
 	return a, nil
 }
 
-// merge inserts the generated executor's fields between the planned ones, which end at ends.
+// merge inserts the generated executor's fields between the planned ones. ends has the positions in planned at which
+// the planned fields end.
 func (p *queryPlan) merge(planned []byte, ends []int, rest []byte) ([]byte, error) {
 	var made reader
 	if !made.open(rest, '{') {

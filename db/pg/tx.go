@@ -87,7 +87,7 @@ func (s Scope) PGX(ctx context.Context, fn func(*OpenTx) error) error {
 	}))
 }
 
-// Send sends statements in one round trip of the transaction. Each statement must name the company itself.
+// Send sends statements in one round trip of the transaction. Each statement must itself name the company.
 func (s Scope) Send(ctx context.Context, batch *pgx.Batch) error {
 	return s.PGX(ctx, func(tx *OpenTx) error { return tx.SendBatch(ctx, batch).Close() })
 }

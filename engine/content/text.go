@@ -10,7 +10,7 @@ func Clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }
 
-// Clip cleans a text and cuts it after most characters.
+// Clip cleans a text and shortens it to at most the given number of characters.
 func Clip(text string, most int) string {
 	if characters := []rune(Clean(text)); len(characters) > most {
 		return string(characters[:most])
@@ -18,7 +18,8 @@ func Clip(text string, most int) string {
 	return Clean(text)
 }
 
-// Cut cleans a text. If it has more than most bytes, Cut shortens it to most bytes and appends CutMark.
+// Cut cleans a text. If it has more bytes than the limit most, Cut shortens it to that limit, including CutMark at its
+// end.
 func Cut(text string, most int) string {
 	text = Clean(text)
 	if len(text) <= most {

@@ -56,7 +56,7 @@ func TestExtractedValuesAreReadAndChecked(t *testing.T) {
 	for _, result := range run.CheckResults {
 		observed = append(observed, result.Observed)
 	}
-	require.Equal(t, []string{`"Monday"`, `"Monday"`, `"Monday"`, "the conversation does not tell it",
+	require.Equal(t, []string{`"Monday"`, `"Monday"`, `"Monday"`, "the conversation does not contain the value",
 		"the agent extracts no value of this name"}, observed)
 	require.Equal(t, []bool{true, true, false, false, false}, []bool{
 		run.CheckResults[0].Passed, run.CheckResults[1].Passed, run.CheckResults[2].Passed, run.CheckResults[3].Passed,

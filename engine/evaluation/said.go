@@ -106,7 +106,7 @@ func saysSomething(words []string, subject string) bool {
 	return false
 }
 
-// contactActs reports whether the words before a verb end with a contact, as in "asks the caller to tell".
+// contactActs reports whether the words before a verb make the contact its subject, as in "asks the caller to tell".
 func contactActs(before []string) bool {
 	last := len(before) - 1
 	if last > 0 && before[last] == "to" {

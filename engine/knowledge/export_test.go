@@ -74,12 +74,13 @@ var MaxDistance = maxDistance
 // CachedVocabularies returns how many vocabularies are cached.
 func (b *Base) CachedVocabularies() int { return b.vocabularies.known.Len() }
 
-// ReadVocabularies waits for a place to read vocabularies for the company, and returns what gives it back.
+// ReadVocabularies waits for a free place to read vocabularies for the company, and returns the function that releases
+// the place.
 func (b *Base) ReadVocabularies(ctx context.Context, companyID string) (leave func(), err error) {
 	return func() { b.vocabularies.places.Leave(companyID) }, b.vocabularies.places.Enter(ctx, companyID)
 }
 
-// ReadFile waits for a place to read a file of the company, and returns what gives it back.
+// ReadFile waits for a free place to read a file of the company, and returns the function that releases the place.
 func (b *Base) ReadFile(ctx context.Context, companyID string) (leave func(), err error) {
 	return func() { b.files.Leave(companyID) }, b.files.Enter(ctx, companyID)
 }

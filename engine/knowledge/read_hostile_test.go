@@ -94,7 +94,7 @@ func TestReadBoundsUnpackedFiles(t *testing.T) {
 		file    string
 		content []byte
 		want    string
-		// or is a bound that a slower or faster machine meets first.
+		// or is an alternative bound, which a slower or faster machine may reach first.
 		or string
 	}{
 		"a page that unpacks to text": {"a.pdf", paged(t, 1, fill("BT /F 1 Tf (aaaa bbbb) Tj ET ", 60*m), ""), memory,

@@ -103,7 +103,7 @@ func TestWordsAreReadOnce(t *testing.T) {
 	require.Equal(t, first-1, count())
 	datasets, err := l.tenant.SearchedDatasets(t.Context(), l.chat.ID)
 	require.NoError(t, err)
-	// No chunk of it is found: two with the same score would take another statement.
+	// No chunk of the new document is found, because two chunks with the same score would need another statement.
 	l.add(datasets[0].ID, "more.csv", shop[0])
 	require.Equal(t, first, count())
 	require.Equal(t, first-1, count())

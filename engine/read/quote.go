@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// outerPunctuation may differ at the ends of a quote. A folded text has no quotation marks there.
+// outerPunctuation may differ at the ends of a quote. It needs no quotation marks, because a folded text has none at
+// the ends of a quote.
 const outerPunctuation = " .,;:!?"
 
 // Quote is a quote to find in a Passage: folded, without the punctuation around it.

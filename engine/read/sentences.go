@@ -17,7 +17,8 @@ func Ended(text string) string {
 	return text + "."
 }
 
-// Shorten writes a text in one line. It replaces the part after most characters with an ellipsis.
+// Shorten writes a text in one line. If the text has more characters than the limit most, an ellipsis replaces the
+// rest.
 func Shorten(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if letters := []rune(text); len(letters) > most {

@@ -156,7 +156,7 @@ func (c *Checker) extracts(ctx context.Context, e *model.ExtractsExpectation, he
 	case !known:
 		return Finding{Observed: "the agent extracts no value of this name"}, nil
 	case value == nil:
-		return Finding{Observed: "the conversation does not tell it"}, nil
+		return Finding{Observed: "the conversation does not contain the value"}, nil
 	}
 	found := Finding{Observed: content.Encode(*value), Evidence: held.saying(*value)}
 	if e.Equals != nil {

@@ -42,13 +42,14 @@ type outcome int
 
 const (
 	acknowledged outcome = iota
-	// again was not carried out and may be sent again. doubtful may have been carried out.
+	// again means that the request was not carried out and may be sent again. doubtful means that it may have been
+	// carried out.
 	again
 	doubtful
-	// modelFailed was not carried out, since its model failed.
+	// modelFailed means that the request was not carried out, since its model failed.
 	modelFailed
 	refused
-	// found was refused because an earlier attempt was carried out.
+	// found means that the request was refused because an earlier attempt was carried out.
 	found
 )
 

@@ -6,7 +6,7 @@ import "slices"
 type company struct {
 	things map[*kind][]*thing
 	byID   map[string]*thing
-	// reported are the kinds that the files list, and reportedTests the agents whose tests they list.
+	// reported has the kinds that the files list, and reportedTests the agents whose tests they list.
 	reported      map[*kind]bool
 	reportedTests map[*thing]bool
 	wrong         faults

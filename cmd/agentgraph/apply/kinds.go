@@ -4,8 +4,8 @@ package apply
 type kind struct {
 	// name is the singular in messages, and list the key of the list in files.
 	name, list string
-	// typeName is the GraphQL type, which is part of the mutations' names. payload is the field of their payloads, and id
-	// the field of their inputs.
+	// typeName is the GraphQL type, which is part of the mutations' names. payload names the field of the mutations'
+	// payloads that holds the object, and id the field of their inputs that holds its id.
 	typeName, payload, id string
 	// query reads a page of resources into nodes.
 	query   string

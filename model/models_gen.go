@@ -118,9 +118,9 @@ type AdvanceCampaignItemInput struct {
 	ItemID string `json:"itemId"`
 	// The new state.
 	To CampaignItemStatus `json:"to"`
-	// Whether the contact answered, for an item in `Calling`. If absent, `to` decides. `Calling` with true reports that the
-	// contact answered and the call continues. `Pending` with false reports an unanswered call: the item is tried again
-	// after the campaign's delay. After the last attempt it becomes `Processed` with the system tag.
+	// Whether the contact answered, for an item in `Calling`. If absent, it follows from `to`. `Calling` with true reports
+	// that the contact answered and the call continues. `Pending` with false reports an unanswered call: the item is tried
+	// again after the campaign's delay. After the last attempt it becomes `Processed` with the system tag.
 	Answered *bool `json:"answered,omitempty"`
 	// The result, for the change from `ProcessingResult` to `Processed`.
 	Result *CampaignItemResultInput `json:"result,omitempty"`
@@ -148,7 +148,7 @@ type AgentFilter struct {
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
-// The effect of a call in the runs of some tests.
+// The effect of a call that runs of some tests can make.
 type AgentTestCallCoverage struct {
 	// The call and its effect.
 	Call *CallCoverage `json:"call"`
@@ -160,7 +160,7 @@ type AgentTestCallCoverage struct {
 	TestNames []string `json:"testNames"`
 }
 
-// The effects of the calls in the runs of tests.
+// The effect of each call that runs of the tests can make.
 type AgentTestExecutionCoverage struct {
 	// How many of the tests are simulations. Classifications call nothing.
 	Simulations int32 `json:"simulations"`
@@ -220,7 +220,7 @@ type CallCoverage struct {
 
 // A placeholder such as `{lastname}` that prompts may use; its name is a key of an item's data bag.
 type CampaignField struct {
-	// The key to use in a data bag.
+	// The name of its placeholder in the prompt, and the key of its value in data bags such as `SimulationChat.dataBag`.
 	Name string `json:"name"`
 	// What it contains; null for a field of the agent.
 	Description *string `json:"description,omitempty"`
@@ -296,7 +296,7 @@ type CampaignItemFilter struct {
 type CampaignItemInput struct {
 	// A valid number, with `+` and the country code unless the campaign has a default region. Only Web agents do not need it.
 	PhoneNumber string `json:"phoneNumber"`
-	// Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Null values count as absent. Mandatory fields need a value unless the platform fills them.
+	// Texts for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 }
 
@@ -332,7 +332,7 @@ type CampaignItemResult struct {
 	Conversation *CampaignItemConversation `json:"conversation,omitempty"`
 	// A summary of the conversation.
 	Summary *string `json:"summary,omitempty"`
-	// Whether the platform defines the tag (no answer, for example) rather than the agent.
+	// Whether the tag is one of the platform's, such as no answer, instead of one of the agent's.
 	IsSystem bool `json:"isSystem"`
 	// The extracted values by name.
 	Metadata JSONObject `json:"metadata"`
@@ -346,7 +346,7 @@ type CampaignItemResultInput struct {
 	Conversation *CampaignItemConversationInput `json:"conversation,omitempty"`
 	// At most 10,000 characters.
 	Summary *string `json:"summary,omitempty"`
-	// Extracted value name to text, number or boolean; at most 200.
+	// The extracted values by name: at most 200 texts, numbers or booleans.
 	Metadata JSONObject `json:"metadata,omitempty"`
 }
 
@@ -416,9 +416,9 @@ type ClassificationResult struct {
 	TagExpected string `json:"tagExpected"`
 	// The tag that the agent produced; null when it produced none.
 	TagProduced *string `json:"tagProduced,omitempty"`
-	// Whether they are the same.
+	// Whether the agent produced the expected tag.
 	Passed bool `json:"passed"`
-	// Why the agent chose it.
+	// Why the agent chose the tag.
 	Rationale string `json:"rationale"`
 }
 
@@ -472,7 +472,7 @@ type CopyAgentTestsPayload struct {
 type CreateAccessTokenInput struct {
 	// The scopes of the token, at least one. The API key must have them. For a public page, use `chat`.
 	Scopes []APIKeyScope `json:"scopes"`
-	// How many seconds the token is valid, 60 to 86,400. It never outlives the API key.
+	// How many seconds the token is valid, 60 to 86,400. The token never outlives the API key.
 	TTLSeconds int32 `json:"ttlSeconds"`
 	// The pages that may use the token: 1 to 20 origins as browsers send them, such as `https://www.example.com`. Only
 	// `localhost` and loopback addresses may use `http`. A request whose `Origin` header is absent or different gets
@@ -791,7 +791,7 @@ type CreateToolInput struct {
 	// At most 2,000 characters.
 	Description *string `json:"description,omitempty"`
 	// A JSON Schema of type object, at most 20,000 characters; absent means no arguments. It may need at most 2,000 checks
-	// for one value, including those in references to 32 levels, and 1,000 instructions per pattern.
+	// for one value, including those in references up to 32 levels deep. A pattern may have at most 1,000 instructions.
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// The HTTP endpoint that calls go to.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
@@ -1079,7 +1079,7 @@ type EndSimulationChatPayload struct {
 	SimulationChat *SimulationChat `json:"simulationChat"`
 }
 
-// A table for a test.
+// The test, and the document with its new rows.
 type ImportAgentTestRowsInput struct {
 	// The test.
 	TestID string `json:"testId"`
@@ -1125,7 +1125,7 @@ type LlmSettingsInput struct {
 type MessageDelta struct {
 	// The sequence that the message will have.
 	Sequence int32 `json:"sequence"`
-	// The id of the attempt to answer. The piece belongs to it.
+	// The id of the attempt to answer that the piece belongs to.
 	TurnID string `json:"turnId"`
 	// How many Unicode characters of the turn's text come before the piece. A gap means that pieces were dropped.
 	Offset int32 `json:"offset"`
@@ -1189,7 +1189,7 @@ type PromptSettingsInput struct {
 	Opener *string `json:"opener,omitempty"`
 	// At most 5,000 characters; default empty.
 	EmptyResponse *string `json:"emptyResponse,omitempty"`
-	// Empty, the default, or a configured model.
+	// A configured model, or empty, the default.
 	RerankModel *string `json:"rerankModel,omitempty"`
 	// Default true.
 	ShowQuote *bool `json:"showQuote,omitempty"`
@@ -1217,7 +1217,7 @@ type RedeliverWebhookInput struct {
 
 // The message that is delivered again.
 type RedeliverWebhookPayload struct {
-	// The delivery, Pending.
+	// The delivery, in the state `Pending`.
 	Delivery *WebhookDelivery `json:"delivery"`
 }
 
@@ -1267,7 +1267,7 @@ type RejudgeAgentTestExecutionPayload struct {
 	Execution *AgentTestExecution `json:"execution"`
 }
 
-// How to judge the conversations of a test again. For fields that are absent or null, `RejudgeAgentTestExecutionInput.criteria` decides. The bounds are those of `CreateSimulationTestInput`.
+// How to judge the conversations of a test again. If a field is absent or null, `RejudgeAgentTestExecutionInput.criteria` determines its value. The bounds are those of `CreateSimulationTestInput`.
 type RejudgedTestInput struct {
 	// The test, which must be in the execution.
 	TestID string `json:"testId"`
@@ -1309,7 +1309,7 @@ type RenewCampaignClaimInput struct {
 
 // The items that the claim still holds.
 type RenewCampaignClaimPayload struct {
-	// The items of the claim that still wait for their calls. Empty if all were called, or claimed by others.
+	// The items of the claim that still wait for their calls. Empty if all of them were called, or other dialers claimed them.
 	Items []*CampaignItem `json:"items"`
 }
 
@@ -1349,7 +1349,7 @@ type RestoreAgentPromptPayload struct {
 type RetryAgentTestExecutionInput struct {
 	// The execution.
 	ExecutionID string `json:"executionId"`
-	// Which of its runs.
+	// Which of its runs to repeat.
 	Only AgentTestRetry `json:"only"`
 }
 
@@ -1458,8 +1458,8 @@ type StartAgentTestExecutionInput struct {
 	// How many votes of the judge decide each criterion that the program does not decide: 1, 3 or 5. Two thirds of the votes
 	// decide. Without such a majority, the run ends as an error of the judge. Each vote costs tokens.
 	Votes *int32 `json:"votes,omitempty"`
-	// A prompt to try instead of the agent's, 1 to 50,000 characters. Only the execution keeps it, and the execution is then
-	// a draft. Returns `UNPROCESSABLE` unless all tests belong to one agent.
+	// A prompt to try instead of the agent's, 1 to 50,000 characters. Only the execution stores it, and the execution is
+	// then a draft. Returns `UNPROCESSABLE` unless all tests belong to one agent.
 	Prompt *string `json:"prompt,omitempty"`
 }
 
@@ -1473,11 +1473,11 @@ type StartAgentTestExecutionPayload struct {
 type StartSimulationChatInput struct {
 	// The agent, of the same company.
 	AgentID string `json:"agentId"`
-	// Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. Null values count as absent.
+	// Texts for the agent's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 	// What to mock.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
-	// A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat keeps it, and it does not apply to sub-agents. Not allowed with the scope `chat`.
+	// A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat stores it, and it does not apply to sub-agents. Not allowed with the scope `chat`.
 	Prompt *string `json:"prompt,omitempty"`
 	// Messages that the chat starts with, instead of a welcome message: at most 100, with at most 256 KiB of text together.
 	// Contact and agent alternate, and the last message is the agent's. They cost nothing. Not allowed with the scope
@@ -1511,7 +1511,7 @@ type ToolCallFinished struct {
 	Mocked bool `json:"mocked"`
 	// The index of the mock rule that answered, from 0; null if no rule did.
 	MockRule *int32 `json:"mockRule,omitempty"`
-	// How long it took in milliseconds.
+	// How long it took, in milliseconds.
 	DurationMs int32 `json:"durationMs"`
 	// Why it failed; null if it did not.
 	Error *string `json:"error,omitempty"`
@@ -1545,7 +1545,7 @@ type ToolEndpointInput struct {
 	Method HTTPMethod `json:"method"`
 	// An absolute http or https address of at most 2,000 characters.
 	URL string `json:"url"`
-	// Header name to text, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones.
+	// Texts by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones.
 	Headers JSONObject `json:"headers,omitempty"`
 	// 0.1 to 60 seconds.
 	TimeoutSeconds float64 `json:"timeoutSeconds"`
@@ -1663,37 +1663,37 @@ type UpdateAgentTestInput struct {
 	Name *string `json:"name,omitempty"`
 	// Allow a name that another test in the same folder, or at the root, has. REST always allows it.
 	MayRepeatName bool `json:"mayRepeatName"`
-	// The new folder; empty for the root.
+	// The new folder; an empty id moves the test to the root.
 	FolderID *string `json:"folderId,omitempty"`
-	// Of a simulation test: the new scenario.
+	// For simulation tests only: the new scenario.
 	Scenario *string `json:"scenario,omitempty"`
-	// Of a simulation test: the new criteria. Without `criteriaWeights` all of them are required.
+	// For simulation tests only: the new criteria. Without `criteriaWeights` all of them are required.
 	Criteria []string `json:"criteria,omitempty"`
-	// Of a simulation test: the new weights of the criteria.
+	// For simulation tests only: the new weights of the criteria.
 	CriteriaWeights []*int32 `json:"criteriaWeights,omitempty"`
-	// Of a simulation test: the new checks.
+	// For simulation tests only: the new checks.
 	Checks []*TestCheck `json:"checks,omitempty"`
-	// Of a simulation test: the new score that a run needs to pass.
+	// For simulation tests only: the new score that a run needs to pass.
 	PassAt *float64 `json:"passAt,omitempty"`
-	// Of a simulation test: what the judge sees from now on.
+	// For simulation tests only: what the judge sees in addition to the conversation; an empty list for nothing.
 	JudgeSees []JudgeSight `json:"judgeSees,omitempty"`
-	// Of a simulation test: the new persona. A persona without fields removes the old one.
+	// For simulation tests only: the new persona. A persona without fields removes the old one.
 	Persona *ContactPersona `json:"persona,omitempty"`
-	// Of a simulation test: the exact words of the contact from now on.
+	// For simulation tests only: the new exact words of the contact; an empty list removes them.
 	ContactSays []*string `json:"contactSays,omitempty"`
-	// Of a simulation test: the new maximum number of exchanges.
+	// For simulation tests only: the new maximum number of exchanges.
 	MaxTurns *int32 `json:"maxTurns,omitempty"`
-	// Of a simulation test: the new messages to start from.
+	// For simulation tests only: the new messages to start from.
 	ConversationMessages []*TestMessage `json:"conversationMessages,omitempty"`
-	// Of a simulation test: the new values of the agent's fields.
+	// For simulation tests only: the new values of the agent's fields.
 	Variables JSONObject `json:"variables,omitempty"`
-	// Of a simulation test: the new mocking.
+	// For simulation tests only: the new mocking.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
-	// Of a classification test: the new conversation.
+	// For classification tests only: the new conversation.
 	ConversationContext *ConversationContext `json:"conversationContext,omitempty"`
-	// Of a classification test: the new expected tag.
+	// For classification tests only: the new expected tag.
 	TagExpected *string `json:"tagExpected,omitempty"`
-	// The new rows; an empty list for none.
+	// The new rows; an empty list removes them.
 	Rows []*TestRow `json:"rows,omitempty"`
 	// The `updatedAt` that this change is based on. If the test was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
@@ -1705,7 +1705,7 @@ type UpdateAgentTestPayload struct {
 	AgentTest AgentTest `json:"agentTest"`
 }
 
-// Changes of a schedule. Absent fields keep their values.
+// Changes to a schedule. Absent fields keep their values.
 type UpdateAgentTestScheduleInput struct {
 	// The schedule.
 	ScheduleID string `json:"scheduleId"`
@@ -1737,7 +1737,7 @@ type UpdateAgentTestScheduleInput struct {
 	AfterPromptChange *bool `json:"afterPromptChange,omitempty"`
 	// Whether the schedule starts executions. Enabling it again clears `disabledReason`; its tests, folder or agent must exist.
 	IsEnabled *bool `json:"isEnabled,omitempty"`
-	// A finished execution to compare with; an empty id for none.
+	// A finished execution to compare with; an empty id removes it.
 	BaselineID *string `json:"baselineId,omitempty"`
 }
 
@@ -1783,9 +1783,9 @@ type UpdateClassificationTestInput struct {
 	ConversationContext *ConversationContext `json:"conversationContext,omitempty"`
 	// The new expected tag.
 	TagExpected *string `json:"tagExpected,omitempty"`
-	// The new rows; an empty list for none.
+	// The new rows; an empty list removes them.
 	Rows []*TestRow `json:"rows,omitempty"`
-	// The new folder; empty for the root.
+	// The new folder; an empty id moves the test to the root.
 	FolderID *string `json:"folderId,omitempty"`
 	// The `updatedAt` that this change is based on. If the test was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
@@ -1808,7 +1808,7 @@ type UpdateDatasetInput struct {
 	Description *string `json:"description,omitempty"`
 	// The new chunk method.
 	ChunkMethod *string `json:"chunkMethod,omitempty"`
-	// How documents are parsed from now on.
+	// The new settings for parsing documents.
 	ParserConfig *ParserConfigInput `json:"parserConfig,omitempty"`
 	// The new language. See `Dataset.language`.
 	Language *string `json:"language,omitempty"`
@@ -1862,11 +1862,11 @@ type UpdateSimulationTestInput struct {
 	Checks []*TestCheck `json:"checks,omitempty"`
 	// The new score that a run needs to pass.
 	PassAt *float64 `json:"passAt,omitempty"`
-	// What the judge sees from now on in addition to the conversation; empty for nothing.
+	// What the judge sees in addition to the conversation; an empty list for nothing.
 	JudgeSees []JudgeSight `json:"judgeSees,omitempty"`
 	// The new persona. A persona without fields removes the old one.
 	Persona *ContactPersona `json:"persona,omitempty"`
-	// The exact words of the contact from now on; empty for none.
+	// The new exact words of the contact; an empty list removes them.
 	ContactSays []*string `json:"contactSays,omitempty"`
 	// The new maximum number of exchanges.
 	MaxTurns *int32 `json:"maxTurns,omitempty"`
@@ -1876,9 +1876,9 @@ type UpdateSimulationTestInput struct {
 	Variables JSONObject `json:"variables,omitempty"`
 	// The new mocking.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
-	// The new rows; an empty list for none.
+	// The new rows; an empty list removes them.
 	Rows []*TestRow `json:"rows,omitempty"`
-	// The new folder; empty for the root.
+	// The new folder; an empty id moves the test to the root.
 	FolderID *string `json:"folderId,omitempty"`
 	// The `updatedAt` that this change is based on. If the test was changed since, the server returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
@@ -1936,7 +1936,7 @@ type UpdateToolPayload struct {
 	Tool *Tool `json:"tool"`
 }
 
-// Changes of a webhook. Absent fields keep their values.
+// Changes to a webhook. Absent fields keep their values.
 type UpdateWebhookInput struct {
 	// The webhook.
 	WebhookID string `json:"webhookId"`
@@ -1967,7 +1967,7 @@ type UsageEntryInput struct {
 	CampaignID *string `json:"campaignId,omitempty"`
 	// The channel.
 	Channel Channel `json:"channel"`
-	// How many, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one.
+	// The number of credits, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one.
 	Credits Credits `json:"credits"`
 	// When they were used, exact to the millisecond.
 	At time.Time `json:"at"`
@@ -2572,8 +2572,9 @@ const (
 	APIKeyScopeWrite APIKeyScope = "write"
 	// Run simulated chats and tests. Includes `read`.
 	APIKeyScopeSimulate APIKeyScope = "simulate"
-	// For pages in browsers: start simulated chats, send messages, and read and follow only those chats. It can select only
-	// the fields that the schema marks `@openTo(scope: chat)`. It cannot be combined with other scopes.
+	// For pages in browsers: start simulated chats, send messages, and read and follow only those chats. With it, an
+	// operation can select only the fields that the schema marks `@openTo(scope: chat)`. It cannot be combined with other
+	// scopes.
 	APIKeyScopeChat APIKeyScope = "chat"
 	// Everything, including keys.
 	APIKeyScopeAdmin APIKeyScope = "admin"
@@ -3024,7 +3025,7 @@ func (e CampaignItemStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// The state of a campaign. `Draft` can change to `Running`, and `Running` to `Paused` or `Completed`. Both can change back to `Running`. Each of these states can change to `Archived`, which is final.
+// The state of a campaign. `Draft` can change to `Running`, and `Running` to `Paused` or `Completed`. `Paused` can change to `Running` or `Completed`, and `Completed` to `Running`. Each of these states can change to `Archived`, which is final.
 type CampaignStatus string
 
 const (
@@ -3291,7 +3292,7 @@ const (
 	ConversationEnderAgent ConversationEnder = "Agent"
 	// The simulated contact.
 	ConversationEnderContact ConversationEnder = "Contact"
-	// Neither of them: the test reached its maximum number of exchanges.
+	// The test reached its maximum number of exchanges; neither the agent nor the contact ended the conversation.
 	ConversationEnderLimit ConversationEnder = "Limit"
 )
 
@@ -3714,7 +3715,7 @@ func (e HTTPMethod) MarshalJSON() ([]byte, error) {
 type JudgeSight string
 
 const (
-	// The agent's instructions in the run, with placeholders filled. Criteria about a policy need them. Above 40,000 bytes the middle is left out.
+	// The agent's instructions in the run, with placeholders filled. Criteria about a policy need them. If they have more than 40,000 bytes, the middle is left out.
 	JudgeSightPrompt JudgeSight = "Prompt"
 	// The full passages that the agent's searches found, each once, at most 40,000 bytes. Without this, the judge sees only the beginning of each search result.
 	JudgeSightDocuments JudgeSight = "Documents"

@@ -67,10 +67,10 @@ var generated = regexp.MustCompile(`^(graph/|model/models_gen\.go|bin/)` +
 	`|^docs/\.vitepress/(cache|\.temp)/|^cmd/agentgraph/demo/merrowby/` +
 	`|(^|/)(node_modules|dist|testdata|\.git)(/|$)|\.config\.ts$`)
 
-// spoken are packages whose string literals are phrases of conversations and documents.
+// spoken lists packages whose string literals are phrases of conversations and documents.
 var spoken = regexp.MustCompile(`^(engine/(llm|rules|read|knowledge|content|evaluation)|lab|cmd/agentgraph/(demo|apply))/`)
 
-// stored are texts in rows that the program compares, and instructions of models that tests depend on.
+// stored lists texts in rows that the program compares, and instructions of models that tests depend on.
 var stored = regexp.MustCompile(`^"the call was begun, and what came of it is not known"$|^"Ends the conversation for good, `)
 
 // passage is a text that people read, and the line where it begins.

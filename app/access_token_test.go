@@ -138,8 +138,8 @@ func TestInvalidAccessTokensAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tenant.RevokeAPIKey(t.Context(), keys[0].ID)
 	require.NoError(t, err)
-	_, neighbour := g.company(t, "Neighbour")
-	foreign, _ := g.token(t, neighbour, "read")
+	_, neighbor := g.company(t, "Neighbor")
+	foreign, _ := g.token(t, neighbor, "read")
 
 	texts := map[string]bool{}
 	for name, token := range map[string]string{

@@ -45,7 +45,7 @@ type gatewayUnderTest struct {
 // followed topics.
 type statements struct {
 	atomic.Int64
-	// about is a text that counted statements contain. If it is empty, all statements are counted.
+	// about has a text that counted statements contain. If it is empty, all statements are counted.
 	about string
 }
 

@@ -87,7 +87,7 @@ type measured struct {
 type hostileProcess struct {
 	hostileFixture hostileFixture
 	address        string
-	neighbour      string
+	neighbor       string
 	pid, postgres  int
 }
 
@@ -96,9 +96,9 @@ func startHostile(b *testing.B) *hostileProcess {
 	address := dbtest.URL(b)
 	store := dbtest.Open(b, address, dbtest.Options())
 	p := &hostileProcess{hostileFixture: newHostileFixture(b, store, address, 200_000, 1_000_000, 200)}
-	company, err := store.CreateCompany(b.Context(), "Neighbour")
+	company, err := store.CreateCompany(b.Context(), "Neighbor")
 	require.NoError(b, err)
-	_, p.neighbour, err = store.Tenant(company.ID).
+	_, p.neighbor, err = store.Tenant(company.ID).
 		CreateAPIKey(b.Context(), model.CreateAPIKeyInput{Name: "plain", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
 	require.NoError(b, err)
 	p.postgres = postmaster(b, address)
@@ -197,7 +197,7 @@ func (p *hostileProcess) measureNeighbor(b *testing.B, name string, costliest []
 	var waits []time.Duration
 	for ctx.Err() == nil {
 		begin := time.Now()
-		o := transports["POST"](b, p.address, plain, p.neighbour)
+		o := transports["POST"](b, p.address, plain, p.neighbor)
 		waits = append(waits, time.Since(begin))
 		require.Equal(b, outcome{200, o.bytes, ""}, o)
 		<-time.After(10 * time.Millisecond)

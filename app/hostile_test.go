@@ -129,7 +129,7 @@ func aliases(n int, field string) string {
 	return "{" + all.String() + " }"
 }
 
-// withLists selects the other field, and the given number of lists of a hundred items, each with the field 99 times.
+// withLists selects the field other, and the given number of lists of a hundred items, each with the field 99 times.
 func withLists(other string, lists int, field string) string {
 	return strings.Replace(aliases(lists, `campaignItems(campaignId: "CAMPAIGN", first: 100) { nodes { ...Many } }`), "{",
 		"{ "+other, 1) +

@@ -20,9 +20,9 @@ import (
 type modelFailure struct {
 	// script is what the provider does in one turn, request by request, retries included.
 	script []fixture
-	// says is the error message that the client receives.
+	// says has the error message that the client receives.
 	says string
-	// made are the calls that the chat keeps as evidence, as "name: result" or "name: error".
+	// made has the calls that the chat keeps as evidence, as "name: result" or "name: error".
 	made []string
 	// noHeader is a header that the provider omits.
 	noHeader string

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// openToPages are all fields that a page token may select. A field that the schema opens must be listed here too.
+// openToPages lists all fields that a page token may select. A field that the schema opens must be listed here too.
 var openToPages = map[string]string{
 	"Query": "agent simulationChat viewer",
 	"Mutation": "startSimulationChat sendSimulationMessage endSimulationChat createAccessToken " +
@@ -68,9 +68,9 @@ type pageFixture struct {
 	servers []string
 	address string
 	token   string
-	// within are ids that the token reaches, by argument name.
+	// within lists ids that the token reaches, by argument name.
 	within map[string]string
-	// beyond are ids that the token does not reach.
+	// beyond lists ids that the token does not reach.
 	beyond []string
 }
 

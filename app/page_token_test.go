@@ -280,7 +280,7 @@ func TestPageTokenWorksOnlyFromItsOrigins(t *testing.T) {
 	}
 }
 
-// opens reports whether a socket that a page of the origin opens is acknowledged.
+// opens opens a socket for a page of the origin, and reports whether the server acknowledges it.
 func opens(t *testing.T, url, origin, token string) bool {
 	t.Helper()
 	options := &websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: http.Header{}}

@@ -13,7 +13,7 @@ import (
 // operations generates random valid operations. Most run without errors.
 type operations struct {
 	schema *ast.Schema
-	// ids are ids by the list that they were read from. Some belong to another company. cursors are positions in those
+	// ids has ids by the list that they were read from. Some belong to another company. cursors are positions in those
 	// lists.
 	ids, cursors map[string][]string
 }
@@ -35,7 +35,7 @@ type writing struct {
 	fields    int
 }
 
-// unasked are fields that cost too much, or whose values change all the time.
+// unasked lists fields that cost too much, or whose values change all the time.
 var unasked = []string{"retrieve", "content", "coverage", "consumptionBreakdown", "compareAgentTestExecutions",
 	"apiKeys", "subscription", "rest", "evaluateRetrieval"}
 

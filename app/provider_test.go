@@ -169,8 +169,8 @@ type served struct {
 	shown bytes.Buffer
 }
 
-// serve runs the program on the database for a client with the key. The functions in with change the engine's options.
-// By default the offline model answers.
+// serve runs the program on the database for a client with the key. The functions that with lists change the engine's
+// options. By default the offline model answers.
 func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOptions)) *served {
 	t.Helper()
 	text := &dbtest.Output{}

@@ -26,7 +26,7 @@ import (
 type position struct {
 	root  *ast.Definition
 	field *ast.FieldDefinition
-	// of is the type that has the field, or nil for a root field.
+	// of names the type that has the field, or nil for a root field.
 	of   *ast.Definition
 	path string
 }
@@ -90,8 +90,8 @@ func (c cells) all() []position {
 	return all
 }
 
-// fill writes an argument or an input's field, with the text at the position. It returns "" if the argument is optional
-// and does not contain the position.
+// fill writes an argument or an input's field, with the text at the given position. It returns "" if the argument is
+// optional and does not contain the position.
 func (c cells) fill(at, path, name string, of *ast.Type, isRequired bool, returns, text string) string {
 	leads := at == path || strings.HasPrefix(at, path+".")
 	if !leads && !isRequired {

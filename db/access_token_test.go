@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// newToken makes a token by a new key of the tenant.
+// newToken makes a token with a new key of the tenant.
 func newToken(t *testing.T, tenant *db.Tenant) (by *db.Tenant, key *model.APIKey, token *model.AccessToken,
 	text string) {
 	t.Helper()
@@ -87,9 +87,9 @@ func TestExpiredTokensAreRemoved(t *testing.T) {
 	ctx := t.Context()
 	store, conn := fresh(t)
 	tenant, company := newCompany(t, store)
-	neighbour, _ := newCompany(t, store)
+	neighbor, _ := newCompany(t, store)
 	by, _, kept, _ := newToken(t, tenant)
-	_, _, foreign, _ := newToken(t, neighbour)
+	_, _, foreign, _ := newToken(t, neighbor)
 	_, err := conn.Exec(ctx, `INSERT INTO access_tokens (company_id, hash, api_key_id, scopes, created_at, expires_at)
 		SELECT company_id, sha256(convert_to(n::text, 'UTF8')), api_key_id, scopes, created_at - interval '2 days',
 			created_at - interval '1 day'
@@ -107,7 +107,7 @@ func TestExpiredTokensAreRemoved(t *testing.T) {
 	_, _, err = by.CreateAccessToken(ctx, readToken)
 	require.NoError(t, err)
 	require.Equal(t, 6, left(), "those that are good, and nothing else")
-	for tenant, token := range map[*db.Tenant]*model.AccessToken{tenant: kept, neighbour: foreign} {
+	for tenant, token := range map[*db.Tenant]*model.AccessToken{tenant: kept, neighbor: foreign} {
 		_, err := tenant.AccessToken(ctx, token.Hash)
 		require.NoError(t, err)
 	}

@@ -67,10 +67,10 @@ func AgentsThat(wanted *model.AgentFilter) (f pg.Filter) {
 const nameParts = `(string_to_array(translate(lower(?TableAlias.name), E'\n', ' '), NULL)
 	|| string_to_array(regexp_replace(substr(regexp_replace(translate(lower(?TableAlias.name), E'\n', ' '), '(.)', '\1\1', 'g'), 2), '(..)', E'\\1\n', 'g'), E'\n'))`
 
-// nameContains narrows agents or documents, which are read from their view, to names that contain the part, in any
+// nameContains narrows agents or documents, which are read from their view, to names that contain the part, ignoring
 // case. It asks the index for the first and the last pair of the part only. With more pairs, Postgres would expect
-// almost no rows and scan many matches instead of the newest rows. For the same reason, plan such a statement with
-// its arguments: a generic plan reads all matches.
+// almost no rows and scan many matches instead of the newest rows. For the same reason, plan such a statement with its
+// arguments: a generic plan reads all matches.
 func nameContains(f pg.Filter, view, part string) pg.Filter {
 	if part != "" {
 		f = f.Searching(view, nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), "+

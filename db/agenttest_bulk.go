@@ -161,7 +161,7 @@ func (t *Tenant) MoveAgentTests(ctx context.Context, in model.MoveAgentTestsInpu
 		}
 		var faults model.Fields
 		for _, i := range foreign {
-			faults.Add(path(i), "is a test of another agent than the folder")
+			faults.Add(path(i), "belongs to another agent than the folder")
 		}
 		if len(faults) > 0 {
 			return faults.As(model.Unprocessable)

@@ -14,8 +14,8 @@ import (
 var runSummary = []string{"execution_id", "attempt", "status", "prompt_version", "duration_ms", "is_draft",
 	"row_number", "row_name"}
 
-// HistoriesOfTests returns the last runs of each test by the test's id, newest first, at most most runs of each. It
-// leaves out runs that judge earlier conversations again. It returns BAD_INPUT when most is not 1 to 100.
+// HistoriesOfTests returns the last runs of each test by the test's id, newest first, and at most the limit most of
+// each. It leaves out runs that judge earlier conversations again. It returns BAD_INPUT when the limit is not 1 to 100.
 func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
 	most int32) (map[string][]*model.AgentTestRun, error) {
 	rows, err := t.FindPages(ctx, RunsOfTests, pg.Filter(nil).And("?TableAlias.rejudge_of_id IS NULL", nil), ids,

@@ -48,7 +48,7 @@ func insertRuns(t require.TestingT, conn *pgx.Conn, companyID string, runs []pla
 	}
 }
 
-// failingSince recounts since when a test fails, from its runs, oldest first.
+// failingSince recomputes from a test's runs, oldest first, when the test started to fail.
 func failingSince(runs []plainRun) (since, lastPassed *plainRun) {
 	for i := range runs {
 		switch {

@@ -26,7 +26,7 @@ func placeOf(test *model.AgentTestRow) testLocation {
 }
 
 // checkNames returns UNPROCESSABLE when a test would have the same name as another test in its target folder. The
-// agents of the tests are locked. at returns the path of the field at fault.
+// agents of the tests are locked. The function at returns the path of the field at fault.
 func (t *Tenant) checkNames(ctx context.Context, tests []*model.AgentTestRow, at func(i int) string) error {
 	taken, err := t.namesTaken(ctx, tests)
 	if err != nil {

@@ -45,8 +45,9 @@ type runTransition struct {
 	err error
 }
 
-// transition stores the next state of a run, updates its test and its execution, and notifies the followers. It
-// returns NOT_FOUND when there is no such run. When next returns nil, it changes nothing and returns errStale.
+// transition stores the next state of a run, updates its test and its execution, and notifies the followers. It returns
+// NOT_FOUND when there is no such run. If the function next returns nil, transition changes nothing and returns
+// errStale.
 func (t *Tenant) transition(ctx context.Context, runID string, next transition) error {
 	return t.makeTransition(ctx, &runTransition{tenant: t, runID: runID, next: next})
 }
@@ -130,9 +131,9 @@ type transitionBatch struct {
 	executions []*model.AgentTestExecution
 	runs       []*model.AgentTestRun
 
-	// changed are the runs that have a new state.
+	// changed lists the runs that have a new state.
 	changed []*model.AgentTestRun
-	// next are the positions of runs to enqueue after those that ended. ended are the jobs of the ended runs.
+	// next lists the positions of runs to enqueue after those that ended. ended lists the jobs of the ended runs.
 	next  []runPosition
 	ended []*queue.Delivery
 }

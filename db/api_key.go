@@ -59,8 +59,8 @@ func (t *Tenant) ImportAPIKey(ctx context.Context, in model.ImportAPIKeyInput) (
 			known = !known
 		}
 		if err == nil && known {
-			return model.Errorf(model.Conflict, "another key has this secret already, perhaps a revoked one or one of "+
-				"another company: use another secret")
+			return model.Errorf(model.Conflict, "another key already has this secret; that key may be revoked or "+
+				"belong to another company. Use another secret")
 		}
 		return err
 	})
@@ -89,7 +89,7 @@ func (s *Store) HasImportedKeys(ctx context.Context) (bool, error) {
 	return isThere, err
 }
 
-// addAPIKey adds a key, after calling also in the same transaction.
+// addAPIKey adds a key. Before that, it calls the function also in the same transaction, unless that function is nil.
 func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey, also func(context.Context, tenantTx) error) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Concurrent requests that make keys wait here, so that each counts the keys of the others.

@@ -70,9 +70,9 @@ func (o *webhookDispatcher) postAuditEvents(ctx context.Context, companyID strin
 // events.
 type Deliver func(ctx context.Context, companyID string, events []*model.AuditEvent) error
 
-// DeliverAuditEvents passes undelivered events to deliver: the oldest of each company, unless the company waits after
-// a failure. One process at a time delivers the events of a company. It returns the last failure, and stops after
-// several. An event is delivered again if the process or the database fails before the delivery is recorded.
+// DeliverAuditEvents passes undelivered events to the function deliver: the oldest of each company, unless the company
+// waits after a failure. One process at a time delivers the events of a company. It returns the last failure, and stops
+// after several. An event is delivered again if the process or the database fails before the delivery is recorded.
 func (s *Store) DeliverAuditEvents(ctx context.Context, deliver Deliver) error {
 	var companies []string
 	err := s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").

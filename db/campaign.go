@@ -160,7 +160,7 @@ func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error 
 	return nil
 }
 
-// inProgress are the states of items that are neither waiting nor finished.
+// inProgress lists the states of items that are neither waiting nor finished.
 var inProgress = []model.CampaignItemStatus{model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult}
 
 // AddCampaignField adds a custom field to a campaign, and returns both.

@@ -42,7 +42,7 @@ func advance(ctx context.Context, tenant *db.Tenant, item *model.CampaignItem, t
 		To: to, Answered: answered})
 }
 
-// report advances the item and requires that to succeed.
+// report advances the item, and requires that this succeeds.
 func report(t *testing.T, tenant *db.Tenant, item *model.CampaignItem,
 	to model.CampaignItemStatus) *model.CampaignItem {
 	t.Helper()

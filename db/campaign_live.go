@@ -48,7 +48,7 @@ type campaignReader struct {
 	id        string
 	campaigns *live.Log[*model.Campaign]
 	items     *live.Log[*model.CampaignItem]
-	// deliveredAt is when followers last got an update. again checks for changes that came too soon after it.
+	// deliveredAt is when followers last got an update. The timer again checks for changes that came too soon after it.
 	deliveredAt time.Time
 	again       *time.Timer
 }

@@ -188,9 +188,9 @@ func (t *Tenant) MatchChunksByID(ctx context.Context, ids []string, tokens [][]s
 	return t.matches(ctx, "id = asked.id", ids, tokens)
 }
 
-// matches returns which tokens each chunk contains. found is the condition that finds chunks by the keys; its values
-// start at $3. Keys are looked up one by one: with a list, the planner would read all chunks of the company if other
-// companies have few.
+// matches returns which tokens each chunk contains. The condition found selects chunks by the keys; its values start at
+// $3. Keys are looked up one by one: with a list, the planner would read all chunks of the company if other companies
+// have few.
 func (t *Tenant) matches(ctx context.Context, found string, keys []string, tokens [][]string,
 	given ...any) ([]ChunkMatch, error) {
 	// The number of tokens is rounded up, with the last token repeated, so that few statements serve all searches.

@@ -25,7 +25,7 @@ func TestEveryTableIsArchivedOrExcluded(t *testing.T) {
 	require.ElementsMatch(t, slices.Collect(maps.Keys(tables)), known)
 }
 
-// archived are the rows of a company as they are in another database: by its own words, an archive leaves out
+// archived has the rows of a company as they are in another database: by its own words, an archive leaves out
 // credentials, who wrote a prompt's version by which key, and which worker has a job. Secrets are left out unless they
 // are asked for.
 func archived(t *testing.T, rows []string, secrets bool) []string {

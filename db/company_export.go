@@ -71,7 +71,7 @@ func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Se
 	}
 }
 
-// eachRow calls yield with the rows of a table until it returns false.
+// eachRow calls yield with the rows of a table until yield returns false.
 func (p *Snapshot) eachRow(ctx context.Context, table string, selected []bun.Safe,
 	yield func(json.RawMessage) bool) error {
 	rows, err := p.tenant.db.QueryContext(ctx, p.tenant.db.NewRaw("SELECT row_to_json(kept)::text FROM (?) AS kept",

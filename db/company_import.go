@@ -42,7 +42,7 @@ type CompanyImport struct {
 	// PausedCampaigns is how many campaigns were running in the archive. They are paused now.
 	PausedCampaigns int
 
-	// versions are the last versions that were given to items without one, by campaign.
+	// versions has, by campaign, the last version that the import gave to an item without a version.
 	versions map[string]int
 }
 
@@ -56,9 +56,9 @@ func (e *RowError) Error() string { return e.Err.Error() }
 
 func (e *RowError) Unwrap() error { return e.Err }
 
-// ImportCompany makes the company from the rows that fill adds. It imports nothing if fill returns an error or the
-// rows are inconsistent. A rehearsal imports nothing, and returns the same errors. It returns CONFLICT when a company
-// has the id, and an ImportedBeforeError when that company came from an archive with the same id.
+// ImportCompany makes the company from the rows that the function fill adds. It imports nothing if fill returns an
+// error or the rows are inconsistent. A rehearsal imports nothing, and returns the same errors. It returns CONFLICT
+// when a company has the id, and an ImportedBeforeError when that company came from an archive with the same id.
 func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archiveID string, isRehearsal bool,
 	fill func(context.Context, *CompanyImport) error) error {
 	errRehearsed := errors.New("rehearsed")

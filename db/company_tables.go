@@ -18,19 +18,19 @@ type archivedTable struct {
 	name string
 	// row is a nil pointer to the struct of a row.
 	row any
-	// without are the columns that the archive leaves out. They are null after an import.
+	// without lists the columns that the archive leaves out. They are null after an import.
 	without []string
-	// as has expressions for columns that are stored in several formats, or contain secrets.
+	// as maps columns to expressions, for columns that are stored in several formats, or contain secrets.
 	as map[string]string
 	// stored is the condition for archived rows, which are not marked as deleted; ?0 is the company. Empty for all rows.
 	stored string
-	// absent returns the values of columns that a line leaves out.
+	// The function absent returns the values of columns that a line leaves out.
 	absent func() map[string]any
-	// absentBy is like absent, for values that depend on the line.
+	// absentBy does the same as absent, for values that depend on the line.
 	absentBy func(given map[string]json.RawMessage) map[string]any
 	// jsonBy returns nil pointers to the types of JSON columns that row does not declare.
 	jsonBy func(given map[string]json.RawMessage) map[string]any
-	// forced are values of columns that override the line.
+	// forced has values of columns that override the line.
 	forced map[string]any
 }
 

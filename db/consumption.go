@@ -146,7 +146,7 @@ const (
 	takenOff = usedBy + "-micro_credits AS micro_credits, -entries AS entries"
 )
 
-// usedOfDays selects whole days from first until, but not including, end.
+// usedOfDays selects the whole days from the first until, but not including, the end.
 func (t *Tenant) usedOfDays(first, end time.Time, columns string) *bun.SelectQuery {
 	return t.db.Select((*model.UsageDay)(nil)).ColumnExpr("day, "+columns).
 		Where("day >= ?", first.Format(time.DateOnly)).Where("day < ?", end.Format(time.DateOnly))

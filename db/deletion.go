@@ -21,7 +21,7 @@ import (
 // the rest of the rows after a sweep allow more time, because machines may be slow.
 var removeTime = 2 * time.Second
 
-// How many rows are removed, and how many runs are detached from their test, at a time. That takes well below a
+// Numbers of rows that are removed, and of runs that are detached from their test, at a time. That takes well below a
 // second. Detaching a run writes it to all of its indexes again.
 const (
 	rowsPerRemoval = 500

@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// aged are a company's tests and executions after years, with enough rows to be removed in several parts.
+// aged has a company's tests and executions after years, with enough rows to be removed in several parts.
 type aged struct {
 	store     *db.Store
 	conn      *pgx.Conn
@@ -28,7 +28,7 @@ type aged struct {
 	test      string
 	// The old execution has been judged again, and repeated.
 	first, old, again, retry, schedule string
-	// held are runs of these executions.
+	// held has runs of these executions.
 	held map[string]*model.AgentTestRun
 }
 
@@ -92,7 +92,7 @@ func (a *aged) count(t *testing.T, condition string) (n int) {
 	return n
 }
 
-// seen is what all readers see of the company's tests, executions and runs: rows and errors alike.
+// seen has everything that readers see of the company's tests, executions and runs: rows and errors alike.
 func (a *aged) seen(t *testing.T) map[string]string {
 	t.Helper()
 	ctx, tenant, seen := t.Context(), a.tenant, map[string]string{}

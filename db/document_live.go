@@ -38,14 +38,14 @@ type documentReader struct {
 	tenant    *Tenant
 	id        string
 	documents *live.Log[*model.Document]
-	// lookedAt is the time of the last read. again reads changes that came too soon after it. seen is the digest at that
-	// time.
+	// lookedAt is the time of the last read. The timer again reads changes that came too soon after it. seen has the
+	// digest at that time.
 	lookedAt time.Time
 	again    *time.Timer
 	seen     digest
 
 	mu sync.Mutex
-	// known are the documents by their ids, and last is the position of the last change.
+	// known has the documents by their ids, and last the position of the last change.
 	known map[string]knownDocument
 	last  live.Position
 }

@@ -163,7 +163,8 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 			ids := make([]string, len(items))
 			for i, item := range items {
 				if item.IsUnderWay() {
-					return model.Errorf(model.Conflict, "campaign item %q of the contact is being called or evaluated", item.ID)
+					return model.Errorf(model.Conflict, "campaign item %q of the contact is in a call or an "+
+						"evaluation: wait until it ends", item.ID)
 				}
 				ids[i] = item.ID
 			}
@@ -179,7 +180,7 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 	})
 }
 
-// searchAll calls fn with the ids of all rows of none's type, in parts, and adds up the results.
+// searchAll calls fn with the ids of all rows that have the type of none, in parts, and adds up the results.
 func (t *Tenant) searchAll(ctx context.Context, none any, fn func(ctx context.Context, ids []string) (int64,
 	error)) (sum int64, err error) {
 	for after := ""; ; {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ofItems are the columns of items that may mention another contact, as JSON and as text.
+// ofItems lists the columns of items that may mention another contact, as JSON and as text.
 const ofItems = "concat_ws(' ', data_bag, result, error)"
 
 // eraseFromItems replaces the number by nines in items of other contacts, campaign by campaign, and returns how many

@@ -61,8 +61,8 @@ func OnCommit(t *Tenant, f func()) { t.db.OnCommit(f) }
 // ForgetAuditEvents deletes old audit events, as the sweep does.
 func ForgetAuditEvents(ctx context.Context, s *Store) error { return s.forgetAuditEvents(ctx) }
 
-// ForgetExecutions deletes some executions from before the time, like the sweep, and reports whether there may be
-// more.
+// ForgetExecutions deletes some executions that are older than the given time, like the sweep, and reports whether
+// there may be more.
 func ForgetExecutions(ctx context.Context, t *Tenant, before time.Time) (bool, error) {
 	return t.forgetExecutions(ctx, before)
 }

@@ -77,8 +77,8 @@ func (t tenantTx) labelled(ctx context.Context, in model.AddLabelledQuestionsInp
 			return q.DocumentID != nil && d.ID == *q.DocumentID || q.DocumentName != nil && d.Name == *q.DocumentName
 		})
 		if found < 0 {
-			faults.Add(fmt.Sprintf("questions.%d.documentId", i), "must be a document of the dataset, or documentName must "+
-				"be the name of one")
+			faults.Add(fmt.Sprintf("questions.%d.documentId", i), "must be the id of a document of the dataset, or "+
+				"documentName must be the name of one")
 			continue
 		}
 		added = slices.DeleteFunc(added, func(other *model.LabelledQuestion) bool { return other.Question == q.Question })

@@ -31,7 +31,7 @@ type topics struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	// sweep checks all topics on a slow timer. sweeping is held meanwhile.
+	// sweep checks all topics on a slow timer. The mutex sweeping is held meanwhile.
 	sweep    *time.Timer
 	sweeping sync.Mutex
 
@@ -256,7 +256,7 @@ func (p *topic) over() {
 	p.forget()
 }
 
-// catchUp adds the results of read to a log, up to the known position, if the log has followers.
+// catchUp adds the results of the function read to a log, up to the known position, if the log has followers.
 func catchUp[V any](ctx context.Context, log *live.Log[V], known live.Position, read live.Read[V]) error {
 	if !log.IsFollowed() {
 		log.Begin(known)
@@ -290,8 +290,8 @@ func eventsOf[R any](rows []R, at func(R) live.Position, after, known live.Posit
 	return kept, after
 }
 
-// pageOf selects at most most rows, in order. All but the last together have less than pageBytes. size is an SQL
-// expression for the bytes of a row.
+// pageOf selects rows in order, up to the limit most. All but the last together have less than pageBytes. size is an
+// SQL expression for the bytes of a row.
 func pageOf[R any](t *Tenant, rows *[]*R, where pg.Selection, order, size string, most int64) *bun.SelectQuery {
 	sized := t.db.Select((*R)(nil)).Apply(where).ColumnExpr("?TableAlias.*").
 		ColumnExpr("coalesce(sum(?) OVER (ORDER BY ? ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before",

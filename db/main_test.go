@@ -157,7 +157,7 @@ func together(n int, fn func(i int) error) []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// waitForLocks waits until exactly want statements wait for a lock.
+// waitForLocks waits until exactly the given number of statements wait for a lock.
 func waitForLocks(t *testing.T, conn *pgx.Conn, want int) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// kept are the vectors of a document with three chunks; the second has none.
+// kept has the vectors of a document with three chunks; the second has none.
 var kept = [][]float32{{0.1, -0.25, 3e-8}, nil, {1, 0, 0}}
 
 // keepVectors indexes a document with the vectors that kept lists.

@@ -42,7 +42,7 @@ type budgetWarnings struct {
 	sent    sync.Map
 
 	mu sync.Mutex
-	// awaited are the companies with a scheduled check. It is nil after close.
+	// awaited has the companies with a scheduled check. It is nil after close.
 	awaited map[string]bool
 	closing chan struct{}
 	checks  sync.WaitGroup

@@ -78,7 +78,7 @@ func TestTokenStoresItsRestrictions(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newCompany(t, store)
-	neighbour, _ := newCompany(t, store)
+	neighbor, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)
 	key, _, err := tenant.CreateAPIKey(t.Context(),
 		model.CreateAPIKeyInput{Name: "Pages", Scopes: []model.APIKeyScope{model.APIKeyScopeChat}})
@@ -103,7 +103,7 @@ func TestTokenStoresItsRestrictions(t *testing.T) {
 	same(t, plain, found)
 	require.Nil(t, found.Origins)
 
-	for _, id := range []string{"agent_unknown", newAgent(t, neighbour).ID} {
+	for _, id := range []string{"agent_unknown", newAgent(t, neighbor).ID} {
 		in.AgentIds = []string{agent.ID, id}
 		_, _, err = by.CreateAccessToken(t.Context(), in)
 		require.Contains(t, fails(t, err, model.NotFound), id)

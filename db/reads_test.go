@@ -92,8 +92,8 @@ func TestReadsSurviveBrokenConnections(t *testing.T) {
 	require.Empty(t, none)
 }
 
-// proxied returns the address of a database behind a proxy, a function that cuts its connections without a word from
-// Postgres, and the number of bytes that it has passed on, both ways.
+// proxied returns the address of a database behind a proxy, a function that cuts its connections without a message from
+// Postgres, and the number of bytes that the proxy has passed on, both ways.
 func proxied(t *testing.T, address string) (proxied string, cut func(), passed *atomic.Int64) {
 	t.Helper()
 	config, err := pgx.ParseConfig(address)

@@ -92,7 +92,7 @@ func write(tenant *db.Tenant, chatID string, cut func() error) error {
 	}
 }
 
-// read follows the chat to its end. It reconnects as often as cuts says, each time after a few messages.
+// read follows the chat to its end. It reconnects as often as the argument cuts says, each time after a few messages.
 func read(tenant *db.Tenant, chatID string, cuts int) ([]*model.SimulationChatMessage, error) {
 	var got []*model.SimulationChatMessage
 	for {

@@ -80,11 +80,11 @@ type chatReader struct {
 	events   *live.Log[model.SimulationChatEvent]
 	// cursor is the sequence of the last message read.
 	cursor int32
-	// held are events that arrived before an earlier message was read.
+	// held has events that arrived before an earlier message was read.
 	held []notify.Piece
 	// The calls whose end was not announced yet.
 	started map[string]bool
-	// ended is the end of the chat, after it was read.
+	// ended has the end of the chat, once the end was read.
 	ended *model.ChatEnded
 }
 

@@ -124,12 +124,12 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	return store, nil
 }
 
-// taken are the unique constraints that user input may break.
+// taken lists the unique constraints that user input may break.
 var taken = map[string]pg.Taken{
-	"tools_technical_name_key": {Field: "technicalName", Message: "is the technical name of another tool"},
-	"sub_agents_technical_name_key": {Field: "technicalName", Message: "is the technical name of another sub-agent of " +
-		"this agent"},
-	"agent_test_folders_name_key": {Field: "name", Message: "is the name of another folder of this agent"},
+	"tools_technical_name_key": {Field: "technicalName", Message: "is already the technical name of another tool"},
+	"sub_agents_technical_name_key": {Field: "technicalName", Message: "is already the technical name of another sub-agent " +
+		"of this agent"},
+	"agent_test_folders_name_key": {Field: "name", Message: "is already the name of another folder of this agent"},
 }
 
 // Close closes all connections.

@@ -63,7 +63,7 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 		for _, tool := range tools {
 			if tool.TechnicalName == in.TechnicalName {
 				var faults model.Fields
-				faults.Add("technicalName", "is the technical name of a tool of this agent")
+				faults.Add("technicalName", "is already the technical name of a tool of this agent")
 				return faults.As(model.Unprocessable)
 			}
 		}

@@ -112,7 +112,7 @@ func TestSubAgentsOfAnAgentAreBounded(t *testing.T) {
 	}
 }
 
-// Concurrent changes of the same agent and tool do not deadlock, and no two names become the same.
+// Concurrent changes of the same agent and tool do not deadlock, and no two names become equal.
 func TestConcurrentRenamesKeepTechnicalNamesUnique(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)

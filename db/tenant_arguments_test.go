@@ -14,7 +14,7 @@ import (
 )
 
 // arguments returns values for a parameter. If the parameter holds ids, the first value has the company's own, and each
-// further one has the other company's id in one place. known is false for an unknown type.
+// further one has the other company's id in one place. The result known is false for an unknown type.
 func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 	switch of {
 	case reflect.TypeFor[string]():
@@ -143,7 +143,7 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 	return inputs(of, own, other), true
 }
 
-// oneTarget are inputs that take only one of their fields of what is to be run.
+// oneTarget lists inputs that take only one of their fields of what is to be run.
 var oneTarget = []reflect.Type{
 	reflect.TypeFor[model.StartAgentTestExecutionInput](), reflect.TypeFor[model.CreateAgentTestScheduleInput](),
 	reflect.TypeFor[model.UpdateAgentTestScheduleInput](),

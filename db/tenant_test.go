@@ -44,14 +44,14 @@ func rowsOf(t *testing.T, conn *pgx.Conn) map[string][]string {
 var (
 	contextType = reflect.TypeFor[context.Context]()
 	errorType   = reflect.TypeFor[error]()
-	// quiet are the methods that return nothing, rather than NOT_FOUND, for ids that do not exist.
+	// quiet lists the methods that return nothing, rather than NOT_FOUND, for ids that do not exist.
 	quiet = []string{
 		"Find", "FindPages", "Count", "MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "AgentTestRuns",
 		"ClaimDocument", "ContentOfDocument", "PartOfDocument", "SearchedDatasets", "ReindexOtherModels", "RevokeAccessToken",
 		"LabelledQuestionsOfChat",
 	}
-	// free are methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements of
-	// its caller. Both have tests of their own.
+	// free lists methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements
+	// of its caller. Both have tests of their own.
 	free = []string{"HeadersOf", "Tx", "By", "Within", "WatchRun", "ClaimRequest", "Read", "ReadShared", "Reader"}
 )
 

@@ -114,7 +114,7 @@ func (t tenantTx) checkRename(ctx context.Context, tool *model.Tool) error {
 	}
 	var faults model.Fields
 	if clash {
-		faults.Add("technicalName", "is already used as a technical name by a sub-agent of an agent that has this tool")
+		faults.Add("technicalName", "is already the technical name of a sub-agent of an agent that has this tool")
 	}
 	return faults.As(model.Unprocessable)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// RecordUsage adds all of the entries to the ledger, or none. Entries that are there already count as duplicates. It
-// returns UNPROCESSABLE when an entry in the ledger differs.
+// RecordUsage adds all of the entries to the ledger, or none. Entries that the ledger already has count as duplicates.
+// It returns UNPROCESSABLE when an entry in the ledger differs.
 func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*model.RecordUsagePayload, error) {
 	rows, repeated, err := in.Rows()
 	if err != nil {

@@ -55,8 +55,8 @@ func (t *Tenant) CreateWebhook(ctx context.Context, in model.CreateWebhookInput)
 	})
 }
 
-// countHeld returns UNPROCESSABLE when the company has most rows already. Concurrent requests that add rows wait
-// here, so that each counts the rows of the others.
+// countHeld returns UNPROCESSABLE when the company already has the maximum number of rows. Concurrent requests that add
+// rows wait here, so that each counts the rows of the others.
 func (t tenantTx) countHeld(ctx context.Context, none any, most int64, name string) error {
 	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
 		Exec(ctx); err != nil {

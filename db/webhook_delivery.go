@@ -53,7 +53,7 @@ type webhookDispatcher struct {
 	log   *slog.Logger
 
 	mu sync.Mutex
-	// inProgress are the webhooks that a worker is delivering to, by company.
+	// inProgress lists the webhooks that a worker is delivering to, by company.
 	inProgress  map[string]map[string]bool
 	workerCount int
 	workers     sync.WaitGroup

@@ -123,8 +123,9 @@ func (s *Store) sweeper() func(context.Context) error {
 	}
 }
 
-// across reads rows of all companies. read gets a Selection by company for its company column. If that fails, for
-// example because one of several machines is down, across calls read for each company, in any order, until ctx ends.
+// across reads rows of all companies. It calls the function read with a Selection by company for its company column. If
+// that fails, for example because one of several machines is down, it calls read for each company, in any order, until
+// ctx ends.
 func (s *Store) across(ctx context.Context, read func(ofCompany func(column string) pg.Selection) error) error {
 	err := read(func(string) pg.Selection { return pg.All })
 	if err == nil || pg.IsAway(s.db.Ping(ctx)) {

@@ -115,7 +115,7 @@ func sameRow(t *testing.T, conn *pgx.Conn, tenant *db.Tenant, table, key string,
 	require.Equal(t, found[0], found[2])
 }
 
-// trips counts the times that statements are sent for contexts that in returns.
+// trips counts how often statements are sent for contexts that the function in returns.
 type trips struct{ statements }
 
 func (s *trips) TraceBatchStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {

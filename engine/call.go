@@ -30,11 +30,12 @@ type call struct {
 	// target is nil if the model was not offered such a call.
 	target    *target
 	arguments content.Values
-	// written is arguments as JSON, the text that is sent and stored.
+	// written has the arguments as JSON, the text that is sent and stored.
 	written model.JSONObject
 	// number counts the calls of a mocked target in the chat from 0.
 	number int32
-	// wrong is the model's mistake in the call, which it can correct. The call is carried out only if wrong is nil.
+	// wrong has the model's mistake in the call, which the model can correct. The call is carried out only if wrong is
+	// nil.
 	wrong error
 
 	record model.ToolCall

@@ -82,9 +82,9 @@ func once(namesAndArguments ...string) actor {
 // a matter of timing.
 type reads struct {
 	atomic.Int64
-	// broken is the beginning of statements that fail. It may be nil.
+	// broken has the beginning of statements that fail. It may be nil.
 	broken atomic.Pointer[string]
-	// holding is a text that makes any statement with it fail. It may be nil.
+	// holding has a text that makes any statement that contains it fail. It may be nil.
 	holding atomic.Pointer[string]
 }
 

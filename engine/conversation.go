@@ -49,13 +49,13 @@ type effects struct {
 	wait func(context.Context, time.Duration) error
 	// call calls a tool that has an endpoint, and returns the response.
 	call func(context.Context, *model.Tool, model.JSONObject) (string, error)
-	// open returns the agent behind a sub-agent.
+	// The function open returns the agent behind a sub-agent.
 	open func(context.Context, *model.SubAgent) (*Speaker, error)
 	// transfer hands the contact over to a human, for a reason. It is nil without a telephony provider.
 	transfer func(context.Context, string) error
 	// retrieve returns the chunks that a knowledge base chat finds for a question, best first.
 	retrieve func(context.Context, *model.KnowledgeBaseChat, string) ([]*model.RetrievedChunk, error)
-	// begin records a real call before it is made. If begin fails, the call is not made.
+	// The function begin records a real call before it is made. If begin fails, the call is not made.
 	begin func(context.Context, *model.ToolCall) error
 }
 
@@ -74,7 +74,7 @@ type finished struct {
 	call model.ToolCall
 	// isReal is set if the call really started.
 	isReal bool
-	// cause is the cause of the call's error, only for the log. It is nil if the record has all details.
+	// cause is the cause of the call's error. It is only for the log, and nil if the record has all details.
 	cause error
 	// warnings are about placeholders without a value: in the mock, or in the prompt of the sub-agent.
 	warnings []string
@@ -102,7 +102,7 @@ type conversation struct {
 	targets   map[string]*target
 	// variables fill the placeholders of the prompt and of mocks.
 	variables content.Values
-	// unknown are the placeholders of the prompt without a value.
+	// unknown lists the placeholders of the prompt without a value.
 	unknown []string
 	// channel is the channel of the agent that talks to the contact.
 	channel model.Channel
@@ -147,7 +147,7 @@ func (t *transfer) happened() bool {
 
 type retrieval struct {
 	chat *model.KnowledgeBaseChat
-	// shown are the chunks that the model sees, best first. Citation number 1 is the first.
+	// shown has the chunks that the model sees, best first. Citation number 1 is the first.
 	shown []*model.RetrievedChunk
 }
 

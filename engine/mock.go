@@ -20,7 +20,7 @@ type mockAnswer struct {
 	// rule is the index of the rule that answers. It may be nil.
 	rule  *int32
 	delay time.Duration
-	// unknown are the placeholders without a value. They stay in the result.
+	// unknown lists the placeholders without a value. They stay in the result.
 	unknown []string
 }
 

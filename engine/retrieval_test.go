@@ -63,7 +63,7 @@ func leaflets() map[string]string {
 
 const aboutFlu = "What does the influenza vaccination cost at the clinic?"
 
-// found is the stored record of a retrieval.
+// A found is the stored record of a retrieval.
 type found struct {
 	Chunks []struct {
 		Number                                     int

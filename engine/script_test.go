@@ -105,13 +105,13 @@ type scene struct {
 	mocking model.ToolMocking
 	history []llm.Message
 	made    map[string]int32
-	// before are the calls of earlier turns.
+	// before has the calls of earlier turns.
 	before  []*model.ToolCall
 	effects effects
 	limits  limits
 
 	mutex sync.Mutex
-	// effected are the real calls in order of time, and waited the waits.
+	// effected has the real calls in order of time, and waited has the waits.
 	effected []string
 	waited   []time.Duration
 	// These are the names of the real calls that began.

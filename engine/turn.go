@@ -22,8 +22,8 @@ const (
 		"Answer with nothing but what that agent needs to know. It cannot answer questions."
 )
 
-// converse returns the conversation of the chat's agent. The last message is the contact's. made counts the mocked
-// calls of earlier turns by target.
+// converse returns the conversation of the chat's agent. The last message is the contact's. The map made counts the
+// mocked calls of earlier turns by target.
 func (t *turn) converse(s *Speaker, messages []llm.Message, made map[string]int32) (*conversation, error) {
 	c, err := t.conversation(s, t.variables, t.mocking, instruction)
 	if err != nil {

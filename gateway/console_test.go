@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/console"
 )
 
-// opens are the headers of a browser that opens an address.
+// opens lists the headers of a browser that opens an address.
 var opens = []string{"X-Api-Key:", "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"}
 
 func withConsole(o *gateway.Options) { o.Console = console.New(nil) }

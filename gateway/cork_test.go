@@ -21,7 +21,7 @@ import (
 type countedListener struct {
 	net.Listener
 	writes atomic.Int64
-	// fails makes writes stop halfway.
+	// If fails is set, writes stop halfway.
 	fails atomic.Bool
 }
 

@@ -123,7 +123,7 @@ func (f *Fields) narrowing(in CreateAccessTokenInput) {
 	}
 }
 
-// some reports whether a list has 1 to most entries.
+// some reports whether a list has at least one entry, and at most the limit most.
 func (f *Fields) some(path string, length, most int) bool {
 	if length == 0 {
 		f.Add(path, "must have at least one entry")

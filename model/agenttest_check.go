@@ -43,7 +43,7 @@ type TestExpectation struct {
 // by Before.
 type CalledExpectation struct {
 	NeverCalledExpectation
-	// Succeeded excludes failed calls.
+	// Succeeded is set if failed calls do not count.
 	Succeeded bool    `json:"succeeded,omitempty"`
 	Min       int32   `json:"min"`
 	Max       *int32  `json:"max,omitempty"`

@@ -78,7 +78,7 @@ func TestWeightsDecideTheVerdict(t *testing.T) {
 		passAt  *float64
 		checks  []model.CheckResult
 		results []model.CriterionResult
-		// undecided are the weights of criteria without a verdict.
+		// undecided has the weights of criteria without a verdict.
 		undecided []*int32
 		failed    bool
 		score     *float64

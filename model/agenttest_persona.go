@@ -50,7 +50,7 @@ func (f *Fields) persona(path string, p *ContactPersona) {
 func (f *Fields) judgeSights(path string, sights []JudgeSight) {
 	if f.list(path, len(sights), maxSights) &&
 		slices.ContainsFunc(sights, func(s JudgeSight) bool { return !s.IsValid() }) {
-		f.Add(path, "must be of %v", AllJudgeSight)
+		f.Add(path, "must contain only %v", AllJudgeSight)
 	}
 }
 

@@ -42,8 +42,8 @@ type AgentTestRun struct {
 	PromptVersion int32
 	// IsDraft is set if the agent in the snapshot has the draft prompt of the execution.
 	IsDraft bool `bun:",nullzero"`
-	// Claim fences the work on the run. It grows each time a worker claims the run, and only the worker with the
-	// current claim may write the result. It is 0 before the first claim. Lost counts the workers that were lost.
+	// Claim fences the work on the run. It grows each time a worker claims the run, and only the worker with the current
+	// claim may write the result. It is 0 before the first claim. Lost counts the workers that were lost with the run.
 	Claim int32
 	Lost  int32
 
@@ -51,7 +51,8 @@ type AgentTestRun struct {
 	ToolCalls []*ToolCall   `bun:"type:json"`
 	TurnCount int32
 	EndReason *string
-	// Held is nil until the conversation is over, and in runs of older versions.
+	// Held has the data that a judge of the conversation needs besides its messages and calls. It is nil until the
+	// conversation is over, and in runs of older versions.
 	Held         *HeldConversation `bun:"type:json"`
 	CheckResults []CheckResult     `bun:"type:json,nullzero"`
 	// Score is nil without weights.
@@ -59,8 +60,8 @@ type AgentTestRun struct {
 	CriteriaResults      []CriterionResult     `bun:"type:json"`
 	ClassificationResult *ClassificationResult `bun:"type:json"`
 	Error                *RunError             `bun:"type:json"`
-	// Extracted are the extracted values of the agent, by name. Nil if none were extracted; ExtractionError is then
-	// the reason.
+	// Extracted has the extracted values of the agent, by name. Nil if none were extracted; ExtractionError is then the
+	// reason.
 	Extracted       *JSONObject `bun:"type:json"`
 	ExtractionError *string
 	// Compared is how many criteria were also decided earlier on the same conversation, and Agreed how many results

@@ -9,10 +9,10 @@ import (
 // The transitions of a run. Each method is called on the stored run with its execution, both of them locked. It
 // returns the next state of the run, or nil to change nothing. The result may be the same run, changed.
 
-// Claimed is the run after a worker claims it at its attempt. The queue never repeats an attempt. If a running run is
-// claimed at a later attempt, the previous worker was lost, and the run continues with the new one. After MaxLost lost
-// workers, the run ends as an Error of the infrastructure. If the execution was cancelled, a lost run is cancelled.
-// Final runs, and runs with this or a later attempt, do not change.
+// Claimed returns the run as it is after a worker claims it at its attempt. The queue never repeats an attempt. If a
+// running run is claimed at a later attempt, the previous worker was lost, and the run continues with the new one.
+// After MaxLost lost workers, the run ends as an Error of the infrastructure. If the execution was cancelled, a lost
+// run is cancelled. Final runs, and runs with this or a later attempt, do not change.
 func (r *AgentTestRun) Claimed(execution *AgentTestExecution, attempt int32, at time.Time) *AgentTestRun {
 	if r.Status.IsFinal() || r.Claim >= attempt {
 		return nil
@@ -34,7 +34,7 @@ func (r *AgentTestRun) Claimed(execution *AgentTestExecution, attempt int32, at 
 	return r
 }
 
-// Finished is the run with its outcome, if the worker still has the claim.
+// Finished returns the run with its outcome, if the worker still has the claim.
 func (r *AgentTestRun) Finished(outcome *AgentTestRun) *AgentTestRun {
 	if !r.isClaimedBy(outcome.Claim) {
 		return nil
@@ -42,8 +42,8 @@ func (r *AgentTestRun) Finished(outcome *AgentTestRun) *AgentTestRun {
 	return outcome
 }
 
-// Released is the run after the worker with the claim gives it back, without the partial results. If the execution
-// was cancelled, the run ends. It does not count as a lost worker.
+// Released returns the run as it is after the worker with the claim gives it back, without the partial results. If the
+// execution was cancelled, the run ends. It does not count as a lost worker.
 func (r *AgentTestRun) Released(execution *AgentTestExecution, claim int32) *AgentTestRun {
 	if !r.isClaimedBy(claim) {
 		return nil
@@ -60,7 +60,7 @@ func (r *AgentTestRun) Released(execution *AgentTestExecution, claim int32) *Age
 	return released
 }
 
-// Abandoned is the end of a run that no worker has or will get.
+// Abandoned returns the ended run, for a run that no worker has or will get.
 func (r *AgentTestRun) Abandoned(execution *AgentTestExecution) *AgentTestRun {
 	switch {
 	case r.Status.IsFinal():

@@ -164,7 +164,7 @@ func (c *Campaign) AddField(in AddCampaignFieldInput, agent *Agent, now time.Tim
 	var faults Fields
 	faults.text("name", in.Name, 1, maxDataBagName)
 	if in.Name != "" && !fieldName.MatchString(in.Name) {
-		faults.Add("name", "must have letters, digits, _ and . only, and begin with a letter or _")
+		faults.Add("name", "must contain only letters, digits, _ and ., and must begin with a letter or _")
 	}
 	faults.optional("description", in.Description, maxDefinition)
 	if err := faults.Err(); err != nil {
@@ -174,7 +174,7 @@ func (c *Campaign) AddField(in AddCampaignFieldInput, agent *Agent, now time.Tim
 		return nil, err
 	}
 	if slices.ContainsFunc(c.Fields(agent), func(f *CampaignField) bool { return f.Name == in.Name }) {
-		faults.Add("name", "is the name of another field of the campaign or its agent")
+		faults.Add("name", "is already the name of another field of the campaign or its agent")
 	} else if len(c.OwnFields) >= maxOwnFields {
 		faults.Add("campaignId", "has %d fields of its own, the maximum", maxOwnFields)
 	}

@@ -9,7 +9,7 @@ import (
 
 // DateBound is one end of a time range: a moment, exact to the millisecond, or a whole UTC day.
 type DateBound struct {
-	// At is the moment, or the beginning of the day.
+	// At has the moment, or the beginning of the day.
 	At    time.Time
 	IsDay bool
 }
@@ -78,13 +78,14 @@ func NewConsumptionRange(from, to DateBound) (ConsumptionRange, error) {
 // To returns the last moment of the range.
 func (r ConsumptionRange) To() time.Time { return r.End.Add(-time.Millisecond) }
 
-// Days returns the whole UTC days in the range, from first to end, without end. If there are none, first is not before
-// end.
+// Days returns the whole UTC days in the range: from the day first until, but not including, the day end. If there are
+// none, first is not before end.
 func (r ConsumptionRange) Days() (first, end time.Time) {
 	return r.From.Add(day - 1).Truncate(day), r.End.Truncate(day)
 }
 
-// Months returns the whole UTC months in the range as their first days, from first to end, without end.
+// Months returns the whole UTC months in the range, as their first days: from the day first until, but not including,
+// the day end.
 func (r ConsumptionRange) Months() (first, end time.Time) {
 	first, end = MonthOf(r.From), MonthOf(r.End)
 	if first.Before(r.From) {

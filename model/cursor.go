@@ -66,7 +66,7 @@ func ParseOrderedCursor(s string, order AgentOrder) (OrderedCursor, error) {
 	faults.text("id", cursor.ID, 1, MaxIDLength)
 	faults.text("key", cursor.Key, 1, 255)
 	if at, err := time.Parse(time.RFC3339Nano, cursor.Key); order == AgentOrderUpdatedAt && (err != nil || at.Year() < 1) {
-		faults.Add("key", "is no time")
+		faults.Add("key", "is not a time")
 	}
 	if faults.Err() != nil || cursor.String() != s {
 		return OrderedCursor{}, errors.New("not a cursor")

@@ -60,7 +60,7 @@ func NewDataset(in CreateDatasetInput, now time.Time) (*Dataset, error) {
 	})
 }
 
-// ChangedAt is the time of the last change or, without one, of the creation.
+// ChangedAt is the time of the last change or of the creation if there was no change.
 func (d *Dataset) ChangedAt() time.Time { return *cmp.Or(d.UpdatedAt, &d.CreatedAt) }
 
 // Update applies all fields that the input sets, and merges objects key by key. It returns BAD_INPUT with every fault

@@ -101,7 +101,7 @@ func (f Fields) Err() error {
 	return f.As(BadInput)
 }
 
-// As is like Err with another code.
+// As does the same as Err, with another code.
 func (f Fields) As(code Code) error {
 	if len(f) == 0 {
 		return nil

@@ -17,9 +17,9 @@ type IdempotentRequest struct {
 	Fingerprint []byte
 	// ClaimID is the claim of the process that executes the request, or has executed it.
 	ClaimID string
-	// Until is when the row expires: the lease of a request in progress, or the lifetime of its response.
+	// Until is the time when the row expires: the lease of a request in progress, or the lifetime of its response.
 	Until time.Time
-	// IsOver is computed by reads: Until has passed.
+	// IsOver says that the time Until has passed. Reads compute it.
 	IsOver bool `bun:",scanonly"`
 	// CarriedOutAt is when the mutation was committed, if a later statement stores its response.
 	CarriedOutAt *time.Time

@@ -148,7 +148,7 @@ func (c *Campaign) CheckImported() error {
 	}
 	named(&faults, "ownFields", c.OwnFields, func(path string, field CampaignField) string {
 		if !fieldName.MatchString(field.Name) {
-			faults.Add(path+".name", "must have letters, digits, _ and . only, and begin with a letter or _")
+			faults.Add(path+".name", "must contain only letters, digits, _ and ., and must begin with a letter or _")
 		}
 		faults.optional(path+".description", field.Description, maxDefinition)
 		return field.Name

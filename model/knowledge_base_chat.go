@@ -49,7 +49,7 @@ const defaultKnowledgePrompt = "Answer from the knowledge below. When it does no
 // Cursor returns its position in a list of chats.
 func (c *KnowledgeBaseChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
-// ChangedAt is the time of the last change or, without one, of the creation.
+// ChangedAt is the time of the last change or of the creation if there was no change.
 func (c *KnowledgeBaseChat) ChangedAt() time.Time { return *cmp.Or(c.UpdatedAt, &c.CreatedAt) }
 
 // The default settings of a knowledge base chat.

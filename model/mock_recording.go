@@ -238,7 +238,7 @@ func (r *mockRecorder) literal(call *ToolCall, result string) string {
 		first, _, _ := strings.Cut(name, ".")
 		_, isVariable := r.variables[name]
 		if isVariable || arguments[name] != nil || arguments[first] != nil {
-			r.warn("an answer of %s contains the placeholder %s, which its mock replaces by the "+
+			r.warn("an answer of %s contains the placeholder %s, which the mock replaces with a "+
 				"value", call.TechnicalName, braces)
 		}
 	}

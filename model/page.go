@@ -25,7 +25,7 @@ func WithNumberedPages(ctx context.Context) context.Context {
 type PageArgs struct {
 	// First is the page size, 1 to 100, of a page from the beginning of the list. It is 0 for a page from the end.
 	First int32
-	// After is the cursor before the first row, and Offset the number of rows to skip. At most one of them is set.
+	// After has the cursor before the first row, and Offset the number of rows to skip. At most one of them is set.
 	After  *string
 	Offset *int32
 	// Last is the page size, 1 to 100, of a page that ends at the cursor Before, or at the end of the list.

@@ -78,7 +78,7 @@ func (p Principal) Viewer() *Viewer {
 	return v
 }
 
-// holds maps each scope to the scopes that it includes. admin includes all.
+// holds maps each scope to the scopes that it includes. The scope admin includes all.
 var holds = map[APIKeyScope][]APIKeyScope{
 	APIKeyScopeRead:        {APIKeyScopeBrowse, APIKeyScopePrompts, APIKeyScopeContacts, APIKeyScopeConsumption},
 	APIKeyScopePrompts:     {APIKeyScopeBrowse},

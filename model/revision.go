@@ -3,7 +3,7 @@ package model
 import "time"
 
 // Unchanged returns CONFLICT if an object was last changed at another time than expected. It compares with the
-// precision of the API. A nil expected accepts any time.
+// precision of the API. If expected is nil, it accepts any time.
 func Unchanged(typeName, id string, expected *time.Time, changed time.Time) error {
 	at := changed.UTC().Truncate(time.Millisecond)
 	if expected == nil || expected.Truncate(time.Millisecond).Equal(at) {

@@ -41,8 +41,8 @@ type SimulationChat struct {
 	EndedAt    *time.Time
 	// EndReason is why the agent ended the chat. Nil if a client ended it.
 	EndReason *string
-	// Extracted are the values that the agent asks for, by name. It is nil until they are extracted. ExtractionError is
-	// why the extraction failed.
+	// Extracted has the values that the agent asks for, by name. It is nil until they are extracted. ExtractionError is
+	// the reason why the extraction failed.
 	Extracted       *JSONObject `bun:"type:json"`
 	ExtractionError *string
 }

@@ -74,15 +74,14 @@ func fisher(passedA, failedA, passedB, failedB int32) float64 {
 // of its tests' distributions, so that each test is compared only with itself. That is the exact form of Cochran,
 // Mantel and Haenszel's test.
 type spread struct {
-	// lowest is the smallest possible number, and seen the observed one.
+	// lowest is the smallest possible number, and seen is the observed one.
 	lowest, seen int
 	// chances are the probabilities of lowest, lowest+1 and so on.
 	chances []float64
 	// falls and rises are the probabilities of at most and of at least each number.
 	falls, rises []float64
-	// least is the smallest probability at an end of the distribution. If all runs had the same result, no other
-	// number was possible. least is then the probability that this number of runs could have shown with mixed
-	// results.
+	// least is the smallest probability at an end of the distribution. If all runs had the same result, no other number
+	// was possible. In that case, least is the probability that this number of runs could have shown with mixed results.
 	least float64
 	// of identifies the distribution of one test: the runs of base and head, and all passed runs.
 	of [3]int
@@ -167,8 +166,8 @@ func (s spread) turned() spread {
 	return t
 }
 
-// alike has the number of tests with the same distribution. Even thousands of rows have few distributions, so sums over
-// all tests are computed over these.
+// alike counts the tests with the same distribution. Even thousands of rows have few distributions, so sums over all
+// tests are computed over these.
 type alike struct {
 	spread
 	tests int
@@ -278,9 +277,9 @@ func decidingRepeatsOfAll(tests []*AgentTestComparisonTest) *int32 {
 	return repeatsFor(difference, same, different, maxRepeats)
 }
 
-// repeatsFor returns the sample size that shows a difference. same and different are the variances of a pair of runs
-// without and with a change. It includes the correction of Casagrande, Pike and Smith (1978) for exact tests. It
-// returns nil above most.
+// repeatsFor returns the sample size that shows a difference. same is the variance of a pair of runs without a change,
+// and different the variance of a pair with a change. It includes the correction of Casagrande, Pike and Smith (1978)
+// for exact tests. It returns nil if the size is above the limit most.
 func repeatsFor(difference, same, different, most float64) *int32 {
 	difference = math.Abs(difference)
 	if difference < 1e-9 { // a rounding error of zero

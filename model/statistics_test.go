@@ -143,7 +143,7 @@ func runs(random *rand.Rand, chance float64, repeats int) *AgentTestRunCounts {
 	return &counts
 }
 
-// compared runs a suite twice. The first fallen tests pass with the chance now the second time.
+// compared runs a suite twice. In the second run, the first tests, as many as fallen says, pass with the chance now.
 func compared(random *rand.Rand, before []float64, bases, repeats, fallen int, now float64,
 	correction AgentTestCorrection) *AgentTestComparison {
 	c := &AgentTestComparison{BaseCounts: &AgentTestRunCounts{}, HeadCounts: &AgentTestRunCounts{}, Correction: correction}
@@ -208,7 +208,7 @@ func (c *AgentTestComparison) isRegressed() bool {
 		})
 }
 
-// Tests with the same runs are summed up together: the corrections are those of their definitions all the same.
+// Tests with the same runs are summed up together: the corrections still agree with their definitions.
 func TestCorrectionsCountEachTest(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 5))

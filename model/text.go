@@ -22,7 +22,7 @@ func (f *Fields) text(path, value string, least, most int) {
 	}
 }
 
-// name is like text for names. They must have a visible character.
+// name does the same as text, for names. They must have a visible character.
 func (f *Fields) name(path, value string, most int) {
 	f.text(path, value, 1, most)
 	if value != "" && !strings.ContainsFunc(value, isVisible) {
@@ -35,7 +35,7 @@ func isVisible(r rune) bool {
 	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !strings.ContainsRune("\u115F\u1160\u2800\u3164\uFFA0\u034F", r)
 }
 
-// optional is like text for a value that may be absent or empty.
+// optional does the same as text, for a value that may be absent or empty.
 func (f *Fields) optional(path string, value *string, most int) {
 	if value != nil {
 		f.text(path, *value, 0, most)

@@ -80,7 +80,7 @@ func NewJSONSchema(text string) (*JSONSchema, error) {
 		return nil, errSchemaInvalid
 	}
 	s := steps{counted: map[visit]int{}}
-	schema := &JSONSchema{compiled, s.of(compiled, MaxJSONDepth)}
+	schema := &JSONSchema{compiled, s.count(compiled, MaxJSONDepth)}
 	if schema.steps > maxSchemaSteps {
 		return nil, errSchemaSteps
 	}
@@ -129,9 +129,9 @@ type visit struct {
 	depth  int
 }
 
-// of counts the steps of a schema, up to a little above the limit. A schema that refers to itself for the same value
-// counts as too many, because no validator would finish.
-func (s steps) of(schema *jsonschema.Schema, depth int) int { //nolint:funlen // every keyword of JSON Schema
+// count returns the number of steps of a schema, up to a little above the limit. A schema that refers to itself for the
+// same value counts as too many, because no validator would finish.
+func (s steps) count(schema *jsonschema.Schema, depth int) int { //nolint:funlen // every keyword of JSON Schema
 	if schema == nil || depth < 0 {
 		return 0
 	}
@@ -150,7 +150,7 @@ func (s steps) of(schema *jsonschema.Schema, depth int) int { //nolint:funlen //
 	add := func(depth int, schemas ...*jsonschema.Schema) {
 		for _, inner := range schemas {
 			if sum <= maxSchemaSteps {
-				sum += s.of(inner, depth)
+				sum += s.count(inner, depth)
 			}
 		}
 	}

@@ -149,7 +149,7 @@ func (in RecordUsageInput) KeptFrom(begin time.Time) error {
 	var faults Fields
 	for i, entry := range in.Entries {
 		if entry.At.Before(begin) {
-			faults.Add(fmt.Sprintf("entries.%d.at", i), "must not be before %s: of older entries, only the daily sums are "+
+			faults.Add(fmt.Sprintf("entries.%d.at", i), "must not be before %s: only the daily sums of older entries are "+
 				"stored",
 				begin.Format(time.DateOnly))
 		}

@@ -85,9 +85,9 @@ func TestListsPrintTablesOrJSON(t *testing.T) {
 		require.LessOrEqual(t, len([]rune(strings.TrimSpace(line))), 60, "as wide as the terminal")
 	}
 	require.NotContains(t, shown.seen.String(), "\x1b")
-	coloured := onTerminal(t, env, "agents")
-	require.Zero(t, coloured.code())
-	require.Contains(t, coloured.seen.String(), "\x1b[1mID")
+	colored := onTerminal(t, env, "agents")
+	require.Zero(t, colored.code())
+	require.Contains(t, colored.seen.String(), "\x1b[1mID")
 
 	usage := onTerminal(t, env, "usage")
 	require.Zero(t, usage.code())

@@ -31,8 +31,8 @@ type coded struct {
 
 	mu        sync.Mutex
 	mutations []string
-	// before is called before the proxy forwards a mutation, unless it is nil. A status other than 0 refuses the mutation.
-	// With the status lost, the mutation runs but its answer is lost.
+	// The function before is called before the proxy forwards a mutation, unless it is nil. A status other than 0 refuses
+	// the mutation. If the status is the constant lost, the mutation runs, but its answer does not arrive.
 	before func(mutation string) (status int)
 }
 

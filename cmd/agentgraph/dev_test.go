@@ -47,7 +47,7 @@ type started struct {
 	Model         string
 }
 
-// startDev runs the command until stop is called, which returns its exit code.
+// startDev runs the command until the function stop is called, which returns the exit code.
 func startDev(t *testing.T, args ...string) (shown started, stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -49,7 +49,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		code int
-		// says has the state and a part of the text for findings, by name.
+		// says maps the names of findings to their state and a part of their text.
 		says map[string][2]string
 	}{
 		"all well": {[]string{"--database-url", address, "--secret-key", secretKey, "--openai-base-url", model,

@@ -35,7 +35,7 @@ func TestImportedKeysWork(t *testing.T) {
 
 	for _, company := range []string{"Acme", "Other"} {
 		require.Contains(t, command(1, secret, "--company", company, "--secret-from-stdin"),
-			"another key has this secret already")
+			"another key already has this secret")
 	}
 	require.Contains(t, command(1, "hunter2", "--company", "Acme", "--secret-from-stdin"),
 		"secret must have 24 to 200 ASCII characters")

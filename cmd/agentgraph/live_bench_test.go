@@ -117,7 +117,7 @@ func startLive(b *testing.B) *liveServer {
 	return s
 }
 
-// open opens sockets that each follow a chat. Each socket sends on heard after every second message.
+// open opens sockets that each follow a chat. Each socket sends on the channel heard after every second message.
 func (s *liveServer) open(b *testing.B, count int, chat func(int) string, heard chan<- time.Time) {
 	b.Helper()
 	next, failed := make(chan int), make(chan error, count)
@@ -240,7 +240,7 @@ func (s *liveServer) memory(b *testing.B) float64 {
 	return float64(pages*os.Getpagesize()) / (1 << 20)
 }
 
-// spent is the processor time of the process, with a resolution of 10 ms.
+// spent returns the processor time of the process, with a resolution of 10 ms.
 func (s *liveServer) spent(b *testing.B) time.Duration {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid))

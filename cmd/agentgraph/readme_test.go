@@ -128,7 +128,7 @@ func requirePrinted(t *testing.T, printed, output string) {
 	}
 }
 
-// wanted is the documented exit code of the commands.
+// wanted has the documented exit code of the commands.
 func (b block) wanted() string {
 	if said := regexp.MustCompile(`The exit code is (\d)`).FindStringSubmatch(b.prose); said != nil {
 		return said[1]

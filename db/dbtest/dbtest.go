@@ -260,7 +260,7 @@ func Open(t testing.TB, address string, o db.Options) *db.Store {
 	return store
 }
 
-// Again returns a second store on the same database, like that of another replica.
+// Again returns a second store on the same database, like the store of another replica.
 func Again(t testing.TB, store *db.Store) *db.Store {
 	t.Helper()
 	address, ok := cluster.addresses.Load(store)

@@ -38,7 +38,7 @@ var (
 	madeUp = regexp.MustCompile(`FROM json_populate_recordset\(`)
 )
 
-// acrossCompanies are the beginnings of statements that read all companies. They run in the background and find
+// acrossCompanies lists the beginnings of statements that read all companies. They run in the background and find
 // companies, which are then handled one at a time.
 var acrossCompanies = []string{
 	"SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL",

@@ -17,7 +17,7 @@ type Group[K comparable, M any] struct {
 	Conflict func(a, b M) bool
 
 	mu sync.Mutex
-	// waiting has an entry for each key with a commit in progress.
+	// waiting has an entry for each key that has a commit in progress.
 	waiting map[K][]waiting[M]
 }
 

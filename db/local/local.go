@@ -36,7 +36,7 @@ type Options struct {
 	// reach it: the cluster's owner, or for a new cluster postgres or nobody.
 	Dir string
 	// Durable makes commits survive a crash of the machine. Without it the server never waits for the disk, which suits
-	// tests. Commits survive a killed program in any case.
+	// tests. Commits always survive a killed program.
 	Durable bool
 	// TookOver is called when the owner of an attached server has ended and this program has become the owner. It may be
 	// nil.

@@ -37,7 +37,7 @@ type Hub struct {
 	work   sync.WaitGroup
 	outbox outbox
 	counts counts
-	// heard is closed when the replica first listens.
+	// The channel heard is closed when the replica first listens.
 	heard     chan struct{}
 	hearsOnce sync.Once
 
@@ -93,13 +93,13 @@ type Subscription struct {
 	hub   *Hub
 	key   Key
 	woken chan struct{}
-	// arrived has a token while there are pieces.
+	// The channel arrived has a token while there are pieces.
 	arrived chan struct{}
 	// alert is called for each signal and piece. It may be nil.
 	alert  func(isMissed bool)
 	mu     sync.Mutex
 	pieces []Piece
-	// started is a turn whose text has not arrived completely.
+	// started has the turn whose text has not arrived completely.
 	started model.TurnStarted
 }
 
@@ -190,7 +190,7 @@ func (s *Subscription) Close() {
 	}
 }
 
-// hears is called by the bus each time it starts to listen. Earlier signals may have been missed.
+// The bus calls hears each time it starts to listen. Earlier signals may have been missed.
 func (h *Hub) hears() {
 	h.hearsOnce.Do(func() { close(h.heard) })
 	h.wakeAll()

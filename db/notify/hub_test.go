@@ -85,7 +85,7 @@ func listening(t *testing.T, hub *notify.Hub, key notify.Key) *notify.Subscripti
 	return s
 }
 
-// settle waits until everything signalled so far has been delivered. Text to a new subscription may be lost.
+// settle waits until all signals that were sent so far have been delivered. Text to a new subscription may be lost.
 func settle(t testing.TB, from, to *notify.Hub) {
 	t.Helper()
 	key := notify.Key{CompanyID: "company_0", ID: rand.Text()} // what an earlier one wrote may still arrive

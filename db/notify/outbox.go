@@ -73,7 +73,7 @@ type outbox struct {
 
 	mu      sync.Mutex
 	waiting []signal
-	// open is the index in waiting at which the text of a key can continue.
+	// open maps a key to the index in waiting at which its text can continue.
 	open   map[Key]int
 	bytes  int
 	number uint64

@@ -61,7 +61,7 @@ func Required(rows func(t *Tables) *bun.SelectQuery) Query {
 // site: each number of rows is another prepared statement.
 func (b *Batch) Insert(rows ...Row) { b.InsertOr("", "", rows...) }
 
-// InsertOr is Insert with an ON CONFLICT clause: conflict is its target and action, set the assignments.
+// InsertOr is Insert with an ON CONFLICT clause: conflict is its target and action, and set has the assignments.
 func (b *Batch) InsertOr(conflict, set string, rows ...Row) {
 	of := reflect.TypeOf(rows[0]).Elem()
 	var values []any

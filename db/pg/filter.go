@@ -54,8 +54,8 @@ func OneOf[V any](f Filter, column string, values []V) Filter {
 	return f.And("?TableAlias."+column+" = ANY (?::text[])", values)
 }
 
-// Named returns the filter with the condition that the name contains part, in any case. It returns f if part is nil.
-// No index serves the condition: the lists are short enough to scan.
+// Named returns the filter with the condition that the name contains the given part, ignoring case. It returns f if
+// part is nil. No index serves the condition: the lists are short enough to scan.
 func (f Filter) Named(part *string) Filter {
 	if part == nil {
 		return f
@@ -63,7 +63,7 @@ func (f Filter) Named(part *string) Filter {
 	return f.And("strpos(lower(?TableAlias.name), lower(?)) > 0", *part)
 }
 
-// values renders the value of each condition by place, and returns nil for conditions without one.
+// values renders the value of each condition by place, and returns nil for conditions without a value.
 func (f Filter) values(place renderValue) []any {
 	values := make([]any, len(f))
 	for i, c := range f {

@@ -265,7 +265,7 @@ func (r *reservingRows) end() error {
 	return tx.Commit()
 }
 
-// reserve reserves memory for a row that was read without database/sql, plus more bytes.
+// reserve reserves memory for a row that was read without database/sql, and for the given number of additional bytes.
 func reserve(budget model.MemoryBudget, row [][]byte, more int) error {
 	if budget == nil {
 		return nil

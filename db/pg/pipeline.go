@@ -59,7 +59,7 @@ type pipelined struct {
 	// isTaken is set when rows arrive or when the caller gives up, whichever happens first.
 	isTaken atomic.Bool
 	traced  func(error)
-	// done receives one value after err and panicked are set.
+	// The channel done receives one value after err and panicked are set.
 	done     chan struct{}
 	err      error
 	panicked any

@@ -111,7 +111,7 @@ func (l *pipeline) receive(send *sender) error {
 	return err
 }
 
-// rows passes the rows of a request to its receiver, unless the caller gave up. own is the receiver's error, and err
+// rows passes the rows of a request to its receiver, unless the caller gave up. own has the receiver's error, and err
 // the connection's.
 func (r *pipelined) rows(send *sender) (own, err error) {
 	if err := send.rows(ofRequest.setCompany, noRows); err != nil {

@@ -84,7 +84,7 @@ func connect(ctx context.Context, address string, o Options, scopes *scopes) (p 
 	return p, errors.Join(checkSame(ctx, p.writes, p.sessions), CheckSessions(ctx, p.sessions, p.sessions))
 }
 
-// ofSessions are the parameters that a pooler would refuse or forget. The bindings set them in each transaction
+// ofSessions lists the parameters that a pooler would refuse or forget. The bindings set them in each transaction
 // instead.
 var ofSessions = []string{"max_parallel_workers_per_gather", "jit", "statement_timeout"}
 
@@ -144,7 +144,7 @@ func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 // errPooled is returned when there is a pooler in transaction mode where sessions are needed.
 var errPooled = errors.New("the pooler in front of Postgres shares connections between transactions, but " +
 	"agentgraph binds a connection to a company. Use a pooler in session mode (pool_mode = session in PgBouncer), or " +
-	"give the address of Postgres itself, instead of the pooler's or as the address for sessions")
+	"give the address of Postgres itself, either instead of the pooler's or as the address for sessions")
 
 var errElsewhere = errors.New("the address for sessions leads to another database than the address of the pooler")
 

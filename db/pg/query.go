@@ -93,7 +93,7 @@ func (c *statementCache) prepare(t *Tables, b Bound) *cachedStatement {
 	return made
 }
 
-// Want names rows to read: the rows of the keys. They have the given columns in addition to those that identify and
+// A Want names rows to read: the rows of the keys. They have the given columns in addition to those that identify and
 // order rows, or all columns when none is given.
 type Want struct {
 	Rows    Rows

@@ -179,9 +179,9 @@ func parentsOf(parents any) *bun.SelectQuery {
 	return unconnected.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parents)
 }
 
-// pagesOf selects a page of the list of each of several parents. Each row begins with the expression tells, which
-// identifies the parent. The rows of one parent are in order, because Postgres reads one parent after the other and
-// limits each. Sorting all rows again took as long as reading them.
+// pagesOf selects, for each of several parents, a page of the parent's list. Each row begins with the expression tells,
+// which identifies the parent. The rows of one parent are in order, because Postgres reads one parent after the other
+// and limits each. Sorting all rows again took as long as reading them.
 func (t *Tables) pagesOf(l List, company, parents any, tells string, columns []string, p Part, place renderValue,
 	joins []Join) *bun.SelectQuery {
 	inner := t.pageOf(l, company, parentID, p, place, joins)
@@ -206,7 +206,8 @@ func (t *Tables) totalOf(l List, company, parent any, f Filter, place renderValu
 	return rows
 }
 
-// totalsOf counts the rows of the list of each of several parents. The expression tells identifies the parent.
+// totalsOf counts, for each of several parents, the rows of the parent's list. The expression tells identifies the
+// parent.
 func (t *Tables) totalsOf(l List, company, parents any, tells string, f Filter, place renderValue) *bun.SelectQuery {
 	return parentsOf(parents).ColumnExpr(tells+", (?) AS total", t.totalOf(l, company, parentID, f, place))
 }
@@ -300,8 +301,8 @@ func (t *Tables) Page(l List, parent Key, columns []string, p Part, joins ...Joi
 		joins))
 }
 
-// Pages returns the statement that reads a page of the list of each of several parents. Each row is the position of
-// the parent among the keys, from 1, followed by the columns.
+// Pages returns the statement that reads, for each of several parents, a page of the parent's list. Each row is the
+// position of the parent among the keys, from 1, followed by the columns.
 func (t *Tables) Pages(l List, columns []string, p Part, joins ...Join) Statement {
 	return statementOf(t.pagesOf(l, Param(1), Param(2), "parent.place", columns, p, l.nextParam(), joins))
 }
@@ -312,8 +313,8 @@ func (t *Tables) Total(l List, parent Key, f Filter) Statement {
 	return statementOf(t.totalOf(l, Param(1), bun.Safe(parent), f, l.nextParam()))
 }
 
-// Totals returns the statement that counts the rows of the list of each of several parents. Each row is the position
-// of the parent among the keys, from 1, and the number.
+// Totals returns the statement that counts, for each of several parents, the rows of the parent's list. Each row is the
+// position of the parent among the keys, from 1, and the number.
 func (t *Tables) Totals(l List, f Filter) Statement {
 	return statementOf(t.totalsOf(l, Param(1), Param(2), "parent.place", f, l.nextParam()))
 }

@@ -321,7 +321,7 @@ func (c *scopes) look(ctx context.Context) error {
 	return nil
 }
 
-// await is look until row-level security is on. After that it returns at once.
+// await does the same as look until row-level security is on. After that it returns at once.
 func (c *scopes) await(ctx context.Context) error {
 	if c.isOn.Load() {
 		return nil

@@ -15,7 +15,7 @@ type Tx struct {
 	db   *DB
 	bun  bun.Tx
 	conn bun.Conn
-	// committed are the functions to call after the commit, in order.
+	// committed lists the functions to call after the commit, in order.
 	committed []func()
 }
 

@@ -16,12 +16,12 @@ type Delivery struct {
 
 	// failures counts earlier failures of the job.
 	failures int32
-	// riverID is the River job that carries the attempt. The worker has had it since that time.
+	// riverID is the River job that carries the attempt. The worker has had it since the time since.
 	riverID int64
 	worker  *worker
 	since   time.Time
 
-	// next is the next job of the worker, or nil. It is valid once the transaction that ended this job has committed.
+	// next has the next job of the worker, or nil. It is valid once the transaction that ended this job has committed.
 	next *Delivery
 	// isEnded is set after a transaction has ended the job.
 	isEnded bool

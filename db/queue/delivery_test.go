@@ -77,8 +77,8 @@ func TestWorkersContinueAfterFailedJobs(t *testing.T) {
 	require.Equal(t, 1, count(t, pool, riverJobs))
 }
 
-// end ends jobs in a transaction, which result, if not nil, rolls back. It returns the next deliveries of
-// their workers, and a function that tells the queue that the transaction is committed.
+// end ends jobs in a transaction. If the error result is not nil, the transaction is rolled back. It returns the next
+// deliveries of their workers, and a function that tells the queue that the transaction is committed.
 func end(t *testing.T, pool *pgxpool.Pool, q *queue.Queue, result error,
 	deliveries ...*queue.Delivery) (next []*queue.Delivery, hear func()) {
 	t.Helper()

@@ -142,7 +142,7 @@ type attempt struct {
 // stage passes each call of its worker to the test, which decides the result.
 type environment struct {
 	started chan *attempt
-	// working counts the calls in progress. most is its maximum.
+	// working counts the calls in progress, and most is the highest count so far.
 	working, most atomic.Int64
 }
 

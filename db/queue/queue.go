@@ -81,7 +81,7 @@ type Options struct {
 	// Sweep is called about once a second, in one of the processes with workers, for the caller's own cleanup. It may be
 	// nil.
 	Sweep func(context.Context) error
-	// Look is called about once a second in every process with workers. It may be nil.
+	// Look is a function that every process with workers calls about once a second. It may be nil.
 	Look func(context.Context) error
 	// Log receives failures. Nil means slog.Default().
 	Log *slog.Logger

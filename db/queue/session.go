@@ -29,15 +29,15 @@ const (
 
 // session is the time during which the workers own a unique name. A dedicated connection holds the advisory lock of
 // that name. The database releases the lock when the process or the connection ends in any way. Workers whose lock is
-// free are lost.
+// free lists lost.
 type session struct {
 	conn  *pgx.Conn
 	river *river.Client[pgx.Tx]
 	// interrupt interrupts the jobs, so that other workers get them.
 	interrupt context.CancelFunc
-	// lost is closed when the session no longer holds its lock.
+	// The channel lost is closed when the session no longer holds its lock.
 	lost chan struct{}
-	// unwatch stops the goroutine that watches the lock. watched is closed when it has stopped.
+	// unwatch stops the goroutine that watches the lock. The channel watched is closed when the goroutine has stopped.
 	unwatch context.CancelFunc
 	watched chan struct{}
 }

@@ -13,7 +13,7 @@ const settleTimeout = 10 * time.Second
 
 type outcome struct {
 	*Delivery
-	// err is the result of Work. cause is why its context ended, or nil.
+	// err is the result of Work. cause is the reason why the context of Work ended, or nil.
 	err, cause error
 }
 

@@ -22,7 +22,8 @@ type workers struct {
 	size  int
 	work  Work
 
-	// stop ends stopping, after which no one fetches jobs. done is closed when the last goroutine has ended.
+	// stop ends the context stopping, after which no goroutine fetches jobs. The channel done is closed when the last
+	// goroutine has ended.
 	stopping context.Context
 	stop     context.CancelFunc
 	done     chan struct{}

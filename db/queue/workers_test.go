@@ -98,7 +98,7 @@ func TestJobThatOutlivesStopCountsAsLost(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-// kill ends the connections that fulfil the condition, and returns their number.
+// kill ends the connections that meet the condition, and returns their number.
 func kill(t *testing.T, pool *pgxpool.Pool, condition string) int {
 	t.Helper()
 	return count(t, pool, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = "+

@@ -28,9 +28,9 @@ type Contents struct {
 	IsSecured, MayBind bool
 	// Clock is the server's time.
 	Clock time.Time
-	// Others are the tables and views of other programs, by name, except those of extensions.
+	// Others lists the tables and views of other programs, by name, except those of extensions.
 	Others []string
-	// taken are those of Others whose names the program needs.
+	// taken lists those of Others whose names the program needs.
 	taken []string
 }
 

@@ -13,19 +13,20 @@ import (
 
 // Distribution describes how a Citus cluster stores the tables. It is derived from the catalog of the database.
 type Distribution struct {
-	// Reference are the tables that every node stores completely: the companies, and tables that are read without knowing
-	// a company.
+	// Reference lists the tables that every node stores completely: the companies, and tables that are read without
+	// knowing a company.
 	Reference []string `json:"reference"`
 	// Steps are the tables that are sharded by company, after those that they refer to.
 	Steps []DistributionStep `json:"steps"`
-	// Local are the tables that stay on the node that the program connects to: the queue's tables, which have no company.
+	// Local lists the tables that stay on the node that the program connects to: the queue's tables, which have no
+	// company.
 	Local []string `json:"local"`
 }
 
 // DistributionStep is sharded in one transaction: a table, or several tables with circular references.
 type DistributionStep struct {
 	Tables []string `json:"tables"`
-	// Cut are the references that close the circle. They are dropped before the step, and created again after it.
+	// Cut lists the references that close the circle. They are dropped before the step, and created again after it.
 	Cut []TableConstraint `json:"cut"`
 }
 

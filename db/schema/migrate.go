@@ -23,7 +23,7 @@ import (
 
 // State compares the database's schema with the program's migrations.
 type State struct {
-	// Current is the version of the database, 0 if it is empty. Wanted is the version of the program.
+	// Current is the version of the database, 0 if the database is empty. Wanted is the version that the program needs.
 	Current, Wanted int64
 	// oldest is the version of the oldest programs that can use the schema.
 	oldest int64

@@ -23,12 +23,12 @@ type MigrationStep struct {
 	// Rows is the approximate number of rows of the table, and Bytes its size without indexes.
 	Rows  int64 `json:"rows"`
 	Bytes int64 `json:"bytes"`
-	// Lock is Postgres's name of the lock on the table. Waits says who waits for it.
+	// Lock is Postgres's name of the lock on the table. Waits says which statements wait for the lock.
 	Lock  string `json:"lock"`
 	Waits string `json:"waits"`
-	// For is the approximate duration, at the rates of a common disk. 0 means a moment.
+	// For has the approximate duration, at the rates of a common disk. 0 means a moment.
 	For time.Duration `json:"-"`
-	// Seconds is For, in seconds.
+	// Seconds is the duration For in seconds.
 	Seconds float64 `json:"seconds"`
 
 	work func(rows, bytes int64) time.Duration

@@ -44,7 +44,7 @@ func (b Values) Replaced(text *string, write func(value string) string) *string 
 	return &filled
 }
 
-// Unfilled returns warnings about placeholders without a value. where names the text in the warnings.
+// Unfilled returns warnings about placeholders without a value. The argument where names the text in the warnings.
 func Unfilled(where string, unknown []string) []string {
 	warnings := make([]string, len(unknown))
 	for i, name := range unknown {
@@ -53,14 +53,14 @@ func Unfilled(where string, unknown []string) []string {
 	return warnings
 }
 
-// Fill is Render with values from a function. If the result becomes too long, Fill stops and returns it.
+// Fill does the same as Render, with values from a function. If the result becomes too long, Fill stops and returns it.
 func Fill(text string, valueOf func(name string) (string, bool)) (string, []string) {
 	return FillAt(text, Placeholder().FindAllStringIndex(text, -1), MaxRendered,
 		func(_ int, name string) (string, bool) { return valueOf(name) })
 }
 
-// FillAt fills the placeholders at the places. Their values may depend on their index. If the result has more than most
-// bytes, FillAt stops and returns it.
+// FillAt fills the placeholders at the places. Their values may depend on their index. If the result has more bytes
+// than the limit most, FillAt stops and returns it.
 func FillAt(text string, places [][]int, most int, valueOf func(i int, name string) (string, bool)) (string, []string) {
 	var filled strings.Builder
 	var unknown []string

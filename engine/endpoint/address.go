@@ -21,7 +21,7 @@ var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 // address is an endpoint's URL while it is filled from the arguments of a call.
 type address struct {
 	arguments map[string]any
-	// unused are the arguments that the URL has no placeholder for.
+	// unused lists the arguments that the URL has no placeholder for.
 	unused map[string]any
 }
 
@@ -97,7 +97,7 @@ func (a *address) segment(template string) (string, error) {
 	return filled, nil
 }
 
-// expand replaces every placeholder with the result of put for its name and value.
+// expand replaces every placeholder with the result of the function put for its name and value.
 func (a *address) expand(template string, put func(name, value string) (string, error)) (string, error) {
 	var filled strings.Builder
 	rest := 0

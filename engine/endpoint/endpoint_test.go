@@ -21,7 +21,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// seen is a request that a server received.
+// A seen is a request that a server received.
 type seen struct {
 	Method, URI, Body string
 	Header            http.Header

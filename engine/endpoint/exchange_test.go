@@ -117,7 +117,7 @@ const (
 	encoded = "the tool answered in a content encoding that it was not asked for"
 )
 
-// malformed are answers, byte by byte, with the errors that they lead to.
+// malformed has answers, byte by byte, with the errors that they lead to.
 var malformed = map[string]struct {
 	answer, want string
 	cause        Cause

@@ -15,7 +15,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// metadata are the addresses at which clouds serve credentials to any process inside. Some are in ordinary ranges, so
+// metadata lists the addresses at which clouds serve credentials to any process inside. Some are in ordinary ranges, so
 // only an allow list entry of exactly that address permits a connection.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("169.254.169.254"),
@@ -27,7 +27,7 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("fd20:ce::254"),
 }
 
-// inside are the networks where an allowed host may be. Link-local networks are excluded.
+// inside lists the networks where an allowed host may be. Link-local networks are excluded.
 var inside = []netip.Prefix{
 	netip.MustParsePrefix("127.0.0.0/8"),
 	netip.MustParsePrefix("10.0.0.0/8"),
@@ -43,7 +43,7 @@ var inside = []netip.Prefix{
 type guard struct {
 	dialer net.Dialer
 	hosts  map[string]bool
-	// public applies to every host, and named to those on the allow list.
+	// The gate public applies to every host, and the gate named to the hosts on the allow list.
 	public, named gate
 }
 

@@ -63,8 +63,8 @@ func serve(t *testing.T, handler http.HandlerFunc) string {
 	return server.URL
 }
 
-// serveRaw starts a server that answers each request with exactly these bytes, and then closes the connection, or with
-// hold waits for the client to close it.
+// serveRaw starts a server that answers each request with exactly these bytes, and then closes the connection. If hold
+// is set, it waits for the client to close the connection.
 func serveRaw(t *testing.T, answer string, hold bool) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

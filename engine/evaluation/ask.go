@@ -48,8 +48,8 @@ func (u unusable) Error() string { return string(u) }
 
 func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
 
-// requestAnswer asks a model for an answer that read accepts. If read rejects the answer, the model sees the reason and
-// gets one more try. The error is a *rules.Fault, or ctx's once it has ended.
+// requestAnswer asks a model for an answer that the function read accepts. If read rejects the answer, the model sees
+// the reason and gets one more try. The error is a *rules.Fault, or ctx's once it has ended.
 func requestAnswer[T any](ctx context.Context, p part, req llm.Request, read func(llm.Answer) (T, error)) (T, error) {
 	var none T
 	for again := false; ; again = true {

@@ -54,7 +54,7 @@ func TestContactAnswersAreValidated(t *testing.T) {
 	for name, test := range map[string]struct {
 		lines []line
 		want  contactMessage
-		// wrong is the fault of its first answer that the model sees.
+		// wrong has the fault in the first answer, as the model sees it.
 		wrong string
 		// fault is why there is no answer.
 		fault string

@@ -10,7 +10,7 @@ import (
 )
 
 // deterministic asks a model at temperature 0, unless the request sets another, so that its decisions are stable. Some
-// models reject temperatures; then it asks without one, and remembers that.
+// models reject temperatures. For these it asks without a temperature, and remembers that.
 type deterministic struct {
 	llm.Model
 	takesNone atomic.Bool

@@ -71,7 +71,7 @@ func (v *Evaluator) DraftLabelledQuestions(ctx context.Context, t *db.Tenant,
 	return written, nil
 }
 
-// readDrafts returns the question of each passage, or "" for passages without one.
+// readDrafts returns the question of each passage, or "" for passages without a question.
 func readDrafts(text string, passages int) ([]string, error) {
 	var said struct {
 		Questions *[]struct {

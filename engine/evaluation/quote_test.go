@@ -80,7 +80,7 @@ func TestQuoteNamesItsCall(t *testing.T) {
 	}
 }
 
-// told is what an agent said and did, as a judge is shown it.
+// told has the messages and calls of an agent, as a judge sees them.
 var told = transcriptMessage{
 	Text: "Your ﬁrst visit is booked for **Monday, 2 March** at 9:30, room ２０４.\n\n- Bring your “blue” card\n- It’s " +
 		"€10.50…\n\n" +

@@ -90,7 +90,7 @@ var (
 	// scripted matches the parts of a scenario that the contact has to say verbatim.
 	scripted = lazyregexp.New(
 		`(?im)["“„«][^"“”„«»]+["”“»]|\b(?:says?|asks?|dit|dites|demandez?|sagt?|fragt?|dice|di|pregunta|chiede|diz|pergunta)\s?:.*$`)
-	// addressed are the words with which a scenario addresses the contact, or refers to it.
+	// addressed lists the words with which a scenario addresses the contact, or refers to it.
 	addressed = []string{
 		"you", "your", "you're", "caller", "customer", "contact", "user", "client", "vous", "votre", "vos", "tu", "ton", "ta",
 		"du", "dein", "deine",
@@ -128,8 +128,8 @@ func offRole(text, scenario string, messages []model.TestMessage) error {
 	return nil
 }
 
-// recites reports whether a message repeats many words of the scenario in a row, with one that addresses the contact
-// among them. Contacts may state facts in the scenario's words.
+// recites reports whether a message repeats many words of the scenario in a row, including a word that addresses the
+// contact. Contacts may state facts in the scenario's words.
 func recites(said, scenario string) bool {
 	words := strings.Fields(said)
 	if len(words) < recital {

@@ -14,7 +14,7 @@ const anasScenario = `You are Ana Silva, an AI engineer of 41 years who wants to
 	`Your date of birth is 3 May 1985 and your customer number is 77 20 14. You grow impatient when you are asked the same thing twice. ` +
 	`At the end you say: "Thank you for calling us back, and how can I help you to improve?"`
 
-// stuck is a conversation in which Ana has said the same twice, to different answers.
+// stuck is a conversation in which Ana has said the same thing twice, in reply to different answers.
 var stuck = []model.TestMessage{
 	written(model.MessageRoleAssistant, "Good morning, this is the clinic."),
 	written(model.MessageRoleUser, "I want to move my appointment to Thursday."),

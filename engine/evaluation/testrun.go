@@ -28,11 +28,11 @@ type tester struct {
 	now func() time.Time
 	// checker decides the checks of tests.
 	checker *rules.Checker
-	// skipped returns the sum of the simulated delays that were skipped; nil means none. spent returns the cost of a
-	// conversation with this number of turns; nil means nothing.
+	// The function skipped returns the sum of the simulated delays that were skipped; nil means none. The function spent
+	// returns the cost of a conversation with this number of turns; nil means nothing.
 	skipped func() time.Duration
 	spent   func(turns int32) model.Credits
-	// took is the agent's time for its answers in the run.
+	// took counts the agent's time for its answers in the run.
 	took time.Duration
 }
 
@@ -240,7 +240,7 @@ func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values conte
 	return &ending{By: rules.Limit, Reason: fmt.Sprintf(limitReached+"%d turns was reached.", test.MaxTurns)}, nil
 }
 
-// contactSays returns the contact's next step: the test's own words for the turn, or the model's. said are the messages
+// contactSays returns the contact's next step: the test's own words for the turn, or the model's. said has the messages
 // of the run itself.
 func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, messages, said []model.TestMessage,
 	values content.Values) (contactMessage, error) {

@@ -20,7 +20,7 @@ import (
 type player struct {
 	// lines are the answers in their order. The last one repeats.
 	lines []line
-	// by answers instead of lines if it is set.
+	// If the function by is set, it answers instead of the lines.
 	by func(llm.Request) line
 
 	mutex sync.Mutex

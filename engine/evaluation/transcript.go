@@ -66,7 +66,7 @@ func (m transcriptMessage) role() *model.MessageRole {
 type transcriptCall struct {
 	Name      string           `json:"name"`
 	Arguments model.JSONObject `json:"arguments"`
-	// Within is the name of the delegation in which the call was made.
+	// Within names the delegation in which the call was made.
 	Within string `json:"within,omitempty"`
 	// Result is absent if the call failed. Then Error says why.
 	Result *string `json:"result,omitempty"`
@@ -114,8 +114,9 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 	return t
 }
 
-// bounded returns the transcript that the judge sees. If it has more than most bytes of JSON, bounded shortens texts.
-// If that is not enough, it leaves out messages in the middle: the beginning has the topic and the end the outcome.
+// bounded returns the transcript that the judge sees. If its JSON has more bytes than the limit most, bounded shortens
+// texts. If that is not enough, it leaves out messages in the middle: the beginning has the topic and the end the
+// outcome.
 func (t transcript) bounded(most int) transcript {
 	// The material has its own bounds.
 	if len(content.Encode(t)) <= most+len(content.Encode(t.material)) {
@@ -148,8 +149,9 @@ func (m transcriptMessage) shortened() transcriptMessage {
 	return m
 }
 
-// ends returns the messages to keep: the first head messages and those from tail on. They have about most bytes, a
-// quarter of them at the beginning. The first and the last message are always kept.
+// ends returns the messages to keep: as many first messages as head says, and those from the index tail on. They have
+// about as many bytes as the limit most, a quarter of them at the beginning. The first and the last message are always
+// kept.
 func ends[T any](messages []T, most int, size func(T) int) (head, tail int) {
 	tail = len(messages)
 	for used := 0; head < tail; head++ {
@@ -165,7 +167,8 @@ func ends[T any](messages []T, most int, size func(T) int) (head, tail int) {
 	return head, tail
 }
 
-// shortenMiddle leaves out the middle of a text with more than most bytes. pieces are the remaining parts, nil for all.
+// shortenMiddle leaves out the middle of a text with more bytes than the limit most. pieces has the remaining parts,
+// nil for all.
 func shortenMiddle(text string, most int) (short string, pieces []string) {
 	if len(text) <= most {
 		return text, nil

@@ -50,7 +50,7 @@ type pairing struct {
 	asked, answered  bool
 	// header is the header of the current table.
 	header []string
-	// between is text outside of pairs.
+	// between has the text outside of pairs.
 	between strings.Builder
 }
 

@@ -14,7 +14,7 @@ import (
 
 // code is a name or number with several spellings, such as A-1234 and A1234, or 06 12 34 56 and 06.12.34.56.
 type code struct {
-	// whole is the code without signs and blanks.
+	// whole has the code without signs and blanks.
 	whole string
 	// parts are the words of the code as spelled.
 	parts []string
@@ -23,7 +23,7 @@ type code struct {
 const (
 	// maxGroups, and maxCode in bytes, bound a code. A longer row of numbers belongs to a table.
 	maxGroups, maxCode = 8, 34
-	// shortest is the minimum number of digits in a code without letters. It keeps 1/2 from matching 12.
+	// shortest is the minimum number of digits in a code without letters. This minimum keeps 1/2 from matching 12.
 	shortest = 4
 )
 

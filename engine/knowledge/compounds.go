@@ -64,7 +64,7 @@ func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(term string) bool { return slices.Contains(b, term) })
 }
 
-// split splits the letters into at most most known words. It returns nil if that fails.
+// split splits the letters into known words, at most as many as the limit most. It returns nil if that fails.
 func split(known []*vocabulary, letters []rune, most int, lookups *int) []string {
 	if knows(known, string(letters)) {
 		return []string{string(letters)}

@@ -26,8 +26,9 @@ const (
 	fewTelling = 8
 )
 
-// decode returns the text of a text file, and the empty Text to read it into, whose warning says what was guessed. A
-// byte order mark or the bytes show UTF-8 or UTF-16. Other encodings are guessed from the letters.
+// decode returns the text of a text file, and an empty Text into which the caller reads it. The warning of the Text
+// says what was guessed. A byte order mark or the bytes show UTF-8 or UTF-16. Other encodings are guessed from the
+// letters.
 func decode(content []byte) (source string, into Text, err error) {
 	into = newText(content)
 	var from encoding.Encoding
@@ -109,7 +110,7 @@ func zeros(content []byte, first int) int {
 // escapes are terminal escape sequences, such as colors and titles.
 var escapes = lazyregexp.New("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\))")
 
-// text returns decoded text, or an error if it has too many characters that do not occur in text.
+// text returns the decoded text, or an error if it has too many characters that do not occur in text.
 func text(decoded []byte) (string, error) {
 	if bytes.IndexByte(decoded, '\x1b') >= 0 {
 		decoded = escapes().ReplaceAll(decoded, nil)

@@ -24,7 +24,8 @@ var doubleBytes = map[string]struct{ frequent, kana [][2]byte }{
 	"shift_jis": {frequent: [][2]byte{{0x81, 0x83}, {0x88, 0x98}}, kana: [][2]byte{{0x82, 0x83}}},
 }
 
-// strangeness returns the share of a text in an encoding that people would not write, from 0 to 1 or more.
+// strangeness returns the share of characters that people would not write, of a text in an encoding, from 0 to 1 or
+// more.
 func strangeness(from encoding.Encoding, name string, part []byte) float64 {
 	decoded, err := from.NewDecoder().Bytes(part)
 	if err != nil {

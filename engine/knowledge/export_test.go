@@ -85,28 +85,28 @@ func (b *Base) ReadFile(ctx context.Context, companyID string) (leave func(), er
 	return func() { b.files.Leave(companyID) }, b.files.Enter(ctx, companyID)
 }
 
-// Recognise returns the writing in a picture or in the given number of pages of a scanned PDF.
-func Recognise(ctx context.Context, o OCR, pages int, content []byte) (Text, error) {
-	r := newRecogniser(o)
+// Recognize returns the writing in a picture or in the given number of pages of a scanned PDF.
+func Recognize(ctx context.Context, o OCR, pages int, content []byte) (Text, error) {
+	r := newRecognizer(o)
 	r.pages = pages
 	return r.read(ctx, content)
 }
 
-// RecogniseWithin is Recognise within other limits: of the bytes of pages, and the time for a picture and for a file.
-func RecogniseWithin(ctx context.Context, o OCR, bytes int, picture, file time.Duration, content []byte) (Text, error) {
-	r := newRecogniser(o)
+// RecognizeWithin is Recognize within other limits: of the bytes of pages, and the time for a picture and for a file.
+func RecognizeWithin(ctx context.Context, o OCR, bytes int, picture, file time.Duration, content []byte) (Text, error) {
+	r := newRecognizer(o)
 	r.bytes, r.picture, r.file = bytes, picture, file
 	return r.read(ctx, content)
 }
 
 // ScanLimits are the limits of pages, their bytes, and the time for a picture and for a file.
 func ScanLimits() (pages, bytes int, picture, file time.Duration) {
-	l := newRecogniser(OCR{Program: "tesseract"}).scanLimits
+	l := newRecognizer(OCR{Program: "tesseract"}).scanLimits
 	return l.pages, l.bytes, l.picture, l.file
 }
 
-// RecogniseNothing lets no pictures be read until the returned function is called.
-func (b *Base) RecogniseNothing() (end func()) {
+// RecognizeNothing lets no pictures be read until the returned function is called.
+func (b *Base) RecognizeNothing() (end func()) {
 	b.pictures.busy.Lock()
 	return b.pictures.busy.Unlock
 }

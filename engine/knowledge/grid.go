@@ -17,7 +17,7 @@ const (
 type grid struct {
 	rows   []gridRow
 	merged []mergedCells
-	// byTop are the merged ranges by their first row, if they span several columns.
+	// byTop has the merged ranges by their first row, if they span several columns.
 	byTop map[int][]mergedCells
 }
 

@@ -39,7 +39,7 @@ type Base struct {
 	// files limits the files that are read and cut at a time: each takes a core and many times its size in memory.
 	files *fair.Gate
 	// pictures reads files without text. It is nil without an OCR program.
-	pictures *recogniser
+	pictures *recognizer
 	observe  func(context.Context) (context.Context, func(int, error))
 }
 
@@ -55,7 +55,7 @@ func (b *Base) EmbeddingModel() *string {
 func New(o Options) *Base {
 	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: cmp.Or(o.Log, slog.Default()), limits: defaultLimits,
 		vectors: newVectorCache(), vocabularies: newVocabularyCache(), outage: &atomic.Pointer[outage]{}, observe: o.Observe,
-		files: fair.New(filesAtATime, filesOfOne), pictures: newRecogniser(o.OCR)}
+		files: fair.New(filesAtATime, filesOfOne), pictures: newRecognizer(o.OCR)}
 	if b.observe == nil {
 		b.observe = func(ctx context.Context) (context.Context, func(int, error)) { return ctx, func(int, error) {} }
 	}

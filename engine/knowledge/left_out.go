@@ -51,7 +51,7 @@ func (l *leftOut) fault(sheet string, row, column int, shown string) {
 	l.faults.add(cellName(sheet, row, column) + " (" + clip(shown, 20) + ")")
 }
 
-// hide counts the row or column of a hidden cell.
+// hide counts the row or the column of a hidden cell.
 func (l *leftOut) hide(isRow bool, sheet string, row, column int) {
 	if isRow {
 		if key := fmt.Sprint(sheet, "!", row); key != l.hiddenRow {

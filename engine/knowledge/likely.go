@@ -17,8 +17,8 @@ const (
 )
 
 // likely returns the chunks of a large set with the highest weights, up to the window. Without vectors, it omits chunks
-// that cannot be among the best needed ones. Unless isWhole, the chunks may contain tokens that are missing in the
-// matches.
+// that cannot be among the best, of which the caller needs the given number. Unless isWhole, the chunks may contain
+// tokens that are missing in the matches.
 func (s *search) likely(ctx context.Context, needed int) (matches []db.ChunkMatch, isWhole bool, err error) {
 	r := s.rarest()
 	found, err := s.tenant.LikelyChunks(ctx, s.datasets, r.searched, r.terms(), s.base.limits.visits, s.base.limits.window)
@@ -53,11 +53,11 @@ type rarest struct {
 	searched []db.WeighedToken
 	// tokens are the indexes of the searched tokens in the question's.
 	tokens []int
-	// other is a frequent token. If the rare tokens do not fill the window, chunks that contain only this token do.
+	// other has a frequent token. If the rare tokens do not fill the window, chunks that contain only this token do.
 	other *token
-	// place is the index of other in the question's tokens.
+	// place is the index of the token other in the question's tokens.
 	place int
-	// left is the total weight of the tokens that are not searched.
+	// left has the total weight of the tokens that are not searched.
 	left int64
 }
 

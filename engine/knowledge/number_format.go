@@ -28,7 +28,7 @@ type formatSection struct {
 	isGeneral, isExponent, isFraction bool
 	// percents counts percent signs. thousands counts the trailing commas, each of which divides by 1,000.
 	percents, thousands int
-	// digits counts the placeholders before the decimal point, decimals those after it, and fixed those that show
+	// digits counts the placeholders before the decimal point, decimals those after it, and fixed the digits that show
 	// zeros.
 	digits, decimals, fixed int
 	isGrouped               bool
@@ -309,7 +309,7 @@ func (s formatSection) fill(whole, decimals string) string {
 	return b.String()
 }
 
-// digitsInGroups writes digits with a separator between thousands. behind is the number of digits that follow.
+// digitsInGroups writes digits with a separator between thousands. behind counts the digits that follow.
 func (s formatSection) digitsInGroups(b *strings.Builder, digits string, behind int) {
 	for i := range len(digits) {
 		b.WriteByte(digits[i])

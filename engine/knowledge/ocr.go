@@ -48,15 +48,15 @@ var quickly = png.Encoder{CompressionLevel: png.BestSpeed}
 
 // errPicture and errScanned are returned for files that contain only pictures.
 var (
-	errPicture = unreadable("the file is an image: there is no text to read, since writing in pictures is not recognised")
+	errPicture = unreadable("the file is an image: there is no text to read, since writing in pictures is not recognized")
 	errScanned = unreadable("the PDF holds no text: it may be scanned pages")
 )
 
 // errBusy is returned while another file's pictures are being read. Waiting for minutes would block the worker.
-var errBusy = errors.New("the writing in another file is being recognised")
+var errBusy = errors.New("the writing in another file is being recognized")
 
-// recogniser reads pictures, one file at a time.
-type recogniser struct {
+// recognizer reads pictures, one file at a time.
+type recognizer struct {
 	OCR
 	scanLimits
 	busy sync.Mutex
@@ -68,21 +68,21 @@ type scanLimits struct {
 	picture, file time.Duration
 }
 
-// newRecogniser returns nil without a program.
-func newRecogniser(o OCR) *recogniser {
+// newRecognizer returns nil without a program.
+func newRecognizer(o OCR) *recognizer {
 	if o.Program == "" {
 		return nil
 	}
-	return &recogniser{OCR: o, scanLimits: scanLimits{maxScanned, maxScans, recognition, recognitions}}
+	return &recognizer{OCR: o, scanLimits: scanLimits{maxScanned, maxScans, recognition, recognitions}}
 }
 
 // reads reports whether the error means that a file has only pictures, and r can read them.
-func (r *recogniser) reads(fault error) bool {
+func (r *recognizer) reads(fault error) bool {
 	return r != nil && (errors.Is(fault, errPicture) || errors.Is(fault, errScanned))
 }
 
 // read returns the text in a picture or a scanned PDF. The error is errBusy if the caller should retry later.
-func (r *recogniser) read(ctx context.Context, content []byte) (Text, error) {
+func (r *recognizer) read(ctx context.Context, content []byte) (Text, error) {
 	if !r.busy.TryLock() {
 		return Text{}, errBusy
 	}
@@ -96,11 +96,11 @@ func (r *recogniser) read(ctx context.Context, content []byte) (Text, error) {
 	if err != nil {
 		return Text{}, err
 	}
-	text := Text{limit: maxText, Warning: "its writing was recognised in pictures and may have mistakes" + warning}
+	text := Text{limit: maxText, Warning: "its writing was recognized in pictures and may have mistakes" + warning}
 	reading, cancel := context.WithTimeout(ctx, r.file)
 	defer cancel()
 	for _, picture := range pictures {
-		written, err := r.recognise(reading, picture)
+		written, err := r.recognize(reading, picture)
 		if ctx.Err() != nil {
 			return Text{}, ctx.Err()
 		}
@@ -112,13 +112,13 @@ func (r *recogniser) read(ctx context.Context, content []byte) (Text, error) {
 		}
 	}
 	if len(text.Blocks) == 0 {
-		return Text{}, unreadable("no writing was recognised in the file")
+		return Text{}, unreadable("no writing was recognized in the file")
 	}
 	return text, nil
 }
 
-// recognise runs the program. It kills the program when ctx ends, or after a minute.
-func (r *recogniser) recognise(ctx context.Context, picture []byte) (string, error) {
+// recognize runs the program. It kills the program when ctx ends, or after a minute.
+func (r *recognizer) recognize(ctx context.Context, picture []byte) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.picture)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.Program, "stdin", "stdout", "-l", r.Languages)
@@ -135,7 +135,7 @@ func (r *recogniser) recognise(ctx context.Context, picture []byte) (string, err
 		return "", err
 	}
 	if err := cmd.Start(); err != nil {
-		return "", fmt.Errorf("start the program that recognises writing: %w", err)
+		return "", fmt.Errorf("start the program that recognizes writing: %w", err)
 	}
 	written, readErr := io.ReadAll(io.LimitReader(out, maxRecognised+1))
 	if len(written) > maxRecognised {
@@ -144,11 +144,11 @@ func (r *recogniser) recognise(ctx context.Context, picture []byte) (string, err
 	err = cmd.Wait()
 	switch {
 	case len(written) > maxRecognised:
-		return "", unreadable("more than 1 MiB of writing was recognised in a picture")
+		return "", unreadable("more than 1 MiB of writing was recognized in a picture")
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return "", unreadable("recognising the writing takes longer than a minute for a picture, or five for the file")
+		return "", unreadable("recognizing the writing takes longer than a minute for a picture, or five for the file")
 	case err != nil || readErr != nil:
-		return "", unreadable("writing could not be recognised: the picture is damaged, or of a kind that is not known")
+		return "", unreadable("writing could not be recognized: the picture is damaged, or of a kind that is not known")
 	}
 	return strings.ToValidUTF8(string(written), ""), nil
 }

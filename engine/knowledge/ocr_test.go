@@ -19,9 +19,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// recognises returns a program that is asked as Tesseract is, and then runs the script. Which letters Tesseract sees is
+// recognizes returns a program that is asked as Tesseract is, and then runs the script. Which letters Tesseract sees is
 // not ours to test.
-func recognises(t *testing.T, script string) knowledge.OCR {
+func recognizes(t *testing.T, script string) knowledge.OCR {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "tesseract")
 	text := "#!/bin/sh\n[ \"$*\" = 'stdin stdout -l eng+fra' ] && [ \"$OMP_THREAD_LIMIT\" = 1 ] || exit 2\n" + script
@@ -43,12 +43,12 @@ func picture(t *testing.T) []byte {
 
 func TestTextInPicturesIsRead(t *testing.T) {
 	t.Parallel()
-	text, err := knowledge.Recognise(t.Context(), recognises(t, writes), 1, picture(t))
+	text, err := knowledge.Recognize(t.Context(), recognizes(t, writes), 1, picture(t))
 	require.NoError(t, err)
 	require.Equal(t, []knowledge.Block{{Text: "Invoice 4711"}, {Text: "Total: 20 pounds"}}, text.Blocks)
 	require.Contains(t, text.Warning, "may have mistakes")
 
-	text, err = knowledge.Recognise(t.Context(), recognises(t, writes), 2, paged(t, 3, "10 10 100 100 re f", ""))
+	text, err = knowledge.Recognize(t.Context(), recognizes(t, writes), 2, paged(t, 3, "10 10 100 100 re f", ""))
 	require.NoError(t, err)
 	require.Len(t, text.Blocks, 4, "two of each page")
 	require.Contains(t, text.Warning, "only the first 2 pages")
@@ -63,17 +63,17 @@ func TestPicturesAreBounded(t *testing.T) {
 	}{
 		"too many pixels": {writes, []byte("GIF89a\x00\x20\x00\x20\x00\x00\x00"), "more than 40 million pixels"},
 		"another kind":    {writes, []byte("BM\x00\x00\x00\x00"), "neither PNG nor JPEG nor GIF"},
-		"nothing written": {"cat > /dev/null", picture(t), "no writing was recognised"},
+		"nothing written": {"cat > /dev/null", picture(t), "no writing was recognized"},
 		"endless writing": {"exec yes", picture(t), "more than 1 MiB of writing"},
-		"a failure":       {"exit 1", picture(t), "writing could not be recognised"},
+		"a failure":       {"exit 1", picture(t), "writing could not be recognized"},
 	} {
-		_, err := knowledge.Recognise(t.Context(), recognises(t, c.script), 1, c.content)
+		_, err := knowledge.Recognize(t.Context(), recognizes(t, c.script), 1, c.content)
 		require.ErrorContains(t, err, c.says, name)
 	}
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := knowledge.Recognise(ctx, recognises(t, "exec tail -f /dev/null"), 1, picture(t))
+	_, err := knowledge.Recognize(ctx, recognizes(t, "exec tail -f /dev/null"), 1, picture(t))
 	require.ErrorIs(t, err, context.DeadlineExceeded, "the program ends with its context")
 }
 
@@ -84,28 +84,28 @@ func TestScansAreBounded(t *testing.T) {
 		"as the documentation says")
 
 	scan := paged(t, 4, "10 10 100 100 re f", "")
-	whole, err := knowledge.RecogniseWithin(t.Context(), recognises(t, writes), size, picture, file, scan)
+	whole, err := knowledge.RecognizeWithin(t.Context(), recognizes(t, writes), size, picture, file, scan)
 	require.NoError(t, err)
 	require.Len(t, whole.Blocks, 8)
-	cut, err := knowledge.RecogniseWithin(t.Context(), recognises(t, writes), 1, picture, file, scan)
+	cut, err := knowledge.RecognizeWithin(t.Context(), recognizes(t, writes), 1, picture, file, scan)
 	require.NoError(t, err)
 	require.Len(t, cut.Blocks, 2, "a page that takes the bytes is the last")
 	require.Contains(t, cut.Warning, "only the first 1 pages")
 
 	const late = "longer than a minute for a picture, or five for the file"
-	endless := recognises(t, "exec tail -f /dev/null")
-	_, err = knowledge.RecogniseWithin(t.Context(), endless, size, 20*time.Millisecond, file, scan)
+	endless := recognizes(t, "exec tail -f /dev/null")
+	_, err = knowledge.RecognizeWithin(t.Context(), endless, size, 20*time.Millisecond, file, scan)
 	require.ErrorContains(t, err, late)
 	// The first page is read, the second one takes the rest of the file's time.
-	second := recognises(t, `[ -e "$0.read" ] && exec tail -f /dev/null; : > "$0.read"
+	second := recognizes(t, `[ -e "$0.read" ] && exec tail -f /dev/null; : > "$0.read"
 `+writes)
-	_, err = knowledge.RecogniseWithin(t.Context(), second, size, picture, 500*time.Millisecond, scan)
+	_, err = knowledge.RecognizeWithin(t.Context(), second, size, picture, 500*time.Millisecond, scan)
 	require.ErrorContains(t, err, late)
 }
 
 func TestScannedDocumentsAreIndexedOneByOne(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t, knowledge.Options{OCR: recognises(t, writes)}, dbtest.New(t), nil)
+	l := newLibrary(t, knowledge.Options{OCR: recognizes(t, writes)}, dbtest.New(t), nil)
 	datasets, err := l.tenant.SearchedDatasets(t.Context(), l.chat.ID)
 	require.NoError(t, err)
 	scan := picture(t)
@@ -114,7 +114,7 @@ func TestScannedDocumentsAreIndexedOneByOne(t *testing.T) {
 			Size: int64(len(scan))},
 	})
 	require.NoError(t, err)
-	end := l.base.RecogniseNothing()
+	end := l.base.RecognizeNothing()
 	var later *db.Later
 	require.ErrorAs(t, l.base.Index(t.Context(), l.tenant, d.IndexingID, 1), &later)
 	d, err = l.tenant.Document(t.Context(), d.ID)
@@ -126,6 +126,6 @@ func TestScannedDocumentsAreIndexedOneByOne(t *testing.T) {
 	d, err = l.tenant.Document(t.Context(), d.ID)
 	require.NoError(t, err)
 	require.Equal(t, model.DocumentStatusReady, d.Status)
-	require.Contains(t, *d.Warning, "recognised in pictures")
+	require.Contains(t, *d.Warning, "recognized in pictures")
 	require.Contains(t, texts(l.ask("invoice"))[0], "Invoice 4711")
 }

@@ -58,7 +58,8 @@ func (s *search) order(ctx context.Context, best []*model.RetrievedChunk, matche
 	return nil
 }
 
-// tied returns the groups of chunks with equal scores that reach into the first ones. The chunks must be sorted.
+// tied returns the groups of chunks with equal scores that include some of the first chunks, whose number is given. The
+// chunks must be sorted.
 func tied(chunks []*model.RetrievedChunk, first int) []*model.RetrievedChunk {
 	var found []*model.RetrievedChunk
 	for from := 0; from < min(first, len(chunks)); {

@@ -71,7 +71,7 @@ func newCSV(source string, separator rune) *csv.Reader {
 	return parser
 }
 
-// parseCSV calls keep with each record. It stops at the first error of keep and returns it.
+// parseCSV calls the function keep with each record. It stops at the first error of keep and returns it.
 func parseCSV(source string, keep func(record []string) error) error {
 	for line := range strings.Lines(source) {
 		if strings.Count(line, ",")+strings.Count(line, ";")+strings.Count(line, "\t") > maxColumns {
@@ -247,7 +247,7 @@ func (d *jsonReader) list(path string, row *Block, level int) error {
 	return err
 }
 
-// clip returns the end of a text: at most most bytes, from the start of a character.
+// clip returns the end of a text, from the start of a character and not longer than the limit most, in bytes.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -34,7 +34,7 @@ func (d *document) readODF() error {
 // odfStyles are the styles of an OpenDocument file, by family and name.
 type odfStyles struct {
 	styles map[string]odfStyle
-	// open is the key of the style being read.
+	// open has the key of the style being read.
 	open string
 }
 
@@ -69,7 +69,7 @@ func (s *odfStyles) visit(t xml.StartElement) {
 	}
 }
 
-// find reports whether a condition holds for a style or one that it is based on.
+// find reports whether a condition holds for a style, or for a style that it is based on.
 func (s *odfStyles) find(family, name string, holds func(key string, style odfStyle) bool) bool {
 	key := family + "/" + name
 	for range maxStyleDepth {
@@ -96,7 +96,7 @@ type odt struct {
 	lists int
 	// isHidden is set while a field hides the paragraph.
 	isHidden bool
-	// repeated is the number of columns of the open cell.
+	// repeated counts the columns of the open cell.
 	repeated int
 }
 

@@ -9,7 +9,8 @@ import (
 type ods struct {
 	sheetReader
 	odfStyles
-	// sheets counts the visible sheets. The first one is held back until a second one shows that it needs a title.
+	// sheets counts the visible sheets. first has the first sheet until there is a second one, because only then does the
+	// first one need a title.
 	sheets    int
 	first     *grid
 	firstName string

@@ -34,7 +34,8 @@ func withoutPrivate(r rune) rune {
 	return r
 }
 
-// place sets the position of a line on its page. Its characters begin at index at among all characters of the page.
+// place sets the position of a line on its page. at is the index of its first character among all characters of the
+// page.
 func place(reader pdfium.Pdfium, page references.FPDF_TEXTPAGE, at int, row string, l *line) {
 	left := func(i int) (box line) {
 		found, err := reader.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: page, Index: at + i})

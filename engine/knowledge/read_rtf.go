@@ -13,7 +13,7 @@ import (
 type rtf struct {
 	rest []byte
 	text Text
-	// from is the encoding of bytes, which are not decoded yet.
+	// from names the encoding of bytes, which are not decoded yet.
 	from  encoding.Encoding
 	bytes []byte
 	line  strings.Builder

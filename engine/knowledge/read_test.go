@@ -220,7 +220,7 @@ func TestReadDOCX(t *testing.T) {
 	}, read(t, "a.docx", string(docx(t, content))))
 }
 
-// pdf returns a PDF that fill writes.
+// pdf returns a PDF that the function fill writes.
 func pdf(t testing.TB, fill func(*fpdf.Fpdf)) []byte {
 	f := fpdf.New("P", "mm", "A4", "")
 	f.SetFont("Helvetica", "", 11)

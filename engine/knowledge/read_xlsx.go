@@ -11,7 +11,7 @@ import (
 
 type xlsx struct {
 	sheetReader
-	// shared are the shared strings, which cells refer to by number.
+	// shared has the shared strings, which cells refer to by number.
 	shared []string
 	styles []cellStyle
 	// formats are the parsed formats, by their codes.

@@ -12,7 +12,7 @@ import (
 
 // limits bound the chunks that a retrieval reads.
 type limits struct {
-	// whole is the size of the largest set of chunks that is scored completely.
+	// whole is the number of chunks in the largest set that is scored completely.
 	whole int
 	// window is the number of chunks of a larger set that are scored for their terms, and the number for their vectors.
 	window int
@@ -38,8 +38,8 @@ func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	return b.Examine(ctx, t, chat, question, 0)
 }
 
-// Examine is Retrieve for debugging. The best chunks below the threshold follow the others; below is their maximum
-// number, from 0 to 100. Without vectors, chunks without a word of the question are left out.
+// Examine is Retrieve for debugging. The best chunks below the threshold follow the others. The argument below is the
+// maximum number of such chunks, from 0 to 100. Without vectors, chunks without a word of the question are left out.
 func (b *Base) Examine(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string,
 	below int32) (found []*model.RetrievedChunk, err error) {
 	// A response contains far less than is read for it, and other questions share some of that.
@@ -233,7 +233,7 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 }
 
 // matches returns the chunks whose score may reach the threshold, with their tokens. For a large set, these include at
-// least the best needed ones.
+// least the best ones, of which the caller needs the given number.
 func (s *search) matches(ctx context.Context, threshold float64, needed int) ([]db.ChunkMatch, error) {
 	if s.chunks <= s.base.limits.whole && s.chunks*len(s.tokens) <= s.base.limits.whole*manyTokens {
 		if s.question == nil && threshold > 0 {
@@ -280,7 +280,8 @@ func (s *search) queries() [][]string {
 	return queries
 }
 
-// score returns the chunks with a sufficient score, or all, best first, then by document and position.
+// score returns the chunks with a sufficient score, or all chunks if all is true. They are sorted by score, best first,
+// then by document and position.
 func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings, all bool) []*model.RetrievedChunk {
 	comparable := slices.ContainsFunc(slices.Collect(maps.Values(s.cosines)), func(c float64) bool { return c > 0 })
 	scored := []*model.RetrievedChunk{}

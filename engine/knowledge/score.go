@@ -166,7 +166,7 @@ func (t *token) replaceTerms(words []db.Token, credit float64) {
 }
 
 // distance is the number of letters to insert, delete, replace or swap with a neighbor to turn one word into the other.
-// If that is more than most, it returns a number above most.
+// If that is more than the limit most, distance returns a number above the limit.
 func distance(from, to string, most int) int {
 	a, b := []rune(from), []rune(to)
 	if len(a)-len(b) > most || len(b)-len(a) > most {
@@ -221,7 +221,7 @@ func termSimilarity(tokens []token, holds func(i int) bool) float64 {
 	return min(held/all, 1)
 }
 
-// blend is a chunk's score. weight is the share of the term similarity.
+// blend returns a chunk's score. weight is the share of the term similarity.
 func blend(term, vector, weight float64) float64 { return weight*term + (1-weight)*vector }
 
 // unit scales a vector to length 1, so that the product of two is their cosine. It returns nil for a zero vector.

@@ -8,9 +8,9 @@ type sheetReader struct {
 	left  leftOut
 	sheet string
 	grid
-	// hidden are the hidden columns.
+	// hidden has the hidden columns.
 	hidden ranges
-	// next is the current row, and row its number. isBlank is set if a blank row came before it.
+	// next has the current row, and row its number. isBlank is set if a blank row came before it.
 	next                 gridRow
 	row                  int
 	isHiddenRow, isBlank bool

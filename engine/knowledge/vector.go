@@ -77,7 +77,7 @@ type nearestFirst struct {
 	most int
 	// kept has the best chunks so far, and some newer ones that are not sorted yet.
 	kept []near
-	// least is the smallest cosine to keep.
+	// least is the smallest cosine that is kept.
 	least float64
 }
 

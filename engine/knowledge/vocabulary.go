@@ -111,7 +111,7 @@ const (
 type vocabularyCache struct {
 	// known has the vocabularies by dataset id.
 	known *cache.Cache[string, *vocabulary]
-	// reads lets concurrent questions share a read.
+	// The group reads lets concurrent questions share a read.
 	reads singleflight.Group
 	// places limits the concurrent reads to one per company, so that others wait for at most one read.
 	places *fair.Gate

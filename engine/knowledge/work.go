@@ -24,7 +24,7 @@ func maxWork(size int) time.Duration {
 // earnedKey is the context key of the additional time, an *atomic.Int64 in nanoseconds.
 type earnedKey struct{}
 
-// earn allows a reader more time because it has read something from the file.
+// earn gives a reader additional time, because the reader has read something from the file.
 func earn(ctx context.Context, more time.Duration) {
 	ctx.Value(earnedKey{}).(*atomic.Int64).Add(int64(more))
 }

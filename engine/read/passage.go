@@ -45,7 +45,7 @@ func NewPassage(text string, isLoose bool) Passage {
 type folder struct {
 	Passage
 	written strings.Builder
-	// last is the last written character. pending is white space to write before the next one.
+	// last has the last written character. pending has white space to write before the next one.
 	last    rune
 	pending bool
 	isLoose bool

@@ -17,7 +17,7 @@ var (
 	numeral     = lazyregexp.New(`\d+(?:[.,]\d+)?`)
 	// separators separate the items of a list.
 	separators = lazyregexp.New(`\s*(?:,|;|\n|\s(?:and|et|&)\s)\s*`)
-	// whichever are answers that accept any choice.
+	// whichever lists answers that accept any choice.
 	whichever = Set(`any whatever whichever unsure egal importe peu either`)
 	// places are words that choose from a list by position.
 	places = []map[string]bool{

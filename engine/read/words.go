@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// weak are verbs in the names of all kinds of tools, and common words of descriptions. They alone do not distinguish
+// weak lists verbs in the names of all kinds of tools, and common words of descriptions. They alone do not distinguish
 // tools. empty words have no information at all.
 var (
 	weak  = Set(`open find get list send check make create set run add show update fetch search issue ask new request record`)

@@ -32,11 +32,11 @@ type Conversation struct {
 	count int32
 	// endedBy is "agent", "contact", or "limit" if the test's limit of turns was reached.
 	endedBy string
-	// isMeasured: took and spent are known.
+	// isMeasured is set if the values of took and spent are known.
 	isMeasured bool
 	took       time.Duration
 	spent      model.Credits
-	// Extracted are the extracted values; a nil value was not in the conversation. ExtractionError is why extraction
+	// Extracted has the extracted values; a nil value was not in the conversation. ExtractionError is why extraction
 	// failed.
 	Extracted       map[string]*string
 	ExtractionError *string
@@ -51,7 +51,7 @@ type Finding struct {
 	Evidence []model.Evidence
 }
 
-// beforehand is the turn of the messages that the test starts with.
+// beforehand is the turn number of the messages that the test starts with.
 const beforehand = -1
 
 // NewConversation returns the conversation of a run. The first start messages are the test's own.

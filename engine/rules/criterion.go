@@ -94,7 +94,7 @@ var forms = []form{
 	}},
 }
 
-// formOf matches a whole criterion, in any case, with or without its subject and its full stop.
+// formOf matches a whole criterion, ignoring case, with or without its subject and its full stop.
 func formOf(expression string) *regexp.Regexp {
 	return regexp.MustCompile(`(?is)^(?:the agent )?` + expression + `\s*\.?$`)
 }
@@ -157,7 +157,7 @@ func (c *Conversation) lastWords() []model.Evidence {
 	return nil
 }
 
-// calling returns the calls with a name, in any case.
+// calling returns the calls with a name, ignoring case.
 func (c *Conversation) calling(name string) (made []*model.ToolCall) {
 	for _, call := range c.calls {
 		if strings.EqualFold(call.TechnicalName, name) {

@@ -33,7 +33,7 @@ func judged() *rules.Conversation {
 	}, 1, rules.Agent)
 }
 
-// elsewhere is one that the agent ended by a transfer.
+// elsewhere is a conversation that the agent ended by a transfer.
 func elsewhere() *rules.Conversation {
 	return rules.NewConversation(&model.AgentTestRun{
 		Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "A human, please"},

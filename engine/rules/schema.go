@@ -63,8 +63,8 @@ func faultsIn(invalid *jsonschema.ValidationError) string {
 
 var english = message.NewPrinter(language.English)
 
-// leaves appends the innermost faults of a validation error, each with its path in the arguments, until left bytes are
-// used.
+// leaves appends the innermost faults of a validation error, each with its path in the arguments, until the bytes that
+// left counts are used up.
 func leaves(e *jsonschema.ValidationError, faults []string, left *int) []string {
 	for _, cause := range e.Causes {
 		if *left > 0 {

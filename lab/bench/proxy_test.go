@@ -4,7 +4,7 @@ import "testing"
 
 func TestMessagesAreReadFromAnyFragments(t *testing.T) {
 	t.Parallel()
-	// A log-in, then a statement that is parsed, bound, executed and synchronised, and a simple query.
+	// A log-in, then a statement that is parsed, bound, executed and synchronized, and a simple query.
 	stream := []byte("\x00\x00\x00\x08\x00\x03\x00\x00" +
 		"P\x00\x00\x00\x0aSELECT" + "B\x00\x00\x00\x06E\x00" + "E\x00\x00\x00\x04" + "S\x00\x00\x00\x04" +
 		"Q\x00\x00\x00\x07S\x00\x00")

@@ -29,7 +29,7 @@ func TestDemoFilesUseThisFormat(t *testing.T) {
 	}
 }
 
-// lessen removes the additional members from a value. more has the members by the list that contains them.
+// lessen removes the additional members from a value. more maps each list to the members that it contains.
 func lessen(in string, value any, more map[string][]string) any {
 	switch v := value.(type) {
 	case list:

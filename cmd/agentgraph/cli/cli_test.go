@@ -26,7 +26,7 @@ type probe struct {
 	List    []string
 	Rates   []float64
 	Pairs   map[string]string
-	Colour  string
+	Color   string
 	One     string
 	Other   string
 	Group   string
@@ -58,8 +58,8 @@ func (p *probe) Declare() Flags {
 		{Into: &p.List, Name: "list", Env: "CLI_LIST", Default: "x", Help: "Texts."},
 		{Into: &p.Rates, Name: "rates", Help: "Numbers."},
 		{Into: &p.Pairs, Name: "pair", Help: "A pair."},
-		{Into: &p.Colour, Name: "colour", Env: "CLI_COLOUR", Default: "red", Enum: []string{"red", "green"},
-			Placeholder: "COLOUR", Help: "A colour."},
+		{Into: &p.Color, Name: "color", Env: "CLI_COLOR", Default: "red", Enum: []string{"red", "green"},
+			Placeholder: "COLOR", Help: "A color."},
 		{Into: &p.Group, Name: "group", Help: "What a command is called, too."},
 		{Into: &p.One, Name: "one", Env: "CLI_ONE", Required: true, Help: "One."},
 		{Into: &p.Other, Name: "other", Xor: "which", Help: "The other."},
@@ -109,7 +109,7 @@ func TestFlagsParseTheirValues(t *testing.T) {
 
 	p = good(t, "-t", "a", "--switch", "--number=0x10", "--wait", "3s", "--day", "2026-03-01", "--maybe", "", "--share",
 		"0.5", "--most", "1",
-		"--list", `a,"b",c\,d`, "--list=e", "--rates", "0.9,0.5", "--pair", "a=1,b=2", "--pair", "c=d=e", "--colour", "green",
+		"--list", `a,"b",c\,d`, "--list=e", "--rates", "0.9,0.5", "--pair", "a=1,b=2", "--pair", "c=d=e", "--color", "green",
 		"second", "third")
 	require.Equal(t, "a", p.Text)
 	require.True(t, p.Switch)
@@ -122,7 +122,7 @@ func TestFlagsParseTheirValues(t *testing.T) {
 	require.Equal(t, []string{"a", `"b"`, "c,d", "e"}, p.List)
 	require.Equal(t, []float64{0.9, 0.5}, p.Rates)
 	require.Equal(t, map[string]string{"a": "1,b=2", "c": "d=e"}, p.Pairs)
-	require.Equal(t, "green", p.Colour)
+	require.Equal(t, "green", p.Color)
 	require.Equal(t, "first", p.First)
 	require.Equal(t, []string{"second", "third"}, p.Rest)
 	require.True(t, p.isGiven("text"))
@@ -185,7 +185,7 @@ func TestFirstSourceWithAValueWins(t *testing.T) {
 	require.NoError(t, err, "an empty variable is enough for a required flag")
 	for variable, says := range map[string]string{
 		"CLI_NUMBER": `--number: expected a whole number but got "" (from CLI_NUMBER)`,
-		"CLI_COLOUR": `--colour must be one of "red","green" but got "" (from CLI_COLOUR)`,
+		"CLI_COLOR":  `--color must be one of "red","green" but got "" (from CLI_COLOR)`,
 		"CLI_SWITCH": `--switch: expected true or false but got "" (from CLI_SWITCH)`,
 	} {
 		t.Run(variable, func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestInvalidCommandLinesAreRefused(t *testing.T) {
 		"first --one 1 --rates 1,x":           `--rates: expected numbers with commas between them but got "1,x"`,
 		"first --one 1 --most 9999999999":     `--most: expected a whole number but got "9999999999"`,
 		"first --one 1 --pair a":              `--pair: expected NAME=VALUE but got "a"`,
-		"first --one 1 --colour blue":         `--colour must be one of "red","green" but got "blue"`,
+		"first --one 1 --color blue":          `--color must be one of "red","green" but got "blue"`,
 		"first --one 1 --text":                "--text needs a value",
 		"first --one 1 --text a --text a":     "--text was given twice. Pass it once",
 		"first --one 1 -t a --text=":          "--text was given twice. Pass it once",
@@ -272,7 +272,7 @@ func TestHelpDescribesFlagsAndArguments(t *testing.T) {
 		"\nProbe it.\n\nExamples:\n\n  program group probe a\n\nArguments:\n  <first>         The first.\n",
 		"\n  -t, --text=\"default\"   ", "\n      --[no-]on ", "(default true,", "\n      --wait=1m ",
 		"\n      --pair=NAME=VALUE ", "\n      --list=x,... ",
-		"\n      --colour=COLOUR ",
+		"\n      --color=COLOR ",
 	} {
 		require.Contains(t, printed, part)
 	}

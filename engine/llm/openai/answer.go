@@ -13,7 +13,7 @@ type answer struct {
 	calls  []*call
 	finish string
 	usage  llm.Usage
-	// bytes counts text and tool calls. spoken: the text is not blank.
+	// bytes counts text and tool calls. spoken is set if the text is not blank.
 	bytes  int
 	spoken bool
 }

@@ -158,7 +158,7 @@ func TestProviderFailuresAreReported(t *testing.T) {
 		cause   llm.Cause
 		status  int
 		message string
-		// asked is how often the provider was asked.
+		// asked counts the requests to the provider.
 		asked int
 		// text is the part of the answer that reached the caller.
 		text       string
@@ -228,7 +228,7 @@ func requireFailure(t *testing.T, err error) *llm.Error {
 	return failure
 }
 
-// How much of a cut stream arrives depends on the network, so this test stands apart.
+// The part of a cut stream that arrives depends on the network, so this case has a test of its own.
 func TestCutStreamIsReported(t *testing.T) {
 	t.Parallel()
 	model := stub(t, "cut")

@@ -41,7 +41,7 @@ func run(m *testing.M) int {
 }
 
 // startStub starts the stub server of the e2e folder and sets stubURL. The server ends when the pipe to its standard
-// input closes, either by stop or at the end of this process.
+// input closes, either because stop was called or at the end of this process.
 func startStub() (stop func(), err error) {
 	folder, err := filepath.Abs("../../../lab/e2e")
 	if err != nil {

@@ -85,7 +85,7 @@ bench-turns: postgres ## turns of simulated chats, of this tree or beside an ear
 	@cd lab/bench && $(GO) build -o ../../bin/bench . && exec ../../bin/bench -turns $(if $(OLD),-old "$(OLD)") $(ARGS)
 
 # HOSTILE is a regular expression for the names of the shapes to measure; see docs/internals/performance.md.
-bench-hostile: postgres ## what hostile requests cost, and what a neighbour of fifty of them waits
+bench-hostile: postgres ## what hostile requests cost, and what a neighbor of fifty of them waits
 	$(GO) test -run '^$$' -bench BenchmarkHostile -benchtime 1x ./app
 
 # The whole takes some ten minutes and ten GB. ARGS="-scale 0.1" does less; -dir says where.

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// clean removes members at any depth if they are null or if the without list names them. This also removes null members
+// clean removes members at any depth if they are null or if the list without names them. This also removes null members
 // of data bags and variables.
 func clean(text json.RawMessage, without ...string) json.RawMessage {
 	if text == nil {

@@ -14,7 +14,7 @@ const mostMaking = 8
 type backlog struct {
 	mu sync.Mutex
 	// making and unwritten count the responses that are being made and that are being written. taken counts the responses
-	// that the client has received, up to mostMaking.
+	// that the client has received, up to the number mostMaking.
 	making, unwritten, taken int
 	waiting                  []chan struct{}
 }

@@ -60,7 +60,7 @@ type keyed struct {
 	url  string
 	body *digest
 
-	// kept is the response to an earlier attempt. claim is set while this request is carried out.
+	// kept has the response to an earlier attempt. claim is set while this request is carried out.
 	kept  *model.StoredResponse
 	claim RequestClaim
 	// isWhole is set if the request is a single mutation, which runs in one transaction.
@@ -114,7 +114,7 @@ func isKey(keys []string) bool {
 		!strings.ContainsFunc(keys[0], func(c rune) bool { return c < ' ' || c > '~' })
 }
 
-// settle ends the request's claim and then sends the response. answered is false after a panic.
+// settle ends the request's claim and then sends the response. The argument answered is false after a panic.
 func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
 	var kept *model.StoredResponse
 	if answered {

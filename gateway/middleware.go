@@ -213,7 +213,7 @@ func (s *Server) admitted(ctx context.Context, credential, remote string, origin
 	return principal, nil
 }
 
-// undoubted is like principal, but returns RATE_LIMITED for a doubted credential if too many were refused.
+// undoubted does the same as principal, but returns RATE_LIMITED for a doubted credential if too many were refused.
 func (s *Server) undoubted(ctx context.Context, credential, remote string) (principal model.Principal, err error) {
 	if s.doubts == nil || !s.doubts(credential) {
 		return s.principal(ctx, credential)

@@ -19,9 +19,9 @@ const (
 )
 
 type accept struct {
-	// single is the media type of a single response, or "" if none suits the client.
+	// single has the media type of a single response, or "" if none suits the client.
 	single string
-	// stream is set if the client names server-sent events, and first if it prefers them to a single response.
+	// stream is set if the client names server-sent events, and first is set if it prefers them to a single response.
 	stream, first bool
 	// parts is set if the client names multipart/mixed with subscriptionSpec 1.0, as Apollo's clients do.
 	parts bool

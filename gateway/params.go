@@ -177,7 +177,8 @@ func urlParams(query url.Values) (request, *fault) {
 	return r, nil
 }
 
-// unmarshal is like json.Unmarshal, but it keeps the spelling of numbers, and its errors do not quote the text.
+// unmarshal does the same as json.Unmarshal, but it keeps the spelling of numbers, and its errors do not quote the
+// text.
 func unmarshal(text []byte, target any) error {
 	if !utf8.Valid(text) {
 		return errors.New("the request is not UTF-8")

@@ -50,7 +50,8 @@ func (l *rateLimit) take(h http.Header, keyID string, n int, at time.Time) error
 	return err
 }
 
-// takeNext is like take, but sets the headers only when it refuses: they describe the limit that was checked before.
+// takeNext does the same as take, but sets the headers only when it refuses. Otherwise the headers describe the limit
+// that was checked before.
 func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) error {
 	if l == nil || n == 0 {
 		return nil

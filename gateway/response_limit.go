@@ -66,7 +66,7 @@ type sizeKey struct{}
 
 type size struct {
 	atomic.Int64
-	// most is the limit in bytes.
+	// most has the limit, in bytes.
 	most int64
 	// work counts the executor's work in values. mostWork is its limit; 0 means no limit.
 	work     atomic.Int64
@@ -76,7 +76,7 @@ type size struct {
 	isOver, isBusy, isLong atomic.Bool
 	// isMutation is set for a mutation, whose error must not suggest a retry.
 	isMutation bool
-	// out counts the bytes together with other responses.
+	// out counts the bytes of this response together with those of other responses.
 	out *outgoing
 	// document is the text of a query, and "" for other operations.
 	document string

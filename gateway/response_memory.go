@@ -58,7 +58,7 @@ type outgoing struct {
 	memory *responseMemory
 	of     model.KeyRef
 	key    *keyMemory
-	// drop ends the connection without waiting for the client. It may be nil.
+	// The function drop ends the connection without waiting for the client. It may be nil.
 	drop func()
 	// unwritten is the number of bytes made and not yet taken by the client.
 	unwritten atomic.Int64
@@ -177,8 +177,8 @@ func (o *outgoing) made(bytes int64) {
 	}
 }
 
-// slowest returns the response that has waited longest for its client, or nil if none has waited since before the given
-// time.
+// slowest returns the response that has waited longest for its client, or nil if none has waited since a time before
+// the given one.
 func (k *keyMemory) slowest(before time.Time) (slowest *outgoing) {
 	for o, since := range k.waiting {
 		if since.Before(before) {

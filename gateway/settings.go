@@ -30,7 +30,7 @@ type Settings struct {
 	// PersistedBytes bounds the memory of persisted queries, which clients name by their SHA-256 after sending them once.
 	// 0 disables persisted queries, and clients get an error that says so.
 	PersistedBytes int
-	// Trusted are the only documents that GraphQL clients may use. Nil lets clients send any document.
+	// Trusted lists the only documents that GraphQL clients may use. Nil lets clients send any document.
 	Trusted *TrustedDocuments
 	// Batch bounds the operations of one request whose body is a list of them. 0 refuses lists.
 	Batch int

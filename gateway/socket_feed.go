@@ -15,7 +15,8 @@ const (
 	bytesAtOnce = 64 << 10
 )
 
-// follow starts sending the events of the operation's feed. It calls ended once the operation has ended for the client.
+// follow starts sending the events of the operation's feed. It calls the function ended when the operation has ended
+// for the client.
 func (s *socket) follow(op *operation, x *execution, ended func()) {
 	s.mu.Lock()
 	isGone := s.closed || s.operations[op.id] != op

@@ -21,7 +21,7 @@ type operation struct {
 	opening []byte
 	// out counts the bytes of the operation's responses.
 	out *outgoing
-	// execution and ended are set for a subscription with a feed, which has no goroutine while it is idle.
+	// execution and ended are set for a subscription with a feed. Such a subscription has no goroutine while it is idle.
 	execution *execution
 	ended     func()
 }

@@ -22,7 +22,7 @@ type execution struct {
 	ctx       context.Context
 	operation *graphql.OperationContext
 	next      graphql.ResponseHandler
-	// broken is the error that ended the execution, or nil.
+	// broken has the error that ended the execution, or nil.
 	broken *gqlerror.Error
 	// feed is open if the subscription reads its events from it instead of waiting in next.
 	feed live.Feed

@@ -8,7 +8,7 @@ import (
 
 // traffic counts running requests and open sockets, and stops new ones.
 type traffic struct {
-	// closing ends when draining begins; open streams watch it.
+	// The context closing ends when draining begins; open streams watch it.
 	closing context.Context
 	begin   context.CancelFunc
 	// retiring is set when the process will stop soon but still accepts requests.

@@ -118,7 +118,7 @@ type socket struct {
 	queueMu   sync.Mutex
 	hasEnded  bool
 	isPumping bool
-	// ready are the operations that may have an event, in order.
+	// ready lists the operations that may have an event, in order.
 	ready []*operation
 }
 
@@ -128,7 +128,7 @@ func (s *socket) caller() model.Principal {
 	return principal
 }
 
-// spawn runs work in a goroutine of the socket, unless the socket has ended.
+// spawn runs the function work in a goroutine of the socket, unless the socket has ended.
 func (s *socket) spawn(work func()) {
 	s.queueMu.Lock()
 	defer s.queueMu.Unlock()
@@ -184,7 +184,7 @@ func (s *socket) handle(text []byte) *closure {
 	}
 	switch {
 	case m.Type == "connection_init":
-		return s.initialise(m.Payload)
+		return s.initialize(m.Payload)
 	case m.Type == "ping" && isObjectOrAbsent(m.Payload):
 		s.write(message{Type: "pong", Payload: m.Payload})
 	case m.Type == "pong":
@@ -214,8 +214,8 @@ func isObjectOrAbsent(payload json.RawMessage) bool {
 	return len(payload) == 0 || payload[0] == '{' || string(payload) == "null"
 }
 
-// initialise checks the credential of the payload, or else of the handshake, and acknowledges the socket.
-func (s *socket) initialise(payload json.RawMessage) *closure {
+// initialize checks the credential of the payload, or else of the handshake, and acknowledges the socket.
+func (s *socket) initialize(payload json.RawMessage) *closure {
 	if s.acknowledged.Load() {
 		return closeInitTwice
 	}

@@ -33,14 +33,14 @@ type Event struct {
 
 	mu      sync.Mutex
 	answers map[string]*answer
-	// answered is what the answers take of the budget.
+	// answered counts the bytes that the answers take of the budget.
 	answered    int
 	isForgotten bool
 }
 
 // answer is an event rendered for a group of followers.
 type answer struct {
-	// done is closed when text is ready. text is nil if no other follower can use the answer.
+	// The channel done is closed when text is ready. text is nil if no other follower can use the answer.
 	done chan struct{}
 	text []byte
 	at   time.Time

@@ -30,7 +30,7 @@ func (f *Feed) IsOpen() bool { return f.source != nil }
 // must not block.
 func (f *Feed) OnWake(wake func()) { f.source.onWake(wake) }
 
-// Next is like Follower.Next.
+// Next does the same as Follower.Next.
 func (f *Feed) Next(ctx context.Context) (*Event, error) { return f.source.Next(ctx) }
 
 // Holds reports whether the feed has events in memory that no other follower shares.

@@ -23,19 +23,20 @@ type Follower[E any] struct {
 	// wake is called when there may be an event after Next returned none.
 	wake  func()
 	close func()
-	// at is the position reached so far.
+	// at has the position reached so far.
 	at Position
 	// page has the values that the follower has read itself, up to the position upTo.
 	page    []Stored[E]
 	upTo    Position
 	hasLast bool
-	// The log's mutex guards the fields below. next is the number of the next event.
+	// The log's mutex guards the fields below. next has the number of the next event.
 	next      uint64
 	isWaiting bool
 	isClosed  bool
 }
 
-// Follow returns a follower of the events after the position. The caller must close it. Close calls closed once.
+// Follow returns a follower of the events after the position. The caller must close the follower. Close calls the
+// function closed once.
 func (l *Log[E]) Follow(at Position, closed func()) *Follower[E] {
 	f := &Follower[E]{log: l, at: at, close: sync.OnceFunc(closed), wake: func() {}}
 	l.mu.Lock()

@@ -31,10 +31,10 @@ type Log[E any] struct {
 	bytes     int
 	base, end Position
 	followers map[*Follower[E]]struct{}
-	// waiting counts the followers that have taken everything.
+	// waiting counts the followers that have received all events.
 	waiting int
 	isEnded bool
-	// last is the event after all others, or nil.
+	// last has the event after all others, or nil.
 	last *Event
 }
 

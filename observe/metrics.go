@@ -20,7 +20,7 @@ var (
 // metrics are updated as events happen. Settings and the program bound the number of label values.
 type metrics struct {
 	registry *prometheus.Registry
-	// own are the collectors of this package.
+	// own lists the collectors of this package.
 	own   []prometheus.Collector
 	names names
 

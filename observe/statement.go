@@ -43,7 +43,7 @@ type tripKey struct{}
 // trip is a round trip to the database.
 type trip struct {
 	begin time.Time
-	// first is the text of the first statement; count is the number of statements.
+	// first has the text of the first statement, and count the number of statements.
 	first string
 	count int
 }

@@ -264,7 +264,7 @@ func (c *compiler) object(of string, r *read, set ast.SelectionSet) writeRow {
 	}
 }
 
-// objectOf is like object, for one type. kind is the value of the column kind, "" for a type without kinds.
+// objectOf does the same as object, for one type. kind is the value of the column kind, "" for a type without kinds.
 func (c *compiler) objectOf(of string, r *read, set ast.SelectionSet, kind string) writeRow {
 	return object(c, of, set, func(field graphql.CollectedField) writeRow { return c.field(of, r, field, kind) })
 }

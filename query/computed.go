@@ -12,7 +12,7 @@ type computation struct {
 	write   func(dst []byte, values func(column int) []byte) []byte
 }
 
-// computed are the fields whose values are computed by a method of the row.
+// computed lists the fields whose values a method of the row computes.
 var computed = map[string]computation{
 	"SimulationChat.status": {[]string{"status", "reply_until"}, func(dst []byte, value func(int) []byte) []byte {
 		chat := model.SimulationChat{State: model.SimulationChatStatus(value(0)), ReplyUntil: optionalTime(value(1))}

@@ -20,7 +20,7 @@ type lookup struct {
 	ofParent []int32
 	// heads and tails are the first and the last row of each key, -1 for none. counts are the numbers of rows.
 	heads, tails, counts []int32
-	// others links each row to the next one of its key, -1 after the last. keyed is the key of each row.
+	// others links each row to the next one of its key, -1 after the last. keyed has the key of each row.
 	others, keyed []int32
 	totals        []int64
 }

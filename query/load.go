@@ -239,8 +239,8 @@ func Total(ctx context.Context, row any) (int32, error) {
 	})
 }
 
-// Value returns the row's value in the map that read returns for the ids of the row's batch, or V's zero value. Fields
-// that use the same name share the result.
+// Value returns the row's value in the map that the function read returns for the ids of the row's batch, or V's zero
+// value. Fields that use the same name share the result.
 func Value[V any](
 	ctx context.Context, row model.Node, name string, read func(ctx context.Context, t *db.Tenant, ids []string) (
 		map[string]V, error),

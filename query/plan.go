@@ -23,7 +23,7 @@ type queryPlan struct {
 	needs  []need
 	// selected counts the values that the operation selects.
 	selected int
-	// alone is how many more runs use their own connection.
+	// alone counts the further runs that use their own connection.
 	alone atomic.Int32
 	// failing logs only once that Postgres rejects the plan.
 	failing sync.Once

@@ -79,7 +79,7 @@ func (r *rows) size() int {
 	return size
 }
 
-// reset removes the rows but keeps their memory, except that of large values.
+// reset removes the rows and keeps their memory, except the memory of large values.
 func (r *rows) reset(width int) {
 	if r.data == nil {
 		r.data = []byte{} // a slice of nil would be nil, which is NULL

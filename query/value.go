@@ -86,7 +86,7 @@ func (c *compiler) stored(of *ast.Type, in reflect.Type, set ast.SelectionSet) w
 	}
 }
 
-// storedValue is like stored, for a value that exists. A nil value means Go's zero value.
+// storedValue does the same as stored, for a value that exists. A nil value means Go's zero value.
 func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
 	switch {
 	case in == timeType:

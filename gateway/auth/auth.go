@@ -45,7 +45,7 @@ type Keys struct {
 
 type remembered struct {
 	principal model.Principal
-	// until is when the credential is read again, or expires.
+	// until is the time when the credential is read again, or expires.
 	until time.Time
 	// revocations is the store's revocation counter before the credential was read.
 	revocations uint64
@@ -58,7 +58,7 @@ func NewKeys(store *db.Store, timeout time.Duration) *Keys {
 	return &Keys{store: store, timeout: timeout, known: known}
 }
 
-// nobody is compared if no key matches, so that a wrong key takes as long as a right one.
+// The key nobody is compared if no real key matches, so that a wrong key takes as long as a right one.
 var nobody = model.APIKey{Hash: make([]byte, 32)}
 
 // Authenticate returns the principal of the secret, or UNAUTHENTICATED. The message is the same for unknown, revoked
@@ -130,7 +130,7 @@ func (k *Keys) key(ctx context.Context, secret string, now time.Time) (model.Pri
 	return model.Principal{}, nil, refused
 }
 
-// imported is like key, for a key from another server.
+// imported does the same as key, for a key from another server.
 func (k *Keys) imported(ctx context.Context, secret string, now time.Time,
 	refused error) (model.Principal, *time.Time, error) {
 	if isThere, err := k.anyImported(ctx, now); err != nil || !isThere {
@@ -165,7 +165,7 @@ func (k *Keys) anyImported(ctx context.Context, now time.Time) (bool, error) {
 	return isThere, nil
 }
 
-// token is like key, for an access token.
+// token does the same as key, for an access token.
 func (k *Keys) token(ctx context.Context, text string, now time.Time) (model.Principal, *time.Time, error) {
 	refused := model.Errorf(model.Unauthenticated, "the access token is invalid or has expired: create another one")
 	companyID, hash, ok := model.ParseAccessToken(text)

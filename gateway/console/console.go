@@ -22,8 +22,8 @@ const Path = "/console"
 //go:embed all:dist
 var dist embed.FS
 
-// ours is the common part of the policies: a document may use only the server's own files, and scripts cannot turn text
-// into HTML.
+// ours has the common part of the policies: a document may use only the server's own files, and scripts cannot turn
+// text into HTML.
 const ours = "default-src 'none'; script-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
 

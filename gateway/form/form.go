@@ -20,7 +20,7 @@ import (
 
 // Limits are the bounds of a form.
 type Limits struct {
-	// File bounds the sum of the files, and Rest everything else, in bytes.
+	// File bounds the sum of the files, in bytes, and Rest the sum of everything else.
 	File, Rest int64
 	// Pace is the time in which 256 KiB of the form must arrive, or its rest; 0 means no limit.
 	Pace time.Duration
@@ -126,7 +126,7 @@ type pacedBody struct {
 	control  *http.ResponseController
 	pace     time.Duration
 	deadline time.Time
-	// arrived is how many bytes arrived since the pace was last measured.
+	// arrived counts the bytes that arrived since the pace was last measured.
 	arrived int
 	// isLate is set once the client was too slow.
 	isLate bool
@@ -193,7 +193,7 @@ func (f *Form) Names() []string { return slices.Collect(maps.Keys(f.form.Value))
 // Files returns the names of the form's files.
 func (f *Form) Files() []string { return slices.Collect(maps.Keys(f.form.File)) }
 
-// Upload returns the file with the name. given is false if there is none. Each call returns its own reader.
+// Upload returns the file with the name. The result given is false if there is none. Each call returns its own reader.
 func (f *Form) Upload(name string) (upload graphql.Upload, given bool, err error) {
 	headers := f.form.File[name]
 	if len(headers) == 0 {

@@ -28,7 +28,7 @@ type decoder struct {
 	types  map[string]*ast.Definition
 	strict bool
 	faults model.Fields
-	// also and emptied are the route's, for the members at the top level.
+	// also and emptied have the route's values, for the members at the top level.
 	also    map[string]string
 	emptied string
 	// spelled maps members to the other name that the client used.

@@ -13,7 +13,7 @@ import (
 
 // deprecation is the notice that a route, an input or a part of its response will be removed.
 type deprecation struct {
-	// since and sunset are the dates of the deprecation and of the removal.
+	// since is the date of the deprecation, and sunset the date of the removal.
 	since, sunset string
 }
 

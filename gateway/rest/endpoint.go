@@ -22,7 +22,7 @@ type endpoint struct {
 	operation *operation
 	// members are the variables that the JSON body fills, or the query string if takesBody is false.
 	members ast.FieldList
-	// current and revision read the route's state, or are nil.
+	// The endpoints current and revision read the route's state, or are nil.
 	current, revision *endpoint
 	// upload is the variable that a form's file fills, or "".
 	upload string

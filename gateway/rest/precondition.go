@@ -16,7 +16,7 @@ import (
 
 // state names two stored operations that read the current state of a resource. They have the same result path.
 type state struct {
-	// current reads the resource as clients get it, with the ETag that they send as If-Match.
+	// The function current reads the resource as clients get it, with the ETag that they send as If-Match.
 	current string
 	// revision reads when the resource was last changed.
 	revision string

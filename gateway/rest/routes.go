@@ -17,7 +17,7 @@ type route struct {
 	// operation is the name of the stored operation. result is the path of the response body in its data.
 	operation string
 	result    string
-	// about describes the route if the description of its field in the schema does not fit.
+	// about has a description of the route, if the description of its field in the schema does not fit.
 	about string
 	// status is the status of a success; 0 means 200. A 204 has no body.
 	status int
@@ -26,22 +26,22 @@ type route struct {
 	// lookup is a variable for which v1 answers a failed lookup with 400. If the object that it names does not exist, the
 	// error is BAD_INPUT.
 	lookup string
-	// absent is the message for a null result. If "", the message says that nothing exists at the path.
+	// absent has the message for a null result. If "", the message says that nothing exists at the path.
 	absent string
-	// paged lists take pageNumber and pageSize, and return them after data and total.
+	// paged is set for lists that take pageNumber and pageSize, and return them after data and total.
 	paged bool
-	// strict refuses unknown properties of the body at every depth.
+	// strict makes the route refuse unknown properties of the body at every depth.
 	strict bool
 	// faults is the code for faults of the body. "" means BAD_INPUT.
 	faults model.Code
 	// deprecated has the dates for the parts of the operation that the schema marks @deprecated.
 	deprecated deprecation
-	// also maps other names of the body's members, from other routes, to the members. Such a name counts only if its value
-	// is a list.
+	// also maps other names of the body's members, which come from other routes, to the members. Such a name counts only
+	// if its value is a list.
 	also map[string]string
 	// state reads the current state of the resource, for If-Match.
 	state state
-	// emptied is a member that null sets to "". For other members null means absent.
+	// emptied names a member that null sets to "". For other members null means absent.
 	emptied string
 }
 

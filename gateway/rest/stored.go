@@ -63,7 +63,7 @@ type operation struct {
 	renamed map[string]string
 	// fields is the path to the result, which is the value of the last field.
 	fields []*ast.Field
-	// before and after are the JSON around the result in the operation's data.
+	// before and after have the JSON around the result in the operation's data.
 	before, after []byte
 	// members are the names of the result's members.
 	members []string

@@ -123,7 +123,7 @@ func (t *Transport) Supports(r *http.Request) bool {
 	}
 }
 
-// Do answers the request with the result of its route's operation, or with problem details.
+// Do answers the request: with the result of its route's operation, or with problem details.
 func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	if fault := t.serve(w, r, exec); fault != nil {
 		t.refuse(w, r, fault)

@@ -22,8 +22,8 @@ func drive(ctx context.Context, address string, requests []request, connections 
 	})
 }
 
-// onEach calls work repeatedly on each connection until the time is over or a call fails. It returns the sorted
-// durations that work has added.
+// onEach calls the function work repeatedly on each connection until the time is over or a call fails. It returns the
+// sorted durations that work has added.
 func onEach(
 	ctx context.Context, address string, connections int, duration time.Duration,
 	work func(context.Context, *asker, *[]time.Duration) error,

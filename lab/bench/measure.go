@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// checked is how many answers of each workload are compared, value by value.
+	// checked is the number of answers of each workload that are compared, value by value.
 	checked = 40
 	// firstWarmup is how long each server runs each workload before the first round, so that just-in-time compilers are
 	// done. warmup is the same before each measurement.

@@ -17,7 +17,7 @@ const tick = 10 * time.Millisecond
 // process is a process as /proc describes it.
 type process struct {
 	pid, parent int
-	// cpu is the process's own processor time. ended is the time of the children that it has waited for.
+	// cpu is the process's own processor time. ended is the processor time of the children that it has waited for.
 	cpu, ended time.Duration
 }
 

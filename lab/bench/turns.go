@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// said are the messages of each chat. They cause calls, delegations and retrievals, and do not end the chat.
+// said has the messages of each chat. They cause calls, delegations and retrievals, and do not end the chat.
 var said = []string{
 	"Hello, I have a question.",
 	"What are your opening hours on Saturday?",

@@ -19,7 +19,7 @@ type operation struct {
 	doubts  int
 	isAcked bool
 	refused string
-	// kept is how many times the operation is recorded in Postgres.
+	// kept counts how often the operation is recorded in Postgres.
 	kept int
 }
 

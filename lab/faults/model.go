@@ -83,7 +83,7 @@ type way struct {
 	fail http.HandlerFunc
 }
 
-// open is the start of an answer.
+// open has the start of an answer.
 const open = `data: {"choices":[{"index":0,"delta":{"content":"I was about to"}}]}` + "\n\n"
 
 var ways = []way{

@@ -21,7 +21,7 @@ type act struct {
 	do   func(context.Context, *environment) error
 }
 
-// between is how long everything works before the next fault.
+// between is the time in which everything works before the next fault.
 const between = 1500 * time.Millisecond
 
 // script returns the acts in order.
@@ -181,7 +181,7 @@ func (s *environment) crashDatabase(ctx context.Context) error {
 	return nil
 }
 
-// cut ends the program's connections to Postgres whose last statement is like the pattern.
+// cut ends the program's connections to Postgres whose last statement matches the pattern.
 func (s *environment) cut(ctx context.Context, statement string) error {
 	return s.sql(ctx, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "+
 		"'agentgraph' AND query ILIKE '%s'", statement))

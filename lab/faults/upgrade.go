@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// leaving is how long a load balancer may still send requests to a replica that it has stopped using.
+// leaving is the time in which a load balancer may still send requests to a replica that it has stopped using.
 const leaving = 200 * time.Millisecond
 
 // upgrade returns the acts of an upgrade from the old program to the new one, back, and up again. No request may fail.
@@ -53,7 +53,7 @@ func (s *environment) replace(ctx context.Context, i int, r *replica, program st
 	return nil
 }
 
-// verdictOfUpgrade is like verdict, but also returns an error if a request failed.
+// verdictOfUpgrade does the same as verdict, but also returns an error if a request failed.
 func (b *ledger) verdictOfUpgrade() error {
 	all := tally{}
 	for _, o := range b.operations {

@@ -77,7 +77,7 @@ var rows = []struct{ what, statement string }{
 		FROM generate_series(1, $1) AS i`},
 }
 
-// after are the statements that derive rows from the inserted ones.
+// after lists the statements that derive rows from the inserted ones.
 var after = []string{
 	`INSERT INTO usage_days SELECT company_id, (at AT TIME ZONE 'UTC')::date, channel, agent_id, campaign_id,
 		sum(micro_credits), count(*)

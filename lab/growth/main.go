@@ -34,11 +34,11 @@ func main() {
 // size has the numbers of rows in a database.
 type size struct{ companies, agents, runs, entries, messages, items int }
 
-// whole is the size of a service after years.
+// whole has the size of a service after years.
 var whole = size{companies: 1_000, agents: 200_000, runs: 1_000_000, entries: 5_000_000, messages: 2_000_000,
 	items: 500_000}
 
-// scaled returns the size times by, with at least one row of each kind.
+// scaled returns the size multiplied by the factor by, with at least one row of each kind.
 func (s size) scaled(by float64) size {
 	part := func(n int) int { return max(1, int(float64(n)*by)) }
 	return size{part(s.companies), part(s.agents), part(s.runs), part(s.entries), part(s.messages), part(s.items)}

@@ -44,7 +44,7 @@ func (f *SecretKeyFlag) Declare() cli.Flags {
 	}
 }
 
-// Key returns the decoded key, which has 32 bytes or none.
+// Key returns the decoded key, which has 32 bytes. Without a key it is empty.
 func (f SecretKeyFlag) Key() ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(f.SecretKey)
 	if err != nil || len(key) != 0 && len(key) != 32 {

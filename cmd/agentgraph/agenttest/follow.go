@@ -63,7 +63,7 @@ func (i *intervalShown) String() string {
 	return fmt.Sprintf(" [%.0f–%.0f %%]", 100*i.Low, 100*i.High)
 }
 
-// agreed is how often verdicts on the same conversations are the same.
+// agreed has how often verdicts on the same conversations are the same.
 type agreed struct {
 	Runs         int `json:"runs"`
 	SameRuns     int `json:"sameRuns"`

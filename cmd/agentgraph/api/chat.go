@@ -145,7 +145,7 @@ type conversation struct {
 	server *client.Client
 	id     string
 	screen screen
-	// shown is the number of the last message that is shown.
+	// shown is the number of the last message on the screen.
 	shown int
 	// isOver is set once the agent has ended the chat.
 	isOver bool

@@ -110,8 +110,8 @@ func (c *company) describe(sources []*source) error {
 	return c.wrong.err()
 }
 
-// named returns the resource that the files call by the key, or that the server has under this key, name or id. If
-// there is not exactly one, named records an error at the place and returns nil.
+// named returns the resource that the files call by the key, or that the server has under this key, name or id. Unless
+// there is exactly one, the result is nil, with an error at the place.
 func (c *company) named(k *kind, key string, of *thing, at path) *thing {
 	var onServer []*thing
 	for _, t := range c.things[k] {

@@ -180,7 +180,7 @@ func (c *company) spotOf(t *thing) spot {
 	return at
 }
 
-// uniquely are the kinds whose names are unique on the server. Both kinds of tests share one set of names.
+// uniquely lists the kinds whose names are unique on the server. Both kinds of tests share one set of names.
 var uniquely = [][]*kind{{tool}, {folder}, {simulation, classification}}
 
 // repeats refuses duplicate names, which the server would refuse halfway through the change set. Only tests may share a

@@ -99,7 +99,7 @@ type carried struct {
 	name, scenario   string
 	criteria, checks list
 	more             object
-	// at is the place of the part that is being imported.
+	// at has the place of the part that is being imported.
 	at place
 	// isDropped is set if the test would change its meaning without a part that cannot be imported.
 	isDropped bool

@@ -41,7 +41,7 @@ type promptfoo struct {
 	defaults   object
 	defaultsAt place
 	cases      []promptfooCase
-	// loading are the files whose references are being resolved.
+	// loading has the files whose references are being resolved.
 	loading map[string]bool
 	// outputs are the variables that hold outputs of other tests.
 	outputs []string
@@ -215,7 +215,8 @@ func (p *promptfoo) scenarios(value any, at place) {
 	}
 }
 
-// merge returns a test with the members of both. Members of over win; variables, options and metadata are merged.
+// merge returns a test with the members of both. Members of the test over win; variables, options and metadata are
+// merged.
 func merge(under, over object) object {
 	merged := slices.Clone(under)
 	for _, m := range over {

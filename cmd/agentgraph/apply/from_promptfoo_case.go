@@ -13,7 +13,7 @@ import (
 type promptfooTest struct {
 	*carried
 	p *promptfoo
-	// test is the test case with the defaults applied, except the default assertions. own is the test case as written.
+	// test is the test case with the defaults applied, except the default assertions. own has the test case as written.
 	test, own object
 	ownAt     place
 	texts     texts

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// spoken are variables that usually hold what the user says.
+// spoken lists variables that usually hold the user's words.
 var spoken = []string{"question", "query", "input", "message", "user_input", "userInput", "user_message", "prompt",
 	"text"}
 

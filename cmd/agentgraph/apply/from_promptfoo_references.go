@@ -31,7 +31,7 @@ func (p *promptfoo) load(name string) (any, place, error) {
 // maxReferences bounds how many references of a file are resolved: each may contain others.
 const maxReferences = 10_000
 
-// resolve replaces references such as {"$ref": "#/assertionTemplates/polite"} by the referenced values. whole is the
+// resolve replaces references such as {"$ref": "#/assertionTemplates/polite"} by the referenced values. whole has the
 // content of the file.
 func (p *promptfoo) resolve(value, whole any, at place, resolved *int) any {
 	switch v := value.(type) {

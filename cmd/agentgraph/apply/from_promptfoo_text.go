@@ -26,7 +26,7 @@ type texts struct {
 }
 
 // fill fills the variables of a template. literal converts the text around the placeholders of a row; nil leaves it
-// unchanged. missing are variables without a value, which become empty, as in promptfoo. It is an error if an
+// unchanged. missing lists the variables without a value, which become empty, as in promptfoo. It is an error if an
 // expression cannot be evaluated.
 func (t texts) fill(template string, literal func(string) string) (filled string, missing []string, err error) {
 	if literal == nil {
@@ -134,7 +134,7 @@ const (
 	maxFilled  = 1 << 20
 )
 
-// settle fills in variables within the values of other variables. missing are variables without a value.
+// settle fills in variables within the values of other variables. missing lists the variables without a value.
 func settle(bag object) (settled object, missing []string, err error) {
 	for range maxNesting {
 		isSettled := true

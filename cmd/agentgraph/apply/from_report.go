@@ -28,7 +28,7 @@ const (
 type note struct {
 	outcome outcome
 	at      place
-	// of is the name of the test, or of the part of the file.
+	// of names the test, or the part of the file.
 	of, text string
 }
 

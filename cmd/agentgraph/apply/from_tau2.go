@@ -104,8 +104,8 @@ var readsOnly = regexp.MustCompile(
 	`^(browse|calculate|check|compare|compute|count|describe|display|estimate|fetch|find|get|has|inspect|is|list|look|lookup|query|` +
 		`read|retrieve|search|show|summarize|think|validate|verify|view)(_|[A-Z]|$)|^transfer_to_human|^(KB|kb|grep|shell)`)
 
-// writesOf returns the tools that change the database: all of those of the tasks' domains, and other tools in the tasks
-// whose names do not sound like reads.
+// writesOf returns the tools that change the database: all such tools of the tasks' domains, and other tools in the
+// tasks whose names do not sound like reads.
 func writesOf(tasks []object) (writes []string) {
 	for _, task := range tasks {
 		for _, one := range task.object("evaluation_criteria").list("actions") {
@@ -197,8 +197,8 @@ func (t *carried) rewardBasis(criteria object, at place) list {
 	return basis
 }
 
-// spelled returns a regular expression that matches a text as tau2-bench does: in any case, and with or without commas
-// in numbers.
+// spelled returns a regular expression that matches a text as tau2-bench does: ignoring case, and with or without
+// commas in numbers.
 func spelled(text string) string {
 	return "(?i)" + digitPairs.ReplaceAllStringFunc(regexp.QuoteMeta(text), func(digits string) string {
 		return strings.Join(strings.Split(digits, ""), ",?")
@@ -265,7 +265,8 @@ func (t *carried) required(gold []object) {
 	}
 }
 
-// callOf returns a call with the arguments of an action. If chosen is not nil, it has only those arguments.
+// callOf returns a call with the arguments of an action. If chosen is not nil, the call has only the arguments that
+// chosen lists.
 func (t *carried) callOf(action object, chosen list) object {
 	var where list
 	for _, argument := range action.object("arguments") {

@@ -18,13 +18,13 @@ type change struct {
 	// verb is create, change or delete.
 	verb  string
 	thing *thing
-	// own are sent with the resource itself, and apart by separate requests.
+	// The members in own are sent with the resource itself, and those in apart by separate requests.
 	own, apart []difference
 	// headers says whether the values of a tool's headers are sent.
 	headers bool
 	// mayRepeat says whether a new test may have the name of another one.
 	mayRepeat bool
-	// added are the new documents of a dataset, and gone the deleted ones.
+	// added lists the new documents of a dataset, and gone the deleted ones.
 	added []document
 	gone  []storedDocument
 	// isDone is set once the change was applied, at least in part.

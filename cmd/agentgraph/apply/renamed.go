@@ -15,7 +15,7 @@ import (
 // longLine are ignored: most of them are only names of members.
 const likeness, longLine = 0.6, 20
 
-// unsaying are members that many resources have in common. The name of an agent and the shared settings of its tests
+// unsaying lists members that many resources have in common. The name of an agent and the shared settings of its tests
 // prove nothing either.
 var unsaying = []string{
 	"name", "technicalName", "toolMocking", "variables", "channel", "direction", "language", "chunkMethod", "color",

@@ -36,7 +36,7 @@ func (a *api) again(ctx context.Context, do func() error) error {
 	}
 }
 
-// Query is like the client's Query, with retries.
+// Query does the same as the client's Query, with retries.
 func (a *api) Query(ctx context.Context, document string, with client.Variables, into any) error {
 	return a.again(ctx, func() error { return a.client.Query(ctx, document, with, into) })
 }

@@ -30,10 +30,10 @@ type shape struct {
 	form
 	// initial is the default of a new resource, and the meaning of null.
 	initial any
-	// of is the shape of a list's elements, and members are those of an object.
+	// of has the shape of a list's elements, and members the shapes of an object's members.
 	of      *shape
 	members []field
-	// to is the kind that a reference points to.
+	// to names the kind that a reference points to.
 	to *kind
 	// isNullable is set if null is a value of its own.
 	isNullable bool

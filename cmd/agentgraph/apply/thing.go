@@ -15,16 +15,17 @@ type thing struct {
 	// agent is its owner, if it is a sub-agent, a folder or a test.
 	agent *thing
 
-	// raw is its description in the files, at the place at, and given the normal form of that. Both are nil if the files
-	// do not describe it.
+	// raw is its description in the files, and given the normal form of raw. at is the place of the description. raw and
+	// given are nil if the files do not describe it.
 	raw, given object
 	at         path
-	// node is the server's answer, and present its normal form. Both are nil if it is not on the server.
+	// node is the server's answer, and present the normal form of node. Both are nil if the resource is not on the
+	// server.
 	node, present object
 
 	// subAgents are the sub-agents of an agent, by technical name.
 	subAgents map[string]*thing
-	// documents are the documents that the files list for a dataset, and stored those on the server.
+	// documents lists the documents of a dataset in the files, and stored those on the server.
 	documents []document
 	stored    []storedDocument
 	// isAmbiguous is set if another resource has the same name, so that only the id identifies this one.

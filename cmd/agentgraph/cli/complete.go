@@ -60,7 +60,7 @@ func completeArguments(cmd *cobra.Command, arguments []Argument) {
 	}
 }
 
-// completed returns the candidates that begin with the typed word, in any case.
+// completed returns the candidates that begin with the typed word, ignoring case.
 func completed(cmd *cobra.Command, complete Completer, begun string) []string {
 	if _, err := resolve(cmd); err != nil {
 		return nil

@@ -26,7 +26,7 @@ type Flag struct {
 	Env string
 	// Default is the default value, as text.
 	Default string
-	// Enum are the allowed values. Nil allows all.
+	// Enum lists the allowed values. Nil allows all.
 	Enum []string
 	// Complete completes values in the shell. If it is nil, the values of Enum are completed.
 	Complete Completer
@@ -65,7 +65,7 @@ type Argument struct {
 	Name string
 	// Optional arguments come last.
 	Optional bool
-	// Enum are the allowed values. Nil allows all.
+	// Enum lists the allowed values. Nil allows all.
 	Enum []string
 	// Complete completes the argument in the shell. If it is nil, the values of Enum are completed.
 	Complete Completer

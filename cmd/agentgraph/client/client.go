@@ -108,7 +108,7 @@ func (c *Client) Query(ctx context.Context, document string, with Variables, int
 }
 
 // Execute executes a query or mutation. It returns the data and the unchanged response, even if the response has
-// errors. Without a response, whole is nil.
+// errors. Without a response, the result whole is nil.
 func (c *Client) Execute(ctx context.Context, request Request) (data, whole json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -129,8 +129,8 @@ type Querier interface {
 	Query(ctx context.Context, document string, with Variables, into any) error
 }
 
-// ReadAll returns the nodes of all pages, or at most that many nodes if most is not 0. The document declares the
-// variable $after, and gives its list the alias page.
+// ReadAll returns the nodes of all pages, or at most the limit most of nodes unless that is 0. The document declares
+// the variable $after, and gives its list the alias page.
 func ReadAll[T any](ctx context.Context, c Querier, document string, with Variables, most int) ([]T, error) {
 	with, all := maps.Clone(with), []T{}
 	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (most == 0 || len(all) < most); {
@@ -167,8 +167,8 @@ func (c *Client) exchange(ctx context.Context, body []byte, header http.Header) 
 	return response.StatusCode, response.Header, text, nil
 }
 
-// Subscribe calls each with the data of every event. It returns nil when the server completes the stream. If the stream
-// ends in any other way, it returns an error.
+// Subscribe calls the function each with the data of every event. It returns nil when the server completes the stream.
+// If the stream ends in any other way, it returns an error.
 func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.RawMessage) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -11,7 +11,7 @@ import (
 type Named struct {
 	ID   string
 	Name string
-	// Of and AgentID are the name and the id of the agent that it belongs to, if any.
+	// Of has the name, and AgentID the id, of the agent that it belongs to, if any.
 	Of, AgentID string
 }
 
@@ -50,8 +50,8 @@ var (
 // maxCandidates is how many objects an error lists at most.
 const maxCandidates = 5
 
-// Find returns the object with the id or the name. Names match in any case, but an exact match wins. With agentIDs, it
-// searches only the objects of those agents. If several match, the error lists them.
+// Find returns the object with the id or the name. Names match ignoring case, but an exact match wins. With agentIDs,
+// it searches only the objects of those agents. If several match, the error lists them.
 func (c *Client) Find(ctx context.Context, of Kind, text string, agentIDs ...string) (Named, error) {
 	return c.find(ctx, of, text, false, agentIDs)
 }
@@ -130,7 +130,7 @@ func (n namedNode) named() Named {
 	return named
 }
 
-// NamedLike returns the objects whose names contain the text, in any case.
+// NamedLike returns the objects whose names contain the text, ignoring case.
 func (c *Client) NamedLike(ctx context.Context, of Kind, text string) (all []Named, err error) {
 	nodes, err := ReadAll[namedNode](ctx, c, of.list, Variables{"text": text}, 0)
 	for _, node := range nodes {

@@ -17,7 +17,7 @@ const (
 )
 
 // likely returns the chunks of a large set with the highest weights, up to the window. Without vectors, it omits chunks
-// that cannot be among the best, of which the caller needs the given number. Unless isWhole, the chunks may contain
+// that cannot be among the best. The caller needs the given number of these. Unless isWhole, the chunks may contain
 // tokens that are missing in the matches.
 func (s *search) likely(ctx context.Context, needed int) (matches []db.ChunkMatch, isWhole bool, err error) {
 	r := s.rarest()

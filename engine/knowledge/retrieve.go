@@ -233,7 +233,7 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 }
 
 // matches returns the chunks whose score may reach the threshold, with their tokens. For a large set, these include at
-// least the best ones, of which the caller needs the given number.
+// least the given number of the best ones.
 func (s *search) matches(ctx context.Context, threshold float64, needed int) ([]db.ChunkMatch, error) {
 	if s.chunks <= s.base.limits.whole && s.chunks*len(s.tokens) <= s.base.limits.whole*manyTokens {
 		if s.question == nil && threshold > 0 {

@@ -222,7 +222,7 @@ func (s shape) sent(value any) any {
 	return value
 }
 
-// sentWithin does the same as sent, but for a part of a value that is replaced as a whole. There, null stays null.
+// sentWithin does the same as sent, for a part of a value that is replaced as a whole. There, null stays null.
 func (s shape) sentWithin(value any) any {
 	if value == nil && s.form != text {
 		return nil

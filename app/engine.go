@@ -50,6 +50,8 @@ type EngineOptions struct {
 	// TurnTimeout bounds the time of an agent's answer. MaxModelCalls bounds its requests to the model.
 	TurnTimeout   time.Duration
 	MaxModelCalls int
+	// Samples answer calls instead of the endpoints of tools. They are by method and address.
+	Samples map[string]*model.Mock
 	// ToolAllow are the private hosts and CIDRs that tools may reach.
 	ToolAllow []string
 	// TransferWebhook is the address of the telephony provider. "" means none.
@@ -90,7 +92,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), 
 		Tested: tested, Rephraser: rephraser,
 		// The model also has a timeout for each response.
 		ReplyTimeout:  o.TurnTimeout,
-		MaxModelCalls: o.MaxModelCalls, Caller: caller, TransferWebhook: o.TransferWebhook, Knowledge: base,
+		MaxModelCalls: o.MaxModelCalls, Caller: caller, Samples: o.Samples, TransferWebhook: o.TransferWebhook, Knowledge: base,
 		Prices: o.Prices, Log: o.Log, TraceID: gateway.TraceID, ObserveCall: o.Observer.Calls(),
 	})
 	return e, evaluation.New(e, parts), caller.Close, nil

@@ -98,7 +98,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	t := &turn{
 		model: s.meter.Of(s.model), rephraser: s.meter.Of(s.rephraser), limits: s.limits,
 		effects: s.effects(s.tenant, chat.ID, chat.AgentID), checks: s.checks,
-		variables: variables, mocking: &chat.ToolMocking,
+		variables: variables, mocking: &chat.ToolMocking, samples: s.samples,
 	}
 	t.effects.begin = s.turn.BeginCall
 	t.transfer.restore(before.Calls)

@@ -26,6 +26,7 @@ type turn struct {
 	// variables are the chat's data bag.
 	variables content.Values
 	mocking   *model.ToolMocking
+	samples   map[string]*model.Mock
 
 	// asked counts the requests to the model in all conversations.
 	asked    atomic.Int64

@@ -19,6 +19,7 @@ func (e *Engine) Coverage(
 	surveys := make([]*survey, len(chats))
 	for i, chat := range chats {
 		surveys[i] = surveyOf(chat.AgentID, &chat.ToolMocking, e.canTransfer(), e.limits.depth)
+		surveys[i].samples = e.samples
 	}
 	if err := reach(ctx, t, surveys, map[string]*Speaker{}); err != nil {
 		return nil, err
@@ -92,6 +93,7 @@ func (e *Engine) CoverageOfAgents(
 // survey lists the possible calls of one chat, level by level of its delegations.
 type survey struct {
 	mocking     *model.ToolMocking
+	samples     map[string]*model.Mock
 	canTransfer bool
 	// depth bounds nested delegations.
 	depth int
@@ -138,7 +140,7 @@ func (s *survey) descend(known map[string]*Speaker) {
 			mocking = delegated(mocking)
 		}
 		for _, target := range speaker.targets(mocking, s.canTransfer) {
-			target.Path = at.path
+			target.sample(s.samples).Path = at.path
 			if target.subAgent != nil && target.Effect == model.CallEffectReal {
 				s.follow(at, target)
 			}

@@ -40,6 +40,9 @@ type Options struct {
 	MaxDepth int
 	// Caller calls the endpoints of tools and the telephony provider. Nil means a Caller with default settings.
 	Caller *endpoint.Caller
+	// Samples answer calls instead of the endpoints of tools, unless the chat has a mock with a result. They are by method
+	// and address, such as "GET https://api.example.com/orders".
+	Samples map[string]*model.Mock
 	// TransferWebhook is the address of the telephony provider. It may be empty.
 	TransferWebhook string
 	// Knowledge is the knowledge base that agents answer from. Nil means a Base with default settings.
@@ -64,6 +67,7 @@ type Engine struct {
 	rephraser llm.Model
 	limits    limits
 	caller    *endpoint.Caller
+	samples   map[string]*model.Mock
 	webhook   string
 	lease     time.Duration
 	checks    *rules.Checker
@@ -78,7 +82,7 @@ type Engine struct {
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
-		model: m, caller: o.Caller, webhook: o.TransferWebhook, checks: rules.NewChecker(), speakers: newSpeakers(),
+		model: m, caller: o.Caller, samples: o.Samples, webhook: o.TransferWebhook, checks: rules.NewChecker(), speakers: newSpeakers(),
 		prices: o.Prices, log: cmp.Or(o.Log, slog.Default()), traceID: o.TraceID, observe: o.ObserveCall,
 		base: o.Knowledge, tested: cmp.Or(o.Tested, m), rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),

@@ -69,7 +69,7 @@ func (r *Rehearsal) Answer(ctx context.Context, at Situation) (*Reply, []*model.
 	next := &turn{
 		model: r.meter.Of(e.tested), rephraser: r.meter.Of(e.rephraser), limits: e.limits, effects: r.effects,
 		checks:    e.checks,
-		variables: at.Values, mocking: r.mocking,
+		variables: at.Values, mocking: r.mocking, samples: e.samples,
 	}
 	return next.rehearse(ctx, &own, at)
 }

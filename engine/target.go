@@ -86,6 +86,20 @@ func (t *target) decide(denied, possible bool) *target {
 	return t
 }
 
+// sample lets a sample answer the calls of a tool whose endpoint has one, instead of a real call or a mock without a
+// result.
+func (t *target) sample(samples map[string]*model.Mock) *target {
+	if t.tool == nil || t.tool.Endpoint == nil {
+		return t
+	}
+	sample := samples[string(t.tool.Endpoint.Method)+" "+t.tool.Endpoint.URL]
+	isBare := t.mock != nil && t.mock.ResultTemplate == nil && len(t.mock.Rules) == 0
+	if sample != nil && (isBare || t.Effect == model.CallEffectReal) {
+		t.mock, t.Effect = sample, model.CallEffectMocked
+	}
+	return t
+}
+
 // unfillable returns warnings about placeholders of mocks that no declared parameter or variable can fill.
 func unfillable(targets []*target, variables content.Values) []string {
 	var warnings []string

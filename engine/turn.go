@@ -53,7 +53,7 @@ func (t *turn) conversation(s *Speaker, variables content.Values, mocking *model
 		c.knowledge, c.req.Settings = &retrieval{chat: s.chat}, settingsOf(s.chat)
 	}
 	for _, target := range s.targets(mocking, t.effects.transfer != nil) {
-		c.offer(target)
+		c.offer(target.sample(t.samples))
 	}
 	return c, nil
 }

@@ -49,7 +49,6 @@ var (
 	TokensOf       = tokensOf
 	TermSimilarity = termSimilarity
 	Blend          = blend
-	Distance       = distance
 	Unit           = unit
 	Cosine         = cosine
 )
@@ -67,9 +66,6 @@ func (t token) Nearest(known []string) (words []string, credit float64) { return
 func Alike(words []string, word string) []string {
 	return alike([]*vocabulary{vocabularyOf(db.Vocabulary{Terms: strings.Join(words, "\n")})}, word)
 }
-
-// MaxDistance returns how many letters of a misspelled word may be wrong.
-var MaxDistance = maxDistance
 
 // CachedVocabularies returns how many vocabularies are cached.
 func (b *Base) CachedVocabularies() int { return b.vocabularies.known.Len() }

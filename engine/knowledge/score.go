@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -103,26 +104,15 @@ func (t token) isStop() bool { return t.letters <= stopLetters }
 // isUnknown reports whether no chunk contains the token and similar words may replace it. Numbers and short words are
 // never replaced.
 func (t token) isUnknown() bool {
-	return t.Chunks == 0 && maxDistance(t.Word) > 0 && !t.isStop() && !strings.ContainsFunc(t.Word, unicode.IsDigit)
-}
-
-// maxDistance is the maximum number of wrong letters in a misspelled word.
-func maxDistance(word string) int {
-	switch letters := utf8.RuneCountInString(word); {
-	case letters < 4:
-		return 0
-	case letters < 8:
-		return 1
-	}
-	return 2
+	return t.Chunks == 0 && read.MostTypos(t.Word) > 0 && !t.isStop() && !strings.ContainsFunc(t.Word, unicode.IsDigit)
 }
 
 // nearest returns the known words that an unknown token may mean, and the credit for them: the share of correct
 // letters.
 func (t token) nearest(known []string) (words []string, credit float64) {
-	best := maxDistance(t.Word)
+	best := read.MostTypos(t.Word)
 	for _, word := range known {
-		switch d := distance(t.Word, word, best); {
+		switch d := read.Distance(t.Word, word, best); {
 		case d > best:
 		case d < best:
 			best, words = d, []string{word}
@@ -163,34 +153,6 @@ func (t *token) replaceTerms(words []db.Token, credit float64) {
 		t.Chunks = max(t.Chunks, word.Chunks)
 	}
 	t.Terms = model.Unique(t.Terms)
-}
-
-// distance is the number of letters to insert, delete, replace or swap with a neighbor to turn one word into the other.
-// If that is more than the limit most, distance returns a number above the limit.
-func distance(from, to string, most int) int {
-	a, b := []rune(from), []rune(to)
-	if len(a)-len(b) > most || len(b)-len(a) > most {
-		return most + 1
-	}
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range a {
-		before, last, row = last, row, before
-		row[0] = i + 1
-		for j := range b {
-			change := 1
-			if a[i] == b[j] {
-				change = 0
-			}
-			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+change)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-	}
-	return row[len(b)]
 }
 
 // expected is the number of a question's weightiest tokens that a chunk has to contain for a similarity of 1, however

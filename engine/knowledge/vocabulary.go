@@ -13,6 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/cache"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/fair"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // A misspelled word is compared with every word of the datasets in memory. An index would find similar words by the
@@ -82,7 +83,7 @@ func mayBeMeant(word string) bool {
 // alike returns the known words whose length and letters are close enough to a misspelled word, without repetitions,
 // sorted.
 func alike(known []*vocabulary, word string) []string {
-	most, length, held := maxDistance(word), utf8.RuneCountInString(word), lettersOf(word)
+	most, length, held := read.MostTypos(word), utf8.RuneCountInString(word), lettersOf(word)
 	var found []string
 	for _, vocabulary := range known {
 		for n := length - most; n <= length+most; n++ {

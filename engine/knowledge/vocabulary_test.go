@@ -12,6 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
+	"github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -25,9 +26,9 @@ func TestSimilarWordsIncludeAllNearWords(t *testing.T) {
 			rapid.Custom(func(t *rapid.T) string {
 				return misspelled(t, word)
 			})), func(word string) string { return word }).Draw(t, "words")
-		most := knowledge.MaxDistance(word)
+		most := read.MostTypos(word)
 		near := slices.DeleteFunc(slices.Clone(words),
-			func(known string) bool { return knowledge.Distance(word, known, most) > most })
+			func(known string) bool { return read.Distance(word, known, most) > most })
 		found := knowledge.Alike(words, word)
 		require.Subset(t, found, near)
 		require.Subset(t, words, found)

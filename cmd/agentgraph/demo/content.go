@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 
@@ -27,7 +28,9 @@ type company struct {
 	KnowledgeBaseChats []knowledgeBaseChat     `json:"knowledgeBaseChats"`
 	Agents             []agent                 `json:"agents"`
 	AgentTests         []agentTests            `json:"agentTests"`
-	History            history                 `json:"history"`
+	// Samples answer the calls of tools, by technical name.
+	Samples map[string]*model.Mock `json:"samples"`
+	History history                `json:"history"`
 	months
 }
 
@@ -47,15 +50,21 @@ type agent struct {
 	Key string `json:"key"`
 	model.CreateAgentInput
 	// EarlierPrompts are the agent's previous prompts, oldest first.
-	EarlierPrompts      []string                 `json:"earlierPrompts"`
+	EarlierPrompts []string `json:"earlierPrompts"`
+	// examples are the example exchanges that end each of its prompts.
+	examples            string
 	ToolIDs             []string                 `json:"toolIds"`
 	KnowledgeBaseChatID string                   `json:"knowledgeBaseChatId"`
 	SubAgents           []model.AddSubAgentInput `json:"subAgents"`
 }
 
-// prompts returns every prompt of the agent, oldest first.
+// prompts returns every prompt of the agent with its examples, oldest first.
 func (a agent) prompts() []string {
-	return append(append([]string{}, a.EarlierPrompts...), a.Prompt)
+	prompts := append(append([]string{}, a.EarlierPrompts...), a.Prompt)
+	for i := range prompts {
+		prompts[i] += "\n\n# Examples\n" + a.examples
+	}
+	return prompts
 }
 
 // read returns the company in a folder.
@@ -79,6 +88,14 @@ func read(folder string) (company, error) {
 		whole.Tools = append(before.Tools, whole.Tools...)
 		whole.Agents = append(before.Agents, whole.Agents...)
 		whole.AgentTests = append(before.AgentTests, whole.AgentTests...)
+	}
+	for i := range whole.Agents {
+		a := &whole.Agents[i]
+		text, err := files.ReadFile(folder + "/examples/" + a.Key + ".txt")
+		if err != nil {
+			return company{}, fmt.Errorf("read the examples of agent %s: %w", a.Key, err)
+		}
+		a.examples = strings.TrimSpace(string(text))
 	}
 	return whole, nil
 }

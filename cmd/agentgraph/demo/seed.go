@@ -24,7 +24,7 @@ type content struct {
 // Read reads the companies from the embedded files.
 func Read() (Companies, error) {
 	var companies Companies
-	for _, folder := range []string{shownFolder, "tansy_lane"} {
+	for _, folder := range folders {
 		c, err := read(folder)
 		if err != nil {
 			return nil, err
@@ -40,6 +40,9 @@ func Read() (Companies, error) {
 
 // shownFolder is the folder of the company that dev shows.
 const shownFolder = "merrowby"
+
+// folders are the folders of all companies.
+var folders = []string{shownFolder, "tansy_lane"}
 
 // CompanyName returns the name of the company that Seed returns.
 func CompanyName() (string, error) {

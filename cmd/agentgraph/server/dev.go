@@ -92,6 +92,9 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 	defer closeObserver()
 	options := c.options(observer, log)
 	options.OfflinePause = c.OfflinePause
+	if options.Samples, err = demo.Samples(); err != nil {
+		return err
+	}
 	engine, evaluator, closeEngine, err := app.NewEngine(options)
 	if err != nil {
 		return err

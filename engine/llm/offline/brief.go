@@ -1,6 +1,7 @@
 package offline
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
 	"sync"
@@ -10,185 +11,168 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// toolset is what the rules know of tools that are offered together, apart from the instructions.
-type toolset struct {
-	// key is the hash of the texts that it was read from.
-	key   string
-	tools []tool
-	// alone is what each tool is about, without the instructions.
-	alone []words
-	// questions are all questions about the tools, by their text. Tools may share one.
-	questions map[string][]*question
-}
+// smallTalk are the exchanges that every agent knows.
+//
+//go:embed smalltalk.txt
+var smallTalk string
 
-// brief is an agent's instructions and tools, as the rules read them. All
-// turns share it, so it never changes. Parts that few rules need are read once, when one does.
+// brief is what the model reads of an agent's instructions and tools. All turns share it, so it never changes.
 type brief struct {
-	*toolset
+	tools []tool
+	// own are the agent's examples, small those of this package, and implied those that its tools imply.
+	own, small []*exchange
+	implied    []*exchange
+	can        map[read.Language]string
+	// lexicons have the words of own and small by language, and toolWords those of implied.
+	lexicons  [len(phrases)]*lexicon
+	toolWords *lexicon
 	// language is the language of the instructions.
-	language func() read.Language
+	language read.Language
 	today    time.Time
 	// opening is the first paragraph of the instructions.
 	opening string
-	// contact is the contact's name in the opening. It may be empty.
-	contact func() string
-	// about is what each tool is about, by its name and by the instructions.
-	about func() []words
-	// warnings, knowledge and orders are the sentences of the instructions that may be quoted: those about emergencies
-	// and safety, those under a heading of knowledge, and those outside of it.
-	warnings, knowledge, orders func() []passage
-
-	system string
-	// told caches what the instructions tell of a property, by its place.
-	told sync.Map
-}
-
-// toolsetOf reads the tools that may be called for a contact, with the questions about them in each language.
-func (m Model) toolsetOf(offered []llm.Tool) *toolset {
-	var texts []string
-	for _, t := range offered {
-		texts = append(texts, t.Name, t.Description, string(t.Parameters))
-	}
-	key, bytes := keyOf("tools", texts)
-	return recallBy(m.memory, key, bytes, func() *toolset {
-		s := &toolset{key: string(key[:]), tools: readTools(offered)}
-		s.know()
-		for _, t := range s.tools {
-			s.alone = append(s.alone, aboutTool(t))
-		}
-		s.questions = everyQuestion(s.tools)
-		return s
-	})
+	// passages are the sentences of the instructions that may be quoted, and warnings those about emergencies.
+	passages, warnings func() []passage
 }
 
 // briefOf reads instructions, without excerpts, and tools.
 func (m Model) briefOf(system string, offered []llm.Tool) *brief {
-	tools := m.toolsetOf(offered)
-	return recall(m.memory, "brief", func() *brief { return m.readBrief(system, tools) }, system, tools.key)
+	texts := []string{system}
+	for _, t := range offered {
+		texts = append(texts, t.Name, t.Description, string(t.Parameters))
+	}
+	return recall(m.memory, "brief", func() *brief { return readBrief(system, offered) }, texts...)
 }
 
-func (m Model) readBrief(system string, tools *toolset) *brief {
-	b := &brief{toolset: tools, today: read.Today(system), opening: opening(system), system: system}
-	b.language = sync.OnceValue(func() read.Language {
-		spoken, _ := read.Detect(system)
-		return spoken
-	})
-	b.contact = sync.OnceValue(func() string {
-		if m := contactNamed().FindStringSubmatch(b.opening); m != nil {
-			return m[1]
+func readBrief(system string, offered []llm.Tool) *brief {
+	instructions, examples := cutExamples(system)
+	own, small := readScript(examples, false), readScript(smallTalk, true)
+	b := &brief{tools: readTools(offered), can: own.can, today: read.Today(instructions)}
+	b.opening, _, _ = strings.Cut(strings.TrimSpace(instructions), "\n\n")
+	b.language, _ = read.Detect(instructions)
+	b.know()
+	b.own = slices.DeleteFunc(own.exchanges, func(e *exchange) bool { return !b.mayCall(e, offered) })
+	b.small = slices.DeleteFunc(small.exchanges, func(e *exchange) bool { return !b.mayCall(e, offered) })
+	for language := range b.lexicons {
+		spoken := func(e *exchange) bool { return e.language == read.Language(language) }
+		b.lexicons[language] = newLexicon(filter(slices.Concat(b.own, b.small), spoken))
+	}
+	for _, t := range b.tools {
+		if !slices.ContainsFunc(b.own, func(e *exchange) bool { return calls(e, t.name) }) {
+			b.implied = append(b.implied, t.implies())
 		}
-		return ""
-	})
-	b.about = sync.OnceValue(b.readAbout)
-	b.warnings = sync.OnceValue(func() []passage {
-		return slices.DeleteFunc(m.passagesOf(system, toModel()), func(p passage) bool { return !p.warns })
-	})
-	parts := sync.OnceValues(func() (string, string) { return cutKnowledge(system) })
-	b.knowledge = sync.OnceValue(func() []passage {
-		_, knowledge := parts()
-		return m.passagesOf(knowledge, toModelOutright())
-	})
-	b.orders = sync.OnceValue(func() []passage {
-		instructions, _ := parts()
-		return m.passagesOf(instructions, toModel())
-	})
+	}
+	b.toolWords = newLexicon(b.implied)
+	b.passages = sync.OnceValue(func() []passage { return passagesOf(instructions, false) })
+	b.warnings = sync.OnceValue(func() []passage { return passagesOf(instructions, true) })
 	return b
 }
 
-// readAbout collects what each tool is about, by its name and by the lines of the instructions that name it.
-func (b *brief) readAbout() []words {
-	every := make([]words, len(b.tools))
-	for i, t := range b.tools {
-		every[i] = b.alone[i]
-		if t.delegate || !mentions(b.system, t.name) {
-			continue
-		}
-		about := words{slices.Clone(every[i].of), slices.Clone(every[i].weight)}
-		heading := ""
-		for line := range strings.Lines(b.system) {
-			if strings.HasPrefix(line, "#") {
-				heading = line
-			}
-			if mentions(line, t.name) {
-				about.add(inInstructions, read.Concepts(strings.ReplaceAll(line, t.name, " ")))
-				about.add(inHeading, read.Concepts(heading))
-			}
-		}
-		every[i] = about
-	}
-	return every
+func filter[T any](all []T, is func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return !is(one) })
 }
 
-// everyQuestion returns everything that the model may ask about the tools, by text.
-func everyQuestion(tools []tool) map[string][]*question {
-	every := map[string][]*question{}
-	add := func(text string, asked question) {
-		every[lastQuestion(text)] = append(every[lastQuestion(text)], &asked)
-	}
-	for i := range phrases {
-		book := &phrases[i]
-		for j := range tools {
-			t := tools[j]
-			if t.confirm {
-				add(book.sure, question{tool: t, confirm: true})
-			}
-			if t.callsBack() {
-				add(book.callBack, question{tool: t, confirm: true})
-			}
-			for _, p := range t.properties {
-				add(p.asked[i], question{tool: t, property: p})
-				if len(p.producers) > 0 {
-					add(book.which, question{tool: t, property: p})
-					add(book.oneOf, question{tool: t, property: p})
-				}
-			}
-		}
-	}
-	return every
+// calls reports whether an exchange or a reply to it calls the tool.
+func calls(e *exchange, name string) bool {
+	return slices.ContainsFunc(e.calls, func(c exampleCall) bool { return c.name == name }) ||
+		slices.ContainsFunc(e.replies, func(r *exchange) bool { return calls(r, name) })
 }
 
-// know completes each property with its questions, and with what depends on the other tools.
-func (s *toolset) know() {
-	place := 0
-	for _, t := range s.tools {
+// mayCall reports whether all tools of an exchange are offered. Without the tool that ends the conversation, an
+// agent still says goodbye.
+func (b *brief) mayCall(e *exchange, offered []llm.Tool) bool {
+	return !slices.ContainsFunc(e.calls, func(c exampleCall) bool {
+		isOffered := slices.ContainsFunc(offered, func(t llm.Tool) bool { return t.Name == c.name })
+		return !isOffered && c.name != llm.EndConversation
+	})
+}
+
+func (b *brief) tool(name string) (tool, bool) {
+	if i := slices.IndexFunc(b.tools, func(t tool) bool { return t.name == name }); i >= 0 {
+		return b.tools[i], true
+	}
+	return tool{}, false
+}
+
+// hasExamples reports whether the instructions have examples of the agent.
+func (b *brief) hasExamples() bool { return len(b.own) > 0 }
+
+// ability says what the agent can do, in one sentence with suggestions.
+func (b *brief) ability(speak *phrasebook) string {
+	if can, ok := b.can[speak.language]; ok {
+		return can
+	}
+	var titles []string
+	for _, t := range b.tools[:min(len(b.tools), maxMenu)] {
+		titles = append(titles, "“"+t.title+"”")
+	}
+	if len(titles) == 0 {
+		return speak.canQuote
+	}
+	return fill(speak.canDo, strings.Join(titles, ", "))
+}
+
+// know completes each property with what depends on the other tools.
+func (b *brief) know() {
+	for _, t := range b.tools {
 		for i := range t.properties {
 			p := &t.properties[i]
-			place++
-			p.place, p.producers = place, s.producersOf(t, *p)
-			p.label, p.language = labelOf(*p), t.language()
-			for i := range phrases {
-				p.asked[i] = phrases[i].phrase(*p)
-			}
+			p.producers = b.producersOf(t, *p)
+			p.language = t.language()
 		}
 	}
 }
 
 // producersOf returns the tools whose results hold the property's value: those that its description names, or, for a
 // property that is an identifier, the tool's description.
-func (s *toolset) producersOf(t tool, p property) []*tool {
+func (b *brief) producersOf(t tool, p property) []string {
 	last := ""
 	if len(p.title) > 0 {
 		last = p.title[len(p.title)-1]
 	}
 	isOwnID := last == "id" || last == "ids"
-	var found []*tool
-	for i, other := range s.tools {
+	var found []string
+	for _, other := range b.tools {
 		ofDescription := isOwnID && mentions(t.description, other.name)
 		if other.name != t.name && (ofDescription || mentions(p.description, other.name)) {
-			found = append(found, &s.tools[i])
+			found = append(found, other.name)
 		}
 	}
 	if len(found) > 0 || !isOwnID {
 		return found
 	}
 	// An identifier comes from the tool that also provides it for another tool's property of that name.
-	for _, other := range s.tools {
+	for _, other := range b.tools {
 		twin, ok := other.property(singular(p.name))
-		for i, named := range s.tools {
+		for _, named := range b.tools {
 			if ok && other.name != t.name && mentions(twin.description, named.name) {
-				found = append(found, &s.tools[i])
+				found = append(found, named.name)
 			}
 		}
 	}
 	return found
+}
+
+// implies returns the exchange for a tool without an example: a message about its name or its description calls it,
+// after the tools whose results it needs.
+func (t tool) implies() *exchange {
+	e := &exchange{opener: keyUser, asks: map[string]string{}}
+	e.head = e
+	for _, text := range []string{t.title, read.FirstSentence(t.description)} {
+		content := slices.DeleteFunc(read.Concepts(text), func(word string) bool {
+			return read.IsWeak(word) || read.IsEmpty(word)
+		})
+		if len(content) > 0 {
+			e.variants = append(e.variants, variant{text: strings.Join(content, " ")})
+		}
+	}
+	e.calls = []exampleCall{{name: t.name}}
+	for _, p := range t.properties {
+		for _, producer := range p.producers {
+			if !slices.ContainsFunc(e.calls, func(c exampleCall) bool { return c.name == producer }) {
+				e.calls = append([]exampleCall{{name: producer}}, e.calls...)
+			}
+		}
+	}
+	return e
 }

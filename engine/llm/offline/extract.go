@@ -17,6 +17,12 @@ var (
 	isDay   = lazyregexp.New(`(?i)\b(?:day|date|jour)\b`)
 	isHour  = lazyregexp.New(`(?i)\b(?:time|hour|heure)\b|HH:MM`)
 	isCount = lazyregexp.New(`(?i)\b(?:how many|number of|combien|nombre de)\b`)
+	// alternatives matches a question that offers several things, and openQuestion the beginning of one that yes and no
+	// do not answer.
+	alternatives = lazyregexp.New(`(?i) (or|ou) `)
+	openQuestion = lazyregexp.New(
+		`(?i)^(?:(?:and|so|et|alors),? )?(?:(?:on|at|for|in|à|pour) )?(what|which|when|how|who|why|where|could you|qu|quand|` +
+			`comment|combien|pourquoi|où|pouvez-vous)`)
 )
 
 // Extractor returns the model that reads values out of what the contact said: names, days, times, numbers, references

@@ -3,147 +3,204 @@ package offline
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// maxHeard is how many messages back the contact's words count for another matter than their own.
-const maxHeard = 20
+// messageWanted stands in an example for the contact's own words.
+const messageWanted = "<message>"
 
-// find looks for a property's value, in the most reliable place first. The value of an optional property (required is
-// false) must have been said in this matter.
-func (c *conversation) find(t tool, p property, required bool) (any, bool) {
-	for _, given := range slices.Backward(c.answers) {
-		if !given.confirm && given.property.name == p.name && (p.lasts() || given.at >= c.began()) {
-			// The contact may have changed its mind since.
-			if value, ok := c.heard(p, given.at+1); ok && len(p.producers) == 0 {
-				return value, true
-			}
-			options := c.options(p)
-			if value, ok := chosen(p, options, given.text); ok {
-				return value, true
-			}
-			// While there are several options, only a choice is an answer.
-			if value, ok := p.in(given.text, true, c.today); ok && len(options) < 2 && !c.unasked(p) {
-				return value, true
+// argumentsOf returns the arguments of a call, and the first required one that nothing tells.
+func (c *conversation) argumentsOf(t tool, called exampleCall) (map[string]any, *property) {
+	arguments := map[string]any{}
+	var missing *property
+	for _, name := range c.wanted(t, called) {
+		p, ok := t.property(name)
+		if !ok {
+			continue
+		}
+		if value, found := c.find(t, p, called); found {
+			arguments[name] = value
+		} else if missing == nil || len(p.producers) > 0 && len(missing.producers) == 0 {
+			missing = &p // options go first, because the contact has just read them
+		}
+	}
+	for _, p := range t.properties {
+		if _, has := arguments[p.name]; !has && missing == nil {
+			if value, found := c.mentioned(p, called); found {
+				arguments[p.name] = value
 			}
 		}
 	}
-	if value, ok := c.pieced(p); ok {
+	return arguments, missing
+}
+
+// wanted returns the arguments that a call must have: those that the schema requires, those of the first alternative
+// that can be filled, and more up to the least number, those that can be filled first.
+func (c *conversation) wanted(t tool, called exampleCall) []string {
+	names := slices.Clone(t.wanted)
+	filled := func(name string) bool {
+		p, ok := t.property(name)
+		if ok {
+			_, ok = c.find(t, p, called)
+		}
+		return ok
+	}
+	if len(t.alternatives) > 0 {
+		chosen := t.alternatives[0]
+		for _, branch := range t.alternatives {
+			if !slices.ContainsFunc(branch, func(name string) bool { return !filled(name) }) {
+				chosen = branch
+				break
+			}
+		}
+		names = append(names, chosen...)
+	}
+	for _, onlyFilled := range []bool{true, false} {
+		for _, p := range t.properties {
+			if len(names) < t.least && !slices.Contains(names, p.name) && (!onlyFilled || filled(p.name)) {
+				names = append(names, p.name)
+			}
+		}
+	}
+	return names
+}
+
+// mentioned returns the value that the contact gave in this matter, or else that of the example.
+func (c *conversation) mentioned(p property, called exampleCall) (any, bool) {
+	if value, ok := c.task.arguments[p.name]; ok {
+		return value, true
+	}
+	for _, text := range slices.Backward(c.heard[c.task.began:]) {
+		if value, ok := p.in(text, false, c.today); ok && len(p.producers) == 0 && !c.isTaken(p, value) {
+			return value, true
+		}
+	}
+	text, ok := called.with[p.name]
+	switch {
+	case !ok:
+		return nil, false
+	case text == messageWanted:
+		return p.cut(read.Shorten(c.heard[c.task.began], maxEchoed)), true
+	case p.kind == "array":
+		return []any{text}, true
+	case p.kind == "integer", p.kind == "number":
+		value, err := strconv.ParseFloat(text, 64)
+		return value, err == nil
+	case p.kind == "boolean":
+		return text == "true", true
+	}
+	return text, true
+}
+
+// isTaken reports whether a value of some form is already another argument of the task, such as a day.
+func (c *conversation) isTaken(p property, value any) bool {
+	if p.format == "" && p.kind != "number" && p.kind != "integer" {
+		return false
+	}
+	for name, taken := range c.task.arguments {
+		if name != p.name && same(taken, value) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.task.done, func(made call) bool {
+		arguments, _ := made.arguments()
+		for name, taken := range arguments {
+			if name != p.name && same(taken, value) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// find looks for the value of a required argument, in the most reliable place first.
+func (c *conversation) find(t tool, p property, called exampleCall) (any, bool) {
+	if value, ok := c.mentioned(p, called); ok {
 		return value, true
 	}
 	if len(p.producers) > 0 {
 		return c.produced(p)
 	}
-	if value, ok := c.heard(p, c.heardFrom(p, required)); ok {
-		return value, true
-	}
-	if value, ok := c.addressed(p); ok && required {
-		return value, true
-	}
-	if !required {
-		return nil, false
-	}
-	for _, made := range slices.Backward(c.calls) {
-		if value, ok := made.argument(p.name); ok && p.lasts() {
-			return value, true
+	if p.lasts() {
+		for _, text := range slices.Backward(c.heard) {
+			if value, ok := p.in(text, false, c.today); ok {
+				return value, true
+			}
+		}
+		for _, made := range slices.Backward(c.calls) {
+			if value, ok := made.argument(p.name); ok {
+				return value, true
+			}
 		}
 	}
 	if value, ok := c.produced(p); ok {
 		return value, true
 	}
-	if value, ok := c.instructed(p); ok {
-		return value, true
+	if !c.hasExamples() && !p.isFreeText() && p.kind == "string" && len(p.enum) == 0 && p.format != "date" {
+		if value, ok := p.in(c.opening, false, c.today); ok {
+			return value, true
+		}
 	}
 	switch {
 	case p.fixed != nil && p.kind != "boolean":
 		return p.fixed, true
-	case p.isFreeText():
-		return c.ownWords(t, p)
-	case p.isText() && (p.name == "text" || p.name == "body"):
-		// A message to send holds what the agent said last, unless that is a question.
-		text := strings.TrimSpace(c.agentBefore(c.began()))
-		if question, _ := read.LastQuestion(text); text == "" || question != "" {
-			return c.ownWords(t, p)
-		}
-		return p.cut(text), true
+	case t.delegate:
+		return strings.Join(c.heard[c.task.began:], "\n"), true
+	case p.isFreeText() && p.question == "" || p.name == "text" || p.name == "body":
+		return p.cut(read.Shorten(c.heard[c.task.began], maxEchoed)), true
 	}
 	return nil, false
 }
 
-// pieced joins a day and a time that the contact told in different answers.
-func (c *conversation) pieced(p property) (any, bool) {
-	if p.format != "date-time" {
-		return nil, false
-	}
-	var told []string
-	for _, given := range slices.Backward(c.answers) {
-		if !given.confirm && given.property.name == p.name && given.at >= c.began() {
-			told = append(told, given.text)
+// answered reads the latest message as the answer to a question for a property.
+func (c *conversation) answered(p property) (any, bool) {
+	if len(p.producers) > 0 {
+		options := c.options(p)
+		if len(options) == 1 && read.SaysYes(c.said) {
+			return options[0].as(p)
 		}
+		return chosen(p, options, c.said)
 	}
-	return p.in(strings.Join(told, ", "), true, c.today)
+	if p.format == "date-time" {
+		// A day and a time may come in two answers.
+		return p.in(strings.Join(c.heard[max(c.task.began, len(c.heard)-maxAsked):], ", "), true, c.today)
+	}
+	return p.in(c.said, true, c.today)
 }
 
-// heard looks for a value in the contact's messages from an index on, the latest first. It skips values that another
-// argument has taken.
-func (c *conversation) heard(p property, from int) (any, bool) {
-	for at := c.turn; at >= from; at-- {
-		if c.req.Messages[at].Role != llm.RoleUser || at > c.began() && c.inquiresAt(at) {
-			continue // asking about something is not wanting it
-		}
-		for _, text := range slices.Backward(c.contactSaid(at)) {
-			value, ok := p.in(text, false, c.today)
-			if !ok || (p.format != "" || p.isCode || p.kind == "number" || p.kind == "integer") && c.usedElsewhere(p, value) {
-				continue
-			}
+// produced returns the value that the results of earlier calls have for a property: the only one there is, or the one
+// that the contact chose.
+func (c *conversation) produced(p property) (any, bool) {
+	options := c.options(p)
+	if len(options) == 1 {
+		return options[0].as(p)
+	}
+	for _, text := range slices.Backward(c.heard[c.task.began:]) {
+		if value, ok := chosen(p, options, text); ok {
 			return value, true
 		}
 	}
 	return nil, false
 }
 
-// heardFrom returns the index of the first message that may hold a property's value. A required one may have been said
-// since the last call, whatever the matter was then.
-func (c *conversation) heardFrom(p property, required bool) int {
-	switch {
-	case required && p.lasts():
-		return 0
-	case required:
-		return min(c.began(), max(c.sinceCall(), c.turn-maxHeard))
-	}
-	return c.began()
-}
-
-// sinceCall returns the index of the first message of the contact after the last call.
-func (c *conversation) sinceCall() int {
-	for _, made := range slices.Backward(c.calls) {
-		if made.at < c.turn {
-			return made.at + 1
-		}
-	}
-	return 0
-}
-
-// usedElsewhere reports whether a value is already an argument, or an answer, for another name.
-func (c *conversation) usedElsewhere(p property, value any) bool {
-	for _, made := range c.calls {
-		arguments, ok := made.arguments()
-		if !ok {
-			continue
-		}
-		for name, used := range arguments {
-			if name != p.name && same(used, value) {
+// chooses reports whether the message chooses an option for a call of the exchange.
+func (c *conversation) chooses(e *exchange) bool {
+	for _, called := range e.calls {
+		t, _ := c.tool(called.name)
+		for _, p := range t.properties {
+			options := c.options(p)
+			if len(p.producers) == 0 || len(options) == 0 {
+				continue
+			}
+			if _, ok := chosen(p, options, c.said); ok || len(options) == 1 && read.SaysYes(c.said) {
 				return true
 			}
 		}
 	}
-	return slices.ContainsFunc(c.answers, func(given answered) bool {
-		used, ok := given.property.in(given.text, true, c.today)
-		return ok && given.property.name != p.name && same(used, value)
-	})
+	return false
 }
 
 func same(one, other any) bool {
@@ -152,85 +209,5 @@ func same(one, other any) bool {
 	return string(first) == string(second)
 }
 
-// ownWords returns what the contact said in this matter, unless that is nothing but the tool's own name.
-func (c *conversation) ownWords(t tool, p property) (any, bool) {
-	from := c.began()
-	if t.delegate {
-		return p.cut(c.handover(t, min(from, c.beganDelegation()))), true
-	}
-	said := ownLines(c, from)
-	named := read.Meanings(read.NameWords(t.name))
-	tells := func(word string) bool { return !read.HasAlike(named, word) && !read.IsEmpty(word) }
-	if !slices.ContainsFunc(read.Concepts(said), tells) {
-		return nil, false
-	}
-	return p.cut(said), true
-}
-
-// handover returns the request to a sub-agent, which may know nothing yet: a line with what the contact wants, in its
-// own words, and a line for each question of the sub-agent, with the answer.
-func (c *conversation) handover(t tool, from int) string {
-	lines := []string{t.title + ". " + ownLines(c, from)}
-	for at := from + 1; at <= c.turn; at++ {
-		message := c.req.Messages[at]
-		if message.Role != llm.RoleUser {
-			continue
-		}
-		said := strings.Join(strings.Fields(message.Text), " ")
-		if made := c.delegatedBefore(at); made != nil {
-			said = lastQuestion(made.result) + " " + said
-		}
-		lines = append(lines, said)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// ownLines returns a message without the lines that repeat a question with its answer.
-func ownLines(c *conversation, at int) string {
-	lines := strings.Split(c.req.Messages[at].Text, "\n")
-	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
-		_, answer, ok := c.questionIn(line, at)
-		return ok && answer != ""
-	}), "\n")
-}
-
-func (c *conversation) addressed(p property) (any, bool) {
-	if p.holder == "" || p.isFreeText() {
-		return nil, false
-	}
-	name := c.contact()
-	if name == "" || p.holder == "last" && !strings.Contains(name, " ") {
-		return nil, false
-	}
-	return p.person("My name is "+name, false)
-}
-
-// unasked reports whether none of a property's producers was called yet.
-func (c *conversation) unasked(p property) bool {
-	return len(p.producers) > 0 && !slices.ContainsFunc(p.producers, func(producer *tool) bool {
-		return slices.ContainsFunc(c.calls, func(made call) bool { return made.Name == producer.name })
-	})
-}
-
 // singular returns the name of a list's item: "articleId" of "articleIds".
 func singular(name string) string { return strings.TrimSuffix(name, "s") }
-
-// produced returns the property's value from the results of earlier calls: the only one there is, or the one that the
-// contact chose.
-func (c *conversation) produced(p property) (any, bool) {
-	options := c.options(p)
-	if len(options) == 1 {
-		return options[0].as(p)
-	}
-	if len(c.calledNow()) > 0 {
-		return nil, false // the contact has not seen them yet
-	}
-	for at := c.began(); at <= c.turn; at++ {
-		for _, text := range c.contactSaid(at) {
-			if value, ok := chosen(p, options, text); ok {
-				return value, true
-			}
-		}
-	}
-	return nil, false
-}

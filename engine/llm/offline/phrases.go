@@ -1,240 +1,278 @@
 package offline
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// maxMenu bounds the tools that a reply names as what the model can do.
-const maxMenu = 4
-
-// maxEchoed bounds how much of the contact's message a reply repeats, in characters.
-const maxEchoed = 120
+const (
+	// maxMenu bounds the tools that a reply names as what the model can do.
+	maxMenu = 4
+	// maxChoices bounds the choices that a question names.
+	maxChoices = 6
+)
 
 // phrasebook is what the model says of itself in one language. % in a phrase stands for what it is about.
 type phrasebook struct {
 	language read.Language
+	yes, no  string
 	// mark ends a question, and or precedes the last of several choices.
 	mark, or string
 
-	greeting, offer, more, welcome, good, anythingElse string
-	goodbye, goodbyeReason, optOut, optOutReason       string
-	// noted takes the contact's choice, and occasion why the agent got in touch. toYes and toNo answer a yes and a no.
-	noted, toYes, toNo, occasion string
-	// found and known take sentences of the instructions and of the knowledge, and canDo the names of tools.
-	found, known, lost, canDo string
-
-	// gladly precedes the first question of a matter, and goingOn later ones, in turn.
-	gladly  string
-	goingOn [3]string
-	// tell asks for a description in the phrasebook's language, and give for one in any language.
-	tell, give string
-	// name, lastName and so on ask for what everybody has.
-	name, lastName, firstName, birth, phone, mail, postcode string
-	// which asks for one of the options just told. sure asks for a yes after recap.
+	greeting, offer, anythingElse, goodbye, goodbyeReason string
+	// offline says what the model is. lost answers what it does not understand, and lostAgain does so again.
+	offline, lost, lostAgain string
+	// canDo takes the names of tools. canQuote is said without tools.
+	canDo, canQuote string
+	// found and known take sentences of the instructions and of documents.
+	found, known string
+	// give asks for a property by its description. name, lastName and so on ask for what everybody has.
+	give, name, lastName, firstName, birth, phone, mail, postcode, day, moment string
+	// which asks for one of the options just listed. sure asks for a yes after recap.
 	which, recap, sure string
-	// oneOf follows options that the contact only asked to know.
-	oneOf string
-	// day and moment ask for a day and a time if the schema has no question in this language.
-	day, moment string
-	// unclear precedes a question that is asked again, with choices or an example.
-	unclear, choices, example string
-	// between takes the bounds of a number.
-	between string
-	// exampleDay and so on are examples of answers.
-	exampleDay, exampleBirth, exampleTime, exampleYes string
-	// dropped ends an unwanted matter, stuck one that makes no progress, and nothing one without options.
+	// unclear precedes a question that is asked again, with an example or choices.
+	unclear, example, choices string
+	// dropped ends an unwanted task, stuck one that makes no progress, and nothing one without options.
 	dropped, stuck, nothing string
-	// callBack and putThrough are offered instead.
-	callBack, putThrough string
-
-	// done and told introduce a result, already precedes one that is not new, and broken takes a failure, followed by
-	// advice.
-	done, told, already, broken, advice string
-	transfer, transferReason            string
-	transferred, noTransfer             string
-	transferFailed                      string
-
-	months [12]string
+	// done and told introduce a result, and broken takes a failure, followed by advice.
+	done, told, broken, advice            string
+	transfer, transferred, transferFailed string
+	weekdays                              [7]string
+	months                                [12]string
+	exampleDay, exampleBirth, exampleTime string
 }
 
 var phrases = [...]phrasebook{
 	read.English: {
-		language:       read.English,
-		mark:           "?",
-		or:             "or",
-		greeting:       "Hello!",
-		offer:          "How can I help you?",
-		more:           "Is there anything else you would like to know?",
-		welcome:        "You are welcome. Is there anything else I can do for you?",
-		good:           "Good.",
-		anythingElse:   "Is there anything else I can do for you?",
-		goodbye:        "Thank you for contacting us. Goodbye!",
-		goodbyeReason:  "The contact said goodbye.",
-		optOut:         "Understood, we will not write or call again. Goodbye!",
-		optOutReason:   "The contact wants no more messages.",
-		noted:          "All right: %.",
-		toYes:          "Thank you.",
-		toNo:           "I see.",
-		occasion:       "I am getting in touch because %.",
-		found:          "This is what I was told about that: “%”",
-		known:          "Here is what I find about that: “%”",
-		lost:           "I am sorry, I do not know what to say to that. I am the offline model, which follows fixed rules.",
-		canDo:          "What I can do here: %.",
-		gladly:         "I can help with that.",
-		goingOn:        [...]string{"Thank you.", "Got it.", "All right."},
-		tell:           "Could you tell me %?",
-		give:           "Could you tell me this: %?",
-		name:           "What is your full name?",
-		lastName:       "What is your last name?",
-		firstName:      "What is your first name?",
-		birth:          "What is your date of birth?",
-		phone:          "On which number can we reach you?",
-		mail:           "What is your e-mail address?",
-		postcode:       "What is your postcode?",
-		which:          "Which one would you like?",
-		oneOf:          "Shall I go on with one of these?",
-		day:            "Which day would suit you?",
-		moment:         "When would it suit you?",
-		recap:          "Let me read that back: %.",
-		sure:           "Shall I go ahead?",
-		unclear:        "Sorry, I did not quite get that.",
-		choices:        "You can say %.",
-		example:        "Something like “%” will do.",
-		between:        "Anything from %g to %g will do.",
-		exampleDay:     "4 March",
-		exampleBirth:   "12 May 1988",
-		exampleTime:    "4 March at 14:30",
-		exampleYes:     "yes",
-		dropped:        "All right, I leave it at that.",
-		stuck:          "Never mind, let us leave that for now.",
-		nothing:        "I have looked, but I see nothing there that I could offer you.",
-		callBack:       "Shall I have a colleague call you back?",
-		putThrough:     "Shall I put you through to a colleague?",
-		done:           "That is done.",
-		told:           "Here is what I have: %",
-		already:        "I did that before.",
-		broken:         "I am sorry, that did not work: %",
-		advice:         "Shall I try again, or would you rather speak to a colleague?",
-		transfer:       "I am putting you through to a colleague now.",
-		transferReason: "The contact asks for a human: %",
-		transferred:    "A colleague takes over now.",
-		noTransfer:     "I cannot put you through to anybody from here.",
+		language: read.English, yes: "yes", no: "no", mark: "?", or: "or",
+		greeting: "Hello!", offer: "What can I do for you?", anythingElse: "Is there anything else I can do for you?",
+		goodbye: "Thank you for contacting us. Goodbye!", goodbyeReason: "The contact said goodbye.",
+		offline:   "No language model is configured, so I answer only from this agent's instructions, documents and tools.",
+		lost:      "I am sorry, I have no answer to that.",
+		lostAgain: "I did not understand that either.",
+		canDo:     "You can ask me for one of these: %.",
+		canQuote:  "You can ask me about what is in my instructions.",
+		found:     "This is what I was told about that: “%”",
+		known:     "Here is what I find about that: “%”",
+		give:      "Could you tell me this, please: %?",
+		name:      "May I have your full name?", lastName: "What is your last name?", firstName: "What is your first name?",
+		birth: "What is your date of birth?", phone: "On which number can we reach you?",
+		mail: "What is your e-mail address?", postcode: "What is your postcode?",
+		day: "Which day would suit you?", moment: "Which day and time would suit you?",
+		which: "Which one would you like?", recap: "Let me read that back: %.", sure: "Shall I go ahead?",
+		unclear: "Sorry, I did not quite get that.", example: "Something like “%” will do.", choices: "You can say %.",
+		dropped: "All right, I leave it at that.", stuck: "Let us leave that for now.",
+		nothing: "I have looked, but I see nothing there that I could offer you.",
+		done:    "That is done.", told: "Here is what I have: %",
+		broken: "I am sorry, that did not work: %", advice: "Shall I try again?",
+		transfer: "I am putting you through to a colleague now.", transferred: "A colleague takes over now.",
 		transferFailed: "I could not put you through: %",
+		exampleDay:     "4 March", exampleBirth: "12 May 1988", exampleTime: "4 March at 14:30",
+		weekdays: [...]string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"},
 		months: [...]string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
 			"November", "December"},
 	},
 	read.French: {
-		language:      read.French,
-		mark:          " ?",
-		or:            "ou",
-		greeting:      "Bonjour !",
-		offer:         "Comment puis-je vous aider ?",
-		more:          "Souhaitez-vous savoir autre chose ?",
-		welcome:       "Je vous en prie. Puis-je faire autre chose pour vous ?",
-		good:          "Bien.",
-		anythingElse:  "Puis-je faire autre chose pour vous ?",
-		goodbye:       "Merci de nous avoir contactés. Au revoir !",
-		goodbyeReason: "Le contact a dit au revoir.",
-		optOut:        "C’est noté, nous ne vous contacterons plus. Au revoir !",
-		optOutReason:  "Le contact ne veut plus de messages.",
-		noted:         "Entendu : %.",
-		toYes:         "Merci.",
-		toNo:          "Je comprends.",
-		occasion:      "Je vous contacte parce que %.",
-		found:         "Voici ce qu’on m’a dit à ce sujet : « % »",
-		known:         "Voici ce que je trouve à ce sujet : « % »",
-		lost: "Je suis désolé, je ne sais pas quoi répondre à cela. Je suis le modèle hors ligne, qui suit des " +
-			"règles fixes.",
-		canDo:          "Ce que je sais faire ici : %.",
-		gladly:         "Je m’en occupe.",
-		goingOn:        [...]string{"Merci.", "C’est noté.", "Très bien."},
-		tell:           "Pouvez-vous me dire % ?",
-		give:           "Pouvez-vous m’indiquer ceci : % ?",
-		name:           "Quel est votre nom complet ?",
-		lastName:       "Quel est votre nom de famille ?",
-		firstName:      "Quel est votre prénom ?",
-		birth:          "Quelle est votre date de naissance ?",
-		phone:          "À quel numéro peut-on vous joindre ?",
-		mail:           "Quelle est votre adresse e-mail ?",
-		postcode:       "Quel est votre code postal ?",
-		which:          "Que choisissez-vous ?",
-		oneOf:          "Dois-je continuer avec l’un de ces choix ?",
-		day:            "Quel jour vous conviendrait ?",
-		moment:         "Quand cela vous conviendrait-il ?",
-		recap:          "Je récapitule : %.",
-		sure:           "Est-ce que cela vous convient ?",
-		unclear:        "Excusez-moi, je n’ai pas bien compris.",
-		choices:        "Vous pouvez dire %.",
-		example:        "Par exemple : « % ».",
-		between:        "De %g à %g, tout convient.",
-		exampleDay:     "4 mars",
-		exampleBirth:   "12 mai 1988",
-		exampleTime:    "4 mars à 14h30",
-		exampleYes:     "oui",
-		dropped:        "Très bien, j’en reste là.",
-		stuck:          "Ce n’est pas grave, laissons cela pour l’instant.",
-		nothing:        "J’ai cherché, mais je ne vois rien que je puisse vous proposer.",
-		callBack:       "Voulez-vous qu’un conseiller vous rappelle ?",
-		putThrough:     "Voulez-vous que je vous passe un conseiller ?",
-		done:           "C’est fait.",
-		told:           "Voici ce que j’ai trouvé : %",
-		already:        "C’est déjà fait.",
-		broken:         "Je suis désolé, cela n’a pas fonctionné : %",
-		advice:         "Dois-je réessayer, ou préférez-vous parler à un conseiller ?",
-		transfer:       "Je vous passe un conseiller.",
-		transferReason: "Le contact demande un humain : %",
-		transferred:    "Un conseiller prend le relais.",
-		noTransfer:     "Je ne peux pas vous passer un conseiller d’ici.",
-		transferFailed: "Je n’ai pas pu vous passer un conseiller : %",
+		language: read.French, yes: "oui", no: "non", mark: " ?", or: "ou",
+		greeting: "Bonjour !", offer: "Que puis-je faire pour vous ?", anythingElse: "Puis-je faire autre chose pour vous ?",
+		goodbye: "Merci de nous avoir contactés. Au revoir !", goodbyeReason: "Le contact a dit au revoir.",
+		offline: "Aucun modèle de langue n’est configuré : je réponds seulement à partir des instructions, des documents et " +
+			"des outils de cet agent.",
+		lost:      "Je suis désolé, je n’ai pas de réponse à cela.",
+		lostAgain: "Cela non plus, je ne l’ai pas compris.",
+		canDo:     "Vous pouvez me demander ceci : %.",
+		canQuote:  "Vous pouvez me demander ce qui est dans mes instructions.",
+		found:     "Voici ce qu’on m’a dit à ce sujet : « % »",
+		known:     "Voici ce que je trouve à ce sujet : « % »",
+		give:      "Pouvez-vous m’indiquer ceci : % ?",
+		name:      "Quel est votre nom complet ?", lastName: "Quel est votre nom de famille ?",
+		firstName: "Quel est votre prénom ?", birth: "Quelle est votre date de naissance ?",
+		phone: "À quel numéro pouvons-nous vous joindre ?", mail: "Quelle est votre adresse e-mail ?",
+		postcode: "Quel est votre code postal ?",
+		day:      "Quel jour vous conviendrait ?", moment: "Quel jour et à quelle heure ?",
+		which: "Que choisissez-vous ?", recap: "Je récapitule : %.", sure: "Est-ce que cela vous convient ?",
+		unclear: "Pardon, je n’ai pas bien compris.", example: "Par exemple « % ».", choices: "Vous pouvez dire %.",
+		dropped: "Très bien, j’en reste là.", stuck: "Laissons cela pour le moment.",
+		nothing: "J’ai cherché, mais je ne vois rien à vous proposer.",
+		done:    "C’est fait.", told: "Voici ce que j’ai trouvé : %",
+		broken: "Je suis désolé, cela n’a pas fonctionné : %", advice: "Dois-je réessayer ?",
+		transfer: "Je vous passe un collègue.", transferred: "Un collègue prend le relais.",
+		transferFailed: "Je n’ai pas pu vous passer un collègue : %",
+		exampleDay:     "4 mars", exampleBirth: "12 mai 1988", exampleTime: "4 mars à 14 h 30",
+		weekdays: [...]string{"dimanche", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi"},
 		months: [...]string{"janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre",
 			"novembre", "décembre"},
 	},
 }
 
-func fill(phrase, with string) string { return strings.Replace(phrase, "%", with, 1) }
-
-func (p *phrasebook) quote(found quotation) string {
-	phrase := p.found
-	if found.isKnown {
-		phrase = p.known
-	}
-	return found.cited(fill(phrase, strings.Join(found.sentences, " ")))
+// others answer messages in languages that the model does not speak, each with words that only that language has.
+var others = []struct {
+	words    map[string]bool
+	sentence string
+}{
+	{read.Set(`hola el los las yo soy quiero puedo necesito gracias pero muy cuando donde esta estoy tengo para con por favor
+		hablo mejor buenos buenas dias tardes mi como`),
+		"Lo siento, aquí solo hablo inglés y francés. ¿Puede escribirme en uno de esos idiomas?"},
+	{read.Set(`ich nicht mein meine meinen meiner der das dem den und ist bitte guten tag danke wie kann habe haben wo zeigt
+		immer sie mir mit wurde auf ein eine wann warum hallo konnen`),
+		"Es tut mir leid, ich spreche hier nur Englisch und Französisch. Können Sie mir in einer dieser Sprachen schreiben?"},
+	{read.Set(`ciao sono vorrei grazie mio mia posso dove quando buongiorno buonasera perche ho della il che questo ordine`),
+		"Mi dispiace, qui parlo solo inglese e francese. Può scrivermi in una di queste lingue?"},
+	{read.Set(`ola obrigado obrigada nao quero minha meu voce onde bom boa tarde preciso uma`),
+		"Desculpe, aqui só falo inglês e francês. Pode escrever-me numa dessas línguas?"},
+	{read.Set(`ik niet mijn een het kan waar bedankt hallo wil graag heb jullie goedemorgen alstublieft wanneer`),
+		"Sorry, ik spreek hier alleen Engels en Frans. Kunt u mij in een van die talen schrijven?"},
 }
 
-// menu says what the first tools can do, sub-agents last. It returns "" if there are none.
-func (p *phrasebook) menu(tools []tool) string {
-	var titles []string
-	for _, delegates := range []bool{false, true} {
-		for _, t := range tools {
-			if t.delegate == delegates && len(titles) < maxMenu {
-				titles = append(titles, t.title)
-			}
+// foreign returns the answer to a message in a language that the model does not speak, or "".
+func foreign(text string) string {
+	said := read.Words(text)
+	count := func(words map[string]bool) int { return len(filter(said, func(w string) bool { return words[w] })) }
+	known := len(filter(said, func(w string) bool { return read.IsSmall(w) }))
+	best := 1
+	sentence := ""
+	for _, o := range others {
+		if n := count(o.words); n > best && n >= known-1 {
+			best, sentence = n, o.sentence
 		}
 	}
-	if len(titles) == 0 {
+	return sentence
+}
+
+// fill replaces the % of a phrase.
+func fill(phrase, text string) string { return strings.Replace(phrase, "%", text, 1) }
+
+// phrase returns the question for a property: the title of its schema if that is a question in this language, else the
+// question for what everybody has, else one with its description or name.
+func (p *phrasebook) phrase(wanted property) string {
+	spoken, told := read.Detect(wanted.question)
+	switch {
+	case wanted.question != "" && (!told || spoken == p.language):
+		return wanted.question
+	case wanted.holder == "last":
+		return p.lastName
+	case wanted.holder == "first":
+		return p.firstName
+	case wanted.holder == "full":
+		return p.name
+	case wanted.isBirth:
+		return p.birth
+	case wanted.isPhone && !wanted.isMail:
+		return p.phone
+	case wanted.isMail && !wanted.isPhone:
+		return p.mail
+	case wanted.isPostcode:
+		return p.postcode
+	case wanted.format == "date":
+		return p.day
+	case wanted.format == "date-time":
+		return p.moment
+	}
+	label := read.LowerFirst(read.FirstSentence(wanted.description))
+	if label == "" || wanted.language != p.language {
+		label = strings.Join(wanted.title, " ")
+	}
+	if choices := wanted.choicesInWords(); len(choices) > 0 && len(choices) <= maxChoices {
+		label += " (" + p.either(choices) + ")"
+	}
+	return fill(p.give, label)
+}
+
+func (p *phrasebook) either(choices []string) string {
+	last := len(choices) - 1
+	if last < 1 {
+		return strings.Join(choices, "")
+	}
+	return strings.Join(choices[:last], ", ") + " " + p.or + " " + choices[last]
+}
+
+// help says what an answer may be or looks like. It returns "" if nothing is known of that.
+func (p *phrasebook) help(wanted property) string {
+	if choices := wanted.choicesInWords(); len(choices) > 0 {
+		return fill(p.choices, p.either(choices))
+	}
+	like := wanted.example
+	switch {
+	case like != "":
+	case wanted.isBirth:
+		like = p.exampleBirth
+	case wanted.format == "date":
+		like = p.exampleDay
+	case wanted.format == "date-time":
+		like = p.exampleTime
+	case wanted.kind == "boolean":
+		like = p.yes
+	case wanted.isPhone:
+		like = "+44 7700 900114"
+	case wanted.isMail, wanted.format == "email":
+		like = "ana@example.com"
+	}
+	if like == "" {
 		return ""
 	}
-	return " " + fill(p.canDo, strings.Join(titles, ", "))
+	return fill(p.example, like)
 }
 
-// asksBack reports whether a text of a sub-agent ends with a question of its own.
-func asksBack(text string) bool {
-	question, rest := read.LastQuestion(text)
-	return question != "" && rest == "" && !isClosing(question)
+func (p property) choicesInWords() []string {
+	var choices []string
+	for _, choice := range p.choices() {
+		choices = append(choices, strings.Join(read.NameWords(choice), " "))
+	}
+	return choices
 }
 
-// asksYesOrNo reports whether a text ends with a question that can be answered with no.
-func asksYesOrNo(text string) bool {
-	question, _ := read.LastQuestion(text)
-	return question != "" && !openQuestion().MatchString(question)
+// choices returns the texts of an enum, of the property or of its items.
+func (p property) choices() []string {
+	values := p.enum
+	if p.item != nil {
+		values = p.item.enum
+	}
+	var texts []string
+	for _, value := range values {
+		if text, ok := value.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
-// lastQuestion returns the question at the end of a sub-agent's answer, or the whole answer if it asks nothing.
-func lastQuestion(text string) string {
-	if question, _ := read.LastQuestion(text); question != "" {
-		return question
+// say writes a value for the contact. Days and times are written as people say them.
+func (p *phrasebook) say(value any) string {
+	switch value := value.(type) {
+	case string:
+		if day, err := time.Parse(time.DateOnly, value); err == nil {
+			return p.dayOf(day)
+		}
+		if moment, err := time.Parse(time.RFC3339, value); err == nil {
+			return p.dayOf(moment) + ", " + moment.Format("15:04")
+		}
+		return strings.Join(strings.Fields(value), " ")
+	case []any:
+		var texts []string
+		for _, one := range value {
+			texts = append(texts, p.say(one))
+		}
+		return p.either(slices.DeleteFunc(texts, func(text string) bool { return text == "" }))
+	case bool:
+		return map[bool]string{true: p.yes, false: p.no}[value]
+	}
+	raw, _ := json.Marshal(value) // an argument always marshals
+	return inWords(string(raw), p)
+}
+
+// dayOf writes a day, with its weekday if it is recent enough for that to matter.
+func (p *phrasebook) dayOf(day time.Time) string {
+	text := fmt.Sprintf("%d %s %d", day.Day(), p.months[day.Month()-1], day.Year())
+	if day.Year() >= firstScheduled {
+		return p.weekdays[day.Weekday()] + " " + text
 	}
 	return text
 }
+
+// firstScheduled is the first year whose days are told with their weekday. Earlier days are birthdays.
+const firstScheduled = 2024

@@ -14,10 +14,6 @@ var (
 	quoted = lazyregexp.New(`[“"«]\s*([^”"»]+?)\s*[”"»]`)
 	// example matches what follows "for example" in a description. Its shape counts as the shape of all values.
 	example = lazyregexp.New(`(?i)(?:for example|e\.g\.|such as|par exemple)\s+([A-Z0-9-]*\d[A-Z0-9-]*)`)
-
-	// contactNamed matches the contact's name in the instructions.
-	contactNamed = lazyregexp.New(
-		`(?:[Cc]alling|[Ss]peaking (?:with|to)|[Ww]riting (?:with|to)|[Ww]rote to|[Hh]eld by|(?:[Cc]ontact|[Cc]aller|[Cc]ustomer|[Vv]isitor|[Pp]assenger|[Pp]atient) is|s['’]appelle|[Tt]u parles (?:à|avec)) (\p{Lu}[\pL'’-]+(?: \p{Lu}[\pL'’-]+)*)`)
 )
 
 // anyDay is a day for finding out whether a text names one at all.

@@ -53,7 +53,7 @@ func (c *conversation) options(p property) []option {
 		if p.kind == "array" {
 			names = append(names, singular(p.name))
 		}
-		isProducer := slices.ContainsFunc(p.producers, func(t *tool) bool { return t.name == made.Name })
+		isProducer := slices.Contains(p.producers, made.Name)
 		if isProducer {
 			names = append(names, "id")
 		}
@@ -173,13 +173,35 @@ func errorIn(result string) string {
 	return ""
 }
 
+// fieldOf returns the value of a field of a result, in the outermost object that has it.
+func fieldOf(value any, name string) (any, bool) {
+	switch value := value.(type) {
+	case ordered.Object:
+		for _, m := range value {
+			if m.Name == name && m.Value != nil {
+				return m.Value, true
+			}
+		}
+		for _, m := range value {
+			if held, ok := fieldOf(m.Value, name); ok {
+				return held, true
+			}
+		}
+	case []any:
+		for _, item := range value[:min(len(value), 1)] {
+			return fieldOf(item, name)
+		}
+	}
+	return nil, false
+}
+
 // inWords tells a result: text as it is, an object as names and values, a list as numbered options.
-func inWords(result string) string {
+func inWords(result string, speak *phrasebook) string {
 	raw := json.RawMessage(strings.TrimSpace(result))
 	if !json.Valid(raw) {
 		return read.Shorten(strings.TrimSpace(result), maxResult)
 	}
-	fields, options := tell(raw, "")
+	fields, options := tell(raw, "", speak)
 	fields = fields[:min(len(fields), maxFields)]
 	if len(options) > 0 {
 		return strings.Join(append([]string{strings.Join(fields, ", ")}, options...), "\n")
@@ -187,17 +209,8 @@ func inWords(result string) string {
 	return strings.Join(fields, ", ")
 }
 
-// tell returns the fields of a value, including nested ones, and the objects of its lists, as one text each.
-func tell(raw json.RawMessage, label string) (fields, options []string) {
-	labelled := func(text string) []string {
-		if text = strings.TrimSpace(text); text == "" {
-			return nil
-		}
-		if label != "" {
-			text = label + " " + text
-		}
-		return []string{read.Shorten(text, maxFieldText)}
-	}
+// tell returns the fields of a value, including nested ones, and the items of its lists, as one text each.
+func tell(raw json.RawMessage, label string, speak *phrasebook) (fields, options []string) {
 	var value any
 	_ = json.Unmarshal(raw, &value) // the caller knows that it is JSON
 	switch value := value.(type) {
@@ -212,50 +225,71 @@ func tell(raw json.RawMessage, label string) (fields, options []string) {
 			if key == "message" || key == "result" {
 				name = ""
 			}
-			more, listed := tell(m.Value.(json.RawMessage), name)
+			more, listed := tell(m.Value.(json.RawMessage), name, speak)
 			fields, options = append(fields, more...), append(options, listed...)
 		}
 		return fields, options
 	case []any:
 		var items []json.RawMessage
 		_ = json.Unmarshal(raw, &items)
-		if len(items) == 0 {
-			return labelled("–"), nil
-		}
 		var texts []string
 		for i, item := range items[:min(len(items), maxOptions)] {
-			text := itemInWords(item)
-			texts = append(texts, text)
-			options = append(options, fmt.Sprintf("%d) %s", i+1, text))
+			texts = append(texts, itemInWords(item, speak))
+			options = append(options, fmt.Sprintf("%d) %s", i+1, texts[i]))
+		}
+		if len(items) == 0 {
+			return labelled(label, "–"), nil
 		}
 		if members, _ := ordered.Members(items[0]); len(members) > 0 {
 			return nil, options
 		}
-		return labelled(strings.Join(texts, ", ")), nil
+		return labelled(label, strings.Join(texts, ", ")), nil
 	case nil:
 		return nil, nil
-	case string:
-		return labelled(value), nil
 	case bool:
 		// "signature no" would be no sentence.
-		return []string{strings.TrimPrefix(label+": "+map[bool]string{true: "yes", false: "no"}[value], ": ")}, nil
+		return []string{strings.TrimPrefix(label+": "+map[bool]string{true: speak.yes, false: speak.no}[value], ": ")}, nil
+	case string:
+		return labelled(label, value), nil
 	}
-	return labelled(string(raw)), nil
+	return labelled(label, string(raw)), nil
 }
 
-// isID matches the beginning of an identifier's field.
-var isID = lazyregexp.New(`^(\pL+ )?id `)
-
-// itemInWords tells an item of a list in a line, without its identifier if there is more to tell.
-func itemInWords(item json.RawMessage) string {
-	fields, _ := tell(item, "")
-	told := slices.DeleteFunc(slices.Clone(fields), func(field string) bool {
-		return isID().MatchString(field)
-	})
-	if len(told) == 0 {
-		told = fields
+func labelled(label, text string) []string {
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
 	}
-	return read.Shorten(strings.Join(told, ", "), maxFieldText)
+	return []string{read.Shorten(strings.TrimSpace(label+" "+text), maxFieldText)}
+}
+
+// itemInWords tells an item of a list in a line: its texts, and its other values with their names. It leaves out the
+// identifier if there is more to tell.
+func itemInWords(item json.RawMessage, speak *phrasebook) string {
+	members, _ := ordered.Members(item)
+	var told, ids []string
+	for _, m := range members {
+		raw := m.Value.(json.RawMessage)
+		var text string
+		name := read.NameWords(m.Name)
+		if json.Unmarshal(raw, &text) == nil {
+			if slices.Contains(name, "id") {
+				ids = append(ids, text)
+			} else if text != "" {
+				told = append(told, speak.say(text))
+			}
+			continue
+		}
+		fields, _ := tell(raw, strings.Join(name, " "), speak)
+		told = append(told, fields...)
+	}
+	switch {
+	case len(told) > 0:
+		return read.Shorten(strings.Join(told, ", "), maxFieldText)
+	case len(ids) > 0:
+		return strings.Join(ids, ", ")
+	}
+	fields, _ := tell(item, "", speak)
+	return strings.Join(fields, ", ")
 }
 
 func isFine(status string) bool {

@@ -47,17 +47,13 @@ type property struct {
 	longest          int
 	item             *property
 	title, searching []string
-	// question is the title of the schema if that is a question, and label is how the property is called.
-	question, label string
+	// question is the title of the schema if that is a question.
+	question string
 	// language is the language of the tool.
 	language read.Language
 	traits
-	// asked is the question for it, in each language.
-	asked [len(phrases)]string
-	// place numbers it among all properties of tools that are offered together.
-	place int
-	// producers are the tools whose results hold the value.
-	producers []*tool
+	// producers are the names of the tools whose results hold the value.
+	producers []string
 }
 
 // schema is what the rules read of a JSON Schema.
@@ -208,8 +204,4 @@ func (t tool) language() read.Language {
 	}
 	language, _ := read.Detect(text)
 	return language
-}
-
-func (t tool) callsBack() bool {
-	return !t.delegate && slices.Contains(read.Concepts(t.title), "callback")
 }

@@ -1,0 +1,308 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/read"
+)
+
+// maxShort bounds a message that is only a yes or a no, in words.
+const maxShort = 5
+
+// conversation is a request as the model follows it. Each answer follows the conversation again from its beginning,
+// because the messages hold all that the model knows of the past.
+type conversation struct {
+	req      llm.Request
+	excerpts []llm.Excerpt
+	*brief
+	speak *phrasebook
+
+	// said is the contact's latest message so far, and heard are all of them.
+	said  string
+	heard []string
+	// calls are the answered calls so far.
+	calls []call
+	// task is what the agent is about to do, and topic the last example that was followed. Both may be nil.
+	task  *task
+	topic *exchange
+	// urgent is the emergency that the contact spoke of, if any.
+	urgent *exchange
+	// isClosing: the agent just asked whether there is anything else.
+	isClosing bool
+	// lost counts the messages in a row that the model did not understand.
+	lost int
+	// waiting are the answered calls of the current turn that were not followed yet.
+	waiting []call
+}
+
+type reply struct {
+	text      string
+	tool      string
+	arguments map[string]any
+}
+
+func say(parts ...string) *reply {
+	return &reply{text: strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")}
+}
+
+func (m Model) read(req llm.Request) *conversation {
+	excerpts, instructions := llm.Excerpts(req.System)
+	req.System = instructions
+	c := &conversation{req: req, excerpts: excerpts, brief: m.briefOf(instructions, req.Tools)}
+	c.speak = &phrases[c.agentLanguage()]
+	return c
+}
+
+// agentLanguage is the language of the agent's opening words, or else of its instructions.
+func (c *conversation) agentLanguage() read.Language {
+	if len(c.req.Messages) > 0 && c.req.Messages[0].Role == llm.RoleAssistant {
+		if spoken, ok := read.Detect(c.req.Messages[0].Text); ok {
+			return spoken
+		}
+	}
+	return c.brief.language
+}
+
+// answer follows all turns and returns what comes next.
+func (c *conversation) answer() *reply {
+	results := map[string]string{}
+	for _, message := range c.req.Messages {
+		if message.Role == llm.RoleTool {
+			results[message.ToolCallID] = message.Text
+		}
+	}
+	var next *reply
+	for i, message := range c.req.Messages {
+		if message.Role != llm.RoleUser {
+			continue
+		}
+		c.waiting = nil
+		for _, later := range c.req.Messages[i+1:] {
+			if later.Role == llm.RoleUser {
+				break
+			}
+			for _, made := range later.ToolCalls {
+				if result, ok := results[made.ID]; ok {
+					c.waiting = append(c.waiting, newCall(made, result))
+				}
+			}
+		}
+		next = c.follow(message.Text)
+	}
+	if next == nil {
+		return say(c.speak.greeting, c.ability(c.speak))
+	}
+	if len(c.heard) == 1 && next.tool == "" && !c.hasExamples() && c.urgent == nil {
+		next.text = say(c.speak.offline, next.text).text
+	}
+	return next
+}
+
+// follow answers one message. It goes through the calls that were made for it, and returns the next call or the text
+// after the last one.
+func (c *conversation) follow(text string) *reply {
+	c.said, c.heard = text, append(c.heard, text)
+	if spoken, ok := read.Detect(text); ok {
+		c.speak = &phrases[spoken]
+	}
+	next := c.hear()
+	for next.tool != "" && len(c.waiting) > 0 {
+		made := c.waiting[0]
+		c.waiting, c.calls = c.waiting[1:], append(c.calls, made)
+		next = c.after(made)
+	}
+	c.calls = append(c.calls, c.waiting...)
+	if next.tool == "" {
+		question, _ := read.LastQuestion(next.text)
+		c.isClosing = elseAsked().MatchString(question)
+	}
+	return next
+}
+
+// elseAsked matches a question whether there is more to do.
+var elseAsked = lazyregexp.New(`(?i)\b(else|autre)\b`)
+
+// hear decides what a message is: a reply in an emergency, an answer to a question of the agent, or a new matter.
+func (c *conversation) hear() *reply {
+	if sentence := foreign(c.said); sentence != "" {
+		return say(sentence)
+	}
+	words := c.lexicons[c.speak.language]
+	parts := words.parts(c.said)
+	spoken := func(e *exchange) bool {
+		isFirst := len(c.heard) == 1 || e.opener != keyFirst
+		return e.language == c.speak.language && isFirst
+	}
+	own, small := filter(c.own, spoken), filter(c.small, spoken)
+	if reply := c.emergency(words, parts, own, small); reply != nil {
+		return reply
+	}
+	best := c.closest(words, parts, own, small)
+	if c.task != nil {
+		if reply := c.resume(best); reply != nil {
+			c.lost = 0
+			return reply
+		}
+	}
+	c.task = nil
+	if reply := c.close(best); reply != nil {
+		return reply
+	}
+	if c.topic != nil {
+		if chosen := c.chosenReply(); chosen != nil && best.score < surely {
+			return c.begin(chosen)
+		}
+		if found := words.nearest(c.topic.head.replies, c.withAnswer(parts)); found.score >= near &&
+			(found.score+0.1 >= best.score || found.score >= surely) {
+			return c.begin(found.exchange)
+		}
+	}
+	if found := c.quotation(best); found != nil {
+		return found
+	}
+	if best.exchange != nil {
+		return c.begin(best.exchange)
+	}
+	return c.withoutExample()
+}
+
+// closest returns the example, or the small talk, that is near enough to the message. Small talk must not hide the
+// matter of a message that has one.
+func (c *conversation) closest(words *lexicon, parts []partOfMessage, own, small []*exchange) match {
+	best := words.nearest(own, parts)
+	talk := words.nearest(small, parts)
+	whole := words.nearest(small, parts[:1])
+	if best.score < near || whole.score > best.score && whole.score >= surely {
+		best = talk
+	}
+	if best.score < near {
+		return match{}
+	}
+	return best
+}
+
+// emergency answers a message about an emergency, and each message after it. It returns nil if there is none.
+func (c *conversation) emergency(words *lexicon, parts []partOfMessage, own, small []*exchange) *reply {
+	urgent := filter(own, func(e *exchange) bool { return e.opener == keyUrgent })
+	if found := words.nearest(urgent, parts); found.score >= near && found.exchange != c.urgent {
+		c.urgent, c.task = found.exchange, nil
+		return c.begin(found.exchange)
+	}
+	if c.urgent == nil {
+		warned := c.warning()
+		if warned != "" {
+			return say(warned)
+		}
+		return nil
+	}
+	if c.task != nil {
+		if reply := c.resume(match{}); reply != nil {
+			return reply
+		}
+	}
+	found := words.nearest(c.urgent.replies, parts)
+	if found.score < near {
+		found.exchange = c.urgent
+		if i := slices.IndexFunc(c.urgent.replies, isForAnything); i >= 0 {
+			found.exchange = c.urgent.replies[i]
+		}
+		// What was done in the emergency is not done again.
+		if found.exchange == c.urgent && len(c.urgent.calls) > 0 {
+			return say(c.fillAny(c.urgent.answers, nil))
+		}
+	}
+	if talk := words.nearest(small, parts[:1]); talk.score >= surely && calls(talk.exchange, llm.EndConversation) {
+		return c.leave(c.fillAny(found.answers, nil))
+	}
+	return c.begin(found.exchange)
+}
+
+func isForAnything(e *exchange) bool {
+	return slices.ContainsFunc(e.variants, func(v variant) bool { return v.text == "*" })
+}
+
+// close takes a yes or a no to "anything else?".
+func (c *conversation) close(best match) *reply {
+	if !c.isClosing || len(read.Words(c.said)) > maxShort || best.score >= surely {
+		return nil
+	}
+	switch read.YesOrNo(read.Words(c.said)) {
+	case 1:
+		return say(c.speak.offer)
+	case -1:
+		return c.leave(c.speak.goodbye)
+	}
+	return nil
+}
+
+// withAnswer returns the parts of the message, and one with the word "yes" or "no" if it is only that.
+func (c *conversation) withAnswer(parts []partOfMessage) []partOfMessage {
+	said := read.Words(c.said)
+	answer := read.YesOrNo(said)
+	if answer == 0 || len(said) > maxShort {
+		return parts
+	}
+	word := map[int]string{1: c.speak.yes, -1: c.speak.no}[answer]
+	return append(slices.Clone(parts), partOfMessage{c.lexicons[c.speak.language].hear([]string{word}), ofPart})
+}
+
+// optionVariant is the variant of a reply that chooses one of the options in a result.
+const optionVariant = "<option>"
+
+// chosenReply returns the reply of the current block that takes the option which the message chooses, or nil.
+func (c *conversation) chosenReply() *exchange {
+	for _, reply := range c.topic.head.replies {
+		if slices.ContainsFunc(reply.variants, func(v variant) bool { return v.text == optionVariant }) && c.chooses(reply) {
+			return reply
+		}
+	}
+	return nil
+}
+
+// begin follows an example from its beginning.
+func (c *conversation) begin(e *exchange) *reply {
+	c.lost = 0
+	if !e.isBuiltIn {
+		c.topic = e
+	}
+	c.task = &task{exchange: e, arguments: map[string]any{}, began: len(c.heard) - 1}
+	return c.proceed("")
+}
+
+// leave says goodbye, and ends the conversation if that is offered.
+func (c *conversation) leave(text string) *reply {
+	if !c.offers(llm.EndConversation) {
+		return say(text)
+	}
+	return &reply{text: text, tool: llm.EndConversation, arguments: map[string]any{"reason": c.speak.goodbyeReason}}
+}
+
+func (c *conversation) offers(name string) bool {
+	return slices.ContainsFunc(c.req.Tools, func(t llm.Tool) bool { return t.Name == name })
+}
+
+// withoutExample answers a message that no example is near: by a tool whose name or description fits, by what the
+// instructions tell, or by saying what the agent can do.
+func (c *conversation) withoutExample() *reply {
+	parts := c.toolWords.parts(c.said)
+	if found := c.toolWords.nearest(c.implied, parts); found.score >= nearTool && !c.declines() {
+		return c.begin(found.exchange)
+	}
+	if text := c.instructed(); text != "" {
+		c.lost = 0
+		return say(text)
+	}
+	c.lost++
+	if c.lost > 1 {
+		return say(c.speak.lostAgain, c.ability(c.speak))
+	}
+	return say(c.speak.lost, c.ability(c.speak))
+}
+
+// nearTool is the least score of a tool without an example.
+const nearTool = 0.3
+
+func (c *conversation) declines() bool { return read.Declines(c.said) }

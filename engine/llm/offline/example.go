@@ -1,0 +1,164 @@
+package offline
+
+import (
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
+	"github.com/agentgraph/agentgraph/engine/read"
+)
+
+// examplesMark is the heading of the examples in instructions.
+var examplesMark = lazyregexp.New(`(?im)^#+[ \t]*(examples|exemples)[ \t]*$`)
+
+// exchange is an example: what a contact may say, and what the agent then does.
+type exchange struct {
+	opener   string
+	language read.Language
+	// variants are ways to say the same. The variant "*" stands for anything.
+	variants []variant
+	calls    []exampleCall
+	// asks are the questions for missing arguments, by name.
+	asks map[string]string
+	// confirm is the question before the last call, if the contact must agree first.
+	confirm string
+	// answers are templates. The first that can be filled is said.
+	answers []string
+	// replies are the exchanges that may follow this one or each other.
+	replies []*exchange
+	// head is the first exchange of the block.
+	head *exchange
+	// isBuiltIn: it is small talk of this package, not an example of the agent.
+	isBuiltIn bool
+}
+
+// These are the keys of lines in examples. An exchange begins with one of the first three. First counts only as the
+// reply to the agent's opening words. After Urgent, the conversation stays in the block.
+const (
+	keyUser, keyFirst, keyUrgent                  = "User", "First", "Urgent"
+	keyCall, keyAsk, keyConfirm, keyAgent, keyCan = "Call", "Ask", "Confirm", "Agent", "Can"
+)
+
+// exampleCall is a call in an example, with the arguments that are always the same.
+type exampleCall struct {
+	name string
+	// with are texts by the names of arguments. "<message>" stands for the contact's words.
+	with map[string]string
+}
+
+// script holds the examples of an agent.
+type script struct {
+	exchanges []*exchange
+	// can says what the agent can do, by language.
+	can map[read.Language]string
+}
+
+// cutExamples separates instructions from their examples, which may be "". The examples end with the next heading.
+func cutExamples(system string) (instructions, examples string) {
+	at := examplesMark().FindStringIndex(system)
+	if at == nil {
+		return system, ""
+	}
+	rest := system[at[1]:]
+	end := strings.Index(rest, "\n#")
+	if end < 0 {
+		end = len(rest)
+	}
+	return system[:at[0]] + rest[end:], rest[:end]
+}
+
+// readScript reads examples in the form that docs/reference/offline-model.md describes. It skips lines that it does not
+// understand.
+func readScript(text string, isBuiltIn bool) *script {
+	s := &script{can: map[read.Language]string{}}
+	for _, block := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
+		var head, current *exchange
+		last := ""
+		for line := range strings.Lines(block) {
+			key, value := cutKey(strings.TrimSpace(line))
+			switch key {
+			case keyUser, keyFirst, keyUrgent:
+				current = &exchange{opener: key, asks: map[string]string{}, isBuiltIn: isBuiltIn}
+				for text := range strings.SplitSeq(value, "|") {
+					current.variants = append(current.variants, variant{text: strings.TrimSpace(text)})
+				}
+				if head == nil {
+					head = current
+					s.exchanges = append(s.exchanges, head)
+				} else {
+					head.replies = append(head.replies, current)
+				}
+				current.head = head
+			case keyCan:
+				language, _ := read.Detect(value)
+				s.can[language] = value
+			case "":
+				if current != nil && last == keyAgent && value != "" {
+					current.answers[len(current.answers)-1] += "\n" + value
+				}
+				continue
+			default:
+				if current != nil {
+					current.add(key, value)
+				}
+			}
+			last = key
+		}
+		if head != nil {
+			head.speak(block)
+		}
+	}
+	return s
+}
+
+// speak sets the language of a block.
+func (e *exchange) speak(block string) {
+	e.language, _ = read.Detect(block)
+	for _, reply := range e.replies {
+		reply.language = e.language
+	}
+}
+
+// cutKey cuts the key off a line. The key is "" if the line has none.
+func cutKey(line string) (key, value string) {
+	key, value, ok := strings.Cut(line, ":")
+	if ok {
+		switch key {
+		case keyUser, keyFirst, keyUrgent, keyCall, keyAsk, keyConfirm, keyAgent, keyCan:
+			return key, strings.TrimSpace(value)
+		}
+	}
+	return "", line
+}
+
+func (e *exchange) add(key, value string) {
+	switch key {
+	case keyCall:
+		name, rest, _ := strings.Cut(value, " ")
+		e.calls = append(e.calls, exampleCall{name, readArguments(rest)})
+	case keyAsk:
+		if name, question, ok := strings.Cut(value, "="); ok {
+			e.asks[strings.TrimSpace(name)] = strings.TrimSpace(question)
+		}
+	case keyConfirm:
+		e.confirm = value
+	case keyAgent:
+		e.answers = append(e.answers, value)
+	}
+}
+
+// argumentOf matches name=value and name="value with spaces".
+var argumentOf = lazyregexp.New(`(\w+)=(?:"([^"]*)"|(\S+))`)
+
+func readArguments(text string) map[string]string {
+	with := map[string]string{}
+	for _, m := range argumentOf().FindAllStringSubmatch(text, -1) {
+		// A placeholder that was not filled is no value.
+		if value := m[2] + m[3]; !unfilled().MatchString(value) {
+			with[m[1]] = value
+		}
+	}
+	return with
+}
+
+// unfilled matches a placeholder of the instructions that has no value.
+var unfilled = lazyregexp.New(`\{[A-Za-z_][\w.]*\}`)

@@ -1,0 +1,257 @@
+package offline
+
+import (
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/engine/read"
+)
+
+const (
+	// near is the least score of an example for a message, and surely that of one which interrupts a question.
+	near, surely = 0.5, 0.72
+	// ofPart is the share of its score that an example gets for a sentence, and ofClause for a clause of it.
+	ofPart, ofClause = 0.97, 0.86
+	// ofForm is the credit for another form of a word, and smallShare the share of a small word's weight.
+	ofForm, smallShare = 0.9, 0.3
+	// leastPart is how many words a clause has to be compared on its own.
+	leastPart = 2
+)
+
+// variant is one way to say something, with its distinct words as numbers of the lexicon.
+type variant struct {
+	text  string
+	words []int
+}
+
+// lexicon has the words of all variants in one language.
+type lexicon struct {
+	number  map[string]int
+	words   []string
+	weights []float64
+	// average is the mean weight of its words that are not small.
+	average float64
+}
+
+// wordsOf returns the distinct words of a message in one spelling: folded, without apostrophes and abbreviations, and
+// as the first of their synonyms.
+func wordsOf(text string) []string {
+	var words []string
+	seen := map[string]bool{}
+	for _, word := range read.Words(spelled(text)) {
+		if whole, ok := abbreviated[word]; ok {
+			word = whole
+		}
+		if !read.IsSmall(word) {
+			word = read.ConceptOf(word)
+		}
+		if !seen[word] {
+			seen[word] = true
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// spelled joins English contractions, which many people type without an apostrophe, and separates French elisions.
+func spelled(text string) string {
+	text = strings.ReplaceAll(strings.ToLower(text), "’", "'")
+	for at := strings.IndexByte(text, '\''); at >= 0; at = strings.IndexByte(text, '\'') {
+		before := text[strings.LastIndexAny(text[:at], " \t\n(,.-")+1 : at]
+		by := ""
+		if elided[before] {
+			by = " "
+		}
+		text = text[:at] + by + text[at+1:]
+	}
+	return emojis.Replace(text)
+}
+
+var (
+	elided      = read.Set(`l d j n s t m c qu jusqu lorsqu puisqu quelqu`)
+	abbreviated = pairs(`u you r are ur your pls please plz please thx thanks ty thanks wat what wot what tmrw tomorrow
+		tmr tomorrow tom tomorrow appt appointment bc because cuz because idk dunno gonna going wanna want stp please
+		svp please mon monday tue tuesday wed wednesday thu thursday fri friday sat saturday sun sunday
+		vs vous tt tout bjr bonjour pb probleme qd quand rdv rendez`)
+	emojis = strings.NewReplacer("👍", " ok ", "👌", " ok ", "🙂", " ok ", "😊", " ok ", "😀", " ok ", "✅", " ok ",
+		"🙏", " thanks ", "❤️", " thanks ", "🎉", " thanks ", "😡", " angry ", "🤬", " angry ", "😠", " angry ",
+		"👎", " angry ", "😢", " sad ", "😭", " sad ", "👋", " hello ")
+)
+
+func pairs(text string) map[string]string {
+	of, words := map[string]string{}, strings.Fields(text)
+	for i := 0; i+1 < len(words); i += 2 {
+		of[words[i]] = words[i+1]
+	}
+	return of
+}
+
+// newLexicon numbers the words of the variants of exchanges in one language, and weighs them.
+func newLexicon(exchanges []*exchange) *lexicon {
+	l := &lexicon{number: map[string]int{}}
+	var holders []int
+	variants := 0
+	var collect func(e *exchange)
+	collect = func(e *exchange) {
+		for i := range e.variants {
+			v := &e.variants[i]
+			variants++
+			for _, word := range wordsOf(v.text) {
+				n, known := l.number[word]
+				if !known {
+					n = len(l.words)
+					l.number[word], l.words, holders = n, append(l.words, word), append(holders, 0)
+				}
+				holders[n]++
+				v.words = append(v.words, n)
+			}
+		}
+		for _, reply := range e.replies {
+			collect(reply)
+		}
+	}
+	for _, e := range exchanges {
+		collect(e)
+	}
+	contents, sum := 0, 0.0
+	for n, word := range l.words {
+		weight := lettersWeight(word) * math.Log(1+(float64(variants-holders[n])+0.5)/(float64(holders[n])+0.5))
+		l.weights = append(l.weights, weight)
+		if !read.IsSmall(word) {
+			contents, sum = contents+1, sum+weight
+		}
+	}
+	l.average = sum / float64(max(contents, 1))
+	return l
+}
+
+// lettersWeight weighs a word by its length, because long words distinguish texts.
+func lettersWeight(word string) float64 {
+	weight := math.Log2(1 + float64(utf8.RuneCountInString(word)))
+	if read.IsSmall(word) {
+		return weight * smallShare
+	}
+	return weight
+}
+
+// hearing is a message as the lexicon understands it.
+type hearing struct {
+	// credits are the shares, from 0 to 1, to which the message has each word of the lexicon.
+	credits []float64
+	// weight is that of all words of the message.
+	weight float64
+}
+
+// hear finds the words of a message in the lexicon: the same, other forms, or the nearest if it is misspelled.
+func (l *lexicon) hear(words []string) hearing {
+	h := hearing{credits: make([]float64, len(l.words))}
+	for _, word := range words {
+		if n, ok := l.number[word]; ok {
+			h.credits[n] = 1
+			h.weight += l.weights[n]
+			continue
+		}
+		if best := l.forms(word, h.credits); best > 0 {
+			h.weight += best
+			continue
+		}
+		switch {
+		case read.HasDigits(word):
+		case read.IsSmall(word):
+			h.weight += l.average * smallShare / 2
+		default:
+			h.weight += l.average
+		}
+	}
+	return h
+}
+
+// forms credits the forms of an unknown word, or the words that it may be a misspelling of. It returns the highest
+// weight of these, or 0.
+func (l *lexicon) forms(word string, credits []float64) (best float64) {
+	most := read.MostTypos(word)
+	if read.HasDigits(word) || read.IsSmall(word) {
+		return 0
+	}
+	for _, nearest := range []bool{false, true} {
+		for n, known := range l.words {
+			credit := 0.0
+			if !nearest && read.Alike(word, known) {
+				credit = ofForm
+			} else if nearest && most > 0 && !read.IsSmall(known) {
+				if d := read.Distance(word, known, most); d <= most {
+					credit = 1 - float64(d)/float64(utf8.RuneCountInString(word))
+				}
+			}
+			if credit > 0 {
+				credits[n] = max(credits[n], credit)
+				best = max(best, l.weights[n])
+			}
+		}
+		if best > 0 {
+			break
+		}
+	}
+	return best
+}
+
+// score tells how near a variant is to the message, from 0 to 1. All words of the variant should be in the message;
+// more words in the message count less.
+func (l *lexicon) score(v variant, h hearing) float64 {
+	var held, all float64
+	for _, n := range v.words {
+		all += l.weights[n]
+		held += l.weights[n] * h.credits[n]
+	}
+	if all == 0 || h.weight == 0 {
+		return 0
+	}
+	return held / all * (0.42 + 0.58*min(1, held/h.weight))
+}
+
+// part is a message, or a sentence or clause of it, with the share that scores for it count.
+type partOfMessage struct {
+	hearing
+	share float64
+}
+
+// parts returns the message, its sentences and its clauses.
+func (l *lexicon) parts(text string) []partOfMessage {
+	whole := wordsOf(text)
+	parts := []partOfMessage{{l.hear(whole), 1}}
+	add := func(texts []string, share float64) {
+		if len(texts) < 2 {
+			return
+		}
+		for _, t := range texts {
+			if words := wordsOf(t); len(words) >= leastPart || share == ofPart && len(words) > 0 {
+				parts = append(parts, partOfMessage{l.hear(words), share})
+			}
+		}
+	}
+	add(read.Sentences(text), ofPart)
+	add(clauseEnd().Split(text, -1), ofClause)
+	return parts
+}
+
+// match is an exchange with its score for a message.
+type match struct {
+	*exchange
+	score float64
+}
+
+// nearest returns the exchange with the highest score for the message. Among equals, the earlier one wins.
+func (l *lexicon) nearest(exchanges []*exchange, parts []partOfMessage) match {
+	var best match
+	for _, e := range exchanges {
+		for _, v := range e.variants {
+			for _, p := range parts {
+				if score := l.score(v, p.hearing) * p.share; score > best.score+1e-9 {
+					best = match{e, score}
+				}
+			}
+		}
+	}
+	return best
+}

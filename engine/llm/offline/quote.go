@@ -1,0 +1,206 @@
+package offline
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/read"
+)
+
+const (
+	// maxQuoted bounds the sentences that one reply quotes.
+	maxQuoted = 3
+	// leastQuoted is the share of a message's subject words, by weight, that a quoted sentence has, and mostWanted how
+	// many of them count at most.
+	leastQuoted, leastWords = 0.5, 2
+)
+
+var (
+	// forModel matches sentences that tell the model how to behave. They are no news for a contact.
+	forModel = lazyregexp.New(`(?i)^(you|your|act|always|never|do not|don't|be|keep|reply|speak|greet|wait|make|then|if it|stop|end|` +
+		`listen|say|ask|tell|use|call|offer|suggest|answer|give|leave|thank|hand|open|read|repeat|send|take|transfer|schedule|` +
+		`explain|prefer|spell|let|find|begin|check|confirm|freeze|dispute|close|book|tu|vous|ton|votre|toujours|jamais|ne|` +
+		`sois|soyez|demande|demandez|réponds|répondez|parle|utilise|appelle|dis|dites|attends|expliquer|ouvre|propose|donne|` +
+		`laisse|indique|reconnais|vouvoie|récapitule|retrouve)\b|[a-z0-9]_[a-z0-9]|\{[A-Za-z_][\w.]*\}|` +
+		`\b(emoji|sentences|jargon|the (caller|visitor|contact|customer|lead|passenger|user))\b`)
+	// manner matches headings of sections about how the model works.
+	manner = lazyregexp.New(`(?i)^#+\s*(how you|how to (speak|write|answer)|tone|ton\b|style|form\b|format|aim|goals?\b|role|never|` +
+		`sources|method|verify|ta mission|course of|first things|limit|privacy|stop|aufgabe)`)
+	// danger matches headings of what comes before everything else.
+	danger = lazyregexp.New(`(?i)\b(emergenc(y|ies)|safety|danger|urgences?|sécurité)\b`)
+	// tellTo matches what the contact is to be told to do.
+	tellTo = lazyregexp.New(`(?i)\btell (?:them|him|her|the \w+) to ([^.;:]+)`)
+	// andThen matches what the model has to do besides.
+	andThen = lazyregexp.New(`(?i),? and (open|hand|end|transfer|call|close|pass|record|wait|ask)\b.*`)
+	// clauseEnd matches the end of a clause.
+	clauseEnd = lazyregexp.New(`[,;:.!?\n–()]+\s+|\s+(?:but|and|so|because|mais|et|donc|car)\s+`)
+)
+
+// passage is a sentence that may be quoted, with the subject words of itself and of the heading above it.
+type passage struct {
+	text    string
+	content []string
+	// number is the citation number of its excerpt, 0 if it has none.
+	number int
+	// owner is the index of its excerpt.
+	owner int
+}
+
+// passagesOf returns the sentences of instructions that a contact may hear, each with an end mark. If isWarning is set,
+// these are the sentences under headings such as "Emergencies", as what they tell the contact to do.
+func passagesOf(text string, isWarning bool) []passage {
+	var passages []passage
+	var heading []string
+	skips, before := isWarning, ""
+	for _, sentence := range read.Sentences(text) {
+		sentence = strings.TrimSpace(sentence)
+		if strings.HasPrefix(sentence, "#") {
+			heading, before = read.Concepts(sentence), ""
+			skips = danger().MatchString(sentence) != isWarning || manner().MatchString(sentence)
+			continue
+		}
+		sentence, _ = read.CutListMark(sentence)
+		if sentence == "" || skips || strings.HasSuffix(sentence, ":") {
+			continue
+		}
+		content := read.Concepts(before + " " + sentence)
+		if isWarning {
+			before = sentence
+			if m := tellTo().FindStringSubmatch(sentence); m != nil {
+				told := "Please " + strings.ReplaceAll(andThen().ReplaceAllString(m[1], ""), ", not to ", ", do not ")
+				passages = append(passages, passage{text: read.Ended(told), content: content})
+			}
+			continue
+		}
+		if !forModel().MatchString(sentence) {
+			passages = append(passages, passage{text: read.Ended(sentence), content: append(content, heading...)})
+		}
+	}
+	return passages
+}
+
+// warning returns what the instructions tell in an emergency that the message speaks of, or "".
+func (c *conversation) warning() string {
+	if c.hasExamples() {
+		return ""
+	}
+	found := c.fitting(c.warnings(), read.Concepts(c.said))
+	if len(found) == 0 {
+		return ""
+	}
+	return found[0].text
+}
+
+// quotation quotes a document of the knowledge base, unless an example is about as near. It returns nil if no document
+// is about the message.
+func (c *conversation) quotation(best match) *reply {
+	if best.score >= surely {
+		return nil
+	}
+	var passages []passage
+	for i, e := range c.excerpts {
+		passages = append(passages, sentencesOf(e, i)...)
+	}
+	found := c.fitting(passages, read.Concepts(c.said))
+	if len(found) == 0 {
+		return nil
+	}
+	text := quote(c.speak.known, found)
+	if found[0].number > 0 {
+		text += " [" + strconv.Itoa(found[0].number) + "]"
+	}
+	return say(text)
+}
+
+// instructed quotes the instructions, if they tell something about the message.
+func (c *conversation) instructed() string {
+	found := c.fitting(c.passages(), read.Concepts(c.said))
+	if len(found) == 0 {
+		return ""
+	}
+	return quote(c.speak.found, found)
+}
+
+func quote(phrase string, found []passage) string {
+	var texts []string
+	for _, p := range found {
+		texts = append(texts, p.text)
+	}
+	return fill(phrase, strings.Join(texts, " "))
+}
+
+// fitting returns the passages that share enough words with the subject, in their order: the best, and at most
+// maxQuoted from the same excerpt that share nearly as much. A shared word counts less if many passages have it.
+func (c *conversation) fitting(passages []passage, subject []string) []passage {
+	subject = slices.DeleteFunc(subject, read.IsEmpty)
+	scores, shared := make([]float64, len(passages)), make([]int, len(passages))
+	var all float64
+	for _, word := range subject {
+		var having []int
+		for i, p := range passages {
+			if read.HasAlike(p.content, word) {
+				having = append(having, i)
+			}
+		}
+		weight := lettersWeight(word) / float64(1+len(having))
+		all += weight
+		for _, i := range having {
+			scores[i] += weight
+			shared[i]++
+		}
+	}
+	best := -1
+	for i := range passages {
+		isEnough := shared[i] >= min(leastWords, (len(subject)+1)/2) && float64(shared[i]) >= leastQuoted*float64(len(subject))
+		if language, ok := read.Detect(passages[i].text); isEnough && (!ok || language == c.speak.language) &&
+			(best < 0 || scores[i] > scores[best]) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	var found []passage
+	for i, p := range passages {
+		if p.owner == passages[best].owner && scores[i] >= scores[best]*0.75 && shared[i] > 0 && len(found) < maxQuoted {
+			found = append(found, p)
+		}
+	}
+	if !slices.ContainsFunc(found, func(p passage) bool { return p.text == passages[best].text }) {
+		found = []passage{passages[best]}
+	}
+	return found
+}
+
+// sentencesOf splits an excerpt into what may be quoted. A sentence is also about the words of the headings above it,
+// and an answer about those of its question.
+func sentencesOf(e llm.Excerpt, owner int) []passage {
+	var passages []passage
+	above := read.Concepts(e.Document)
+	var asked []string
+	lines := read.Sentences(e.Text)
+	for i, line := range lines {
+		sentence, isItem := read.CutListMark(strings.TrimSpace(line))
+		isHeading := strings.HasPrefix(line, "#") ||
+			i == 0 && len(lines) > 1 && !isItem && !strings.ContainsAny(lastOf(line), ".!?;:")
+		switch {
+		case sentence == "" || strings.HasSuffix(sentence, ":"):
+		case isHeading:
+			above = append(above, read.Concepts(sentence)...)
+		case strings.HasSuffix(sentence, "?"):
+			asked = read.Concepts(sentence)
+		default:
+			passages = append(passages, passage{text: read.Ended(sentence), number: e.Number, owner: owner + 1,
+				content: slices.Concat(read.Concepts(sentence), asked, above)})
+		}
+	}
+	return passages
+}
+
+func lastOf(text string) string {
+	text = strings.TrimSpace(text)
+	return text[max(0, len(text)-1):]
+}

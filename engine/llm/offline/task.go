@@ -1,0 +1,391 @@
+package offline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/read"
+)
+
+const (
+	// maxAsked is how often in a row the same question is asked.
+	maxAsked = 2
+	// maxChoosing bounds a message that chooses by place, in words.
+	maxChoosing = 6
+	// maxEchoed bounds how much of the contact's message a reason repeats, in characters.
+	maxEchoed = 200
+)
+
+// task is an exchange that the agent carries out.
+type task struct {
+	*exchange
+	// step is the number of the next call.
+	step int
+	// arguments are what the contact answered or chose.
+	arguments map[string]any
+	// began is the number of the message that began it.
+	began int
+	// asked is the argument that the agent just asked for, or nil, and times how often in a row.
+	asked *property
+	times int
+	// isConfirming: the agent just asked whether to go ahead. isAgreed: the contact said yes.
+	isConfirming, isAgreed bool
+	// hasFailed: the last call failed, and the agent asked whether to try again.
+	hasFailed bool
+	// isDelegating: a sub-agent has the task, and just asked something.
+	isDelegating bool
+	// done are its answered calls.
+	done []call
+}
+
+// next returns the tool of the next call and what the example says about it.
+func (c *conversation) next() (tool, exampleCall) {
+	called := c.task.calls[c.task.step]
+	t, _ := c.tool(called.name)
+	return t, called
+}
+
+// proceed makes the next call of the task, or asks for what it needs. After the last call it tells the results. lead
+// precedes a question.
+func (c *conversation) proceed(lead string) *reply {
+	if c.task.step >= len(c.task.calls) {
+		return c.finish()
+	}
+	t, called := c.next()
+	switch called.name {
+	case llm.EndConversation:
+		return c.leave(c.fillAny(c.task.answers, nil))
+	case llm.TransferCall:
+		return &reply{text: c.speak.transfer, tool: llm.TransferCall,
+			arguments: map[string]any{"reason": read.Shorten(c.said, maxEchoed)}}
+	}
+	arguments, missing := c.argumentsOf(t, called)
+	if missing != nil {
+		return c.ask(t, *missing, lead)
+	}
+	isLast := c.task.step == len(c.task.calls)-1
+	if (c.task.confirm != "" && isLast || t.confirm) && !c.task.isAgreed {
+		c.task.isConfirming, c.task.arguments = true, arguments
+		return say(lead, c.recap(t, arguments))
+	}
+	return &reply{tool: t.name, arguments: arguments}
+}
+
+// recap asks the contact to agree to a call.
+func (c *conversation) recap(t tool, arguments map[string]any) string {
+	if text := c.fillAny([]string{c.task.confirm}, arguments); text != "" {
+		return text
+	}
+	var parts []string
+	for _, p := range t.properties {
+		if value, ok := arguments[p.name]; ok && !p.isFreeText() {
+			parts = append(parts, c.inWords(p, value))
+		}
+	}
+	return say(fill(c.speak.recap, strings.Join(parts, "; ")), c.speak.sure).text
+}
+
+// inWords writes an argument for the contact: the option that it stands for, or the value.
+func (c *conversation) inWords(p property, value any) string {
+	for _, o := range c.options(p) {
+		if same(o.value, value) && len(p.producers) > 0 {
+			return itemInWords(o.about, c.speak)
+		}
+	}
+	return c.speak.say(value)
+}
+
+// ask asks for an argument, at most maxAsked times in a row. For one of several options, it lists them.
+func (c *conversation) ask(t tool, p property, lead string) *reply {
+	if c.task.asked != nil && c.task.asked.name == p.name {
+		c.task.times++
+		lead = say(c.speak.unclear, c.speak.help(p)).text
+	} else {
+		c.task.times = 1
+	}
+	c.task.asked = &p
+	options := c.options(p)
+	switch {
+	case c.task.times > maxAsked:
+		c.task = nil
+		return say(c.speak.stuck, c.ability(c.speak))
+	case len(p.producers) > 0 && len(options) == 0:
+		c.task = nil
+		return say(c.speak.nothing, c.ability(c.speak))
+	case len(p.producers) > 0:
+		question := c.speak.which
+		if asked, ok := c.task.asks[p.name]; ok {
+			question = asked
+		}
+		if c.task.times > 1 {
+			return say(lead, question)
+		}
+		return say(strings.TrimSpace(strings.Join([]string{lead, listed(options, c.speak), question}, "\n")))
+	}
+	if asked, ok := c.task.asks[p.name]; ok {
+		return say(lead, asked)
+	}
+	return say(lead, c.speak.phrase(p))
+}
+
+// listed numbers options.
+func listed(options []option, speak *phrasebook) string {
+	var lines []string
+	for i, o := range options[:min(len(options), maxOptions)] {
+		lines = append(lines, fmt.Sprintf("%d) %s", i+1, itemInWords(o.about, speak)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// resume takes the message as the answer to the task's question. It returns nil if the message is about something
+// else. best is the example that is nearest to the message, if any.
+func (c *conversation) resume(best match) *reply {
+	t := c.task
+	answer := 0
+	if said := read.Words(c.said); len(said) <= maxShort || t.isConfirming {
+		answer = read.YesOrNo(said)
+	}
+	isOther := best.score >= surely && best.exchange != t.exchange
+	switch {
+	case t.hasFailed:
+		t.hasFailed = false
+		if answer == 1 || read.WantsRepeat(c.said) {
+			return c.proceed("")
+		}
+		if answer == -1 {
+			return c.drop()
+		}
+		return nil
+	case t.isDelegating && !isOther:
+		return c.proceed("")
+	case t.isConfirming:
+		return c.confirmed(answer, isOther)
+	case t.asked == nil:
+		return nil
+	}
+	p := *t.asked
+	value, ok := c.answered(p)
+	isPlain := p.isText() || p.holder != "" || p.isCode && p.pattern == nil
+	switch {
+	case ok && isPlain && (isOther || read.Declines(c.said)):
+		ok = false
+	case ok && isPlain && strings.Contains(c.said, "?") && best.score >= near:
+		ok = false
+	}
+	if ok {
+		t.arguments[p.name], t.asked = value, nil
+		return c.proceed("")
+	}
+	if c.looksElsewhere() {
+		return c.proceed("")
+	}
+	if answer == -1 && p.kind != "boolean" && len(read.Words(c.said)) <= maxShort || c.declines() && best.score < surely {
+		return c.drop()
+	}
+	if isOther && best.opener != keyFirst || best.score >= near && strings.Contains(c.said, "?") {
+		if len(best.calls) > 0 || len(best.replies) > 0 {
+			return nil
+		}
+		// This answers what the contact asks in between, and asks again.
+		return say(c.fillAny(best.answers, nil), c.questionFor(p))
+	}
+	if found := c.quotation(best); found != nil {
+		return say(found.text, c.questionFor(p))
+	}
+	return c.proceed("")
+}
+
+func (c *conversation) questionFor(p property) string {
+	if asked, ok := c.task.asks[p.name]; ok {
+		return asked
+	}
+	if len(p.producers) > 0 {
+		return c.speak.which
+	}
+	return c.speak.phrase(p)
+}
+
+// confirmed goes ahead after a yes, and drops the task after a no. A message with another value corrects the call.
+func (c *conversation) confirmed(answer int, isOther bool) *reply {
+	t, called := c.next()
+	for _, p := range t.properties {
+		value, ok := p.in(c.said, false, c.today)
+		if ok && !p.isText() && len(p.producers) == 0 && !same(value, c.task.arguments[p.name]) && called.with[p.name] == "" {
+			c.task.arguments[p.name] = value
+			return c.proceed("")
+		}
+	}
+	switch {
+	case c.looksElsewhere():
+		return c.proceed("")
+	case answer == 1:
+		c.task.isAgreed = true
+		return c.proceed("")
+	case answer == -1 || c.declines():
+		return c.drop()
+	case isOther:
+		return nil
+	}
+	return say(c.speak.unclear, c.recap(t, c.task.arguments))
+}
+
+// looksElsewhere goes back to the call that found the options, if the message asks for others, such as another day.
+func (c *conversation) looksElsewhere() bool {
+	for step := c.task.step - 1; step >= 0; step-- {
+		t, ok := c.tool(c.task.calls[step].name)
+		for _, p := range t.properties {
+			value, isSaid := p.in(c.said, false, c.today)
+			if ok && isSaid && (p.format != "" || len(p.enum) > 0) && !same(value, c.lastArgument(t.name, p.name)) {
+				c.task.step, c.task.asked, c.task.isConfirming = step, nil, false
+				for _, taken := range c.tools {
+					for _, chosen := range taken.properties {
+						if slices.Contains(chosen.producers, t.name) {
+							delete(c.task.arguments, chosen.name)
+						}
+					}
+				}
+				c.task.arguments[p.name] = value
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lastArgument returns an argument of the latest call of a tool, or nil.
+func (c *conversation) lastArgument(name, argument string) any {
+	for _, made := range slices.Backward(c.calls) {
+		if made.Name == name {
+			value, _ := made.argument(argument)
+			return value
+		}
+	}
+	return nil
+}
+
+func (c *conversation) drop() *reply {
+	c.task = nil
+	return say(c.speak.dropped, c.speak.anythingElse)
+}
+
+// after follows an answered call.
+func (c *conversation) after(made call) *reply {
+	failure := made.failure()
+	switch {
+	case made.Name == llm.EndConversation:
+		return say(c.speak.goodbye)
+	case made.Name == llm.TransferCall && failure != "":
+		c.task = nil
+		return say(fill(c.speak.transferFailed, read.Ended(read.Shorten(failure, maxFieldText))), c.speak.anythingElse)
+	case made.Name == llm.TransferCall:
+		return say(c.speak.transferred)
+	case c.task == nil || c.task.step >= len(c.task.calls) || c.task.calls[c.task.step].name != made.Name:
+		return c.told(made)
+	case failure != "":
+		c.task.hasFailed = true
+		return say(fill(c.speak.broken, read.Ended(read.Shorten(failure, maxFieldText))), c.speak.advice)
+	}
+	t, _ := c.tool(made.Name)
+	if t.delegate && !strings.HasPrefix(strings.TrimSpace(made.result), "{") {
+		question, rest := read.LastQuestion(made.result)
+		c.task.isDelegating = question != "" && rest == "" && !elseAsked().MatchString(question)
+		if !c.task.isDelegating {
+			c.task = nil
+		}
+		return say(strings.TrimSpace(made.result))
+	}
+	c.task.done = append(c.task.done, made)
+	c.task.step++
+	return c.proceed("")
+}
+
+// finish ends a task with the answer of its example, or by telling the last result.
+func (c *conversation) finish() *reply {
+	t := c.task
+	c.task = nil
+	if len(t.done) == 0 {
+		return say(c.fillWith(t, t.answers, nil))
+	}
+	last := t.done[len(t.done)-1]
+	arguments, _ := last.arguments()
+	if text := c.fillWith(t, t.answers, arguments); text != "" && !last.saysNothing() {
+		return say(text)
+	}
+	return c.told(last)
+}
+
+// told tells a result in general words.
+func (c *conversation) told(made call) *reply {
+	if made.saysNothing() {
+		return say(c.speak.done, c.speak.anythingElse)
+	}
+	text := fill(c.speak.told, read.Ended(inWords(made.result, c.speak)))
+	if strings.Contains(text, "\n") {
+		return say(strings.ReplaceAll(text, " \n", "\n") + "\n" + c.speak.anythingElse)
+	}
+	return say(text, c.speak.anythingElse)
+}
+
+// slot matches a placeholder of a template: "<name>", or "<name|date>" for a day in words.
+var slot = lazyregexp.New(`<(\w+)>`)
+
+// fillAny fills the first template that can be filled. It returns "" if none can.
+func (c *conversation) fillAny(templates []string, arguments map[string]any) string {
+	return c.fillWith(c.task, templates, arguments)
+}
+
+func (c *conversation) fillWith(t *task, templates []string, arguments map[string]any) string {
+	for _, template := range templates {
+		isFilled := !unfilled().MatchString(template)
+		text := slot().ReplaceAllStringFunc(template, func(place string) string {
+			value, ok := c.valueOf(t, strings.Trim(place, "<>"), arguments)
+			isFilled = isFilled && ok
+			return value
+		})
+		if isFilled {
+			return text
+		}
+	}
+	return ""
+}
+
+// valueOf returns what a placeholder of a template stands for: a field of the task's results, the latest first, or an
+// argument. "results" lists the items of the last result, and "can" says what the agent can do.
+func (c *conversation) valueOf(t *task, name string, arguments map[string]any) (string, bool) {
+	if name == "can" {
+		return c.ability(c.speak), true
+	}
+	var done []call
+	if t != nil {
+		done = t.done
+	}
+	if name == "results" && len(done) > 0 {
+		text := inWords(done[len(done)-1].result, c.speak)
+		return strings.TrimSpace(text), text != ""
+	}
+	if value, ok := arguments[name]; ok {
+		if called, isTool := c.toolWith(name); isTool {
+			return c.inWords(called, value), true
+		}
+		return c.speak.say(value), true
+	}
+	for _, made := range slices.Backward(done) {
+		if value, ok := fieldOf(made.value(), name); ok {
+			return c.speak.say(value), true
+		}
+	}
+	return "", false
+}
+
+// toolWith returns the property of the task's tools with the name.
+func (c *conversation) toolWith(name string) (property, bool) {
+	for _, t := range c.tools {
+		if p, ok := t.property(name); ok && len(p.producers) > 0 {
+			return p, true
+		}
+	}
+	return property{}, false
+}

@@ -24,7 +24,7 @@ move reschedule postpone reporter deplacer change changer modifier
 slot creneau window
 doctor dr docteur medecin
 prescription ordonnance
-medicine medication medicament
+medicine medication medicament tablet tablets pill pills comprime comprimes ibuprofen paracetamol aspirin antibiotics inhaler
 parcel package colis paquet
 delivery deliver delivered livraison livrer livre livree
 track locate follow suivi suivre retrouver
@@ -65,7 +65,20 @@ membership adhesion
 callback rappel rappeler
 colleague human humain adviser advisor conseiller conseillere operator
 pregnancy pregnant enceinte grossesse
-pain douleur hurts
+pain douleur hurts hurt sore ache aching painful mal
+child kid baby son daughter boy girl toddler children kids enfant bebe fils fille
+partner husband wife spouse mari femme
+mother mum mom mummy grandmother grandma granny mere
+father dad grandfather grandpa pere
+angry furious annoyed mad fed furieux furieuse colere
+sick ill unwell malade
+fever temperature fievre
+buy purchase acheter
+money cash argent
+phone telephone mobile
+pet dog cat puppy kitten chien chat
+house home flat maison appartement
+noise rattle rattling humming buzzing clicking bruit
 condition maladie
 complaint complain complaints plainte reclamation
 urgent urgence emergency

@@ -17,8 +17,8 @@ var (
 	englishWords = Set(`the an and or but is are was were be been am do does did have has had i you he she
 		it we they my your his her our their its this that these those of to for with from in at by
 		what which who when where why how can could would will should shall may must not no yes if then there here
-		please about any some so just want need like know tell give get let hello hi hey good morning
-		afternoon evening thanks thank bye goodbye up out all also only than too very us him them re ve ll don t`)
+		please about after before any some so just want need like know tell give get let hello hi hey good morning
+		afternoon evening thanks thank bye goodbye up out all also only even than too very us him them re ve ll don t`)
 	frenchWords = Set(`le la les un une des du de et ou mais est sont etait etre ai avons avez ont je
 		tu il elle nous vous ils elles mon ma mes ton ta tes son sa ses notre nos votre vos leur leurs ce cet cette ces
 		au aux pour avec dans par sur sous chez sans que qui quoi quel quelle quels quelles quand comment

@@ -59,7 +59,7 @@ func TestSeedCreatesEveryObject(t *testing.T) {
 		for _, want := range content.Agents {
 			got := agents[want.Name]
 			require.NotNil(t, got, want.Key)
-			require.Equal(t, want.Prompt, got.Prompt)
+			require.Equal(t, want.prompts()[len(want.EarlierPrompts)], got.Prompt)
 			require.Equal(t, len(want.EarlierPrompts)+1, int(got.PromptVersion))
 			require.Equal(t, want.KnowledgeBaseChatID != "", got.KnowledgeBaseChatID != nil, want.Key)
 

@@ -13,6 +13,8 @@ import (
 type call struct {
 	llm.ToolCall
 	result string
+	// turn is the number of messages that the contact had sent.
+	turn int
 	// arguments returns nil, false unless they are a JSON object.
 	arguments func() (map[string]any, bool)
 	// value is the result as package ordered decodes it, nil if it is no JSON.
@@ -21,9 +23,9 @@ type call struct {
 	failure func() string
 }
 
-func newCall(made llm.ToolCall, result string) call {
+func newCall(made llm.ToolCall, result string, turn int) call {
 	return call{
-		ToolCall: made, result: result,
+		ToolCall: made, result: result, turn: turn,
 		arguments: sync.OnceValues(func() (arguments map[string]any, ok bool) {
 			err := json.Unmarshal([]byte(made.Arguments), &arguments)
 			return arguments, err == nil

@@ -86,7 +86,7 @@ func (c *conversation) answer() *reply {
 			}
 			for _, made := range later.ToolCalls {
 				if result, ok := results[made.ID]; ok {
-					c.waiting = append(c.waiting, newCall(made, result))
+					c.waiting = append(c.waiting, newCall(made, result, len(c.heard)+1))
 				}
 			}
 		}
@@ -173,16 +173,21 @@ func (c *conversation) hear() *reply {
 // matter of a message that has one.
 func (c *conversation) closest(words *lexicon, parts []partOfMessage, own, small []*exchange) match {
 	best := words.nearest(own, parts)
-	talk := words.nearest(small, parts)
 	whole := words.nearest(small, parts[:1])
+	talk := words.nearest(small, filter(parts, func(p partOfMessage) bool { return p.share >= ofPart }))
 	if best.score < near || whole.score > best.score && whole.score >= surely {
 		best = talk
 	}
-	if best.score < near {
+	isUnsure := best.exchange != nil && calls(best.exchange, llm.EndConversation) &&
+		(best.score < leastEnding || strings.Contains(c.said, "?"))
+	if best.score < near || isUnsure {
 		return match{}
 	}
 	return best
 }
+
+// leastEnding is the least score of an example that ends the conversation.
+const leastEnding = 0.6
 
 // emergency answers a message about an emergency, and each message after it. It returns nil if there is none.
 func (c *conversation) emergency(words *lexicon, parts []partOfMessage, own, small []*exchange) *reply {

@@ -17,8 +17,9 @@ type exchange struct {
 	// variants are ways to say the same. The variant "*" stands for anything.
 	variants []variant
 	calls    []exampleCall
-	// asks are the questions for missing arguments, by name.
+	// asks are the questions for missing arguments, by name. lead precedes the first question that is asked.
 	asks map[string]string
+	lead string
 	// confirm is the question before the last call, if the contact must agree first.
 	confirm string
 	// answers are templates. The first that can be filled is said.
@@ -137,7 +138,11 @@ func (e *exchange) add(key, value string) {
 		e.calls = append(e.calls, exampleCall{name, readArguments(rest)})
 	case keyAsk:
 		if name, question, ok := strings.Cut(value, "="); ok {
-			e.asks[strings.TrimSpace(name)] = strings.TrimSpace(question)
+			question = strings.TrimSpace(question)
+			if last, _ := read.LastQuestion(question); len(e.asks) == 0 && last != "" {
+				e.lead = strings.TrimSpace(strings.TrimSuffix(question, last))
+			}
+			e.asks[strings.TrimSpace(name)] = question
 		}
 	case keyConfirm:
 		e.confirm = value

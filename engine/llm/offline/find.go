@@ -175,10 +175,18 @@ func (c *conversation) answered(p property) (any, bool) {
 // that the contact chose.
 func (c *conversation) produced(p property) (any, bool) {
 	options := c.options(p)
-	if len(options) == 1 {
-		return options[0].as(p)
+	if len(options) < 2 {
+		for _, o := range options {
+			return o.as(p)
+		}
+		return nil, false
 	}
-	for _, text := range slices.Backward(c.heard[c.task.began:]) {
+	// Nobody chooses from options before having read them, except an agent that passes several messages on.
+	from := max(c.task.began, options[0].turn)
+	if strings.Contains(c.said, "\n") {
+		from = c.task.began
+	}
+	for _, text := range slices.Backward(c.heard[from:]) {
 		if value, ok := chosen(p, options, text); ok {
 			return value, true
 		}

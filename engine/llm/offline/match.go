@@ -10,13 +10,13 @@ import (
 
 const (
 	// near is the least score of an example for a message, and surely that of one which interrupts a question.
-	near, surely = 0.5, 0.72
+	near, surely = 0.47, 0.72
 	// ofPart is the share of its score that an example gets for a sentence, and ofClause for a clause of it.
 	ofPart, ofClause = 0.97, 0.86
 	// ofForm is the credit for another form of a word, and smallShare the share of a small word's weight.
 	ofForm, smallShare = 0.9, 0.3
-	// leastPart is how many words a clause has to be compared on its own.
-	leastPart = 2
+	// A part is compared on its own if it has leastPart words, and leastShare of the message's weight.
+	leastPart, leastShare = 2, 0.17
 )
 
 // variant is one way to say something, with its distinct words as numbers of the lexicon.
@@ -39,16 +39,19 @@ type lexicon struct {
 func wordsOf(text string) []string {
 	var words []string
 	seen := map[string]bool{}
-	for _, word := range read.Words(spelled(text)) {
-		if whole, ok := abbreviated[word]; ok {
-			word = whole
+	for _, written := range read.Words(spelled(text)) {
+		whole, ok := abbreviated[written]
+		if !ok {
+			whole = written
 		}
-		if !read.IsSmall(word) {
-			word = read.ConceptOf(word)
-		}
-		if !seen[word] {
-			seen[word] = true
-			words = append(words, word)
+		for word := range strings.SplitSeq(whole, "_") {
+			if !read.IsSmall(word) {
+				word = stem(read.ConceptOf(word))
+			}
+			if !seen[word] {
+				seen[word] = true
+				words = append(words, word)
+			}
 		}
 	}
 	return words
@@ -72,12 +75,29 @@ var (
 	elided      = read.Set(`l d j n s t m c qu jusqu lorsqu puisqu quelqu`)
 	abbreviated = pairs(`u you r are ur your pls please plz please thx thanks ty thanks wat what wot what tmrw tomorrow
 		tmr tomorrow tom tomorrow appt appointment bc because cuz because idk dunno gonna going wanna want stp please
-		svp please mon monday tue tuesday wed wednesday thu thursday fri friday sat saturday sun sunday
+		svp please im i_am ive i_have id i_would ill i_will its it_is thats that_is whats what_is hows how_is wheres where_is
+		theres there_is whos who_is dont do_not doesnt does_not didnt did_not cant can_not cannot can_not couldnt could_not
+		wont will_not wouldnt would_not isnt is_not arent are_not wasnt was_not hasnt has_not havent have_not youre you_are
+		theyre they_are weve we_have youve you_have hes he_is shes she_is lets let_us mon monday tue tuesday wed wednesday thu thursday fri friday sat saturday sun sunday
 		vs vous tt tout bjr bonjour pb probleme qd quand rdv rendez`)
 	emojis = strings.NewReplacer("👍", " ok ", "👌", " ok ", "🙂", " ok ", "😊", " ok ", "😀", " ok ", "✅", " ok ",
 		"🙏", " thanks ", "❤️", " thanks ", "🎉", " thanks ", "😡", " angry ", "🤬", " angry ", "😠", " angry ",
 		"👎", " angry ", "😢", " sad ", "😭", " sad ", "👋", " hello ")
 )
+
+// stem cuts the ending off a word of at least leastStem letters more.
+func stem(word string) string {
+	for _, ending := range endings {
+		if cut, ok := strings.CutSuffix(word, ending); ok && len(cut) >= leastStem {
+			return cut
+		}
+	}
+	return word
+}
+
+const leastStem = 4
+
+var endings = strings.Fields(`ements ement ings ing ees ee ies es ed ely ly er ez ent al s e`)
 
 func pairs(text string) map[string]string {
 	of, words := map[string]string{}, strings.Fields(text)
@@ -129,11 +149,14 @@ func newLexicon(exchanges []*exchange) *lexicon {
 // lettersWeight weighs a word by its length, because long words distinguish texts.
 func lettersWeight(word string) float64 {
 	weight := math.Log2(1 + float64(utf8.RuneCountInString(word)))
-	if read.IsSmall(word) {
+	if read.IsSmall(word) && !revealing[word] {
 		return weight * smallShare
 	}
 	return weight
 }
+
+// revealing are small words that tell what a question is about.
+var revealing = read.Set(`what when where who why how not no which quand combien comment pourquoi qui quel quelle pas`)
 
 // hearing is a message as the lexicon understands it.
 type hearing struct {
@@ -225,8 +248,9 @@ func (l *lexicon) parts(text string) []partOfMessage {
 			return
 		}
 		for _, t := range texts {
-			if words := wordsOf(t); len(words) >= leastPart || share == ofPart && len(words) > 0 {
-				parts = append(parts, partOfMessage{l.hear(words), share})
+			words := wordsOf(t)
+			if heard := l.hear(words); len(words) >= leastPart && heard.weight > leastShare*parts[0].weight {
+				parts = append(parts, partOfMessage{heard, share})
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -265,13 +266,13 @@ func (p *phrasebook) say(value any) string {
 	return inWords(string(raw), p)
 }
 
-// dayOf writes a day, with its weekday if it is recent enough for that to matter.
+// dayOf writes a day: a birthday with its year, a later day with its weekday.
 func (p *phrasebook) dayOf(day time.Time) string {
-	text := fmt.Sprintf("%d %s %d", day.Day(), p.months[day.Month()-1], day.Year())
+	text := fmt.Sprintf("%d %s", day.Day(), p.months[day.Month()-1])
 	if day.Year() >= firstScheduled {
 		return p.weekdays[day.Weekday()] + " " + text
 	}
-	return text
+	return text + " " + strconv.Itoa(day.Year())
 }
 
 // firstScheduled is the first year whose days are told with their weekday. Earlier days are birthdays.

@@ -11,6 +11,8 @@ import (
 )
 
 const (
+	// leastBeside is how many subject words a message has that a document answers although an example is near.
+	leastBeside = 3
 	// maxQuoted bounds the sentences that one reply quotes.
 	maxQuoted = 3
 	// leastQuoted is the share of a message's subject words, by weight, that a quoted sentence has, and mostWanted how
@@ -104,7 +106,11 @@ func (c *conversation) quotation(best match) *reply {
 	for i, e := range c.excerpts {
 		passages = append(passages, sentencesOf(e, i)...)
 	}
-	found := c.fitting(passages, read.Concepts(c.said))
+	subject := read.Concepts(c.said)
+	if best.exchange != nil && len(subject) < leastBeside {
+		return nil
+	}
+	found := c.fitting(passages, subject)
 	if len(found) == 0 {
 		return nil
 	}

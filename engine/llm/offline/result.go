@@ -32,6 +32,8 @@ var errorWord = lazyregexp.New(
 type option struct {
 	value any
 	about json.RawMessage
+	// turn is the number of messages that the contact had sent when the result came.
+	turn int
 }
 
 func (o option) as(p property) (any, bool) {
@@ -61,6 +63,9 @@ func (c *conversation) options(p property) []option {
 			continue
 		}
 		if found := collect(nil, made.value(), names); len(found) > 0 {
+			for i := range found {
+				found[i].turn = made.turn
+			}
 			return found
 		}
 	}
@@ -79,7 +84,7 @@ func collect(found []option, value any, names []string) []option {
 			case string, float64:
 				if !slices.ContainsFunc(found, func(o option) bool { return same(o.value, held) }) {
 					about, _ := value.MarshalJSON() // came from JSON
-					found = append(found, option{held, about})
+					found = append(found, option{value: held, about: about})
 				}
 				return found
 			}
@@ -277,6 +282,10 @@ func itemInWords(item json.RawMessage, speak *phrasebook) string {
 			} else if text != "" {
 				told = append(told, speak.say(text))
 			}
+			continue
+		}
+		if number := string(raw); json.Unmarshal(raw, new(float64)) == nil {
+			told = append(told, number+" "+strings.Join(name, " "))
 			continue
 		}
 		fields, _ := tell(raw, strings.Join(name, " "), speak)

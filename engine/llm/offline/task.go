@@ -106,6 +106,10 @@ func (c *conversation) ask(t tool, p property, lead string) *reply {
 	} else {
 		c.task.times = 1
 	}
+	if isFirst := c.task.asked == nil && len(c.task.arguments) == 0 && len(c.task.done) == 0; isFirst && lead == "" &&
+		!strings.HasPrefix(c.task.asks[p.name], c.task.lead) {
+		lead = c.task.lead
+	}
 	c.task.asked = &p
 	options := c.options(p)
 	switch {
@@ -125,10 +129,10 @@ func (c *conversation) ask(t tool, p property, lead string) *reply {
 		}
 		return say(strings.TrimSpace(strings.Join([]string{lead, listed(options, c.speak), question}, "\n")))
 	}
-	if asked, ok := c.task.asks[p.name]; ok {
+	if asked, ok := c.task.asks[p.name]; ok && c.task.times == 1 {
 		return say(lead, asked)
 	}
-	return say(lead, c.speak.phrase(p))
+	return say(lead, c.questionFor(p))
 }
 
 // listed numbers options.
@@ -145,7 +149,7 @@ func listed(options []option, speak *phrasebook) string {
 func (c *conversation) resume(best match) *reply {
 	t := c.task
 	answer := 0
-	if said := read.Words(c.said); len(said) <= maxShort || t.isConfirming {
+	if said := read.Words(c.said); len(said) <= 2*maxShort || t.isConfirming {
 		answer = read.YesOrNo(said)
 	}
 	isOther := best.score >= surely && best.exchange != t.exchange
@@ -182,7 +186,7 @@ func (c *conversation) resume(best match) *reply {
 	if c.looksElsewhere() {
 		return c.proceed("")
 	}
-	if answer == -1 && p.kind != "boolean" && len(read.Words(c.said)) <= maxShort || c.declines() && best.score < surely {
+	if answer == -1 && p.kind != "boolean" || c.declines() && best.score < surely {
 		return c.drop()
 	}
 	if isOther && best.opener != keyFirst || best.score >= near && strings.Contains(c.said, "?") {
@@ -199,8 +203,8 @@ func (c *conversation) resume(best match) *reply {
 }
 
 func (c *conversation) questionFor(p property) string {
-	if asked, ok := c.task.asks[p.name]; ok {
-		return asked
+	if question, _ := read.LastQuestion(c.task.asks[p.name]); question != "" {
+		return question
 	}
 	if len(p.producers) > 0 {
 		return c.speak.which
@@ -311,7 +315,7 @@ func (c *conversation) finish() *reply {
 	}
 	last := t.done[len(t.done)-1]
 	arguments, _ := last.arguments()
-	if text := c.fillWith(t, t.answers, arguments); text != "" && !last.saysNothing() {
+	if text := c.fillWith(t, t.answers, arguments); text != "" {
 		return say(text)
 	}
 	return c.told(last)

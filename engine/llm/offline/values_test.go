@@ -97,13 +97,13 @@ func TestDetectsResults(t *testing.T) {
 	for result, want := range map[string]string{
 		`{"status":"success","message":"It is done."}`:                     "It is done.",
 		`{"lastStop":"Harbour","eta":{"day":"Monday"},"late":false}`:       "last stop Harbour, day Monday, late: no",
-		`{"reference":"B1","slots":[{"id":"S1","at":"9:20"},{"id":"S2"}]}`: "reference B1\n1) at 9:20\n2) id S2",
+		`{"reference":"B1","slots":[{"id":"S1","at":"9:20"},{"id":"S2"}]}`: "reference B1\n1) 9:20\n2) S2",
 		`{"vouchers":["meal","hotel"],"none":null,"empty":[]}`:             "vouchers meal, hotel, empty –",
 		`verified`:      "verified",
 		`"in quotes"`:   "in quotes",
 		" plain\ntext ": "plain text",
 	} {
-		require.Equal(t, want, inWords(result), result)
+		require.Equal(t, want, inWords(result, &phrases[0]), result)
 	}
 }
 

@@ -28,6 +28,8 @@ type conversation struct {
 	// task is what the agent is about to do, and topic the last example that was followed. Both may be nil.
 	task  *task
 	topic *exchange
+	// began is the number of the message that began the topic.
+	began int
 	// urgent is the emergency that the contact spoke of, if any.
 	urgent *exchange
 	// isClosing: the agent just asked whether there is anything else.
@@ -271,9 +273,15 @@ func (c *conversation) chosenReply() *exchange {
 func (c *conversation) begin(e *exchange) *reply {
 	c.lost = 0
 	if !e.isBuiltIn {
+		if c.topic == nil || c.topic.head != e.head || e == e.head {
+			c.began = len(c.heard) - 1
+		}
 		c.topic = e
 	}
 	c.task = &task{exchange: e, arguments: map[string]any{}, began: len(c.heard) - 1}
+	if e != e.head {
+		c.task.began = c.began
+	}
 	return c.proceed("")
 }
 
@@ -293,7 +301,11 @@ func (c *conversation) offers(name string) bool {
 // instructions tell, or by saying what the agent can do.
 func (c *conversation) withoutExample() *reply {
 	parts := c.toolWords.parts(c.said)
-	if found := c.toolWords.nearest(c.implied, parts); found.score >= nearTool && !c.declines() {
+	least := nearTool
+	if c.hasExamples() {
+		least = surely
+	}
+	if found := c.toolWords.nearest(c.implied, parts); found.score >= least && !c.declines() {
 		return c.begin(found.exchange)
 	}
 	if text := c.instructed(); text != "" {

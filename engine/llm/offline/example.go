@@ -26,6 +26,8 @@ type exchange struct {
 	answers []string
 	// replies are the exchanges that may follow this one or each other.
 	replies []*exchange
+	// words are the words of all variants, as numbers of the lexicon.
+	words map[int]bool
 	// head is the first exchange of the block.
 	head *exchange
 	// isBuiltIn: it is small talk of this package, not an example of the agent.
@@ -139,8 +141,9 @@ func (e *exchange) add(key, value string) {
 	case keyAsk:
 		if name, question, ok := strings.Cut(value, "="); ok {
 			question = strings.TrimSpace(question)
-			if last, _ := read.LastQuestion(question); len(e.asks) == 0 && last != "" {
-				e.lead = strings.TrimSpace(strings.TrimSuffix(question, last))
+			first, _, _ := strings.Cut(question, "?")
+			if last, _ := read.LastQuestion(first + "?"); len(e.asks) == 0 {
+				e.lead = strings.TrimSpace(strings.TrimSuffix(first+"?", last))
 			}
 			e.asks[strings.TrimSpace(name)] = question
 		}

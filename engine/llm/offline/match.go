@@ -15,6 +15,11 @@ const (
 	ofPart, ofClause = 0.97, 0.86
 	// ofForm is the credit for another form of a word, and smallShare the share of a small word's weight.
 	ofForm, smallShare = 0.9, 0.3
+	// nearTopic is the least score of an exchange for its words alone.
+	nearTopic = 0.41
+	// ofTopic is the share of its score that an exchange gets for its words alone, and unknownShare how much an unknown
+	// word counts there.
+	ofTopic, unknownShare = 0.8, 0.6
 	// A part is compared on its own if it has leastPart words, and leastShare of the message's weight.
 	leastPart, leastShare = 2, 0.17
 )
@@ -32,6 +37,8 @@ type lexicon struct {
 	weights []float64
 	// average is the mean weight of its words that are not small.
 	average float64
+	// topics are the weights of the words that tell exchanges apart: rare among exchanges, and not small.
+	topics []float64
 }
 
 // wordsOf returns the distinct words of a message in one spelling: folded, without apostrophes and abbreviations, and
@@ -110,10 +117,11 @@ func pairs(text string) map[string]string {
 // newLexicon numbers the words of the variants of exchanges in one language, and weighs them.
 func newLexicon(exchanges []*exchange) *lexicon {
 	l := &lexicon{number: map[string]int{}}
-	var holders []int
+	var holders, held []int
 	variants := 0
 	var collect func(e *exchange)
 	collect = func(e *exchange) {
+		e.words = map[int]bool{}
 		for i := range e.variants {
 			v := &e.variants[i]
 			variants++
@@ -121,9 +129,13 @@ func newLexicon(exchanges []*exchange) *lexicon {
 				n, known := l.number[word]
 				if !known {
 					n = len(l.words)
-					l.number[word], l.words, holders = n, append(l.words, word), append(holders, 0)
+					l.number[word], l.words, holders, held = n, append(l.words, word), append(holders, 0), append(held, 0)
 				}
 				holders[n]++
+				if !e.words[n] {
+					e.words[n] = true
+					held[n]++
+				}
 				v.words = append(v.words, n)
 			}
 		}
@@ -138,9 +150,12 @@ func newLexicon(exchanges []*exchange) *lexicon {
 	for n, word := range l.words {
 		weight := lettersWeight(word) * math.Log(1+(float64(variants-holders[n])+0.5)/(float64(holders[n])+0.5))
 		l.weights = append(l.weights, weight)
+		topic := 0.0
 		if !read.IsSmall(word) {
 			contents, sum = contents+1, sum+weight
+			topic = lettersWeight(word) / float64(held[n])
 		}
+		l.topics = append(l.topics, topic)
 	}
 	l.average = sum / float64(max(contents, 1))
 	return l
@@ -149,11 +164,18 @@ func newLexicon(exchanges []*exchange) *lexicon {
 // lettersWeight weighs a word by its length, because long words distinguish texts.
 func lettersWeight(word string) float64 {
 	weight := math.Log2(1 + float64(utf8.RuneCountInString(word)))
+	if fillers[word] {
+		return weight * smallShare / 10
+	}
 	if read.IsSmall(word) && !revealing[word] {
 		return weight * smallShare
 	}
 	return weight
 }
+
+// fillers say next to nothing.
+var fillers = read.Set(`lol haha hehe tbh mate bro dude btw please kindly just really actual honest basical um uh well so hi hello hey
+	ok okay hiya yeah yep svp bonjour alor donc euh merci thanks thank still now today way`)
 
 // revealing are small words that tell what a question is about.
 var revealing = read.Set(`what when where who why how not no which quand combien comment pourquoi qui quel quelle pas`)
@@ -162,8 +184,8 @@ var revealing = read.Set(`what when where who why how not no which quand combien
 type hearing struct {
 	// credits are the shares, from 0 to 1, to which the message has each word of the lexicon.
 	credits []float64
-	// weight is that of all words of the message.
-	weight float64
+	// weight is that of all words of the message, and unknown that of the subject words that the lexicon has not.
+	weight, unknown float64
 }
 
 // hear finds the words of a message in the lexicon: the same, other forms, or the nearest if it is misspelled.
@@ -185,6 +207,7 @@ func (l *lexicon) hear(words []string) hearing {
 			h.weight += l.average * smallShare / 2
 		default:
 			h.weight += l.average
+			h.unknown += lettersWeight(word) * unknownShare
 		}
 	}
 	return h
@@ -221,7 +244,7 @@ func (l *lexicon) forms(word string, credits []float64) (best float64) {
 
 // score tells how near a variant is to the message, from 0 to 1. All words of the variant should be in the message;
 // more words in the message count less.
-func (l *lexicon) score(v variant, h hearing) float64 {
+func (l *lexicon) score(e *exchange, v variant, h hearing) float64 {
 	var held, all float64
 	for _, n := range v.words {
 		all += l.weights[n]
@@ -230,7 +253,31 @@ func (l *lexicon) score(v variant, h hearing) float64 {
 	if all == 0 || h.weight == 0 {
 		return 0
 	}
-	return held / all * (0.42 + 0.58*min(1, held/h.weight))
+	extra := 0.58
+	if e.isBuiltIn {
+		extra = 0.8 // small talk is nothing but small talk
+	}
+	return held / all * (1 - extra + extra*min(1, held/h.weight))
+}
+
+// topic tells how much of a message's subject the words of an exchange cover, from 0 to 1, whatever variant they are
+// from.
+func (l *lexicon) topic(e *exchange, h hearing) float64 {
+	var held, all float64
+	for n, credit := range h.credits {
+		if credit > 0 && l.topics[n] > 0 {
+			weight := lettersWeight(l.words[n])
+			all += weight
+			if e.words[n] {
+				held += credit * weight * min(1, 2*l.topics[n]/weight)
+			}
+		}
+	}
+	all += h.unknown
+	if all == 0 {
+		return 0
+	}
+	return ofTopic * held / all
 }
 
 // part is a message, or a sentence or clause of it, with the share that scores for it count.
@@ -271,10 +318,18 @@ func (l *lexicon) nearest(exchanges []*exchange, parts []partOfMessage) match {
 	for _, e := range exchanges {
 		for _, v := range e.variants {
 			for _, p := range parts {
-				if score := l.score(v, p.hearing) * p.share; score > best.score+1e-9 {
+				if score := l.score(e, v, p.hearing) * p.share; score > best.score+1e-9 {
 					best = match{e, score}
 				}
 			}
+		}
+	}
+	if best.score >= near {
+		return best
+	}
+	for _, e := range exchanges {
+		if score := l.topic(e, parts[0].hearing); !e.isBuiltIn && score >= nearTopic && score > best.score+1e-9 {
+			best = match{e, max(score, near)}
 		}
 	}
 	return best

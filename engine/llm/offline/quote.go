@@ -28,6 +28,8 @@ var (
 		`sois|soyez|demande|demandez|réponds|répondez|parle|utilise|appelle|dis|dites|attends|expliquer|ouvre|propose|donne|` +
 		`laisse|indique|reconnais|vouvoie|récapitule|retrouve)\b|[a-z0-9]_[a-z0-9]|\{[A-Za-z_][\w.]*\}|` +
 		`\b(emoji|sentences|jargon|the (caller|visitor|contact|customer|lead|passenger|user))\b`)
+	// orders matches sentences with an order to the model anywhere.
+	orders = lazyregexp.New(`(?i)\b(offer|answers?|ask|say|tell|suggest|explain|give|hand|open|propose|demande|ouvre)\b`)
 	// manner matches headings of sections about how the model works.
 	manner = lazyregexp.New(`(?i)^#+\s*(how you|how to (speak|write|answer)|tone|ton\b|style|form\b|format|aim|goals?\b|role|never|` +
 		`sources|method|verify|ta mission|course of|first things|limit|privacy|stop|aufgabe)`)
@@ -123,7 +125,17 @@ func (c *conversation) quotation(best match) *reply {
 
 // instructed quotes the instructions, if they tell something about the message.
 func (c *conversation) instructed() string {
-	found := c.fitting(c.passages(), read.Concepts(c.said))
+	subject, passages := read.Concepts(c.said), c.passages()
+	if c.hasExamples() {
+		if len(subject) < leastWords {
+			return ""
+		}
+		// The opening tells the model who it is.
+		passages = filter(passages, func(p passage) bool {
+			return !strings.Contains(c.opening, strings.Trim(p.text, ".")) && !orders().MatchString(p.text)
+		})
+	}
+	found := c.fitting(passages, subject)
 	if len(found) == 0 {
 		return ""
 	}
@@ -187,7 +199,11 @@ func sentencesOf(e llm.Excerpt, owner int) []passage {
 	var passages []passage
 	above := read.Concepts(e.Document)
 	var asked []string
-	lines := read.Sentences(e.Text)
+	text := e.Text
+	if question, answer, ok := strings.Cut(text, "\n"); ok && strings.HasSuffix(e.Document, ".csv") {
+		asked, text = read.Concepts(question), answer
+	}
+	lines := read.Sentences(text)
 	for i, line := range lines {
 		sentence, isItem := read.CutListMark(strings.TrimSpace(line))
 		isHeading := strings.HasPrefix(line, "#") ||

@@ -59,8 +59,7 @@ func (c *conversation) proceed(lead string) *reply {
 	case llm.EndConversation:
 		return c.leave(c.fillAny(c.task.answers, nil))
 	case llm.TransferCall:
-		return &reply{text: c.speak.transfer, tool: llm.TransferCall,
-			arguments: map[string]any{"reason": read.Shorten(c.said, maxEchoed)}}
+		return &reply{tool: llm.TransferCall, arguments: map[string]any{"reason": read.Shorten(c.said, maxEchoed)}}
 	}
 	arguments, missing := c.argumentsOf(t, called)
 	if missing != nil {
@@ -90,6 +89,9 @@ func (c *conversation) recap(t tool, arguments map[string]any) string {
 
 // inWords writes an argument for the contact: the option that it stands for, or the value.
 func (c *conversation) inWords(p property, value any) string {
+	if list, ok := value.([]any); ok && len(list) == 1 {
+		value = list[0]
+	}
 	for _, o := range c.options(p) {
 		if same(o.value, value) && len(p.producers) > 0 {
 			return itemInWords(o.about, c.speak)
@@ -172,7 +174,10 @@ func (c *conversation) resume(best match) *reply {
 	}
 	p := *t.asked
 	value, ok := c.answered(p)
-	isPlain := p.isText() || p.holder != "" || p.isCode && p.pattern == nil
+	isPlain := len(p.producers) == 0 && (p.isText() || p.holder != "" || p.isCode && p.pattern == nil)
+	if best.exchange != nil && best.isBuiltIn && !strings.Contains(c.said, "?") && !calls(best.exchange, llm.EndConversation) {
+		best, isOther = match{}, false // "ok" and "yes" are no other matter
+	}
 	switch {
 	case ok && isPlain && (isOther || read.Declines(c.said)):
 		ok = false

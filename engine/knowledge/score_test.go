@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
-	"github.com/agentgraph/agentgraph/engine/read"
+	reading "github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -96,16 +96,16 @@ func TestDistanceCountsTypingErrors(t *testing.T) {
 		{"refund", "rafund", 1},
 		{"remboursement", "rembousrmeent", 2}, {"delivery", "delvery", 1}, {"élan", "elan", 1},
 	} {
-		require.Equal(t, c.want, read.Distance(c.from, c.to, 2), "%s %s", c.from, c.to)
+		require.Equal(t, c.want, reading.Distance(c.from, c.to, 2), "%s %s", c.from, c.to)
 	}
 	word := rapid.StringMatching(`[a-d]{0,8}`)
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := word.Draw(t, "a"), word.Draw(t, "b")
-		d := read.Distance(a, b, 8)
-		require.Equal(t, d, read.Distance(b, a, 8))
+		d := reading.Distance(a, b, 8)
+		require.Equal(t, d, reading.Distance(b, a, 8))
 		require.Equal(t, d == 0, a == b)
 		require.LessOrEqual(t, d, max(len(a), len(b)))
-		require.Greater(t, read.Distance(a, b, d-1), d-1)
+		require.Greater(t, reading.Distance(a, b, d-1), d-1)
 	})
 }
 

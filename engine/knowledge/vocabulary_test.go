@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
-	"github.com/agentgraph/agentgraph/engine/read"
+	reading "github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -26,9 +26,9 @@ func TestSimilarWordsIncludeAllNearWords(t *testing.T) {
 			rapid.Custom(func(t *rapid.T) string {
 				return misspelled(t, word)
 			})), func(word string) string { return word }).Draw(t, "words")
-		most := read.MostTypos(word)
+		most := reading.MostTypos(word)
 		near := slices.DeleteFunc(slices.Clone(words),
-			func(known string) bool { return read.Distance(word, known, most) > most })
+			func(known string) bool { return reading.Distance(word, known, most) > most })
 		found := knowledge.Alike(words, word)
 		require.Subset(t, found, near)
 		require.Subset(t, words, found)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/read"
+	"github.com/agentgraph/agentgraph/engine/slot"
 )
 
 // smallTalk are the exchanges that every agent knows.
@@ -18,7 +19,7 @@ var smallTalk string
 
 // brief is what the model reads of an agent's instructions and tools. All turns share it, so it never changes.
 type brief struct {
-	tools []tool
+	tools []slot.Tool
 	// own are the agent's examples, small those of this package, and implied those that its tools imply.
 	own, small []*exchange
 	implied    []*exchange
@@ -47,7 +48,7 @@ func (m Model) briefOf(system string, offered []llm.Tool) *brief {
 func readBrief(system string, offered []llm.Tool) *brief {
 	instructions, examples := cutExamples(system)
 	own, small := readScript(examples, false), readScript(smallTalk, true)
-	b := &brief{tools: readTools(offered), can: own.can, today: read.Today(instructions)}
+	b := &brief{tools: slot.ReadTools(offered), can: own.can, today: read.Today(instructions)}
 	b.opening, _, _ = strings.Cut(strings.TrimSpace(instructions), "\n\n")
 	b.language, _ = read.Detect(instructions)
 	b.know()
@@ -58,8 +59,8 @@ func readBrief(system string, offered []llm.Tool) *brief {
 		b.lexicons[language] = newLexicon(filter(slices.Concat(b.own, b.small), spoken))
 	}
 	for _, t := range b.tools {
-		if !slices.ContainsFunc(b.own, func(e *exchange) bool { return calls(e, t.name) }) {
-			b.implied = append(b.implied, t.implies())
+		if !slices.ContainsFunc(b.own, func(e *exchange) bool { return calls(e, t.Name) }) {
+			b.implied = append(b.implied, impliedBy(t))
 		}
 	}
 	b.toolWords = newLexicon(b.implied)
@@ -87,11 +88,11 @@ func (b *brief) mayCall(e *exchange, offered []llm.Tool) bool {
 	})
 }
 
-func (b *brief) tool(name string) (tool, bool) {
-	if i := slices.IndexFunc(b.tools, func(t tool) bool { return t.name == name }); i >= 0 {
+func (b *brief) tool(name string) (slot.Tool, bool) {
+	if i := slices.IndexFunc(b.tools, func(t slot.Tool) bool { return t.Name == name }); i >= 0 {
 		return b.tools[i], true
 	}
-	return tool{}, false
+	return slot.Tool{}, false
 }
 
 // hasExamples reports whether the instructions have examples of the agent.
@@ -104,7 +105,7 @@ func (b *brief) ability(speak *phrasebook) string {
 	}
 	var titles []string
 	for _, t := range b.tools[:min(len(b.tools), maxMenu)] {
-		titles = append(titles, "“"+t.title+"”")
+		titles = append(titles, "“"+t.Title+"”")
 	}
 	if len(titles) == 0 {
 		return speak.canQuote
@@ -115,27 +116,27 @@ func (b *brief) ability(speak *phrasebook) string {
 // know completes each property with what depends on the other tools.
 func (b *brief) know() {
 	for _, t := range b.tools {
-		for i := range t.properties {
-			p := &t.properties[i]
-			p.producers = b.producersOf(t, *p)
-			p.language = t.language()
+		for i := range t.Properties {
+			p := &t.Properties[i]
+			p.Producers = b.producersOf(t, *p)
+			p.Language = t.Language()
 		}
 	}
 }
 
 // producersOf returns the tools whose results hold the property's value: those that its description names, or, for a
 // property that is an identifier, the tool's description.
-func (b *brief) producersOf(t tool, p property) []string {
+func (b *brief) producersOf(t slot.Tool, p slot.Property) []string {
 	last := ""
-	if len(p.title) > 0 {
-		last = p.title[len(p.title)-1]
+	if len(p.Title) > 0 {
+		last = p.Title[len(p.Title)-1]
 	}
 	isOwnID := last == "id" || last == "ids"
 	var found []string
 	for _, other := range b.tools {
-		ofDescription := isOwnID && mentions(t.description, other.name)
-		if other.name != t.name && (ofDescription || mentions(p.description, other.name)) {
-			found = append(found, other.name)
+		ofDescription := isOwnID && slot.Mentions(t.Description, other.Name)
+		if other.Name != t.Name && (ofDescription || slot.Mentions(p.Description, other.Name)) {
+			found = append(found, other.Name)
 		}
 	}
 	if len(found) > 0 || !isOwnID {
@@ -143,22 +144,22 @@ func (b *brief) producersOf(t tool, p property) []string {
 	}
 	// An identifier comes from the tool that also provides it for another tool's property of that name.
 	for _, other := range b.tools {
-		twin, ok := other.property(singular(p.name))
+		twin, ok := other.Property(singular(p.Name))
 		for _, named := range b.tools {
-			if ok && other.name != t.name && mentions(twin.description, named.name) {
-				found = append(found, named.name)
+			if ok && other.Name != t.Name && slot.Mentions(twin.Description, named.Name) {
+				found = append(found, named.Name)
 			}
 		}
 	}
 	return found
 }
 
-// implies returns the exchange for a tool without an example: a message about its name or its description calls it,
+// impliedBy returns the exchange for a tool without an example: a message about its name or its description calls it,
 // after the tools whose results it needs.
-func (t tool) implies() *exchange {
+func impliedBy(t slot.Tool) *exchange {
 	e := &exchange{opener: keyUser, asks: map[string]string{}}
 	e.head = e
-	for _, text := range []string{t.title, read.FirstSentence(t.description)} {
+	for _, text := range []string{t.Title, read.FirstSentence(t.Description)} {
 		content := slices.DeleteFunc(read.Concepts(text), func(word string) bool {
 			return read.IsWeak(word) || read.IsEmpty(word)
 		})
@@ -166,9 +167,9 @@ func (t tool) implies() *exchange {
 			e.variants = append(e.variants, variant{text: strings.Join(content, " ")})
 		}
 	}
-	e.calls = []exampleCall{{name: t.name}}
-	for _, p := range t.properties {
-		for _, producer := range p.producers {
+	e.calls = []exampleCall{{name: t.Name}}
+	for _, p := range t.Properties {
+		for _, producer := range p.Producers {
 			if !slices.ContainsFunc(e.calls, func(c exampleCall) bool { return c.name == producer }) {
 				e.calls = append([]exampleCall{{name: producer}}, e.calls...)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/read"
+	"github.com/agentgraph/agentgraph/engine/slot"
 )
 
 var (
@@ -70,13 +71,13 @@ func (v wantedValue) in(conversation []saidMessage, today time.Time) *string {
 		}
 		question := v.questionIn(conversation[:at])
 		isAsked := question != ""
-		if isAsked && p.isText() && !isOffer(question) {
-			if value, ok := p.in(m.Text, true, today); ok {
+		if isAsked && p.IsText() && !isOffer(question) {
+			if value, ok := p.In(m.Text, true, today); ok {
 				return shownAs(value)
 			}
 		}
 		for _, sentence := range slices.Backward(read.Sentences(m.Text)) {
-			if value, ok := p.in(sentence, isAsked && !p.isText(), today); ok {
+			if value, ok := p.In(sentence, isAsked && !p.IsText(), today); ok {
 				return shownAs(value)
 			}
 		}
@@ -85,7 +86,7 @@ func (v wantedValue) in(conversation []saidMessage, today time.Time) *string {
 }
 
 // property returns the value as a property of a tool.
-func (v wantedValue) property() (property, bool) {
+func (v wantedValue) property() (slot.Property, bool) {
 	said := strings.Join(read.NameWords(v.Name), " ") + " " + read.FirstSentence(v.Definition)
 	schema := map[string]string{"type": "string", "description": v.Definition}
 	switch hasDay, hasHour := isDay().MatchString(said), isHour().MatchString(said); {
@@ -100,10 +101,10 @@ func (v wantedValue) property() (property, bool) {
 		schema["format"] = "time"
 	}
 	raw, _ := json.Marshal(schema) // texts always marshal
-	p, ok := readProperty(v.Name, raw)
-	if v.Type == "Nom" && p.holder == "" {
+	p, ok := slot.ReadProperty(v.Name, raw)
+	if v.Type == "Nom" && p.Holder == "" {
 		// Names of others than the contact are not what it introduces itself by.
-		p.holder = holderOf("full name " + strings.ToLower(said))
+		p.Holder = slot.HolderOf("full name " + strings.ToLower(said))
 	}
 	return p, ok
 }

@@ -7,30 +7,31 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/read"
+	"github.com/agentgraph/agentgraph/engine/slot"
 )
 
 // messageWanted stands in an example for the contact's own words.
 const messageWanted = "<message>"
 
 // argumentsOf returns the arguments of a call, and the first required one that nothing tells.
-func (c *conversation) argumentsOf(t tool, called exampleCall) (map[string]any, *property) {
+func (c *conversation) argumentsOf(t slot.Tool, called exampleCall) (map[string]any, *slot.Property) {
 	arguments := map[string]any{}
-	var missing *property
+	var missing *slot.Property
 	for _, name := range c.wanted(t, called) {
-		p, ok := t.property(name)
+		p, ok := t.Property(name)
 		if !ok {
 			continue
 		}
 		if value, found := c.find(t, p, called); found {
 			arguments[name] = value
-		} else if missing == nil || len(p.producers) > 0 && len(missing.producers) == 0 {
+		} else if missing == nil || len(p.Producers) > 0 && len(missing.Producers) == 0 {
 			missing = &p // options go first, because the contact has just read them
 		}
 	}
-	for _, p := range t.properties {
-		if _, has := arguments[p.name]; !has && missing == nil {
+	for _, p := range t.Properties {
+		if _, has := arguments[p.Name]; !has && missing == nil {
 			if value, found := c.mentioned(p, called); found {
-				arguments[p.name] = value
+				arguments[p.Name] = value
 			}
 		}
 	}
@@ -39,18 +40,18 @@ func (c *conversation) argumentsOf(t tool, called exampleCall) (map[string]any, 
 
 // wanted returns the arguments that a call must have: those that the schema requires, those of the first alternative
 // that can be filled, and more up to the least number, those that can be filled first.
-func (c *conversation) wanted(t tool, called exampleCall) []string {
-	names := slices.Clone(t.wanted)
+func (c *conversation) wanted(t slot.Tool, called exampleCall) []string {
+	names := slices.Clone(t.Wanted)
 	filled := func(name string) bool {
-		p, ok := t.property(name)
+		p, ok := t.Property(name)
 		if ok {
 			_, ok = c.find(t, p, called)
 		}
 		return ok
 	}
-	if len(t.alternatives) > 0 {
-		chosen := t.alternatives[0]
-		for _, branch := range t.alternatives {
+	if len(t.Alternatives) > 0 {
+		chosen := t.Alternatives[0]
+		for _, branch := range t.Alternatives {
 			if !slices.ContainsFunc(branch, func(name string) bool { return !filled(name) }) {
 				chosen = branch
 				break
@@ -59,9 +60,9 @@ func (c *conversation) wanted(t tool, called exampleCall) []string {
 		names = append(names, chosen...)
 	}
 	for _, onlyFilled := range []bool{true, false} {
-		for _, p := range t.properties {
-			if len(names) < t.least && !slices.Contains(names, p.name) && (!onlyFilled || filled(p.name)) {
-				names = append(names, p.name)
+		for _, p := range t.Properties {
+			if len(names) < t.Least && !slices.Contains(names, p.Name) && (!onlyFilled || filled(p.Name)) {
+				names = append(names, p.Name)
 			}
 		}
 	}
@@ -69,46 +70,46 @@ func (c *conversation) wanted(t tool, called exampleCall) []string {
 }
 
 // mentioned returns the value that the contact gave in this matter, or else that of the example.
-func (c *conversation) mentioned(p property, called exampleCall) (any, bool) {
-	if value, ok := c.task.arguments[p.name]; ok {
+func (c *conversation) mentioned(p slot.Property, called exampleCall) (any, bool) {
+	if value, ok := c.task.arguments[p.Name]; ok {
 		return value, true
 	}
 	for _, text := range slices.Backward(c.heard[c.task.began:]) {
-		if value, ok := p.in(text, false, c.today); ok && len(p.producers) == 0 && !c.isTaken(p, value) {
+		if value, ok := p.In(text, false, c.today); ok && len(p.Producers) == 0 && !c.isTaken(p, value) {
 			return value, true
 		}
 	}
-	text, ok := called.with[p.name]
+	text, ok := called.with[p.Name]
 	switch {
 	case !ok:
 		return nil, false
 	case text == messageWanted:
-		return p.cut(read.Shorten(c.heard[c.task.began], maxEchoed)), true
-	case p.kind == "array":
+		return p.Cut(read.Shorten(c.heard[c.task.began], maxEchoed)), true
+	case p.Kind == "array":
 		return []any{text}, true
-	case p.kind == "integer", p.kind == "number":
+	case p.Kind == "integer", p.Kind == "number":
 		value, err := strconv.ParseFloat(text, 64)
 		return value, err == nil
-	case p.kind == "boolean":
+	case p.Kind == "boolean":
 		return text == "true", true
 	}
 	return text, true
 }
 
 // isTaken reports whether a value of some form is already another argument of the task, such as a day.
-func (c *conversation) isTaken(p property, value any) bool {
-	if p.format == "" && p.kind != "number" && p.kind != "integer" {
+func (c *conversation) isTaken(p slot.Property, value any) bool {
+	if p.Format == "" && p.Kind != "number" && p.Kind != "integer" {
 		return false
 	}
 	for name, taken := range c.task.arguments {
-		if name != p.name && same(taken, value) {
+		if name != p.Name && same(taken, value) {
 			return true
 		}
 	}
 	return slices.ContainsFunc(c.task.done, func(made call) bool {
 		arguments, _ := made.arguments()
 		for name, taken := range arguments {
-			if name != p.name && same(taken, value) {
+			if name != p.Name && same(taken, value) {
 				return true
 			}
 		}
@@ -117,21 +118,21 @@ func (c *conversation) isTaken(p property, value any) bool {
 }
 
 // find looks for the value of a required argument, in the most reliable place first.
-func (c *conversation) find(t tool, p property, called exampleCall) (any, bool) {
+func (c *conversation) find(t slot.Tool, p slot.Property, called exampleCall) (any, bool) {
 	if value, ok := c.mentioned(p, called); ok {
 		return value, true
 	}
-	if len(p.producers) > 0 {
+	if len(p.Producers) > 0 {
 		return c.produced(p)
 	}
-	if p.lasts() {
+	if p.Lasts() {
 		for _, text := range slices.Backward(c.heard) {
-			if value, ok := p.in(text, false, c.today); ok {
+			if value, ok := p.In(text, false, c.today); ok {
 				return value, true
 			}
 		}
 		for _, made := range slices.Backward(c.calls) {
-			if value, ok := made.argument(p.name); ok {
+			if value, ok := made.argument(p.Name); ok {
 				return value, true
 			}
 		}
@@ -139,41 +140,41 @@ func (c *conversation) find(t tool, p property, called exampleCall) (any, bool) 
 	if value, ok := c.produced(p); ok {
 		return value, true
 	}
-	if !c.hasExamples() && !p.isFreeText() && p.kind == "string" && len(p.enum) == 0 && p.format != "date" {
-		if value, ok := p.in(c.opening, false, c.today); ok {
+	if !c.hasExamples() && !p.IsFreeText() && p.Kind == "string" && len(p.Enum) == 0 && p.Format != "date" {
+		if value, ok := p.In(c.opening, false, c.today); ok {
 			return value, true
 		}
 	}
 	switch {
-	case p.fixed != nil && p.kind != "boolean":
-		return p.fixed, true
-	case t.delegate:
+	case p.Fixed != nil && p.Kind != "boolean":
+		return p.Fixed, true
+	case t.Delegate:
 		return strings.Join(c.heard[c.task.began:], "\n"), true
-	case p.isFreeText() && p.question == "" || p.name == "text" || p.name == "body":
-		return p.cut(read.Shorten(c.heard[c.task.began], maxEchoed)), true
+	case p.IsFreeText() && p.Question == "" || p.Name == "text" || p.Name == "body":
+		return p.Cut(read.Shorten(c.heard[c.task.began], maxEchoed)), true
 	}
 	return nil, false
 }
 
 // answered reads the latest message as the answer to a question for a property.
-func (c *conversation) answered(p property) (any, bool) {
-	if len(p.producers) > 0 {
+func (c *conversation) answered(p slot.Property) (any, bool) {
+	if len(p.Producers) > 0 {
 		options := c.options(p)
 		if len(options) == 1 && read.SaysYes(c.said) {
 			return options[0].as(p)
 		}
 		return chosen(p, options, c.said)
 	}
-	if p.format == "date-time" {
+	if p.Format == "date-time" {
 		// A day and a time may come in two answers.
-		return p.in(strings.Join(c.heard[max(c.task.began, len(c.heard)-maxAsked):], ", "), true, c.today)
+		return p.In(strings.Join(c.heard[max(c.task.began, len(c.heard)-maxAsked):], ", "), true, c.today)
 	}
-	return p.in(c.said, true, c.today)
+	return p.In(c.said, true, c.today)
 }
 
 // produced returns the value that the results of earlier calls have for a property: the only one there is, or the one
 // that the contact chose.
-func (c *conversation) produced(p property) (any, bool) {
+func (c *conversation) produced(p slot.Property) (any, bool) {
 	options := c.options(p)
 	if len(options) < 2 {
 		for _, o := range options {
@@ -198,9 +199,9 @@ func (c *conversation) produced(p property) (any, bool) {
 func (c *conversation) chooses(e *exchange) bool {
 	for _, called := range e.calls {
 		t, _ := c.tool(called.name)
-		for _, p := range t.properties {
+		for _, p := range t.Properties {
 			options := c.options(p)
-			if len(p.producers) == 0 || len(options) == 0 {
+			if len(p.Producers) == 0 || len(options) == 0 {
 				continue
 			}
 			if _, ok := chosen(p, options, c.said); ok || len(options) == 1 && read.SaysYes(c.said) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/read"
+	"github.com/agentgraph/agentgraph/engine/slot"
 )
 
 const (
@@ -42,7 +43,7 @@ type phrasebook struct {
 	dropped, stuck, nothing string
 	// done and told introduce a result, and broken takes a failure, followed by advice.
 	done, told, broken, advice            string
-	transfer, transferred, transferFailed string
+	transferred, transferFailed           string
 	weekdays                              [7]string
 	months                                [12]string
 	exampleDay, exampleBirth, exampleTime string
@@ -150,35 +151,35 @@ func fill(phrase, text string) string { return strings.Replace(phrase, "%", text
 
 // phrase returns the question for a property: the title of its schema if that is a question in this language, else the
 // question for what everybody has, else one with its description or name.
-func (p *phrasebook) phrase(wanted property) string {
-	spoken, told := read.Detect(wanted.question)
+func (p *phrasebook) phrase(wanted slot.Property) string {
+	spoken, told := read.Detect(wanted.Question)
 	switch {
-	case wanted.question != "" && (!told || spoken == p.language):
-		return wanted.question
-	case wanted.holder == "last":
+	case wanted.Question != "" && (!told || spoken == p.language):
+		return wanted.Question
+	case wanted.Holder == "last":
 		return p.lastName
-	case wanted.holder == "first":
+	case wanted.Holder == "first":
 		return p.firstName
-	case wanted.holder == "full":
+	case wanted.Holder == "full":
 		return p.name
-	case wanted.isBirth:
+	case wanted.IsBirth:
 		return p.birth
-	case wanted.isPhone && !wanted.isMail:
+	case wanted.IsPhone && !wanted.IsMail:
 		return p.phone
-	case wanted.isMail && !wanted.isPhone:
+	case wanted.IsMail && !wanted.IsPhone:
 		return p.mail
-	case wanted.isPostcode:
+	case wanted.IsPostcode:
 		return p.postcode
-	case wanted.format == "date":
+	case wanted.Format == "date":
 		return p.day
-	case wanted.format == "date-time":
+	case wanted.Format == "date-time":
 		return p.moment
 	}
-	label := read.LowerFirst(read.FirstSentence(wanted.description))
-	if label == "" || wanted.language != p.language {
-		label = strings.Join(wanted.title, " ")
+	label := read.LowerFirst(read.FirstSentence(wanted.Description))
+	if label == "" || wanted.Language != p.language {
+		label = strings.Join(wanted.Title, " ")
 	}
-	if choices := wanted.choicesInWords(); len(choices) > 0 && len(choices) <= maxChoices {
+	if choices := wanted.Choices(); len(choices) > 0 && len(choices) <= maxChoices {
 		label += " (" + p.either(choices) + ")"
 	}
 	return fill(p.give, label)
@@ -193,53 +194,30 @@ func (p *phrasebook) either(choices []string) string {
 }
 
 // help says what an answer may be or looks like. It returns "" if nothing is known of that.
-func (p *phrasebook) help(wanted property) string {
-	if choices := wanted.choicesInWords(); len(choices) > 0 {
+func (p *phrasebook) help(wanted slot.Property) string {
+	if choices := wanted.Choices(); len(choices) > 0 {
 		return fill(p.choices, p.either(choices))
 	}
-	like := wanted.example
+	like := wanted.Example
 	switch {
 	case like != "":
-	case wanted.isBirth:
+	case wanted.IsBirth:
 		like = p.exampleBirth
-	case wanted.format == "date":
+	case wanted.Format == "date":
 		like = p.exampleDay
-	case wanted.format == "date-time":
+	case wanted.Format == "date-time":
 		like = p.exampleTime
-	case wanted.kind == "boolean":
+	case wanted.Kind == "boolean":
 		like = p.yes
-	case wanted.isPhone:
+	case wanted.IsPhone:
 		like = "+44 7700 900114"
-	case wanted.isMail, wanted.format == "email":
+	case wanted.IsMail, wanted.Format == "email":
 		like = "ana@example.com"
 	}
 	if like == "" {
 		return ""
 	}
 	return fill(p.example, like)
-}
-
-func (p property) choicesInWords() []string {
-	var choices []string
-	for _, choice := range p.choices() {
-		choices = append(choices, strings.Join(read.NameWords(choice), " "))
-	}
-	return choices
-}
-
-// choices returns the texts of an enum, of the property or of its items.
-func (p property) choices() []string {
-	values := p.enum
-	if p.item != nil {
-		values = p.item.enum
-	}
-	var texts []string
-	for _, value := range values {
-		if text, ok := value.(string); ok {
-			texts = append(texts, text)
-		}
-	}
-	return texts
 }
 
 // say writes a value for the contact. Days and times are written as people say them.

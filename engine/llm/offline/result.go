@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/read"
+	"github.com/agentgraph/agentgraph/engine/slot"
 	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
@@ -36,30 +37,30 @@ type option struct {
 	turn int
 }
 
-func (o option) as(p property) (any, bool) {
-	switch p.kind {
+func (o option) as(p slot.Property) (any, bool) {
+	switch p.Kind {
 	case "array":
 		return []any{o.value}, true
 	case "string", "":
 		text := fmt.Sprint(o.value)
-		return text, p.pattern == nil || p.pattern.MatchString(text)
+		return text, p.Pattern == nil || p.Pattern.MatchString(text)
 	}
 	return o.value, true
 }
 
 // options returns the values that results hold for a property: under its name in any result, and under "id" in those of
 // its producers. Only the latest result that has any counts.
-func (c *conversation) options(p property) []option {
+func (c *conversation) options(p slot.Property) []option {
 	for _, made := range slices.Backward(c.calls) {
-		names := []string{p.name}
-		if p.kind == "array" {
-			names = append(names, singular(p.name))
+		names := []string{p.Name}
+		if p.Kind == "array" {
+			names = append(names, singular(p.Name))
 		}
-		isProducer := slices.Contains(p.producers, made.Name)
+		isProducer := slices.Contains(p.Producers, made.Name)
 		if isProducer {
 			names = append(names, "id")
 		}
-		if len(p.producers) > 0 && !isProducer || made.failure() != "" {
+		if len(p.Producers) > 0 && !isProducer || made.failure() != "" {
 			continue
 		}
 		if found := collect(nil, made.value(), names); len(found) > 0 {
@@ -102,7 +103,7 @@ func collect(found []option, value any, names []string) []option {
 
 // chosen returns the option that the contact's words choose: by its value, by its place, or by the most words in
 // common.
-func chosen(p property, options []option, text string) (any, bool) {
+func chosen(p slot.Property, options []option, text string) (any, bool) {
 	if len(options) < 2 {
 		return nil, false
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/read"
+	"github.com/agentgraph/agentgraph/engine/slot"
 )
 
 const (
@@ -29,7 +30,7 @@ type task struct {
 	// began is the number of the message that began it.
 	began int
 	// asked is the argument that the agent just asked for, or nil, and times how often in a row.
-	asked *property
+	asked *slot.Property
 	times int
 	// isConfirming: the agent just asked whether to go ahead. isAgreed: the contact said yes.
 	isConfirming, isAgreed bool
@@ -42,7 +43,7 @@ type task struct {
 }
 
 // next returns the tool of the next call and what the example says about it.
-func (c *conversation) next() (tool, exampleCall) {
+func (c *conversation) next() (slot.Tool, exampleCall) {
 	called := c.task.calls[c.task.step]
 	t, _ := c.tool(called.name)
 	return t, called
@@ -66,21 +67,21 @@ func (c *conversation) proceed(lead string) *reply {
 		return c.ask(t, *missing, lead)
 	}
 	isLast := c.task.step == len(c.task.calls)-1
-	if (c.task.confirm != "" && isLast || t.confirm) && !c.task.isAgreed {
+	if (c.task.confirm != "" && isLast || t.Confirm) && !c.task.isAgreed {
 		c.task.isConfirming, c.task.arguments = true, arguments
 		return say(lead, c.recap(t, arguments))
 	}
-	return &reply{tool: t.name, arguments: arguments}
+	return &reply{tool: t.Name, arguments: arguments}
 }
 
 // recap asks the contact to agree to a call.
-func (c *conversation) recap(t tool, arguments map[string]any) string {
+func (c *conversation) recap(t slot.Tool, arguments map[string]any) string {
 	if text := c.fillAny([]string{c.task.confirm}, arguments); text != "" {
 		return text
 	}
 	var parts []string
-	for _, p := range t.properties {
-		if value, ok := arguments[p.name]; ok && !p.isFreeText() {
+	for _, p := range t.Properties {
+		if value, ok := arguments[p.Name]; ok && !p.IsFreeText() {
 			parts = append(parts, c.inWords(p, value))
 		}
 	}
@@ -88,12 +89,12 @@ func (c *conversation) recap(t tool, arguments map[string]any) string {
 }
 
 // inWords writes an argument for the contact: the option that it stands for, or the value.
-func (c *conversation) inWords(p property, value any) string {
+func (c *conversation) inWords(p slot.Property, value any) string {
 	if list, ok := value.([]any); ok && len(list) == 1 {
 		value = list[0]
 	}
 	for _, o := range c.options(p) {
-		if same(o.value, value) && len(p.producers) > 0 {
+		if same(o.value, value) && len(p.Producers) > 0 {
 			return itemInWords(o.about, c.speak)
 		}
 	}
@@ -101,15 +102,15 @@ func (c *conversation) inWords(p property, value any) string {
 }
 
 // ask asks for an argument, at most maxAsked times in a row. For one of several options, it lists them.
-func (c *conversation) ask(t tool, p property, lead string) *reply {
-	if c.task.asked != nil && c.task.asked.name == p.name {
+func (c *conversation) ask(t slot.Tool, p slot.Property, lead string) *reply {
+	if c.task.asked != nil && c.task.asked.Name == p.Name {
 		c.task.times++
 		lead = say(c.speak.unclear, c.speak.help(p)).text
 	} else {
 		c.task.times = 1
 	}
 	if isFirst := c.task.asked == nil && len(c.task.arguments) == 0 && len(c.task.done) == 0; isFirst && lead == "" &&
-		!strings.HasPrefix(c.task.asks[p.name], c.task.lead) {
+		!strings.HasPrefix(c.task.asks[p.Name], c.task.lead) {
 		lead = c.task.lead
 	}
 	c.task.asked = &p
@@ -118,12 +119,12 @@ func (c *conversation) ask(t tool, p property, lead string) *reply {
 	case c.task.times > maxAsked:
 		c.task = nil
 		return say(c.speak.stuck, c.ability(c.speak))
-	case len(p.producers) > 0 && len(options) == 0:
+	case len(p.Producers) > 0 && len(options) == 0:
 		c.task = nil
 		return say(c.speak.nothing, c.ability(c.speak))
-	case len(p.producers) > 0:
+	case len(p.Producers) > 0:
 		question := c.speak.which
-		if asked, ok := c.task.asks[p.name]; ok {
+		if asked, ok := c.task.asks[p.Name]; ok {
 			question = asked
 		}
 		if c.task.times > 1 {
@@ -131,7 +132,7 @@ func (c *conversation) ask(t tool, p property, lead string) *reply {
 		}
 		return say(strings.TrimSpace(strings.Join([]string{lead, listed(options, c.speak), question}, "\n")))
 	}
-	if asked, ok := c.task.asks[p.name]; ok && c.task.times == 1 {
+	if asked, ok := c.task.asks[p.Name]; ok && c.task.times == 1 {
 		return say(lead, asked)
 	}
 	return say(lead, c.questionFor(p))
@@ -174,7 +175,7 @@ func (c *conversation) resume(best match) *reply {
 	}
 	p := *t.asked
 	value, ok := c.answered(p)
-	isPlain := len(p.producers) == 0 && (p.isText() || p.holder != "" || p.isCode && p.pattern == nil)
+	isPlain := len(p.Producers) == 0 && (p.IsText() || p.Holder != "" || p.IsCode && p.Pattern == nil)
 	if best.exchange != nil && best.isBuiltIn && !strings.Contains(c.said, "?") && !calls(best.exchange, llm.EndConversation) {
 		best, isOther = match{}, false // "ok" and "yes" are no other matter
 	}
@@ -185,13 +186,13 @@ func (c *conversation) resume(best match) *reply {
 		ok = false
 	}
 	if ok {
-		t.arguments[p.name], t.asked = value, nil
+		t.arguments[p.Name], t.asked = value, nil
 		return c.proceed("")
 	}
 	if c.looksElsewhere() {
 		return c.proceed("")
 	}
-	if answer == -1 && p.kind != "boolean" || c.declines() && best.score < surely {
+	if answer == -1 && p.Kind != "boolean" || c.declines() && best.score < surely {
 		return c.drop()
 	}
 	if isOther && best.opener != keyFirst || best.score >= near && strings.Contains(c.said, "?") {
@@ -207,11 +208,11 @@ func (c *conversation) resume(best match) *reply {
 	return c.proceed("")
 }
 
-func (c *conversation) questionFor(p property) string {
-	if question, _ := read.LastQuestion(c.task.asks[p.name]); question != "" {
+func (c *conversation) questionFor(p slot.Property) string {
+	if question, _ := read.LastQuestion(c.task.asks[p.Name]); question != "" {
 		return question
 	}
-	if len(p.producers) > 0 {
+	if len(p.Producers) > 0 {
 		return c.speak.which
 	}
 	return c.speak.phrase(p)
@@ -220,10 +221,10 @@ func (c *conversation) questionFor(p property) string {
 // confirmed goes ahead after a yes, and drops the task after a no. A message with another value corrects the call.
 func (c *conversation) confirmed(answer int, isOther bool) *reply {
 	t, called := c.next()
-	for _, p := range t.properties {
-		value, ok := p.in(c.said, false, c.today)
-		if ok && !p.isText() && len(p.producers) == 0 && !same(value, c.task.arguments[p.name]) && called.with[p.name] == "" {
-			c.task.arguments[p.name] = value
+	for _, p := range t.Properties {
+		value, ok := p.In(c.said, false, c.today)
+		if ok && !p.IsText() && len(p.Producers) == 0 && !same(value, c.task.arguments[p.Name]) && called.with[p.Name] == "" {
+			c.task.arguments[p.Name] = value
 			return c.proceed("")
 		}
 	}
@@ -245,18 +246,18 @@ func (c *conversation) confirmed(answer int, isOther bool) *reply {
 func (c *conversation) looksElsewhere() bool {
 	for step := c.task.step - 1; step >= 0; step-- {
 		t, ok := c.tool(c.task.calls[step].name)
-		for _, p := range t.properties {
-			value, isSaid := p.in(c.said, false, c.today)
-			if ok && isSaid && (p.format != "" || len(p.enum) > 0) && !same(value, c.lastArgument(t.name, p.name)) {
+		for _, p := range t.Properties {
+			value, isSaid := p.In(c.said, false, c.today)
+			if ok && isSaid && (p.Format != "" || len(p.Enum) > 0) && !same(value, c.lastArgument(t.Name, p.Name)) {
 				c.task.step, c.task.asked, c.task.isConfirming = step, nil, false
 				for _, taken := range c.tools {
-					for _, chosen := range taken.properties {
-						if slices.Contains(chosen.producers, t.name) {
-							delete(c.task.arguments, chosen.name)
+					for _, chosen := range taken.Properties {
+						if slices.Contains(chosen.Producers, t.Name) {
+							delete(c.task.arguments, chosen.Name)
 						}
 					}
 				}
-				c.task.arguments[p.name] = value
+				c.task.arguments[p.Name] = value
 				return true
 			}
 		}
@@ -298,7 +299,7 @@ func (c *conversation) after(made call) *reply {
 		return say(fill(c.speak.broken, read.Ended(read.Shorten(failure, maxFieldText))), c.speak.advice)
 	}
 	t, _ := c.tool(made.Name)
-	if t.delegate && !strings.HasPrefix(strings.TrimSpace(made.result), "{") {
+	if t.Delegate && !strings.HasPrefix(strings.TrimSpace(made.result), "{") {
 		question, rest := read.LastQuestion(made.result)
 		c.task.isDelegating = question != "" && rest == "" && !elseAsked().MatchString(question)
 		if !c.task.isDelegating {
@@ -338,8 +339,8 @@ func (c *conversation) told(made call) *reply {
 	return say(text, c.speak.anythingElse)
 }
 
-// slot matches a placeholder of a template: "<name>", or "<name|date>" for a day in words.
-var slot = lazyregexp.New(`<(\w+)>`)
+// placeholder matches a placeholder of a template: "<name>".
+var placeholder = lazyregexp.New(`<(\w+)>`)
 
 // fillAny fills the first template that can be filled. It returns "" if none can.
 func (c *conversation) fillAny(templates []string, arguments map[string]any) string {
@@ -349,7 +350,7 @@ func (c *conversation) fillAny(templates []string, arguments map[string]any) str
 func (c *conversation) fillWith(t *task, templates []string, arguments map[string]any) string {
 	for _, template := range templates {
 		isFilled := !unfilled().MatchString(template)
-		text := slot().ReplaceAllStringFunc(template, func(place string) string {
+		text := placeholder().ReplaceAllStringFunc(template, func(place string) string {
 			value, ok := c.valueOf(t, strings.Trim(place, "<>"), arguments)
 			isFilled = isFilled && ok
 			return value
@@ -390,11 +391,11 @@ func (c *conversation) valueOf(t *task, name string, arguments map[string]any) (
 }
 
 // toolWith returns the property of the task's tools with the name.
-func (c *conversation) toolWith(name string) (property, bool) {
+func (c *conversation) toolWith(name string) (slot.Property, bool) {
 	for _, t := range c.tools {
-		if p, ok := t.property(name); ok && len(p.producers) > 0 {
+		if p, ok := t.Property(name); ok && len(p.Producers) > 0 {
 			return p, true
 		}
 	}
-	return property{}, false
+	return slot.Property{}, false
 }

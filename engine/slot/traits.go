@@ -1,4 +1,4 @@
-package offline
+package slot
 
 import (
 	"slices"
@@ -10,46 +10,46 @@ import (
 // traits are what a property's name and description tell.
 type traits struct {
 	// isMail, isPhone and isPostcode tell what its text is. If several are set, it may be any of them.
-	isMail, isPhone, isPostcode bool
+	IsMail, IsPhone, IsPostcode bool
 	// isCode: it is a number or reference in somebody's records.
-	isCode bool
+	IsCode bool
 	// isBirth: it is a birthday.
-	isBirth bool
+	IsBirth bool
 	// holder is the part of a person's name that it wants, "full", "first" or "last", and "" if it is no person's name.
-	holder string
+	Holder string
 	// example is the code that the description gives as one, if hasExample. shape is the example's shape.
 	hasExample     bool
-	example, shape string
+	Example, shape string
 	// named are the significant words of the name, and labels those that a value may follow.
 	named, labels []string
 }
 
-func traitsOf(p property) traits {
-	words := read.Words(read.FirstSentence(p.description))
-	name := read.Fold(p.name)
+func traitsOf(p Property) traits {
+	words := read.Words(read.FirstSentence(p.Description))
+	name := read.Fold(p.Name)
 	has := func(part string) bool { return strings.Contains(name, part) || slices.Contains(words, part) }
 	t := traits{
-		isMail: has("mail"),
-		isPhone: p.format == "phone" || has("phone") || has("telephone") || has("mobile") ||
-			strings.Contains(read.Fold(p.description), "international form"),
-		isPostcode: has("postcode") || has("postal") || has("zip"),
-		isBirth:    read.IsBirth(p.title),
-		holder:     holderOf(strings.Join(p.title, " ") + " " + strings.Join(words, " ")),
-		named:      read.Meanings(read.Content(p.title)),
+		IsMail: has("mail"),
+		IsPhone: p.Format == "phone" || has("phone") || has("telephone") || has("mobile") ||
+			strings.Contains(read.Fold(p.Description), "international form"),
+		IsPostcode: has("postcode") || has("postal") || has("zip"),
+		IsBirth:    read.IsBirth(p.Title),
+		Holder:     HolderOf(strings.Join(p.Title, " ") + " " + strings.Join(words, " ")),
+		named:      read.Meanings(read.Content(p.Title)),
 	}
-	if m := example().FindStringSubmatch(p.description); m != nil {
-		t.hasExample, t.example, t.shape = true, m[1], read.ShapeOf(m[1])
+	if m := example().FindStringSubmatch(p.Description); m != nil {
+		t.hasExample, t.Example, t.shape = true, m[1], read.ShapeOf(m[1])
 	}
-	if p.kind != "string" && p.kind != "" {
-		t.holder = ""
+	if p.Kind != "string" && p.Kind != "" {
+		t.Holder = ""
 	}
 	last := ""
-	if len(p.title) > 0 {
-		last = p.title[len(p.title)-1]
+	if len(p.Title) > 0 {
+		last = p.Title[len(p.Title)-1]
 	}
-	t.isCode = (p.kind == "string" || p.kind == "") &&
+	t.IsCode = (p.Kind == "string" || p.Kind == "") &&
 		(t.hasExample || slices.Contains([]string{"id", "ids", "number", "reference", "code", "numero"}, last))
-	for _, word := range p.title {
+	for _, word := range p.Title {
 		if len(word) >= 3 && word != "name" && word != "number" && !read.IsEmpty(word) {
 			t.labels = append(t.labels, word)
 		}
@@ -57,7 +57,7 @@ func traitsOf(p property) traits {
 	return t
 }
 
-func holderOf(words string) string {
+func HolderOf(words string) string {
 	has := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(words, part) })
 	}

@@ -1,4 +1,4 @@
-package offline
+package slot
 
 import (
 	"slices"
@@ -10,23 +10,23 @@ import (
 )
 
 // truth takes a yes or a no as an answer. Unasked, it takes a mention of the property for true.
-func (p property) truth(text string, asked bool) (any, bool) {
+func (p Property) truth(text string, asked bool) (any, bool) {
 	var value bool
 	switch {
 	case asked && read.YesOrNo(read.Words(text)) != 0:
 		value = read.SaysYes(text)
-	case !asked && p.fixed == nil && p.isNamed(text):
+	case !asked && p.Fixed == nil && p.isNamed(text):
 		value = !slices.ContainsFunc(read.Words(text), func(word string) bool {
 			return read.IsNo(word) || word == "without" || word == "sans"
 		})
 	default:
 		return nil, false
 	}
-	return value, p.fixed == nil || p.fixed == value
+	return value, p.Fixed == nil || p.Fixed == value
 }
 
 // isNamed reports whether a text has all significant words of the property's name.
-func (p property) isNamed(text string) bool {
+func (p Property) isNamed(text string) bool {
 	said := read.Concepts(text)
 	return len(p.named) > 0 && !slices.ContainsFunc(p.named, func(word string) bool { return !read.HasAlike(said, word) })
 }
@@ -40,14 +40,14 @@ func telling(parts []string) string {
 }
 
 // choice returns the value of an enum that shares most words with the text. If two are equal, the earlier one wins.
-func (p property) choice(text string, asked bool) (any, bool) {
+func (p Property) choice(text string, asked bool) (any, bool) {
 	words := read.Words(text)
 	if !asked {
 		_, words = read.CutGreeting(words) // "good morning" chooses no morning
 	}
 	said := append(read.ConceptsOf(words), words...)
 	best, most := any(nil), 0.0
-	for _, value := range p.enum {
+	for _, value := range p.Enum {
 		score := 0.0
 		switch value := value.(type) {
 		case string:
@@ -76,7 +76,7 @@ func (p property) choice(text string, asked bool) (any, bool) {
 		}
 	}
 	if best == nil && asked && slices.ContainsFunc(said, read.LeavesOpen) {
-		for _, value := range p.enum {
+		for _, value := range p.Enum {
 			if value == "any" || value == "general" || value == "other" {
 				return value, true
 			}
@@ -86,7 +86,7 @@ func (p property) choice(text string, asked bool) (any, bool) {
 }
 
 // number takes a number near a word of the property, and as an answer the first number.
-func (p property) number(text string, asked bool) (any, bool) {
+func (p Property) number(text string, asked bool) (any, bool) {
 	tokens := strings.Fields(read.Fold(text))
 	for i, token := range tokens {
 		token = strings.Trim(token, ".,;:!?()")
@@ -100,7 +100,7 @@ func (p property) number(text string, asked bool) (any, bool) {
 			continue
 		}
 		if p.least != nil && value < *p.least || p.most != nil && value > *p.most || p.above != nil && value <= *p.above ||
-			p.kind == "integer" && value != float64(int64(value)) {
+			p.Kind == "integer" && value != float64(int64(value)) {
 			continue
 		}
 		return value, true
@@ -108,12 +108,12 @@ func (p property) number(text string, asked bool) (any, bool) {
 	return nil, false
 }
 
-func (p property) items(text string, asked bool, today time.Time) (any, bool) {
+func (p Property) items(text string, asked bool, today time.Time) (any, bool) {
 	var values []any
-	if len(p.item.enum) > 0 {
-		for _, value := range p.item.enum {
-			one := *p.item
-			one.enum = []any{value}
+	if len(p.Item.Enum) > 0 {
+		for _, value := range p.Item.Enum {
+			one := *p.Item
+			one.Enum = []any{value}
 			if _, ok := one.choice(text, asked); ok {
 				values = append(values, value)
 			}
@@ -124,7 +124,7 @@ func (p property) items(text string, asked bool, today time.Time) (any, bool) {
 		return nil, false
 	}
 	for _, part := range read.Items(read.Answer(text)) {
-		if value, ok := p.item.in(part, true, today); ok {
+		if value, ok := p.Item.In(part, true, today); ok {
 			values = append(values, value)
 		}
 	}
@@ -132,7 +132,7 @@ func (p property) items(text string, asked bool, today time.Time) (any, bool) {
 }
 
 // matching looks for a word that matches the property's pattern, in capitals if necessary.
-func (p property) matching(text string, asked bool) (string, bool) {
+func (p Property) matching(text string, asked bool) (string, bool) {
 	tokens := strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(`,;:!?"'’“”«»()`, r)
 	})
@@ -156,7 +156,7 @@ func (p property) matching(text string, asked bool) (string, bool) {
 			continue
 		}
 		for _, spelling := range []string{candidate, strings.ToUpper(candidate)} {
-			if p.pattern.MatchString(spelling) {
+			if p.Pattern.MatchString(spelling) {
 				return spelling, true
 			}
 		}
@@ -165,7 +165,7 @@ func (p property) matching(text string, asked bool) (string, bool) {
 }
 
 // code looks for a word with digits: in the shape of the description's example, or near a word of the property.
-func (p property) code(text string, asked bool) (string, bool) {
+func (p Property) code(text string, asked bool) (string, bool) {
 	for _, token := range strings.Fields(text) {
 		token = strings.Trim(token, `.,;:!?"'’“”«»()#`)
 		if !strings.ContainsFunc(token, unicode.IsDigit) || read.Email(token) != "" {
@@ -188,7 +188,7 @@ func (p property) code(text string, asked bool) (string, bool) {
 }
 
 // near reports whether a word of the property is among the five words before a value in a text.
-func (p property) near(text, value string) bool {
+func (p Property) near(text, value string) bool {
 	before, _, found := strings.Cut(text, value)
 	if !found {
 		return false
@@ -196,4 +196,19 @@ func (p property) near(text, value string) bool {
 	words := strings.Fields(before)
 	nearby := read.Concepts(strings.Join(words[max(0, len(words)-5):], " "))
 	return slices.ContainsFunc(nearby, func(word string) bool { return read.HasAlike(p.searching, word) })
+}
+
+// Choices returns the texts of an enum in words, of the property or of its items.
+func (p Property) Choices() []string {
+	values := p.Enum
+	if p.Item != nil {
+		values = p.Item.Enum
+	}
+	var texts []string
+	for _, value := range values {
+		if text, ok := value.(string); ok {
+			texts = append(texts, strings.Join(read.NameWords(text), " "))
+		}
+	}
+	return texts
 }

@@ -1,4 +1,4 @@
-package offline
+package slot
 
 import (
 	"encoding/json"
@@ -81,44 +81,14 @@ func TestFindsValues(t *testing.T) {
 	} {
 		t.Run(test.name+": "+test.text, func(t *testing.T) {
 			t.Parallel()
-			p, ok := readProperty(test.name, json.RawMessage(test.schema))
+			p, ok := ReadProperty(test.name, json.RawMessage(test.schema))
 			require.True(t, ok)
-			value, found := p.in(test.text, test.asked, tenth)
+			value, found := p.In(test.text, test.asked, tenth)
 			require.Equal(t, test.want != nil, found, "%v", value)
 			if found {
 				require.Equal(t, test.want, value)
 			}
 		})
-	}
-}
-
-func TestDetectsResults(t *testing.T) {
-	t.Parallel()
-	for result, want := range map[string]string{
-		`{"status":"success","message":"It is done."}`:                     "It is done.",
-		`{"lastStop":"Harbour","eta":{"day":"Monday"},"late":false}`:       "last stop Harbour, day Monday, late: no",
-		`{"reference":"B1","slots":[{"id":"S1","at":"9:20"},{"id":"S2"}]}`: "reference B1\n1) 9:20\n2) S2",
-		`{"vouchers":["meal","hotel"],"none":null,"empty":[]}`:             "vouchers meal, hotel, empty –",
-		`verified`:      "verified",
-		`"in quotes"`:   "in quotes",
-		" plain\ntext ": "plain text",
-	} {
-		require.Equal(t, want, inWords(result, &phrases[0]), result)
-	}
-}
-
-func TestDetectsErrors(t *testing.T) {
-	t.Parallel()
-	for result, want := range map[string]string{
-		`{"error":"HttpError","message":"the tool answered 500"}`: "HttpError: the tool answered 500",
-		`{"error":{"message":"no such order"}}`:                   "no such order",
-		`{"status":"failed","reason":"too late"}`:                 "too late",
-		`Error: connection refused`:                               "connection refused",
-		`The call failed: the answer took too long.`:              "the answer took too long.",
-		`{"status":"success"}`:                                    "",
-		`Your payment has not failed.`:                            "",
-	} {
-		require.Equal(t, want, errorIn(result), result)
 	}
 }
 

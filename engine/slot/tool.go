@@ -1,4 +1,4 @@
-package offline
+package slot
 
 import (
 	"encoding/json"
@@ -16,44 +16,44 @@ import (
 )
 
 // tool is an offered tool, or a sub-agent offered as one, as the rules read it.
-type tool struct {
-	name string
+type Tool struct {
+	Name string
 	// title is the name in words.
-	title       string
-	description string
-	properties  []property
+	Title       string
+	Description string
+	Properties  []Property
 	// wanted are the names of the properties that a call must have, in the order of asking.
-	wanted []string
+	Wanted []string
 	// alternatives are sets of properties. A call must also have one of the sets.
-	alternatives [][]string
+	Alternatives [][]string
 	// least is how many properties a call must have.
-	least int
+	Least int
 	// delegate: it takes a request in words and nothing else, as sub-agents do.
-	delegate bool
+	Delegate bool
 	// confirm: the contact must say yes before it is called.
-	confirm bool
+	Confirm bool
 }
 
-type property struct {
-	name, description, format string
+type Property struct {
+	Name, Description, Format string
 	// kind is the type in the schema, "" if there is none, or several.
-	kind    string
-	pattern *regexp.Regexp
-	enum    []any
+	Kind    string
+	Pattern *regexp.Regexp
+	Enum    []any
 	// fixed is the schema's const. It may be nil.
-	fixed            any
+	Fixed            any
 	least, most      *float64
 	above            *float64
 	longest          int
-	item             *property
-	title, searching []string
+	Item             *Property
+	Title, searching []string
 	// question is the title of the schema if that is a question.
-	question string
+	Question string
 	// language is the language of the tool.
-	language read.Language
+	Language read.Language
 	traits
 	// producers are the names of the tools whose results hold the value.
-	producers []string
+	Producers []string
 }
 
 // schema is what the rules read of a JSON Schema.
@@ -87,8 +87,8 @@ var yesWanted = lazyregexp.New(`(?i)\b(clear|said) yes\b|\boui clair\b|\bconfirm
 
 // readTools reads the tools that may be called for a contact. It leaves out the two that end the agent's part, and
 // those whose schema the rules cannot fill.
-func readTools(offered []llm.Tool) []tool {
-	var tools []tool
+func ReadTools(offered []llm.Tool) []Tool {
+	var tools []Tool
 	for _, o := range offered {
 		if o.Name == llm.EndConversation || o.Name == llm.TransferCall {
 			continue
@@ -100,10 +100,10 @@ func readTools(offered []llm.Tool) []tool {
 	return tools
 }
 
-func readTool(offered llm.Tool) (tool, bool) {
-	t := tool{
-		name: offered.Name, title: strings.Join(read.NameWords(offered.Name), " "),
-		description: offered.Description, confirm: yesWanted().MatchString(offered.Description),
+func readTool(offered llm.Tool) (Tool, bool) {
+	t := Tool{
+		Name: offered.Name, Title: strings.Join(read.NameWords(offered.Name), " "),
+		Description: offered.Description, Confirm: yesWanted().MatchString(offered.Description),
 	}
 	if len(offered.Parameters) == 0 {
 		return t, true
@@ -114,73 +114,73 @@ func readTool(offered llm.Tool) (tool, bool) {
 	}
 	properties, _ := ordered.Members(s.Properties)
 	for _, given := range properties {
-		p, ok := readProperty(given.Name, given.Value.(json.RawMessage))
+		p, ok := ReadProperty(given.Name, given.Value.(json.RawMessage))
 		if !ok && slices.Contains(s.Required, given.Name) {
 			return t, false
 		}
 		if ok {
-			t.properties = append(t.properties, p)
+			t.Properties = append(t.Properties, p)
 		}
 	}
-	t.wanted, t.least = s.Required, s.MinProperties
+	t.Wanted, t.Least = s.Required, s.MinProperties
 	for _, branch := range s.AnyOf {
 		if len(branch.Required) > 0 {
-			t.alternatives = append(t.alternatives, branch.Required)
+			t.Alternatives = append(t.Alternatives, branch.Required)
 		}
 	}
-	t.delegate = len(t.properties) == 1 && t.properties[0].name == "request" && slices.Equal(t.wanted, []string{"request"})
+	t.Delegate = len(t.Properties) == 1 && t.Properties[0].Name == "request" && slices.Equal(t.Wanted, []string{"request"})
 	return t, true
 }
 
 // readProperty reads a property's schema. It returns false if no rule can fill it.
-func readProperty(name string, raw json.RawMessage) (property, bool) {
+func ReadProperty(name string, raw json.RawMessage) (Property, bool) {
 	var s schema
 	if json.Unmarshal(raw, &s) != nil {
-		return property{}, false
+		return Property{}, false
 	}
-	p := property{
-		name: name, description: s.Description, format: s.Format, enum: s.Enum, fixed: s.Const,
+	p := Property{
+		Name: name, Description: s.Description, Format: s.Format, Enum: s.Enum, Fixed: s.Const,
 		least: s.Minimum, most: s.Maximum, above: s.ExclusiveMinimum, longest: s.MaxLength,
 	}
-	p.kind, _ = s.Type.(string)
+	p.Kind, _ = s.Type.(string)
 	if s.Pattern != "" {
 		// The gateway checks patterns that Go does not support.
-		p.pattern, _ = regexp.Compile(s.Pattern)
+		p.Pattern, _ = regexp.Compile(s.Pattern)
 		// A pattern that any sentence matches only asks for some text.
-		if p.pattern != nil && p.pattern.MatchString(anySentence) {
-			p.pattern = nil
+		if p.Pattern != nil && p.Pattern.MatchString(anySentence) {
+			p.Pattern = nil
 		}
 	}
-	p.title = read.NameWords(name)
+	p.Title = read.NameWords(name)
 	if strings.HasSuffix(s.Title, "?") {
-		p.question = s.Title
+		p.Question = s.Title
 	}
-	p.searching = read.Concepts(name + " " + strings.Join(p.title, " ") + " " + read.FirstSentence(s.Description))
+	p.searching = read.Concepts(name + " " + strings.Join(p.Title, " ") + " " + read.FirstSentence(s.Description))
 	p.traits = traitsOf(p)
 	if len(s.Examples) > 0 {
-		p.example = fmt.Sprint(s.Examples[0])
+		p.Example = fmt.Sprint(s.Examples[0])
 	}
-	switch p.kind {
+	switch p.Kind {
 	case "object":
 		return p, false
 	case "array":
-		item, ok := readProperty(strings.TrimSuffix(name, "s"), s.Items)
-		item.description, item.searching = p.description, p.searching
+		item, ok := ReadProperty(strings.TrimSuffix(name, "s"), s.Items)
+		item.Description, item.searching = p.Description, p.searching
 		item.traits = traitsOf(item)
-		p.item = &item
-		return p, ok && item.kind != "array"
+		p.Item = &item
+		return p, ok && item.Kind != "array"
 	}
 	return p, true
 }
 
-func (t tool) property(name string) (property, bool) {
-	if i := slices.IndexFunc(t.properties, func(p property) bool { return p.name == name }); i >= 0 {
-		return t.properties[i], true
+func (t Tool) Property(name string) (Property, bool) {
+	if i := slices.IndexFunc(t.Properties, func(p Property) bool { return p.Name == name }); i >= 0 {
+		return t.Properties[i], true
 	}
-	return property{}, false
+	return Property{}, false
 }
 
-func mentions(text, name string) bool {
+func Mentions(text, name string) bool {
 	within := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 	for {
 		before, after, found := strings.Cut(text, name)
@@ -197,10 +197,10 @@ func mentions(text, name string) bool {
 }
 
 // language returns the language in which the tool is described.
-func (t tool) language() read.Language {
-	text := t.description
-	for _, p := range t.properties {
-		text += " " + p.description
+func (t Tool) Language() read.Language {
+	text := t.Description
+	for _, p := range t.Properties {
+		text += " " + p.Description
 	}
 	language, _ := read.Detect(text)
 	return language

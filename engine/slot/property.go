@@ -1,4 +1,4 @@
-package offline
+package slot
 
 import (
 	"slices"
@@ -23,103 +23,103 @@ var anyDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 var freeText = read.Set(`reason message request description question query summary note statement comment details`)
 
 // isFreeText reports whether the contact's message itself is the value.
-func (p property) isFreeText() bool {
-	return p.isUnformed() && freeText[p.name]
+func (p Property) IsFreeText() bool {
+	return p.isUnformed() && freeText[p.Name]
 }
 
 // isText reports whether the property is any text, of no recognizable form.
-func (p property) isText() bool {
-	return p.isFreeText() || p.isUnformed() && !p.isCode && !p.isMail && !p.isPhone && !p.isPostcode && p.holder == ""
+func (p Property) IsText() bool {
+	return p.IsFreeText() || p.isUnformed() && !p.IsCode && !p.IsMail && !p.IsPhone && !p.IsPostcode && p.Holder == ""
 }
 
 // isUnformed reports whether the schema requires nothing but text.
-func (p property) isUnformed() bool {
-	return (p.kind == "string" || p.kind == "") && len(p.enum) == 0 && p.pattern == nil && p.fixed == nil && p.format == ""
+func (p Property) isUnformed() bool {
+	return (p.Kind == "string" || p.Kind == "") && len(p.Enum) == 0 && p.Pattern == nil && p.Fixed == nil && p.Format == ""
 }
 
 // lasts reports whether the value is the contact's in every matter, such as a name, a birthday or the number of an
 // order. Other values must be said again in each matter.
-func (p property) lasts() bool {
-	if p.kind != "string" && p.kind != "" || len(p.enum) > 0 || p.isText() {
+func (p Property) Lasts() bool {
+	if p.Kind != "string" && p.Kind != "" || len(p.Enum) > 0 || p.IsText() {
 		return false
 	}
-	return !slices.Contains([]string{"date", "date-time", "time"}, p.format) || p.isBirth
+	return !slices.Contains([]string{"date", "date-time", "time"}, p.Format) || p.IsBirth
 }
 
 // in looks for the property's value in a text of the contact. If the contact was asked for it, the text counts as the
 // answer. Otherwise it must say clearly what it means.
-func (p property) in(text string, asked bool, today time.Time) (any, bool) {
+func (p Property) In(text string, asked bool, today time.Time) (any, bool) {
 	switch {
-	case p.kind == "array":
+	case p.Kind == "array":
 		return p.items(text, asked, today)
-	case len(p.enum) > 0:
+	case len(p.Enum) > 0:
 		return p.choice(text, asked)
-	case p.kind == "boolean":
+	case p.Kind == "boolean":
 		return p.truth(text, asked)
-	case p.kind == "integer", p.kind == "number":
+	case p.Kind == "integer", p.Kind == "number":
 		return p.number(text, asked)
 	}
 	value, ok := p.text(text, asked, today)
-	if !ok || p.pattern != nil && !p.pattern.MatchString(value) {
+	if !ok || p.Pattern != nil && !p.Pattern.MatchString(value) {
 		return nil, false
 	}
-	return p.cut(value), true
+	return p.Cut(value), true
 }
 
 // cut keeps a text within the schema's length.
-func (p property) cut(text string) string {
+func (p Property) Cut(text string) string {
 	if p.longest > 0 && utf8.RuneCountInString(text) > p.longest {
 		return strings.TrimSpace(string([]rune(text)[:p.longest]))
 	}
 	return text
 }
 
-func (p property) text(text string, asked bool, today time.Time) (string, bool) {
+func (p Property) text(text string, asked bool, today time.Time) (string, bool) {
 	switch {
-	case p.isFreeText():
+	case p.IsFreeText():
 		return p.words(text, asked)
-	case p.format == "date":
+	case p.Format == "date":
 		return p.date(text, asked, today)
-	case p.format == "date-time":
+	case p.Format == "date-time":
 		day, hasDay := read.Date(text, today)
 		hour, hasHour := read.Time(text)
 		return day.Add(hour).Format(time.RFC3339), hasDay && hasHour
-	case p.format == "time":
+	case p.Format == "time":
 		hour, ok := read.Time(text)
 		return time.Time{}.Add(hour).Format("15:04:05Z"), ok
-	case p.format == "uri":
+	case p.Format == "uri":
 		found := read.WebAddress(text)
 		return found, found != ""
-	case p.format == "email" || p.isMail:
-		if found := read.Email(text); found != "" || !p.isPhone {
+	case p.Format == "email" || p.IsMail:
+		if found := read.Email(text); found != "" || !p.IsPhone {
 			return found, found != ""
 		}
 		return read.Phone(text)
-	case p.pattern != nil:
+	case p.Pattern != nil:
 		return p.matching(text, asked)
-	case p.isPhone:
+	case p.IsPhone:
 		return read.Phone(text)
-	case p.isPostcode:
+	case p.IsPostcode:
 		for _, found := range read.Postcodes(text) {
 			if asked || p.near(text, found) {
 				return strings.ToUpper(found), true
 			}
 		}
 		return "", false
-	case p.holder != "":
+	case p.Holder != "":
 		_, isDay := read.Date(text, anyDay)
 		if _, isIntroduced := read.Introduction(text); isDay && asked && !isIntroduced {
 			return "", false
 		}
 		return p.person(text, asked)
-	case p.isCode:
+	case p.IsCode:
 		return p.code(text, asked)
 	}
 	return p.words(text, asked)
 }
 
 // date reads a day. Birthdays count only for properties that want one.
-func (p property) date(text string, asked bool, today time.Time) (string, bool) {
+func (p Property) date(text string, asked bool, today time.Time) (string, bool) {
 	if !asked && read.TellsBirth(read.Words(text)) && len(read.Items(text)) > 1 {
 		// If a sentence tells a birthday and another day, its parts are read one by one.
 		for _, part := range read.Items(text) {
@@ -130,7 +130,7 @@ func (p property) date(text string, asked bool, today time.Time) (string, bool) 
 		return "", false
 	}
 	day, ok := read.Date(text, today)
-	birth := p.isBirth
+	birth := p.IsBirth
 	past := !today.IsZero() && day.Year() < today.Year()-1
 	if !ok || birth && !past && !asked || !asked && birth != (read.TellsBirth(read.Words(text)) || past) {
 		return "", false
@@ -139,11 +139,11 @@ func (p property) date(text string, asked bool, today time.Time) (string, bool) 
 }
 
 // person takes a name after an introduction, or any short run of words as an answer.
-func (p property) person(text string, asked bool) (string, bool) {
+func (p Property) person(text string, asked bool) (string, bool) {
 	var names []string
 	if name, ok := read.Introduction(text); ok {
 		names = strings.Fields(name)
-		if p.holder == "last" && len(names) == 1 && !asked {
+		if p.Holder == "last" && len(names) == 1 && !asked {
 			return "", false
 		}
 	} else if asked {
@@ -156,7 +156,7 @@ func (p property) person(text string, asked bool) (string, bool) {
 	if len(names) == 0 {
 		return "", false
 	}
-	switch p.holder {
+	switch p.Holder {
 	case "first":
 		return names[0], true
 	case "last":
@@ -167,7 +167,7 @@ func (p property) person(text string, asked bool) (string, bool) {
 
 // words takes text of no particular form: in quotation marks or after the property's name, or as an answer the whole
 // text.
-func (p property) words(text string, asked bool) (string, bool) {
+func (p Property) words(text string, asked bool) (string, bool) {
 	if asked {
 		text = strings.Trim(read.Answer(text), " .!")
 		said := read.Words(text)

@@ -32,9 +32,6 @@ func Introduction(text string) (name string, ok bool) {
 	return strings.Trim(m[1], ".,"), true
 }
 
-// WithoutIntroduction returns a text without the names that it introduces.
-func WithoutIntroduction(text string) string { return introduced().ReplaceAllString(text, " ") }
-
 // MaybeName reports whether all words of a text may be part of a name.
 func MaybeName(text string) bool {
 	return !slices.ContainsFunc(Words(text), func(word string) bool {

@@ -45,12 +45,6 @@ var sentenceGap = lazyregexp.New(`^[.!?](?:\s?[”"»])?(?:\s\[\d+\])?\s+|^\n\s*
 // listMark matches the mark of a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
 var listMark = lazyregexp.New(`^(#+|[-*•]|\d+[.)])(\s+|$)`)
 
-// UpperFirst writes the first letter of a text in upper case.
-func UpperFirst(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[size:]
-}
-
 // FirstSentence returns a description up to its first full stop or semicolon.
 func FirstSentence(text string) string {
 	text = strings.Join(strings.Fields(text), " ")

@@ -7,9 +7,6 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// IsYes reports whether a folded word means yes.
-func IsYes(word string) bool { return yes[word] }
-
 // IsNo reports whether a folded word means no.
 func IsNo(word string) bool { return no[word] }
 

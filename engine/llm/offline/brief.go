@@ -1,7 +1,9 @@
 package offline
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -32,17 +34,24 @@ type brief struct {
 	today    time.Time
 	// opening is the first paragraph of the instructions.
 	opening string
+	// bytes is its memory, by an estimate.
+	bytes int
 	// passages are the sentences of the instructions that may be quoted, and warnings those about emergencies.
 	passages, warnings func() []passage
 }
 
-// briefOf reads instructions, without excerpts, and tools.
+// briefOf reads instructions, without excerpts, and tools. A Model without a memory reads them each time.
 func (m Model) briefOf(system string, offered []llm.Tool) *brief {
-	texts := []string{system}
-	for _, t := range offered {
-		texts = append(texts, t.Name, t.Description, string(t.Parameters))
+	asked, err := json.Marshal([]any{system, offered})
+	if m.memory == nil || err != nil { // a schema is no JSON
+		return readBrief(system, offered)
 	}
-	return recall(m.memory, "brief", func() *brief { return readBrief(system, offered) }, texts...)
+	known, _ := m.memory.Load(sha256.Sum256(asked), func([sha256.Size]byte) (*brief, error) {
+		b := readBrief(system, offered)
+		b.bytes = bytesPerEntry + bytesPerByte*len(asked)
+		return b, nil
+	})
+	return known
 }
 
 func readBrief(system string, offered []llm.Tool) *brief {

@@ -6,17 +6,27 @@ package offline
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"iter"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/agentgraph/agentgraph/cache"
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
 // wordsOfPiece is how many words a piece of an answer has.
 const wordsOfPiece = 3
+
+// maxRemembered bounds the memory of the model, and bytesPerByte is the memory for what is read of a byte, both in
+// bytes. An entry has an overhead of bytesPerEntry.
+const maxRemembered, bytesPerByte, bytesPerEntry = 64 << 20, 20, 4 << 10
+
+// memory keeps what was read of instructions and tools, which come with every message. The key is the hash of both, so
+// no entry is ever stale, or of another text.
+type memory = cache.Cache[[sha256.Size]byte, *brief]
 
 // Model answers by examples. It stores nothing of conversations, but remembers what it has read of recurring texts.
 type Model struct {
@@ -25,7 +35,9 @@ type Model struct {
 }
 
 // New returns the offline model, which answers without waiting.
-func New() Model { return Model{memory: newMemory()} }
+func New() Model {
+	return Model{memory: cache.New(maxRemembered, func(_ [sha256.Size]byte, b *brief) int { return b.bytes })}
+}
 
 // Paced returns the model with a pause between the pieces of an answer, so that it is seen to be written. It shares the
 // memory of m.

@@ -120,7 +120,7 @@ func (c *conversation) quotation(best match) *reply {
 	if found[0].number > 0 {
 		text += " [" + strconv.Itoa(found[0].number) + "]"
 	}
-	return say(text)
+	return say(text, c.speak.anythingElse)
 }
 
 // instructed quotes the instructions, if they tell something about the message.
@@ -139,7 +139,7 @@ func (c *conversation) instructed() string {
 	if len(found) == 0 {
 		return ""
 	}
-	return quote(c.speak.found, found)
+	return say(quote(c.speak.found, found), c.speak.anythingElse).text
 }
 
 func quote(phrase string, found []passage) string {

@@ -203,7 +203,7 @@ func (c *conversation) resume(best match) *reply {
 		return say(c.fillAny(best.answers, nil), c.questionFor(p))
 	}
 	if found := c.quotation(best); found != nil {
-		return say(found.text, c.questionFor(p))
+		return say(strings.TrimSuffix(found.text, " "+c.speak.anythingElse), c.questionFor(p))
 	}
 	return c.proceed("")
 }

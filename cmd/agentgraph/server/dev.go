@@ -303,7 +303,7 @@ func (b banner) write(out io.Writer, version string) error {
 	}
 	answers := b.Model
 	if answers == "offline" {
-		answers = "offline: rules, no language model; set OPENAI_API_KEY for a real one"
+		answers = "offline: examples, no language model; set OPENAI_API_KEY for a real one"
 	}
 	consoleURL := cmp.Or(b.ConsoleURL, "off")
 	lines := [][2]string{

@@ -223,7 +223,7 @@ func (c *Doctor) models(ctx context.Context) (findings []finding) {
 	}
 	isOffline := c.Provider.Key == "" && c.Provider.BaseURL == ""
 	if isOffline {
-		findings, roles = append(findings, warning("model", "offline: answers by rules, without a language model",
+		findings, roles = append(findings, warning("model", "offline: answers by examples, without a language model",
 			"set OPENAI_API_KEY, or OPENAI_BASE_URL for your own provider")), roles[1:]
 	}
 	for _, role := range roles {

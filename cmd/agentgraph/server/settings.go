@@ -88,7 +88,7 @@ func (f *devFlags) Declare() cli.Flags {
 				"agentgraph in the user's data directory."},
 		{Into: &f.Port, Name: "port", Env: "AGENTGRAPH_PORT", Default: "8080",
 			Help: "Port on 127.0.0.1. 0 takes a free port."},
-		{Into: &f.OfflinePause, Name: "offline-pause", Env: "AGENTGRAPH_OFFLINE_PAUSE", Default: "20ms",
+		{Into: &f.OfflinePause, Name: "offline-pause", Env: "AGENTGRAPH_OFFLINE_PAUSE", Default: "60ms",
 			Help: "In chats, how long the offline model waits between the pieces of an answer."},
 		{Into: &f.Reset, Name: "reset", Env: "AGENTGRAPH_RESET",
 			Help: "Delete everything in the private database, and create the demo company again."},

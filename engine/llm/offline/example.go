@@ -20,6 +20,8 @@ type exchange struct {
 	// asks are the questions for missing arguments, by name. lead precedes the first question that is asked.
 	asks map[string]string
 	lead string
+	// order has the names in asks, in the order of asking.
+	order []string
 	// confirm is the question before the last call, if the contact must agree first.
 	confirm string
 	// answers are templates. The first that can be filled is said.
@@ -146,6 +148,7 @@ func (e *exchange) add(key, value string) {
 				e.lead = strings.TrimSpace(strings.TrimSuffix(first+"?", last))
 			}
 			e.asks[strings.TrimSpace(name)] = question
+			e.order = append(e.order, strings.TrimSpace(name))
 		}
 	case keyConfirm:
 		e.confirm = value

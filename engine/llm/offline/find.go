@@ -17,6 +17,15 @@ const messageWanted = "<message>"
 func (c *conversation) argumentsOf(t slot.Tool, called exampleCall) (map[string]any, *slot.Property) {
 	arguments := map[string]any{}
 	var missing *slot.Property
+	order := func(p *slot.Property) int {
+		if len(p.Producers) > 0 {
+			return -2 // options go first, because the contact has just read them
+		}
+		if i := slices.Index(c.task.order, p.Name); i >= 0 {
+			return i
+		}
+		return len(c.task.order)
+	}
 	for _, name := range c.wanted(t, called) {
 		p, ok := t.Property(name)
 		if !ok {
@@ -24,8 +33,8 @@ func (c *conversation) argumentsOf(t slot.Tool, called exampleCall) (map[string]
 		}
 		if value, found := c.find(t, p, called); found {
 			arguments[name] = value
-		} else if missing == nil || len(p.Producers) > 0 && len(missing.Producers) == 0 {
-			missing = &p // options go first, because the contact has just read them
+		} else if missing == nil || order(&p) < order(missing) {
+			missing = &p
 		}
 	}
 	for _, p := range t.Properties {
@@ -166,8 +175,17 @@ func (c *conversation) answered(p slot.Property) (any, bool) {
 		return chosen(p, options, c.said)
 	}
 	if p.Format == "date-time" {
-		// A day and a time may come in two answers.
-		return p.In(strings.Join(c.heard[max(c.task.began, len(c.heard)-maxAsked):], ", "), true, c.today)
+		if value, ok := p.In(c.said, true, c.today); ok {
+			return value, true
+		}
+		if slices.Contains(p.Title, "earliest") {
+			return p.In(c.said+" at 6:00", true, c.today) // a day is enough
+		}
+		if c.task.times > 1 {
+			// A day and a time may come in two answers.
+			return p.In(strings.Join(c.heard[max(c.task.began, len(c.heard)-maxAsked):], ", "), true, c.today)
+		}
+		return nil, false
 	}
 	return p.In(c.said, true, c.today)
 }

@@ -179,6 +179,9 @@ func (c *conversation) resume(best match) *reply {
 	if best.exchange != nil && best.isBuiltIn && !strings.Contains(c.said, "?") && !calls(best.exchange, llm.EndConversation) {
 		best, isOther = match{}, false // "ok" and "yes" are no other matter
 	}
+	if answer != 0 && len(read.Words(c.said)) <= leastPart {
+		best, isOther = match{}, false
+	}
 	switch {
 	case ok && isPlain && (isOther || read.Declines(c.said)):
 		ok = false
@@ -202,7 +205,7 @@ func (c *conversation) resume(best match) *reply {
 		// This answers what the contact asks in between, and asks again.
 		return say(c.fillAny(best.answers, nil), c.questionFor(p))
 	}
-	if found := c.quotation(best); found != nil {
+	if found := c.quotation(best); found != nil && strings.Contains(c.said, "?") {
 		return say(strings.TrimSuffix(found.text, " "+c.speak.anythingElse), c.questionFor(p))
 	}
 	return c.proceed("")

@@ -23,6 +23,7 @@ func TestEachFieldAloneEqualsTheWholeObject(t *testing.T) {
 	settings := gateway.DefaultSettings()
 	settings.QueryCost, settings.ResponseWork = 0, 0 // the demo is small, and lists within lists are read whole
 	settings.QueryTokens *= 2
+	settings.ResponseBytes *= 8 // each run has its agent's prompt with all examples
 	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
 	resolved := &gatewayUnderTest{url: servePlanned(t, store, settings, false), store: store}
 	key, _ := g.demo(t)

@@ -1,0 +1,67 @@
+package read
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSentencesJoinToTheText(t *testing.T) {
+	t.Parallel()
+	const text = "  You are Robin. You answer e.g. the telephone!  Now.\n\n# Getting here \n" +
+		"- Cars park free. Bus 14 stops.\n" +
+		"1. Ask for a name.\n   2. Say “Hello.” Then wait.\n\n\nEnd"
+	sentences := SplitSentences(text)
+	joined, parts := "", []string{}
+	for _, s := range sentences {
+		require.Equal(t, len(joined), s.At)
+		joined += s.Text
+		parts = append(parts, strings.TrimSpace(s.Text))
+	}
+	require.Equal(t, text, joined)
+	require.Equal(t, []string{"You are Robin.", "You answer e.g. the telephone!", "Now.", "# Getting here",
+		"- Cars park free.", "Bus 14 stops.", "1. Ask for a name.", "2. Say “Hello.”", "Then wait.", "End"}, parts)
+	require.Equal(t, "Getting here", sentences[5].Section)
+	require.Empty(t, sentences[3].Section)
+	require.True(t, sentences[4].BeginsLine)
+	require.False(t, sentences[5].BeginsLine)
+	for _, empty := range []string{"", " ", "\n\n", "a", "?", "- ", "# "} {
+		joined = ""
+		for _, s := range SplitSentences(empty) {
+			joined += s.Text
+		}
+		require.Equal(t, empty, joined)
+	}
+}
+
+func TestChangesAreSentences(t *testing.T) {
+	t.Parallel()
+	before := "You are Robin.\n\n# Getting here\n- Cars park free of charge behind the building for two hours.\n" +
+		"- Bus 14 stops at the door.\n"
+	after := "You are Robin, one of us.\n\n# Privacy\nTell nobody."
+	changes := CompareSentences(before, after)
+	shown := [][2]string{}
+	text := func(s *Sentence) string {
+		if s == nil {
+			return ""
+		}
+		return strings.TrimSpace(s.Text)
+	}
+	for _, c := range changes {
+		shown = append(shown, [2]string{text(c.Before), text(c.After)})
+	}
+	require.Equal(t, [][2]string{
+		{"You are Robin.", "You are Robin, one of us."},
+		{"# Getting here", ""},
+		{"- Cars park free of charge behind the building for two hours.", ""},
+		{"- Bus 14 stops at the door.", ""},
+		{"", "# Privacy"}, {"", "Tell nobody."},
+	}, shown)
+	gone, come := CompareWords(before[:14], after[:25])
+	require.Empty(t, gone)
+	require.Equal(t, []Span{{13, 24}}, come)
+	require.Empty(t, CompareSentences("A b.  C d.\n", "A b.\n\nC d."), "white space")
+	long := strings.Repeat("Aa. ", 5_000)
+	require.Len(t, CompareSentences(long, strings.Repeat("Bb. ", 5_000)), 10_000)
+}

@@ -204,7 +204,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 			return err
 		}
 		if err := o.Store.Work(ctx, o.Workers, db.Workers{RunTest: o.Evaluator.RunTest, ExtractChat: o.Evaluator.ExtractChat,
-			Index: o.Engine.Knowledge().Index}); err != nil {
+			Index: o.Engine.Knowledge().Index, ContinueBlame: o.Evaluator.ContinueBlame}); err != nil {
 			return errors.Join(err, ctx.Err())
 		}
 	}

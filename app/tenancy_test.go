@@ -109,6 +109,10 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 		TimeZone: "UTC", IsEnabled: true,
 	})
 	require.NoError(t, err)
+	search, err := model.NewBlameSearch(model.StartBlameInput{TestID: test, Repeats: 5}, &model.AgentTestBlame{
+		GoodVersion: 1, BadVersion: 1, Changes: []*model.PromptChange{{Number: 1, Was: "SECRET"}}}, time.Now())
+	require.NoError(t, err)
+	require.NoError(t, tenant.StartBlameSearch(ctx, search))
 	execution := executed.StartAgentTestExecution.Execution
 	company, err := tenant.Company(ctx)
 	require.NoError(t, err)
@@ -121,8 +125,8 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 		"execution": execution.ID, "agentTestExecution": execution.ID, "base": execution.ID, "moreBase": execution.ID,
 		"head":    execution.ID,
 		"webhook": hook.ID, "delivery": message.ID, "schedule": schedule.ID, "agentTestSchedule": schedule.ID,
-		"baseline": execution.ID,
-		"run":      execution.Runs.Nodes[0].ID, "agentTestRun": execution.Runs.Nodes[0].ID,
+		"baseline": execution.ID, "search": search.ID,
+		"run": execution.Runs.Nodes[0].ID, "agentTestRun": execution.Runs.Nodes[0].ID,
 	}}
 	maps.Copy(v.ids, newVictimCampaign(t, tenant, agent.ID))
 	v.secrets = append(slices.Collect(maps.Values(v.ids)), "SECRET", "secret_tool", "secret_edge")

@@ -29,26 +29,32 @@ func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
 	return histories, err
 }
 
-// FailuresOfTests returns since when each test has been failing, by the test's id. It contains the tests whose newest
-// judged run failed. For a test with rows, it is the row that has been failing longest. Runs of drafts do not count.
-func (t *Tenant) FailuresOfTests(ctx context.Context, ids []string) (map[string]*model.AgentTestFailure, error) {
+// endsOfFailures selects the ends of the failure of each test whose newest judged run failed: the last run that passed,
+// if there is one, and the first of the failed runs after it in the order. For a test with rows, it selects the first
+// row in the other order. Runs of drafts do not count.
+func (t *Tenant) endsOfFailures(ids []string, failedFirst, rowFirst string) *bun.SelectQuery {
 	judged := func(status model.AgentTestRunStatus) *bun.SelectQuery {
 		return t.db.Select((*model.AgentTestRun)(nil)).Column("id", "created_at").
 			Where("?TableAlias.test_id = parent.id").Where("?TableAlias.row_key = parent.row_key").
 			Where("?TableAlias.status = ?", status).Where(ofRecord).Limit(1)
 	}
 	passed := judged(model.AgentTestRunStatusPassed).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC")
-	failed := judged(model.AgentTestRunStatusFailed).OrderExpr("?TableAlias.created_at, ?TableAlias.id").
+	failed := judged(model.AgentTestRunStatusFailed).OrderExpr(failedFirst).
 		Where("(?TableAlias.created_at, ?TableAlias.id) > (coalesce(passed.created_at, '-infinity'), coalesce(passed.id, " +
 			"''))")
 	rows := t.db.Select((*model.AgentTestRow)(nil)).ColumnExpr("?TableAlias.id, coalesce(row.value ->> 'key', '') AS "+
 		"row_key").
 		Join("LEFT JOIN LATERAL json_array_elements(?TableAlias.rows) AS row ON true").
 		Where("?TableAlias.id = ANY (?)", pgdialect.Array(ids))
-	ends := t.db.NewSelect().TableExpr("(?) AS parent", rows).DistinctOn("parent.id").
-		OrderExpr("parent.id, failed.created_at, failed.id").
-		ColumnExpr("parent.id, passed.id AS passed_id, failed.id AS failed_id").
+	return t.db.NewSelect().TableExpr("(?) AS parent", rows).DistinctOn("parent.id").
+		OrderExpr("parent.id, "+rowFirst).ColumnExpr("parent.id, passed.id AS passed_id, failed.id AS failed_id").
 		Join("LEFT JOIN LATERAL (?) AS passed ON true", passed).Join("JOIN LATERAL (?) AS failed ON true", failed)
+}
+
+// FailuresOfTests returns since when each test has been failing, by the test's id. It contains the tests whose newest
+// judged run failed. For a test with rows, it is the row that has been failing longest. Runs of drafts do not count.
+func (t *Tenant) FailuresOfTests(ctx context.Context, ids []string) (map[string]*model.AgentTestFailure, error) {
+	ends := t.endsOfFailures(ids, "?TableAlias.created_at, ?TableAlias.id", "failed.created_at, failed.id")
 	runs := []*model.AgentTestRun{}
 	err := t.db.SelectColumns(&runs, runSummary).ColumnExpr("ends.id AS parent_id").
 		Join("JOIN (?) AS ends ON ?TableAlias.id = ANY (ARRAY[ends.passed_id, ends.failed_id])", ends).Scan(ctx)

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -234,7 +233,7 @@ func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at t
 func (t tenantTx) recordRunSpending(ctx context.Context, runs []*model.AgentTestRun) error {
 	spent := map[string]*model.UsageEntry{}
 	for _, run := range runs {
-		spent[fmt.Sprintf("%s:%d", run.ID, run.Claim)] = run.Spent
+		spent[spendingKey(run)] = run.Spent
 	}
 	return t.recordSpending(ctx, spent)
 }

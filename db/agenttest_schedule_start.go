@@ -15,6 +15,9 @@ import (
 // startTime bounds how long one sweep starts executions, before it looks for lost workers.
 const startTime = 2 * time.Second
 
+// startFaults are the codes of errors that a later attempt to start the same execution would get, too.
+var startFaults = []model.Code{model.NotFound, model.BadInput, model.Unprocessable, model.BudgetExceeded}
+
 // startScheduled starts the executions of schedules that are due, the longest overdue first. A schedule that fails
 // does not block the others.
 func (s *Store) startScheduled(ctx context.Context) error {
@@ -72,8 +75,7 @@ func (t *Tenant) startSchedule(ctx context.Context, due *model.AgentTestSchedule
 		return t.saveStart(ctx, schedule)
 	})
 	var known *model.Error
-	if errors.As(err, &known) &&
-		slices.Contains([]model.Code{model.NotFound, model.BadInput, model.Unprocessable, model.BudgetExceeded}, known.Code) {
+	if errors.As(err, &known) && slices.Contains(startFaults, known.Code) {
 		return t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.failSchedule(ctx, due, known) })
 	}
 	if err != nil {

@@ -54,6 +54,7 @@ const isStored = "deleted_at IS NULL"
 var (
 	ofUnmarkedAgent     = notOfMarked("agent_id", "agents")
 	ofUnmarkedCampaign  = notOfMarked("campaign_id", "campaigns")
+	ofUnmarkedTest      = notOfMarked("test_id", "agent_tests")
 	ofUnmarkedExecution = notOfMarked("execution_id", "agent_test_executions")
 )
 
@@ -120,6 +121,7 @@ var archivedTables = []archivedTable{
 	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), stored: ofUnmarkedExecution,
 		as:     map[string]string{ofTest: strings.NewReplacer("?0", "agent_test_runs", "?1", ofTest).Replace(existingTest)},
 		absent: func() map[string]any { return map[string]any{"row_key": ""} }},
+	{name: "blame_searches", row: (*model.BlameSearch)(nil), without: []string{"api_key_id"}, stored: ofUnmarkedTest},
 	{name: "campaigns", row: (*model.Campaign)(nil), without: []string{"item_counts", "counted_at", "deleted_at"},
 		stored: isStored, absent: func() map[string]any {
 			return with(changed(), map[string]any{

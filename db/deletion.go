@@ -44,6 +44,7 @@ var types = map[reflect.Type]pg.Type{
 		Row: func(row any) model.Row { return row.(*model.AgentTestRow).Test().(model.Row) },
 	},
 	reflect.TypeFor[model.AgentTestExecution](): {Visible: "?TableAlias." + isStored},
+	reflect.TypeFor[model.BlameSearch]():        {Visible: notOfMarked("?TableAlias.test_id", "agent_tests")},
 	reflect.TypeFor[model.AgentTestRun](): {
 		Visible:     notOfMarked("?TableAlias.execution_id", "agent_test_executions"),
 		Expressions: map[string]string{ofTest: existingTest},

@@ -98,6 +98,10 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 		Only: model.AgentTestRetryAll})
 	require.NoError(t, err)
 	run := runsOf(t, tenant, retry.ID)[0]
+	search := blameSearchOf(test.ID, mark)
+	require.NoError(t, tenant.StartBlameSearch(ctx, search))
+	_, err = tenant.CancelBlameSearch(ctx, search.ID)
+	require.NoError(t, err)
 	used := entry("the same key", "2026-03-01T09:30:00Z", 1)
 	used.AgentID, used.CampaignID = agent.ID, &mark
 	record(t, tenant, used)
@@ -131,6 +135,18 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 		"AgentID":   agent.ID, "DelegateAgentID": agent.ID, "ToolID": tool.ID, "SubAgentID": edge.ID,
 		"DatasetIds": dataset.ID,
 		"ChatID":     chat.ID, "SimulationChatID": simulation.ID, "APIKeyID": key.ID,
+		"SearchID":  search.ID,
 		"WebhookID": hook.ID, "ScheduleID": schedule.ID, "BaselineID": execution.ID, "DeliveryID": message.ID,
 	}}
+}
+
+// blameSearchOf returns a search for the cause of a test's failure, not stored yet: the prompt lost a text.
+func blameSearchOf(testID, lost string) *model.BlameSearch {
+	change := &model.PromptChange{Number: 1, Was: lost, Needed: []string{lost},
+		BeforePieces: []model.PromptPiece{{Text: lost}}, AfterPieces: []model.PromptPiece{}, IsSuspect: true}
+	return &model.BlameSearch{
+		ID: model.NewID("blame"), TestID: testID, GoodVersion: 1, BadVersion: 1, Repeats: 5,
+		Changes: []*model.PromptChange{change}, Status: model.BlameStatusRunning, CauseNumbers: []int32{}, Version: 1,
+		CreatedAt: time.Now(),
+	}
 }

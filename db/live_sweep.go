@@ -30,7 +30,8 @@ var (
 	followedChats = &followedTable{"simulation_chats", "last_sequence",
 		`status = 'Ended' OR EXISTS (SELECT 1 FROM agents AS deleted
 		WHERE deleted.company_id = simulation_chats.company_id AND deleted.id = agent_id AND deleted.deleted_at IS NOT NULL)`}
-	followedExecutions = &followedTable{"agent_test_executions", "version", "finished_at IS NOT NULL"}
+	followedExecutions    = &followedTable{"agent_test_executions", "version", "finished_at IS NOT NULL"}
+	followedBlameSearches = &followedTable{"blame_searches", "version", "finished_at IS NOT NULL"}
 	// The reader compares the documents of a dataset each time.
 	followedDatasets  = &followedTable{"datasets", "-1", "false"}
 	followedCampaigns = &followedTable{"campaigns", "version + coalesce(revision, 0)",

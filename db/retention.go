@@ -97,6 +97,9 @@ func (t *Tenant) forgetChats(ctx context.Context, before time.Time) (bool, error
 }
 
 func (t *Tenant) forgetExecutions(ctx context.Context, before time.Time) (bool, error) {
+	if _, err := t.db.Delete((*model.BlameSearch)(nil)).Where("finished_at < ?", before).Exec(ctx); err != nil {
+		return false, err
+	}
 	ids := []string{}
 	err := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("created_at < ?", before).
 		Where("finished_at < ?", before).

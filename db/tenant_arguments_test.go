@@ -53,6 +53,16 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 			}
 		}
 		return []any{run(own), run(other)}, true
+	case reflect.TypeFor[[]*model.AgentTestRun]():
+		runs := func(of fixture) []*model.AgentTestRun { return []*model.AgentTestRun{{ID: of.ids["RunID"], Claim: 1}} }
+		return []any{runs(own), runs(other)}, true
+	case reflect.TypeFor[[]db.AgentVersion]():
+		versions := func(of fixture) []db.AgentVersion {
+			return []db.AgentVersion{{AgentID: of.ids["AgentID"], Version: 1}}
+		}
+		return []any{versions(own), versions(other)}, true
+	case reflect.TypeFor[*model.BlameSearch]():
+		return []any{blameSearchOf(own.ids["TestID"], own.mark), blameSearchOf(other.ids["TestID"], own.mark)}, true
 	case reflect.TypeFor[*model.AgentFilter](), reflect.TypeFor[*model.AuditEventFilter](),
 		reflect.TypeFor[*model.CampaignFilter](),
 		reflect.TypeFor[*model.SimulationChatFilter](),

@@ -48,7 +48,7 @@ var (
 	quiet = []string{
 		"Find", "FindPages", "Count", "MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "AgentTestRuns",
 		"ClaimDocument", "ContentOfDocument", "PartOfDocument", "SearchedDatasets", "ReindexOtherModels", "RevokeAccessToken",
-		"LabelledQuestionsOfChat",
+		"LabelledQuestionsOfChat", "ContinueBlameSearch", "CreditsOfRuns", "PromptsOf",
 	}
 	// free lists methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements
 	// of its caller. Both have tests of their own.

@@ -58,6 +58,9 @@ func (t tenantTx) enqueueExecutionEvents(ctx context.Context, executions []*mode
 	if len(finished) == 0 {
 		return nil
 	}
+	if err := t.enqueueBlameSteps(ctx, finished); err != nil {
+		return err
+	}
 	told, err := t.listening(ctx, model.WebhookEventAgentTestExecutionEnded, model.WebhookEventAgentTestsTurnedRed)
 	if err != nil || len(told) == 0 {
 		return err

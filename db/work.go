@@ -17,6 +17,7 @@ const (
 	runJob      = "agentTestRun"
 	documentJob = "document"
 	chatJob     = "simulationChat"
+	blameJob    = "blameStep"
 )
 
 // Worker does one job of a company. The attempt counts how often the job was given to a worker, from 1: no two calls
@@ -36,6 +37,8 @@ type Workers struct {
 	ExtractChat Worker
 	// Index indexes a document, by the id of the indexing.
 	Index Worker
+	// ContinueBlame continues the search for the cause of a failure, by the id of the execution of its last step.
+	ContinueBlame Worker
 }
 
 func (w Workers) of(kind string) (Worker, error) {
@@ -46,6 +49,8 @@ func (w Workers) of(kind string) (Worker, error) {
 		return w.Index, nil
 	case chatJob:
 		return w.ExtractChat, nil
+	case blameJob:
+		return w.ContinueBlame, nil
 	}
 	return nil, fmt.Errorf("there is no worker for jobs of the kind %q", kind)
 }

@@ -28,6 +28,7 @@ type ClassificationTestResolver interface {
 	IsFlaky(ctx context.Context, obj *model.ClassificationTest) (bool, error)
 	FailingSince(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestFailure, error)
 	History(ctx context.Context, obj *model.ClassificationTest, first int32) ([]*model.AgentTestRun, error)
+	Blame(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestBlame, error)
 	Obstacles(ctx context.Context, obj *model.ClassificationTest) ([]string, error)
 
 	Runs(ctx context.Context, obj *model.ClassificationTest, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error)
@@ -42,6 +43,7 @@ type SimulationTestResolver interface {
 	IsFlaky(ctx context.Context, obj *model.SimulationTest) (bool, error)
 	FailingSince(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestFailure, error)
 	History(ctx context.Context, obj *model.SimulationTest, first int32) ([]*model.AgentTestRun, error)
+	Blame(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestBlame, error)
 	Obstacles(ctx context.Context, obj *model.SimulationTest) ([]string, error)
 
 	Runs(ctx context.Context, obj *model.SimulationTest, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error)
@@ -813,6 +815,38 @@ func (ec *executionContext) fieldContext_ClassificationTest_history(ctx context.
 	if fc.Args, err = ec.field_ClassificationTest_history_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ClassificationTest_blame(ctx context.Context, field graphql.CollectedField, obj *model.ClassificationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ClassificationTest_blame(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.ClassificationTest().Blame(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AgentTestBlame) graphql.Marshaler {
+			return ec.marshalOAgentTestBlame2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestBlame(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ClassificationTest_blame(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ClassificationTest",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTestBlame(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -1649,6 +1683,38 @@ func (ec *executionContext) fieldContext_SimulationTest_history(ctx context.Cont
 	if fc.Args, err = ec.field_SimulationTest_history_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SimulationTest_blame(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationTest_blame(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SimulationTest().Blame(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AgentTestBlame) graphql.Marshaler {
+			return ec.marshalOAgentTestBlame2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestBlame(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationTest_blame(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SimulationTest",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgentTestBlame(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -3958,6 +4024,44 @@ func (ec *executionContext) _ClassificationTest(ctx context.Context, sel ast.Sel
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "blame":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._ClassificationTest_blame(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "obstacles":
 			field := field
 
@@ -4543,6 +4647,44 @@ func (ec *executionContext) _SimulationTest(ctx context.Context, sel ast.Selecti
 				}()
 				res = ec._SimulationTest_history(ctx, field, obj)
 				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "blame":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SimulationTest_blame(ctx, field, obj)
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res

@@ -1119,6 +1119,29 @@ func (ec *executionContext) fieldContext_AgentTestExecution_scheduleId(_ context
 	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestExecution_blameSearchId(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_blameSearchId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BlameSearchID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_blameSearchId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _AgentTestExecutionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Page[*model.AgentTestExecution]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3416,6 +3439,11 @@ func (ec *executionContext) _AgentTestExecution(ctx context.Context, sel ast.Sel
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "scheduleId":
 			out.Values[i] = ec._AgentTestExecution_scheduleId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "blameSearchId":
+			out.Values[i] = ec._AgentTestExecution_blameSearchId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

@@ -51,6 +51,8 @@ type MutationResolver interface {
 	DeleteAgentTestSchedule(ctx context.Context, input model.DeleteAgentTestScheduleInput) (*model.DeleteAgentTestSchedulePayload, error)
 	CreateAPIKey(ctx context.Context, input model.CreateAPIKeyInput) (*model.CreateAPIKeyPayload, error)
 	RevokeAPIKey(ctx context.Context, input model.RevokeAPIKeyInput) (*model.RevokeAPIKeyPayload, error)
+	StartBlame(ctx context.Context, input model.StartBlameInput) (*model.StartBlamePayload, error)
+	CancelBlame(ctx context.Context, input model.CancelBlameInput) (*model.CancelBlamePayload, error)
 	CreateCampaign(ctx context.Context, input model.CreateCampaignInput) (*model.CreateCampaignPayload, error)
 	UpdateCampaign(ctx context.Context, input model.UpdateCampaignInput) (*model.UpdateCampaignPayload, error)
 	AddCampaignField(ctx context.Context, input model.AddCampaignFieldInput) (*model.AddCampaignFieldPayload, error)
@@ -141,6 +143,7 @@ type QueryResolver interface {
 type SubscriptionResolver interface {
 	AgentTestExecutionUpdated(ctx context.Context, executionID string) (<-chan *model.AgentTestExecution, error)
 	AgentTestRunUpdated(ctx context.Context, executionID string) (<-chan *model.AgentTestRun, error)
+	BlameUpdated(ctx context.Context, searchID string) (<-chan *model.BlameSearch, error)
 	CampaignUpdated(ctx context.Context, campaignID string) (<-chan *model.Campaign, error)
 	CampaignItemUpdated(ctx context.Context, campaignID string, afterVersion int32) (<-chan *model.CampaignItem, error)
 	DocumentUpdated(ctx context.Context, datasetID string) (<-chan *model.Document, error)
@@ -278,6 +281,20 @@ func (ec *executionContext) field_Mutation_cancelAgentTestExecution_args(ctx con
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.CancelAgentTestExecutionInput, error) {
 			return ec.unmarshalNCancelAgentTestExecutionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCancelAgentTestExecutionInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_cancelBlame_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CancelBlameInput, error) {
+			return ec.unmarshalNCancelBlameInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCancelBlameInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1048,6 +1065,20 @@ func (ec *executionContext) field_Mutation_startAgentTestExecution_args(ctx cont
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.StartAgentTestExecutionInput, error) {
 			return ec.unmarshalNStartAgentTestExecutionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐStartAgentTestExecutionInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_startBlame_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.StartBlameInput, error) {
+			return ec.unmarshalNStartBlameInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐStartBlameInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -2527,6 +2558,20 @@ func (ec *executionContext) field_Subscription_agentTestRunUpdated_args(ctx cont
 		return nil, err
 	}
 	args["executionId"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_blameUpdated_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "searchId",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["searchId"] = arg0
 	return args, nil
 }
 
@@ -4691,6 +4736,140 @@ func (ec *executionContext) fieldContext_Mutation_revokeApiKey(ctx context.Conte
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_revokeApiKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_startBlame(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_startBlame(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().StartBlame(ctx, fc.Args["input"].(model.StartBlameInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "simulate")
+				if err != nil {
+					var zeroVal *model.StartBlamePayload
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.StartBlamePayload
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.StartBlamePayload
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.StartBlamePayload) graphql.Marshaler {
+			return ec.marshalOStartBlamePayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐStartBlamePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_startBlame(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StartBlamePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_startBlame_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_cancelBlame(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_cancelBlame(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CancelBlame(ctx, fc.Args["input"].(model.CancelBlameInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "simulate")
+				if err != nil {
+					var zeroVal *model.CancelBlamePayload
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CancelBlamePayload
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.CancelBlamePayload
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CancelBlamePayload) graphql.Marshaler {
+			return ec.marshalOCancelBlamePayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCancelBlamePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_cancelBlame(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancelBlamePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_cancelBlame_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -10579,6 +10758,73 @@ func (ec *executionContext) fieldContext_Subscription_agentTestRunUpdated(ctx co
 	return fc, nil
 }
 
+func (ec *executionContext) _Subscription_blameUpdated(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_blameUpdated(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().BlameUpdated(ctx, fc.Args["searchId"].(string))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "browse")
+				if err != nil {
+					var zeroVal *model.BlameSearch
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.BlameSearch
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.BlameSearch
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.BlameSearch) graphql.Marshaler {
+			return ec.marshalNBlameSearch2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐBlameSearch(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_blameUpdated(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BlameSearch(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_blameUpdated_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Subscription_campaignUpdated(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
 	return graphql.ResolveFieldStream(
 		ctx,
@@ -11301,6 +11547,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "revokeApiKey":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_revokeApiKey(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "startBlame":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_startBlame(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cancelBlame":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_cancelBlame(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -12609,6 +12869,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 		return ec._Subscription_agentTestExecutionUpdated(ctx, fields[0])
 	case "agentTestRunUpdated":
 		return ec._Subscription_agentTestRunUpdated(ctx, fields[0])
+	case "blameUpdated":
+		return ec._Subscription_blameUpdated(ctx, fields[0])
 	case "campaignUpdated":
 		return ec._Subscription_campaignUpdated(ctx, fields[0])
 	case "campaignItemUpdated":

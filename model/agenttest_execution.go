@@ -40,6 +40,8 @@ type AgentTestExecution struct {
 	// was scheduled.
 	ScheduleID   *string
 	ScheduledFor *time.Time
+	// BlameSearchID is the search that it is a step of, which may be deleted by now.
+	BlameSearchID *string
 	// RejudgeOfID is the execution whose conversations JudgeModel judges again. Nil if the execution holds its own.
 	RejudgeOfID *string
 	JudgeModel  *string

@@ -204,6 +204,18 @@ type AuditEventFilter struct {
 	APIKeyID *string `json:"apiKeyId,omitempty"`
 }
 
+// What a search for the cause of a failure costs.
+type BlameEstimate struct {
+	// The runs if the suspected change is the cause.
+	Runs int32 `json:"runs"`
+	// The most runs.
+	RunsAtMost int32 `json:"runsAtMost"`
+	// The credits of `runs`, at the price of the two runs that are compared. Null if their price is unknown, or nothing was charged for them.
+	Credits *Credits `json:"credits,omitempty"`
+	// The credits of `runsAtMost`.
+	CreditsAtMost *Credits `json:"creditsAtMost,omitempty"`
+}
+
 // The effect of the calls of one target.
 type CallCoverage struct {
 	// The kind of the call.
@@ -380,6 +392,18 @@ type CancelAgentTestExecutionInput struct {
 type CancelAgentTestExecutionPayload struct {
 	// The execution.
 	Execution *AgentTestExecution `json:"execution"`
+}
+
+// Which search to cancel.
+type CancelBlameInput struct {
+	// The search.
+	SearchID string `json:"searchId"`
+}
+
+// The cancelled search.
+type CancelBlamePayload struct {
+	// The search.
+	Search *BlameSearch `json:"search"`
 }
 
 // The chat has ended. This is the last event.
@@ -1467,6 +1491,20 @@ type StartAgentTestExecutionInput struct {
 type StartAgentTestExecutionPayload struct {
 	// The execution.
 	Execution *AgentTestExecution `json:"execution"`
+}
+
+// Which test to explain.
+type StartBlameInput struct {
+	// The test, which must be red: its newest judged run failed, and an earlier one passed.
+	TestID string `json:"testId"`
+	// The runs of each step, 4 to 20. Fewer runs than four cannot decide anything.
+	Repeats int32 `json:"repeats"`
+}
+
+// The new search.
+type StartBlamePayload struct {
+	// The search.
+	Search *BlameSearch `json:"search"`
 }
 
 // A new simulated chat.
@@ -2766,6 +2804,134 @@ func (e *AuditAction) UnmarshalJSON(b []byte) error {
 }
 
 func (e AuditAction) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// The state of a search. The last three are final.
+type BlameStatus string
+
+const (
+	// A step is in progress.
+	BlameStatusRunning BlameStatus = "Running"
+	// It has a verdict.
+	BlameStatusCompleted BlameStatus = "Completed"
+	// It was cancelled.
+	BlameStatusCancelled BlameStatus = "Cancelled"
+	// It could not continue; `BlameSearch.error` says why.
+	BlameStatusFailed BlameStatus = "Failed"
+)
+
+var AllBlameStatus = []BlameStatus{
+	BlameStatusRunning,
+	BlameStatusCompleted,
+	BlameStatusCancelled,
+	BlameStatusFailed,
+}
+
+func (e BlameStatus) IsValid() bool {
+	switch e {
+	case BlameStatusRunning, BlameStatusCompleted, BlameStatusCancelled, BlameStatusFailed:
+		return true
+	}
+	return false
+}
+
+func (e BlameStatus) String() string {
+	return string(e)
+}
+
+func (e *BlameStatus) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = BlameStatus(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid BlameStatus", str)
+	}
+	return nil
+}
+
+func (e BlameStatus) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *BlameStatus) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e BlameStatus) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// The result of a search.
+type BlameVerdict string
+
+const (
+	// Restoring the changes in `BlameSearch.cause` repairs the test, and restoring fewer of them does not.
+	BlameVerdictFound BlameVerdict = "Found"
+	// The test fails with the whole old prompt too. Something else broke it, such as a model, a tool, a document, or the test itself.
+	BlameVerdictNotExplained BlameVerdict = "NotExplained"
+	// The test passes with the failing prompt now.
+	BlameVerdictNotReproduced BlameVerdict = "NotReproduced"
+	// The runs do not decide it, or the steps were used up. `BlameSearch.cause` has the fewest changes that repaired the test, if any did.
+	BlameVerdictUndecided BlameVerdict = "Undecided"
+)
+
+var AllBlameVerdict = []BlameVerdict{
+	BlameVerdictFound,
+	BlameVerdictNotExplained,
+	BlameVerdictNotReproduced,
+	BlameVerdictUndecided,
+}
+
+func (e BlameVerdict) IsValid() bool {
+	switch e {
+	case BlameVerdictFound, BlameVerdictNotExplained, BlameVerdictNotReproduced, BlameVerdictUndecided:
+		return true
+	}
+	return false
+}
+
+func (e BlameVerdict) String() string {
+	return string(e)
+}
+
+func (e *BlameVerdict) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = BlameVerdict(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid BlameVerdict", str)
+	}
+	return nil
+}
+
+func (e BlameVerdict) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *BlameVerdict) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e BlameVerdict) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

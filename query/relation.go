@@ -158,6 +158,10 @@ func resolvedCampaign(row any) string {
 	return consumption.CampaignID
 }
 
+// goodRun and badRun return the ids of the runs that a blame compares.
+func goodRun(row any) string { return row.(*model.AgentTestBlame).GoodRunID }
+func badRun(row any) string  { return row.(*model.AgentTestBlame).BadRunID }
+
 // existingTest returns the id of the compared test, if it still exists.
 func existingTest(row any) string { return orNone(row.(*model.AgentTestComparisonTest).ExistingID) }
 

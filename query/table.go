@@ -128,6 +128,8 @@ var relations = map[string]relation{
 	// These objects are not rows, so they are not planned.
 	"AgentConsumption.agent":        one("", db.AgentRows).by(resolvedAgent),
 	"CampaignConsumption.campaign":  one("", db.CampaignRows).by(resolvedCampaign),
+	"AgentTestBlame.goodRun":        one("", db.AgentTestRunRows).by(goodRun),
+	"AgentTestBlame.badRun":         one("", db.AgentTestRunRows).by(badRun),
 	"AgentTestComparisonTest.test":  one("", db.AgentTestRows).by(existingTest),
 	"AgentTestExecutionTest.test":   one("", db.AgentTestRows).by(executedTest),
 	"AgentTestExecutionTest.folder": one("", db.AgentTestFolderRows).by(folderOfExecuted).whole(),
@@ -136,6 +138,7 @@ var relations = map[string]relation{
 // logic maps fields with their own resolver to the columns that they need in addition to the id.
 var logic = map[string][]string{
 	"Agent.coverage":                      nil,
+	"AgentTest.blame":                     nil,
 	"AgentTest.isFlaky":                   nil,
 	"AgentTest.failingSince":              nil,
 	"AgentTest.history":                   nil,

@@ -41,6 +41,10 @@ func (r *classificationTestResolver) History(ctx context.Context, obj *model.Cla
 	return history(ctx, obj, first)
 }
 
+func (r *classificationTestResolver) Blame(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestBlame, error) {
+	return query.Value(ctx, obj, "blames", r.evaluator.BlamesOfTests)
+}
+
 func (r *classificationTestResolver) Obstacles(ctx context.Context, obj *model.ClassificationTest) ([]string, error) {
 	return query.Value(ctx, obj, "obstacles", r.evaluator.ObstaclesOfTests)
 }
@@ -112,6 +116,10 @@ func (r *simulationTestResolver) FailingSince(ctx context.Context, obj *model.Si
 
 func (r *simulationTestResolver) History(ctx context.Context, obj *model.SimulationTest, first int32) ([]*model.AgentTestRun, error) {
 	return history(ctx, obj, first)
+}
+
+func (r *simulationTestResolver) Blame(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestBlame, error) {
+	return query.Value(ctx, obj, "blames", r.evaluator.BlamesOfTests)
 }
 
 func (r *simulationTestResolver) Obstacles(ctx context.Context, obj *model.SimulationTest) ([]string, error) {

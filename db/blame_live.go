@@ -1,0 +1,67 @@
+package db
+
+import (
+	"context"
+	"io"
+
+	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/live"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// FollowBlameSearch delivers the current state of a search, and again after each change. It closes the channel after
+// delivering the finished search, when the search is gone, and when ctx ends.
+func (t *Tenant) FollowBlameSearch(ctx context.Context, id string) (<-chan *model.BlameSearch, error) {
+	p := t.followed(followedBlameSearches, id, func(t *Tenant, budget *live.MemoryBudget) reader {
+		r := &blameReader{tenant: t, id: id}
+		r.searches = live.NewLog(budget, r.read)
+		return r
+	})
+	search, err := t.BlameSearch(ctx, id)
+	if err != nil {
+		p.release()
+		return nil, err
+	}
+	r := p.reader.(*blameReader)
+	p.begin(search.Version, search.IsFinished(), func() { r.searches.Begin(live.Position(search.Version)) })
+	return live.Channel(ctx, r.searches.Follow(0, p.release)), nil
+}
+
+type blameReader struct {
+	tenant   *Tenant
+	id       string
+	searches *live.Log[*model.BlameSearch]
+}
+
+func (r *blameReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
+	if !isWoken {
+		return nothingYet, nil
+	}
+	search, err := r.tenant.BlameSearch(ctx, r.id)
+	if err != nil {
+		return nothingYet, err
+	}
+	if at := live.Position(search.Version); at > r.searches.End() {
+		r.searches.Add(live.Stored[*model.BlameSearch]{Value: search, At: at, Size: sizeOf(search)})
+	}
+	p.version.Store(search.Version)
+	if search.IsFinished() {
+		return nothingEver, nil
+	}
+	return nothingYet, nil
+}
+
+func (r *blameReader) end() { r.searches.Close() }
+
+func (r *blameReader) read(ctx context.Context, after,
+	_ live.Position) ([]live.Stored[*model.BlameSearch], live.Position, error) {
+	search, err := r.tenant.BlameSearch(ctx, r.id)
+	if pg.IsMissing(err) {
+		return nil, after, io.EOF
+	}
+	if err != nil || live.Position(search.Version) <= after {
+		return nil, after, err
+	}
+	at := live.Position(search.Version)
+	return []live.Stored[*model.BlameSearch]{{Value: search, At: at}}, at, nil
+}

@@ -1,0 +1,129 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// AgentTestBlame compares the newest failed run of a red test with the last run that passed.
+type AgentTestBlame struct {
+	Owned
+
+	GoodVersion int32
+	BadVersion  int32
+	GoodRunID   string
+	BadRunID    string
+	// RowKey is the key of the test's row, empty without rows.
+	RowKey    string
+	RowNumber *int32
+	RowName   *string
+	// PartsAt is the index of the first message that differs, or nil if none does.
+	PartsAt *int32
+	// Changes are the changes from the good prompt to the bad one, in the order of the prompts.
+	Changes []*PromptChange
+	// RunCredits is the mean cost of the two runs. Nil if none is known.
+	RunCredits *Credits
+	// Search is the last search, or nil.
+	Search *BlameSearch
+}
+
+// Estimate returns what a search costs. It returns BAD_INPUT when repeats are out of bounds.
+func (b *AgentTestBlame) Estimate(repeats int32) (*BlameEstimate, error) {
+	var faults Fields
+	faults.count("repeats", &repeats, minBlameRepeats, maxRepeats)
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	most := mostSteps(len(b.Changes))
+	e := &BlameEstimate{Runs: min(usualSteps, most) * repeats, RunsAtMost: most * repeats}
+	if b.RunCredits != nil {
+		e.Credits, e.CreditsAtMost = new(*b.RunCredits*Credits(e.Runs)), new(*b.RunCredits*Credits(e.RunsAtMost))
+	}
+	return e, nil
+}
+
+// PromptChange is a sentence that differs between two prompts. It is stored in searches.
+type PromptChange struct {
+	// Number counts the changes of the prompts from 1.
+	Number  int32   `json:"number"`
+	Section *string `json:"section,omitempty"`
+	// Was and Is are the sentence in the good and in the bad prompt, with the white space after it. At least one is
+	// not empty. At is where Is begins in the bad prompt, in bytes.
+	Was string `json:"was,omitempty"`
+	Is  string `json:"is,omitempty"`
+	At  int    `json:"at"`
+	// BeginsLine is set if Was begins a line of the good prompt.
+	BeginsLine   bool          `json:"beginsLine,omitempty"`
+	BeforePieces []PromptPiece `json:"beforePieces"`
+	AfterPieces  []PromptPiece `json:"afterPieces"`
+	Needed       []string      `json:"needed"`
+	// Suspicion orders the changes: those with a higher one are more likely to break the test.
+	Suspicion int  `json:"suspicion"`
+	IsSuspect bool `json:"isSuspect,omitempty"`
+}
+
+// PromptPiece is a part of a sentence.
+type PromptPiece struct {
+	Text      string `json:"text"`
+	IsChanged bool   `json:"isChanged,omitempty"`
+	IsNeeded  bool   `json:"isNeeded,omitempty"`
+}
+
+// Before returns the sentence in the good prompt, or nil.
+func (c *PromptChange) Before() *string { return sentenceOf(c.Was) }
+
+// After returns the sentence in the bad prompt, or nil.
+func (c *PromptChange) After() *string { return sentenceOf(c.Is) }
+
+func sentenceOf(text string) *string {
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
+	}
+	return &text
+}
+
+// RestorePrompt returns the bad prompt with some changes restored, by their numbers. All changes together give the good
+// prompt, except for white space.
+func RestorePrompt(bad string, changes []*PromptChange, numbers []int32) string {
+	var text strings.Builder
+	at := 0
+	for _, c := range changes {
+		text.WriteString(bad[at:c.At])
+		at = c.At + len(c.Is)
+		if !slices.Contains(numbers, c.Number) {
+			text.WriteString(c.Is)
+			continue
+		}
+		gap := " "
+		if c.BeginsLine {
+			gap = "\n"
+		}
+		if written := text.String(); c.Was != "" && written != "" && !endsWith(written, gap) {
+			text.WriteString(gap)
+		}
+		text.WriteString(c.Was)
+		followsLine := at > 0 && at < len(bad) && bad[at-1] == '\n'
+		if written := text.String(); followsLine && written != "" && !strings.HasSuffix(written, "\n") {
+			text.WriteString("\n")
+		}
+	}
+	text.WriteString(bad[at:])
+	return text.String()
+}
+
+// endsWith reports whether a text ends with a line feed or, if the gap is a blank, with any white space.
+func endsWith(text, gap string) bool {
+	return strings.HasSuffix(text, "\n") || gap == " " && strings.TrimRight(text, " \t") != text
+}
+
+// bySuspicion returns the numbers of the changes, the most suspicious first.
+func bySuspicion(changes []*PromptChange) []int32 {
+	sorted := slices.SortedStableFunc(slices.Values(changes),
+		func(a, b *PromptChange) int { return cmp.Compare(b.Suspicion, a.Suspicion) })
+	numbers := make([]int32, len(sorted))
+	for i, c := range sorted {
+		numbers[i] = c.Number
+	}
+	return numbers
+}

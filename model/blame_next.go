@@ -1,0 +1,147 @@
+package model
+
+import "slices"
+
+// Next returns the numbers of the changes to restore in the next step, or the verdict if the recorded steps decide it.
+// With a verdict, it also sets the cause. No step may be in progress.
+//
+// The first step restores everything: if the test still fails, the prompt does not explain it. The second restores
+// nothing, for comparison. The third restores the suspects. If they do not repair the test, the search begins with all
+// changes. It reduces them to a set of which every change is needed, by delta debugging (Zeller's ddmin). The last step
+// restores everything except that set.
+func (s *BlameSearch) Next() ([]int32, *BlameVerdict) {
+	all := bySuspicion(s.Changes)
+	switch len(s.Steps) {
+	case 0:
+		return inOrder(all), nil
+	case 1:
+		if *s.Steps[0].Passed == 0 {
+			return nil, new(BlameVerdictNotExplained)
+		}
+		return []int32{}, nil
+	case 2:
+		if verdict := s.compareEnds(); verdict != nil {
+			return nil, verdict
+		}
+	}
+	cause, next := s.reduce(all)
+	isMinimal := next == nil
+	if isMinimal {
+		rest := without(all, cause)
+		isRepaired, isKnown := s.outcome(rest)
+		if isKnown {
+			s.IsOnlyCause = new(!isRepaired)
+		} else {
+			next = rest
+		}
+	}
+	if next != nil && len(s.Steps) < maxBlameSteps {
+		return inOrder(next), nil
+	}
+	if isMinimal || len(cause) < len(all) {
+		s.CauseNumbers = inOrder(cause)
+	}
+	if isMinimal {
+		return nil, new(BlameVerdictFound)
+	}
+	return nil, new(BlameVerdictUndecided)
+}
+
+// compareEnds returns the verdict if the step with all changes restored is not better than the one with none, or nil.
+func (s *BlameSearch) compareEnds() *BlameVerdict {
+	whole, bare := s.Steps[0], s.Steps[1]
+	switch {
+	case whole.improves(bare):
+		return nil
+	case 2**whole.Passed <= *whole.Judged:
+		return new(BlameVerdictNotExplained)
+	case *bare.Passed == *bare.Judged:
+		return new(BlameVerdictNotReproduced)
+	}
+	return new(BlameVerdictUndecided)
+}
+
+// reduce returns the fewest changes that are known to repair the test, and the changes of the next step. It returns nil
+// for the next step when each of the changes is needed.
+func (s *BlameSearch) reduce(all []int32) (left, next []int32) {
+	left = all
+	suspects := slices.DeleteFunc(slices.Clone(all), func(n int32) bool { return !s.Changes[n-1].IsSuspect })
+	switch isRepaired, isKnown := s.outcome(suspects); {
+	case !isKnown:
+		return left, suspects
+	case isRepaired:
+		left = suspects
+	}
+	for parts := 2; len(left) > 1; {
+		smaller, next := s.narrow(left, parts)
+		switch {
+		case next != nil:
+			return left, next
+		case smaller == nil && parts == len(left):
+			return left, nil
+		case smaller == nil:
+			parts = min(2*parts, len(left))
+		case 2*len(smaller) <= len(left)+1:
+			left, parts = smaller, 2
+		default:
+			left, parts = smaller, max(parts-1, 2)
+		}
+	}
+	return left, nil
+}
+
+// narrow divides the changes into parts. It returns the first part, or else the first complement of a part, that
+// repairs the test, or nil. It returns the changes of the next step if that is not known yet.
+func (s *BlameSearch) narrow(changes []int32, parts int) (smaller, next []int32) {
+	sets := make([][]int32, 0, 2*parts)
+	for i := range parts {
+		sets = append(sets, changes[i*len(changes)/parts:(i+1)*len(changes)/parts])
+	}
+	for i := 0; parts > 2 && i < parts; i++ {
+		sets = append(sets, without(changes, sets[i]))
+	}
+	for _, set := range sets {
+		switch isRepaired, isKnown := s.outcome(set); {
+		case !isKnown:
+			return nil, set
+		case isRepaired:
+			return set, nil
+		}
+	}
+	return nil, nil
+}
+
+// outcome reports whether restoring the changes repairs the test, and whether that is known.
+func (s *BlameSearch) outcome(restored []int32) (isRepaired, isKnown bool) {
+	switch len(restored) {
+	case 0:
+		return false, true
+	case len(s.Changes):
+		return true, true
+	}
+	sorted := inOrder(restored)
+	for _, step := range s.Steps {
+		if slices.Equal(step.Restored, sorted) {
+			return *step.IsRepaired, true
+		}
+	}
+	return false, false
+}
+
+// repairs reports whether the step is better than the one with none restored, and not worse than the one with all
+// restored.
+func (s *BlameSearch) repairs(step *BlameStep) bool {
+	return step.improves(s.Steps[1]) && !s.Steps[0].improves(step)
+}
+
+// improves reports whether significantly more runs passed than in the other step.
+func (s *BlameStep) improves(other *BlameStep) bool {
+	return *s.Passed**other.Judged > *other.Passed**s.Judged &&
+		fisher(*other.Passed, *other.Judged-*other.Passed, *s.Passed, *s.Judged-*s.Passed) <= significant
+}
+
+func inOrder(numbers []int32) []int32 { return slices.Sorted(slices.Values(numbers)) }
+
+func without(numbers, removed []int32) []int32 {
+	return slices.DeleteFunc(slices.Clone(numbers), func(n int32) bool { return slices.Contains(removed, n) })
+}

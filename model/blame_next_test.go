@@ -1,0 +1,137 @@
+package model
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// searchOf returns a search over changes. Some of them are suspects.
+func searchOf(changes int, suspects ...int32) *BlameSearch {
+	s := &BlameSearch{Status: BlameStatusRunning, Repeats: 5}
+	for n := range int32(changes) {
+		c := &PromptChange{Number: n + 1, Was: fmt.Sprintf("%d. ", n+1), At: int(n)}
+		if slices.Contains(suspects, c.Number) {
+			c.IsSuspect, c.Suspicion = true, 100
+		}
+		s.Changes = append(s.Changes, c)
+	}
+	return s
+}
+
+// run runs a search to its end. repairs decides whether the restored changes let all runs of a step pass.
+func (s *BlameSearch) run(t *testing.T, repairs func(restored []int32) bool) BlameVerdict {
+	t.Helper()
+	seen := map[string]bool{}
+	for {
+		restored, verdict := s.Next()
+		if verdict != nil {
+			return *verdict
+		}
+		require.True(t, slices.IsSorted(restored))
+		require.False(t, seen[fmt.Sprint(restored)], "no step is repeated")
+		seen[fmt.Sprint(restored)] = true
+		s.Steps = append(s.Steps, &BlameStep{Restored: restored})
+		require.LessOrEqual(t, len(s.Steps), int(mostSteps(len(s.Changes))))
+		counts := &AgentTestRunCounts{Failed: s.Repeats}
+		if repairs(restored) {
+			counts = &AgentTestRunCounts{Passed: s.Repeats}
+		}
+		s.Record(counts, false, time.Now())
+	}
+}
+
+func containsAll(restored []int32, cause ...int32) bool {
+	return !slices.ContainsFunc(cause, func(n int32) bool { return !slices.Contains(restored, n) })
+}
+
+func TestSearchFindsMinimalCauses(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		changes := 1 + random.IntN(60)
+		cause := []int32{1 + random.Int32N(int32(changes))}
+		s := searchOf(changes)
+		if random.IntN(2) == 0 {
+			s = searchOf(changes, 1+random.Int32N(int32(changes)))
+		}
+		verdict := s.run(t, func(restored []int32) bool { return containsAll(restored, cause...) })
+		require.Equal(t, BlameVerdictFound, verdict)
+		require.Equal(t, cause, s.CauseNumbers)
+		require.True(t, *s.IsOnlyCause)
+	}
+	suspected := searchOf(200, 7)
+	require.Equal(t, BlameVerdictFound, suspected.run(t, func(r []int32) bool { return containsAll(r, 7) }))
+	require.Len(t, suspected.Steps, usualSteps)
+
+	pair := searchOf(8, 2)
+	require.Equal(t, BlameVerdictFound, pair.run(t, func(r []int32) bool { return containsAll(r, 2, 7) }))
+	require.Equal(t, []int32{2, 7}, pair.CauseNumbers)
+
+	either := searchOf(5, 3)
+	require.Equal(t, BlameVerdictFound, either.run(t, func(r []int32) bool {
+		return slices.Contains(r, 3) || slices.Contains(r, 5)
+	}))
+	require.Equal(t, []int32{3}, either.CauseNumbers)
+	require.False(t, *either.IsOnlyCause)
+
+	only := searchOf(1)
+	require.Equal(t, BlameVerdictFound, only.run(t, func(r []int32) bool { return len(r) == 1 }))
+	require.Len(t, only.Steps, 2)
+}
+
+func TestSearchSaysWhatItDoesNotFind(t *testing.T) {
+	t.Parallel()
+	never := searchOf(3, 1)
+	require.Equal(t, BlameVerdictNotExplained, never.run(t, func([]int32) bool { return false }))
+	require.Len(t, never.Steps, 1)
+	require.Empty(t, never.CauseNumbers)
+	always := searchOf(3, 1)
+	require.Equal(t, BlameVerdictNotReproduced, always.run(t, func([]int32) bool { return true }))
+	require.Len(t, always.Steps, 2)
+
+	// Ten changes that are all needed take more steps than there are.
+	many := searchOf(40)
+	needed := []int32{1, 5, 9, 13, 17, 21, 25, 29, 33, 37}
+	require.Equal(t, BlameVerdictUndecided, many.run(t, func(r []int32) bool { return containsAll(r, needed...) }))
+	require.Len(t, many.Steps, maxBlameSteps)
+	require.True(t, len(many.CauseNumbers) == 0 || containsAll(many.CauseNumbers, needed...))
+
+	// A flaky test: the old prompt is not clearly better.
+	flaky := searchOf(2, 1)
+	for _, passed := range []int32{4, 2} {
+		restored, verdict := flaky.Next()
+		require.Nil(t, verdict)
+		flaky.Steps = append(flaky.Steps, &BlameStep{Restored: restored})
+		flaky.Record(&AgentTestRunCounts{Passed: passed, Failed: 5 - passed}, false, time.Now())
+	}
+	_, verdict := flaky.Next()
+	require.Equal(t, BlameVerdictUndecided, *verdict)
+
+	lost := searchOf(2)
+	restored, _ := lost.Next()
+	lost.Steps = append(lost.Steps, &BlameStep{Restored: restored, ExecutionID: "execution_1"})
+	lost.Record(&AgentTestRunCounts{Error: 5}, false, time.Now())
+	require.Equal(t, BlameStatusFailed, lost.Status)
+	require.Contains(t, *lost.Error, "execution_1")
+}
+
+func TestRestoringChangesKeepsLines(t *testing.T) {
+	t.Parallel()
+	bad := "You are Robin."
+	changes := []*PromptChange{
+		{Number: 1, Was: "\n# Way\n"[1:], At: len(bad), BeginsLine: true},
+		{Number: 2, Was: "- Park here.\n", At: len(bad), BeginsLine: true},
+		{Number: 3, Was: "Then wait. ", At: len(bad)},
+	}
+	require.Equal(t, bad, RestorePrompt(bad, changes, nil))
+	require.Equal(t, "You are Robin.\n- Park here.\n", RestorePrompt(bad, changes, []int32{2}))
+	require.Equal(t, "You are Robin. Then wait. ", RestorePrompt(bad, changes, []int32{3}))
+	require.Equal(t, "You are Robin.\n# Way\n- Park here.\nThen wait. ", RestorePrompt(bad, changes, []int32{1, 2, 3}))
+	rewritten := []*PromptChange{{Number: 1, Was: "Be kind.", Is: "Be quick.\n", At: 0, BeginsLine: true}}
+	require.Equal(t, "Be kind.\n- Next", RestorePrompt("Be quick.\n- Next", rewritten, []int32{1}))
+}

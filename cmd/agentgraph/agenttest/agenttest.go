@@ -19,7 +19,7 @@ import (
 
 // Commands returns the commands that run and show tests of agents on a server.
 func Commands() []*cobra.Command {
-	return []*cobra.Command{newRunCommand(), newRejudgeCommand(), newCompareCommand(), newListCommand(),
+	return []*cobra.Command{newRunCommand(), newRejudgeCommand(), newBlameCommand(), newCompareCommand(), newListCommand(),
 		newExecutionsCommand(), newShowCommand()}
 }
 

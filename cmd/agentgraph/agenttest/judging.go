@@ -19,6 +19,7 @@ type judgingFlags struct {
 	Votes       int
 	JUnit       string
 	JSON        string
+	Markdown    string
 	MinPassRate *float64
 	Timeout     time.Duration
 	Reconnect   time.Duration
@@ -33,6 +34,9 @@ func (f *judgingFlags) Declare() cli.Flags {
 		{Into: &f.JUnit, Name: "junit", Env: "AGENTGRAPH_TEST_JUNIT", Placeholder: "FILE", Help: "Write a JUnit report."},
 		{Into: &f.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON_FILE", Placeholder: "FILE",
 			Help: "Write a JSON report, with transcripts."},
+		{Into: &f.Markdown, Name: "markdown", Env: "AGENTGRAPH_TEST_MARKDOWN", Placeholder: "FILE",
+			Help: "Write a Markdown report, for a comment on a pull request: the outcome, and the words of the prompt that " +
+				"red tests lost."},
 		{Into: &f.MinPassRate, Name: "min-pass-rate", Env: "AGENTGRAPH_TEST_MIN_PASS_RATE", Placeholder: "RATE",
 			Help: "Pass if at least this share of the judged runs passed, 0 to 1. Without it, every judged run must pass."},
 		{Into: &f.Timeout, Name: "timeout", Env: "AGENTGRAPH_TEST_TIMEOUT", Placeholder: "DURATION",
@@ -52,7 +56,7 @@ func (f *judgingFlags) Validate() error {
 		cli.Refuse(x != nil && !(*x >= 0 && *x <= 1), "--min-pass-rate must be 0 to 1"),
 		cli.Refuse(f.Timeout < 0, "--timeout must not be negative"),
 		cli.Refuse(f.Reconnect < 0, "--reconnect must not be negative"),
-		errors.Join(writable("--junit", f.JUnit), writable("--json", f.JSON)),
+		errors.Join(writable("--junit", f.JUnit), writable("--json", f.JSON), writable("--markdown", f.Markdown)),
 	)
 }
 
@@ -69,7 +73,7 @@ func (f *judgingFlags) bounded(ctx context.Context) (context.Context, context.Ca
 
 // discard removes earlier reports.
 func (f *judgingFlags) discard() error {
-	if err := errors.Join(discard(f.JUnit), discard(f.JSON)); err != nil {
+	if err := errors.Join(discard(f.JUnit), discard(f.JSON), discard(f.Markdown)); err != nil {
 		return client.Exit(client.ExitServer, err)
 	}
 	return nil
@@ -105,7 +109,8 @@ func (f *judgingFlags) conclude(
 	}
 	final.decide(lost)
 	shown.close(final, server.Console(context.WithoutCancel(ctx)))
-	if err := errors.Join(final.writeJUnit(f.JUnit), final.writeJSON(f.JSON)); err != nil {
+	if err := errors.Join(final.writeJUnit(f.JUnit), final.writeJSON(f.JSON),
+		final.writeMarkdown(context.WithoutCancel(ctx), server, f.Markdown)); err != nil {
 		return client.Exit(max(final.ExitCode, client.ExitServer), err)
 	}
 	if final.ExitCode == client.ExitDone {

@@ -1,0 +1,300 @@
+package agenttest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// blamedTest is a test with why it is red, as the server sends it.
+type blamedTest struct {
+	ID    string      `json:"id"`
+	Name  string      `json:"name"`
+	Agent *named      `json:"agent"`
+	Blame *blameShown `json:"blame"`
+}
+
+type blameShown struct {
+	GoodVersion int           `json:"goodVersion"`
+	BadVersion  int           `json:"badVersion"`
+	GoodRun     blamedRun     `json:"goodRun"`
+	BadRun      blamedRun     `json:"badRun"`
+	RowNumber   *int          `json:"rowNumber,omitempty"`
+	RowName     *string       `json:"rowName,omitempty"`
+	PartsAt     *int          `json:"partsAt"`
+	Changes     []changeShown `json:"changes"`
+	Estimate    estimateShown `json:"estimate"`
+	Search      *searchShown  `json:"search"`
+}
+
+type blamedRun struct {
+	ID       string         `json:"id"`
+	Messages []messageShown `json:"messages"`
+}
+
+type changeShown struct {
+	Number       int          `json:"number"`
+	Section      *string      `json:"section"`
+	Before       *string      `json:"before"`
+	After        *string      `json:"after"`
+	BeforePieces []pieceShown `json:"beforePieces"`
+	AfterPieces  []pieceShown `json:"afterPieces"`
+	Needed       []string     `json:"needed"`
+	IsSuspect    bool         `json:"isSuspect"`
+}
+
+type pieceShown struct {
+	Text      string `json:"text"`
+	IsChanged bool   `json:"isChanged"`
+	IsNeeded  bool   `json:"isNeeded"`
+}
+
+type estimateShown struct {
+	Runs          int      `json:"runs"`
+	RunsAtMost    int      `json:"runsAtMost"`
+	Credits       *float64 `json:"credits"`
+	CreditsAtMost *float64 `json:"creditsAtMost"`
+}
+
+type searchShown struct {
+	ID             string        `json:"id"`
+	Status         string        `json:"status"`
+	Verdict        *string       `json:"verdict"`
+	Error          *string       `json:"error"`
+	GoodVersion    int           `json:"goodVersion"`
+	BadVersion     int           `json:"badVersion"`
+	Repeats        int           `json:"repeats"`
+	Changes        []changeShown `json:"changes"`
+	Steps          []stepShown   `json:"steps"`
+	Cause          []changeShown `json:"cause"`
+	IsOnlyCause    *bool         `json:"isOnlyCause"`
+	RestoredPrompt *string       `json:"restoredPrompt"`
+}
+
+type stepShown struct {
+	Restored    []int  `json:"restored"`
+	ExecutionID string `json:"executionId"`
+	Judged      *int   `json:"judged"`
+	Passed      *int   `json:"passed"`
+	IsRepaired  *bool  `json:"isRepaired"`
+}
+
+const blameFields = `fragment change on PromptChange {
+	number section before after beforePieces { text isChanged isNeeded } afterPieces { text isChanged isNeeded } needed
+		isSuspect
+}
+fragment search on BlameSearch {
+	id status verdict error goodVersion badVersion repeats changes { ...change }
+	steps { restored executionId judged passed isRepaired } cause { ...change } isOnlyCause restoredPrompt
+}
+`
+
+const blameDocument = blameFields + `query ($id: ID!, $repeats: Int!) { agentTest(id: $id) { id name agent { id name }
+	blame {
+	goodVersion badVersion goodRun { id messages { role text } } badRun { id messages { role text } } rowNumber rowName
+	partsAt changes { ...change } estimate(repeats: $repeats) { runs runsAtMost credits creditsAtMost }
+	search { ...search }
+} } }`
+
+// readBlame reads why a test is red.
+func readBlame(ctx context.Context, server *client.Client, id string, repeats int) (*blamedTest, error) {
+	var read struct{ AgentTest *blamedTest }
+	err := server.Query(ctx, blameDocument, client.Variables{"id": id, "repeats": repeats}, &read)
+	if err == nil && read.AgentTest == nil {
+		err = client.NotFound(fmt.Sprintf("test %q does not exist any more", id))
+	}
+	return read.AgentTest, err
+}
+
+func (t *blamedTest) title() string { return inRow(t.Name, t.Blame.RowName, t.Blame.RowNumber) }
+
+// suspects returns the suspected changes, at most a few.
+func (b *blameShown) suspects() []changeShown {
+	suspects := slices.DeleteFunc(slices.Clone(b.Changes), func(c changeShown) bool { return !c.IsSuspect })
+	return suspects[:min(len(suspects), maxSuspects)]
+}
+
+// maxSuspects is how many suspected changes are shown.
+const maxSuspects = 5
+
+// describe shows what was lost, both answers, and the price of a search.
+func (t *blamedTest) describe(style client.Style) string {
+	var text strings.Builder
+	b := t.Blame
+	fmt.Fprintf(&text, "%s\nLast passed with prompt version %d, failed with version %d: %s\n", style.Bold(t.title()),
+		b.GoodVersion, b.BadVersion, count(len(b.Changes), "change"))
+	for _, c := range b.suspects() {
+		text.WriteString(c.describe(style))
+	}
+	switch {
+	case len(b.Changes) == 0:
+		text.WriteString("The prompt did not change. Look for changes of models, tools and documents.\n")
+	case len(b.suspects()) == 0:
+		text.WriteString("No change has words that the failed checks need.\n")
+	}
+	if b.PartsAt != nil {
+		text.WriteString(b.GoodRun.answer("Then", *b.PartsAt) + b.BadRun.answer("Now", *b.PartsAt))
+	}
+	if b.Search != nil && b.Search.Status == "Completed" {
+		fmt.Fprintf(&text, "The last search, of versions %d and %d:\n%s", b.Search.GoodVersion, b.Search.BadVersion,
+			b.Search.conclusion(style))
+	}
+	if len(b.Changes) > 0 {
+		fmt.Fprintf(&text, "A search takes %s if a suspect is the cause, at most %d; %s\n", count(b.Estimate.Runs, "run"),
+			b.Estimate.RunsAtMost, b.Estimate.price())
+	}
+	return text.String()
+}
+
+func (e estimateShown) price() string {
+	if e.Credits == nil || e.CreditsAtMost == nil {
+		return "no price is known"
+	}
+	return fmt.Sprintf("%.4g credits, at most %.4g", *e.Credits, *e.CreditsAtMost)
+}
+
+// describe shows a changed sentence, with the words that the failed checks need.
+func (c changeShown) describe(style client.Style) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "[%d] %s", c.Number, c.kind())
+	if c.Section != nil {
+		fmt.Fprintf(&text, " in %q", client.Printable(*c.Section))
+	}
+	text.WriteString(":\n")
+	if c.Before != nil {
+		fmt.Fprintf(&text, "  - %s\n", joined(style, c.BeforePieces))
+	}
+	if c.After != nil {
+		fmt.Fprintf(&text, "  + %s\n", joined(style, c.AfterPieces))
+	}
+	for _, needed := range c.Needed {
+		fmt.Fprintf(&text, "  needed: “%s”\n", client.Printable(needed))
+	}
+	return text.String()
+}
+
+func (c changeShown) kind() string {
+	switch {
+	case c.After == nil:
+		return "lost"
+	case c.Before == nil:
+		return "added"
+	}
+	return "rewritten"
+}
+
+// sentence returns the sentence in the good prompt or, if it was added, in the bad one.
+func (c changeShown) sentence() string {
+	if c.Before != nil {
+		return client.Printable(*c.Before)
+	}
+	return client.Printable(orDash(c.After))
+}
+
+func joined(style client.Style, pieces []pieceShown) string {
+	var text strings.Builder
+	for _, piece := range pieces {
+		part := client.Printable(piece.Text)
+		if piece.IsNeeded {
+			part = style.Bold(part)
+		}
+		text.WriteString(part)
+	}
+	return text.String()
+}
+
+// answer shows the messages of a run from where it parts from the other run, to the end of the agent's answer.
+func (r blamedRun) answer(when string, from int) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s, %s:\n", when, r.ID)
+	if from >= len(r.Messages) {
+		text.WriteString("  the conversation had ended\n")
+		return text.String()
+	}
+	for _, m := range r.Messages[from:] {
+		fmt.Fprintf(&text, "  %s: %s\n", map[string]string{"assistant": "agent", "user": "contact"}[m.Role],
+			client.Printable(m.Text))
+		if m.Role == "assistant" {
+			break
+		}
+	}
+	return text.String()
+}
+
+// step shows a step that has ended.
+func (s *searchShown) step(i int) string {
+	step := s.Steps[i]
+	return fmt.Sprintf("Step %d, restored %s: %d of %d passed\n", i+1, s.restored(step.Restored), *step.Passed,
+		*step.Judged)
+}
+
+// restored names the restored changes by their numbers, or those that are not restored if they are fewer.
+func (s *searchShown) restored(numbers []int) string {
+	var others []int
+	for _, c := range s.Changes {
+		if !slices.Contains(numbers, c.Number) {
+			others = append(others, c.Number)
+		}
+	}
+	switch {
+	case len(numbers) == 0:
+		return "nothing"
+	case len(others) == 0:
+		return "everything"
+	case len(others) < len(numbers):
+		return "everything except " + listed(others)
+	}
+	return listed(numbers)
+}
+
+func listed(numbers []int) string {
+	parts := make([]string, len(numbers))
+	for i, n := range numbers {
+		parts[i] = fmt.Sprintf("[%d]", n)
+	}
+	return strings.Join(parts, " ")
+}
+
+// conclusion shows the result of a finished search.
+func (s *searchShown) conclusion(style client.Style) string {
+	var text strings.Builder
+	text.WriteString(s.verdict() + "\n")
+	for _, c := range s.Cause {
+		text.WriteString(c.describe(style))
+	}
+	return text.String()
+}
+
+// verdict says the result of a search in words.
+func (s *searchShown) verdict() string {
+	if s.Verdict == nil {
+		return s.Status + ": " + client.Printable(orDash(s.Error))
+	}
+	switch model.BlameVerdict(*s.Verdict) {
+	case model.BlameVerdictFound:
+		text := "Found: restoring one change repairs the test"
+		if n := len(s.Cause); n > 1 {
+			text = fmt.Sprintf("Found: restoring %d changes together repairs the test", n)
+		}
+		if s.IsOnlyCause != nil && *s.IsOnlyCause {
+			return text + "; no other change does"
+		}
+		if s.IsOnlyCause != nil {
+			return text + "; other changes repair it as well"
+		}
+		return text
+	case model.BlameVerdictNotExplained:
+		return "Not explained: the test fails with the old prompt too. Look for changes of models, tools, documents and " +
+			"the test"
+	case model.BlameVerdictNotReproduced:
+		return "Not reproduced: the test passes with the failing prompt now"
+	}
+	if len(s.Cause) > 0 {
+		return fmt.Sprintf("Undecided: restoring %s repairs the test, and perhaps fewer do", count(len(s.Cause), "change"))
+	}
+	return "Undecided: the runs do not decide it. Repeat each step more often"
+}

@@ -1,0 +1,110 @@
+package agenttest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// maxBlamed is how many red tests a Markdown report explains.
+const maxBlamed = 20
+
+// writeMarkdown writes the report to the file: the outcome, and for each failed test the words of the prompt that it
+// lost. It does nothing if the path is empty.
+func (r report) writeMarkdown(ctx context.Context, server *client.Client, path string) error {
+	if path == "" {
+		return nil
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "**%s**: %s\n", r.Outcome, inMarkdown(r.Reason))
+	seen, left := map[string]bool{}, 0
+	for _, run := range r.Runs {
+		if run.Status != "Failed" || run.Test == nil || seen[run.Test.ID] {
+			continue
+		}
+		if seen[run.Test.ID] = true; len(seen) > maxBlamed {
+			left++
+			continue
+		}
+		test, err := readBlame(ctx, server, run.Test.ID, 5)
+		if err != nil {
+			return err
+		}
+		text.WriteString("\n" + test.markdown())
+	}
+	if left > 0 {
+		fmt.Fprintf(&text, "\n%s more failed.\n", count(left, "test"))
+	}
+	return client.WriteFile(path, []byte(text.String()), 0o644)
+}
+
+// markdown describes why a test is red.
+func (t *blamedTest) markdown() string {
+	var text strings.Builder
+	if t.Blame == nil {
+		return fmt.Sprintf("### %s\n\nThe test never passed before.\n", inMarkdown(t.Name))
+	}
+	b := t.Blame
+	fmt.Fprintf(&text, "### %s\n\n", inMarkdown(t.title()))
+	changes := b.suspects()
+	if b.Search != nil && b.Search.Verdict != nil && b.Search.GoodVersion == b.GoodVersion &&
+		b.Search.BadVersion == b.BadVersion {
+		fmt.Fprintf(&text, "%s.\n", b.Search.verdict())
+		if len(b.Search.Cause) > 0 {
+			changes = b.Search.Cause
+		}
+	}
+	switch {
+	case len(b.Changes) == 0:
+		fmt.Fprintf(&text, "It passed before with the same prompt, version %d.\n", b.GoodVersion)
+	case len(changes) == 0:
+		fmt.Fprintf(&text, "None of the %s from prompt version %d to %d has words that the failed checks need.\n",
+			count(len(b.Changes), "change"), b.GoodVersion, b.BadVersion)
+	default:
+		fmt.Fprintf(&text, "From prompt version %d to %d:\n\n", b.GoodVersion, b.BadVersion)
+	}
+	for _, c := range changes {
+		text.WriteString(c.markdown())
+	}
+	return text.String()
+}
+
+// markdown returns an item with a changed sentence. The words that the failed checks need are bold.
+func (c changeShown) markdown() string {
+	var text strings.Builder
+	text.WriteString("- " + c.kind())
+	if c.Section != nil {
+		fmt.Fprintf(&text, " in “%s”", inMarkdown(*c.Section))
+	}
+	text.WriteString(": ")
+	if c.Before != nil {
+		fmt.Fprintf(&text, "“%s”", boldInMarkdown(c.BeforePieces))
+	}
+	if c.Before != nil && c.After != nil {
+		text.WriteString(" became ")
+	}
+	if c.After != nil {
+		fmt.Fprintf(&text, "“%s”", boldInMarkdown(c.AfterPieces))
+	}
+	return text.String() + "\n"
+}
+
+func boldInMarkdown(pieces []pieceShown) string {
+	var text strings.Builder
+	for _, piece := range pieces {
+		part := inMarkdown(piece.Text)
+		if piece.IsNeeded {
+			part = "**" + part + "**"
+		}
+		text.WriteString(part)
+	}
+	return text.String()
+}
+
+var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`,
+	"<", "&lt;", ">", "&gt;", "#", `\#`, "@", "&#64;", "|", `\|`, "~", `\~`)
+
+// inMarkdown writes a text in one line without a meaning in Markdown. No user of a repository is mentioned.
+func inMarkdown(text string) string { return markdownEscapes.Replace(client.Printable(text)) }

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestBlameNamesTheLostSentence(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var made struct {
+		CreateSimulationTest struct{ AgentTest struct{ ID string } }
+	}
+	b.must(t, `mutation ($input: CreateSimulationTestInput!) { createSimulationTest(input: $input) { agentTest { id } } }`,
+		map[string]any{"input": map[string]any{"agentId": b.agent, "name": "Says where to *park*",
+			"scenario": "says: \"Where can I park the car?\"\nsays: \"Goodbye\"",
+			"criteria": []string{`says "behind the building"`}}}, &made)
+	test := made.CreateSimulationTest.AgentTest.ID
+	b.prompt(t, "# Getting here\n- Cars park free of charge behind the building.\n- Bus 14 stops here.\n")
+	require.Zero(t, b.test(t, "run", "--test", test).code)
+	notRed := b.test(t, "blame", test)
+	require.Equal(t, 2, notRed.code)
+	require.Contains(t, notRed.log, "is not red")
+	b.prompt(t, "# Getting here\n- Bus 14 stops here every hour.\n\n# Prices\nPrices depend on the visit.\n")
+
+	report := filepath.Join(t.TempDir(), "report.md")
+	require.Equal(t, 1, b.test(t, "run", "--test", test, "--markdown", report).code)
+	written, err := os.ReadFile(report)
+	require.NoError(t, err)
+	require.Equal(t, "**Failed**: 1 of 1 runs failed\n\n### Says where to \\*park\\*\n\nFrom prompt version 2 to 3:\n\n"+
+		"- lost in “Getting here”: “- Cars park free of charge **behind the building**.”\n", string(written))
+
+	asked := b.test(t, "blame", "where to")
+	require.Zero(t, asked.code, asked.log)
+	for _, part := range []string{
+		"Last passed with prompt version 2, failed with version 3: 4 changes\n",
+		"[1] lost in \"Getting here\":\n  - - Cars park free of charge behind the building.\n",
+		"  needed: “behind the building”\n", "Then, run_", "Now, run_",
+		"  agent: This is what I was told about that: “Cars park free of charge behind the building.”",
+		"A search takes 20 runs if a suspect is the cause, at most 80; ", " credits, at most ",
+		"Search for the cause with --yes\n",
+	} {
+		require.Contains(t, asked.out, part)
+	}
+
+	found := b.test(t, "blame", test, "--repeat", "4", "--yes", "--markdown", report)
+	require.Zero(t, found.code, found.log)
+	for _, part := range []string{
+		"Step 1, restored everything: 4 of 4 passed\n", "Step 2, restored nothing: 0 of 4 passed\n",
+		"Step 3, restored [1]: 4 of 4 passed\n", "Step 4, restored everything except [1]: 0 of 4 passed\n",
+		"Found: restoring one change repairs the test; no other change does\n[1] lost",
+	} {
+		require.Contains(t, found.out, part)
+	}
+	written, err = os.ReadFile(report)
+	require.NoError(t, err)
+	require.Contains(t, string(written), "Found: restoring one change repairs the test; no other change does.\n")
+
+	again := b.test(t, "blame", test, "--json")
+	require.Zero(t, again.code, again.log)
+	var read struct {
+		Blame struct {
+			Search struct{ Verdict, RestoredPrompt string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(again.out), &read))
+	require.Equal(t, "Found", read.Blame.Search.Verdict)
+	require.Contains(t, read.Blame.Search.RestoredPrompt, "behind the building.\n- Bus 14 stops here every hour.")
+	require.Equal(t, 2, b.test(t, "blame", "no such test").code)
+	require.Equal(t, 2, b.test(t, "blame", test, "--repeat", "3").code)
+}
+
+// prompt writes the agent's prompt.
+func (b *bench) prompt(t *testing.T, prompt string) {
+	t.Helper()
+	b.must(t, `mutation ($id: ID!, $prompt: String!) {
+		updateAgentPrompt(input: {agentId: $id, prompt: $prompt}) { agent { id } } }`,
+		map[string]any{"id": b.agent, "prompt": prompt}, nil)
+}

@@ -7,14 +7,14 @@ journeys("agents and chats", () => {
   test("agents are filtered in the address, and the graph is used by keyboard", () =>
     visit("agents", async (page) => {
       await page.getByRole("combobox", { name: "Channel" }).selectOption("Phone");
-      await page.getByText("3 total").waitFor();
+      await page.getByText("3 agents", { exact: true }).waitFor();
       assert.match(page.url(), /channel=Phone/);
       await page.goBack();
-      await page.getByText("8 total").waitFor();
+      await page.getByText("8 agents", { exact: true }).waitFor();
       await page.getByRole("combobox", { name: "Tag" }).selectOption("health");
-      await page.getByText("1 total").waitFor();
+      await page.getByText("1 agent", { exact: true }).waitFor();
       await page.goBack();
-      await page.getByText("8 total").waitFor();
+      await page.getByText("8 agents", { exact: true }).waitFor();
       await page.getByRole("button", { name: "Graph" }).click();
       await page.getByRole("button", { name: /^Card support, Phone/ }).focus();
       await page.keyboard.press("Enter");
@@ -71,7 +71,7 @@ journeys("agents and chats", () => {
       assert.ok(found?.lastRunId && document);
       const palette = page.getByRole("dialog", { name: "Go to" });
       const open = async (text: string, group: string, name: string | RegExp) => {
-        await page.getByRole("button", { name: "Go to…" }).waitFor();
+        await page.getByRole("button", { name: "Search" }).waitFor();
         await page.keyboard.press("Control+k");
         await palette.getByRole("combobox").fill(text);
         await palette.getByRole("group", { name: group, exact: true }).getByRole("option", { name }).first().click();
@@ -125,7 +125,7 @@ journeys("agents and chats", () => {
       await page.reload();
       assert.match(await prompt.inputValue(), /seatWish/, "what is not saved is kept");
       await page.keyboard.press("Control+s");
-      await page.getByRole("heading", { name: "Prompt v2" }).waitFor();
+      await page.getByText("Saved as v2.").waitFor();
 
       await page.getByRole("link", { name: "Versions 2" }).click();
       await page.locator("ins", { hasText: "seatWish" }).waitFor();
@@ -142,7 +142,7 @@ journeys("agents and chats", () => {
       await page.getByText("Somebody saved v4").waitFor();
       assert.equal(await prompt.inputValue(), "Mine.");
       await page.getByRole("button", { name: "Save mine as v5" }).click();
-      await page.getByRole("heading", { name: "Prompt v5" }).waitFor();
+      await page.getByText("Saved as v5.").waitFor();
       assert.equal(await prompt.inputValue(), "Mine.");
     }));
 
@@ -173,21 +173,21 @@ journeys("agents and chats", () => {
   test("a chat is held, its source and calls are opened, and a test is made of it", () =>
     visit(`chats/new?agent=${agent("Product help")}`, async (page, watched) => {
       await page.getByLabel("productName").fill("Brook kettle");
-      await page.getByText("Sandboxed: no real calls.").waitFor();
+      await page.getByText("Sandboxed: no real calls").waitFor();
       await page.getByRole("button", { name: "Start chat" }).click();
-      await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
-      await page.getByText("● live").waitFor();
+      await page.getByRole("heading", { level: 1, name: "Product help" }).waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
       watched.reset();
       await page.getByRole("textbox", { name: "Message" }).fill("Can I use vinegar to descale the kettle?");
       await page.keyboard.press("Enter");
       await page.getByRole("button", { name: /^Source 1/ }).click();
-      await page.getByRole("link", { name: "support_questions.csv" }).waitFor();
+      await page.getByRole("link", { name: "support_questions.csv" }).last().waitFor();
       await page.locator("summary", { hasText: "knowledge_base" }).click();
       assert.equal(await page.getByText("Can I use vinegar to descale the kettle?", { exact: true }).count(), 1, "said once");
       watched.check(2);
       await page.getByRole("button", { name: "This answers it" }).click();
       await page.getByRole("button", { name: "Saved as the right answer" }).waitFor();
-      await page.getByText("Instructions for the next reply").click();
+      await page.getByText("Model input").click();
       await page.locator("pre", { hasText: "Brook kettle" }).last().waitFor();
       await page.getByRole("button", { name: "Create test" }).click();
       await page.getByLabel("Scenario from here").fill('says: "Thank you, goodbye"');
@@ -200,7 +200,7 @@ journeys("agents and chats", () => {
   test("a prompt is tried without saving it", () =>
     visit(`agents/${agent("Product help")}`, async (page, { checkAccessible }) => {
       await page.getByRole("textbox", { name: "Prompt" }).fill("You only ever talk of kettles.");
-      await page.getByRole("link", { name: "Try without saving" }).click();
+      await page.getByRole("link", { name: "Chat with draft" }).click();
       await page.getByText("This chat uses your unsaved draft of the prompt.").waitFor();
       await page.getByLabel("productName").fill("Brook kettle");
       // The page names real calls before the chat starts.
@@ -209,9 +209,9 @@ journeys("agents and chats", () => {
       await page.getByText("Real calls:").waitFor();
       await checkAccessible();
       await page.getByRole("checkbox", { name: /^Deny/ }).check();
-      await page.getByText("Sandboxed: no real calls.").waitFor();
+      await page.getByText("Sandboxed: no real calls").waitFor();
       await page.getByRole("button", { name: "Start chat" }).click();
-      await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
+      await page.getByRole("heading", { level: 1, name: "Product help" }).waitFor();
       await page.getByText("Draft").waitFor();
       await checkAccessible();
       await page.getByRole("link", { name: "Chats", exact: true }).first().click();
@@ -241,12 +241,13 @@ journeys("agents and chats", () => {
       await page.getByRole("link", { name: /Opening hours/ }).waitFor();
     });
     await visit(`tests?agent=${agent("Clinic reception")}`, async (page) => {
+      await page.getByRole("main").locator("summary").first().click();
       await page.getByRole("button", { name: "New folder" }).click();
       await page.getByLabel("Name").fill("By night");
       await page.getByRole("button", { name: "Create folder" }).click();
       await page.getByRole("button", { name: "Edit the folder By night" }).click();
-      page.once("dialog", (dialog) => void dialog.accept());
       await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("button", { name: "Delete folder" }).click();
       await page.getByRole("button", { name: "Edit the folder By night" }).waitFor({ state: "detached" });
     });
     await visit(`agents/${agent("Clinic reception")}/connections`, async (page) => {

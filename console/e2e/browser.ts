@@ -56,10 +56,10 @@ export async function watch(context: BrowserContext, origin: string, expected: R
     },
     checkAccessible: async (except = []) => {
       for (const colorScheme of ["light", "dark"] as const) {
-        await page.emulateMedia({ colorScheme });
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
         assert.deepEqual(await findings(page, except), [], `${page.url()}, ${colorScheme}`);
       }
-      await page.emulateMedia({ colorScheme: "light" });
+      await page.emulateMedia({ colorScheme: "light", reducedMotion: null });
     },
   };
 }

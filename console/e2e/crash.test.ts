@@ -33,9 +33,9 @@ test("a chat survives that the server is killed", { skip: noBrowser, timeout: 12
     const context = await browser.newContext();
     const { page, check } = await watch(context, origin, [/ERR_/, /WebSocket/, /409/]);
     await page.goto(gateway.consoleUrl);
-    await page.getByRole("heading", { name: "Agents" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Home" }).waitFor();
     await page.goto(`${origin}/console/chats/${startSimulationChat.simulationChat.id}`);
-    await page.getByText("● live").waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
     const text = "My card was stolen, please freeze it";
     await page.getByRole("textbox", { name: "Message" }).fill(text);
     await page.keyboard.press("Enter");
@@ -43,10 +43,10 @@ test("a chat survives that the server is killed", { skip: noBrowser, timeout: 12
     await page.locator("summary", { hasText: "freeze_card" }).waitFor();
 
     await gateway.stop("SIGKILL");
-    await page.getByText("○ reconnecting").waitFor();
+    await page.getByText("Reconnecting…").waitFor();
     await page.getByText("The turn failed").waitFor();
     gateway = await startGateway(["--data-directory", directory, "--port", port]);
-    await page.getByText("● live").waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
     const log = page.getByRole("log");
     // The dead process's turn holds the chat until its lease ends.
     await assert.doesNotReject(async () => {

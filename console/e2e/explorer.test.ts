@@ -27,7 +27,8 @@ journeys("the explorer", () => {
 
   test("a page's own operation opens there, with its variables", () =>
     visit("agents?channel=Phone", async (page, { check }) => {
-      await page.getByRole("contentinfo").or(page.locator("main footer")).getByRole("link", { name: "Agents", exact: true }).click();
+      await page.getByRole("main").locator("summary").click();
+      await page.getByRole("main").getByRole("link", { name: "Agents", exact: true }).click();
       await page.getByRole("heading", { name: "API explorer" }).waitFor();
       assert.equal(new URL(page.url()).hash, "");
       await page.getByText("query Agents(").first().waitFor();

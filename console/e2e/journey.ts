@@ -27,7 +27,7 @@ export function journeys(name: string, all: () => void, { isSignedIn = true } = 
       // Further tabs are signed in by this one, so it stays open.
       const first = await context.newPage();
       await first.goto(gateway.consoleUrl);
-      await first.getByRole("heading", { name: "Agents" }).waitFor();
+      await first.getByRole("heading", { level: 1, name: "Home" }).waitFor();
     });
     after(async () => {
       await browser?.close();
@@ -59,7 +59,7 @@ export async function signIn(page: Page, key: string): Promise<void> {
 }
 
 export async function signOut(page: Page): Promise<void> {
-  await page.getByRole("banner").locator("summary").click();
+  await page.getByRole("complementary").locator("summary").first().click();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("dialog", { name: "Sign in" }).waitFor();
 }

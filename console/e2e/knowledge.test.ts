@@ -8,7 +8,7 @@ journeys("knowledge", () => {
     const { datasets } = await gateway.ask<{ datasets: { nodes: { id: string; name: string }[] } }>("{ datasets { nodes { id name } } }");
     const manuals = datasets.nodes.find((set) => set.name.includes("manuals"));
     await visit(`knowledge/datasets/${manuals?.id}`, async (page) => {
-      await page.getByLabel(/Drop files here/).setInputFiles([
+      await page.getByLabel("Documents", { exact: true }).setInputFiles([
         { name: "toaster.md", mimeType: "text/markdown", buffer: Buffer.from("# Toaster\n\nThe crumb tray of the toaster slides out at the back.") },
         { name: "iron.txt", mimeType: "text/plain", buffer: Buffer.from("The steam iron takes distilled water only.") },
         { name: "empty.txt", mimeType: "text/plain", buffer: Buffer.alloc(0) },
@@ -37,7 +37,7 @@ journeys("knowledge", () => {
     const prices = datasets.nodes.find((set) => set.name === "Price list");
     await visit(`knowledge/datasets/${prices?.id}`, async (page) => {
       await page.getByText("1 document ·", { exact: false }).waitFor();
-      await page.getByText("● live").waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
       await gateway.ask("mutation($input: AddDocumentInput!) { addDocument(input: $input) { document { id } } }", {
         input: { datasetId: prices?.id, name: "spares.csv", text: "part,price\nlid,9.50\n" },
       });

@@ -26,12 +26,15 @@ export async function pagesOf(gateway: Gateway): Promise<Record<string, string>>
   const manuals = demo.knowledgeBaseChats.nodes.find((chat) => chat.name.includes("manuals"));
   const [document] = demo.documents.nodes;
   return {
+    home: "",
     agents: "agents",
     graph: "agents?view=graph",
     agent: `agents/${clinic.id}`,
     versions: `agents/${clinic.id}/versions`,
     connections: `agents/${clinic.id}/connections`,
     settings: `agents/${clinic.id}/settings`,
+    "tests-of-agent": `agents/${clinic.id}/tests`,
+    "chats-of-agent": `agents/${clinic.id}/chats`,
     chats: "chats",
     "new-chat": `chats/new?agent=${agent("Product help").id}`,
     chat: `chats/${await chatWith(gateway, agent("Product help").id)}`,

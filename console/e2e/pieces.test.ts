@@ -38,12 +38,13 @@ test("a reply appears piece by piece", { skip: noBrowser, timeout: 120_000 }, as
     const { agents } = await gateway.ask<{ agents: { nodes: { id: string }[] } }>(`{ agents(filter: { nameContains: "Product help" }) { nodes { id } } }`);
     const { page, check } = await watch(await browser.newContext(), new URL(gateway.consoleUrl).origin);
     await page.goto(gateway.consoleUrl);
-    await page.getByRole("link", { name: "Product help" }).first().click();
-    await page.getByRole("link", { name: "New chat" }).click();
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Agents" }).click();
+    await page.getByRole("rowheader").getByRole("link", { name: "Product help" }).click();
+    await page.getByRole("link", { name: "Chat", exact: true }).click();
     assert.ok(page.url().includes(agents.nodes[0]?.id ?? "?"));
     await page.getByLabel("productName").fill("Brook kettle");
     await page.getByRole("button", { name: "Start chat" }).click();
-    await page.getByText("● live").waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
     await page.getByRole("textbox", { name: "Message" }).fill("Hello?");
     await page.keyboard.press("Enter");
     const draft = page.getByRole("article").filter({ hasText: "is writing" });

@@ -101,7 +101,7 @@ async function ofReadme(browser: Browser, gateway: Gateway, folder: string): Pro
 
   await page.setViewportSize({ width: 1100, height: 650 });
   await open(page, gateway, pages.chat ?? "");
-  await page.getByText("● live").waitFor();
+  await page.getByText("Live", { exact: true }).waitFor();
   await page.getByRole("button", { name: /^Source 1/ }).first().click();
   await page.screenshot({ path: join(folder, "chat.png") });
 

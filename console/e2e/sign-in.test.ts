@@ -9,7 +9,7 @@ journeys("signing in", () => {
   test("a code signs in once, a second tab by the first, others by a key", async () => {
     const first = await watch(context, new URL(base).origin);
     await first.page.goto(gateway.consoleUrl);
-    await first.page.getByRole("heading", { name: "Agents" }).waitFor();
+    await first.page.getByRole("heading", { level: 1, name: "Home" }).waitFor();
     assert.equal(new URL(first.page.url()).hash, "");
 
     const second = await watch(context, new URL(base).origin);
@@ -27,6 +27,7 @@ journeys("signing in", () => {
     await other.page.getByRole("alert").waitFor();
     const { secret } = await newKey(["read"]);
     await signIn(other.page, secret);
+    await other.page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Agents" }).click();
     assert.ok(await other.page.getByRole("button", { name: /New agent/ }).isDisabled());
     await other.page.getByRole("link", { name: "Clinic reception" }).first().click();
     assert.ok(!(await other.page.getByLabel("Prompt", { exact: true }).isEditable()));
@@ -64,8 +65,8 @@ journeys("signing in", () => {
       await page.getByRole("button", { name: "Create key" }).click();
       assert.match(await page.locator("[data-secret]").innerText(), /^ag_/);
       await page.getByRole("button", { name: "I have saved it" }).click();
-      page.once("dialog", (dialog) => void dialog.accept());
       await page.getByRole("button", { name: "Revoke From the console" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).click();
       await page.getByRole("row", { name: /From the console.*contacts.*revoked/ }).waitFor();
 
       await page.getByRole("button", { name: "Short-lived token" }).click();
@@ -149,13 +150,13 @@ journeys("signing in", () => {
       await signIn(page, gateway.apiKey);
       await page.getByLabel("productName").fill("Brook kettle");
       await page.getByRole("button", { name: "Start chat" }).click();
-      await page.getByText("● live").waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
       assert.match(page.url(), /\/tools\/ag\/console\/chats\/simchat_/);
       await page.reload();
-      await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
+      await page.getByRole("heading", { level: 1, name: "Product help" }).waitFor();
       await page.goto(`${url}/graphql`);
       await page.getByRole("link", { name: "console" }).click();
-      await page.getByRole("heading", { name: "Agents" }).waitFor();
+      await page.getByRole("heading", { level: 1, name: "Home" }).waitFor();
       check();
     } finally {
       await own.close();

@@ -35,7 +35,7 @@ journeys("a slow gateway", () => {
       await release();
       await page.getByLabel("productName").fill("Brook kettle");
       await start.click();
-      await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
+      await page.getByRole("heading", { level: 1, name: "Product help" }).waitFor();
     }));
 
   test("no chat starts before its real calls are shown", () =>
@@ -55,7 +55,7 @@ journeys("a slow gateway", () => {
       await start.and(page.locator(":enabled")).waitFor();
       assert.equal(await chats(), before, "the notice came first");
       await start.click();
-      await page.getByRole("heading", { name: "Chat with Product help" }).waitFor();
+      await page.getByRole("heading", { level: 1, name: "Product help" }).waitFor();
     }));
 
   test("a message is seen once, also while its sending is not confirmed", async () => {
@@ -65,7 +65,7 @@ journeys("a slow gateway", () => {
     );
     await visit(`chats/${startSimulationChat.simulationChat.id}`, async (page) => {
       const release = await hold(page, "Send");
-      await page.getByText("● live").waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
       await page.getByRole("textbox", { name: "Message" }).fill("Can I use vinegar to descale the kettle?");
       await page.keyboard.press("Enter");
       await page.getByRole("button", { name: /^Source 1/ }).waitFor();
@@ -107,10 +107,10 @@ journeys("a slow gateway", () => {
       await page.keyboard.press("Control+s");
       await prompt.fill("You rebook flights and trains.");
       await release();
-      await page.getByRole("heading", { name: "Prompt v2" }).waitFor();
+      await page.getByText("Saved as v2.").waitFor();
       assert.equal(await prompt.inputValue(), "You rebook flights and trains.");
       await page.getByRole("button", { name: "Save as v3" }).click();
-      await page.getByRole("heading", { name: "Prompt v3" }).waitFor();
+      await page.getByText("Saved as v3.").waitFor();
     }));
 
   test("the answer for one test leaves the editor of another open", () =>

@@ -22,7 +22,7 @@ journeys("tests", () => {
       const before = page.url();
       await page.getByRole("button", { name: "Retry not passed" }).click();
       await page.waitForURL((url) => url.href !== before);
-      await page.getByRole("row", { name: /an earlier one/ }).waitFor();
+      await page.getByRole("row", { name: /retry/ }).waitFor();
       await page.locator("td a[data-cell]").first().focus();
       await page.keyboard.press("ArrowRight");
       assert.ok(await page.evaluate(() => document.activeElement?.hasAttribute("data-cell")));
@@ -30,8 +30,8 @@ journeys("tests", () => {
 
   test("a red test leads to the words that changed in two clicks", () =>
     visit("agents", async (page) => {
-      await page.getByRole("row", { name: /^Clinic reception/ }).getByRole("link", { name: /Failed/ }).click();
-      await page.getByRole("link", { name: "failing since v2: see changes" }).first().click();
+      await page.getByRole("row", { name: /^Clinic reception/ }).getByRole("link", { name: /of 8 tests pass/ }).click();
+      await page.getByRole("link", { name: "v2: what changed" }).first().click();
       await page.locator("del", { hasText: "Cars park free of charge behind the building" }).waitFor();
     }));
 
@@ -80,7 +80,7 @@ journeys("tests", () => {
     await visit(`compare?base=${old}&head=${head}`, async (page) => {
       const rows = page.getByRole("row");
       assert.match(await rows.nth(1).innerText(), /newly failing/);
-      await page.getByRole("link", { name: /see changes/ }).waitFor();
+      await page.getByRole("link", { name: /what changed/ }).waitFor();
       await page.getByRole("link", { name: /Swap/ }).click();
       await page.getByText("newly passing", { exact: true }).first().waitFor();
       await page.goto(`${base}compare?base=${old}&head=${ofAll?.id}`);
@@ -136,8 +136,8 @@ journeys("tests", () => {
     visit(`agents/${agent("Clinic reception")}`, async (page, { checkAccessible }) => {
       const prompt = page.getByRole("textbox", { name: "Prompt" });
       await prompt.fill(`${await prompt.inputValue()}\n\n# Getting here\n- Cars park free of charge behind the building for two hours.`);
-      await page.getByRole("button", { name: "Test without saving ×3" }).click();
-      await page.getByRole("heading", { level: 1, name: "Tests of Clinic reception" }).waitFor();
+      await page.getByRole("button", { name: "Test draft" }).click();
+      await page.getByRole("heading", { level: 1, name: "Clinic reception" }).waitFor();
       await page.getByRole("region", { name: "Tests", exact: true }).getByText("Draft").waitFor();
       await page.getByRole("row", { name: /Says where to park.*3\/3/ }).waitFor({ timeout: 60_000 });
       await checkAccessible();
@@ -160,7 +160,7 @@ journeys("tests", () => {
       assert.notEqual(await page.getByLabel("clinicName").inputValue(), "", "what the test knows of the contact is filled in");
       await checkAccessible();
       await page.getByRole("button", { name: "Start chat" }).click();
-      await page.getByRole("heading", { name: "Chat with Clinic reception" }).waitFor();
+      await page.getByRole("heading", { level: 1, name: "Clinic reception" }).waitFor();
       assert.equal(await page.getByRole("log").getByRole("article").count(), 3);
       await page.getByText(run.messages[1]?.text ?? "?").waitFor();
     });
@@ -168,7 +168,7 @@ journeys("tests", () => {
 
   test("a test says what is in its way, and neither it nor its folder is lost to somebody else's", () =>
     visit(`agents/${agent("Clinic reception")}`, async (page, { checkAccessible }) => {
-      await page.getByRole("link", { name: /^Tests \d+$/ }).click();
+      await page.getByRole("navigation", { name: "Agent" }).getByRole("link", { name: /^Tests / }).click();
       await page.getByRole("button", { name: "New test" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByLabel("Name", { exact: true }).fill("Says hello");
@@ -208,8 +208,8 @@ journeys("tests", () => {
 
   test("an agent's tests are run from its page, and a long execution is cancelled", () =>
     visit(`agents/${agent("Clinic reception")}`, async (page) => {
-      await page.getByRole("button", { name: "Run tests ×5" }).click();
-      await page.waitForURL(/tests\?agent=.*&execution=/);
+      await page.getByRole("button", { name: "Run tests" }).click();
+      await page.waitForURL(/\/tests\?execution=/);
       const before = page.url();
       // While the new execution loads, the page never shows the button of the previous one.
       await page.route("**/graphql", async (route) => {
@@ -219,8 +219,8 @@ journeys("tests", () => {
       await page.getByRole("combobox", { name: "Attempts of each test" }).selectOption("20");
       await page.getByRole("button", { name: "Run all" }).click();
       await page.waitForURL((url) => url.href !== before);
-      await page.getByRole("button", { name: "Cancel", exact: true }).click();
-      await page.getByText(/^\d+ – cancelled$/).waitFor();
+      await page.getByRole("button", { name: "Stop", exact: true }).click();
+      await page.getByText(/\d+ canceled/).waitFor();
       await page.getByRole("button", { name: "Retry not passed" }).waitFor();
     }));
 
@@ -297,12 +297,12 @@ journeys("tests", () => {
       assert.equal(await page.getByRole("button", { name: "Show more" }).count(), 0);
       await page.goto(`${base}tests?agent=${agentId}`);
       await page.getByText("The newest 100 of 211 tests").waitFor();
-      await page.getByRole("combobox", { name: "Show" }).selectOption({ label: "Not passed" });
+      await page.getByRole("button", { name: "Failing" }).click();
       await page.getByRole("rowheader", { name: /Red for long/ }).waitFor();
       await page.getByRole("rowheader", { name: /^Regression 1\s*Edit/ }).waitFor();
       await page.goto(`${base}agents/${agentId}`);
-      const panel = page.getByRole("region", { name: "Tests" });
-      await panel.getByText("of 211").waitFor();
+      const panel = page.getByRole("complementary", { name: "Tests and fields" });
+      await panel.getByText("of 211 pass").waitFor();
       await panel.getByRole("link", { name: "Red for long" }).waitFor();
       await panel.getByRole("link", { name: "All failures" }).waitFor({ state: "detached" });
     });

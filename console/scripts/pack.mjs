@@ -13,8 +13,10 @@ const target = join(root, "../gateway/console/dist");
 /** The script with which /docs shows the OpenAPI description. */
 const viewer = join(root, "../gateway/rest/rapidoc.js.gz");
 
-/** Bytes of a first load: the page, its style, what its script imports, and the agents page. */
+/** Bytes of a first load: the page, its style, what its script imports, and the home page. */
 const firstLoad = 130_000;
+/** Bytes of the font, which comes with the first load. */
+const font = 21_500;
 /** Bytes of any other script. */
 const lazyPage = 30_000;
 /** Bytes of all files of the explorer, which the console never loads. */
@@ -68,10 +70,11 @@ async function weigh() {
   const pages = [...sizes].filter((file) => !ofExplorer(file));
   const entry = pages.map(([name]) => name).find((name) => /assets\/index-.*\.js/.test(name));
   const imported = await imports(entry, new Set([entry]));
-  const isFirst = ([name]) => name.endsWith(".html.gz") || name.endsWith(".css.gz") || imported.has(name) || /assets\/Agents-/.test(name);
+  const isFirst = ([name]) => name.endsWith(".html.gz") || name.endsWith(".css.gz") || imported.has(name) || /assets\/Home-/.test(name);
   const sum = (list) => list.reduce((total, [, size]) => total + size, 0);
   const lazy = pages.filter((file) => file[0].endsWith(".js.gz") && !isFirst(file)).sort((a, b) => b[1] - a[1]);
   within("first load", sum(pages.filter(isFirst)), firstLoad);
+  within("font", sum(pages.filter(([name]) => name.endsWith(".woff2.gz"))), font);
   within(`largest lazy script ${lazy[0][0]}`, lazy[0][1], lazyPage);
   within("explorer, all its files", sum([...sizes].filter(ofExplorer)), explorer);
   within("viewer of REST", (await readFile(viewer)).length, rapidoc);

@@ -1,15 +1,17 @@
 import { lazy, Suspense, useMemo, useSyncExternalStore, type ComponentType, type LazyExoticComponent } from "react";
 import { Provider } from "urql";
-import { Redirect, Route, Router, Switch } from "wouter";
+import { Route, Router, Switch } from "wouter";
 import { base } from "./api/base";
 import { newClient } from "./api/client";
 import { onSignIn, signedIn } from "./api/session";
 import { Shell } from "./ui/Shell";
 import { SignIn } from "./ui/SignIn";
+import { Blank } from "./ui/Page";
 import { Loading, NotFound } from "./ui/states";
 import { useDelay } from "./ui/useDelay";
 
 const pages: [path: string, page: LazyExoticComponent<ComponentType>][] = [
+  ["/", lazy(() => import("./pages/Home"))],
   ["/agents", lazy(() => import("./pages/Agents"))],
   ["/agents/:id/:tab?", lazy(() => import("./pages/Agent"))],
   ["/chats", lazy(() => import("./pages/Chats"))],
@@ -41,11 +43,14 @@ export function App({ hint }: { hint: string | undefined }) {
       {client ? (
         <Provider value={client}>
           <Shell>
-            <Suspense fallback={<Loading />}>
+            <Suspense
+              fallback={
+                <Blank>
+                  <Loading />
+                </Blank>
+              }
+            >
               <Switch>
-                <Route path="/">
-                  <Redirect to="/agents" replace />
-                </Route>
                 {pages.map(([path, Found]) => (
                   // The key makes a page with another id start over, so that it never shows the previous one's content.
                   <Route key={path} path={path}>{(params: { id?: string }) => <Found key={params.id} />}</Route>

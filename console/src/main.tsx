@@ -1,6 +1,7 @@
 import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import { enter } from "./api/session";
+import { showFieldFaults } from "./ui/fieldFaults";
 import "./ui/tokens.css";
 import "./ui/base.css";
 
@@ -12,5 +13,6 @@ const icon = document.querySelector<HTMLLinkElement>("link[rel=icon]");
 if (icon) icon.href = new URL(icon.href).href;
 const theme = localStorage.getItem("agentgraph:theme");
 if (theme) document.documentElement.dataset.theme = theme;
+showFieldFaults();
 const hint = await enter();
 createRoot(root).render(<App hint={hint} />);

@@ -113,10 +113,11 @@ func document(w http.ResponseWriter, page func() (string, error), policy string,
 }
 
 var types = map[string]string{
-	".js":  "text/javascript; charset=utf-8",
-	".css": "text/css; charset=utf-8",
-	".svg": "image/svg+xml",
-	".ttf": "font/ttf",
+	".js":    "text/javascript; charset=utf-8",
+	".css":   "text/css; charset=utf-8",
+	".svg":   "image/svg+xml",
+	".ttf":   "font/ttf",
+	".woff2": "font/woff2",
 }
 
 // Values of Cache-Control. Assets never change, since their names contain hashes of their content.

@@ -44,7 +44,8 @@ export function usePage<Data, Variables extends AnyVariables>(
 }
 
 export interface Action<Data, Variables> {
-  run: (variables: Variables, context?: Partial<OperationContext>) => Promise<Data | undefined>;
+  /** `onError` receives the error too, for callers that show it elsewhere. */
+  run: (variables: Variables, context?: Partial<OperationContext>, onError?: (error: CombinedError) => void) => Promise<Data | undefined>;
   isBusy: boolean;
   error: CombinedError | undefined;
   /** Forgets the error. */
@@ -66,12 +67,13 @@ export function useAction<Data, Variables extends AnyVariables>(document: Docume
   const [, execute] = useMutation<Data, Variables>(document);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<CombinedError>();
-  const run = async (variables: Variables, context?: Partial<OperationContext>) => {
+  const run = async (variables: Variables, context?: Partial<OperationContext>, onError?: (error: CombinedError) => void) => {
     setBusy(true);
     setError(undefined);
     const result = await execute(variables, context);
     setBusy(false);
     setError(result.error);
+    if (result.error) onError?.(result.error);
     return result.error ? undefined : result.data;
   };
   return { run, isBusy, error, reset: () => setError(undefined) };

@@ -1,5 +1,6 @@
 /** The letter after g that leads to each section. */
 export const sectionKeys: Record<string, string> = {
+  h: "/",
   a: "/agents",
   c: "/chats",
   t: "/tests",
@@ -7,6 +8,7 @@ export const sectionKeys: Record<string, string> = {
   m: "/campaigns",
   u: "/consumption",
   y: "/keys",
+  w: "/webhooks",
 };
 
 /** How long g waits for its letter, in milliseconds. */

@@ -3,9 +3,9 @@ export type Stopping = { good?: number | null; bad?: number | null } | null;
 
 /** The choices, with their labels. */
 export const stoppings = [
-  ["all", "every time"],
-  ["failed", "until one fails"],
-  ["decided", "until decided"],
+  ["all", "after all attempts"],
+  ["failed", "at the first failure"],
+  ["decided", "once decided"],
 ] as const;
 
 export type StoppingName = (typeof stoppings)[number][0];

@@ -1,17 +1,20 @@
-import { lazy, Suspense } from "react";
-import { Link, useParams } from "wouter";
+import { lazy, Suspense, useState } from "react";
+import { useParams, useSearchParams } from "wouter";
 import { useAction, useGo, usePage } from "../api/page";
 import { Act, may } from "../ui/Act";
-import { count } from "../ui/format";
-import { Page, Tabs } from "../ui/Page";
-import { Failure, Loading, NotFound, Shown } from "../ui/states";
+import { Icon } from "../ui/Icon";
+import { errorText, Loading, NotFound, Shown } from "../ui/states";
+import { toast } from "../ui/toasts";
+import { AgentFrame } from "./agent/AgentFrame";
 import { AgentPrompt } from "./agent/AgentPrompt";
 import { AgentQuery, type AgentOfPage } from "./agent/query";
+import { ChatList } from "./chat/ChatList";
 import { RunTests } from "./tests/RunButtons";
 
 const AgentVersions = lazy(() => import("./agent/AgentVersions"));
 const AgentConnections = lazy(() => import("./agent/AgentConnections"));
 const AgentSettings = lazy(() => import("./agent/AgentSettings"));
+const TestsOf = lazy(() => import("./tests/TestsOf"));
 
 /** How often each test is run from here. */
 const repeats = 5;
@@ -19,6 +22,11 @@ const repeats = 5;
 /** An agent: its prompt and test results, with everything else about it in tabs. */
 export default function Agent() {
   const { id = "", tab = "prompt" } = useParams<{ id: string; tab?: string }>();
+  // The tests read the agent together with its tests.
+  return tab === "tests" ? <TestsOf agentId={id} isTab /> : <AgentTabs id={id} tab={tab} />;
+}
+
+function AgentTabs({ id, tab }: { id: string; tab: string }) {
   const answer = usePage(AgentQuery, { id, seesPrompt: may("prompts") }, { keeps: true });
   return (
     <Shown answer={answer} missing={`agent ${id}`}>
@@ -28,49 +36,30 @@ export default function Agent() {
 }
 
 function AgentPage({ agent, tab }: { agent: AgentOfPage; tab: string }) {
-  const to = `/agents/${agent.id}`;
-  const tabs = [
-    { key: "prompt", to, text: "Prompt" },
-    { key: "versions", to: `${to}/versions`, text: `Versions ${agent.promptVersion}` },
-    { key: "connections", to: `${to}/connections`, text: `Connections ${agent.tools.length + agent.subAgents.length + (agent.knowledgeBaseChat ? 1 : 0)}` },
-    { key: "settings", to: `${to}/settings`, text: "Settings" },
-    { key: "tests", to: `/tests?agent=${agent.id}`, text: `Tests ${count(agent.tests.totalCount)}` },
-    { key: "chats", to: `/chats?agent=${agent.id}`, text: `Chats ${count(agent.simulationChats.totalCount)}` },
-  ];
-  const shown = { prompt: AgentPrompt, versions: AgentVersions, connections: AgentConnections, settings: AgentSettings }[tab];
+  const [isEdited, setEdited] = useState(false);
+  const actions = agent.allTests.totalCount > 0 && <RunAll agentId={agent.id} />;
+  if (tab === "prompt") {
+    return (
+      <AgentFrame agent={agent} tab={tab} isFull="wide" isQuiet={isEdited} actions={actions}>
+        <AgentPrompt key={agent.id} agent={agent} onEdited={setEdited} />
+      </AgentFrame>
+    );
+  }
+  const shown = { versions: AgentVersions, connections: AgentConnections, settings: AgentSettings, chats: Chats }[tab];
   if (!shown) return <NotFound />;
   const Tab = shown;
   return (
-    <Page
-      title={agent.name}
-      crumbs={[{ to: "/agents", text: "Agents" }]}
-      facts={
-        <>
-          <span>
-            {agent.channel} · {agent.direction} · {agent.language}
-          </span>
-          {agent.tags.map((tag) => (
-            <Link key={tag} href={`/agents?tag=${encodeURIComponent(tag)}`}>
-              #{tag}
-            </Link>
-          ))}
-        </>
-      }
-      actions={
-        <>
-          {agent.tests.totalCount > 0 && <RunAll agentId={agent.id} />}
-          <Link className="button primary" href={`/chats/new?agent=${agent.id}`}>
-            New chat
-          </Link>
-        </>
-      }
-    >
-      <Tabs label="Agent" tabs={tabs} current={tab} />
+    <AgentFrame agent={agent} tab={tab} actions={actions}>
       <Suspense fallback={<Loading />}>
         <Tab key={agent.id} agent={agent} />
       </Suspense>
-    </Page>
+    </AgentFrame>
   );
+}
+
+function Chats({ agent }: { agent: AgentOfPage }) {
+  const [params, setParams] = useSearchParams();
+  return <ChatList agentId={agent.id} after={params.get("after")} showAfter={(after) => setParams({ after })} />;
 }
 
 /** Runs all tests of the agent, often enough to distinguish chance from change. */
@@ -78,15 +67,13 @@ function RunAll({ agentId }: { agentId: string }) {
   const start = useAction(RunTests);
   const go = useGo();
   const run = async () => {
-    const made = await start.run({ input: { agentId, repeats } });
-    if (made?.startAgentTestExecution) go(`/tests?agent=${agentId}&execution=${made.startAgentTestExecution.execution.id}`);
+    const made = await start.run({ input: { agentId, repeats } }, {}, (error) => toast(errorText(error), { isError: true }));
+    if (made?.startAgentTestExecution) go(`/agents/${agentId}/tests?execution=${made.startAgentTestExecution.execution.id}`);
   };
   return (
-    <>
-      {start.error && <Failure error={start.error} />}
-      <Act scope="simulate" disabled={start.isBusy} onClick={() => void run()}>
-        Run tests ×{repeats}
-      </Act>
-    </>
+    <Act scope="simulate" className="wide" disabled={start.isBusy} title={`Each test ${repeats} times`} onClick={() => void run()}>
+      <Icon name="play" />
+      Run tests
+    </Act>
   );
 }

@@ -3,9 +3,18 @@ import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
 import { Act } from "../ui/Act";
+import { Avatar } from "../ui/Avatar";
+import { Cells } from "../ui/Cells";
+import { Channel } from "../ui/Channel";
+import { Find } from "../ui/Find";
+import { count, plural } from "../ui/format";
+import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
-import { TestSummary } from "../ui/TestSummary";
+import { Pick } from "../ui/Pick";
+import { Segment } from "../ui/Segment";
+import { SortHead, useSort, type Order } from "../ui/Sort";
 import { Empty, Failure, Loading } from "../ui/states";
+import { Time } from "../ui/Time";
 import { useNew } from "../ui/useNew";
 import styles from "./Agents.module.css";
 import { NewAgent } from "./NewAgent";
@@ -19,10 +28,14 @@ const AgentsQuery = graphql(`
       totalCount
       pageInfo { hasNextPage endCursor }
       nodes {
-        id name channel direction language tags promptVersion knowledgeBaseChatName
-        tools { id }
+        id name channel direction language tags promptVersion
         subAgents { id agent { id name } }
-        testExecutions(first: 1, filter: { isDraft: false }) { nodes { id status verdict finishedAt counts { total passed failed error } } }
+        simulationChats(first: 1) { totalCount }
+        all: tests(first: 1) { totalCount }
+        passed: tests(first: 1, filter: { lastRunStatuses: [Passed] }) { totalCount }
+        failed: tests(first: 1, filter: { lastRunStatuses: [Failed] }) { totalCount }
+        error: tests(first: 1, filter: { lastRunStatuses: [Error] }) { totalCount }
+        testExecutions(first: 1, filter: { isDraft: false }) { nodes { id status createdAt } }
       }
     }
   }
@@ -32,7 +45,7 @@ type AgentRow = ResultOf<typeof AgentsQuery>["agents"]["nodes"][number];
 
 const channels = ["Phone", "SMS", "Web", "WhatsApp"] as const;
 const directions = ["Inbound", "Outbound"] as const;
-const pageSize = 50;
+const pageSize = 100;
 
 function oneOf<T extends string>(values: readonly T[], value: string | null): T | undefined {
   return values.find((v) => v === value);
@@ -54,10 +67,20 @@ export default function Agents() {
   return (
     <Page
       title="Agents"
+      isFull={isGraph}
       actions={
         <>
-          <ViewSwitch isGraph={isGraph} set={set} />
+          <Segment
+            label="View"
+            options={[
+              ["", "List"],
+              ["graph", "Graph"],
+            ]}
+            value={isGraph ? "graph" : ""}
+            set={(view) => set("view", view)}
+          />
           <Act scope="write" className="primary" onClick={() => setNew("agent")}>
+            <Icon name="plus" />
             New agent
           </Act>
         </>
@@ -68,27 +91,14 @@ export default function Agents() {
           <AgentGraph />
         </Suspense>
       ) : (
-        <List params={params} set={set} />
+        <List params={params} set={set} create={() => setNew("agent")} />
       )}
       {made && <NewAgent onClose={() => setNew()} />}
     </Page>
   );
 }
 
-function ViewSwitch({ isGraph, set }: { isGraph: boolean; set: (name: string, value: string) => void }) {
-  return (
-    <div className={styles.views} role="group" aria-label="View">
-      <button type="button" aria-pressed={!isGraph} onClick={() => set("view", "")}>
-        List
-      </button>
-      <button type="button" aria-pressed={isGraph} onClick={() => set("view", "graph")}>
-        Graph
-      </button>
-    </div>
-  );
-}
-
-function List({ params, set }: { params: URLSearchParams; set: (name: string, value: string) => void }) {
+function List({ params, set, create }: { params: URLSearchParams; set: (name: string, value: string) => void; create: () => void }) {
   const channel = oneOf(channels, params.get("channel"));
   const direction = oneOf(directions, params.get("direction"));
   const tag = params.get("tag") ?? "";
@@ -103,56 +113,21 @@ function List({ params, set }: { params: URLSearchParams; set: (name: string, va
     { onFocus: true, keeps: true },
   );
   const agents = answer.data?.agents;
-  const isFiltered = Boolean(channel || direction || tag || nameContains);
+  const tags = answer.data?.company.agentTags ?? [];
+  const any = (values: readonly string[]) => [["", "Any"] as const, ...values.map((v) => [v, v] as const)];
   return (
     <>
-      <form className="row" role="search" onSubmit={(event) => event.preventDefault()}>
-        <input type="search" aria-label="Name contains" placeholder="Name contains…" defaultValue={nameContains} onChange={(e) => set("q", e.target.value)} />
-        <Choice label="Channel" none="Any channel" values={channels} value={channel ?? ""} set={(v) => set("channel", v)} />
-        <Choice label="Direction" none="Either direction" values={directions} value={direction ?? ""} set={(v) => set("direction", v)} />
-        {(answer.data?.company.agentTags.length ?? 0) > 0 && (
-          <Choice label="Tag" none="Any tag" values={answer.data?.company.agentTags ?? []} value={tag} set={(v) => set("tag", v)} />
-        )}
-        {agents && <span className="muted push">{agents.totalCount} total</span>}
+      <form className="toolbar" role="search" onSubmit={(event) => event.preventDefault()}>
+        <Find label="Find an agent" defaultValue={nameContains} set={(text) => set("q", text)} />
+        <Pick label="Channel" options={any(channels)} value={channel ?? ""} set={(v) => set("channel", v)} />
+        <Pick label="Direction" options={any(directions)} value={direction ?? ""} set={(v) => set("direction", v)} />
+        {tags.length > 0 && <Pick label="Tag" options={any(tags)} value={tag} set={(v) => set("tag", v)} />}
+        {agents && <span className="muted small push">{plural(agents.totalCount, "agent")}</span>}
       </form>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
-      {!agents && !answer.error && <Loading lines={10} />}
-      {agents?.nodes.length === 0 &&
-        !answer.isOld &&
-        (isFiltered ? (
-          <Empty title="No agents match these filters.">
-            <Link href="/agents">Show all agents</Link>
-          </Empty>
-        ) : (
-          <Empty title="There are no agents yet.">
-            Create one, or load a company with eight of them: <code>agentgraph dev</code> on an empty database.
-          </Empty>
-        ))}
-      {agents && agents.nodes.length > 0 && (
-        <div className="card scroll">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Channel</th>
-                <th scope="col" className="wide">Language</th>
-                <th scope="col" className="wide">Prompt</th>
-                <th scope="col" className="number wide">
-                  Tools
-                </th>
-                <th scope="col" className="wide">Delegates to</th>
-                <th scope="col" className="wide">Knowledge</th>
-                <th scope="col">Last tests</th>
-              </tr>
-            </thead>
-            <tbody>
-              {agents.nodes.map((agent) => (
-                <Row key={agent.id} agent={agent} setTag={(t) => set("tag", t)} />
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      {!agents && !answer.error && <Loading lines={8} />}
+      {agents?.nodes.length === 0 && !answer.isOld && <NoAgents isFiltered={Boolean(channel || direction || tag || nameContains)} create={create} />}
+      {agents && agents.nodes.length > 0 && <Table agents={agents.nodes} isAll={!agents.pageInfo.hasNextPage && !params.get("after")} />}
       {agents?.pageInfo.hasNextPage && !answer.isOld && (
         <div>
           <button type="button" onClick={() => set("after", agents.pageInfo.endCursor ?? "")}>
@@ -164,55 +139,115 @@ function List({ params, set }: { params: URLSearchParams; set: (name: string, va
   );
 }
 
-function Choice({ label, none, values, value, set }: {
-  label: string;
-  none: string;
-  values: readonly string[];
-  value: string;
-  set: (value: string) => void;
-}) {
+function NoAgents({ isFiltered, create }: { isFiltered: boolean; create: () => void }) {
+  if (isFiltered) {
+    return (
+      <Empty icon="search" title="No agents match these filters" action={<Link className="button" href="/agents">Show all agents</Link>}>
+        Change a filter above, or show all.
+      </Empty>
+    );
+  }
   return (
-    <select aria-label={label} value={value} onChange={(event) => set(event.target.value)}>
-      <option value="">{none}</option>
-      {values.map((v) => (
-        <option key={v}>{v}</option>
-      ))}
-    </select>
+    <Empty
+      icon="agents"
+      title="No agents yet"
+      action={
+        <Act scope="write" className="primary" onClick={create}>
+          <Icon name="plus" />
+          New agent
+        </Act>
+      }
+    >
+      An agent has a prompt, tools and tests. <code>agentgraph dev</code> on an empty database makes a company with eight of them.
+    </Empty>
   );
 }
 
-function Row({ agent, setTag }: { agent: AgentRow; setTag: (tag: string) => void }) {
-  const execution = agent.testExecutions.nodes[0];
+type Column = "name" | "channel" | "prompt" | "chats" | "tests" | "run";
+
+const red = (agent: AgentRow) => agent.failed.totalCount + agent.error.totalCount;
+
+/** Values to sort by. The tests sort by how many are red, then by how many pass. */
+const values: Record<Column, (agent: AgentRow) => string | number> = {
+  name: (agent) => agent.name,
+  channel: (agent) => `${agent.channel} ${agent.direction}`,
+  prompt: (agent) => agent.promptVersion,
+  chats: (agent) => agent.simulationChats.totalCount,
+  tests: (agent) => red(agent) * 1_000_000 + agent.passed.totalCount,
+  run: (agent) => Date.parse(agent.testExecutions.nodes[0]?.createdAt ?? "") || 0,
+};
+
+const worstFirst: Order<Column> = { by: "tests", isDown: true };
+
+/** The agents, sortable if all of them are loaded. */
+function Table({ agents, isAll }: { agents: readonly AgentRow[]; isAll: boolean }) {
+  const { rows, order, sort } = useSort(agents, worstFirst, isAll ? values : undefined);
   return (
-    <tr>
-      <th scope="row" className={styles.name}>
-        <Link href={`/agents/${agent.id}`}>{agent.name}</Link>
-        <div className={styles.tags}>
-          {agent.tags.map((tag) => (
-            <button key={tag} type="button" onClick={() => setTag(tag)} aria-label={`Only agents tagged ${tag}`}>
-              #{tag}
-            </button>
+    <div className="card scroll">
+      <table className={styles.agents}>
+        <thead>
+          <tr>
+            <SortHead by="name" text="Agent" order={order} sort={sort} />
+            <SortHead by="channel" text="Channel" order={order} sort={sort} className="wide" />
+            <SortHead by="prompt" text="Prompt" order={order} sort={sort} className="wide" />
+            <th scope="col" className="wide">
+              Delegates to
+            </th>
+            <SortHead by="chats" text="Chats" order={order} sort={sort} className="number wide" />
+            <SortHead by="tests" text="Tests" order={order} sort={sort} />
+            <SortHead by="run" text="Last run" order={order} sort={sort} className="number wide" />
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((agent) => (
+            <Row key={agent.id} agent={agent} />
           ))}
-        </div>
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row({ agent }: { agent: AgentRow }) {
+  const [all, passed, failed, error] = [agent.all, agent.passed, agent.failed, agent.error].map(({ totalCount }) => totalCount) as [number, number, number, number];
+  const execution = agent.testExecutions.nodes[0];
+  const isRunning = execution && ["Queued", "Running"].includes(execution.status);
+  return (
+    <tr data-go>
+      <th scope="row">
+        <span className={styles.name}>
+          <Avatar agent={agent} />
+          <Link href={`/agents/${agent.id}`} title={agent.tags.length > 0 ? `Tags: ${agent.tags.join(", ")}` : undefined}>
+            {agent.name}
+          </Link>
+        </span>
       </th>
-      <td className="nowrap">
-        {agent.channel}, {agent.direction === "Inbound" ? "in" : "out"}
-      </td>
-      <td className="wide">{agent.language}</td>
       <td className="wide">
-        <Link href={`/agents/${agent.id}/versions`}>v{agent.promptVersion}</Link>
+        <Channel channel={agent.channel} direction={agent.direction} />
       </td>
-      <td className="number wide">{agent.tools.length}</td>
       <td className="wide">
-        {agent.subAgents.map((sub) => (
-          <div key={sub.id}>
-            <Link href={`/agents/${sub.agent.id}`}>{sub.agent.name}</Link>
-          </div>
-        ))}
-        {agent.subAgents.length === 0 && <span className="muted">none</span>}
+        <Link className="quiet muted" href={`/agents/${agent.id}/versions`}>
+          v{agent.promptVersion}
+        </Link>
       </td>
-      <td className="wide">{agent.knowledgeBaseChatName ?? <span className="muted">none</span>}</td>
-      <td>{execution ? <TestSummary agentId={agent.id} execution={execution} /> : <span className="muted">never run</span>}</td>
+      <td className="wide">
+        <span className={styles.faces}>
+          {agent.subAgents.map((sub) => (
+            <Link key={sub.id} href={`/agents/${sub.agent.id}`} title={sub.agent.name}>
+              <Avatar agent={sub.agent} size="tiny" />
+              <span className="unseen">{sub.agent.name}</span>
+            </Link>
+          ))}
+        </span>
+      </td>
+      <td className="number wide">{count(agent.simulationChats.totalCount)}</td>
+      <td>
+        <Link href={`/tests?agent=${agent.id}`} className={styles.tests}>
+          <Cells passed={passed} failed={failed} error={error} other={all - passed - failed - error} />
+          <span className="muted small">{passed + failed + error > 0 ? `${count(passed)}/${count(all)}` : "–"}</span>
+        </Link>
+      </td>
+      <td className="number wide muted">{isRunning ? "now" : execution ? <Time at={execution.createdAt} /> : "–"}</td>
     </tr>
   );
 }

@@ -3,6 +3,7 @@ import { Link, useParams, useSearchParams } from "wouter";
 import { graphql } from "../api/graphql";
 import { useAction, usePage } from "../api/page";
 import { Act, may } from "../ui/Act";
+import { ask, type Question } from "../ui/asking";
 import { count, plural } from "../ui/format";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Shown } from "../ui/states";
@@ -142,17 +143,18 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
 function Moves({ campaign, isBusy, move }: { campaign: CampaignOfPage; isBusy: boolean; move: (to: CampaignStatus) => void }) {
   const { pending, total } = campaign.counts;
   const people = plural(pending, "person", "people");
-  const questions: Partial<Record<CampaignStatus, string>> = {
+  const { name } = campaign;
+  const questions: Partial<Record<CampaignStatus, Question>> = {
     Running:
       pending > 0
-        ? `Start calling? ${people} will be called, each up to ${plural(campaign.maxAttempts, "time")}.`
-        : `Start ${campaign.name}? No contacts are waiting. Contacts that you add later will be called.`,
-    Completed: pending > 0 ? `Complete ${campaign.name}? ${people} will not be called.` : undefined,
-    Archived: `Archive ${campaign.name}? You cannot change an archived campaign again.`,
+        ? { title: "Start calling?", text: `${people} will be called, each up to ${plural(campaign.maxAttempts, "time")}.`, verb: "Start calling" }
+        : { title: `Start ${name}?`, text: "No contacts are waiting. Contacts that you add later will be called.", verb: "Start campaign" },
+    Completed: pending > 0 ? { title: `Complete ${name}?`, text: `${people} will not be called.`, verb: "Complete campaign" } : undefined,
+    Archived: { title: `Archive ${name}?`, text: "You cannot change an archived campaign again.", verb: "Archive campaign" },
   };
-  const ask = (to: CampaignStatus) => {
+  const request = async (to: CampaignStatus) => {
     const question = questions[to];
-    if (!question || confirm(question)) move(to);
+    if (!question || (await ask(question))) move(to);
   };
   return (
     <>
@@ -162,12 +164,12 @@ function Moves({ campaign, isBusy, move }: { campaign: CampaignOfPage; isBusy: b
           scope="write"
           disabled={isBusy || (to === "Running" && total === 0)}
           title={to === "Running" && total === 0 ? "Add contacts before you start the campaign" : undefined}
-          onClick={() => ask(to)}
+          onClick={() => void request(to)}
         >
           {text}
         </Act>
       ))}
-      <Act scope="write" disabled={isBusy} onClick={() => ask("Archived")}>
+      <Act scope="write" disabled={isBusy} onClick={() => void request("Archived")}>
         Archive
       </Act>
     </>

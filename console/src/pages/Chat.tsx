@@ -5,18 +5,23 @@ import { useLive, useReconnected } from "../api/live";
 import { useAction, usePage } from "../api/page";
 import { authorized } from "../api/session";
 import { chatAfter, emptyChat, type ChatState } from "../logic/chat";
-import { Act } from "../ui/Act";
+import { suggestions } from "../logic/suggestions";
+import { Act, may } from "../ui/Act";
+import { Avatar } from "../ui/Avatar";
+import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
 import { errorText, Failure, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
-import { Time } from "../ui/Time";
 import { useRepeat } from "../ui/useRepeat";
+import styles from "./Chat.module.css";
 import { ChatFacts } from "./chat/ChatFacts";
 import { Compose, type Pending } from "./chat/Compose";
 import { Conversation } from "./chat/Conversation";
+import { isReal } from "./chat/Coverage";
 import { ChatEvents, ChatMessages, eventOf } from "./chat/live";
 import { ChatQuery, type ChatOfPage } from "./chat/query";
 import { TestFromChat } from "./chat/TestFromChat";
+import { usePaced } from "./chat/usePaced";
 
 const SendMessage = graphql(`
   mutation Send($input: SendSimulationMessageInput!) {
@@ -45,15 +50,17 @@ export default function Chat() {
 }
 
 function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) {
-  const state = useLiveChat(chat, refresh);
+  const live = useLiveChat(chat, refresh);
+  const state = usePaced(live);
+  const [isOpen, setOpen] = usePanel();
   const [pending, setPending] = useState<Pending>();
   const [isTest, setTest] = useState(false);
   const sendMessage = useAction(SendMessage);
   const end = useAction(EndChat);
-  const isEnded = chat.status === "Ended" || state.messages.some((message) => message.isConversationEnded);
+  const isEnded = chat.status === "Ended" || live.messages.some((message) => message.isConversationEnded);
 
   const send = async ({ text, key }: Pick<Pending, "text" | "key">) => {
-    const after = state.messages.at(-1)?.sequence ?? 0;
+    const after = live.messages.at(-1)?.sequence ?? 0;
     setPending({ text, key, after });
     const sent = await sendMessage.run(
       { input: { simulationChatId: chat.id, text } },
@@ -63,62 +70,108 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
     refresh();
   };
   // The message may already be in the chat before its mutation returns.
-  const isSaid = pending && state.messages.some(({ role, text, sequence }) => role === "user" && sequence > pending.after && text === pending.text);
+  const isSaid = pending && live.messages.some(({ role, text, sequence }) => role === "user" && sequence > pending.after && text === pending.text);
   const unsaid = isSaid ? undefined : pending;
-  const wasFailed = unsaid?.isFailed && (sendMessage.error ? errorText(sendMessage.error) : state.failure);
+  const wasFailed = unsaid?.isFailed && (sendMessage.error ? errorText(sendMessage.error) : live.failure);
+  const isReplying = Boolean(pending && !pending.isFailed);
+  const said = new Set(live.messages.map(({ text }) => text));
+  const scenarios = chat.agent.tests.nodes.flatMap((test) => (test.__typename === "SimulationTest" ? [test.scenario] : []));
   return (
     <Page
-      title={`Chat with ${chat.agent.name}`}
-      crumbs={[
-        { to: "/chats", text: "Chats" },
-        { to: `/agents/${chat.agent.id}`, text: chat.agent.name },
-      ]}
+      title={chat.agent.name}
+      name={`Chat with ${chat.agent.name}`}
+      face={<Avatar agent={chat.agent} />}
+      crumbs={[{ to: "/chats", text: "Chats" }]}
+      isFull
       facts={
         <>
-          <Status of={isEnded ? "Ended" : pending && !pending.isFailed ? "Replying" : chat.status} />
+          <Status of={isEnded ? "Ended" : isReplying ? "Replying" : chat.status} />
           {chat.isDraft && (
             <span title="This chat uses an unsaved draft of the prompt">
-              <Status of="Draft" /> prompt
+              <Status of="Draft" />
             </span>
           )}
-          <span>
-            started <Time at={chat.createdAt} />
-          </span>
         </>
       }
       actions={
         <>
-          <Act scope="write" disabled={state.messages.length === 0} onClick={() => setTest(true)}>
+          <Act scope="write" className="wide" disabled={live.messages.length === 0} onClick={() => setTest(true)}>
+            <Icon name="tests" />
             Create test
           </Act>
-          <Link className="button" href={`/chats/new?agent=${chat.agent.id}${chat.isDraft ? "&draft=1" : ""}`}>
+          <Act scope="simulate" className="wide" disabled={isEnded || end.isBusy} onClick={() => void end.run({ input: { simulationChatId: chat.id } }).then(refresh)}>
+            End chat
+          </Act>
+          <button type="button" className="quiet only" aria-label="Details" title="Details" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            <Icon name="panel" />
+          </button>
+        </>
+      }
+      more={
+        <>
+          <button type="button" className="narrow" disabled={live.messages.length === 0 || !may("write")} onClick={() => setTest(true)}>
+            Create test
+          </button>
+          <button type="button" className="narrow" disabled={isEnded || !may("simulate")} onClick={() => void end.run({ input: { simulationChatId: chat.id } }).then(refresh)}>
+            End chat
+          </button>
+          <Link href={`/chats/new?agent=${chat.agent.id}${chat.isDraft ? "&draft=1" : ""}`}>
+            <Icon name="restore" />
             Start again
           </Link>
-          <Act scope="simulate" disabled={isEnded || end.isBusy} onClick={() => void end.run({ input: { simulationChatId: chat.id } }).then(refresh)}>
-            End
-          </Act>
+          <Link href={`/agents/${chat.agent.id}`}>
+            <Icon name="agents" />
+            Open the agent
+          </Link>
         </>
       }
     >
-      <div className="split">
-        <div className="stack">
+      <div className={styles.talk} data-open={isOpen}>
+        <div className={styles.scene}>
           <Conversation chat={chat} state={state} pending={unsaid} />
-          {end.error && <Failure error={end.error} />}
-          {wasFailed && (
-            <div className="note bad row" role="alert">
-              <span>The turn failed: {wasFailed}</span>
-              <button type="button" className="push" onClick={() => pending && void send(pending)}>
-                Send again
-              </button>
+          {(end.error || wasFailed) && (
+            <div className={styles.faults}>
+              {end.error && <Failure error={end.error} />}
+              {wasFailed && (
+                <div className="note bad row" role="alert">
+                  <span>The turn failed: {wasFailed}</span>
+                  <button type="button" className="push" onClick={() => pending && void send(pending)}>
+                    Send again
+                  </button>
+                </div>
+              )}
             </div>
           )}
-          <Compose isEnded={isEnded} isBusy={Boolean(pending && !pending.isFailed)} send={(message) => void send(message)} />
+          <Compose isEnded={isEnded} isBusy={isReplying} suggestions={suggestions(scenarios, said)} send={(message) => void send(message)}>
+            <Reality calls={chat.coverage} />
+          </Compose>
         </div>
-        <ChatFacts chat={chat} />
+        {isOpen && <ChatFacts chat={chat} />}
       </div>
-      {isTest && <TestFromChat chatId={chat.id} agent={chat.agent} messages={state.messages} onClose={() => setTest(false)} />}
+      {isTest && <TestFromChat chatId={chat.id} agent={chat.agent} messages={live.messages} onClose={() => setTest(false)} />}
     </Page>
   );
+}
+
+/** Whether any call of the chat reaches something outside. */
+function Reality({ calls }: { calls: ChatOfPage["coverage"] }) {
+  const real = calls.filter(isReal);
+  if (real.length === 0) return <span>Sandboxed: no real calls</span>;
+  return <span className="fault">Real calls: {real.map((call) => call.technicalName).join(", ")}</span>;
+}
+
+/** Whether the details are folded, in this browser. */
+function usePanel(): [isOpen: boolean, set: (isOpen: boolean) => void] {
+  const name = "agentgraph:details";
+  const [isOpen, set] = useState(() => localStorage.getItem(name) !== "folded" && innerWidth > 860);
+  return [
+    isOpen,
+    (next) => {
+      if (next) localStorage.removeItem(name);
+      else localStorage.setItem(name, "folded");
+      set(next);
+    },
+  ];
 }
 
 /** For how long after its end a chat is read again for its extracted values, in milliseconds. */

@@ -2,7 +2,9 @@ import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
 import { inRow } from "../logic/rows";
+import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
+import { Pick } from "../ui/Pick";
 import { Empty, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { Time } from "../ui/Time";
@@ -99,23 +101,15 @@ function Compared({ comparison }: { comparison: Comparison }) {
       crumbs={[{ to: "/tests", text: "Tests" }, ...(agent ? [{ to: `/tests?agent=${agent.id}`, text: agent.name }] : [])]}
       actions={
         <Link className="button" href={`/compare?base=${head.id}&head=${base.id}`}>
-          <span aria-hidden="true">⇄</span> Swap
+          <Icon name="updown" />
+          Swap
         </Link>
       }
     >
       <Together comparison={comparison} />
       <section className="card" aria-label="Test by test">
         <header>
-          <label htmlFor="show" className="unseen">
-            Show
-          </label>
-          <select id="show" value={show} onChange={(event) => set("show", event.target.value)}>
-            {filters.map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
+          <Pick label="Show" options={filters} value={show} set={(value) => set("show", value)} />
         </header>
         <TestByTest comparison={comparison} tests={tests} />
         {tests.length === 0 && <p className="body muted">No tests match the filter.</p>}
@@ -146,7 +140,7 @@ function Together({ comparison }: { comparison: Comparison }) {
         <span>{comparison.newlyFailing} newly failing</span>·<span>{comparison.newlyPassing} newly passing</span>·<span>{comparison.flaky} flaky</span>
         {head.agent && before && after && before !== after && (
           <Link href={`/agents/${head.agent.id}/versions?from=${before}&to=${after}`}>
-            Prompt v{before} → v{after}: see changes
+            Prompt v{before} → v{after}: what changed
           </Link>
         )}
         {before && before === after && <span className="muted">the same prompt, v{before}</span>}

@@ -4,6 +4,7 @@ import { graphql } from "../api/graphql";
 import { useReconnected } from "../api/live";
 import { useAction, usePage } from "../api/page";
 import { Act } from "../ui/Act";
+import { ask } from "../ui/asking";
 import { count, plural, size } from "../ui/format";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Shown } from "../ui/states";
@@ -51,10 +52,10 @@ export default function Dataset() {
   useRows(id, answer.data?.dataset?.documents.nodes ?? [], answer.refresh);
   const reindex = useAction(ReindexDataset);
   const [isEditing, setEditing] = useState(false);
-  const indexAll = (name: string) => {
-    if (confirm(`Reindex all documents of ${name}? Agents search the current index until this is done.`)) {
-      void reindex.run({ input: { datasetId: id } }).then(answer.refresh);
-    }
+  const indexAll = async (name: string) => {
+    if (!(await ask({ title: `Reindex ${name}?`, text: "All its documents are read again. Agents search the current index until this is done.", verb: "Reindex" }))) return;
+    await reindex.run({ input: { datasetId: id } });
+    answer.refresh();
   };
   return (
     <Shown answer={answer} missing={`dataset ${id}`}>
@@ -143,6 +144,11 @@ function Row({ document, refresh }: { document: DocumentRow; refresh: () => void
   const reindex = useAction(ReindexDocument);
   const remove = useAction(DeleteDocument);
   const error = reindex.error ?? remove.error;
+  const destroy = async () => {
+    if (!(await ask({ title: `Delete ${document.name}?`, text: "Agents no longer find anything in it.", verb: "Delete document", isDangerous: true }))) return;
+    await remove.run({ input: { documentId: document.id } });
+    refresh();
+  };
   const actions = (
     <div className="row">
       <Act scope="write" className="plain" disabled={reindex.isBusy} onClick={() => void reindex.run({ input: { documentId: document.id } }).then(refresh)}>
@@ -152,9 +158,7 @@ function Row({ document, refresh }: { document: DocumentRow; refresh: () => void
         scope="write"
         className="plain"
         disabled={remove.isBusy}
-        onClick={() => {
-          if (confirm(`Delete ${document.name}? Agents no longer find anything in it.`)) void remove.run({ input: { documentId: document.id } }).then(refresh);
-        }}
+        onClick={() => void destroy()}
       >
         Delete<span className="unseen"> {document.name}</span>
       </Act>

@@ -1,6 +1,7 @@
 import { useState, type FormEvent } from "react";
 import { Link } from "wouter";
 import { askAs, createToken } from "../api/session";
+import { ask } from "../ui/asking";
 import { Page } from "../ui/Page";
 import { Empty } from "../ui/states";
 import { Status } from "../ui/Status";
@@ -53,8 +54,9 @@ export default function Keys() {
       await read(made.token);
     });
   };
-  const revokeKey = (key: ApiKey) => {
-    const isSure = confirm(`Revoke the key “${key.name}”? Programs that use it are refused immediately. If you signed in with this key, you are signed out.`);
+  const revokeKey = async (key: ApiKey) => {
+    const text = "Programs that use it are refused immediately. If you signed in with this key, you are signed out.";
+    const isSure = await ask({ title: `Revoke ${key.name}?`, text, verb: "Revoke key", isDangerous: true });
     if (!isSure || !token) return;
     void attempt(async () => {
       await askAs({ Authorization: `Bearer ${token}` }, revoke, { input: { apiKeyId: key.id } });

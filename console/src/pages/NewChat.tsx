@@ -2,7 +2,7 @@ import { useState, type FormEvent } from "react";
 import { useClient } from "urql";
 import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf, type VariablesOf } from "../api/graphql";
-import { useAction, useGo, usePage } from "../api/page";
+import { useAction, useGo, useHere, usePage } from "../api/page";
 import { Act, may } from "../ui/Act";
 import { AgentPicker } from "../ui/AgentPicker";
 import { Page } from "../ui/Page";
@@ -13,13 +13,14 @@ import { Coverage, isReal } from "./chat/Coverage";
 import styles from "./NewChat.module.css";
 
 const ChatForm = graphql(`
-  query ChatForm($id: ID!, $toolMocking: ToolMockingInput, $seesCoverage: Boolean!) {
+  query ChatForm($id: ID!, $toolMocking: ToolMockingInput, $seesCoverage: Boolean!, $seesValues: Boolean!) {
     agent(id: $id) {
       id name
       fields { name isMandatory isSystem }
       tools { id name technicalName endpoint { url } }
       subAgents { id name technicalName agent { id name } }
       knowledgeBaseChat { id name }
+      tests(first: 20) @include(if: $seesValues) { nodes { __typename id ... on SimulationTest { variables } } }
       coverage(toolMocking: $toolMocking) @include(if: $seesCoverage) { kind targetId technicalName path effect }
     }
   }
@@ -34,30 +35,47 @@ const StartChat = graphql(`
 type MockingInput = NonNullable<VariablesOf<typeof ChatForm>["toolMocking"]>;
 type FormAgent = NonNullable<ResultOf<typeof ChatForm>["agent"]>;
 
+/** The form whose button is in the head of the page, always in view. */
+const formId = "start";
+
 /** Starts a chat with an agent, the contact's data and the mocks. */
 export default function NewChat() {
   const [params, setParams] = useSearchParams();
   const agentId = params.get("agent") ?? undefined;
   const [mocking, setMocking] = useState(careful);
-  const asked = { id: agentId ?? "", toolMocking: inputOf(mocking), seesCoverage: may("simulate") };
+  const [isStarting, setStarting] = useState(false);
+  const asked = { id: agentId ?? "", toolMocking: inputOf(mocking), seesCoverage: may("simulate"), seesValues: may("contacts") };
   const answer = usePage(ChatForm, asked, { pause: !agentId, keeps: true });
   const run = useRunOf(params.get("run"));
   // The form stays while the coverage of other mocks loads, but not while another agent loads.
   const isRead = answer.data && (!answer.isOld || answer.data.agent?.id === agentId) && run.isRead !== false;
   return (
-    <Page title="New chat" crumbs={[{ to: agentId ? `/chats?agent=${agentId}` : "/chats", text: "Chats" }]}>
-      <div className="row">
-        <label htmlFor="agent">Agent</label>
-        <AgentPicker
-          agentId={agentId}
-          none="Choose an agent…"
-          pick={(id) => {
-            setMocking(careful);
-            setParams(id ? { agent: id } : {}, { replace: true });
-          }}
-        />
-      </div>
-      {!agentId && <Empty title="Choose an agent.">You write as the contact. Calls are mocked unless you allow real ones.</Empty>}
+    <Page
+      title="New chat"
+      crumbs={[{ to: agentId ? `/chats?agent=${agentId}` : "/chats", text: "Chats" }]}
+      actions={
+        <>
+          <AgentPicker
+            agentId={agentId}
+            none="Choose…"
+            pick={(id) => {
+              setMocking(careful);
+              setParams(id ? { agent: id } : {}, { replace: true });
+            }}
+          />
+          {agentId && (
+            <Act scope="simulate" type="submit" form={formId} className="primary" disabled={!isRead || isStarting}>
+              {isStarting ? "Starting…" : "Start chat"}
+            </Act>
+          )}
+        </>
+      }
+    >
+      {!agentId && (
+        <Empty icon="chat" title="Choose an agent above">
+          You write as the contact. Calls are mocked unless you allow real ones.
+        </Empty>
+      )}
       {agentId && answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {run.error && <Failure error={run.error} retry={run.refresh} />}
       {agentId && !isRead && !answer.error && !run.error && <Loading />}
@@ -71,6 +89,7 @@ export default function NewChat() {
           setMocking={setMocking}
           isDraft={params.has("draft")}
           run={run.data}
+          setStarting={setStarting}
         />
       )}
     </Page>
@@ -106,21 +125,20 @@ interface StartProps extends MockingProps {
   asked: VariablesOf<typeof ChatForm>;
   isDraft: boolean;
   run: RunToTalkOn | undefined;
+  setStarting: (isStarting: boolean) => void;
 }
 
-function Start({ isDraft, run, asked, ...props }: StartProps) {
+function Start({ isDraft, run, asked, setStarting, ...props }: StartProps) {
   const { agent, isCovered } = props;
   const draft = isDraft ? keptDraft(agent.id) : undefined;
   const start = useAction(StartChat);
   const go = useGo();
   const client = useClient();
-  const [isAsking, setAsking] = useState(false);
+  const isHere = useHere();
   /** Whether the chat could make real calls that the page does not show yet. */
   const isUntold = async () => {
     if (isCovered) return false;
-    setAsking(true);
     const { data } = await client.query(ChatForm, asked, { requestPolicy: "network-only" });
-    setAsking(false);
     return !data?.agent?.coverage || data.agent.coverage.some(isReal);
   };
   const submit = async (event: FormEvent<HTMLFormElement>) => {
@@ -128,12 +146,17 @@ function Start({ isDraft, run, asked, ...props }: StartProps) {
     const form = new FormData(event.currentTarget);
     const filled = agent.fields.map((field) => [field.name, String(form.get(`field:${field.name}`) ?? "")] as const).filter(([, value]) => value);
     const messages = run?.messages.slice(0, Number(form.get("upTo")) + 1);
-    if (await isUntold()) return;
-    const made = await start.run({ input: { agentId: agent.id, dataBag: Object.fromEntries(filled), toolMocking: asked.toolMocking, prompt: draft?.text, messages } });
+    setStarting(true);
+    const isRefused = await isUntold();
+    if (!isRefused) await begin(Object.fromEntries(filled), messages);
+    if (isHere.current) setStarting(false);
+  };
+  const begin = async (dataBag: Record<string, unknown>, messages: RunToTalkOn["messages"] | undefined) => {
+    const made = await start.run({ input: { agentId: agent.id, dataBag, toolMocking: asked.toolMocking, prompt: draft?.text, messages } });
     if (made?.startSimulationChat) go(`/chats/${made.startSimulationChat.simulationChat.id}`);
   };
   return (
-    <form className="stack" onSubmit={submit}>
+    <form id={formId} className="stack" onSubmit={submit}>
       {draft && (
         <details className="note">
           <summary>This chat uses your unsaved draft of the prompt.</summary>
@@ -141,25 +164,32 @@ function Start({ isDraft, run, asked, ...props }: StartProps) {
           <Link href={`/agents/${agent.id}`}>Continue editing</Link>
         </details>
       )}
+      {start.error && <Failure error={start.error} />}
       {isDraft && !draft && <p className="note warn">This tab has no unsaved draft. The chat uses the saved prompt.</p>}
       <div className="split">
         <div className="stack">
           {run && <Beginning run={run} />}
-          <Fields agent={agent} known={run?.variables ?? {}} />
+          <Fields agent={agent} known={{ ...samplesOf(agent), ...run?.variables }} />
         </div>
         <div className="stack">
           <MockingChoice {...props} />
-          {agent.coverage && isCovered && <Coverage calls={agent.coverage} />}
+          {agent.coverage && isCovered && (
+            <div className="card">
+              <div className="body">
+                <Coverage calls={agent.coverage} />
+              </div>
+            </div>
+          )}
         </div>
       </div>
-      {start.error && <Failure error={start.error} />}
-      <div className="row">
-        <Act scope="simulate" type="submit" className="primary" disabled={isAsking || start.isBusy}>
-          {isAsking || start.isBusy ? "Starting…" : "Start chat"}
-        </Act>
-      </div>
-    </form>
+      </form>
   );
+}
+
+/** A value for each field that a test of the agent has one for. */
+function samplesOf(agent: FormAgent): Record<string, unknown> {
+  const variables = agent.tests?.nodes.flatMap((test) => (test.__typename === "SimulationTest" ? [test.variables] : [])) ?? [];
+  return Object.assign({}, ...variables.toReversed());
 }
 
 function Fields({ agent, known }: { agent: FormAgent; known: Record<string, unknown> }) {
@@ -168,14 +198,14 @@ function Fields({ agent, known }: { agent: FormAgent; known: Record<string, unkn
   return (
     <section className="card" aria-labelledby="bag-title">
       <header>
-        <h2 id="bag-title">Data bag</h2>
+        <h2 id="bag-title">Values</h2>
       </header>
       <div className="body stack">
         {own.map((field) => (
           <div key={field.name} className="field">
             <label htmlFor={field.name}>
               {field.name}
-              {field.isMandatory && <span className="muted"> (required)</span>}
+              {field.isMandatory && <span className="muted small"> required</span>}
             </label>
             <input id={field.name} name={`field:${field.name}`} required={field.isMandatory} autoComplete="off" defaultValue={String(known[field.name] ?? "")} />
           </div>

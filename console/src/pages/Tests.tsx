@@ -2,10 +2,9 @@ import { Link, useSearchParams } from "wouter";
 import { graphql } from "../api/graphql";
 import { usePage } from "../api/page";
 import { Page } from "../ui/Page";
-import { Empty, Failure, Loading, Shown } from "../ui/states";
+import { Empty, Failure, Loading } from "../ui/states";
 import { TestSummary } from "../ui/TestSummary";
-import { AgentTests, TestsQuery } from "./tests/AgentTests";
-import { testsPerPage } from "./tests/useTests";
+import TestsOf from "./tests/TestsOf";
 
 const ExecutionsQuery = graphql(`
   query Executions {
@@ -24,16 +23,6 @@ export default function Tests() {
   const [params] = useSearchParams();
   const agentId = params.get("agent");
   return agentId ? <TestsOf key={agentId} agentId={agentId} /> : <AllTests />;
-}
-
-function TestsOf({ agentId }: { agentId: string }) {
-  const [params] = useSearchParams();
-  const answer = usePage(TestsQuery, { agentId, folderId: params.get("folder"), first: testsPerPage, after: null }, { keeps: true });
-  return (
-    <Shown answer={answer} missing={`agent ${agentId}`}>
-      {({ agent }) => agent && <AgentTests agent={agent} refresh={answer.refresh} />}
-    </Shown>
-  );
 }
 
 function AllTests() {

@@ -1,5 +1,6 @@
 import { useState, type FormEvent } from "react";
 import { askAs, createToken } from "../api/session";
+import { ask } from "../ui/asking";
 import { Page } from "../ui/Page";
 import { Empty } from "../ui/states";
 import { Status } from "../ui/Status";
@@ -47,8 +48,9 @@ export default function Webhooks() {
       await read(made.token);
     });
   };
-  const destroy = (webhook: Webhook) => {
-    if (!token || !confirm(`Delete the webhook to ${webhook.url}? Pending deliveries are lost.`)) return;
+  const destroy = async (webhook: Webhook) => {
+    const isSure = await ask({ title: "Delete this webhook?", text: `Nothing more is sent to ${webhook.url}. Pending deliveries are lost.`, verb: "Delete webhook", isDangerous: true });
+    if (!token || !isSure) return;
     void attempt(async () => {
       await askAs({ Authorization: `Bearer ${token}` }, remove, { input: { webhookId: webhook.id } });
       setOpen((now) => (now === open ? undefined : now));

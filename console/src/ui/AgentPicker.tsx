@@ -1,5 +1,6 @@
 import { useQuery } from "urql";
 import { graphql } from "../api/graphql";
+import { Pick } from "./Pick";
 
 const AgentNames = graphql(`
   query AgentNames {
@@ -10,14 +11,6 @@ const AgentNames = graphql(`
 /** Chooses an agent. `none` is the label of the choice of no agent. */
 export function AgentPicker({ agentId, none, pick }: { agentId: string | undefined; none: string; pick: (id: string) => void }) {
   const [{ data }] = useQuery({ query: AgentNames, requestPolicy: "cache-first" });
-  return (
-    <select aria-label="Agent" value={agentId ?? ""} onChange={(event) => pick(event.target.value)}>
-      <option value="">{none}</option>
-      {data?.agents.nodes.map((agent) => (
-        <option key={agent.id} value={agent.id}>
-          {agent.name}
-        </option>
-      ))}
-    </select>
-  );
+  const agents = data?.agents.nodes.map(({ id, name }) => [id, name] as const) ?? [];
+  return <Pick label="Agent" options={[["", none], ...agents]} value={agentId ?? ""} set={pick} />;
 }

@@ -1,8 +1,16 @@
 import { useEffect, useId, useRef, type ReactNode, type RefObject } from "react";
 import styles from "./Dialog.module.css";
+import { Icon } from "./Icon";
 
 /** A modal dialog. Without onClose the user cannot close it, and with `isAlone` nothing shows behind it. */
-export function Dialog({ title, onClose, isAlone, children }: { title: string; onClose?: () => void; isAlone?: boolean; children: ReactNode }) {
+export function Dialog({ title, onClose, isAlone, isWide, children }: {
+  title: string;
+  onClose?: () => void;
+  isAlone?: boolean;
+  /** For forms with more than a few fields. */
+  isWide?: boolean;
+  children: ReactNode;
+}) {
   const dialog = useModal();
   const heading = useId();
   return (
@@ -10,6 +18,7 @@ export function Dialog({ title, onClose, isAlone, children }: { title: string; o
       ref={dialog}
       aria-labelledby={heading}
       data-alone={isAlone}
+      className={isWide ? styles.wide : undefined}
       onCancel={(event) => {
         event.preventDefault();
         onClose?.();
@@ -18,8 +27,8 @@ export function Dialog({ title, onClose, isAlone, children }: { title: string; o
       <div className={styles.header}>
         <h2 id={heading}>{title}</h2>
         {onClose && (
-          <button type="button" className="plain" onClick={onClose}>
-            Close
+          <button type="button" className="quiet only" aria-label="Close" title="Close" onClick={onClose}>
+            <Icon name="close" />
           </button>
         )}
       </div>

@@ -6,11 +6,11 @@ export function Extracted({ values, error }: { values: Record<string, unknown> |
   const entries = Object.entries(values ?? {});
   if (entries.length === 0 && !error) return null;
   return (
-    <section className="card" aria-labelledby={title}>
+    <section aria-labelledby={title}>
       <header>
         <h2 id={title}>Extracted data</h2>
       </header>
-      <div className="body stack tight">
+      <div className="stack tight">
         {error && <p className="note warn">The values could not be extracted: {error}</p>}
         <dl className="facts">
           {entries.map(([name, value]) => (

@@ -22,9 +22,9 @@ export function Instructions({ id, title }: { id: string; title: string }) {
   const text = read && "instructions" in read ? read.instructions : undefined;
   if (!may("write")) return <p className="muted small">{title} is not shown: your key lacks the scope write.</p>;
   return (
-    <details className="card" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{title}</summary>
-      <div className="body stack tight">
+      <div className="stack tight">
         {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
         {!read && !answer.error && <Loading lines={3} />}
         {text === null && <p className="muted">Not started yet.</p>}

@@ -1,52 +1,88 @@
-import { lazy, Suspense, useEffect, useEffectEvent, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useEffectEvent, useRef, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 import { actionOf, patience } from "../logic/keys";
 import { isMac, useKeys } from "./singleKeys";
+import { Icon } from "./Icon";
 import styles from "./Shell.module.css";
 
 const Palette = lazy(() => import("./Palette"));
 const KeysHelp = lazy(() => import("./KeysHelp"));
 
-/** The keys that work on every page, and a button that opens the list of places. */
-export function Keyboard() {
-  const [shown, setShown] = useState<"palette" | "help">();
+type Shown = "palette" | "help" | undefined;
+
+let shown: Shown;
+const listeners = new Set<() => void>();
+
+function show(next: Shown): void {
+  shown = next;
+  for (const listener of listeners) listener();
+}
+
+function listen(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Opens the list of keys. */
+export function openHelp(): void {
+  show("help");
+}
+
+/** A button that opens the list of places. `isSmall` shows its icon only. */
+export function Keyboard({ isSmall = false }: { isSmall?: boolean }) {
+  return (
+    <button
+      type="button"
+      className={isSmall ? "quiet only" : styles.goto}
+      aria-label="Search"
+      title="Search pages, agents and more"
+      aria-keyshortcuts="Control+K Meta+K"
+      aria-haspopup="dialog"
+      onClick={() => openPalette()}
+    >
+      <Icon name="search" />
+      {!isSmall && (
+        <>
+          Search <kbd>{isMac ? "⌘K" : "Ctrl K"}</kbd>
+        </>
+      )}
+    </button>
+  );
+}
+
+let openPalette = () => show("palette");
+
+/** The keys that work on every page, and the dialogs that they open. */
+export function KeyboardDialogs() {
+  const now = useSyncExternalStore(listen, () => shown);
   const [, go] = useLocation();
   const sinceG = useRef(-Infinity);
   useKeys((key, event) => {
     const action = actionOf(key, event.timeStamp - sinceG.current < patience);
     sinceG.current = action === "wait" ? event.timeStamp : -Infinity;
-    if (action === "help") setShown("help");
+    if (action === "help") show("help");
     else if (action === "filter") focusFilter(event);
     else if (typeof action === "object") go(action.go);
   });
-  const typeAhead = useTypeAhead(() => setShown(undefined));
-  const open = () => {
+  const typeAhead = useTypeAhead(() => show(undefined));
+  const open = useEffectEvent(() => {
     typeAhead.begin();
-    setShown("palette");
-  };
+    show("palette");
+  });
   const close = () => {
     typeAhead.end();
-    setShown(undefined);
+    show(undefined);
   };
-  usePaletteKey(() => (shown === "palette" ? close() : open()));
+  usePaletteKey(() => (now === "palette" ? close() : openPalette()));
+  useEffect(() => {
+    openPalette = () => open();
+    return () => show(undefined);
+  }, []);
   return (
-    <>
-      <button
-        type="button"
-        className={styles.goto}
-        aria-label="Go to…"
-        title="Search pages, agents and more"
-        aria-keyshortcuts="Control+K Meta+K"
-        aria-haspopup="dialog"
-        onClick={open}
-      >
-        <span aria-hidden="true">⌕</span> <span className={styles.gotoText}>Go to…</span> <kbd>{isMac ? "⌘K" : "Ctrl K"}</kbd>
-      </button>
-      <Suspense>
-        {shown === "palette" && <Palette onOpened={typeAhead.end} onClose={close} onHelp={() => setShown("help")} />}
-        {shown === "help" && <KeysHelp onClose={close} />}
-      </Suspense>
-    </>
+    <Suspense>
+      {now === "palette" && <Palette onOpened={typeAhead.end} onClose={close} onHelp={() => show("help")} />}
+      {now === "help" && <KeysHelp onClose={close} />}
+    </Suspense>
   );
 }
 

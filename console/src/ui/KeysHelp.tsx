@@ -3,7 +3,7 @@ import { sectionKeys } from "../logic/keys";
 import { Dialog } from "./Dialog";
 import { areKeysOn, isMac, switchKeys } from "./singleKeys";
 import styles from "./KeysHelp.module.css";
-import { sections } from "./sections";
+import { accountSections, sections } from "./sections";
 
 const control = isMac ? "⌘" : "Ctrl";
 
@@ -21,9 +21,9 @@ const others: [keys: string[], effect: string][] = [
 /** A dialog that lists the keys, and switches those that are single letters off. */
 export default function KeysHelp({ onClose }: { onClose: () => void }) {
   const [isOn, setOn] = useState(areKeysOn);
-  const nameOf = (path: string) => sections.find(([section]) => `/${section}` === path)?.[1];
+  const nameOf = (path: string) => [...sections, ...accountSections].find(([section]) => `/${section}` === path)?.[1];
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title="Keys" isWide onClose={onClose}>
       <div className="stack">
         <dl className={styles.keys}>
           {others.map(([keys, effect]) => (

@@ -9,7 +9,7 @@ import { may } from "./Act";
 import { useModal } from "./Dialog";
 import styles from "./Palette.module.css";
 import { recent } from "./recent";
-import { sections } from "./sections";
+import { accountSections, sections } from "./sections";
 
 /** All named objects; types with too many are filtered by the text. */
 const PlacesQuery = graphql(`
@@ -142,7 +142,7 @@ function useGroups(text: string, location: string): { groups: Group[]; isRead: b
   const documents = (!isShort && more.data?.documents.nodes) || [];
   const [visited] = useState(recent);
   const named = (path: string, nodes: readonly { id: string; name: string }[] = []) => nodes.map((node) => ({ to: `${path}/${node.id}`, text: node.name }));
-  const pages = [...sections.map(([path, name]) => ({ to: `/${path}`, text: name })), { to: "explore", text: "API explorer" }, { to: "?", text: "Keyboard shortcuts" }];
+  const pages = [...[...sections, ...accountSections].map(([path, name]) => ({ to: `/${path}`, text: name })), { to: "explore", text: "API explorer" }, { to: "?", text: "Keyboard shortcuts" }];
   const byId = placeOfId(text);
   const groups = [
     { name: "By id", places: byId ? [{ ...byId, text: text.trim() }] : [] },

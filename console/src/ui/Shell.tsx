@@ -1,90 +1,186 @@
-import { useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { useQuery } from "urql";
 import { Link, useLocation } from "wouter";
-import { base } from "../api/base";
+import { base, gatewayURL } from "../api/base";
 import { graphql } from "../api/graphql";
 import { useLiveStatus } from "../api/live";
 import { signedIn, signOut } from "../api/session";
 import { may } from "./Act";
+import { Ask } from "./Ask";
 import { Boundary } from "./Boundary";
+import { Brand } from "./Brand";
 import { count } from "./format";
-import { Keyboard } from "./Keyboard";
-import { sections } from "./sections";
+import { Icon } from "./Icon";
+import type { IconName } from "./icons";
+import { Keyboard, KeyboardDialogs, openHelp } from "./Keyboard";
+import { Menu } from "./Menu";
+import { accountSections, sections } from "./sections";
+import { Segment } from "./Segment";
 import styles from "./Shell.module.css";
-import { useCurrentInView } from "./useCurrentInView";
+import { Toasts } from "./Toasts";
 import { useTop } from "./useTop";
 
 const ShellQuery = graphql(`
   query Shell($seesPlan: Boolean!) {
     company { id name subscription @include(if: $seesPlan) { planName creditsIncluded creditsUsed status } }
     server { version model isOffline }
+    agentTests(first: 1, filter: { lastRunStatuses: [Failed, Error] }) { totalCount }
+    simulationChats(first: 1, filter: { statuses: [Replying] }) { totalCount }
   }
 `);
 
 /** The sections of pages whose addresses begin with another word. */
-const parents: Record<string, string> = { runs: "tests", compare: "tests" };
+const parents: Record<string, string> = { runs: "tests", compare: "tests", schedules: "tests" };
 
-/** The frame around every page. */
+/** How old the numbers in the sidebar may be when another section opens, in milliseconds. */
+const lifetime = 30_000;
+
+/** The frame around every page: the sidebar or, on a telephone, a bar that opens it. */
 export function Shell({ children }: { children: ReactNode }) {
-  const [{ data }] = useQuery({ query: ShellQuery, variables: { seesPlan: may("consumption") }, requestPolicy: "cache-first" });
   const [location] = useLocation();
   const first = location.split("/")[1] ?? "";
   const section = parents[first] ?? first;
-  const nav = useCurrentInView(section);
+  const data = useShell(section);
+  const [isOpen, setOpen] = useState(false);
   useTop(location);
-  const subscription = data?.company.subscription;
+  useEffect(() => setOpen(false), [location]);
+  useEffect(() => {
+    if (!isOpen) return;
+    const onKey = (event: KeyboardEvent) => event.key === "Escape" && setOpen(false);
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [isOpen]);
+  const red = data?.agentTests.totalCount ?? 0;
+  const isChatting = (data?.simulationChats.totalCount ?? 0) > 0;
   return (
-    <>
+    <div className={styles.app}>
       <a className={styles.skip} href="#main">
         Skip to content
       </a>
-      <header className={styles.header}>
-        <Link href="/agents" className={styles.brand}>
-          agentgraph
-        </Link>
-        <nav ref={nav} aria-label="Sections" className={styles.nav}>
-          {sections.map(([path, text]) => (
-            <Link key={path} href={`/${path}`} aria-current={section === path ? "page" : undefined}>
-              {text}
-            </Link>
-          ))}
-          <a href={new URL("explore", base).href}>API</a>
-        </nav>
-        <div className={styles.end}>
-          <LivePill />
-          <Keyboard />
-          {data?.server.isOffline && (
-            <span className={styles.offline} title="Offline model: no language model is configured">
-              offline model
-            </span>
-          )}
-          {subscription && (
-            <Link href="/consumption" className={styles.credits} title={`Plan ${subscription.planName}: credits used of those included`}>
-              {count(Math.round(subscription.creditsUsed))} / {count(subscription.creditsIncluded)} credits
-            </Link>
-          )}
-          <ThemeButton />
-          <details className={styles.menu}>
-            <summary>{data?.company.name ?? "…"}</summary>
-            <div>
-              <p className="small muted">
-                Session expires {new Date(signedIn().session?.expiresAt ?? 0).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}, to{" "}
-                {signedIn().session?.scopes.join(", ")}
-              </p>
-              {data && (
-                <p className="small muted">
-                  agentgraph {data.server.version}, model: {data.server.isOffline ? "offline, rule-based" : data.server.model}
-                </p>
-              )}
-              <button type="button" onClick={() => void signOut()}>
-                Sign out of all tabs
-              </button>
-            </div>
-          </details>
-        </div>
+      <header className={styles.bar}>
+        <button type="button" className="quiet only" aria-label="Menu" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <Icon name={isOpen ? "close" : "menu"} />
+        </button>
+        <Brand />
+        <Keyboard isSmall />
       </header>
+      <aside className={styles.side} data-open={isOpen}>
+        <Brand />
+        <Keyboard />
+        <nav aria-label="Main" className={styles.nav}>
+          {sections.map(([path, text, icon]) => (
+            <NavLink key={path} path={path} text={text} icon={icon} isCurrent={section === path}>
+              {path === "chats" && isChatting && <span className={styles.live} title="A chat is being answered" />}
+              {path === "tests" && red > 0 && (
+                <span className={styles.count} title={`${count(red)} red`}>
+                  {count(red)}
+                  <span className="unseen"> red</span>
+                </span>
+              )}
+            </NavLink>
+          ))}
+        </nav>
+        <nav aria-label="Account" className={styles.nav}>
+          {accountSections.map(([path, text, icon]) => (
+            <NavLink key={path} path={path} text={text} icon={icon} isCurrent={section === path} />
+          ))}
+          <a href={new URL("explore", base).href}>
+            <Icon name="code" />
+            API
+          </a>
+        </nav>
+        <Foot data={data} />
+      </aside>
       <Boundary at={location}>{children}</Boundary>
-    </>
+      <KeyboardDialogs />
+      <Toasts />
+      <Ask />
+    </div>
+  );
+}
+
+/** The data of the frame. It is read again when another section opens, unless it is recent. */
+function useShell(section: string) {
+  const [{ data }, read] = useQuery({ query: ShellQuery, variables: { seesPlan: may("consumption") }, requestPolicy: "cache-first" });
+  const readAt = useRef(0);
+  useEffect(() => {
+    if (readAt.current && Date.now() - readAt.current > lifetime) read({ requestPolicy: "network-only" });
+    if (!readAt.current || Date.now() - readAt.current > lifetime) readAt.current = Date.now();
+  }, [section, read]);
+  return data;
+}
+
+function NavLink({ path, text, icon, isCurrent, children }: { path: string; text: string; icon: IconName; isCurrent: boolean; children?: ReactNode }) {
+  return (
+    <Link href={`/${path}`} aria-current={isCurrent ? "page" : undefined}>
+      <Icon name={icon} />
+      {text}
+      {children}
+    </Link>
+  );
+}
+
+function Foot({ data }: { data: ReturnType<typeof useShell> }) {
+  const subscription = data?.company.subscription;
+  const { session } = signedIn();
+  return (
+    <div className={styles.foot}>
+      <LivePill />
+      {data?.server.isOffline && (
+        <span className={styles.offline} title="No language model is configured: a rule-based model answers">
+          offline model
+        </span>
+      )}
+      {subscription && (
+        <Link href="/consumption" className={styles.plan} title={`Plan ${subscription.planName}`}>
+          <b>{count(Math.round(subscription.creditsUsed))}</b> of {count(subscription.creditsIncluded)} credits
+          <svg className="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+            <rect width={Math.min(100, (100 * subscription.creditsUsed) / Math.max(subscription.creditsIncluded, 1))} height="6" />
+          </svg>
+        </Link>
+      )}
+      <div className={styles.who}>
+        <Menu
+          isUp
+          className={styles.company}
+          button={
+            <>
+              <span className="cut">{data?.company.name ?? "…"}</span>
+              <Icon name="updown" className="push" />
+            </>
+          }
+        >
+          <Theme />
+          <hr />
+          <p>
+            Session until {new Date(session?.expiresAt ?? 0).toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit" })}, with {session?.scopes.join(", ")}
+          </p>
+          {data && (
+            <p>
+              agentgraph {data.server.version}, model: {data.server.isOffline ? "offline, rule-based" : data.server.model}
+            </p>
+          )}
+          <hr />
+          <button type="button" onClick={() => void signOut()}>
+            Sign out of all tabs
+          </button>
+        </Menu>
+        <Menu isUp label="Help and documentation" className={styles.help} button={<Icon name="help" />}>
+          <a href={gatewayURL("docs").href}>
+            <Icon name="doc" />
+            REST reference
+          </a>
+          <a href={new URL("explore", base).href}>
+            <Icon name="code" />
+            API explorer
+          </a>
+          <button type="button" onClick={openHelp}>
+            <Icon name="help" />
+            Keyboard shortcuts
+          </button>
+        </Menu>
+      </div>
+    </div>
   );
 }
 
@@ -92,19 +188,17 @@ function LivePill() {
   const status = useLiveStatus();
   return (
     <span role="status" className={styles.pill} data-status={status}>
-      {status === "live" && "● live"}
-      {status === "reconnecting" && "○ reconnecting"}
+      {status === "live" && "Live"}
+      {status === "reconnecting" && "Reconnecting…"}
     </span>
   );
 }
 
-const themes = ["", "light", "dark"] as const;
-const themeNames = { "": "system", light: "light", dark: "dark" };
+type ThemeName = "" | "light" | "dark";
 
-function ThemeButton() {
-  const [theme, setTheme] = useState(() => (document.documentElement.dataset.theme ?? "") as (typeof themes)[number]);
-  const next = themes[(themes.indexOf(theme) + 1) % themes.length] ?? "";
-  const change = () => {
+function Theme() {
+  const [theme, setTheme] = useState(() => (document.documentElement.dataset.theme ?? "") as ThemeName);
+  const change = (next: ThemeName) => {
     if (next) {
       document.documentElement.dataset.theme = next;
       localStorage.setItem("agentgraph:theme", next);
@@ -115,8 +209,17 @@ function ThemeButton() {
     setTheme(next);
   };
   return (
-    <button type="button" className={`plain ${styles.theme}`} onClick={change} aria-label={`Colors: ${themeNames[theme]}. Change to ${themeNames[next]}`}>
-      <span aria-hidden="true">◐</span>
-    </button>
+    <div className={styles.theme}>
+      <Segment
+        label="Colors"
+        options={[
+          ["", "System"],
+          ["light", "Light"],
+          ["dark", "Dark"],
+        ]}
+        value={theme}
+        set={change}
+      />
+    </div>
   );
 }

@@ -1,55 +1,82 @@
+import { Icon } from "./Icon";
+import type { IconName } from "./icons";
 import styles from "./Status.module.css";
 
-type Tone = "ok" | "bad" | "warn" | "info" | "plain";
+type State = "passed" | "failed" | "error" | "running" | "queued";
+
+interface Look {
+  state: State;
+  icon?: IconName;
+  word?: string;
+}
 
 /** The look of each status. Statuses never differ by color alone. */
-const looks: Record<string, { letter: string; tone: Tone; word?: string }> = {
-  Passed: { letter: "✓", tone: "ok" },
-  Failed: { letter: "✗", tone: "bad" },
-  Error: { letter: "!", tone: "warn" },
-  Inconclusive: { letter: "?", tone: "warn" },
-  Queued: { letter: "·", tone: "plain" },
-  Running: { letter: "…", tone: "info" },
-  Completed: { letter: "✓", tone: "plain" },
-  Cancelling: { letter: "…", tone: "plain" },
-  Cancelled: { letter: "–", tone: "plain" },
-  Skipped: { letter: "»", tone: "plain", word: "Not needed" },
-  Open: { letter: "○", tone: "ok" },
-  Replying: { letter: "…", tone: "info" },
-  Ended: { letter: "■", tone: "plain" },
-  Pending: { letter: "·", tone: "plain" },
-  Indexing: { letter: "…", tone: "info" },
-  Delivered: { letter: "✓", tone: "ok" },
-  Ready: { letter: "✓", tone: "ok" },
-  Calling: { letter: "☎", tone: "info" },
-  ProcessingResult: { letter: "…", tone: "info", word: "Evaluating" },
-  Processed: { letter: "✓", tone: "ok" },
-  Draft: { letter: "✎", tone: "plain" },
-  Paused: { letter: "‖", tone: "warn" },
-  Archived: { letter: "▣", tone: "plain" },
-  Regressed: { letter: "↓", tone: "bad" },
-  Improved: { letter: "↑", tone: "ok" },
-  NoDifference: { letter: "=", tone: "plain", word: "No difference" },
-  CannotDecide: { letter: "?", tone: "warn", word: "Cannot decide" },
-  Active: { letter: "✓", tone: "ok" },
-  Expired: { letter: "■", tone: "plain" },
-  Soon: { letter: "⚠", tone: "warn", word: "Expires soon" },
-  Exhausted: { letter: "✗", tone: "bad" },
-  Reads: { letter: "⌕", tone: "plain" },
-  Delegates: { letter: "⤷", tone: "plain" },
-  Real: { letter: "⚠", tone: "bad" },
-  Mocked: { letter: "◌", tone: "info" },
-  Denied: { letter: "⊘", tone: "plain" },
-  Unavailable: { letter: "–", tone: "plain" },
+const looks: Record<string, Look> = {
+  Passed: { state: "passed", icon: "passed" },
+  Failed: { state: "failed", icon: "failed" },
+  Error: { state: "error", icon: "error" },
+  Inconclusive: { state: "error", icon: "help" },
+  Queued: { state: "queued", icon: "queued" },
+  Running: { state: "running", icon: "running" },
+  Completed: { state: "queued", icon: "passed" },
+  Cancelling: { state: "queued", icon: "running", word: "Canceling" },
+  Cancelled: { state: "queued", icon: "canceled", word: "Canceled" },
+  Skipped: { state: "queued", icon: "canceled", word: "Not needed" },
+  Open: { state: "running", icon: "queued" },
+  Replying: { state: "running", icon: "running" },
+  Ended: { state: "queued" },
+  Pending: { state: "queued", icon: "queued" },
+  Indexing: { state: "running", icon: "running" },
+  Delivered: { state: "passed", icon: "passed" },
+  Ready: { state: "passed", icon: "passed" },
+  Calling: { state: "running", icon: "phone" },
+  ProcessingResult: { state: "running", icon: "running", word: "Evaluating" },
+  Processed: { state: "passed", icon: "passed" },
+  Draft: { state: "queued", icon: "edit" },
+  Paused: { state: "error" },
+  Archived: { state: "queued" },
+  Regressed: { state: "failed", icon: "down" },
+  Improved: { state: "passed", icon: "plus" },
+  NoDifference: { state: "queued", icon: "minus", word: "No difference" },
+  CannotDecide: { state: "error", icon: "help", word: "Cannot decide" },
+  Active: { state: "passed", icon: "passed" },
+  Expired: { state: "queued" },
+  Soon: { state: "error", icon: "clock", word: "Expires soon" },
+  Exhausted: { state: "failed", icon: "failed" },
+  Reads: { state: "queued", icon: "search" },
+  Delegates: { state: "queued", icon: "arrow" },
+  Real: { state: "failed", icon: "error" },
+  Mocked: { state: "queued" },
+  Denied: { state: "queued", icon: "canceled" },
+  Unavailable: { state: "queued", icon: "canceled" },
 };
 
-/** A status as letter, word and color. `short` shows the word only on hover and to screen readers. */
+/** A status as icon, word and color. `short` is a cell with the icon; hovering and screen readers get the word. */
 export function Status({ of, short = false }: { of: string; short?: boolean }) {
-  const look = looks[of] ?? { letter: "•", tone: "plain" };
-  const word = look.word ?? of;
+  const { state, icon, word = of } = looks[of] ?? { state: "queued" };
+  if (short) {
+    return (
+      <span className={styles.cell} data-s={state} title={word}>
+        <Icon name={icon ?? "canceled"} />
+        <span className="unseen">{word}</span>
+      </span>
+    );
+  }
   return (
-    <span className={styles.status} data-tone={look.tone} title={short ? word : undefined}>
-      <span aria-hidden="true">{look.letter}</span> <span className={short ? "unseen" : undefined}>{word}</span>
+    <span className={styles.status} data-s={state} data-plain={!icon}>
+      {icon && <Icon name={icon} />}
+      {word}
+    </span>
+  );
+}
+
+/** A status as an icon in a circle, before a name. */
+export function Glyph({ of }: { of: string }) {
+  const { state, icon = "canceled", word = of } = looks[of] ?? { state: "queued" };
+  return (
+    <span className={styles.glyph} data-s={state} title={word}>
+      <Icon name={icon} />
+      <span className="unseen">{word}</span>
     </span>
   );
 }

@@ -1,24 +1,36 @@
 import type { ReactNode } from "react";
+import { Avatar } from "./Avatar";
 import { duration } from "./format";
+import { Icon } from "./Icon";
+import type { IconName } from "./icons";
+import { Status } from "./Status";
 import styles from "./Transcript.module.css";
 
-/** One message: its author, number and text. */
-export function Message({ role, number, name, idPrefix = "message", children, extra }: {
+/** One message: of the agent beside its avatar, or of the contact as a bubble at the right. */
+export function Message({ role, number, name, agent, aside, idPrefix = "message", children, extra }: {
   role: "assistant" | "user";
   number?: number;
+  /** Who writes. Of the contact only screen readers get it. */
   name: string;
+  agent?: { id: string; name: string };
+  /** The time or the number of the message. */
+  aside?: ReactNode;
   /** The prefix of the element's id, for pages with two transcripts. */
   idPrefix?: string;
   children: ReactNode;
   extra?: ReactNode;
 }) {
   return (
-    <article className={styles.message} data-role={role} id={number === undefined ? undefined : `${idPrefix}-${number}`}>
-      <header className="small muted">
-        {name} {number !== undefined && <span className={styles.number}>{number}</span>}
-      </header>
-      <div className={styles.text}>{children}</div>
-      {extra}
+    <article className={styles.message} data-role={role} data-faced={Boolean(agent)} id={number === undefined ? undefined : `${idPrefix}-${number}`}>
+      {agent && role === "assistant" && <Avatar agent={agent} size="big" />}
+      <div>
+        <header>
+          <span className={role === "user" ? "unseen" : undefined}>{name}</span>
+          {aside !== undefined && <span className={styles.aside}>{aside}</span>}
+        </header>
+        <div className={styles.text}>{children}</div>
+        {extra}
+      </div>
     </article>
   );
 }
@@ -37,49 +49,84 @@ interface ShownCall {
   delegationId?: string | null;
 }
 
-const kinds: Record<string, { sign: string; word: string }> = {
-  Tool: { sign: "⚙", word: "tool" },
-  SubAgent: { sign: "⤷", word: "agent" },
-  CallTransfer: { sign: "☎", word: "transfer" },
-  Retrieval: { sign: "⌕", word: "knowledge base" },
+const kinds: Record<string, { icon: IconName; word: string }> = {
+  Tool: { icon: "tool", word: "tool" },
+  SubAgent: { icon: "agents", word: "agent" },
+  CallTransfer: { icon: "phone", word: "transfer" },
+  Retrieval: { icon: "knowledge", word: "knowledge base" },
 };
 
 /** One call, which expands to its arguments and result. */
 export function Call({ call, note }: { call: ShownCall; note?: ReactNode }) {
-  const kind = kinds[call.kind] ?? { sign: "•", word: call.kind };
+  const kind = kinds[call.kind] ?? { icon: "tool", word: call.kind };
   return (
     <details className={styles.call} data-delegated={Boolean(call.delegationId)}>
       <summary>
-        <span aria-hidden="true">{kind.sign}</span>
+        <Icon name="right" className={styles.turn} />
+        <Icon name={kind.icon} />
         <span className="unseen">{kind.word}</span>
         <code>{call.technicalName}</code>
-        <span className={styles.effect} data-real={!call.mocked && !call.isRunning}>
-          {call.isRunning ? "…" : call.mocked ? (call.mockRule === null || call.mockRule === undefined ? "mocked" : `mocked, rule ${call.mockRule + 1}`) : "real"}
-        </span>
-        {call.durationMs !== undefined && !call.isRunning && <span className="muted">{duration(call.durationMs)}</span>}
-        {call.error && <span className={styles.failed}>failed</span>}
-        {call.isTurnKept === false && <span className={styles.failed}>called, but its turn was not saved</span>}
         {note}
+        <span className="push" />
+        {call.error && <Status of="Failed" />}
+        {call.isTurnKept === false && <span className="fault small">its turn was not saved</span>}
+        <Effect call={call} />
+        {call.durationMs !== undefined && !call.isRunning && <span className="muted small nowrap">{duration(call.durationMs)}</span>}
       </summary>
-      <dl className="facts small">
-        <dt>Arguments</dt>
-        <dd>
-          <pre>{JSON.stringify(call.arguments ?? {}, null, 1)}</pre>
-        </dd>
-        <dt>{call.error ? "Error" : "Result"}</dt>
-        <dd>
-          <pre>{call.error ?? shownResult(call)}</pre>
-        </dd>
-      </dl>
+      <div className={styles.io}>
+        <div>
+          <h3>Arguments</h3>
+          <Values of={call.arguments ?? {}} />
+        </div>
+        <div>
+          <h3>{call.error ? "Error" : "Result"}</h3>
+          {call.error ? <pre>{call.error}</pre> : <Values of={resultOf(call)} />}
+        </div>
+      </div>
     </details>
   );
 }
 
-/** Results are often JSON, which is easier to read with line breaks. */
-function shownResult(call: ShownCall): string {
+function Effect({ call }: { call: ShownCall }) {
+  if (call.isRunning) return <Status of="Running" />;
+  if (call.kind === "Retrieval") return null;
+  if (!call.mocked) return call.kind === "SubAgent" ? <Status of="Delegates" /> : <Status of="Real" />;
+  return (
+    <span title={call.mockRule === null || call.mockRule === undefined ? undefined : `By rule ${call.mockRule + 1} of the mock`}>
+      <Status of="Mocked" />
+    </span>
+  );
+}
+
+/** How many values show as a list. */
+const listed = 12;
+
+/** Values by name, if they are few and plain, and JSON otherwise. */
+function Values({ of }: { of: unknown }) {
+  if (typeof of === "string") return <pre>{of}</pre>;
+  const entries = Object.entries(of as Record<string, unknown>);
+  if (entries.length === 0) return <p className="muted">none</p>;
+  if (Array.isArray(of) || entries.length > listed || entries.some(([, value]) => typeof value === "object" && value !== null)) {
+    return <pre>{JSON.stringify(of, null, 1).slice(0, 8_000)}</pre>;
+  }
+  return (
+    <dl>
+      {entries.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{String(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Results are often JSON, which is easier to read as values. */
+function resultOf(call: ShownCall): unknown {
   if (!call.result) return call.isRunning ? "not yet" : "nothing";
   try {
-    return JSON.stringify(JSON.parse(call.result), null, 1).slice(0, 8_000);
+    const value: unknown = JSON.parse(call.result);
+    return typeof value === "object" && value !== null ? value : String(value);
   } catch {
     return call.result.slice(0, 8_000);
   }

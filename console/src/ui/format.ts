@@ -2,6 +2,7 @@ const dayAndTime = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "
 const withYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 const credits = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const whole = new Intl.NumberFormat("en");
+const oneDigit = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
 /** A moment in local time. Days of other years show the year instead of the time. */
 export function shortTime(moment: string, now = new Date()): string {
@@ -34,4 +35,15 @@ export function size(bytes: number): string {
 
 export function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
+}
+
+/** A duration for an estimate: "8 s", "41 min", "3 h". */
+export function roughly(ms: number): string {
+  if (ms < 60_000) return `${Math.max(1, Math.round(ms / 1_000))} s`;
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
+}
+
+/** Credits to read at a glance: whole from 100 on, else with one digit. */
+export function shortCredits(value: number): string {
+  return Math.abs(value) >= 100 ? whole.format(Math.round(value)) : oneDigit.format(value);
 }

@@ -2,7 +2,9 @@ import type { CombinedError } from "@urql/core";
 import { useEffect, useState, type ReactNode } from "react";
 import { Link } from "wouter";
 import type { Answer } from "../api/page";
-import { Page } from "./Page";
+import { Icon } from "./Icon";
+import type { IconName } from "./icons";
+import { Blank, Page } from "./Page";
 import styles from "./states.module.css";
 
 /** Placeholder lines. They appear only if loading takes longer than 150 ms. */
@@ -16,7 +18,11 @@ export function Loading({ lines = 6 }: { lines?: number }) {
     <div className={styles.skeleton} role="status" data-shown={isLate}>
       <span className="unseen">Loading</span>
       {Array.from({ length: lines }, (_, i) => (
-        <div key={i} />
+        <div key={i} className={styles.bones}>
+          <i />
+          <i />
+          <i />
+        </div>
       ))}
     </div>
   );
@@ -29,6 +35,7 @@ export function Failure({ error, retry }: { error: CombinedError; retry?: () => 
   const trace = first?.extensions.traceId as string | undefined;
   return (
     <div className="note bad row" role="alert">
+      <Icon name="failed" />
       <span>{errorText(error)}</span>
       {trace && <Trace id={trace} />}
       {retry && (
@@ -45,7 +52,8 @@ function Forbidden({ error }: { error: CombinedError }) {
   const scopes = new Set(error.graphQLErrors.map((e) => /the scope (\w+)$/.exec(e.message)?.[1]));
   const named = [...scopes].filter((scope) => scope !== undefined);
   return (
-    <p className="muted" role="status">
+    <p className="note row" role="status">
+      <Icon name="key" />
       {named.length > 0 ? `Your key lacks the scope ${named.join(", ")}, which this needs.` : errorText(error)}
     </p>
   );
@@ -99,9 +107,9 @@ export function Shown<Data>({ answer, missing, lines, children }: {
   }
   if (!answer.data) {
     return (
-      <main id="main" className={styles.waiting} tabIndex={-1}>
+      <Blank>
         <Loading lines={lines} />
-      </main>
+      </Blank>
     );
   }
   return (
@@ -127,12 +135,14 @@ export function NotFound({ what = "page at this address" }: { what?: string }) {
   );
 }
 
-/** An empty state: the fact and the next step. */
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+/** An empty state: an icon, the fact, what the thing is for, and a button for the next step. */
+export function Empty({ title, icon, action, children }: { title: string; icon?: IconName; action?: ReactNode; children?: ReactNode }) {
   return (
     <div className={styles.empty}>
-      <strong>{title}</strong>
+      {icon && <Icon name={icon} />}
+      <h2>{title}</h2>
       {children && <div className="muted">{children}</div>}
+      {action}
     </div>
   );
 }

@@ -2,8 +2,9 @@ import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { usePage } from "../../api/page";
 import { may } from "../../ui/Act";
+import { Meter } from "../../ui/Meter";
 import { Failure, Loading } from "../../ui/states";
-import { Status } from "../../ui/Status";
+import { Glyph } from "../../ui/Status";
 import type { AgentOfPage } from "./query";
 import styles from "./AgentHealth.module.css";
 
@@ -13,12 +14,10 @@ const TestsBlame = graphql(`
       id
       allTests: tests(first: 1) { totalCount }
       passed: tests(first: 1, filter: { lastRunStatuses: [Passed] }) { totalCount }
-      failed: tests(first: 1, filter: { lastRunStatuses: [Failed] }) { totalCount }
-      error: tests(first: 1, filter: { lastRunStatuses: [Error] }) { totalCount }
       notPassed: tests(first: 50, filter: { lastRunStatuses: [Failed, Error, Cancelled, Skipped, Queued, Running] }) {
         pageInfo { hasNextPage }
         nodes {
-          __typename id name lastRunId
+          __typename id name lastRunId lastRunStatus
           failingSince { promptVersion lastPassed { promptVersion } }
         }
       }
@@ -27,75 +26,63 @@ const TestsBlame = graphql(`
   }
 `);
 
-/** The state of the agent's tests: which are red and since which prompt, and the results of each version. */
+/** The state of the agent's tests, which are red and since which prompt, the results of each version, and the fields. */
 export function AgentHealth({ agent }: { agent: AgentOfPage }) {
   const answer = usePage(TestsBlame, { id: agent.id, seesVersions: may("prompts") });
   const tests = answer.data?.agent;
+  const failing = tests?.notPassed.nodes.filter((test) => test.failingSince) ?? [];
   return (
-    <div className="stack">
-      <section className="card" aria-labelledby="health-title">
+    <aside className={styles.panel} aria-label="Tests and fields">
+      <section>
         <header>
-          <h2 id="health-title">Tests</h2>
-          <Link className="push" href={`/tests?agent=${agent.id}`}>
-            All tests
-          </Link>
-        </header>
-        <div className="body stack">
-          {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
-          {!tests && !answer.error && <Loading lines={4} />}
-          {tests?.allTests.totalCount === 0 && (
-            <p className="muted">
-              No tests yet. <Link href={`/chats/new?agent=${agent.id}`}>Start a chat</Link> and create a test from it, or{" "}
-              <Link href={`/tests?agent=${agent.id}`}>write one</Link>.
-            </p>
-          )}
+          <h2>Tests</h2>
           {tests && tests.allTests.totalCount > 0 && (
-            <>
-              <div className="row">
-                {([["Passed", tests.passed], ["Failed", tests.failed], ["Error", tests.error]] as const).map(([status, { totalCount }]) =>
-                  totalCount > 0 ? (
-                    <span key={status} className="row tight">
-                      {totalCount} <Status of={status} />
-                    </span>
-                  ) : null,
-                )}
-                <span className="muted">of {tests.allTests.totalCount}</span>
-              </div>
-              <ul className="stack tight">
-                {tests.notPassed.nodes.map(
-                  (test) =>
-                    test.failingSince && (
-                      <li key={test.id} className={styles.red}>
-                        <Link href={`/runs/${test.lastRunId}`}>{test.name}</Link>
-                        <Since agentId={agent.id} failure={test.failingSince} />
-                      </li>
-                    ),
-                )}
-              </ul>
-              {tests.notPassed.pageInfo.hasNextPage && <Link href={`/tests?agent=${agent.id}&show=notpassed`}>All failures</Link>}
-              <Versions versions={answer.data?.agent?.promptVersions?.nodes ?? []} />
-            </>
+            <Link href={`/agents/${agent.id}/tests`}>
+              {tests.passed.totalCount} of {tests.allTests.totalCount} pass
+            </Link>
           )}
-        </div>
-      </section>
-      <section className="card" aria-labelledby="fields-title">
-        <header>
-          <h2 id="fields-title">Fields</h2>
-          <Link className="push" href={`/agents/${agent.id}/settings`}>
-            Change
-          </Link>
         </header>
-        <ul className={`body ${styles.fields}`}>
+        {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
+        {!tests && !answer.error && <Loading lines={3} />}
+        {tests?.allTests.totalCount === 0 && (
+          <p className="muted">
+            No tests yet. <Link href={`/chats/new?agent=${agent.id}`}>Start a chat</Link> and create a test from it, or{" "}
+            <Link href={`/agents/${agent.id}/tests`}>write one</Link>.
+          </p>
+        )}
+        <ul className={styles.red}>
+          {failing.map(
+            (test) =>
+              test.failingSince && (
+                <li key={test.id}>
+                  <Glyph of={test.lastRunStatus ?? "Failed"} />
+                  <span>
+                    <Link href={`/runs/${test.lastRunId}`}>{test.name}</Link>
+                    <Since agentId={agent.id} failure={test.failingSince} />
+                  </span>
+                </li>
+              ),
+          )}
+        </ul>
+        {tests?.notPassed.pageInfo.hasNextPage && <Link href={`/agents/${agent.id}/tests?show=notpassed`}>All failures</Link>}
+      </section>
+      <Versions versions={tests?.promptVersions?.nodes ?? []} />
+      <section>
+        <header>
+          <h2>Fields</h2>
+          <Link href={`/agents/${agent.id}/settings`}>Edit</Link>
+        </header>
+        <ul className={styles.fields}>
           {agent.fields.map((field) => (
             <li key={field.name}>
-              <code>{`{${field.name}}`}</code>{" "}
-              <span className="muted small">{[field.isMandatory && "required", field.isSystem && "system"].filter(Boolean).join(", ")}</span>
+              <code>{field.name}</code>
+              <span className="muted">{field.isSystem ? "system" : field.isMandatory ? "required" : "optional"}</span>
             </li>
           ))}
-          {agent.fields.length === 0 && <li className="muted">none</li>}
+          {agent.fields.length === 0 && <li className="muted">The prompt has no fields.</li>}
         </ul>
       </section>
-    </div>
+    </aside>
   );
 }
 
@@ -104,16 +91,16 @@ interface Failing {
   lastPassed: { promptVersion: number } | null;
 }
 
-/** "Failing since v2", with a link to the changes. */
+/** "v2: what changed", which leads to the changes. */
 export function Since({ agentId, failure }: { agentId: string; failure: Failing }) {
   const { promptVersion, lastPassed } = failure;
   if (!lastPassed) return <span className="muted small">never passed</span>;
   if (lastPassed.promptVersion === promptVersion) {
-    return <span className="muted small">failing with the same prompt, v{promptVersion}</span>;
+    return <span className="muted small">same prompt, v{promptVersion}</span>;
   }
   return (
     <Link className="small" href={`/agents/${agentId}/versions?from=${lastPassed.promptVersion}&to=${promptVersion}`}>
-      failing since v{promptVersion}: see changes
+      v{promptVersion}: what changed
     </Link>
   );
 }
@@ -127,19 +114,25 @@ interface VersionResult {
 /** The results of the newest prompt versions, each over its own last runs. Versions that no test ran with are left out. */
 function Versions({ versions }: { versions: readonly VersionResult[] }) {
   const tested = versions.filter(({ testRuns }) => testRuns.judged > 0);
+  if (tested.length === 0) return null;
   return (
-    <dl className={styles.versions}>
-      {tested.map(({ id, version, testRuns: { passed, judged } }) => (
-        <div key={id}>
-          <dt>v{version}</dt>
-          <dd>
-            <meter min={0} max={judged} value={passed} aria-label={`Passed with version ${version}`} />
-            <span>
-              {passed}/{judged} runs
-            </span>
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <section>
+      <header>
+        <h2>By version</h2>
+      </header>
+      <dl className={styles.versions}>
+        {tested.map(({ id, version, testRuns: { passed, judged } }) => (
+          <div key={id}>
+            <dt>v{version}</dt>
+            <dd>
+              {passed} of {judged}
+            </dd>
+            <dd className={styles.bar}>
+              <Meter total={judged} parts={[["passed", passed]]} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
   );
 }

@@ -4,14 +4,17 @@ import { useClient } from "urql";
 import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { useAction, useConflict, useGo } from "../../api/page";
+import { lineChanges } from "../../logic/promptLines";
 import { unknownPlaceholders } from "../../logic/placeholders";
 import { Act, may } from "../../ui/Act";
-import { count } from "../../ui/format";
-import { Failure, Loading } from "../../ui/states";
+import { count, plural } from "../../ui/format";
+import { errorText, Failure, Loading } from "../../ui/states";
+import { toast } from "../../ui/toasts";
 import type { AgentOfPage } from "./query";
 import { RunTests } from "../tests/RunButtons";
 import { AgentHealth } from "./AgentHealth";
 import { keepDraft, keptDraft, type Draft } from "./draft";
+import styles from "./AgentPrompt.module.css";
 import { PromptText } from "./PromptText";
 
 const Diff = lazy(() => import("../../ui/Diff"));
@@ -42,12 +45,17 @@ const AgentNow = graphql(`
 const maxPrompt = 50_000;
 
 /** The prompt, for keys that may read it, beside the state of its tests. */
-export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
+export function AgentPrompt({ agent, onEdited }: { agent: AgentOfPage; onEdited: (isEdited: boolean) => void }) {
   const { prompt } = agent;
-  if (prompt !== undefined) return <PromptEditor agent={{ ...agent, prompt }} />;
   return (
-    <div className="split">
-      <p className="note">The prompt is not shown: your key lacks the scope prompts.</p>
+    <div className={styles.work}>
+      {prompt === undefined ? (
+        <div className={styles.page}>
+          <p className="note">The prompt is not shown: your key lacks the scope prompts.</p>
+        </div>
+      ) : (
+        <PromptEditor agent={{ ...agent, prompt }} onEdited={onEdited} />
+      )}
       <AgentHealth agent={agent} />
     </div>
   );
@@ -55,13 +63,14 @@ export function AgentPrompt({ agent }: { agent: AgentOfPage }) {
 
 type Prompted = AgentOfPage & { prompt: string };
 
-function PromptEditor({ agent }: { agent: Prompted }) {
+function PromptEditor({ agent, onEdited }: { agent: Prompted; onEdited: (isEdited: boolean) => void }) {
   const [draft, setDraft] = useDraft(agent);
   const text = draft?.text ?? agent.prompt;
   const [isDiff, setDiff] = useState(false);
   const save = useAction(SavePrompt);
   const isForeign = useForeign(agent.id, save.error);
   const isChanged = draft !== undefined && draft.text !== agent.prompt;
+  useEffect(() => onEdited(isChanged), [isChanged, onEdited]);
   const discard = () => {
     setDraft(undefined);
     save.reset();
@@ -72,68 +81,89 @@ function PromptEditor({ agent }: { agent: Prompted }) {
     if (!isChanged || text.length > maxPrompt) return;
     const saved = await save.run({ input: { agentId: agent.id, prompt: text, expectedVersion: over } });
     if (!saved?.updateAgentPrompt) return;
+    toast(`Saved as v${saved.updateAgentPrompt.agent.promptVersion}.`);
     // Text that was typed during the save stays.
     const now = keptDraft(agent.id);
     if (now && now.text !== text) setDraft({ text: now.text, of: saved.updateAgentPrompt.agent.promptVersion });
     else discard();
   };
   useSaveKey(() => void store());
+  const isCompared = (isDiff || isForeign) && isChanged;
   return (
-    <div className="split">
-      <section className="card" aria-labelledby="prompt-title">
-        <header>
-          <h2 id="prompt-title">Prompt v{agent.promptVersion}</h2>
-          <span className="muted">{isChanged ? "edited" : "as saved"}</span>
-          <span className={`push ${text.length > maxPrompt ? "note bad" : "muted"}`}>
-            {count(text.length)} / {count(maxPrompt)}
+    <div className={styles.editor}>
+      <div className={styles.page} tabIndex={-1}>
+        <PromptText
+          value={text}
+          saved={agent.prompt}
+          fields={agent.fields}
+          isReadOnly={!may("write")}
+          onChange={(value) => setDraft({ text: value, of: draft?.of ?? agent.promptVersion })}
+        />
+      </div>
+      <div className={styles.notes}>
+        <Unknown agent={agent} prompt={text} />
+        {isForeign && isChanged && <Foreign agent={agent} of={draft.of} save={() => void store(agent.promptVersion)} take={discard} />}
+        {save.error && !isForeign && <Failure error={save.error} />}
+        {isCompared && (
+          <Suspense fallback={<Loading lines={3} />}>
+            <Diff from={agent.prompt} to={text} />
+          </Suspense>
+        )}
+      </div>
+      <div className={styles.savebar}>
+        <span className="muted">{isChanged ? changesIn(text, agent.prompt, agent.promptVersion + 1) : `v${agent.promptVersion}`}</span>
+        {text.length > maxPrompt * 0.9 && (
+          <span className={text.length > maxPrompt ? "fault" : "muted"}>
+            {count(text.length)} of {count(maxPrompt)} characters
           </span>
-        </header>
-        <div className="body stack">
-          <PromptText
-            value={text}
-            fields={agent.fields}
-            isReadOnly={!may("write")}
-            onChange={(value) => setDraft({ text: value, of: draft?.of ?? agent.promptVersion })}
-          />
-          <Unknown agent={agent} prompt={text} />
-          {isForeign && isChanged && (
-            <div className="note warn stack tight" role="alert">
-              <strong>
-                Somebody saved v{agent.promptVersion} while you were editing v{draft?.of}.
-              </strong>
-              <div className="row">
-                <button type="button" onClick={() => void store(agent.promptVersion)}>
-                  Save mine as v{agent.promptVersion + 1}
-                </button>
-                <button type="button" onClick={discard}>
-                  Take theirs
-                </button>
-                <span>or keep editing: your changes to their version are shown below.</span>
-              </div>
-            </div>
-          )}
-          {save.error && !isForeign && <Failure error={save.error} />}
-          <div className="row">
-            <Act scope="write" className="primary" disabled={!isChanged || save.isBusy || text.length > maxPrompt} onClick={() => void store()}>
-              Save as v{agent.promptVersion + 1}
-            </Act>
-            <button type="button" disabled={!isChanged} onClick={discard}>
+        )}
+        <span className="push" />
+        {isChanged && (
+          <>
+            <button type="button" className="quiet" onClick={discard}>
               Discard
             </button>
-            <button type="button" disabled={!isChanged} aria-pressed={isDiff || isForeign} onClick={() => setDiff(!isDiff)}>
+            <button type="button" className="quiet" aria-pressed={isCompared} onClick={() => setDiff(!isDiff)}>
               Changes
             </button>
-            {isChanged && <Try agentId={agent.id} prompt={text} />}
-            <span className="muted small">Ctrl-S saves</span>
-          </div>
-          {(isDiff || isForeign) && isChanged && (
-            <Suspense fallback={<Loading lines={3} />}>
-              <Diff from={agent.prompt} to={text} />
-            </Suspense>
-          )}
-        </div>
-      </section>
-      <AgentHealth agent={agent} />
+            <Try agentId={agent.id} prompt={text} />
+          </>
+        )}
+        <Act
+          scope="write"
+          className={isChanged ? "primary" : ""}
+          disabled={!isChanged || save.isBusy || text.length > maxPrompt}
+          title={isChanged ? "Ctrl-S" : "Nothing has changed"}
+          onClick={() => void store()}
+        >
+          Save as v{agent.promptVersion + 1}
+        </Act>
+      </div>
+    </div>
+  );
+}
+
+/** "Draft of v3, 1 line added, 2 lines removed". */
+function changesIn(text: string, saved: string, version: number): string {
+  const { added, removed } = lineChanges(text, saved);
+  return [`Draft of v${version}`, added > 0 && `${plural(added, "line")} added`, removed > 0 && `${plural(removed, "line")} removed`].filter(Boolean).join(", ");
+}
+
+function Foreign({ agent, of, save, take }: { agent: Prompted; of: number; save: () => void; take: () => void }) {
+  return (
+    <div className="note warn stack tight" role="alert">
+      <strong>
+        Somebody saved v{agent.promptVersion} while you were editing v{of}.
+      </strong>
+      <div className="row">
+        <button type="button" onClick={save}>
+          Save mine as v{agent.promptVersion + 1}
+        </button>
+        <button type="button" onClick={take}>
+          Take theirs
+        </button>
+        <span>or keep editing: your changes to their version are shown below.</span>
+      </div>
     </div>
   );
 }
@@ -143,18 +173,17 @@ function Try({ agentId, prompt }: { agentId: string; prompt: string }) {
   const start = useAction(RunTests);
   const go = useGo();
   const test = async () => {
-    const made = await start.run({ input: { agentId, prompt, repeats: 3 } });
-    if (made?.startAgentTestExecution) go(`/tests?agent=${agentId}&execution=${made.startAgentTestExecution.execution.id}`);
+    const made = await start.run({ input: { agentId, prompt, repeats: 3 } }, {}, (error) => toast(errorText(error), { isError: true }));
+    if (made?.startAgentTestExecution) go(`/agents/${agentId}/tests?execution=${made.startAgentTestExecution.execution.id}`);
   };
   return (
     <>
-      <Link className="button" href={`/chats/new?agent=${agentId}&draft=1`}>
-        Try without saving
+      <Link className="button wide" href={`/chats/new?agent=${agentId}&draft=1`}>
+        Chat with draft
       </Link>
-      <Act scope="simulate" disabled={start.isBusy || prompt.length > maxPrompt} onClick={() => void test()}>
-        Test without saving ×3
+      <Act scope="simulate" disabled={start.isBusy || prompt.length > maxPrompt} title="Each test 3 times, without saving" onClick={() => void test()}>
+        Test draft
       </Act>
-      {start.error && <Failure error={start.error} />}
     </>
   );
 }

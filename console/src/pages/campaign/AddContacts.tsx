@@ -8,6 +8,7 @@ import { contactsOf, duplicatesByLine, faultsByLine, pageSize, type Contact, typ
 import { readCSV } from "../../logic/csv";
 import { faultsOf } from "../../logic/faults";
 import { Dialog } from "../../ui/Dialog";
+import { FileDrop } from "../../ui/FileDrop";
 import { count, plural } from "../../ui/format";
 import { Failure } from "../../ui/states";
 import styles from "./AddContacts.module.css";
@@ -58,7 +59,7 @@ export function AddContacts({ campaign, onClose, onAdded }: { campaign: Campaign
     <Dialog title={`Add contacts to ${campaign.name}`} onClose={onClose}>
       <div className="stack">
         <div className="field">
-          <label htmlFor="contacts-file">A CSV file with the columns</label>
+          <p>A CSV file with the columns</p>
           <p className={styles.columns}>
             <code>phoneNumber</code>
             {fields.map((field) => (
@@ -68,7 +69,7 @@ export function AddContacts({ campaign, onClose, onAdded }: { campaign: Campaign
               </code>
             ))}
           </p>
-          <input id="contacts-file" type="file" accept=".csv,.tsv,.txt,text/csv" autoFocus onChange={(event) => void choose(event.target.files?.[0])} />
+          <FileDrop label="A CSV file of contacts" accept=".csv,.tsv,.txt,text/csv" onFiles={([file]) => void choose(file)} />
           <span className="muted small">Each line needs a value for *. Other columns are ignored. Nothing is sent until you confirm.</span>
         </div>
         {problem && (

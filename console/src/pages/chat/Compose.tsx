@@ -1,6 +1,8 @@
-import { useRef, useState, type KeyboardEvent } from "react";
+import { useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { newKey } from "../../api/page";
 import { Act, may } from "../../ui/Act";
+import { Icon } from "../../ui/Icon";
+import styles from "./Compose.module.css";
 
 /** A message that is being sent. Its idempotency key lets it be sent again without arriving twice. */
 export interface Pending {
@@ -11,10 +13,19 @@ export interface Pending {
   after: number;
 }
 
-export function Compose({ isEnded, isBusy, send }: { isEnded: boolean; isBusy: boolean; send: (message: Pick<Pending, "text" | "key">) => void }) {
+/** Where the contact's messages are written. `suggestions` are sentences that a contact could say. */
+export function Compose({ isEnded, isBusy, suggestions, send, children }: {
+  isEnded: boolean;
+  isBusy: boolean;
+  suggestions: readonly string[];
+  send: (message: Pick<Pending, "text" | "key">) => void;
+  /** What stands below the field, at its left. */
+  children: ReactNode;
+}) {
   const [text, setText] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
-  const isReady = text.trim() !== "" && !isBusy && !isEnded && may("simulate");
+  const isAble = !isBusy && !isEnded && may("simulate");
+  const isReady = isAble && text.trim() !== "";
   const submit = () => {
     if (!isReady) return;
     send({ text: text.trim(), key: newKey() });
@@ -27,30 +38,52 @@ export function Compose({ isEnded, isBusy, send }: { isEnded: boolean; isBusy: b
     submit();
   };
   return (
-    <form
-      className="stack tight"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
-      <textarea
-        aria-label="Message"
-        rows={2}
-        value={text}
-        disabled={isEnded}
-        autoFocus
-        ref={field}
-        placeholder={isEnded ? "The conversation has ended." : "Write as the contact…"}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={onKey}
-      />
-      <div className="row">
-        <Act scope="simulate" type="submit" className="primary" disabled={!isReady}>
-          Send
+    <div className={styles.compose}>
+      {isAble && suggestions.length > 0 && (
+        <div className={styles.suggestions} role="group" aria-label="Suggestions">
+          {suggestions.map((suggestion) => (
+            <button
+              key={suggestion}
+              type="button"
+              onClick={() => {
+                send({ text: suggestion, key: newKey() });
+                field.current?.focus();
+              }}
+            >
+              {suggestion}
+            </button>
+          ))}
+        </div>
+      )}
+      <form
+        className={styles.box}
+        data-ended={isEnded}
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit();
+        }}
+      >
+        <textarea
+          aria-label="Message"
+          rows={1}
+          value={text}
+          disabled={isEnded}
+          autoFocus
+          ref={field}
+          placeholder={isEnded ? "The conversation has ended." : "Write as the contact"}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={onKey}
+        />
+        <Act scope="simulate" type="submit" className="primary only" aria-label="Send" disabled={!isReady} title="Send">
+          <Icon name="send" />
         </Act>
-        <span className="muted small">Enter sends, Shift-Enter starts a new line</span>
+      </form>
+      <div className={styles.under}>
+        {children}
+        <span className="push wide">
+          <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> starts a line
+        </span>
       </div>
-    </form>
+    </div>
   );
 }

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { ChatMessage, ChatState, Citation, LiveCall } from "../../logic/chat";
+import { exactTime } from "../../logic/times";
 import { Call, Message } from "../../ui/Transcript";
 import type { ChatOfPage } from "./query";
 import { RightAnswer } from "../knowledge/RightAnswer";
@@ -19,13 +20,14 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
     // Newer browsers return a promise here, which is not a clean-up function.
     void end.current?.scrollIntoView({ block: "nearest" });
   }, [count]);
+  const isThinking = !state.draft && (pending ? !pending.isFailed : Boolean(state.question));
   return (
-    <section className={`card ${styles.frame}`} aria-label="Conversation" tabIndex={0}>
+    <section className={styles.script} aria-label="Conversation" tabIndex={0}>
       <div className={styles.log} role="log" aria-live="polite">
-        {state.messages.length === 0 && !pending && <p className="muted">Waiting for the contact's first message.</p>}
+        {state.messages.length === 0 && !pending && <p className="muted">Write the contact's first message below.</p>}
         {state.messages.map((message) => (
           <div key={message.sequence} className={styles.turn}>
-            <Said message={message} agent={chat.agent.name} question={asked(message, state.messages, calls)} />
+            <Said message={message} agent={chat.agent} question={asked(message, state.messages, calls)} />
             {calls
               .filter((call) => call.messageSequence === message.sequence)
               .map((call) => (
@@ -42,24 +44,23 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
           </Message>
         )}
         {pending && (
-          <Message role="user" name={pending.isFailed ? "you, not sent" : "you"}>
+          <Message role="user" name="you" aside={pending.isFailed ? "not sent" : undefined}>
             {pending.text}
           </Message>
         )}
         {early.map((call) => (
           <Call key={call.id} call={call} />
         ))}
-        {state.draft ? (
-          <Message role="assistant" name={`${chat.agent.name} is writing`}>
+        {state.draft && (
+          <Message role="assistant" name={chat.agent.name} agent={chat.agent} aside="is writing">
             {state.draft.text}
-            <span aria-hidden="true">▏</span>
+            <span className={styles.caret} aria-hidden="true" />
           </Message>
-        ) : (
-          (pending ? !pending.isFailed : state.question) && (
-            <p className="muted" role="status">
-              {chat.agent.name} is thinking…
-            </p>
-          )
+        )}
+        {isThinking && (
+          <p className="muted small" role="status">
+            {chat.agent.name} is thinking…
+          </p>
         )}
       </div>
       <div ref={end} />
@@ -77,7 +78,9 @@ function asked({ sequence }: ChatMessage, messages: readonly ChatMessage[], call
   return typeof question === "string" ? question : (said?.text ?? "");
 }
 
-function Said({ message, agent, question }: { message: ChatMessage; agent: string; question: string }) {
+const clock = new Intl.DateTimeFormat("en", { hour: "numeric", minute: "2-digit" });
+
+function Said({ message, agent, question }: { message: ChatMessage; agent: ChatOfPage["agent"]; question: string }) {
   const [open, setOpen] = useState<Citation>();
   const cited = new Map(message.citations?.map((c) => [c.number, c]));
   const parts: (string | Citation)[] = [];
@@ -89,12 +92,20 @@ function Said({ message, agent, question }: { message: ChatMessage; agent: strin
     end = found.index + found[0].length;
   }
   parts.push(message.text.slice(end));
+  const isUser = message.role === "user";
   return (
     <Message
       role={message.role}
       number={message.sequence}
-      name={message.role === "user" ? "you" : agent}
-      extra={open && <Source citation={open} question={question} />}
+      name={isUser ? "you" : agent.name}
+      agent={agent}
+      aside={isUser || !message.timestamp ? undefined : <time title={exactTime(message.timestamp)}>{clock.format(new Date(message.timestamp))}</time>}
+      extra={
+        <>
+          {cited.size > 0 && <Sources citations={[...cited.values()]} />}
+          {open && <Source citation={open} question={question} />}
+        </>
+      }
     >
       {parts.map((part, i) =>
         typeof part === "string" ? (
@@ -108,11 +119,24 @@ function Said({ message, agent, question }: { message: ChatMessage; agent: strin
             aria-label={`Source ${part.number}: ${part.documentName}`}
             onClick={() => setOpen(open === part ? undefined : part)}
           >
-            {part.number}
+            <span className={styles.number}>{part.number}</span>
           </button>
         ),
       )}
     </Message>
+  );
+}
+
+function Sources({ citations }: { citations: readonly Citation[] }) {
+  return (
+    <div className={styles.sources}>
+      {citations.map((citation) => (
+        <Link key={citation.number} href={`/knowledge/documents/${citation.documentId}?chunk=${citation.position + 1}`}>
+          <span className={styles.number}>{citation.number}</span>
+          {citation.documentName}
+        </Link>
+      ))}
+    </div>
   );
 }
 

@@ -1,5 +1,6 @@
 import { plural } from "../../ui/format";
 import { Status } from "../../ui/Status";
+import styles from "./Coverage.module.css";
 
 export interface Covered {
   kind: string;
@@ -9,25 +10,28 @@ export interface Covered {
   effect: string;
 }
 
-/** The effect of each call that the agent and its sub-agents can make. */
-export function Coverage({ calls }: { calls: readonly Covered[] }) {
+/** The effect of each call that the agent and its sub-agents can make, and how often each was made. */
+export function Coverage({ calls, counts }: { calls: readonly Covered[]; counts?: ReadonlyMap<string, number> }) {
   const own = calls.filter((call) => call.path.length === 0);
   const others = calls.filter((call) => call.path.length > 0);
+  const tools = own.filter((call) => call.kind === "Tool" || call.kind === "CallTransfer");
+  const isMocked = tools.length > 0 && tools.every((call) => call.effect === "Mocked");
   return (
-    <section className="card" aria-labelledby="coverage-title">
+    <section className={styles.coverage} aria-labelledby="coverage-title">
       <header>
-        <h2 id="coverage-title">Tool behavior</h2>
+        <h2 id="coverage-title">Tools</h2>
+        {isMocked && <span className="muted small">all mocked</span>}
       </header>
-      <Calls calls={own} />
+      <Calls calls={own} counts={counts} isMocked={isMocked} />
       {others.length > 0 && (
-        <details className="body">
-          <summary>
+        <details>
+          <summary className="muted small">
             {others.length} more through sub-agents, {plural(others.filter(isReal).length, "real call")}
           </summary>
-          <Calls calls={others} />
+          <Calls calls={others} counts={counts} isMocked={false} />
         </details>
       )}
-      {calls.length === 0 && <p className="body muted">No calls are possible.</p>}
+      {calls.length === 0 && <p className="muted">No calls are possible.</p>}
     </section>
   );
 }
@@ -42,22 +46,22 @@ function effectOf(call: Covered): string {
   return { Retrieval: "Reads", SubAgent: "Delegates" }[call.kind] ?? "Real";
 }
 
-function Calls({ calls }: { calls: readonly Covered[] }) {
+function Calls({ calls, counts, isMocked }: { calls: readonly Covered[]; counts: ReadonlyMap<string, number> | undefined; isMocked: boolean }) {
   return (
-    <table>
-      <tbody>
-        {calls.map((call) => (
-          <tr key={`${call.kind} ${call.path.join("/")} ${call.technicalName}`}>
-            <th scope="row">
+    <ul>
+      {calls.map((call) => {
+        const made = counts?.get(call.technicalName) ?? 0;
+        return (
+          <li key={`${call.kind} ${call.path.join("/")} ${call.technicalName}`}>
+            <span>
               {call.path.length > 0 && <span className="muted small">{call.path.join(" › ")} › </span>}
-              <code>{call.technicalName}</code>
-            </th>
-            <td>
-              <Status of={effectOf(call)} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+              <code className={made > 0 ? undefined : "muted"}>{call.technicalName}</code>
+            </span>
+            {made > 0 && <span className="muted small nowrap">{plural(made, "call")}</span>}
+            {(!isMocked || call.effect !== "Mocked") && <Status of={effectOf(call)} />}
+          </li>
+        );
+      })}
+    </ul>
   );
 }

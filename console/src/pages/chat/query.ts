@@ -4,7 +4,12 @@ export const ChatQuery = graphql(`
   query Chat($id: ID!) {
     simulationChat(id: $id) {
       id status isDraft dataBag warnings createdAt endedAt extracted extractionError
-      agent { id name promptVersion testFolders { id name } extractedValues { name } }
+      agent {
+        id name promptVersion channel direction
+        subAgents { id agent { id name } }
+        tests(first: 20) { nodes { __typename id ... on SimulationTest { scenario } } }
+        testFolders { id name } extractedValues { name }
+      }
       messages { sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content } }
       toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
       coverage { kind targetId technicalName path effect }

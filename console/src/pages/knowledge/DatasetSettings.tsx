@@ -3,6 +3,7 @@ import { useRef, useState, type FormEvent } from "react";
 import { graphql } from "../../api/graphql";
 import { useAction, useConflict, useGo } from "../../api/page";
 import { changesOf, inOneLine } from "../../logic/changes";
+import { ask } from "../../ui/asking";
 import { Conflict } from "../../ui/Conflict";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
@@ -110,7 +111,8 @@ function Delete({ dataset }: { dataset: DatasetOfPage }) {
   const remove = useAction(DeleteDataset);
   const go = useGo();
   const deleteIt = async () => {
-    if (!confirm(`Delete ${dataset.name} with its ${plural(dataset.documentCount, "document")}? Agents no longer find anything in them.`)) return;
+    const text = `Its ${plural(dataset.documentCount, "document")} are deleted with it. Agents no longer find anything in them.`;
+    if (!(await ask({ title: `Delete ${dataset.name}?`, text, verb: "Delete dataset", isDangerous: true }))) return;
     if (await remove.run({ input: { datasetId: dataset.id } })) go("/knowledge");
   };
   return (

@@ -1,11 +1,12 @@
 import type { CombinedError } from "@urql/core";
-import { useState, type ChangeEvent } from "react";
+import { useState } from "react";
 import { useClient } from "urql";
 import { Link } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import { readCSV } from "../../logic/csv";
 import { may } from "../../ui/Act";
+import { FileDrop } from "../../ui/FileDrop";
 import { plural } from "../../ui/format";
 import { Failure } from "../../ui/states";
 
@@ -222,9 +223,7 @@ function Import({ datasets, reread }: { datasets: Props["datasets"]; reread: () 
   const add = useAction(AddQuestions);
   const [dataset, setDataset] = useState(datasets[0]?.id ?? "");
   const [fault, setFault] = useState<string>();
-  const read = async (event: ChangeEvent<HTMLInputElement>) => {
-    const input = event.currentTarget;
-    const file = input.files?.[0];
+  const read = async (file: File | undefined) => {
     if (!file) return;
     setFault(undefined);
     try {
@@ -236,17 +235,19 @@ function Import({ datasets, reread }: { datasets: Props["datasets"]; reread: () 
       reread();
     } catch (thrown) {
       setFault(thrown instanceof Error ? thrown.message : String(thrown));
-    } finally {
-      input.value = "";
     }
   };
   if (datasets.length === 0) return null;
   return (
     <div className="row small">
-      <label className="row tight">
-        Import a CSV file (question, document, passage)
-        <input type="file" accept=".csv,text/csv" disabled={add.isBusy} onChange={(event) => void read(event)} />
-      </label>
+      <FileDrop
+        label="A CSV file of questions"
+        button="Import CSV"
+        accept=".csv,text/csv"
+        disabled={add.isBusy}
+        hint="Its columns are question, document and passage."
+        onFiles={([file]) => void read(file)}
+      />
       {datasets.length > 1 && (
         <select aria-label="Into the dataset" value={dataset} onChange={(event) => setDataset(event.target.value)}>
           {datasets.map(({ id, name }) => (

@@ -4,6 +4,7 @@ import { graphql, type ResultOf } from "../../api/graphql";
 import { useAction, useConflict, useGo, usePage } from "../../api/page";
 import { changesOf } from "../../logic/changes";
 import { may } from "../../ui/Act";
+import { ask } from "../../ui/asking";
 import { Conflict } from "../../ui/Conflict";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
@@ -192,7 +193,8 @@ function Delete({ chat }: { chat: Chat }) {
   const remove = useAction(DeleteChat);
   const go = useGo();
   const deleteIt = async () => {
-    if (!confirm(`Delete ${chat.name}? ${plural(chat.connectedAgentCount, "agent")} will answer without it. Its datasets are kept.`)) return;
+    const text = `${plural(chat.connectedAgentCount, "agent")} will answer without it. Its datasets are kept.`;
+    if (!(await ask({ title: `Delete ${chat.name}?`, text, verb: "Delete knowledge base chat", isDangerous: true }))) return;
     if (await remove.run({ input: { chatId: chat.id } })) go("/knowledge");
   };
   return (

@@ -1,7 +1,8 @@
-import { useState, type DragEvent } from "react";
+import { useState } from "react";
 import { authorized } from "../../api/session";
 import { gatewayURL } from "../../api/base";
 import { may } from "../../ui/Act";
+import { FileDrop } from "../../ui/FileDrop";
 import { percent, size } from "../../ui/format";
 import styles from "./Upload.module.css";
 
@@ -47,26 +48,16 @@ export function Upload({ datasetId, onAdded }: { datasetId: string; onAdded: () 
     };
     await Promise.all(Array.from({ length: atOnce }, work));
   };
-  const drop = (event: DragEvent) => {
-    event.preventDefault();
-    if (isAllowed) void add([...event.dataTransfer.files]);
-  };
   return (
-    <section aria-label="Add documents" className={styles.target} onDragOver={(event) => event.preventDefault()} onDrop={drop}>
-      <div className="row">
-        <label htmlFor="files">Drop files here, or choose them:</label>
-        <input
-          id="files"
-          type="file"
-          multiple
-          disabled={!isAllowed}
-          onChange={(event) => {
-            void add([...(event.target.files ?? [])]);
-            event.target.value = "";
-          }}
-        />
-        {!isAllowed && <span className="muted">Your key lacks the scope write.</span>}
-      </div>
+    <section aria-label="Add documents" className={styles.target}>
+      <FileDrop
+        label="Documents"
+        button="Choose files"
+        isMultiple
+        disabled={!isAllowed}
+        hint={isAllowed ? `At most ${size(maxBytes)} each.` : "Your key lacks the scope write."}
+        onFiles={(files) => void add(files)}
+      />
       <ul className="stack tight" role="status">
         {sending.map((s) => (
           <li key={s.key} className="row">

@@ -4,6 +4,7 @@ import { graphql } from "../../api/graphql";
 import { useAction, usePage } from "../../api/page";
 import { stoppingName, stoppingOf, stoppings, usualRates, type StoppingName } from "../../logic/stopping";
 import { Act } from "../../ui/Act";
+import { ask } from "../../ui/asking";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
 import type { Schedule } from "./query";
@@ -69,7 +70,8 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
     if (await create.run({ input: { ...values, stopRepeating, baselineId, [kind === "folder" ? "folderId" : "agentId"]: id } })) onClose();
   };
   const destroy = async () => {
-    if (schedule && confirm(`Delete the schedule “${schedule.name}”? Its executions are kept.`) && (await remove.run({ input: { scheduleId: schedule.id } }))) onClose();
+    if (!schedule || !(await ask({ title: `Delete ${schedule.name}?`, text: "The executions of the schedule are kept.", verb: "Delete schedule", isDangerous: true }))) return;
+    if (await remove.run({ input: { scheduleId: schedule.id } })) onClose();
   };
   return (
     <Dialog title={schedule ? "Edit schedule" : "New schedule"} onClose={onClose}>

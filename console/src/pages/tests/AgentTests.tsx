@@ -1,22 +1,33 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
 import { useHere } from "../../api/page";
 import { Act } from "../../ui/Act";
+import { Avatar } from "../../ui/Avatar";
+import { Find } from "../../ui/Find";
+import { count } from "../../ui/format";
+import { Icon } from "../../ui/Icon";
 import { Page } from "../../ui/Page";
+import { Pick } from "../../ui/Pick";
+import { Segment } from "../../ui/Segment";
 import { Empty } from "../../ui/states";
+import { AgentFrame } from "../agent/AgentFrame";
 import { BulkButtons } from "./BulkButtons";
 import { Executions } from "./Executions";
 import { FolderEditor } from "./FolderEditor";
 import { Matrix } from "./Matrix";
-import { RunButtons } from "./RunButtons";
+import { RunButton, RunPicks, type RunChoice } from "./RunButtons";
 import { NewTest, TestEditor } from "./TestEditor";
 import { useTests } from "./useTests";
 
 export const TestsQuery = graphql(`
   query Tests($agentId: ID!, $folderId: ID, $first: Int!, $after: String) {
     agent(id: $agentId) {
-      id name promptVersion
+      id name channel direction language tags promptVersion knowledgeBaseChatId
+      tools { id }
+      subAgents { id }
+      simulationChats(first: 1) { totalCount }
+      redTests: tests(first: 1, filter: { lastRunStatuses: [Failed, Error] }) { totalCount }
       fields { name isMandatory isSystem }
       testFolders { id name color body updatedAt tests(first: 1) { totalCount } }
       allTests: tests(first: 1) { totalCount }
@@ -41,10 +52,12 @@ export const TestsQuery = graphql(`
 export type AgentOfTests = NonNullable<ResultOf<typeof TestsQuery>["agent"]>;
 export type TestRow = AgentOfTests["tests"]["nodes"][number];
 
-/** An agent's tests, with the result of each attempt of an execution. */
-export function AgentTests({ agent, refresh: refreshFirst }: { agent: AgentOfTests; refresh: () => void }) {
+/** An agent's tests, with the result of each attempt of an execution. As a tab they are on the agent's page. */
+export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: AgentOfTests; isTab: boolean; refresh: () => void }) {
   const [params, setParams] = useSearchParams();
-  const list = useTests(agent, params.get("folder"), Boolean(params.get("show")));
+  const [find, setFind] = useState("");
+  const [choice, setChoice] = useState<RunChoice>({ repeats: 5, stopping: "all" });
+  const list = useTests(agent, params.get("folder"), Boolean(params.get("show") || find));
   const refresh = () => {
     refreshFirst();
     list.refresh();
@@ -55,6 +68,7 @@ export function AgentTests({ agent, refresh: refreshFirst }: { agent: AgentOfTes
   const [folderId, setFolderId] = useState<string>();
   const executions = agent.testExecutions.nodes;
   const executionId = params.get("execution") ?? (executions.find((each) => !each.rejudgeOfId && !each.isDraft) ?? executions[0])?.id;
+  const isRunning = executions.some(({ id, status }) => id === executionId && ["Queued", "Running", "Cancelling"].includes(status));
   const edited = params.get("edit");
   const editedNow = useRef(edited);
   useEffect(() => {
@@ -84,57 +98,52 @@ export function AgentTests({ agent, refresh: refreshFirst }: { agent: AgentOfTes
     if (editedNow.current === of && of !== (opened ?? null)) set("edit", opened);
     refresh();
   };
-  return (
-    <Page
-      title={`Tests of ${agent.name}`}
-      crumbs={[
-        { to: "/tests", text: "Tests" },
-        { to: `/agents/${agent.id}`, text: agent.name },
-      ]}
-      actions={
-        <>
-          {ticked.size > 0 && (
-            <BulkButtons
-              agent={agent}
-              ticked={ticked}
-              onDone={() => {
-                setTicked(new Set());
-                refresh();
-              }}
-            />
-          )}
-          <Link href={`/schedules?agent=${agent.id}`}>Schedules</Link>
-          <RunButtons agentId={agent.id} isEmpty={agent.allTests.totalCount === 0} ticked={ticked} onStarted={show} />
-          <Act scope="write" onClick={() => setFolderId("new")}>
-            New folder
-          </Act>
-          <Act scope="write" onClick={() => setNew(true)}>
-            New test
-          </Act>
-        </>
-      }
-    >
-      {agent.allTests.totalCount === 0 && agent.testFolders.length === 0 ? (
-        <Empty title="This agent has no tests.">
-          <Link href={`/chats/new?agent=${agent.id}`}>Start a chat</Link> and create a test from it, or write one: a scenario for the contact, and criteria.
-        </Empty>
-      ) : (
-        // The key keeps "Cancel" and "Retry" from acting on the previously shown execution.
-        <Matrix
-          key={executionId}
+  const isEmpty = agent.allTests.totalCount === 0;
+  const actions = (
+    <>
+      {ticked.size > 0 && (
+        <BulkButtons
           agent={agent}
-          list={list}
-          executionId={executionId}
-          show={params.get("show") ?? ""}
-          folderId={params.get("folder") ?? ""}
-          filter={set}
           ticked={ticked}
-          setTicked={setTicked}
-          edit={(id) => set("edit", id)}
-          editFolder={setFolderId}
-          onStarted={show}
-          onEnded={refresh}
+          onDone={() => {
+            setTicked(new Set());
+            refresh();
+          }}
         />
+      )}
+      <Act scope="write" onClick={() => setNew(true)}>
+        <Icon name="plus" />
+        New test
+      </Act>
+      <RunButton agentId={agent.id} isEmpty={isEmpty} isRunning={isRunning} ticked={ticked} choice={choice} onStarted={show} />
+    </>
+  );
+  return (
+    <Frame agent={agent} isTab={isTab} actions={actions} createFolder={() => setFolderId("new")}>
+      {isEmpty && agent.testFolders.length === 0 ? (
+        <NoTests agentId={agent.id} create={() => setNew(true)} />
+      ) : (
+        <>
+          <Filters agent={agent} show={params.get("show") ?? ""} folderId={params.get("folder") ?? ""} filter={set} setFind={setFind}>
+            <RunPicks choice={choice} set={setChoice} />
+          </Filters>
+          {/* The key keeps "Stop" and "Retry" from acting on the previously shown execution. */}
+          <Matrix
+            key={executionId}
+            agent={agent}
+            list={list}
+            executionId={executionId}
+            show={params.get("show") ?? ""}
+            folderId={params.get("folder") ?? ""}
+            find={find}
+            ticked={ticked}
+            setTicked={setTicked}
+            edit={(id) => set("edit", id)}
+            editFolder={setFolderId}
+            onStarted={show}
+            onEnded={refresh}
+          />
+        </>
       )}
       {executions.length > 0 && <Executions executions={executions} shownId={executionId} show={(id) => set("execution", id)} />}
       {folderId && (
@@ -142,6 +151,87 @@ export function AgentTests({ agent, refresh: refreshFirst }: { agent: AgentOfTes
       )}
       {isNew && <NewTest agent={agent} onClose={(opened) => closeEditor(null, opened)} />}
       {edited && <TestEditor key={edited} agent={agent} testId={edited} onClose={() => closeEditor(edited)} />}
+    </Frame>
+  );
+}
+
+function Frame({ agent, isTab, actions, createFolder, children }: { agent: AgentOfTests; isTab: boolean; actions: ReactNode; createFolder: () => void; children: ReactNode }) {
+  const more = (
+    <>
+      <Act scope="write" onClick={createFolder}>
+        <Icon name="plus" />
+        New folder
+      </Act>
+      <Link href={`/schedules?agent=${agent.id}`}>
+        <Icon name="clock" />
+        Schedules
+      </Link>
+      {!isTab && (
+        <Link href={`/agents/${agent.id}`}>
+          <Icon name="agents" />
+          Open the agent
+        </Link>
+      )}
+    </>
+  );
+  if (isTab) {
+    return (
+      <AgentFrame agent={agent} tab="tests" isQuiet actions={actions} more={more}>
+        {children}
+      </AgentFrame>
+    );
+  }
+  return (
+    <Page title={agent.name} name={`Tests of ${agent.name}`} face={<Avatar agent={agent} />} crumbs={[{ to: "/tests", text: "Tests" }]} actions={actions} more={more}>
+      {children}
     </Page>
+  );
+}
+
+function NoTests({ agentId, create }: { agentId: string; create: () => void }) {
+  return (
+    <Empty
+      icon="tests"
+      title="No tests yet"
+      action={
+        <Act scope="write" onClick={create}>
+          <Icon name="plus" />
+          New test
+        </Act>
+      }
+    >
+      A test talks to the agent and checks what it says. Write one, or <Link href={`/chats/new?agent=${agentId}`}>start a chat</Link> and create a test from it.
+    </Empty>
+  );
+}
+
+function Filters({ agent, show, folderId, filter, setFind, children }: {
+  agent: AgentOfTests;
+  show: string;
+  /** The id of the only folder that is shown; empty for all. */
+  folderId: string;
+  filter: (name: "show" | "folder", value: string) => void;
+  setFind: (text: string) => void;
+  children: ReactNode;
+}) {
+  return (
+    <div className="toolbar">
+      <Segment
+        label="Show"
+        options={[
+          ["", `All ${count(agent.allTests.totalCount)}`],
+          ["notpassed", "Failing"],
+          ["flaky", "Flaky"],
+        ]}
+        value={show}
+        set={(value) => filter("show", value)}
+      />
+      <Find label="Find a test" set={setFind} />
+      {agent.testFolders.length > 0 && (
+        <Pick label="Folder" options={[["", "Any"], ...agent.testFolders.map(({ id, name }) => [id, name] as const)]} value={folderId} set={(value) => filter("folder", value)} />
+      )}
+      <span className="push" />
+      {children}
+    </div>
   );
 }

@@ -1,7 +1,9 @@
 import { graphql } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import { Act, may } from "../../ui/Act";
+import { ask } from "../../ui/asking";
 import { plural } from "../../ui/format";
+import { Pick } from "../../ui/Pick";
 import { errorText } from "../../ui/states";
 import type { AgentOfTests } from "./AgentTests";
 
@@ -36,7 +38,8 @@ export function BulkButtons({ agent, ticked, onDone }: { agent: AgentOfTests; ti
     if (await copy.run({ input: { testIds } })) onDone();
   };
   const deleteThem = async () => {
-    if (!confirm(`Delete ${plural(ticked.size, "test")}? Their runs are kept.`)) return;
+    const what = plural(ticked.size, "test");
+    if (!(await ask({ title: `Delete ${what}?`, text: "Their runs are kept.", verb: `Delete ${what}`, isDangerous: true }))) return;
     if (await remove.run({ input: { testIds } })) onDone();
   };
   return (
@@ -46,15 +49,14 @@ export function BulkButtons({ agent, ticked, onDone }: { agent: AgentOfTests; ti
           {errorText(error)}
         </span>
       )}
-      <select aria-label="Move the selected tests" value="" disabled={isBusy || !may("write")} onChange={(event) => void moveTo(event.target.value.slice(1))}>
-        <option value="">Move to …</option>
-        {agent.testFolders.map((folder) => (
-          <option key={folder.id} value={`/${folder.id}`}>
-            {folder.name}
-          </option>
-        ))}
-        <option value="/">No folder</option>
-      </select>
+      <Pick
+        label="Move the selected tests"
+        shown="Move to"
+        options={[["", "…"], ...agent.testFolders.map(({ id, name }) => [`/${id}`, name] as const), ["/", "No folder"]]}
+        value=""
+        disabled={isBusy || !may("write")}
+        set={(value) => void moveTo(value.slice(1))}
+      />
       <Act scope="write" disabled={isBusy} onClick={() => void copyThem()}>
         Copy
       </Act>

@@ -1,6 +1,5 @@
 import { useState } from "react";
 import { Link } from "wouter";
-import { percent } from "../../ui/format";
 import { Status } from "../../ui/Status";
 import { Time } from "../../ui/Time";
 import type { AgentOfTests } from "./AgentTests";
@@ -22,7 +21,7 @@ export function Executions({ executions, shownId, show }: { executions: readonly
               Compare these two
             </Link>
           ) : (
-            <span className="muted">{executions.length > 1 ? "Tick two to compare them" : ""}</span>
+            <span className="muted small">{executions.length > 1 ? "select two to compare" : ""}</span>
           )}
         </span>
       </header>
@@ -34,21 +33,21 @@ export function Executions({ executions, shownId, show }: { executions: readonly
                 <span className="unseen">Compare</span>
               </th>
               <th scope="col">Started</th>
-              <th scope="col">Verdict</th>
+              <th scope="col">State</th>
               <th scope="col" className="number wide">
-                Attempts
+                Repeats
               </th>
               <th scope="col" className="number wide">
                 Passed
               </th>
               <th scope="col" className="wide">
-                Retry of
+                Origin
               </th>
             </tr>
           </thead>
           <tbody>
             {executions.map((execution) => (
-              <tr key={execution.id} aria-current={execution.id === shownId ? "true" : undefined}>
+              <tr key={execution.id} data-go aria-current={execution.id === shownId ? "true" : undefined}>
                 <td>
                   <input type="checkbox" aria-label="Compare this execution" checked={ticked.includes(execution.id)} onChange={() => tick(execution.id)} />
                 </td>
@@ -65,11 +64,11 @@ export function Executions({ executions, shownId, show }: { executions: readonly
                     {execution.counts.passed} of {execution.counts.total} passed
                   </span>
                 </td>
-                <td className="number wide">×{execution.repeats}</td>
+                <td className="number wide">{execution.repeats}</td>
                 <td className="number wide">
-                  {execution.counts.passed}/{execution.counts.total} {execution.passRate !== null && `· ${percent(execution.passRate)}`}
+                  {execution.counts.passed} of {execution.counts.total}
                 </td>
-                <td className="wide">{execution.retryOfId ? "an earlier one" : execution.rejudgeOfId ? "judged again" : ""}</td>
+                <td className="wide">{execution.retryOfId ? "retry" : execution.rejudgeOfId ? "judged again" : ""}</td>
               </tr>
             ))}
           </tbody>

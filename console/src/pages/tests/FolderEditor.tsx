@@ -4,6 +4,7 @@ import { graphql } from "../../api/graphql";
 import { useAction, useConflict } from "../../api/page";
 import { changesOf } from "../../logic/changes";
 import { Act, may } from "../../ui/Act";
+import { ask } from "../../ui/asking";
 import { Conflict } from "../../ui/Conflict";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
@@ -79,7 +80,8 @@ function FolderForm({ agentId, folder, reread, takeTheirs, onClose }: Props & { 
     void store(began?.updatedAt);
   };
   const destroy = async () => {
-    if (folder && confirm(`Delete the folder “${folder.name}”? Its tests are kept, without a folder.`) && (await remove.run({ input: { folderId: folder.id } }))) onClose();
+    if (!folder || !(await ask({ title: `Delete ${folder.name}?`, text: "The tests in the folder are kept, without a folder.", verb: "Delete folder", isDangerous: true }))) return;
+    if (await remove.run({ input: { folderId: folder.id } })) onClose();
   };
   return (
     <form ref={form} onSubmit={submit}>

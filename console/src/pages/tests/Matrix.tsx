@@ -18,7 +18,7 @@ import type { TestList } from "./useTests";
 const MatrixQuery = graphql(`
   query Matrix($id: ID!) {
     agentTestExecution(id: $id) {
-      id status isDraft verdict repeats passRate passRateInterval { low high } passHatK retryOfId createdAt finishedAt
+      id status isDraft verdict repeats passRate passRateInterval { low high } passHatK retryOfId createdAt startedAt finishedAt
       leftOutTests { testId testName rowName }
       rejudgeOfId judgeModel agreement { runs sameRuns criteria sameCriteria }
       rejudgements { id judgeModel startedBy createdAt }
@@ -55,7 +55,8 @@ interface Props {
   show: string;
   /** The id of the only folder that is shown; empty for all. */
   folderId: string;
-  filter: (name: "show" | "folder", value: string) => void;
+  /** Only tests with this text in their names. */
+  find: string;
   ticked: ReadonlySet<string>;
   setTicked: (ticked: ReadonlySet<string>) => void;
   edit: (testId: string) => void;
@@ -80,24 +81,22 @@ export function Matrix(props: Props) {
     const status = executed.get(test.id)?.flatMap((row) => row.runs.map((run) => run.status)) ?? [test.lastRunStatus ?? ""];
     return show === "notpassed" ? status.some((s) => s === "Failed" || s === "Error") : show === "flaky" ? test.isFlaky : true;
   };
-  const tests = list.tests.filter(isShown);
+  const sought = props.find.trim().toLowerCase();
+  const tests = list.tests.filter((test) => isShown(test) && test.name.toLowerCase().includes(sought));
   const folders = [...agent.testFolders, { id: "", name: "No folder", color: "", tests: agent.testsAtRoot }];
   const attempts = Math.max(execution?.repeats ?? 1, 1);
   return (
-    <section className="card" aria-label="Tests">
-      <header>
-        {execution ? <Progress execution={execution} onStarted={props.onStarted} /> : <span className="muted">Never run. “Run all” runs every test.</span>}
-        <Filters {...props} />
-      </header>
-      <div className="scroll">
-        <table className={styles.matrix} onKeyDown={moveBetweenCells}>
+    <section className="stack" aria-label="Tests">
+      {execution && <Progress execution={execution} onStarted={props.onStarted} />}
+      <div className="card scroll">
+        <table className={styles.matrix} data-ticked={props.ticked.size > 0} onKeyDown={moveBetweenCells}>
           <Head attempts={attempts} />
           {folders.map((folder) => {
             const inFolder = tests.filter((test) => (test.folderId ?? "") === folder.id);
             // An empty folder shows only without filters.
             const isOther = props.folderId && props.folderId !== folder.id;
-            if (inFolder.length === 0 && (show || isOther || (!folder.id && folder.tests.totalCount === 0))) return null;
-            const count = show ? inFolder.length : folder.tests.totalCount;
+            if (inFolder.length === 0 && (show || sought || isOther || (!folder.id && folder.tests.totalCount === 0))) return null;
+            const count = show || sought ? inFolder.length : folder.tests.totalCount;
             return (
               <tbody key={folder.id}>
                 <FolderRow folder={folder} count={count} columns={attempts + 6} edit={props.editFolder} />
@@ -109,7 +108,9 @@ export function Matrix(props: Props) {
           })}
         </table>
       </div>
-      {tests.length === 0 && show && !list.hasMore && <p className="body muted">No test is {show === "flaky" ? "flaky" : "red"}.</p>}
+      {tests.length === 0 && (show || sought) && !list.hasMore && (
+        <p className="muted">{sought ? "No test has this name." : `No test is ${show === "flaky" ? "flaky" : "red"}.`}</p>
+      )}
       <More list={list} />
     </section>
   );
@@ -145,28 +146,6 @@ function useUpdates(execution: ExecutionOfMatrix | undefined, refresh: () => voi
   }, [isOver]);
 }
 
-function Filters({ agent, show, folderId, filter }: Props) {
-  return (
-    <span className="row push">
-      {agent.testFolders.length > 0 && (
-        <select aria-label="Folder" value={folderId} onChange={(event) => filter("folder", event.target.value)}>
-          <option value="">All folders</option>
-          {agent.testFolders.map((folder) => (
-            <option key={folder.id} value={folder.id}>
-              {folder.name}
-            </option>
-          ))}
-        </select>
-      )}
-      <select aria-label="Show" value={show} onChange={(event) => filter("show", event.target.value)}>
-        <option value="">All tests</option>
-        <option value="notpassed">Not passed</option>
-        <option value="flaky">Flaky</option>
-      </select>
-    </span>
-  );
-}
-
 function Head({ attempts }: { attempts: number }) {
   return (
     <thead>
@@ -192,7 +171,7 @@ function Head({ attempts }: { attempts: number }) {
           Last 20 runs
         </th>
         <th scope="col" className="wide">
-          Since
+          Red since
         </th>
       </tr>
     </thead>
@@ -211,7 +190,7 @@ function FolderRow({ folder, count, columns, edit }: {
         {folder.color && <i className={styles.swatch} style={{ backgroundColor: folder.color }} />}
         {folder.name} <span className="muted">{count}</span>
         {folder.id && (
-          <button type="button" className="plain small" onClick={() => edit(folder.id)}>
+          <button type="button" className="plain small" data-edit onClick={() => edit(folder.id)}>
             Edit<span className="unseen"> the folder {folder.name}</span>
           </button>
         )}
@@ -234,7 +213,7 @@ function Row({ agent, test, rows, attempts, ticked, setTicked, edit }: Props & {
   };
   return (
     <>
-      <tr>
+      <tr data-go>
         <td className={styles.tick}>
           <input type="checkbox" checked={ticked.has(test.id)} onChange={tick} aria-label={`Select ${test.name}`} />
         </td>
@@ -254,10 +233,10 @@ function Row({ agent, test, rows, attempts, ticked, setTicked, edit }: Props & {
               <Since agentId={agent.id} failure={failure} />
             </div>
           )}
-          {test.isFlaky && <span className={styles.flaky}>~ flaky</span>}
+          {test.isFlaky && <span className={styles.flaky}>flaky</span>}
           {test.obstacles.length > 0 && (
             <span className={styles.flaky} title={test.obstacles.join("\n")}>
-              ⚠ has a warning
+              has a warning
             </span>
           )}
         </th>
@@ -265,10 +244,10 @@ function Row({ agent, test, rows, attempts, ticked, setTicked, edit }: Props & {
           const at = runs.filter((r) => r.attempt === i + 1);
           return <Cell key={i} run={isTable ? undefined : at[0]} status={isTable ? worst(at) : undefined} />;
         })}
-        <td className="number wide">{judged.length > 0 ? `${passed}/${judged.length}` : <span className="muted">–</span>}</td>
-        <td className="number wide">{median(runs)}</td>
+        <td className={`number wide ${passed < judged.length ? "fault" : ""}`}>{judged.length > 0 ? `${passed}/${judged.length}` : <span className="muted">–</span>}</td>
+        <td className="number wide muted">{median(runs)}</td>
         <td className="wide">
-          <Strip runs={test.history} />
+          <Strip runs={test.history} slots={20} />
         </td>
         <td className={`${styles.since} wide`}>{failure && <Since agentId={agent.id} failure={failure} />}</td>
       </tr>

@@ -1,12 +1,17 @@
 import { graphql } from "../../api/graphql";
 import { useAction } from "../../api/page";
+import { timeLeft } from "../../logic/news";
 import { inRow } from "../../logic/rows";
 import { Act } from "../../ui/Act";
-import { percent } from "../../ui/format";
+import { count, percent, plural, roughly } from "../../ui/format";
+import { Icon } from "../../ui/Icon";
+import { Meter } from "../../ui/Meter";
 import { errorText } from "../../ui/states";
 import { Status } from "../../ui/Status";
 import { Time } from "../../ui/Time";
+import { toast } from "../../ui/toasts";
 import type { ExecutionOfMatrix } from "./Matrix";
+import styles from "./Progress.module.css";
 import { Rejudge, Rejudged } from "./Rejudge";
 
 const CancelExecution = graphql(`
@@ -23,70 +28,98 @@ const RetryExecution = graphql(`
 
 /** The progress or the result of an execution, and the actions on it. */
 export function Progress({ execution, onStarted }: { execution: ExecutionOfMatrix; onStarted: (executionId: string) => void }) {
-  const { counts } = execution;
-  const cancel = useAction(CancelExecution);
-  const retry = useAction(RetryExecution);
   const isOver = execution.status === "Completed" || execution.status === "Cancelled";
-  const ended = counts.total - counts.queued - counts.running;
-  const error = cancel.error ?? retry.error;
-  const again = async () => {
-    const made = await retry.run({ input: { executionId: execution.id, only: "NotPassed" } });
-    if (made?.retryAgentTestExecution) onStarted(made.retryAgentTestExecution.execution.id);
-  };
-  const allOf = execution.passHatK.at(-1);
   return (
     <>
-      <Status of={execution.verdict ?? execution.status} />
-      {execution.isDraft && (
-        <span title="Ran with an unsaved draft of the prompt">
-          <Status of="Draft" /> prompt
-        </span>
-      )}
-      {!isOver && (
-        <>
-          <progress value={ended} max={counts.total} aria-label="Runs that have ended" />
-          <span role="status">
-            {ended} of {counts.total}
-          </span>
-        </>
-      )}
-      <span className="row">
-        <span>{counts.passed} ✓ passed</span>
-        <span>{counts.failed} ✗ failed</span>
-        {counts.error > 0 && <span>{counts.error} ! error</span>}
-        {counts.cancelled > 0 && <span>{counts.cancelled} – cancelled</span>}
-        {counts.skipped > 0 && <span title="Decided by earlier runs">{counts.skipped} » not needed</span>}
-        {execution.passRate !== null && <strong>{percent(execution.passRate)}</strong>}
-        {execution.passRateInterval && (
-          <span className="muted small" title="95% confidence interval of the pass rate">
-            {Math.round(100 * execution.passRateInterval.low)}–{Math.round(100 * execution.passRateInterval.high)} %
-          </span>
-        )}
-        {allOf !== undefined && execution.repeats > 1 && <span className="muted">all {execution.repeats} pass: {percent(allOf)}</span>}
-      </span>
-      <span className="muted">
-        <Time at={execution.createdAt} />
-      </span>
-      {!isOver && (
-        <Act scope="simulate" disabled={cancel.isBusy} onClick={() => void cancel.run({ input: { executionId: execution.id } })}>
-          Cancel
-        </Act>
-      )}
-      {isOver && !execution.rejudgeOfId && counts.passed + counts.skipped < counts.total && (
-        <Act scope="simulate" disabled={retry.isBusy} onClick={() => void again()}>
-          Retry not passed
-        </Act>
-      )}
-      {isOver && !execution.rejudgeOfId && <Rejudge executionId={execution.id} onStarted={onStarted} />}
+      {isOver ? <Result execution={execution} onStarted={onStarted} /> : <RunBar execution={execution} />}
       <Rejudged execution={execution} show={onStarted} />
       {execution.leftOutTests.length > 0 && (
         <span className="note warn">Skipped, because they were deleted: {execution.leftOutTests.map((test) => inRow(test.testName, test)).join(", ")}</span>
       )}
-      {error && (
-        <span className="note bad" role="alert">
-          {errorText(error)}
-        </span>
-      )}
     </>
   );
+}
+
+/** An execution in progress. Its only button stops it. */
+function RunBar({ execution }: { execution: ExecutionOfMatrix }) {
+  const { counts } = execution;
+  const cancel = useAction(CancelExecution);
+  const ended = counts.total - counts.queued - counts.running;
+  const left = timeLeft(ended, counts.total, execution.startedAt, Date.now());
+  return (
+    <div className={styles.run} role="status">
+      <span className="row">
+        <Status of={execution.status} />
+        {execution.isDraft && <Status of="Draft" />}
+        <b className={styles.count}>
+          {count(ended)} of {count(counts.total)}
+        </b>
+      </span>
+      <Meter total={counts.total} parts={[["passed", counts.passed], ["failed", counts.failed], ["error", counts.error]]} />
+      <span className="muted">
+        {tally(counts)}
+        {left !== undefined && `, about ${roughly(left)} left`}
+      </span>
+      <Act
+        scope="simulate"
+        disabled={cancel.isBusy || execution.status === "Cancelling"}
+        onClick={() => void cancel.run({ input: { executionId: execution.id } }, {}, (error) => toast(errorText(error), { isError: true }))}
+      >
+        <Icon name="stop" />
+        Stop
+      </Act>
+    </div>
+  );
+}
+
+function Result({ execution, onStarted }: { execution: ExecutionOfMatrix; onStarted: (executionId: string) => void }) {
+  const { counts } = execution;
+  const retry = useAction(RetryExecution);
+  const again = async () => {
+    const made = await retry.run({ input: { executionId: execution.id, only: "NotPassed" } }, {}, (error) => toast(errorText(error), { isError: true }));
+    if (made?.retryAgentTestExecution) onStarted(made.retryAgentTestExecution.execution.id);
+  };
+  const isSecond = Boolean(execution.rejudgeOfId);
+  const interval = execution.passRateInterval;
+  return (
+    <div className={styles.result}>
+      <Status of={execution.verdict ?? execution.status} />
+      {execution.isDraft && (
+        <span title="Ran with an unsaved draft of the prompt">
+          <Status of="Draft" />
+        </span>
+      )}
+      <span>
+        {execution.passRate !== null && <b>{percent(execution.passRate)} </b>}
+        {tally(counts)}
+      </span>
+      {interval && (
+        <span className="muted small wide" title="95% confidence interval of the pass rate">
+          {Math.round(100 * interval.low)} to {Math.round(100 * interval.high)} %
+        </span>
+      )}
+      <span className="muted small">
+        <Time at={execution.createdAt} />
+      </span>
+      <span className="push" />
+      {!isSecond && counts.passed + counts.skipped < counts.total && (
+        <Act scope="simulate" disabled={retry.isBusy} onClick={() => void again()}>
+          Retry not passed
+        </Act>
+      )}
+      {!isSecond && <Rejudge executionId={execution.id} onStarted={onStarted} />}
+    </div>
+  );
+}
+
+/** "19 passed, 7 failed, 1 error". */
+function tally({ passed, failed, error, cancelled, skipped }: ExecutionOfMatrix["counts"]): string {
+  const parts = [
+    `${count(passed)} passed`,
+    failed > 0 && `${count(failed)} failed`,
+    error > 0 && plural(error, "error"),
+    cancelled > 0 && `${count(cancelled)} canceled`,
+    skipped > 0 && `${count(skipped)} not needed`,
+  ];
+  return parts.filter(Boolean).join(", ");
 }

@@ -8,7 +8,10 @@ import { plural } from "../../ui/format";
 import { Act } from "../../ui/Act";
 import { Dialog } from "../../ui/Dialog";
 import { isReal } from "../chat/Coverage";
+import { Icon } from "../../ui/Icon";
+import { Pick } from "../../ui/Pick";
 import { errorText } from "../../ui/states";
+import { toast } from "../../ui/toasts";
 import { Status } from "../../ui/Status";
 
 export const RunTests = graphql(`
@@ -17,7 +20,7 @@ export const RunTests = graphql(`
   }
 `);
 
-const CoverageQuery = graphql(`
+export const CoverageQuery = graphql(`
   query ExecutionCoverage($input: StartAgentTestExecutionInput!) {
     agentTestExecutionCoverage(input: $input) {
       simulations
@@ -26,95 +29,100 @@ const CoverageQuery = graphql(`
   }
 `);
 
-type Coverage = ResultOf<typeof CoverageQuery>["agentTestExecutionCoverage"];
+export type Coverage = ResultOf<typeof CoverageQuery>["agentTestExecutionCoverage"];
 type Input = VariablesOf<typeof RunTests>["input"];
 
+/** How often tests run, and when their repetition stops. */
+export interface RunChoice {
+  repeats: number;
+  stopping: StoppingName;
+}
+
+/** Chooses how often tests run. */
+export function RunPicks({ choice, set }: { choice: RunChoice; set: (choice: RunChoice) => void }) {
+  return (
+    <>
+      <Pick
+        label="Attempts of each test"
+        shown="Repeats"
+        options={[1, 2, 3, 4, 5, 10, 20].map((n) => [String(n), String(n)] as const)}
+        value={String(choice.repeats)}
+        set={(value) => set({ ...choice, repeats: Number(value) })}
+      />
+      {choice.repeats > 1 && (
+        <Pick
+          label="Stop repeating a test"
+          shown="Stop"
+          title={`Decided: the pass rate is clearly at least ${usualRates.good * 100} %, or at most ${usualRates.bad * 100} %`}
+          options={stoppings}
+          value={choice.stopping}
+          set={(value) => set({ ...choice, stopping: value as StoppingName })}
+        />
+      )}
+    </>
+  );
+}
+
 /** Runs the selected tests, or all, as often as chosen. */
-export function RunButtons({ agentId, isEmpty, ticked, onStarted }: {
+export function RunButton({ agentId, isEmpty, isRunning, ticked, choice: { repeats, stopping }, onStarted }: {
   agentId: string;
   /** There is no test to run. */
   isEmpty: boolean;
+  /** The execution that is shown is in progress. */
+  isRunning: boolean;
   ticked: ReadonlySet<string>;
+  choice: RunChoice;
   onStarted: (executionId: string) => void;
 }) {
   const start = useAction(RunTests);
   const client = useClient();
-  const [repeats, setRepeats] = useState(5);
-  const [stopping, setStopping] = useState<StoppingName>("all");
   const [isAsking, setAsking] = useState(false);
   /** The requested runs, with the calls that would be real. */
   const [doubted, setDoubted] = useState<{ input: Input; coverage: Coverage }>();
-  const [unknown, setUnknown] = useState<CombinedError>();
-  const error = unknown ?? start.error;
   const input: Input = { ...(ticked.size > 0 ? { testIds: [...ticked] } : { agentId }), repeats, stopRepeating: repeats > 1 ? stoppingOf(stopping) : null };
+  const complain = (error: CombinedError) => toast(errorText(error), { isError: true });
   const ask = async () => {
     setAsking(true);
     const covered = await client.query(CoverageQuery, { input }, { requestPolicy: "network-only" });
     setAsking(false);
     const coverage = covered.data?.agentTestExecutionCoverage;
     // Nothing runs while it is unknown which calls would be real.
-    setUnknown(covered.error);
+    if (covered.error) complain(covered.error);
     if (coverage?.calls.some(({ call }) => isReal(call))) setDoubted({ input, coverage });
     else if (coverage) await run(input);
   };
   const run = async (asked: Input) => {
     setDoubted(undefined);
-    const made = await start.run({ input: asked });
+    const made = await start.run({ input: asked }, {}, complain);
     if (made?.startAgentTestExecution) onStarted(made.startAgentTestExecution.execution.id);
   };
   return (
     <>
-      {error && (
-        <span className="note bad" role="alert">
-          {errorText(error)}
-        </span>
-      )}
-      <select aria-label="Attempts of each test" value={repeats} onChange={(event) => setRepeats(Number(event.target.value))}>
-        {[1, 2, 3, 4, 5, 10, 20].map((n) => (
-          <option key={n} value={n}>
-            ×{n}
-          </option>
-        ))}
-      </select>
-      {repeats > 1 && (
-        <select
-          aria-label="Stop repeating a test"
-          title={`Decided: the pass rate is clearly at least ${usualRates.good * 100} %, or at most ${usualRates.bad * 100} %`}
-          value={stopping}
-          onChange={(event) => setStopping(event.target.value as StoppingName)}
-        >
-          {stoppings.map(([name, text]) => (
-            <option key={name} value={name}>
-              {text}
-            </option>
-          ))}
-        </select>
-      )}
-      <Act scope="simulate" className="primary" disabled={isAsking || start.isBusy || isEmpty} onClick={() => void ask()}>
+      <Act
+        scope="simulate"
+        className="primary"
+        disabled={isAsking || start.isBusy || isEmpty || isRunning}
+        title={isRunning ? "Tests are running" : isEmpty ? "There are no tests" : `Each test ${plural(repeats, "time")}`}
+        onClick={() => void ask()}
+      >
+        <Icon name="play" />
         {ticked.size > 0 ? `Run selected (${ticked.size})` : "Run all"}
       </Act>
       {doubted && (
-        <Dialog title="Real calls are possible" onClose={() => setDoubted(undefined)}>
-          <div className="stack">
-            <Doubts coverage={doubted.coverage} />
-            <div className="row">
-              <Act scope="simulate" className="danger" onClick={() => void run(doubted.input)}>
-                Run anyway
-              </Act>
-            </div>
-          </div>
+        <Dialog title="Run with real calls?" onClose={() => setDoubted(undefined)}>
+          <Doubts coverage={doubted.coverage} verb="Run anyway" run={() => void run(doubted.input)} close={() => setDoubted(undefined)} />
         </Dialog>
       )}
     </>
   );
 }
 
-/** The possible real calls, and the numbers of mocked and denied ones. */
-function Doubts({ coverage: { simulations, calls } }: { coverage: Coverage }) {
+/** The possible real calls and the numbers of mocked and denied ones, with buttons to run or not. */
+export function Doubts({ coverage: { simulations, calls }, verb, run, close }: { coverage: Coverage; verb: string; run: () => void; close: () => void }) {
   const real = calls.filter(({ call }) => isReal(call));
   const among = (effect: string) => new Set(calls.filter(({ call }) => call.effect === effect).map(({ call }) => call.technicalName)).size;
   return (
-    <>
+    <div className="stack">
       <p>The agent may make these real calls:</p>
       <ul className="stack tight">
         {real.map(({ call, agentId, testIds }) => (
@@ -130,6 +138,14 @@ function Doubts({ coverage: { simulations, calls } }: { coverage: Coverage }) {
       <p className="muted">
         {among("Mocked")} mocked, {among("Denied")} denied. Set a test's mocks in toolMocking, over the API or in files.
       </p>
-    </>
+      <div className="row">
+        <button type="button" className="quiet push" onClick={close}>
+          Cancel
+        </button>
+        <Act scope="simulate" className="danger primary" onClick={run}>
+          {verb}
+        </Act>
+      </div>
+    </div>
   );
 }

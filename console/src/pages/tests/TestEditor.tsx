@@ -6,6 +6,7 @@ import { changesOf } from "../../logic/changes";
 import { checkOf, rowOf } from "../../logic/checks";
 import { inWords, readValues, type Persona, type TestValues } from "../../logic/testValues";
 import { Act, may } from "../../ui/Act";
+import { ask } from "../../ui/asking";
 import { Conflict } from "../../ui/Conflict";
 import { Dialog } from "../../ui/Dialog";
 import { FormFailure } from "../../ui/Field";
@@ -165,7 +166,7 @@ function TestForm({ agent, test, rowsStored, reread, takeTheirs, onClose }: {
 function Delete({ test, onDeleted }: { test: SavedTest; onDeleted: () => void }) {
   const remove = useAction(DeleteTest);
   const deleteIt = async () => {
-    if (!confirm(`Delete the test “${test.name}”? Its runs are kept.`)) return;
+    if (!(await ask({ title: `Delete ${test.name}?`, text: "The runs of the test are kept.", verb: "Delete test", isDangerous: true }))) return;
     if (await remove.run({ input: { testId: test.id } })) onDeleted();
   };
   return (

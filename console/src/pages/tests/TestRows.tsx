@@ -3,6 +3,7 @@ import { graphql } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import { readRows, type TestRow } from "../../logic/rows";
 import { Act, may } from "../../ui/Act";
+import { FileDrop } from "../../ui/FileDrop";
 import { plural } from "../../ui/format";
 import { Failure } from "../../ui/states";
 
@@ -51,12 +52,11 @@ export function TestRows({ test, reread, onStored }: {
         </span>
         {rows.length > 0 && <Preview rows={rows} />}
         <div className="row">
-          <input
-            type="file"
-            aria-label="File with rows"
+          <FileDrop
+            label="File with rows"
             accept=".csv,.tsv,.txt,.jsonl,.ndjson,text/csv"
             disabled={save.isBusy || !may("write")}
-            onChange={(event) => void choose(event.target.files?.[0])}
+            onFiles={([file]) => void choose(file)}
           />
           {rows.length > 0 && (
             <Act scope="write" className="small" disabled={save.isBusy} onClick={() => void store([])}>

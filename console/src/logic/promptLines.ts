@@ -1,0 +1,32 @@
+import { promptPieces, type PromptPiece } from "./placeholders";
+
+export interface PromptLine {
+  /** The text with its line break, cut at the placeholders. */
+  pieces: PromptPiece[];
+  isHeading: boolean;
+  /** The line is not in the saved prompt. */
+  isNew: boolean;
+}
+
+/** The lines of a prompt that is being edited. Joined, their pieces are the text. */
+export function promptLines(text: string, saved: string): PromptLine[] {
+  const known = new Set(saved.split("\n"));
+  const lines = text.split("\n");
+  return lines.map((line, i) => ({
+    pieces: promptPieces(i < lines.length - 1 ? `${line}\n` : line),
+    isHeading: /^#{1,6} /.test(line),
+    isNew: line.trim() !== "" && !known.has(line),
+  }));
+}
+
+/** How many lines of the text are new, and how many of the saved ones are gone. */
+export function lineChanges(text: string, saved: string): { added: number; removed: number } {
+  const counted = (lines: string[]) => {
+    const counts = new Map<string, number>();
+    for (const line of lines) if (line.trim()) counts.set(line, (counts.get(line) ?? 0) + 1);
+    return counts;
+  };
+  const [now, before] = [counted(text.split("\n")), counted(saved.split("\n"))];
+  const missing = (from: Map<string, number>, of: Map<string, number>) => [...from].reduce((sum, [line, n]) => sum + Math.max(0, n - (of.get(line) ?? 0)), 0);
+  return { added: missing(now, before), removed: missing(before, now) };
+}

@@ -1,0 +1,122 @@
+import { useState } from "react";
+import { Link } from "wouter";
+import { usePage } from "../api/page";
+import { turned } from "../logic/news";
+import { may } from "../ui/Act";
+import { count, plural } from "../ui/format";
+import { Icon } from "../ui/Icon";
+import { Page } from "../ui/Page";
+import { Empty, Failure, Loading } from "../ui/states";
+import { useRepeat } from "../ui/useRepeat";
+import styles from "./Home.module.css";
+import { Credits } from "./home/Credits";
+import { Fleet } from "./home/Fleet";
+import { LastChats } from "./home/LastChats";
+import { HomeQuery, type HomeData } from "./home/query";
+import { RedTests } from "./home/RedTests";
+import { RunAllTests } from "./home/RunAllTests";
+import { Running } from "./home/Running";
+
+const isoDay = (time: number) => new Date(time).toISOString().slice(0, 10);
+
+/** How many days the chart of credits has. */
+const days = 14;
+
+/** How many red tests show, unless more turned red since yesterday. */
+const shownEarlier = 3;
+
+/** How often the page is read again while something runs, in milliseconds. */
+const pace = 3_000;
+
+/** What happened since yesterday, and what runs now. */
+export default function Home() {
+  const [today] = useState(Date.now);
+  const answer = usePage(
+    HomeQuery,
+    { from: isoDay(today - (days - 1) * 86_400_000), to: isoDay(today), seesCredits: may("consumption"), seesMessages: may("contacts") },
+    { onFocus: true },
+  );
+  const { data } = answer;
+  const isRunning = Boolean(data && (data.executions.nodes.length > 0 || data.replying.nodes.length > 0 || data.campaigns.nodes.length > 0));
+  useRepeat(answer.refresh, pace, isRunning);
+  return (
+    <Page
+      title="Home"
+      actions={
+        <>
+          <Link className="button wide" href="/chats/new">
+            <Icon name="chat" />
+            New chat
+          </Link>
+          {data && <RunAllTests agents={data.agents.nodes} isRunning={data.executions.nodes.length > 0} onStarted={answer.refresh} />}
+        </>
+      }
+    >
+      {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
+      {!data && !answer.error && <Loading />}
+      {data && (data.agents.totalCount === 0 ? <NoAgents /> : <Content data={data} />)}
+    </Page>
+  );
+}
+
+function NoAgents() {
+  return (
+    <Empty
+      icon="agents"
+      title="No agents yet"
+      action={
+        <Link className="button primary" href="/agents?new=agent">
+          <Icon name="plus" />
+          New agent
+        </Link>
+      }
+    >
+      An agent has a prompt, tools and tests. Create one here, or start <code>agentgraph dev</code> on an empty database for a company with eight of them.
+    </Empty>
+  );
+}
+
+function Content({ data }: { data: HomeData }) {
+  const { fresh, earlier } = turned(data.red.nodes, new Date());
+  return (
+    <>
+      <News data={data} fresh={fresh.length} />
+      <div className={styles.home}>
+        <div className={styles.column}>
+          <RedTests tests={[...fresh, ...earlier]} total={data.red.totalCount} most={Math.max(fresh.length, shownEarlier)} />
+          <Running data={data} />
+          <Fleet agents={data.agents.nodes} />
+        </div>
+        <div className={styles.column}>
+          <Credits data={data} />
+          <LastChats chats={data.simulationChats.nodes} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** The one sentence that says how the tests are, and the numbers behind it. */
+function News({ data, fresh }: { data: HomeData; fresh: number }) {
+  const sum = (of: "all" | "passed") => data.agents.nodes.reduce((total, agent) => total + agent[of].totalCount, 0);
+  const [all, passed, red] = [sum("all"), sum("passed"), data.red.totalCount];
+  const never = all - passed - red;
+  const details = [
+    `${count(passed)} of ${count(all)} pass.`,
+    red > fresh && (fresh > 0 ? `${count(red - fresh)} ${red - fresh === 1 ? "was" : "were"} red before.` : `${count(red)} ${red === 1 ? "is" : "are"} red.`),
+    never > 0 && `${count(never)} never ran.`,
+  ];
+  return (
+    <div className={styles.news}>
+      <h2>{headline(all, passed, red, fresh)}</h2>
+      {all > 0 && <p className="muted">{details.filter(Boolean).join(" ")}</p>}
+    </div>
+  );
+}
+
+function headline(all: number, passed: number, red: number, fresh: number): string {
+  if (all === 0) return "No tests yet";
+  if (fresh > 0) return `${plural(fresh, "test")} turned red since yesterday`;
+  if (red > 0) return "Nothing turned red since yesterday";
+  return passed === all ? "Everything passes" : "Nothing is red";
+}

@@ -1,0 +1,38 @@
+import { Link } from "wouter";
+import { Avatar } from "../../ui/Avatar";
+import { Cells } from "../../ui/Cells";
+import { count } from "../../ui/format";
+import styles from "../Home.module.css";
+import type { AgentOfHome } from "./query";
+
+/** More agents than this are behind a link. */
+const shown = 12;
+
+/** The tests of each agent, the agents with the most red ones first. */
+export function Fleet({ agents }: { agents: readonly AgentOfHome[] }) {
+  const red = (agent: AgentOfHome) => agent.failed.totalCount + agent.error.totalCount;
+  const rank = (agent: AgentOfHome) => red(agent) * 1_000_000 + agent.passed.totalCount;
+  const tested = agents.filter((agent) => agent.all.totalCount > 0).toSorted((a, b) => rank(b) - rank(a));
+  if (tested.length === 0) return null;
+  return (
+    <section className={styles.section}>
+      <header>
+        <h2>Tests by agent</h2>
+        <Link href="/tests">All tests</Link>
+      </header>
+      <div className={styles.fleet}>
+        {tested.slice(0, shown).map((agent) => {
+          const [all, passed, failed, error] = [agent.all, agent.passed, agent.failed, agent.error].map(({ totalCount }) => totalCount) as [number, number, number, number];
+          return (
+            <Link key={agent.id} href={`/tests?agent=${agent.id}`}>
+              <Avatar agent={agent} />
+              <span className="cut">{agent.name}</span>
+              <Cells passed={passed} failed={failed} error={error} other={all - passed - failed - error} />
+              <span className="number muted small">{passed + failed + error > 0 ? `${count(passed)}/${count(all)}` : "–"}</span>
+            </Link>
+          );
+        })}
+      </div>
+    </section>
+  );
+}

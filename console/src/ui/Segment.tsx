@@ -1,0 +1,19 @@
+import styles from "./Segment.module.css";
+
+/** Buttons of which one is chosen, for views of the same data. */
+export function Segment<Value extends string>({ label, options, value, set }: {
+  label: string;
+  options: readonly (readonly [value: Value, text: string])[];
+  value: Value;
+  set: (value: Value) => void;
+}) {
+  return (
+    <span className={styles.segment} role="group" aria-label={label}>
+      {options.map(([each, text]) => (
+        <button key={each} type="button" aria-pressed={each === value} onClick={() => set(each)}>
+          {text}
+        </button>
+      ))}
+    </span>
+  );
+}

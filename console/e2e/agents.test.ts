@@ -183,7 +183,7 @@ journeys("agents and chats", () => {
       await page.getByRole("button", { name: /^Source 1/ }).click();
       await page.getByRole("link", { name: "support_questions.csv" }).last().waitFor();
       await page.locator("summary", { hasText: "knowledge_base" }).click();
-      assert.equal(await page.getByText("Can I use vinegar to descale the kettle?", { exact: true }).count(), 1, "said once");
+      assert.equal(await page.getByRole("article").getByText("Can I use vinegar to descale the kettle?", { exact: true }).count(), 1, "said once");
       watched.check(2);
       await page.getByRole("button", { name: "This answers it" }).click();
       await page.getByRole("button", { name: "Saved as the right answer" }).waitFor();

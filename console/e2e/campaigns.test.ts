@@ -130,11 +130,15 @@ journeys("campaigns and consumption", () => {
 
   test("the parts of the consumption are the whole, and the ledger can be saved", () =>
     visit("consumption", async (page) => {
-      await page.getByText("= channels = months = agents ✓").waitFor();
+      await page.getByRole("heading", { name: "By month" }).waitFor();
       await page.getByRole("button", { name: "This month" }).click();
-      await page.getByText("= channels = days = agents ✓").waitFor();
+      await page.getByRole("heading", { name: "By day" }).waitFor();
+      assert.equal(await page.getByText("The parts do not add up").count(), 0);
+      await page.getByRole("group", { name: /^Credits of each day/ }).focus();
+      await page.keyboard.press("ArrowLeft");
+      await page.getByRole("main").getByRole("status").getByText("WhatsApp").waitFor();
       const download = page.waitForEvent("download");
-      await page.getByRole("button", { name: "Export CSV" }).click();
+      await page.getByRole("button", { name: "CSV" }).click();
       assert.match((await download).suggestedFilename(), /^consumption-.*\.csv$/);
     }));
 });

@@ -54,7 +54,7 @@ test("a reply appears piece by piece", { skip: noBrowser, timeout: 120_000 }, as
     end();
     await page.getByRole("log").getByText(pieces.join("")).waitFor();
     assert.equal(await draft.count(), 0);
-    assert.equal(await page.getByText("Hello?", { exact: true }).count(), 1);
+    assert.equal(await page.getByRole("article").getByText("Hello?", { exact: true }).count(), 1);
     check();
   } finally {
     await browser.close();

@@ -44,11 +44,11 @@ journeys("a slow gateway", () => {
       const before = await chats();
       const start = page.getByRole("button", { name: "Start chat" });
       await page.getByLabel("productName").fill("Brook kettle");
-      await page.getByText("Sandboxed: no real calls.").waitFor();
+      await page.getByText("Sandboxed: no real calls").waitFor();
       const release = await hold(page, "ChatForm");
       await page.getByRole("checkbox", { name: "All tools" }).uncheck();
       await page.getByRole("checkbox", { name: /^Deny/ }).uncheck();
-      await page.getByText("Sandboxed: no real calls.").waitFor({ state: "detached" });
+      await page.getByText("Sandboxed: no real calls").waitFor({ state: "detached" });
       await start.click();
       await release();
       await page.getByText("Real calls:").waitFor();
@@ -173,12 +173,12 @@ journeys("a slow gateway", () => {
 
   test("sums are not those of the days before", () =>
     visit("consumption", async (page) => {
-      await page.getByText("= channels = months = agents ✓").waitFor();
+      await page.getByRole("heading", { name: "By month" }).waitFor();
       const release = await hold(page, "Consumption");
       await page.getByRole("button", { name: "This month" }).click();
-      await page.getByText(/^= channels = /).waitFor({ state: "detached" });
+      await page.getByRole("heading", { name: /^By / }).first().waitFor({ state: "detached" });
       await release();
-      await page.getByText("= channels = days = agents ✓").waitFor();
+      await page.getByRole("heading", { name: "By day" }).waitFor();
     }));
 
   test("the place that was chosen stays chosen when others are read", () =>

@@ -124,9 +124,9 @@ journeys("tests", () => {
   test("a run tells what the model was given", async () => {
     const { agentTestRuns } = await gateway.ask<{ agentTestRuns: { nodes: { id: string }[] } }>(`{ agentTestRuns(status: Failed, first: 1) { nodes { id } } }`);
     await visit(`runs/${agentTestRuns.nodes[0]?.id}`, async (page, { check, checkAccessible }) => {
-      await page.getByText("Instructions to the model").waitFor();
+      await page.getByText("Model input").waitFor();
       check(3);
-      await page.getByText("Instructions to the model").click();
+      await page.getByText("Model input").click();
       await page.locator("details pre", { hasText: "You are" }).first().waitFor();
       await checkAccessible();
     });

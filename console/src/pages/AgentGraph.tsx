@@ -1,246 +1,153 @@
-import { Graph, layout } from "dagre";
-import { useMemo, useState, type KeyboardEvent } from "react";
+import { useMemo, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
-import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
-import { around, isCycle } from "../logic/delegation";
+import { around } from "../logic/delegation";
+import { delegations } from "../logic/paths";
+import { may } from "../ui/Act";
+import { Find } from "../ui/Find";
 import { plural } from "../ui/format";
+import { Icon } from "../ui/Icon";
+import { Pick } from "../ui/Pick";
 import { Empty, Failure, Loading } from "../ui/states";
+import { useRepeat } from "../ui/useRepeat";
 import styles from "./AgentGraph.module.css";
-
-const AgentGraphQuery = graphql(`
-  query AgentGraph($first: Int!) {
-    agents(first: $first) {
-      totalCount
-      nodes {
-        id name channel direction
-        tools { id name technicalName }
-        subAgents { id name technicalName agent { id } }
-        knowledgeBaseChat { id name datasets { id name documentCount } }
-      }
-    }
-  }
-`);
-
-type AgentNode = ResultOf<typeof AgentGraphQuery>["agents"]["nodes"][number];
-
-const width = 212;
-const height = 62;
+import { Drawing, type Lit } from "./graph/Drawing";
+import { inColumns, layered } from "./graph/layout";
+import { Panel } from "./graph/Panel";
+import { AgentGraphQuery, type AgentNode, type GraphChat } from "./graph/query";
+import { saveDrawing } from "./graph/saveDrawing";
+import { useView } from "./graph/useView";
 
 /** The most agents that are drawn by default. */
 const readable = 60;
 /** How many delegations around the selected agent are drawn if there are more agents. */
 const defaultDepth = 2;
+/** How often the graph is read again, in milliseconds, so that it shows chats that run. */
+const pace = 5_000;
 
-/** The agents and their delegations, as a drawing and as a list. */
+/** The agents and their delegations, as a drawing. */
 export default function AgentGraph() {
-  const answer = usePage(AgentGraphQuery, { first: 100 });
+  const answer = usePage(AgentGraphQuery, { first: 100, seesCalls: may("contacts") });
+  useRepeat(answer.refresh, pace, document.visibilityState === "visible");
   const agents = answer.data?.agents.nodes;
-  const [selectedId, select] = useState<string>();
-  const [params, setParams] = useSearchParams();
-  if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
+  if (answer.error && !agents) return <Failure error={answer.error} retry={answer.refresh} />;
   if (!agents) return <Loading lines={10} />;
-  if (agents.length === 0) return <Empty title="There are no agents to draw.">Create one with the button above, then connect it with others.</Empty>;
+  if (agents.length === 0) return <Empty icon="agents" title="No agents to draw">Create one with the button above, then connect it with others.</Empty>;
+  return <Board agents={agents} total={answer.data?.agents.totalCount ?? 0} chats={answer.data?.simulationChats?.nodes ?? []} />;
+}
+
+function Board({ agents, total, chats }: { agents: readonly AgentNode[]; total: number; chats: readonly GraphChat[] }) {
+  const [selectedId, select] = useState<string>();
+  const [isOpen, setOpen] = useState(true);
+  const [params, setParams] = useSearchParams();
   const selected = agents.find((agent) => agent.id === selectedId) ?? agents[0]!;
   const depth = params.get("depth") ?? (agents.length > readable ? String(defaultDepth) : "all");
+  const middle = depth === "all" ? undefined : selected.id;
+  const isNarrow = innerWidth <= 860;
+  // The drawing changes with the agents and their delegations only, and not with the numbers of their tests.
+  const key = agents.map((agent) => `${agent.id} ${agent.subAgents.map((sub) => sub.id).join()}`).join(";");
+  const drawn = useMemo(() => {
+    const shown = middle ? around(agents, middle, Number(depth)) : agents;
+    return isNarrow ? inColumns(shown, innerWidth) : layered(shown);
+  }, [key, depth, middle, isNarrow]);
+  const now = new Map(agents.map((agent) => [agent.id, agent]));
+  const fresh = { ...drawn, boxes: drawn.boxes.map((box) => ({ ...box, agent: now.get(box.agent.id) ?? box.agent })) };
+  const uses = useMemo(() => usesOf(agents, chats), [agents, chats]);
+  const running = chats.find((chat) => chat.status === "Replying");
+  const lit = useMemo(() => litOf(agents, running), [agents, running]);
+  const { board, view, zoom, fit, center, drag } = useView(drawn);
+  const svg = useRef<SVGSVGElement>(null);
+  const choose = (id: string) => {
+    select(id);
+    setOpen(true);
+  };
+  const find = (text: string) => {
+    const found = text && drawn.boxes.find(({ agent }) => agent.name.toLowerCase().includes(text.toLowerCase()));
+    if (!found) return;
+    choose(found.agent.id);
+    center(found.x, found.y);
+  };
   return (
-    <>
-      <div className={styles.split}>
-        <div className="card">
-          <header>
-            <select
-              aria-label="Shown agents"
-              value={depth}
-              onChange={(event) => setParams((old) => ({ ...Object.fromEntries(old), depth: event.target.value }), { replace: true })}
-            >
-              <option value="all">All agents</option>
-              {[1, 2, 3].map((steps) => (
-                <option key={steps} value={steps}>
-                  {plural(steps, "step")} around {selected.name}
-                </option>
-              ))}
-            </select>
-            <span className="muted small">dashed: part of a cycle</span>
-            {answer.data && answer.data.agents.totalCount > agents.length && (
-              <span className="muted small">the newest {agents.length} of {plural(answer.data.agents.totalCount, "agent")}</span>
-            )}
-          </header>
-          <Drawing agents={agents} depth={depth} selectedId={selected.id} select={select} />
+    <div className={styles.canvas} data-open={isOpen}>
+      <div ref={board} className={styles.board} {...drag}>
+        <Drawing svg={svg} drawn={fresh} view={view} selectedId={selected.id} uses={uses} lit={lit} select={choose} />
+        <div className={styles.top}>
+          {running && (
+            <span className={styles.live}>
+              <span className="livedot" />
+              <b>Live chat</b> {plural(lit.hops.size, "agent")}
+              <Link className="button" href={`/chats/${running.id}`}>
+                Watch
+              </Link>
+            </span>
+          )}
+          <Pick
+            label="Shown agents"
+            shown="Show"
+            options={[["all", "All agents"], ...[1, 2, 3].map((steps) => [String(steps), `${plural(steps, "step")} around ${selected.name}`] as const)]}
+            value={depth}
+            set={(value) => setParams((old) => ({ ...Object.fromEntries(old), depth: value }), { replace: true })}
+          />
+          {total > agents.length && (
+            <span className="muted small">
+              the newest {agents.length} of {plural(total, "agent")}
+            </span>
+          )}
+          <span className="push" />
+          <Find label="Find an agent" set={find} />
         </div>
-        <Details agent={selected} agents={agents} />
+        <div className={styles.dock}>
+          <button type="button" className="quiet only" aria-label="Zoom out" onClick={() => zoom(0.8)}>
+            <Icon name="minus" />
+          </button>
+          <span className={styles.scale}>{Math.round(view.scale * 100)} %</span>
+          <button type="button" className="quiet only" aria-label="Zoom in" onClick={() => zoom(1.25)}>
+            <Icon name="plus" />
+          </button>
+          <button type="button" className="quiet only" aria-label="Fit" title="Fit" onClick={fit}>
+            <Icon name="fit" />
+          </button>
+          <button type="button" className="quiet only" aria-label="Save as SVG" title="Save as SVG" onClick={() => svg.current && saveDrawing(svg.current, drawn, "agents.svg")}>
+            <Icon name="download" />
+          </button>
+        </div>
+        <Legend />
       </div>
-      <details>
-        <summary>Show as a list</summary>
-        <ul className={styles.list}>
-          {agents.map((agent) => (
-            <li key={agent.id}>
-              <Link href={`/agents/${agent.id}`}>{agent.name}</Link>
-              {agent.subAgents.length > 0 && (
-                <ul>
-                  {agent.subAgents.map((sub) => (
-                    <li key={sub.id}>
-                      {sub.technicalName} → {agents.find((a) => a.id === sub.agent.id)?.name ?? "agent outside the drawing"}
-                    </li>
-                  ))}
-                </ul>
-              )}
-            </li>
-          ))}
-        </ul>
-      </details>
-    </>
-  );
-}
-
-interface Drawn {
-  width: number;
-  height: number;
-  boxes: { agent: AgentNode; x: number; y: number }[];
-  arrows: { id: string; text: string; from: string; to: string; path: string; isCycle: boolean; x: number; y: number }[];
-}
-
-function draw(agents: AgentNode[]): Drawn {
-  const graph = new Graph({ multigraph: true });
-  graph.setGraph({ rankdir: "TB", nodesep: 34, ranksep: 34, edgesep: 20, marginx: 12, marginy: 12 });
-  graph.setDefaultEdgeLabel(() => ({}));
-  for (const agent of agents) graph.setNode(agent.id, { width, height });
-  for (const agent of agents) {
-    for (const sub of agent.subAgents) {
-      if (!graph.hasNode(sub.agent.id)) continue;
-      graph.setEdge(agent.id, sub.agent.id, { width: sub.technicalName.length * 6.6 + 8, height: 16, labelpos: "c" }, sub.id);
-    }
-  }
-  layout(graph);
-  const size = graph.graph() as { width: number; height: number };
-  const names = new Map(agents.flatMap((agent) => agent.subAgents.map((sub) => [sub.id, sub.technicalName] as const)));
-  return {
-    ...size,
-    boxes: agents.map((agent) => ({ agent, ...(graph.node(agent.id) as { x: number; y: number }) })),
-    arrows: graph.edges().map((edge) => {
-      const { points, x, y } = graph.edge(edge) as { points: { x: number; y: number }[]; x: number; y: number };
-      return { id: edge.name ?? "", text: names.get(edge.name ?? "") ?? "", from: edge.v, to: edge.w, path: curve(points), isCycle: isCycle(agents, edge.v, edge.w), x, y };
-    }),
-  };
-}
-
-/** A smooth line through the midpoints of the segments. */
-function curve(points: { x: number; y: number }[]): string {
-  const [first, ...rest] = points;
-  if (!first) return "";
-  let path = `M${first.x} ${first.y}`;
-  rest.forEach((point, i) => {
-    const next = rest[i + 1];
-    path += next ? `Q${point.x} ${point.y} ${(point.x + next.x) / 2} ${(point.y + next.y) / 2}` : `L${point.x} ${point.y}`;
-  });
-  return path;
-}
-
-interface DrawingProps {
-  agents: AgentNode[];
-  /** How many delegations around the selected agent are drawn, or "all". */
-  depth: string;
-  selectedId: string;
-  select: (id: string) => void;
-}
-
-function Drawing({ agents, depth, selectedId, select }: DrawingProps) {
-  const middle = depth === "all" ? undefined : selectedId;
-  const drawn = useMemo(() => draw(middle ? around(agents, middle, Number(depth)) : agents), [agents, depth, middle]);
-  const onKey = (id: string) => (event: KeyboardEvent) => {
-    if (event.key === "Enter" || event.key === " ") {
-      event.preventDefault();
-      select(id);
-    }
-  };
-  return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="Graph of agents">
-      <svg width={drawn.width} height={drawn.height} className={styles.drawing} role="group" aria-label={`${plural(drawn.boxes.length, "agent")} and their delegations`}>
-        <defs>
-          <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto-start-reverse">
-            <path d="M0 0 8 4 0 8z" />
-          </marker>
-        </defs>
-        {drawn.arrows.map((arrow) => (
-          <g key={arrow.id} className={styles.arrow} data-near={arrow.from === selectedId || arrow.to === selectedId} data-cycle={arrow.isCycle}>
-            <path d={arrow.path} markerEnd="url(#arrow)" />
-            <text x={arrow.x} y={arrow.y + 4}>
-              {arrow.text}
-            </text>
-          </g>
-        ))}
-        {drawn.boxes.map(({ agent, x, y }) => (
-          <g
-            key={agent.id}
-            className={styles.box}
-            transform={`translate(${x - width / 2} ${y - height / 2})`}
-            role="button"
-            tabIndex={0}
-            aria-pressed={agent.id === selectedId}
-            aria-label={`${agent.name}, ${agent.channel} ${agent.direction}`}
-            onClick={() => select(agent.id)}
-            onKeyDown={onKey(agent.id)}
-          >
-            <rect width={width} height={height} rx="8" />
-            <text x="12" y="24" className={styles.name}>
-              {agent.name.length > 24 ? `${agent.name.slice(0, 23)}…` : agent.name}
-            </text>
-            <text x="12" y="45" className={styles.facts}>
-              {agent.channel} {agent.direction === "Inbound" ? "in" : "out"} · {plural(agent.tools.length, "tool")}
-              {agent.knowledgeBaseChat ? " · ◇" : ""}
-            </text>
-          </g>
-        ))}
-      </svg>
+      {isOpen && <Panel agent={selected} agents={agents} uses={uses} onClose={() => setOpen(false)} />}
     </div>
   );
 }
 
-function Details({ agent, agents }: { agent: AgentNode; agents: AgentNode[] }) {
-  const callers = agents.filter((other) => other.subAgents.some((sub) => sub.agent.id === agent.id));
-  const name = (id: string) => agents.find((other) => other.id === id)?.name ?? id;
+function Legend() {
   return (
-    <section className="card" aria-live="polite" aria-label="Selected agent">
-      <header>
-        <h2>{agent.name}</h2>
-      </header>
-      <div className="body stack">
-        <div className="row">
-          <Link className="button primary" href={`/agents/${agent.id}`}>
-            Open
-          </Link>
-          <Link className="button" href={`/chats/new?agent=${agent.id}`}>
-            New chat
-          </Link>
-        </div>
-        <dl className="facts">
-          <dt>Delegates to</dt>
-          <dd>
-            {agent.subAgents.map((sub) => (
-              <div key={sub.id}>
-                {name(sub.agent.id)} <span className="muted small">as “{sub.name}”</span>
-              </div>
-            ))}
-            {agent.subAgents.length === 0 && "none"}
-          </dd>
-          <dt>Called by</dt>
-          <dd>{callers.map((caller) => caller.name).join(", ") || "none"}</dd>
-          <dt>Tools</dt>
-          <dd>
-            {agent.tools.map((tool) => (
-              <div key={tool.id}>{tool.name}</div>
-            ))}
-            {agent.tools.length === 0 && "none"}
-          </dd>
-          <dt>◇ Knowledge</dt>
-          <dd>
-            {agent.knowledgeBaseChat ? (
-              <Link href={`/knowledge/chats/${agent.knowledgeBaseChat.id}`}>{agent.knowledgeBaseChat.name}</Link>
-            ) : (
-              "none"
-            )}
-          </dd>
-        </dl>
-      </div>
-    </section>
+    <div className={`${styles.legend} wide`}>
+      <span data-s="passed">Passing</span>
+      <span data-s="failed">Failing</span>
+      <span data-s="error">Error</span>
+      <span>Width: delegations of the last 50 chats</span>
+    </div>
   );
+}
+
+/** How often each connection was used in the chats. */
+function usesOf(agents: readonly AgentNode[], chats: readonly GraphChat[]): ReadonlyMap<string, number> {
+  const uses = new Map<string, number>();
+  for (const chat of chats) {
+    for (const { connection } of delegations(agents, chat.agent.id, chat.toolCalls)) uses.set(connection, (uses.get(connection) ?? 0) + 1);
+  }
+  return uses;
+}
+
+/** The path of the running chat, if there is one. */
+function litOf(agents: readonly AgentNode[], chat: GraphChat | undefined): Lit {
+  const hops = new Map<string, number>();
+  const connections = new Set<string>();
+  if (chat) {
+    hops.set(chat.agent.id, 1);
+    for (const { connection, to } of delegations(agents, chat.agent.id, chat.toolCalls)) {
+      connections.add(connection);
+      if (!hops.has(to)) hops.set(to, hops.size + 1);
+    }
+  }
+  return { hops, connections };
 }

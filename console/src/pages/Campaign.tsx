@@ -6,6 +6,7 @@ import { Act, may } from "../ui/Act";
 import { ask, type Question } from "../ui/asking";
 import { count, plural } from "../ui/format";
 import { Page } from "../ui/Page";
+import { Pick } from "../ui/Pick";
 import { Empty, Failure, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { AddContacts } from "./campaign/AddContacts";
@@ -109,20 +110,22 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
     >
       {setStatus.error && <Failure error={setStatus.error} />}
       <CampaignBar counts={campaign.counts} pace={pace} />
-      <div className="row">
-        <select aria-label="Status" value={status ?? ""} onChange={(event) => set("status", event.target.value, false)}>
-          <option value="">All contacts · {count(campaign.counts.total)}</option>
-          {Object.entries(statuses).map(([s, counted]) => (
-            <option key={s} value={s}>
-              {s === "ProcessingResult" ? "Evaluating" : s} · {count(campaign.counts[counted])}
-            </option>
-          ))}
-        </select>
+      <div className="toolbar">
+        <Pick
+          label="Status"
+          shown="State"
+          options={[
+            ["", `Any · ${count(campaign.counts.total)}`],
+            ...Object.entries(statuses).map(([s, counted]) => [s, `${s === "ProcessingResult" ? "Evaluating" : s} · ${count(campaign.counts[counted])}`] as const),
+          ]}
+          value={status ?? ""}
+          set={(value) => set("status", value, false)}
+        />
         {may("contacts") && <NumberFilter number={params.get("number") ?? ""} filter={(number) => set("number", number, false)} />}
-        {!isOld && <span className="muted push">{plural(campaign.items.totalCount, "contact")}</span>}
+        {!isOld && <span className="muted small push">{plural(campaign.items.totalCount, "contact")}</span>}
       </div>
       {campaign.items.nodes.length === 0 && !isOld ? (
-        <Empty title="No contacts.">{isFiltered ? "No contacts match the filter." : "Add them from a CSV file, with the button above."}</Empty>
+        <Empty icon="campaigns" title="No contacts">{isFiltered ? "No contacts match the filter." : "Add them from a CSV file, with the button above."}</Empty>
       ) : (
         <Contacts items={campaign.items.nodes} open={(id) => set("item", id, true)} />
       )}

@@ -2,7 +2,11 @@ import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
 import { Act } from "../ui/Act";
+import { Avatar } from "../ui/Avatar";
+import { plural } from "../ui/format";
+import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
+import { Pick } from "../ui/Pick";
 import { Empty, Failure, Loading } from "../ui/states";
 import { Status } from "../ui/Status";
 import { useNew } from "../ui/useNew";
@@ -40,24 +44,35 @@ export default function Campaigns() {
       title="Campaigns"
       actions={
         <Act scope="write" className="primary" onClick={() => setNew("campaign")}>
+          <Icon name="plus" />
           New campaign
         </Act>
       }
     >
-      <div className="row">
-        <select aria-label="Status" value={status ?? ""} onChange={(event) => setParams(event.target.value ? { status: event.target.value } : {})}>
-          <option value="">Any status</option>
-          {statuses.map((s) => (
-            <option key={s}>{s}</option>
-          ))}
-        </select>
-        {campaigns && <span className="muted push">{campaigns.totalCount} total</span>}
+      <div className="toolbar">
+        <Pick label="Status" shown="State" options={[["", "Any"], ...statuses.map((s) => [s, s] as const)]} value={status ?? ""} set={(value) => setParams(value ? { status: value } : {})} />
+        {campaigns && <span className="muted small push">{plural(campaigns.totalCount, "campaign")}</span>}
       </div>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!campaigns && !answer.error && <Loading />}
       {campaigns?.nodes.length === 0 && !answer.isOld && (
-        <Empty title={status ? `No campaign is ${status.toLowerCase()}.` : "There are no campaigns yet."}>
-          {status ? <Link href="/campaigns">Show all</Link> : "In a campaign, an agent calls many contacts. Create one, then add contacts from a file."}
+        <Empty
+          icon="campaigns"
+          title={status ? `No campaign is ${status.toLowerCase()}` : "No campaigns yet"}
+          action={
+            status ? (
+              <Link className="button" href="/campaigns">
+                Show all
+              </Link>
+            ) : (
+              <Act scope="write" onClick={() => setNew("campaign")}>
+                <Icon name="plus" />
+                New campaign
+              </Act>
+            )
+          }
+        >
+          In a campaign, an agent calls many contacts. Create one, then add contacts from a file.
         </Empty>
       )}
       {campaigns && campaigns.nodes.length > 0 && (
@@ -98,7 +113,7 @@ export default function Campaigns() {
 function Row({ campaign }: { campaign: CampaignRow }) {
   useCampaign(campaign.id, campaign.status !== "Running");
   return (
-    <tr>
+    <tr data-go>
       <th scope="row">
         <Link href={`/campaigns/${campaign.id}`}>{campaign.name}</Link>
         <div className="narrow">
@@ -109,7 +124,10 @@ function Row({ campaign }: { campaign: CampaignRow }) {
         <Status of={campaign.status} />
       </td>
       <td className="wide">
-        <Link href={`/agents/${campaign.agent.id}`}>{campaign.agent.name}</Link>
+        <Link className="quiet row" href={`/agents/${campaign.agent.id}`}>
+          <Avatar agent={campaign.agent} />
+          {campaign.agent.name}
+        </Link>
       </td>
       <td>
         <CampaignBar counts={campaign.counts} />

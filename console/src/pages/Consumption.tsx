@@ -5,12 +5,18 @@ import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
 import { authorized } from "../api/session";
 import { addUp, atThisPace, dayCount, month, year, type Days } from "../logic/credits";
-import { showCredits } from "../ui/format";
+import { weeks } from "../logic/axis";
+import { Avatar } from "../ui/Avatar";
+import { Channel } from "../ui/Channel";
+import { percent, shortCredits, showCredits } from "../ui/format";
+import { Icon } from "../ui/Icon";
+import { Meter } from "../ui/Meter";
 import { Page } from "../ui/Page";
+import { Segment } from "../ui/Segment";
 import { Empty, Failure, Loading } from "../ui/states";
 import { Status } from "../ui/Status";
-import { Time } from "../ui/Time";
-import { Periods, type Period } from "./consumption/Periods";
+import { toast } from "../ui/toasts";
+import { Periods, type By } from "./consumption/Periods";
 import styles from "./Consumption.module.css";
 
 const ConsumptionQuery = graphql(`
@@ -29,163 +35,180 @@ const ConsumptionQuery = graphql(`
 type Breakdown = ResultOf<typeof ConsumptionQuery>["consumptionBreakdown"];
 type Subscription = NonNullable<ResultOf<typeof ConsumptionQuery>["company"]["subscription"]>;
 
+const presetNames = [["This month"], ["Last month"], ["12 months"]] as const;
+
+/** From this many days on there are weeks instead of days. */
+const mostDays = 60;
+
 /** Where the company's credits went. */
 export default function Consumption() {
   const [params, setParams] = useSearchParams();
   const [today] = useState(() => new Date());
-  const presets = { "This month": month(0, today), "Last month": month(1, today), "12 months": year(today) };
-  const days = { from: params.get("from") ?? presets["12 months"].from, to: params.get("to") ?? presets["12 months"].to };
-  const by = params.get("by") ?? (dayCount(days) <= 62 ? "day" : "month");
-  const answer = usePage(ConsumptionQuery, { ...days, byDay: by === "day" }, { keeps: true });
+  const presets: Record<string, Days> = { "This month": month(0, today), "Last month": month(1, today), "12 months": year(today) };
+  const usual = year(today);
+  const days = { from: params.get("from") ?? usual.from, to: params.get("to") ?? usual.to };
+  const choices: By[] = dayCount(days) > mostDays ? ["month", "week"] : ["day", "week", "month"];
+  const by = choices.find((each) => each === params.get("by")) ?? choices[0] ?? "month";
+  const answer = usePage(ConsumptionQuery, { ...days, byDay: by !== "month" }, { keeps: true });
   // Sums of other days could be mistaken for those of the chosen days.
   const breakdown = answer.isOld ? undefined : answer.data?.consumptionBreakdown;
   const subscription = answer.data?.company.subscription;
   const set = (next: Days) => setParams({ ...next });
   const setBy = (next: string) => setParams((old) => ({ ...Object.fromEntries(old), by: next }));
+  const preset = Object.entries(presets).find(([, { from, to }]) => from === days.from && to === days.to)?.[0] ?? "";
   return (
     <Page title="Consumption" actions={<ExportButton days={days} />}>
       {subscription && <Plan subscription={subscription} now={today} />}
-      <div className="row">
-        {Object.entries(presets).map(([name, preset]) => (
-          <button key={name} type="button" aria-pressed={preset.from === days.from && preset.to === days.to} onClick={() => set(preset)}>
-            {name}
-          </button>
-        ))}
+      <div className="toolbar">
+        <Segment label="Period" options={presetNames.map(([name]) => [name, name] as const)} value={preset as (typeof presetNames)[number][0]} set={(name) => set(presets[name] ?? usual)} />
         <input type="date" aria-label="From" value={days.from} max={days.to} onChange={(event) => event.target.value && set({ ...days, from: event.target.value })} />
         <input type="date" aria-label="To" value={days.to} min={days.from} onChange={(event) => event.target.value && set({ ...days, to: event.target.value })} />
         <span className="muted small">UTC days</span>
       </div>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!breakdown && !answer.error && <Loading />}
-      {breakdown && (breakdown.totalCredits === 0 ? <Empty title="No usage in this period." /> : <Parts breakdown={breakdown} by={by} setBy={setBy} />)}
+      {breakdown && <Parts breakdown={breakdown} by={by} choices={choices} setBy={setBy} />}
     </Page>
   );
 }
 
+const monthName = new Intl.DateTimeFormat("en", { month: "long", timeZone: "UTC" });
+const dayName = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
+
+/** The credits of the plan's month: used, expected at this pace, and left. */
 function Plan({ subscription, now }: { subscription: Subscription; now: Date }) {
-  const pace = atThisPace(subscription.creditsUsed, subscription.periodStart, subscription.periodEnd, now);
+  const { creditsUsed: used, creditsIncluded: included, budget, periodEnd, periodStart } = subscription;
+  const pace = atThisPace(used, periodStart, periodEnd, now);
+  const lastDay = new Date(Date.parse(periodEnd) - 1);
+  const most = Math.max(included, used, pace ?? 0);
   return (
-    <section className={`card ${styles.plan}`} aria-label="Plan">
-      <strong>{subscription.planName}</strong>
-      <Status of={subscription.status} />
-      <meter min={0} max={subscription.creditsIncluded} value={subscription.creditsUsed} aria-label="Credits used" />
-      <span>
-        {showCredits(subscription.creditsUsed)} of {showCredits(subscription.creditsIncluded)} credits used, {showCredits(subscription.creditsRemaining)} left
-        until <Time at={subscription.periodEnd} />
-      </span>
-      {pace !== undefined && (
-        <span className={pace > subscription.creditsIncluded ? "note warn" : "muted"}>at this pace {showCredits(pace)}</span>
-      )}
-      <span className="muted">{subscription.budget === null ? "no budget" : `budget ${showCredits(subscription.budget)}`}</span>
+    <section className={styles.plan} aria-label="Plan">
+      <div>
+        <span className="muted">
+          {subscription.planName} plan, {monthName.format(new Date(periodStart))} {subscription.status !== "Active" && <Status of={subscription.status} />}
+        </span>
+        <span>
+          <b className={styles.big}>{shortCredits(used)}</b> <span className="muted">of {shortCredits(included)} credits</span>
+        </span>
+      </div>
+      <div>
+        <Meter total={most} parts={[["plain", used], ["pale", Math.max(0, (pace ?? 0) - used)]]} />
+        <span className="row muted">
+          {pace !== undefined && (
+            <span className={pace > included ? "fault" : undefined}>
+              About <b>{shortCredits(pace)}</b> by {dayName.format(lastDay)} at this pace
+            </span>
+          )}
+          <span>{shortCredits(subscription.creditsRemaining)} left</span>
+          <span className="push">{budget === null ? "No budget" : `Budget ${shortCredits(budget)}`}</span>
+        </span>
+      </div>
     </section>
   );
 }
 
-function Parts({ breakdown, by, setBy }: { breakdown: Breakdown; by: string; setBy: (by: string) => void }) {
+function Parts({ breakdown, by, choices, setBy }: { breakdown: Breakdown; by: By; choices: readonly By[]; setBy: (by: string) => void }) {
   if (breakdown.totalCredits === 0) {
     return (
-      <Empty title="No credits were used in this period.">
-        Conversations use credits. Choose another period above, or <Link href="/chats/new">start a chat</Link>.
+      <Empty icon="usage" title="No credits were used in this period" action={<Link className="button" href="/chats/new">New chat</Link>}>
+        Conversations use credits. Choose another period above, or start a chat.
       </Empty>
     );
   }
-  const periods: Period[] = [
-    ...(breakdown.byMonth ?? []).map(({ month, ...period }) => ({ name: month, ...period })),
-    ...(breakdown.byDay ?? []).map(({ day, ...period }) => ({ name: day, ...period })),
-  ];
+  const days = (breakdown.byDay ?? []).map(({ day, ...period }) => ({ name: day, ...period }));
+  const periods = by === "month" ? (breakdown.byMonth ?? []).map(({ month, ...period }) => ({ name: month, ...period })) : by === "week" ? weeks(days) : days;
   const isSum = addUp(breakdown.totalCredits, breakdown.byChannel, periods, breakdown.byAgent);
   return (
     <>
-      <p>
-        <strong className={styles.total}>{showCredits(breakdown.totalCredits)}</strong> credits{" "}
-        <span className="muted">{isSum ? `= channels = ${by}s = agents ✓` : "(the parts do not add up to the total)"}</span>
-      </p>
-      <div className={styles.pair}>
-        <Periods periods={periods} by={by} setBy={setBy} />
+      {!isSum && <p className="note warn">The parts do not add up to the total of {showCredits(breakdown.totalCredits)} credits.</p>}
+      <div className={styles.usage}>
+        <Periods periods={periods} by={by} choices={choices} total={breakdown.totalCredits} setBy={setBy} />
         <div className="stack">
-          <Bars title="By channel" rows={breakdown.byChannel.map((c) => ({ key: c.channel, name: c.channel, credits: c.credits }))} />
-          <section className="card" aria-labelledby="agents-title">
-            <header>
-              <h2 id="agents-title">By agent and campaign</h2>
-            </header>
-            <table className={styles.agents}>
-              <tbody>
-                {breakdown.byAgent.map((agent) => (
-                  <AgentRows key={agent.agentId} agent={agent} total={breakdown.totalCredits} />
-                ))}
-              </tbody>
-            </table>
-          </section>
+          <Agents agents={breakdown.byAgent} />
+          <Channels channels={breakdown.byChannel} total={breakdown.totalCredits} />
         </div>
       </div>
     </>
   );
 }
 
-function AgentRows({ agent, total }: { agent: Breakdown["byAgent"][number]; total: number }) {
-  return (
-    <>
-      <tr>
-        <th scope="row">{agent.agent ? <Link href={`/agents/${agent.agent.id}`}>{agent.agent.name}</Link> : `${agent.agentId} (${agent.nameStatus.toLowerCase()})`}</th>
-        <td className={styles.barCell}>
-          <Bar share={agent.credits / total} />
-        </td>
-        <td className="number">{showCredits(agent.credits)}</td>
-      </tr>
-      {agent.campaigns.map((campaign) => (
-        <tr key={campaign.campaignId} className={styles.part}>
-          <td className="muted">
-            including {campaign.campaign ? <Link href={`/campaigns/${campaign.campaign.id}`}>{campaign.campaign.name}</Link> : campaign.campaignId}
-          </td>
-          <td />
-          <td className="number muted">{showCredits(campaign.credits)}</td>
-        </tr>
-      ))}
-    </>
-  );
-}
+/** More agents than this are folded. */
+const agentsShown = 6;
 
-function Bars({ title, rows }: { title: string; rows: { key: string; name: string; credits: number }[] }) {
-  const most = Math.max(...rows.map((row) => row.credits));
+function Agents({ agents }: { agents: Breakdown["byAgent"] }) {
+  const [isAll, setAll] = useState(false);
+  const most = Math.max(...agents.map(({ credits }) => credits));
   return (
-    <section className="card">
+    <section className={styles.share} aria-labelledby="agents-title">
       <header>
-        <h2>{title}</h2>
+        <h2 id="agents-title">By agent</h2>
+        {agents.length > agentsShown && (
+          <button type="button" className="plain push" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
+            {isAll ? "Fewer" : `All ${agents.length}`}
+          </button>
+        )}
       </header>
-      <table>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.key}>
-              <th scope="row">{row.name}</th>
-              <td className={styles.barCell}>
-                <Bar share={row.credits / most} />
-              </td>
-              <td className="number">{showCredits(row.credits)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <ul>
+        {agents.slice(0, isAll ? agents.length : agentsShown).map(({ agentId, agent, nameStatus, credits, campaigns }) => (
+          <li key={agentId} data-faced>
+            <Avatar agent={agent ?? { id: agentId, name: "?" }} />
+            {agent ? (
+              <Link className="quiet cut" href={`/agents/${agent.id}`}>
+                {agent.name}
+              </Link>
+            ) : (
+              <span className="muted cut" title={agentId}>
+                {nameStatus === "Deleted" ? "Deleted agent" : agentId}
+              </span>
+            )}
+            <span className="number" title={showCredits(credits)}>
+              {shortCredits(credits)}
+            </span>
+            <Meter total={most} parts={[["pale", credits]]} />
+            {campaigns.map((campaign) => (
+              <small key={campaign.campaignId} className="muted">
+                {campaign.campaign ? <Link href={`/campaigns/${campaign.campaign.id}`}>{campaign.campaign.name}</Link> : "Deleted campaign"} {shortCredits(campaign.credits)}
+              </small>
+            ))}
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
 
-function Bar({ share }: { share: number }) {
+function Channels({ channels, total }: { channels: Breakdown["byChannel"]; total: number }) {
+  const used = channels.filter(({ credits }) => credits !== 0).toSorted((a, b) => b.credits - a.credits);
   return (
-    <svg className={styles.bar} viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-      <rect width={100 * share} height="10" />
-    </svg>
+    <section className={styles.share} aria-labelledby="channels-title">
+      <header>
+        <h2 id="channels-title">By channel</h2>
+      </header>
+      <ul>
+        {used.map(({ channel, credits }) => (
+          <li key={channel}>
+            <Channel channel={channel} />
+            <span className="number" title={showCredits(credits)}>
+              {shortCredits(credits)} <span className="muted small">{percent(credits / total)}</span>
+            </span>
+            <svg className="meter" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
+              <rect data-channel={channel} width={Math.max(0, (100 * credits) / total)} height="1" />
+            </svg>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
 /** Downloads the ledger. A link cannot, because the token goes into a header. */
 function ExportButton({ days }: { days: Days }) {
-  const [problem, setProblem] = useState("");
   const save = async () => {
     const url = gatewayURL("Consumption/export");
     url.search = new URLSearchParams({ ...days, format: "csv" }).toString();
     const response = await fetch(url, { headers: authorized() });
     if (!response.ok) {
-      setProblem(`The export failed (${response.status}).`);
+      toast(`The export failed (${response.status}).`, { isError: true });
       return;
     }
     const link = document.createElement("a");
@@ -195,11 +218,9 @@ function ExportButton({ days }: { days: Days }) {
     URL.revokeObjectURL(link.href);
   };
   return (
-    <>
-      {problem && <span className="note bad">{problem}</span>}
-      <button type="button" onClick={() => void save()}>
-        Export CSV
-      </button>
-    </>
+    <button type="button" title="The ledger of this period" onClick={() => void save()}>
+      <Icon name="download" />
+      CSV
+    </button>
   );
 }

@@ -165,7 +165,7 @@ function Row({ document, refresh }: { document: DocumentRow; refresh: () => void
     </div>
   );
   return (
-    <tr>
+    <tr data-go>
       <th scope="row">
         <Link href={`/knowledge/documents/${document.id}`}>{document.name}</Link>
         {document.error && <div className="note bad small">{document.error}</div>}

@@ -3,6 +3,7 @@ import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
 import { Act } from "../ui/Act";
 import { count } from "../ui/format";
+import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
 import { Empty, Shown } from "../ui/states";
 import { useNew } from "../ui/useNew";
@@ -44,8 +45,9 @@ function Chats({ chats, make }: { chats: All["knowledgeBaseChats"]; make: () => 
         <h2 id="chats-title">
           Knowledge base chats <span className="muted small">{count(chats.totalCount)}</span>
         </h2>
-        <span className="muted">agents answer from these; try a question on their pages</span>
+        <span className="muted small">agents answer from these; try a question on their pages</span>
         <Act scope="write" className="push" onClick={make}>
+          <Icon name="plus" />
           New knowledge base chat
         </Act>
       </header>
@@ -65,7 +67,7 @@ function Chats({ chats, make }: { chats: All["knowledgeBaseChats"]; make: () => 
           </thead>
           <tbody>
             {chats.nodes.map((chat) => (
-              <tr key={chat.id}>
+              <tr key={chat.id} data-go>
                 <th scope="row">
                   <Link href={`/knowledge/chats/${chat.id}`}>{chat.name}</Link>
                 </th>
@@ -89,8 +91,9 @@ function Datasets({ datasets, make }: { datasets: All["datasets"]; make: () => v
         <h2 id="datasets-title">
           Datasets <span className="muted small">{count(datasets.totalCount)}</span>
         </h2>
-        <span className="muted">documents to answer from</span>
+        <span className="muted small">documents to answer from</span>
         <Act scope="write" className="push" onClick={make}>
+          <Icon name="plus" />
           New dataset
         </Act>
       </header>
@@ -110,7 +113,7 @@ function Datasets({ datasets, make }: { datasets: All["datasets"]; make: () => v
           </thead>
           <tbody>
             {datasets.nodes.map((dataset) => (
-              <tr key={dataset.id}>
+              <tr key={dataset.id} data-go>
                 <th scope="row">
                   <Link href={`/knowledge/datasets/${dataset.id}`}>{dataset.name}</Link>
                   <div className="muted small">{dataset.description}</div>
@@ -125,7 +128,7 @@ function Datasets({ datasets, make }: { datasets: All["datasets"]; make: () => v
       </div>
       {datasets.totalCount === 0 && (
         <div className="body">
-          <Empty title="There are no datasets.">Create one, then drop files on its page.</Empty>
+          <Empty icon="knowledge" title="No datasets yet">Create one, then drop files on its page.</Empty>
         </div>
       )}
     </section>

@@ -7,6 +7,8 @@ import { byVersion, type PastRun } from "../logic/blame";
 import { inRow } from "../logic/rows";
 import { Act } from "../ui/Act";
 import { duration, plural } from "../ui/format";
+import { Icon } from "../ui/Icon";
+import { Pick } from "../ui/Pick";
 import { useKeys } from "../ui/singleKeys";
 import { Extracted } from "../ui/Extracted";
 import { Instructions } from "../ui/Instructions";
@@ -82,6 +84,16 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
   return (
     <Page
       title={inRow(run.testName, run)}
+      facts={
+        <>
+          <Status of={run.status} />
+          {run.isDraft && (
+            <span title={`A prompt that is not saved, tried while v${run.promptVersion} was the agent's`}>
+              <Status of="Draft" />
+            </span>
+          )}
+        </>
+      }
       crumbs={[
         { to: "/tests", text: "Tests" },
         ...(agent ? [{ to: tests, text: agent.name }] : []),
@@ -90,7 +102,6 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
       actions={<Actions run={run} />}
     >
       <Facts run={run} siblings={siblings} />
-      <FailedRuns id={run.id} failed={siblings?.agentTestExecution?.failed.nodes ?? []} />
       <div className="split">
         <RunTranscript run={run} selected={selected} />
         <div className="stack">
@@ -111,7 +122,11 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
               <p className={`body ${styles.scenario}`}>{test.scenario}</p>
             </section>
           )}
-          <Instructions id={run.id} title="Instructions to the model" />
+          <div className="card">
+            <div className="body">
+              <Instructions id={run.id} title="Model input" />
+            </div>
+          </div>
           {history.length > 0 && <History runs={history} />}
         </div>
       </div>
@@ -133,15 +148,16 @@ function Actions({ run }: { run: RunOfPage }) {
     <>
       {start.error && <Failure error={start.error} />}
       <Link className="button" href={`/tests?agent=${agent.id}&edit=${run.testId}`}>
-        Edit the test
+        Edit test
       </Link>
       {run.messages.some((message) => message.role === "assistant") && (
         <Link className="button" href={`/chats/new?agent=${agent.id}&run=${run.id}`}>
           Continue this chat
         </Link>
       )}
-      <Act scope="simulate" className="primary" disabled={start.isBusy} onClick={() => void again()}>
-        Run again ×5
+      <Act scope="simulate" className="primary" title="5 times" disabled={start.isBusy} onClick={() => void again()}>
+        <Icon name="play" />
+        Run again
       </Act>
     </>
   );
@@ -152,14 +168,11 @@ function Facts({ run, siblings }: { run: RunOfPage; siblings: Siblings | undefin
   const { agent } = run.execution;
   const failure = siblings?.agentTest?.failingSince;
   return (
-    <div className="row">
-      <Status of={run.status} />
-      {run.isDraft ? (
-        <span title={`A prompt that is not saved, tried while v${run.promptVersion} was the agent's`}>
-          <Status of="Draft" /> prompt
-        </span>
-      ) : (
-        <span>prompt v{run.promptVersion}</span>
+    <div className="toolbar">
+      {!run.isDraft && agent && (
+        <Link className="quiet" href={`/agents/${agent.id}/versions`}>
+          Prompt v{run.promptVersion}
+        </Link>
       )}
       {agent && failure && <Since agentId={agent.id} failure={failure} />}
       <span className="muted">
@@ -168,6 +181,7 @@ function Facts({ run, siblings }: { run: RunOfPage; siblings: Siblings | undefin
         {run.endReason && ` · ${run.endReason}`}
       </span>
       <Rejudgements run={run} />
+      <FailedRuns id={run.id} failed={siblings?.agentTestExecution?.failed.nodes ?? []} />
       <Attempts id={run.id} attempts={siblings?.agentTestExecution?.runs.nodes.filter((other) => other.rowNumber === run.rowNumber) ?? []} />
     </div>
   );
@@ -197,23 +211,21 @@ function Attempts({ id, attempts }: { id: string; attempts: readonly { id: strin
   const [, go] = useLocation();
   const inOrder = attempts.toSorted((a, b) => a.attempt - b.attempt);
   return (
-    <nav aria-label="Attempts" className={`row tight push ${styles.attempts}`}>
+    <nav aria-label="Attempts" className={`row tight ${styles.attempts}`}>
       {inOrder.map((sibling) => (
         <Link key={sibling.id} href={`/runs/${sibling.id}`} aria-current={sibling.id === id ? "page" : undefined} className="quiet">
-          {sibling.attempt} <Status of={sibling.status} short />
+          <span className="unseen">{sibling.attempt} </span>
+          <Status of={sibling.status} short />
         </Link>
       ))}
       {inOrder.length > 1 && (
-        <select aria-label="Compare with" value="" onChange={(event) => go(`/runs/${id}?with=${event.target.value}`)}>
-          <option value="">Compare with…</option>
-          {inOrder
-            .filter((sibling) => sibling.id !== id)
-            .map((sibling) => (
-              <option key={sibling.id} value={sibling.id}>
-                attempt {sibling.attempt}, {sibling.status.toLowerCase()}
-              </option>
-            ))}
-        </select>
+        <Pick
+          label="Compare with"
+          shown="Compare"
+          options={[["", "…"], ...inOrder.filter((sibling) => sibling.id !== id).map((sibling) => [sibling.id, `attempt ${sibling.attempt}, ${sibling.status.toLowerCase()}`] as const)]}
+          value=""
+          set={(other) => go(`/runs/${id}?with=${other}`)}
+        />
       )}
     </nav>
   );
@@ -267,15 +279,15 @@ function FailedRuns({ id, failed }: { id: string; failed: readonly { id: string 
   });
   if (!before && !after) return null;
   return (
-    <nav aria-label="Failed runs" className="row small">
+    <nav aria-label="Failed runs" className="row push">
       {before && (
-        <Link href={`/runs/${before.id}`}>
-          <kbd>k</kbd> previous failed run
+        <Link className="button quiet" href={`/runs/${before.id}`} title="Previous failed run">
+          <kbd>k</kbd> Previous red
         </Link>
       )}
       {after && (
-        <Link href={`/runs/${after.id}`}>
-          <kbd>j</kbd> next failed run
+        <Link className="button quiet" href={`/runs/${after.id}`} title="Next failed run">
+          <kbd>j</kbd> Next red
         </Link>
       )}
     </nav>

@@ -1,9 +1,12 @@
 import { Link, useSearchParams } from "wouter";
 import { graphql } from "../api/graphql";
 import { usePage } from "../api/page";
+import { Avatar } from "../ui/Avatar";
+import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
 import { TestSummary } from "../ui/TestSummary";
+import styles from "./Agents.module.css";
 import TestsOf from "./tests/TestsOf";
 
 const ExecutionsQuery = graphql(`
@@ -29,12 +32,17 @@ function AllTests() {
   const answer = usePage(ExecutionsQuery, {}, { onFocus: true });
   const agents = answer.data?.agents.nodes;
   return (
-    <Page title="Tests" actions={<Link href="/schedules">Schedules</Link>}>
+    <Page title="Tests" actions={
+        <Link className="button" href="/schedules">
+          <Icon name="clock" />
+          Schedules
+        </Link>
+      }>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!agents && !answer.error && <Loading />}
       {agents?.length === 0 && (
-        <Empty title="There is no agent to test.">
-          <Link href="/agents">Create one</Link>
+        <Empty icon="tests" title="No agent to test" action={<Link className="button" href="/agents?new=agent">New agent</Link>}>
+          A test talks to an agent and checks what it says.
         </Empty>
       )}
       {agents && agents.length > 0 && (
@@ -56,12 +64,15 @@ function AllTests() {
               {agents.map((agent) => {
                 const [last, ...earlier] = agent.testExecutions.nodes;
                 return (
-                  <tr key={agent.id}>
+                  <tr key={agent.id} data-go>
                     <th scope="row">
-                      <Link href={`/tests?agent=${agent.id}`}>{agent.name}</Link>
+                      <span className={styles.name}>
+                        <Avatar agent={agent} />
+                        <Link href={`/tests?agent=${agent.id}`}>{agent.name}</Link>
+                      </span>
                     </th>
                     <td className="number">{agent.tests.totalCount}</td>
-                    <td>{last ? <TestSummary agentId={agent.id} execution={last} /> : <span className="muted">never run</span>}</td>
+                    <td>{last ? <TestSummary agentId={agent.id} execution={last} /> : <span className="muted">–</span>}</td>
                     <td className="wide">
                       {earlier.map((execution) => (
                         <TestSummary key={execution.id} agentId={agent.id} execution={execution} />

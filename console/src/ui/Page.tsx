@@ -1,4 +1,4 @@
-import { useEffect, type MouseEvent, type ReactNode } from "react";
+import { Fragment, useEffect, type MouseEvent, type ReactNode } from "react";
 import { Link } from "wouter";
 import { base } from "../api/base";
 import { useOperations } from "../api/operations";
@@ -43,9 +43,10 @@ export function Page({ title, name = title, face, crumbs = [], facts, actions, m
           {crumbs.length > 0 && (
             <nav aria-label="Breadcrumb" className={styles.crumbs}>
               {crumbs.map((crumb) => (
-                <Link key={crumb.to} href={crumb.to}>
-                  {crumb.text}
-                </Link>
+                <Fragment key={crumb.to}>
+                  <Link href={crumb.to}>{crumb.text}</Link>
+                  <span aria-hidden="true">/</span>
+                </Fragment>
               ))}
             </nav>
           )}

@@ -24,7 +24,7 @@ export function Contacts({ items, open }: { items: readonly ItemOfPage[]; open: 
         </thead>
         <tbody>
           {items.map((item) => (
-            <tr key={item.id}>
+            <tr key={item.id} data-go>
               <th scope="row">
                 <button type="button" className="plain nowrap" onClick={() => open(item.id)}>
                   {masked(item.phoneNumber)}

@@ -1,4 +1,4 @@
-import { Status } from "../../ui/Status";
+import { Glyph, Status } from "../../ui/Status";
 import { verdictsOf, type RunOfPage, type Verdict } from "./fields";
 import styles from "./Criteria.module.css";
 
@@ -22,13 +22,13 @@ export function Criteria({ run, selected, select }: { run: RunOfPage; selected: 
           <li key={i} data-passed={result.passed} aria-current={selected === i + 1 ? "true" : undefined}>
             <div className="row">
               <span className={styles.number}>{i + 1}</span>
-              {result.applies ? <Status of={result.passed ? "Passed" : "Failed"} short /> : <span className="muted small">does not apply</span>}
+              {result.applies ? <Glyph of={result.passed ? "Passed" : "Failed"} /> : <span className="muted small">does not apply</span>}
               <strong>{result.what}</strong>
               {result.weight !== null && <span className="muted small">weight {result.weight}</span>}
             </div>
             <p className="muted">{result.why}</p>
             <Quotes run={run} result={result} select={() => select(i + 1)} />
-            <p className="muted small">{decider(result, run.execution)}</p>
+            <p className="muted small" title="Who decided">{decider(result, run.execution)}</p>
           </li>
         ))}
       </ol>

@@ -10,11 +10,11 @@ export function RunTranscript({ run, selected }: { run: RunOfPage; selected: num
     document.querySelector(`[data-criterion~="${selected}"]`)?.scrollIntoView({ block: "center", behavior: "smooth" });
   }, [selected]);
   return (
-    <section className="card" aria-labelledby="transcript-title">
-      <header>
-        <h2 id="transcript-title">Transcript</h2>
-      </header>
-      <div className={`body ${styles.log}`}>
+    <section aria-labelledby="transcript-title">
+      <h2 id="transcript-title" className="unseen">
+        Transcript
+      </h2>
+      <div className={styles.log}>
         {run.messages.map((_, index) => (
           <Turn key={index} run={run} index={index} selected={selected} />
         ))}
@@ -30,7 +30,7 @@ export function Turn({ run, index, selected, idPrefix }: { run: RunOfPage; index
   if (!message) return null;
   return (
     <div className={styles.turn}>
-      <Message role={message.role} number={index} name={message.role === "user" ? "contact" : "agent"} idPrefix={idPrefix}>
+      <Message role={message.role} number={index} name={message.role === "user" ? "contact" : (run.execution.agent?.name ?? "agent")} agent={run.execution.agent ?? undefined} aside={index} idPrefix={idPrefix}>
         {quotedPieces(message.text, quotesOf(run, index)).map((piece, i) =>
           piece.criteria.length > 0 ? <Quoted key={i} text={piece.text} criteria={piece.criteria} selected={selected} /> : piece.text,
         )}

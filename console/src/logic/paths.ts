@@ -1,0 +1,33 @@
+/** A call of a chat, of which only delegations matter here. */
+export interface MadeCall {
+  id: string;
+  kind: string;
+  technicalName: string;
+  delegationId: string | null;
+}
+
+interface Delegator {
+  id: string;
+  subAgents: readonly { id: string; technicalName: string; agent: { id: string } }[];
+}
+
+/** The delegations of a chat in their order, as the connections that they used: from the chat's agent, or from a sub-agent. */
+export function delegations(agents: readonly Delegator[], agentId: string, calls: readonly MadeCall[]): { connection: string; to: string }[] {
+  const byId = new Map(agents.map((agent) => [agent.id, agent]));
+  const agentOf = new Map<string, string>();
+  const found: { connection: string; to: string }[] = [];
+  for (const call of calls) {
+    if (call.kind !== "SubAgent") continue;
+    const from = call.delegationId ? agentOf.get(call.delegationId) : agentId;
+    const sub = from === undefined ? undefined : byId.get(from)?.subAgents.find(({ technicalName }) => technicalName === call.technicalName);
+    if (!sub) continue;
+    agentOf.set(call.id, sub.agent.id);
+    found.push({ connection: sub.id, to: sub.agent.id });
+  }
+  return found;
+}
+
+/** The width of a line that was used so often, from 1.25 for never to 4 pixels for the most used one. */
+export function widthOf(uses: number, most: number): number {
+  return uses === 0 || most === 0 ? 1.25 : 1.75 + 2.25 * Math.sqrt(uses / most);
+}

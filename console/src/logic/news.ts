@@ -18,7 +18,7 @@ export function turned<Test extends Red>(red: readonly Test[], now: Date): { fre
   return { fresh: byTime.filter(isFresh), earlier: byTime.filter((test) => !isFresh(test)) };
 }
 
-/** How many milliseconds the rest takes if it goes on as before; undefined while nothing is done. */
+/** How many milliseconds the rest takes at the same pace; undefined while nothing is done. */
 export function timeLeft(done: number, total: number, startedAt: string | null, now: number): number | undefined {
   if (!startedAt || done === 0) return undefined;
   return ((now - Date.parse(startedAt)) / done) * (total - done);

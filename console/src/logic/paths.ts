@@ -1,4 +1,4 @@
-/** A call of a chat, of which only delegations matter here. */
+/** A call of a chat. Only delegations matter here. */
 export interface MadeCall {
   id: string;
   kind: string;

@@ -1,0 +1,124 @@
+import { Link } from "wouter";
+import { graphql } from "../../api/graphql";
+import { useFollowed } from "../../api/live";
+import { useAction, useConflict, useGo, usePage } from "../../api/page";
+import type { Change } from "../../logic/cause";
+import { Act } from "../../ui/Act";
+import { Icon } from "../../ui/Icon";
+import { Meter } from "../../ui/Meter";
+import { errorText, Failure } from "../../ui/states";
+import { Status } from "../../ui/Status";
+import { toast } from "../../ui/toasts";
+import { RunTests } from "../tests/RunButtons";
+import styles from "./Blame.module.css";
+import { DraftQuery, DraftUpdate, type Draft, type TestOfPage } from "./query";
+
+/** How often the restored prompt is tried. */
+const trials = 8;
+
+const SaveRestored = graphql(`
+  mutation SaveRestored($input: UpdateAgentPromptInput!) {
+    updateAgentPrompt(input: $input) { agent { id prompt promptVersion updatedAt } }
+  }
+`);
+
+/** Tries the prompt with the cause restored in draft runs. It saves nothing. */
+export function RestoreButton({ testId, prompt, cause, isQuiet, onStarted }: { testId: string; prompt: string; cause: readonly Change[]; isQuiet: boolean; onStarted: (executionId: string) => void }) {
+  const start = useAction(RunTests);
+  const restore = async () => {
+    const made = await start.run({ input: { testIds: [testId], prompt, repeats: trials } }, {}, (error) => toast(errorText(error), { isError: true }));
+    if (made?.startAgentTestExecution) onStarted(made.startAgentTestExecution.execution.id);
+  };
+  return (
+    <Act scope="simulate" className={isQuiet ? "" : "primary"} disabled={start.isBusy} title={`Runs the test ${trials} times with a draft. Saves nothing.`} onClick={() => void restore()}>
+      <Icon name="restore" />
+      <span className="wide">{verbOf(cause)}</span>
+      <span className="narrow">{verbOf(cause).split(" ")[0]}</span>
+    </Act>
+  );
+}
+
+function verbOf(cause: readonly Change[]): string {
+  if (cause.length > 1) return "Restore these sentences";
+  return cause[0]?.before === null ? "Remove this sentence" : "Restore this sentence";
+}
+
+/** The result of the draft runs with the restored prompt, and the buttons that save it and run the test with it. */
+export function Trial({ test, prompt, badVersion, draftId, refresh }: {
+  test: TestOfPage;
+  /** The restored prompt, if the key may read it. */
+  prompt: string | undefined;
+  /** The version that it restores. */
+  badVersion: number;
+  draftId: string | undefined;
+  /** Reads the page again. */
+  refresh: () => void;
+}) {
+  const { agent } = test;
+  const answer = usePage(DraftQuery, { id: draftId ?? "" }, { pause: !draftId });
+  const draft = answer.data?.agentTestExecution ?? undefined;
+  const isOver = draft?.status === "Completed" || draft?.status === "Cancelled";
+  useFollowed(DraftUpdate, { id: draftId ?? "" }, !draft || isOver, answer.refresh);
+  const save = useAction(SaveRestored);
+  const isConflict = useConflict(save.error, refresh);
+  const isMoved = agent.promptVersion !== badVersion;
+  const isGood = isOver && draft.counts.total > 0 && draft.counts.passed === draft.counts.total;
+  const store = async () => {
+    const saved = await save.run({ input: { agentId: agent.id, prompt: prompt ?? "", expectedVersion: badVersion } });
+    if (saved?.updateAgentPrompt) toast(`Saved as v${saved.updateAgentPrompt.agent.promptVersion}.`);
+  };
+  return (
+    <>
+      {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
+      {save.error && !isConflict && <Failure error={save.error} />}
+      {isConflict && (
+        <p className="note warn" role="alert">
+          Somebody saved v{agent.promptVersion} meanwhile, so nothing was saved. Run the test with it, and look again if it fails.
+        </p>
+      )}
+      {(draft || isMoved) && (
+        <div className={styles.bar} role="status" data-good={isGood}>
+          {draft && <Result draft={draft} isOver={isOver} agentId={agent.id} />}
+          {isMoved && !isConflict && <span className="muted">The prompt is v{agent.promptVersion} now.</span>}
+          {isMoved && <RunAgain testId={test.id} agentId={agent.id} />}
+          {!isMoved && prompt !== undefined && (
+            <Act scope="write" className={isGood ? "primary push" : "push"} disabled={!isOver || save.isBusy} title={isOver ? undefined : "The draft runs are in progress"} onClick={() => void store()}>
+              Save as v{badVersion + 1}
+            </Act>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** "8 of 8 pass", which leads to the runs. */
+function Result({ draft, isOver, agentId }: { draft: Draft; isOver: boolean; agentId: string }) {
+  const { total, passed, failed, error } = draft.counts;
+  return (
+    <>
+      <Status of={!isOver ? "Running" : passed === total ? "Passed" : error > 0 ? "Error" : "Failed"} />
+      <b>
+        {passed} of {total} pass
+      </b>
+      {!isOver && <Meter total={total} parts={[["passed", passed], ["failed", failed], ["error", error]]} />}
+      <Link href={`/tests?agent=${agentId}&execution=${draft.id}`}>Draft runs</Link>
+    </>
+  );
+}
+
+/** Runs the test with the agent's prompt as it is now. */
+function RunAgain({ testId, agentId }: { testId: string; agentId: string }) {
+  const start = useAction(RunTests);
+  const go = useGo();
+  const run = async () => {
+    const made = await start.run({ input: { testIds: [testId], repeats: trials } }, {}, (error) => toast(errorText(error), { isError: true }));
+    if (made?.startAgentTestExecution) go(`/tests?agent=${agentId}&execution=${made.startAgentTestExecution.execution.id}`);
+  };
+  return (
+    <Act scope="simulate" className="primary push" disabled={start.isBusy} onClick={() => void run()}>
+      <Icon name="play" />
+      Run the test
+    </Act>
+  );
+}

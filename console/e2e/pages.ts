@@ -41,6 +41,7 @@ export async function pagesOf(gateway: Gateway): Promise<Record<string, string>>
     "all-tests": "tests",
     tests: `tests?agent=${clinic.id}`,
     "test-editor": `tests?agent=${clinic.id}&edit=${failed?.id}`,
+    blame: `tests/${failed?.id}/blame`,
     run: `runs/${failed?.lastRunId}`,
     compare: `compare?base=${base?.id}&head=${head?.id}`,
     knowledge: "knowledge",

@@ -28,11 +28,12 @@ journeys("tests", () => {
       assert.ok(await page.evaluate(() => document.activeElement?.hasAttribute("data-cell")));
     }));
 
-  test("a red test leads to the words that changed in two clicks", () =>
+  test("a red test leads to the sentence that was lost in two clicks", () =>
     visit("agents", async (page) => {
       await page.getByRole("row", { name: /^Clinic reception/ }).getByRole("link", { name: /of 8 tests pass/ }).click();
-      await page.getByRole("link", { name: "v2: what changed" }).first().click();
-      await page.locator("del", { hasText: "Cars park free of charge behind the building" }).waitFor();
+      await page.getByRole("row", { name: /Says where to park/ }).getByRole("link", { name: "v2: what broke it" }).click();
+      await page.getByRole("heading", { name: "One lost sentence may have broken this test" }).waitFor();
+      await page.getByText("Cars park free of charge behind the building for two hours.").waitFor();
     }));
 
   test("a run shows the judge's quotes where they stand", async () => {

@@ -15,7 +15,7 @@ test("each side can be read from the difference", () => {
   }
 });
 
-test("a line that changed a little shows its words", () => {
+test("a sentence that changed a little shows its words", () => {
   assert.deepEqual(promptDiff("Be kind and short.", "Be kind and very short."), [
     { kind: "same", text: "Be kind and " },
     { kind: "new", text: "very " },
@@ -26,6 +26,14 @@ test("a line that changed a little shows its words", () => {
 test("a paragraph that went is shown whole", () => {
   const pieces = promptDiff("One.\n# Getting here\n- Bus 14 stops at the door.\n", "One.\n# Privacy\nTalk only with the patient.\n");
   assert.ok(pieces.some((p) => p.kind === "gone" && p.text === "# Getting here\n- Bus 14 stops at the door.\n"));
+});
+
+test("the other sentences of a line stay as they are", () => {
+  assert.deepEqual(promptDiff("1. Ask for the name. Take your time.", "1. Ask for the name. Never guess at e.g. a birthday."), [
+    { kind: "same", text: "1. Ask for the name. " },
+    { kind: "gone", text: "Take your time.\n" },
+    { kind: "new", text: "Never guess at e.g. a birthday.\n" },
+  ]);
 });
 
 test("a space at the end of a text is a change", () => {

@@ -5,12 +5,12 @@ export interface DiffPiece {
   text: string;
 }
 
-/** The share of the longer line's words that two lines must have in common to count as one changed line. */
+/** The share of the longer sentence's words that two sentences must have in common to count as one that was rewritten. */
 const alike = 0.5;
 
 /**
- * Compares two texts line by line, and similar lines word by word. A removed paragraph is shown whole: it is not
- * compared with its replacement.
+ * Compares two texts sentence by sentence, and similar sentences word by word. A heading and an item of a list are
+ * sentences too. A removed sentence is shown whole: it is not compared with its replacement.
  */
 export function promptDiff(from: string, to: string): DiffPiece[] {
   const pieces: DiffPiece[] = [];
@@ -28,7 +28,7 @@ export function promptDiff(from: string, to: string): DiffPiece[] {
     }
     [gone, come] = [[], []];
   };
-  for (const change of diffArrays(lines(from), lines(to))) {
+  for (const change of diffArrays(sentences(from), sentences(to))) {
     if (change.removed) gone.push(...change.value);
     else if (change.added) come.push(...change.value);
     else {
@@ -40,12 +40,15 @@ export function promptDiff(from: string, to: string): DiffPiece[] {
   return pieces;
 }
 
-/** The lines with their line ends, so that they join to the text. The last one gets a line end for the comparison. */
-function lines(text: string): string[] {
-  return text === "" ? [] : text.replace(/\n?$/, "\n").split(/(?<=\n)/);
+/** Where a sentence ends: after a line or, unless the mark is of an item's number, before a word without a small letter. */
+const sentenceEnd = /(?<=\n)|(?<=[.!?]["”»)]*[ \t]+)(?<!^[ \t]*\d+\.[ \t]+)(?=[^\s\p{Ll}])/mu;
+
+/** The sentences with the white space after them, so that they join to the text. The last one gets a line end for the comparison. */
+function sentences(text: string): string[] {
+  return text === "" ? [] : text.replace(/\n?$/, "\n").split(sentenceEnd);
 }
 
-/** Pairs similar lines, in order. A line without a counterpart stays alone. */
+/** Pairs similar sentences, in order. A sentence without a counterpart stays alone. */
 function pairs(gone: string[], come: string[]): [string | undefined, string | undefined][] {
   const rows: [string | undefined, string | undefined][] = [];
   let next = 0;
@@ -69,6 +72,6 @@ function similarity(a: string, b: string): number {
   return first.filter((word) => left.has(word)).length / Math.max(first.length, second.length);
 }
 
-function words(line: string): string[] {
-  return line.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
+function words(sentence: string): string[] {
+  return sentence.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
 }

@@ -7,7 +7,7 @@ import { newsOf } from "../logic/cause";
 import { inRow } from "../logic/rows";
 import { Act, may } from "../ui/Act";
 import { Icon } from "../ui/Icon";
-import { Page, Tabs } from "../ui/Page";
+import { Page } from "../ui/Page";
 import { Empty, errorText, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { toast } from "../ui/toasts";
@@ -16,6 +16,7 @@ import { Changes } from "./blame/Changes";
 import { priceOf, Proof } from "./blame/Proof";
 import { BlameQuery, BlameUpdate, CancelBlame, DraftUpdate, StartBlame, type Blame, type BlameSearch, type Draft, type TestOfPage } from "./blame/query";
 import { RestoreButton, Trial } from "./blame/Restore";
+import { TestTabs } from "./blame/TestTabs";
 import { ThenAndNow } from "./blame/ThenAndNow";
 
 /** The runs of each step of a search. */
@@ -37,7 +38,7 @@ function Unexplained({ test }: { test: TestOfPage }) {
   const isGreen = test.lastRunStatus === "Passed";
   const title = isGreen ? "This test is green" : test.failingSince ? "This test never passed" : "This test is not red";
   return (
-    <Page title={test.name} name={`What broke it: ${test.name}`} crumbs={crumbsOf(test)} tabs={<TestTabs runId={test.lastRunId} testId={test.id} />}>
+    <Page title={test.name} name={`What broke it: ${test.name}`} crumbs={crumbsOf(test)} tabs={<TestTabs runId={test.lastRunId} testId={test.id} current="blame" />}>
       <Empty title={title} icon={isGreen ? "passed" : "tests"} action={<Link className="button" href={`/tests?agent=${test.agent.id}`}>All tests of {test.agent.name}</Link>}>
         {isGreen ? "Nothing broke it." : test.failingSince ? "Without a run that passed, there is nothing to compare the failure with." : "Its newest judged run did not fail."}
       </Empty>
@@ -50,12 +51,6 @@ function crumbsOf({ agent }: TestOfPage) {
     { to: "/tests", text: "Tests" },
     { to: `/tests?agent=${agent.id}`, text: agent.name },
   ];
-}
-
-/** The tabs of a red test: a run of it, and what broke it. */
-export function TestTabs({ runId, testId, isRun = false }: { runId: string | null; testId: string; isRun?: boolean }) {
-  const tabs = [...(runId ? [{ key: "run", to: `/runs/${runId}`, text: "Transcript" }] : []), { key: "blame", to: `/tests/${testId}/blame`, text: "What broke it" }];
-  return <Tabs label="Test" tabs={tabs} current={isRun ? "run" : "blame"} />;
 }
 
 function Red({ test, blame, refresh }: { test: TestOfPage; blame: Blame; refresh: () => void }) {
@@ -79,7 +74,7 @@ function Red({ test, blame, refresh }: { test: TestOfPage; blame: Blame; refresh
       name={`What broke it: ${test.name}`}
       crumbs={crumbsOf(test)}
       facts={<Status of="Failed" />}
-      tabs={<TestTabs runId={blame.badRun.id} testId={test.id} />}
+      tabs={<TestTabs runId={blame.badRun.id} testId={test.id} current="blame" />}
       actions={
         <>
           <Link className="button wide" href={`/tests?agent=${test.agent.id}&edit=${test.id}`}>
@@ -87,7 +82,7 @@ function Red({ test, blame, refresh }: { test: TestOfPage; blame: Blame; refresh
           </Link>
           {restored ? (
             <RestoreButton testId={test.id} prompt={restored} cause={cause} isQuiet={draftId !== undefined || isMoved} onStarted={(id) => setParams({ draft: id }, { replace: true })} />
-          ) : (
+          ) : changes.length > 0 && (
             <FindButton testId={test.id} blame={blame} isAgain={search !== undefined} isRunning={isRunning} isQuiet={isMoved} onStarted={refresh} />
           )}
         </>
@@ -103,8 +98,12 @@ function Red({ test, blame, refresh }: { test: TestOfPage; blame: Blame; refresh
       {isRunning && <Searching search={search} />}
       <Trial key={draftId} test={test} prompt={restored} badVersion={versions.bad} draftId={draftId} refresh={refresh} />
       <div className={styles.blame}>
-        <Changes agentId={test.agent.id} {...versions} changes={changes} focus={cause.length > 0 ? cause : suspects} />
-        <Proof blame={blame} search={search} changes={changes} cause={cause} running={running} />
+        {changes.length > 0 && (
+          <>
+            <Changes agentId={test.agent.id} {...versions} changes={changes} focus={cause.length > 0 ? cause : suspects} />
+            <Proof blame={blame} search={search} changes={changes} cause={cause} running={running} />
+          </>
+        )}
         {may("contacts") && <ThenAndNow blame={blame} />}
       </div>
     </Page>
@@ -139,7 +138,8 @@ function Rates({ test, good, bad }: { test: TestOfPage; good: number; bad: numbe
 
 function FindButton({ testId, blame, isAgain, isRunning, isQuiet, onStarted }: { testId: string; blame: Blame; isAgain: boolean; isRunning: boolean; isQuiet: boolean; onStarted: () => void }) {
   const start = useAction(StartBlame);
-  const { estimate, changes } = blame;
+  const { estimate } = blame;
+  const verb = isAgain && !isRunning ? "Search again" : "Find the cause";
   const search = async () => {
     const made = await start.run({ input: { testId, repeats }, seesPrompt: may("prompts") }, {}, (error) => toast(errorText(error), { isError: true }));
     if (made) onStarted();
@@ -149,13 +149,15 @@ function FindButton({ testId, blame, isAgain, isRunning, isQuiet, onStarted }: {
     <Act
       scope="simulate"
       className={isQuiet ? "" : "primary"}
-      disabled={start.isBusy || isRunning || changes.length === 0}
-      title={isRunning ? "The search is in progress" : changes.length === 0 ? "The prompt did not change" : `At most ${priceOf(estimate.runsAtMost, estimate.creditsAtMost)}`}
+      disabled={start.isBusy || isRunning}
+      title={isRunning ? "The search is in progress" : `At most ${priceOf(estimate.runsAtMost, estimate.creditsAtMost)}`}
       onClick={() => void search()}
     >
       <Icon name="search" />
-      {isAgain && !isRunning ? "Search again" : "Find the cause"}
-      <span className="wide">, about {price}</span>
+      <span className="wide">
+        {verb}, about {price}
+      </span>
+      <span className="narrow">{verb}</span>
     </Act>
   );
 }

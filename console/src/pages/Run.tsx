@@ -17,6 +17,7 @@ import { Failure, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { Strip } from "../ui/Strip";
 import { Since } from "./agent/AgentHealth";
+import { TestTabs } from "./blame/TestTabs";
 import { Criteria } from "./run/Criteria";
 import { RunFields, type RunOfPage } from "./run/fields";
 import { RunPair } from "./run/RunPair";
@@ -26,7 +27,10 @@ import { RunTests } from "./tests/RunButtons";
 
 const RunQuery = graphql(`
   query Run($id: ID!) {
-    agentTestRun(id: $id) { ...RunFields }
+    agentTestRun(id: $id) {
+      ...RunFields
+      test { id failingSince { promptVersion lastPassed { promptVersion } } }
+    }
   }
 `, [RunFields]);
 
@@ -39,7 +43,6 @@ const SiblingsQuery = graphql(`
     }
     agentTest(id: $testId) {
       __typename id
-      failingSince { promptVersion lastPassed { promptVersion } }
       history(first: 40) { id status promptVersion isDraft }
     }
   }
@@ -64,15 +67,19 @@ function SingleRun({ id }: { id: string }) {
   const answer = usePage(RunQuery, { id });
   return (
     <Shown answer={answer} missing={`run ${id}`}>
-      {({ agentTestRun }) => agentTestRun && <RunPage key={agentTestRun.id} run={agentTestRun} refresh={answer.refresh} />}
+      {({ agentTestRun: run }) => run && <RunPage key={run.id} run={run} failure={run.test?.failingSince ?? null} refresh={answer.refresh} />}
     </Shown>
   );
 }
 
+/** Since when the run's test fails. */
+type Failing = NonNullable<NonNullable<ResultOf<typeof RunQuery>["agentTestRun"]>["test"]>["failingSince"];
 type Siblings = ResultOf<typeof SiblingsQuery>;
 
-function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
+function RunPage({ run, failure, refresh }: { run: RunOfPage; failure: Failing; refresh: () => void }) {
   const { execution, test } = run;
+  // The tab says what broke the test.
+  const isBroken = run.status === "Failed" && test !== null && Boolean(failure?.lastPassed);
   const agent = execution.agent;
   const [params, setParams] = useSearchParams();
   const siblings = usePage(SiblingsQuery, { executionId: execution.id, testId: run.testId ?? "" }, { pause: !run.testId }).data;
@@ -99,9 +106,10 @@ function RunPage({ run, refresh }: { run: RunOfPage; refresh: () => void }) {
         ...(agent ? [{ to: tests, text: agent.name }] : []),
         ...(agent && test?.folder ? [{ to: `${tests}&folder=${test.folder.id}`, text: test.folder.name }] : []),
       ]}
+      tabs={isBroken && <TestTabs runId={run.id} testId={test.id} current="run" />}
       actions={<Actions run={run} />}
     >
-      <Facts run={run} siblings={siblings} />
+      <Facts run={run} failure={isBroken ? null : failure} siblings={siblings} />
       <div className="split">
         <RunTranscript run={run} selected={selected} />
         <div className="stack">
@@ -164,9 +172,8 @@ function Actions({ run }: { run: RunOfPage }) {
 }
 
 /** The run's state and its prompt, and the other attempts. */
-function Facts({ run, siblings }: { run: RunOfPage; siblings: Siblings | undefined }) {
+function Facts({ run, failure, siblings }: { run: RunOfPage; failure: Failing; siblings: Siblings | undefined }) {
   const { agent } = run.execution;
-  const failure = siblings?.agentTest?.failingSince;
   return (
     <div className="toolbar">
       {!run.isDraft && agent && (
@@ -174,7 +181,7 @@ function Facts({ run, siblings }: { run: RunOfPage; siblings: Siblings | undefin
           Prompt v{run.promptVersion}
         </Link>
       )}
-      {agent && failure && <Since agentId={agent.id} failure={failure} />}
+      {run.testId && failure && <Since testId={run.testId} failure={failure} />}
       <span className="muted">
         {plural(run.turnCount, "turn")}
         {run.durationMs !== null && ` · ${duration(run.durationMs)}`}

@@ -58,7 +58,7 @@ export function AgentHealth({ agent }: { agent: AgentOfPage }) {
                   <Glyph of={test.lastRunStatus ?? "Failed"} />
                   <span>
                     <Link href={`/runs/${test.lastRunId}`}>{test.name}</Link>
-                    <Since agentId={agent.id} failure={test.failingSince} />
+                    <Since testId={test.id} failure={test.failingSince} />
                   </span>
                 </li>
               ),
@@ -91,16 +91,16 @@ interface Failing {
   lastPassed: { promptVersion: number } | null;
 }
 
-/** "v2: what changed", which leads to the changes. */
-export function Since({ agentId, failure }: { agentId: string; failure: Failing }) {
+/** "v2: what broke it", which leads to the change that did. */
+export function Since({ testId, failure }: { testId: string; failure: Failing }) {
   const { promptVersion, lastPassed } = failure;
   if (!lastPassed) return <span className="muted small">never passed</span>;
   if (lastPassed.promptVersion === promptVersion) {
     return <span className="muted small">same prompt, v{promptVersion}</span>;
   }
   return (
-    <Link className="small" href={`/agents/${agentId}/versions?from=${lastPassed.promptVersion}&to=${promptVersion}`}>
-      v{promptVersion}: what changed
+    <Link className="small" href={`/tests/${testId}/blame`}>
+      v{promptVersion}: what broke it
     </Link>
   );
 }

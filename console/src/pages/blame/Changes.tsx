@@ -13,17 +13,14 @@ export function Changes({ agentId, good, bad, changes, focus }: { agentId: strin
         <h2 id="changes-title">
           Prompt, v{good} to v{bad}
         </h2>
-        {changes.length > 0 && (
-          <Link className="push small" href={`/agents/${agentId}/versions?from=${good}&to=${bad}`}>
-            {changes.length === 1 ? "Both prompts" : `All ${plural(changes.length, "change")}`}
-          </Link>
-        )}
+        <Link className="push small" href={`/agents/${agentId}/versions?from=${good}&to=${bad}`}>
+          {changes.length === 1 ? "Both prompts" : `All ${plural(changes.length, "change")}`}
+        </Link>
       </header>
-      {changes.length === 0 && <p className="muted">The prompts are the same.</p>}
       <ul className={styles.prompt}>
         {shown.map((change, i) => (
           <li key={change.number}>
-            {change.section && change.section !== shown[i - 1]?.section && <p className={styles.gap}>{change.section}</p>}
+            {change.section && !isUnder(change.section, shown[i - 1]) && <p className={styles.gap}>{change.section}</p>}
             <Change change={change} isFocused={focus.some(({ number }) => number === change.number)} />
           </li>
         ))}
@@ -31,6 +28,11 @@ export function Changes({ agentId, good, bad, changes, focus }: { agentId: strin
       {focus.length > 0 && <Explanation focus={focus} />}
     </section>
   );
+}
+
+/** Whether the change before is in the section, or is its heading. */
+function isUnder(section: string, before: PromptChange | undefined): boolean {
+  return before?.section === section || [before?.before, before?.after].some((text) => text?.replace(/^#+\s*/, "") === section);
 }
 
 /** What replaced the sentences in focus, and the words that the check needs. */

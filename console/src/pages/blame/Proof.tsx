@@ -27,10 +27,7 @@ export function Proof({ blame, search, changes, cause, running }: {
   );
 }
 
-function Before({ blame: { goodVersion, badVersion, changes, estimate } }: { blame: Blame }) {
-  if (changes.length === 0) {
-    return <p className="muted">There is nothing to restore: no sentence of the prompt changed.</p>;
-  }
+function Before({ blame: { goodVersion, badVersion, estimate } }: { blame: Blame }) {
   return (
     <div className={`body stack tight ${styles.fill}`}>
       <p>A search runs this test with v{badVersion} and some changes restored. It finds the fewest changes back to v{goodVersion} with which the test passes.</p>

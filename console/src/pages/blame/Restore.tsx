@@ -98,9 +98,12 @@ function Result({ draft, isOver, agentId }: { draft: Draft; isOver: boolean; age
   return (
     <>
       <Status of={!isOver ? "Running" : passed === total ? "Passed" : error > 0 ? "Error" : "Failed"} />
-      <b>
-        {passed} of {total} pass
-      </b>
+      <span>
+        <b>
+          {passed} of {total} pass
+        </b>{" "}
+        with the restored prompt
+      </span>
       {!isOver && <Meter total={total} parts={[["passed", passed], ["failed", failed], ["error", error]]} />}
       <Link href={`/tests?agent=${agentId}&execution=${draft.id}`}>Draft runs</Link>
     </>

@@ -34,7 +34,10 @@ function Side({ run, other, version, partsAt }: { run: BlamedRun; other: BlamedR
   return (
     <div>
       <h3>
-        <Status of={run.status} />v{version}, <Time at={run.createdAt} />
+        <Status of={run.status} />
+        <span>
+          v{version}, <Time at={run.createdAt} />
+        </span>
       </h3>
       {messagesAt(run.messages ?? [], partsAt).map(({ index, message }) => (
         <p key={index} className={message.role === "user" ? styles.me : styles.them}>

@@ -7,7 +7,7 @@ import { Time } from "../../ui/Time";
 import styles from "../Home.module.css";
 import type { RedTest } from "./query";
 
-/** The tests that do not pass, each with a link to what changed. More than `most` are behind a link. */
+/** The tests that do not pass, each with a link to what broke it. More than `most` are behind a link. */
 export function RedTests({ tests, total, most }: { tests: readonly RedTest[]; total: number; most: number }) {
   if (tests.length === 0) return null;
   const rest = total - Math.min(tests.length, most);
@@ -53,15 +53,15 @@ function Red({ test }: { test: RedTest }) {
   );
 }
 
-/** Leads to the changes between the last prompt that passed and the first that did not, or else to the run. */
+/** Leads to the change of the prompt that broke the test or, if the prompt did not change, to the run. */
 function Cause({ test }: { test: RedTest }) {
-  const { agent, failingSince: since } = test;
+  const { failingSince: since } = test;
   const before = since?.lastPassed?.promptVersion;
   const isChanged = since && before !== undefined && before !== since.promptVersion;
   if (!isChanged && !test.lastRunId) return null;
   return (
-    <Link className="button" href={isChanged ? `/agents/${agent.id}/versions?from=${before}&to=${since.promptVersion}` : `/runs/${test.lastRunId}`}>
-      {isChanged ? "See what changed" : "See the run"}
+    <Link className="button" href={isChanged ? `/tests/${test.id}/blame` : `/runs/${test.lastRunId}`}>
+      {isChanged ? "See what broke it" : "See the run"}
       <span className="unseen"> for {test.name}</span>
       <Icon name="arrow" />
     </Link>

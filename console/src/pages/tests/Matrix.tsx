@@ -199,7 +199,7 @@ function FolderRow({ folder, count, columns, edit }: {
   );
 }
 
-function Row({ agent, test, rows, attempts, ticked, setTicked, edit }: Props & { test: TestRow; rows: Executed[]; attempts: number }) {
+function Row({ test, rows, attempts, ticked, setTicked, edit }: Props & { test: TestRow; rows: Executed[]; attempts: number }) {
   const [isOpen, setOpen] = useState(false);
   const runs = rows.flatMap((row) => row.runs);
   const isTable = rows.some((row) => row.rowNumber !== null);
@@ -230,7 +230,7 @@ function Row({ agent, test, rows, attempts, ticked, setTicked, edit }: Props & {
           {judged.length > 0 && <span className={`narrow muted small ${styles.count}`}>{`${passed} of ${judged.length} passed`}</span>}
           {failure && (
             <div className="narrow">
-              <Since agentId={agent.id} failure={failure} />
+              <Since testId={test.id} failure={failure} />
             </div>
           )}
           {test.isFlaky && <span className={styles.flaky}>flaky</span>}
@@ -249,7 +249,7 @@ function Row({ agent, test, rows, attempts, ticked, setTicked, edit }: Props & {
         <td className="wide">
           <Strip runs={test.history} slots={20} />
         </td>
-        <td className={`${styles.since} wide`}>{failure && <Since agentId={agent.id} failure={failure} />}</td>
+        <td className={`${styles.since} wide`}>{failure && <Since testId={test.id} failure={failure} />}</td>
       </tr>
       {isTable && isOpen && rows.map((row) => <TableRow key={`${row.rowNumber} ${row.rowName ?? ""}`} row={row} attempts={attempts} />)}
     </>

@@ -33,7 +33,7 @@ journeys("tests", () => {
       await page.getByRole("row", { name: /^Clinic reception/ }).getByRole("link", { name: /of 8 tests pass/ }).click();
       await page.getByRole("row", { name: /Says where to park/ }).getByRole("link", { name: "v2: what broke it" }).click();
       await page.getByRole("heading", { name: "One lost sentence may have broken this test" }).waitFor();
-      await page.getByText("Cars park free of charge behind the building for two hours.").waitFor();
+      await page.getByText("removed: Cars park free of charge behind the building for two hours.").waitFor();
     }));
 
   test("a run shows the judge's quotes where they stand", async () => {

@@ -20,7 +20,7 @@ export function Changes({ agentId, good, bad, changes, focus }: { agentId: strin
       <ul className={styles.prompt}>
         {shown.map((change, i) => (
           <li key={change.number}>
-            {change.section && !isUnder(change.section, shown[i - 1]) && <p className={styles.gap}>{change.section}</p>}
+            {change.section && !isHeading(change) && !isUnder(change.section, shown[i - 1]) && <p className={styles.gap}>{change.section}</p>}
             <Change change={change} isFocused={focus.some(({ number }) => number === change.number)} />
           </li>
         ))}
@@ -30,9 +30,13 @@ export function Changes({ agentId, good, bad, changes, focus }: { agentId: strin
   );
 }
 
+function isHeading({ before, after }: PromptChange): boolean {
+  return [before, after].some((text) => text?.startsWith("#"));
+}
+
 /** Whether the change before is in the section, or is its heading. */
 function isUnder(section: string, before: PromptChange | undefined): boolean {
-  return before?.section === section || [before?.before, before?.after].some((text) => text?.replace(/^#+\s*/, "") === section);
+  return (before?.section === section && !isHeading(before)) || [before?.before, before?.after].some((text) => text?.replace(/^#+\s*/, "") === section);
 }
 
 /** What replaced the sentences in focus, and the words that the check needs. */

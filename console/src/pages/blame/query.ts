@@ -38,7 +38,7 @@ export const BlameQuery = graphql(`
       __typename id name lastRunId lastRunStatus
       agent { id name promptVersion }
       failingSince { promptVersion lastPassed { promptVersion } }
-      history(first: 40) { id status promptVersion isDraft }
+      history(first: 100) { id status promptVersion isDraft }
       blame {
         goodVersion badVersion rowNumber rowName partsAt
         goodRun { ...ComparedRun }

@@ -297,7 +297,7 @@ var sources = []*ast.Source{
 input CreateAccessTokenInput {
   "The scopes of the token, at least one. The API key must have them. For a public page, use ` + "`" + `chat` + "`" + `."
   scopes: [ApiKeyScope!]!
-  "How many seconds the token is valid, 60 to 86,400. It never outlives the API key."
+  "How many seconds the token is valid, 60 to 86,400. The token never outlives the API key."
   ttlSeconds: Int! = 900
   """
   The pages that may use the token: 1 to 20 origins as browsers send them, such as ` + "`" + `https://www.example.com` + "`" + `. Only
@@ -433,7 +433,7 @@ type Agent implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -446,9 +446,9 @@ type Agent implements Node {
   inboundWelcomeMessage: String @openTo(scope: chat)
   "Variables that the prompt expects."
   fields: [AgentField!]!
-  "Tags that the agent can assign once a conversation ends."
+  "Tags that the agent can assign after a conversation ends."
   classificationTags: [ClassificationTag!]!
-  "Values extracted once a conversation ends."
+  "Values extracted after a conversation ends."
   extractedValues: [ExtractedValue!]!
   "Whether the agent may transfer the call to a human. It has an effect only on the channel ` + "`" + `Phone` + "`" + `."
   isCallTransferEnabled: Boolean!
@@ -462,7 +462,7 @@ type Agent implements Node {
 
 "A variable that a prompt expects."
 type AgentField {
-  "The key to use in a data bag."
+  "The name of its placeholder in the prompt, and the key of its value in data bags such as ` + "`" + `SimulationChat.dataBag` + "`" + `."
   name: String!
   "Whether the agent needs a value to run."
   isMandatory: Boolean!
@@ -470,17 +470,17 @@ type AgentField {
   isSystem: Boolean!
 }
 
-"A tag that an agent can assign once a conversation ends."
+"A tag that an agent can assign after a conversation ends."
 type ClassificationTag {
   "The tag."
   name: String!
   "When the agent assigns it."
   definition: String!
-  "Provided by the platform (voicemail, no answer) rather than defined for this agent."
+  "Whether the tag is one of the platform's, such as voicemail or no answer, instead of one defined for this agent."
   isSystem: Boolean!
 }
 
-"A value extracted once a conversation ends."
+"A value extracted after a conversation ends."
 type ExtractedValue {
   "The key."
   name: String!
@@ -675,13 +675,13 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Which agents."
+    "Conditions that narrow the list."
     filter: AgentFilter
     "The order of the list. A cursor is valid only for the order in which it was read."
     orderBy: AgentOrder! = CreatedAt
@@ -733,7 +733,7 @@ interface AgentTest implements Node {
   lastRunAt: DateTime
   "Whether runs of the test, or of one of its rows, both passed and failed in its newest finished execution. Drafts, errors and cancelled runs do not count."
   isFlaky: Boolean! @cost(weight: 30000, isShared: true)
-  "Since when the test fails; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
+  "When the test started to fail; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
@@ -741,8 +741,8 @@ interface AgentTest implements Node {
   blame: AgentTestBlame @cost(weight: 20000)
   """
   Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
-  run would end as an Error of the agent. The list also has likely mistakes, such as placeholders without a value, which
-  are not replaced. Empty if there are none.
+  run would end with an error whose cause is ` + "`" + `Agent` + "`" + `. The list also has likely mistakes, such as placeholders without a
+  value, which are not replaced. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
   "The rows of the test. Each row runs separately. Empty if there are none."
@@ -757,7 +757,7 @@ interface AgentTest implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -792,7 +792,7 @@ type SimulationTest implements AgentTest & Node {
   lastRunAt: DateTime
   "Whether runs of the test, or of one of its rows, both passed and failed in its newest finished execution. Drafts, errors and cancelled runs do not count."
   isFlaky: Boolean! @cost(weight: 30000, isShared: true)
-  "Since when the test fails; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
+  "When the test started to fail; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
@@ -800,8 +800,8 @@ type SimulationTest implements AgentTest & Node {
   blame: AgentTestBlame @cost(weight: 20000)
   """
   Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
-  run would end as an Error of the agent. The list also has likely mistakes, such as placeholders without a value, which
-  are not replaced. Empty if there are none.
+  run would end with an error whose cause is ` + "`" + `Agent` + "`" + `. The list also has likely mistakes, such as placeholders without a
+  value, which are not replaced. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
   "The rows of the test. Each row runs separately. Empty if there are none."
@@ -816,7 +816,7 @@ type SimulationTest implements AgentTest & Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -829,7 +829,7 @@ type SimulationTest implements AgentTest & Node {
   criteria: [String!]!
   "The weights of the criteria in ` + "`" + `AgentTestRun.score` + "`" + `, by position. A criterion with null, or without an entry, is required."
   criteriaWeights: [Int]!
-  "Checks, which the program decides without a language model. Only checks of tags ask one."
+  "Checks that the program decides without a language model, except checks of tags."
   checks: [TestCheck!]! @listSize(assumedSize: 3)
   "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, in addition to all required criteria and checks; null means 1."
   passAt: Float
@@ -853,7 +853,7 @@ type SimulationTest implements AgentTest & Node {
 
 "What the judge can see in addition to the conversation."
 enum JudgeSight {
-  "The agent's instructions in the run, with placeholders filled. Criteria about a policy need them. Above 40,000 bytes the middle is left out."
+  "The agent's instructions in the run, with placeholders filled. Criteria about a policy need them. If they have more than 40,000 bytes, the middle is left out."
   Prompt
   "The full passages that the agent's searches found, each once, at most 40,000 bytes. Without this, the judge sees only the beginning of each search result."
   Documents
@@ -918,7 +918,7 @@ type ClassificationTest implements AgentTest & Node {
   lastRunAt: DateTime
   "Whether runs of the test, or of one of its rows, both passed and failed in its newest finished execution. Drafts, errors and cancelled runs do not count."
   isFlaky: Boolean! @cost(weight: 30000, isShared: true)
-  "Since when the test fails; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
+  "When the test started to fail; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
@@ -926,8 +926,8 @@ type ClassificationTest implements AgentTest & Node {
   blame: AgentTestBlame @cost(weight: 20000)
   """
   Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
-  run would end as an Error of the agent. The list also has likely mistakes, such as placeholders without a value, which
-  are not replaced. Empty if there are none.
+  run would end with an error whose cause is ` + "`" + `Agent` + "`" + `. The list also has likely mistakes, such as placeholders without a
+  value, which are not replaced. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
   "The rows of the test. Each row runs separately. Empty if there are none."
@@ -942,7 +942,7 @@ type ClassificationTest implements AgentTest & Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -955,7 +955,7 @@ type ClassificationTest implements AgentTest & Node {
   tagExpected: String!
 }
 
-"Since when a test fails."
+"When a test started to fail."
 type AgentTestFailure {
   "The version of the prompt in the first failed run."
   promptVersion: Int!
@@ -973,7 +973,7 @@ type TestMessage {
   text: String!
   "When it was written; null if that is not known."
   timestamp: DateTime
-  "The calls that the agent made for this answer. Only messages that a simulation starts from have calls; otherwise null."
+  "The calls that the agent made for this answer. Only messages that a simulation starts from have calls; for others it is null."
   toolCalls: [TestMessageCall!] @listSize(assumedSize: 2)
 }
 
@@ -1045,7 +1045,7 @@ input TestMessageCallInput @strict {
 input ConversationContextInput {
   "1 to 200 messages, in order."
   messages: [TestMessageInput!]! @bounds(minItems: 1, maxItems: 200)
-  "Name to text; at most 200 of at most 10,000 characters each."
+  "Texts by name: at most 200, each of at most 10,000 characters."
   dataBag: JSONObject @bounds(maxItems: 200)
 }
 
@@ -1150,11 +1150,11 @@ input UpdateSimulationTestInput {
   checks: [TestCheckInput!] @bounds(maxItems: 50)
   "The new score that a run needs to pass."
   passAt: Float @bounds(min: 0, max: 1)
-  "What the judge sees from now on in addition to the conversation; empty for nothing."
+  "What the judge sees in addition to the conversation; an empty list for nothing."
   judgeSees: [JudgeSight!] @bounds(maxItems: 10)
   "The new persona. A persona without fields removes the old one."
   persona: ContactPersonaInput
-  "The exact words of the contact from now on; empty for none."
+  "The new exact words of the contact; an empty list removes them."
   contactSays: [String] @bounds(maxItems: 30, minLength: 1, maxLength: 10000)
   "The new maximum number of exchanges."
   maxTurns: Int @bounds(min: 1, max: 30)
@@ -1164,9 +1164,9 @@ input UpdateSimulationTestInput {
   variables: JSONObject @bounds(maxItems: 200)
   "The new mocking."
   toolMocking: ToolMockingInput
-  "The new rows; an empty list for none."
+  "The new rows; an empty list removes them."
   rows: [TestRowInput!] @bounds(maxItems: 500)
-  "The new folder; empty for the root."
+  "The new folder; an empty id moves the test to the root."
   folderId: ID
   "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the test was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
@@ -1190,9 +1190,9 @@ input UpdateClassificationTestInput {
   conversationContext: ConversationContextInput
   "The new expected tag."
   tagExpected: String @bounds(minLength: 1, maxLength: 100)
-  "The new rows; an empty list for none."
+  "The new rows; an empty list removes them."
   rows: [TestRowInput!] @bounds(maxItems: 500)
-  "The new folder; empty for the root."
+  "The new folder; an empty id moves the test to the root."
   folderId: ID
   "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the test was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
@@ -1212,37 +1212,37 @@ input UpdateAgentTestInput {
   name: String @bounds(minLength: 1, maxLength: 255)
   "Allow a name that another test in the same folder, or at the root, has. REST always allows it."
   mayRepeatName: Boolean! = false
-  "The new folder; empty for the root."
+  "The new folder; an empty id moves the test to the root."
   folderId: ID
-  "Of a simulation test: the new scenario."
+  "For simulation tests only: the new scenario."
   scenario: String @bounds(minLength: 1, maxLength: 10000)
-  "Of a simulation test: the new criteria. Without ` + "`" + `criteriaWeights` + "`" + ` all of them are required."
+  "For simulation tests only: the new criteria. Without ` + "`" + `criteriaWeights` + "`" + ` all of them are required."
   criteria: [String!] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
-  "Of a simulation test: the new weights of the criteria."
+  "For simulation tests only: the new weights of the criteria."
   criteriaWeights: [Int] @bounds(maxItems: 30)
-  "Of a simulation test: the new checks."
+  "For simulation tests only: the new checks."
   checks: [TestCheckInput!] @bounds(maxItems: 50)
-  "Of a simulation test: the new score that a run needs to pass."
+  "For simulation tests only: the new score that a run needs to pass."
   passAt: Float @bounds(min: 0, max: 1)
-  "Of a simulation test: what the judge sees from now on."
+  "For simulation tests only: what the judge sees in addition to the conversation; an empty list for nothing."
   judgeSees: [JudgeSight!] @bounds(maxItems: 10)
-  "Of a simulation test: the new persona. A persona without fields removes the old one."
+  "For simulation tests only: the new persona. A persona without fields removes the old one."
   persona: ContactPersonaInput
-  "Of a simulation test: the exact words of the contact from now on."
+  "For simulation tests only: the new exact words of the contact; an empty list removes them."
   contactSays: [String] @bounds(maxItems: 30, minLength: 1, maxLength: 10000)
-  "Of a simulation test: the new maximum number of exchanges."
+  "For simulation tests only: the new maximum number of exchanges."
   maxTurns: Int @bounds(min: 1, max: 30)
-  "Of a simulation test: the new messages to start from."
+  "For simulation tests only: the new messages to start from."
   conversationMessages: [TestMessageInput!] @bounds(maxItems: 200)
-  "Of a simulation test: the new values of the agent's fields."
+  "For simulation tests only: the new values of the agent's fields."
   variables: JSONObject @bounds(maxItems: 200)
-  "Of a simulation test: the new mocking."
+  "For simulation tests only: the new mocking."
   toolMocking: ToolMockingInput
-  "Of a classification test: the new conversation."
+  "For classification tests only: the new conversation."
   conversationContext: ConversationContextInput
-  "Of a classification test: the new expected tag."
+  "For classification tests only: the new expected tag."
   tagExpected: String @bounds(minLength: 1, maxLength: 100)
-  "The new rows; an empty list for none."
+  "The new rows; an empty list removes them."
   rows: [TestRowInput!] @bounds(maxItems: 500)
   "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the test was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
@@ -1289,13 +1289,13 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Which tests."
+    "Conditions that narrow the list."
     filter: AgentTestFilter
   ): AgentTestConnection!
 }
@@ -1317,13 +1317,13 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Which tests."
+    "Conditions that narrow the list."
     filter: AgentTestFilter
   ): AgentTestConnection! @requires(scope: browse)
 }
@@ -1444,13 +1444,13 @@ type TestExpectation {
   endedBy: ConversationEnder
   "The tag that the agent's classifier gives to the conversation. Only this check asks a language model, which costs tokens."
   tag: String
-  "The most exchanges between contact and agent."
+  "The maximum number of exchanges between contact and agent."
   turnsAtMost: Int
   "The maximum time in seconds for all answers of the agent together, including its calls and the delays of mocks."
   durationAtMost: Float
   "The maximum cost of the conversation in credits: of the agent and the simulated contact, but not of the judge."
   creditsAtMost: Float
-  "JSON that fits a schema."
+  "A result or a message that is JSON and fits a schema."
   resultJson: ResultExpectation
   "A value that is extracted from the conversation."
   extracts: ExtractsExpectation
@@ -1477,7 +1477,7 @@ type CalledExpectation {
   before: String
 }
 
-"Calls that are not made; failed calls count too. See ` + "`" + `CalledExpectation` + "`" + `."
+"Calls that the agent must not make. Failed calls count too. See ` + "`" + `CalledExpectation` + "`" + `."
 type NeverCalledExpectation {
   "The name by which the language model calls it."
   technicalName: String
@@ -1526,7 +1526,7 @@ enum ConversationEnder {
   Agent
   "The simulated contact."
   Contact
-  "Neither of them: the test reached its maximum number of exchanges."
+  "The test reached its maximum number of exchanges; neither the agent nor the contact ended the conversation."
   Limit
 }
 
@@ -1536,7 +1536,7 @@ type CheckResult {
   check: TestCheck!
   "What was expected, in words, with placeholders filled."
   expected: String! @requires(scope: contacts)
-  "Whether it holds."
+  "Whether the check holds."
   passed: Boolean!
   "What was observed, in words. For calls, it includes how many failed."
   observed: String! @requires(scope: contacts)
@@ -1572,7 +1572,7 @@ input TestExpectationInput @oneOf @strict {
   durationAtMost: Float @bounds(min: 0, max: 86400)
   "Credits, 0 to 1,000,000,000."
   creditsAtMost: Float @bounds(min: 0, max: 1000000000)
-  "JSON that fits a schema."
+  "A result or a message that is JSON and fits a schema."
   resultJson: ResultExpectationInput
   "A value that is extracted from the conversation, one of the agent's ` + "`" + `extractedValues` + "`" + `."
   extracts: ExtractsExpectationInput
@@ -1628,7 +1628,7 @@ input ExtractsExpectationInput @strict {
   matches: String @bounds(minLength: 1, maxLength: 1000)
 }
 
-"See ` + "`" + `ResultExpectation` + "`" + `. The checks of a test have at most 5."
+"See ` + "`" + `ResultExpectation` + "`" + `. A test has at most 5 such checks."
 input ResultExpectationInput @strict {
   "1 to 64 characters."
   technicalName: String @bounds(minLength: 1, maxLength: 64)
@@ -1682,7 +1682,7 @@ type AgentTestComparison {
   bases: [AgentTestExecution!]! @listSize(assumedSize: 5)
   "The execution to judge."
   head: AgentTestExecution!
-  "All tests, or rows of tests, of both sides: first the tests of the head in its order, then the tests that are only in the base."
+  "All tests, or rows of tests, of both sides: first the tests of the head, in the head's order, then the tests that are only in the base."
   tests: [AgentTestComparisonTest!]! @listSize(assumedSize: 200)
   "How many tests are newly failing."
   newlyFailing: Int!
@@ -1694,9 +1694,9 @@ type AgentTestComparison {
   baseCounts: AgentTestRunCounts!
   "The runs of the head, for tests judged on both sides."
   headCounts: AgentTestRunCounts!
-  "Fisher's exact test, two-sided, on the judged runs of all tests judged on both sides, as if they were one test. Null if there are none. No conclusion uses it."
+  "The p-value of Fisher's exact test, two-sided, on all tests judged on both sides, as if they were one test. Null if there are none. No conclusion uses it."
   pValue: Float
-  "Cochran, Mantel and Haenszel's test in its exact form: it compares each test only with itself and combines the results. The value is twice the smaller tail; null if no test was judged on both sides."
+  "The p-value of the exact Cochran-Mantel-Haenszel test, which compares each test only with itself and combines the results. The value is twice the smaller tail; null if no test was judged on both sides."
   stratifiedPValue: Float
   "The correction for the number of tests."
   correction: AgentTestCorrection!
@@ -1732,7 +1732,7 @@ type AgentTestComparisonTest {
   isFlakyInBase: Boolean!
   "Whether runs of it both passed and failed in the head."
   isFlakyInHead: Boolean!
-  "Fisher's exact test, two-sided, on its judged runs; null when a side has none. It is not corrected for the number of tests."
+  "The p-value of Fisher's exact test, two-sided, on its judged runs; null when a side has none. It is not corrected for the number of tests."
   pValue: Float
   "The p-value of this test, corrected by ` + "`" + `correction` + "`" + ` for the number of tests judged on both sides. The value is twice the smaller tail; null if a side has no judged run."
   adjustedPValue: Float
@@ -1831,7 +1831,7 @@ type AgentTestExecution implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -1840,7 +1840,7 @@ type AgentTestExecution implements Node {
   ): AgentTestRunConnection!
   "Whether it tries an unsaved prompt. A draft changes neither a test's last run nor its flakiness."
   isDraft: Boolean!
-  "The prompt that it tries; null for the agent's own."
+  "The prompt that it tries; null if it uses the agent's own prompt."
   draftPrompt: String @requires(scope: prompts)
   "The execution that this one retries; null if it is not a retry."
   retryOfId: ID
@@ -1882,7 +1882,7 @@ type AgentTestExecutionTest {
   testId: ID!
   "The test as it is now; null when it was deleted."
   test: AgentTest
-  "The name as it was."
+  "The name that the test had when it was run."
   testName: String!
   "The number that the row had, from 1; null without rows."
   rowNumber: Int
@@ -2017,8 +2017,8 @@ input StartAgentTestExecutionInput {
   """
   votes: Int = 1
   """
-  A prompt to try instead of the agent's, 1 to 50,000 characters. Only the execution keeps it, and the execution is then
-  a draft. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent.
+  A prompt to try instead of the agent's, 1 to 50,000 characters. Only the execution stores it, and the execution is
+  then a draft. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent.
   """
   prompt: String
 }
@@ -2055,7 +2055,7 @@ enum AgentTestRetry {
 input RetryAgentTestExecutionInput {
   "The execution."
   executionId: ID!
-  "Which of its runs."
+  "Which of its runs to repeat."
   only: AgentTestRetry! = NotPassed
 }
 
@@ -2072,13 +2072,13 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Which executions."
+    "Conditions that narrow the list."
     filter: AgentTestExecutionFilter
   ): AgentTestExecutionConnection!
 }
@@ -2091,7 +2091,7 @@ enum RejudgedCriteria {
   Present
 }
 
-"How to judge the conversations of a test again. For fields that are absent or null, ` + "`" + `RejudgeAgentTestExecutionInput.criteria` + "`" + ` decides. The bounds are those of ` + "`" + `CreateSimulationTestInput` + "`" + `."
+"How to judge the conversations of a test again. If a field is absent or null, ` + "`" + `RejudgeAgentTestExecutionInput.criteria` + "`" + ` determines its value. The bounds are those of ` + "`" + `CreateSimulationTestInput` + "`" + `."
 input RejudgedTestInput {
   "The test, which must be in the execution."
   testId: ID!
@@ -2129,7 +2129,7 @@ type RejudgeAgentTestExecutionPayload {
   execution: AgentTestExecution!
 }
 
-"The effects of the calls in the runs of tests."
+"The effect of each call that runs of the tests can make."
 type AgentTestExecutionCoverage {
   "How many of the tests are simulations. Classifications call nothing."
   simulations: Int!
@@ -2137,7 +2137,7 @@ type AgentTestExecutionCoverage {
   calls: [AgentTestCallCoverage!]! @listSize(assumedSize: 100)
 }
 
-"The effect of a call in the runs of some tests."
+"The effect of a call that runs of some tests can make."
 type AgentTestCallCoverage {
   "The call and its effect."
   call: CallCoverage!
@@ -2172,13 +2172,13 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Which executions."
+    "Conditions that narrow the list."
     filter: AgentTestExecutionFilter
   ): AgentTestExecutionConnection! @requires(scope: browse)
 }
@@ -2223,7 +2223,7 @@ extend type Subscription {
   agentTestRunUpdated("The execution." executionId: ID!): AgentTestRun! @requires(scope: browse)
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest_folder.graphqls", Input: `"A folder of an agent's tests. Folders are flat."
+	{Name: "../schema/agenttest_folder.graphqls", Input: `"A folder of an agent's tests. A folder contains no other folders."
 type AgentTestFolder implements Node {
   "The id."
   id: ID!
@@ -2243,7 +2243,7 @@ type AgentTestFolder implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -2342,7 +2342,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -2352,7 +2352,7 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Creates a folder; an agent has at most 200."
+  "Creates a folder. An agent has at most 200 folders."
   createAgentTestFolder("The folder." input: CreateAgentTestFolderInput!): CreateAgentTestFolderPayload @requires(scope: write)
   "Changes a folder."
   updateAgentTestFolder("The changes." input: UpdateAgentTestFolderInput!): UpdateAgentTestFolderPayload @requires(scope: write)
@@ -2406,7 +2406,7 @@ prompt. They override the test's variables. In mocks, the arguments of the call 
 type TestRow {
   "The name; null if the row has only a number."
   name: String
-  "Name to value."
+  "The values by name."
   values: JSONObject! @requires(scope: contacts)
 }
 
@@ -2418,13 +2418,13 @@ input TestRowInput @strict {
   """
   name: String @bounds(minLength: 1, maxLength: 100)
   """
-  Name to value, 1 to 50 entries, with the bounds of ` + "`" + `variables` + "`" + `. Rows without a name must have different values. All
-  rows of a test have at most 500,000 bytes of JSON.
+  The values by name: 1 to 50, with the bounds of ` + "`" + `variables` + "`" + `. Rows without a name must have different values. All rows
+  of a test have at most 500,000 bytes of JSON.
   """
   values: JSONObject! @bounds(minItems: 1, maxItems: 50)
 }
 
-"A table for a test."
+"The test, and the document with its new rows."
 input ImportAgentTestRowsInput {
   "The test."
   testId: ID!
@@ -2531,15 +2531,15 @@ type AgentTestRun implements Node {
   promptVersion: Int!
   "Whether it tried an unsaved prompt."
   isDraft: Boolean!
-  "The prompt that it tried; null for the agent's own."
+  "The prompt that it tried; null if it used the agent's own prompt."
   draftPrompt: String @requires(scope: prompts)
   """
   The instructions of the agent's model: the prompt at the creation of the run, with placeholders filled, and the text
-  that is added to it. For a classification, the instructions of the classifier. The text of a knowledge base chat is
-  not included: ` + "`" + `toolCalls` + "`" + ` has the chunks that were found. Null until the run has started.
+  that the gateway adds to it. For a classification, the instructions of the classifier. The text of a knowledge base
+  chat is not included: ` + "`" + `toolCalls` + "`" + ` has the chunks that were found. Null until the run has started.
   """
   instructions: String @cost(weight: 1000) @requires(scope: write)
-  "How long it took in milliseconds."
+  "How long it took, in milliseconds."
   durationMs: Int
   "When it was created."
   createdAt: DateTime!
@@ -2567,7 +2567,7 @@ type AgentTestRunSummary {
   promptVersion: Int!
   "Whether the run tried an unsaved prompt."
   isDraft: Boolean!
-  "How long it took in milliseconds."
+  "How long it took, in milliseconds."
   durationMs: Int
   "When it was created."
   createdAt: DateTime!
@@ -2587,7 +2587,7 @@ type CriterionResult {
   applies: Boolean!
   "Why."
   rationale: String! @requires(scope: contacts)
-  "Quotes as evidence. The program has found each quote in the message that it cites."
+  "Quotes as evidence. The program found each quote in the cited message."
   evidence: [Evidence!]! @listSize(assumedSize: 2)
   "Who decided it."
   decidedBy: CriterionDecider!
@@ -2611,9 +2611,9 @@ type Evidence {
   quote: String! @requires(scope: contacts)
   "The call that contains the quote, one of ` + "`" + `AgentTestRun.toolCalls` + "`" + `; null if the message itself contains it."
   toolCallId: ID
-  "The author of the message; the agent for a call. Null in verdicts of older versions, which did not save it."
+  "The author of the message; the agent for a call. Null in verdicts that an older version of the program saved without it."
   speaker: MessageRole
-  "Where in the run the quote is. Null in verdicts of older versions, which did not save it."
+  "Where in the run the quote is. Null in verdicts that an older version of the program saved without it."
   kind: EvidenceKind
 }
 
@@ -2633,9 +2633,9 @@ type ClassificationResult {
   tagExpected: String!
   "The tag that the agent produced; null when it produced none."
   tagProduced: String
-  "Whether they are the same."
+  "Whether the agent produced the expected tag."
   passed: Boolean!
-  "Why the agent chose it."
+  "Why the agent chose the tag."
   rationale: String! @requires(scope: contacts)
 }
 
@@ -2698,7 +2698,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -2721,7 +2721,7 @@ type AgentTestSchedule implements Node {
   agent: Agent
   "The id of that agent."
   agentId: ID
-  "The folder whose tests run. Each execution runs the tests that the folder contains when it starts. Null if the schedule runs other tests, or if the folder was deleted."
+  "The folder whose tests run. Each execution runs the tests that the folder contains when the execution starts. Null if the schedule runs other tests, or if the folder was deleted."
   folder: AgentTestFolder
   "The id of that folder."
   folderId: ID
@@ -2735,7 +2735,7 @@ type AgentTestSchedule implements Node {
   concurrency: Int!
   "Whether simulated delays of mocks are recorded without waiting for them."
   virtualTime: Boolean!
-  "How often the judge is asked about each criterion that the program does not decide."
+  "How many votes of the judge decide each criterion that the program does not decide."
   votes: Int!
   "The cron expression: minute, hour, day of the month, month, day of the week. Null for no fixed times."
   cron: String
@@ -2828,7 +2828,7 @@ type CreateAgentTestSchedulePayload {
   schedule: AgentTestSchedule!
 }
 
-"Changes of a schedule. Absent fields keep their values."
+"Changes to a schedule. Absent fields keep their values."
 input UpdateAgentTestScheduleInput {
   "The schedule."
   scheduleId: ID!
@@ -2860,7 +2860,7 @@ input UpdateAgentTestScheduleInput {
   afterPromptChange: Boolean
   "Whether the schedule starts executions. Enabling it again clears ` + "`" + `disabledReason` + "`" + `; its tests, folder or agent must exist."
   isEnabled: Boolean
-  "A finished execution to compare with; an empty id for none."
+  "A finished execution to compare with; an empty id removes it."
   baselineId: ID
 }
 
@@ -2900,7 +2900,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -2938,8 +2938,9 @@ enum ApiKeyScope {
   "Run simulated chats and tests. Includes ` + "`" + `read` + "`" + `."
   simulate
   """
-  For pages in browsers: start simulated chats, send messages, and read and follow only those chats. It can select only
-  the fields that the schema marks ` + "`" + `@openTo(scope: chat)` + "`" + `. It cannot be combined with other scopes.
+  For pages in browsers: start simulated chats, send messages, and read and follow only those chats. With it, an
+  operation can select only the fields that the schema marks ` + "`" + `@openTo(scope: chat)` + "`" + `. It cannot be combined with other
+  scopes.
   """
   chat
   "Everything, including keys."
@@ -3118,13 +3119,13 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Which events."
+    "Conditions that narrow the list."
     filter: AuditEventFilter
   ): AuditEventConnection @requires(scope: admin)
 }
@@ -3340,7 +3341,7 @@ extend type Subscription {
   blameUpdated("The search." searchId: ID!): BlameSearch! @requires(scope: browse)
 }
 `, BuiltIn: false},
-	{Name: "../schema/campaign.graphqls", Input: `"The state of a campaign. ` + "`" + `Draft` + "`" + ` can change to ` + "`" + `Running` + "`" + `, and ` + "`" + `Running` + "`" + ` to ` + "`" + `Paused` + "`" + ` or ` + "`" + `Completed` + "`" + `. Both can change back to ` + "`" + `Running` + "`" + `. Each of these states can change to ` + "`" + `Archived` + "`" + `, which is final."
+	{Name: "../schema/campaign.graphqls", Input: `"The state of a campaign. ` + "`" + `Draft` + "`" + ` can change to ` + "`" + `Running` + "`" + `, and ` + "`" + `Running` + "`" + ` to ` + "`" + `Paused` + "`" + ` or ` + "`" + `Completed` + "`" + `. ` + "`" + `Paused` + "`" + ` can change to ` + "`" + `Running` + "`" + ` or ` + "`" + `Completed` + "`" + `, and ` + "`" + `Completed` + "`" + ` to ` + "`" + `Running` + "`" + `. Each of these states can change to ` + "`" + `Archived` + "`" + `, which is final."
 enum CampaignStatus {
   "It is being prepared."
   Draft
@@ -3380,15 +3381,15 @@ type Campaign implements Node {
   items(
     "Only in this state."
     runningStatus: CampaignItemStatus
-    "Only archived items, or only others."
+    "True for only archived items, false for only the others."
     isArchived: Boolean
-    "Which items."
+    "Conditions that narrow the list."
     filter: CampaignItemFilter
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -3403,7 +3404,7 @@ type Campaign implements Node {
 
 "A placeholder such as ` + "`" + `{lastname}` + "`" + ` that prompts may use; its name is a key of an item's data bag."
 type CampaignField {
-  "The key to use in a data bag."
+  "The name of its placeholder in the prompt, and the key of its value in data bags such as ` + "`" + `SimulationChat.dataBag` + "`" + `."
   name: String!
   "What it contains; null for a field of the agent."
   description: String
@@ -3530,7 +3531,7 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -3560,13 +3561,13 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Which campaigns."
+    "Conditions that narrow the list."
     filter: CampaignFilter
   ): CampaignConnection! @requires(scope: browse)
 }
@@ -3588,8 +3589,9 @@ extend type Mutation {
 
 extend type Subscription {
   """
-  Sends a campaign as it is now, and again after changes of the campaign or its items, at most once a second. Of faster
-  changes, only the last state is sent. Claims are not announced. Completes when the campaign is archived or deleted.
+  Sends a campaign as it is now, and again after changes of the campaign or its items, at most once a second. If it
+  changes more often, only the last state is sent. Claims are not announced. Completes when the campaign is archived or
+  deleted.
   """
   campaignUpdated("The campaign." campaignId: ID!): Campaign! @requires(scope: browse)
 }
@@ -3642,7 +3644,7 @@ type CampaignItem implements Node {
   attemptCount: Int!
   "The number in E.164 form (` + "`" + `+12025550143` + "`" + `); empty for a Web campaign's item without one."
   phoneNumber: String! @requires(scope: contacts)
-  "Field name to value."
+  "The values by field name."
   dataBag: JSONObject! @requires(scope: contacts)
   "The result; null unless it is ` + "`" + `Processed` + "`" + `."
   result: CampaignItemResult
@@ -3678,7 +3680,7 @@ type CampaignItemResult {
   conversation: CampaignItemConversation @requires(scope: contacts)
   "A summary of the conversation."
   summary: String @requires(scope: contacts)
-  "Whether the platform defines the tag (no answer, for example) rather than the agent."
+  "Whether the tag is one of the platform's, such as no answer, instead of one of the agent's."
   isSystem: Boolean!
   "The extracted values by name."
   metadata: JSONObject! @requires(scope: contacts)
@@ -3769,7 +3771,7 @@ input AddCampaignItemsInput {
 input CampaignItemInput {
   "A valid number, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. Only Web agents do not need it."
   phoneNumber: String! = ""
-  "Values for the campaign's fields, name to text; at most 200 of at most 10,000 characters each. Null values count as absent. Mandatory fields need a value unless the platform fills them."
+  "Texts for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them."
   dataBag: JSONObject @bounds(maxItems: 200)
 }
 
@@ -3802,9 +3804,9 @@ input AdvanceCampaignItemInput {
   "The new state."
   to: CampaignItemStatus!
   """
-  Whether the contact answered, for an item in ` + "`" + `Calling` + "`" + `. If absent, ` + "`" + `to` + "`" + ` decides. ` + "`" + `Calling` + "`" + ` with true reports that the
-  contact answered and the call continues. ` + "`" + `Pending` + "`" + ` with false reports an unanswered call: the item is tried again
-  after the campaign's delay. After the last attempt it becomes ` + "`" + `Processed` + "`" + ` with the system tag.
+  Whether the contact answered, for an item in ` + "`" + `Calling` + "`" + `. If absent, it follows from ` + "`" + `to` + "`" + `. ` + "`" + `Calling` + "`" + ` with true reports
+  that the contact answered and the call continues. ` + "`" + `Pending` + "`" + ` with false reports an unanswered call: the item is tried
+  again after the campaign's delay. After the last attempt it becomes ` + "`" + `Processed` + "`" + ` with the system tag.
   """
   answered: Boolean
   "The result, for the change from ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Processed` + "`" + `."
@@ -3823,7 +3825,7 @@ input CampaignItemResultInput {
   conversation: CampaignItemConversationInput
   "At most 10,000 characters."
   summary: String
-  "Extracted value name to text, number or boolean; at most 200."
+  "The extracted values by name: at most 200 texts, numbers or booleans."
   metadata: JSONObject
 }
 
@@ -3939,7 +3941,7 @@ input RenewCampaignClaimInput {
 
 "The items that the claim still holds."
 type RenewCampaignClaimPayload {
-  "The items of the claim that still wait for their calls. Empty if all were called, or claimed by others."
+  "The items of the claim that still wait for their calls. Empty if all of them were called, or other dialers claimed them."
   items: [CampaignItem!]! @listSize(assumedSize: 100)
 }
 
@@ -3952,15 +3954,15 @@ extend type Query {
     campaignId: ID!
     "Only in this state."
     runningStatus: CampaignItemStatus
-    "Only archived items, or only others."
+    "True for only archived items, false for only the others."
     isArchived: Boolean
-    "Which items."
+    "Conditions that narrow the list."
     filter: CampaignItemFilter
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -3999,9 +4001,10 @@ extend type Mutation {
 
 extend type Subscription {
   """
-  Sends each item of a campaign as it is now, in the order of their last changes, and again each time it changes. Of
-  quick changes, only the last state is sent. A client that reconnects passes the highest ` + "`" + `version` + "`" + ` that it has seen,
-  and misses nothing. Claims and deletions are not announced. Completes when the campaign is archived or deleted.
+  Sends each item of a campaign as it is now, in the order of their last changes, and again each time it changes. After
+  several changes in a short time, only the last state is sent. A client that reconnects passes the highest ` + "`" + `version` + "`" + `
+  that it has seen, and misses nothing. Claims and deletions are not announced. Completes when the campaign is archived
+  or deleted.
   """
   campaignItemUpdated(
     "The campaign."
@@ -4134,8 +4137,8 @@ type Dataset implements Node {
   """
   The language of the documents, which is needed to find words with other endings. By default ` + "`" + `auto` + "`" + `, which detects it
   in each document. Otherwise an ISO 639-1 code: ` + "`" + `ar` + "`" + `, ` + "`" + `ca` + "`" + `, ` + "`" + `da` + "`" + `, ` + "`" + `de` + "`" + `, ` + "`" + `el` + "`" + `, ` + "`" + `en` + "`" + `, ` + "`" + `es` + "`" + `, ` + "`" + `eu` + "`" + `, ` + "`" + `fi` + "`" + `, ` + "`" + `fr` + "`" + `, ` + "`" + `ga` + "`" + `, ` + "`" + `hi` + "`" + `,
-  ` + "`" + `hu` + "`" + `, ` + "`" + `hy` + "`" + `, ` + "`" + `id` + "`" + `, ` + "`" + `it` + "`" + `, ` + "`" + `lt` + "`" + `, ` + "`" + `ne` + "`" + `, ` + "`" + `nl` + "`" + `, ` + "`" + `no` + "`" + `, ` + "`" + `pt` + "`" + `, ` + "`" + `ro` + "`" + `, ` + "`" + `ru` + "`" + `, ` + "`" + `sr` + "`" + `, ` + "`" + `sv` + "`" + `, ` + "`" + `ta` + "`" + `, ` + "`" + `tr` + "`" + ` or ` + "`" + `yi` + "`" + `. Words of other
-  languages are found as they are written.
+  ` + "`" + `hu` + "`" + `, ` + "`" + `hy` + "`" + `, ` + "`" + `id` + "`" + `, ` + "`" + `it` + "`" + `, ` + "`" + `lt` + "`" + `, ` + "`" + `ne` + "`" + `, ` + "`" + `nl` + "`" + `, ` + "`" + `no` + "`" + `, ` + "`" + `pt` + "`" + `, ` + "`" + `ro` + "`" + `, ` + "`" + `ru` + "`" + `, ` + "`" + `sr` + "`" + `, ` + "`" + `sv` + "`" + `, ` + "`" + `ta` + "`" + `, ` + "`" + `tr` + "`" + ` or ` + "`" + `yi` + "`" + `. For other languages,
+  the search treats each form of a word as a word of its own.
   """
   language: String!
   "When it was created."
@@ -4148,7 +4151,7 @@ type Dataset implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -4234,7 +4237,7 @@ input UpdateDatasetInput {
   description: String @bounds(maxLength: 5000)
   "The new chunk method."
   chunkMethod: String
-  "How documents are parsed from now on."
+  "The new settings for parsing documents."
   parserConfig: ParserConfigInput
   "The new language. See ` + "`" + `Dataset.language` + "`" + `."
   language: String
@@ -4281,7 +4284,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -4337,8 +4340,8 @@ type Document implements Node {
   "Why indexing failed; null unless ` + "`" + `status` + "`" + ` is ` + "`" + `Failed` + "`" + `."
   error: String
   """
-  What the last indexing had to guess, such as the encoding, or a setting that it could not apply, such as the chunk
-  method. While indexing waits, the reason.
+  Guesses of the last indexing, such as the encoding, and settings that it could not apply, such as the chunk method.
+  While indexing waits, the reason for the wait.
   """
   warning: String
   "How many chunks it has."
@@ -4349,7 +4352,7 @@ type Document implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -4487,7 +4490,7 @@ extend type Dataset {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -4516,13 +4519,13 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
-    "Which documents."
+    "Conditions that narrow the list."
     filter: DocumentFilter
   ): DocumentConnection! @requires(scope: browse)
 }
@@ -4541,9 +4544,9 @@ extend type Mutation {
 
 extend type Subscription {
   """
-  Sends each document of a dataset that is added, or that changes, for example its ` + "`" + `status` + "`" + `. Changes are sent once a
-  second. Each document is sent only in its last state. To miss nothing, subscribe first and then list the documents.
-  Deletions are not announced. Completes when the dataset is deleted.
+  Sends each document that is added to a dataset, and each document that changes, for example in its ` + "`" + `status` + "`" + `. Changes
+  are sent once a second. Each document is sent only in its last state. To miss nothing, subscribe first and then list
+  the documents. Deletions are not announced. Completes when the dataset is deleted.
   """
   documentUpdated("The dataset." datasetId: ID!): Document! @requires(scope: browse)
 }
@@ -4588,7 +4591,7 @@ type KnowledgeBaseChat implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -4658,16 +4661,15 @@ type PromptSettings {
   """
   opener: String!
   """
-  The exact answer of a connected agent if nothing is found for the contact's message, even for a greeting, without
-  asking the model. If empty, the model answers. Agents that also do other things need an empty text.
+  The exact answer of a connected agent if nothing is found for the contact's message, even if that is only a greeting.
+  The model is not asked. If empty, the model answers. Agents that also do other things need an empty text.
   """
   emptyResponse: String!
   "The model that reranks the chunks; empty for none."
   rerankModel: String!
   """
   Whether answers cite their sources: the model gets numbered chunks and cites them as ` + "`" + `[n]` + "`" + `. Numbers without a chunk
-  are removed from the answer. If this is false, all numbers are removed. So are those of agents on the channels Phone
-  and SMS.
+  are removed from the answer. If this is false, or the agent's channel is Phone or SMS, all numbers are removed.
   """
   showQuote: Boolean!
 }
@@ -4718,7 +4720,7 @@ input PromptSettingsInput {
   opener: String @bounds(maxLength: 5000)
   "At most 5,000 characters; default empty."
   emptyResponse: String @bounds(maxLength: 5000)
-  "Empty, the default, or a configured model."
+  "A configured model, or empty, the default."
   rerankModel: String
   "Default true."
   showQuote: Boolean
@@ -4813,7 +4815,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -4961,7 +4963,7 @@ extend type Dataset {
 
 extend type Query {
   """
-  Searches for labelled questions as a conversation with the knowledge base chat would, and compares the chunks found
+  Asks labelled questions, searches as a conversation with the knowledge base chat would, and compares the chunks found
   with the right ones. To compare settings, evaluate twice.
   """
   evaluateRetrieval(
@@ -4979,7 +4981,7 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Adds questions whose answers are known to a dataset. A dataset has at most 500."
+  "Adds labelled questions to a dataset: questions with known answers. A dataset has at most 500."
   addLabelledQuestions("The questions." input: AddLabelledQuestionsInput!): AddLabelledQuestionsPayload @requires(scope: write)
   """
   Draws passages of a dataset at random, and lets the language model write a question for each. Nothing is saved: add
@@ -5132,17 +5134,17 @@ The bounds of an input: the value of a number, the characters of a text or of ea
 list or an object. Values beyond the bounds get ` + "`" + `BAD_INPUT` + "`" + `.
 """
 directive @bounds(
-  "The least number."
+  "The minimum of a number."
   min: Float
-  "The greatest number."
+  "The maximum of a number."
   max: Float
   "The minimum number of characters."
   minLength: Int
-  "The most characters."
+  "The maximum number of characters."
   maxLength: Int
-  "The fewest entries."
+  "The minimum number of entries."
   minItems: Int
-  "The most entries."
+  "The maximum number of entries."
   maxItems: Int
 ) on INPUT_FIELD_DEFINITION
 
@@ -5165,7 +5167,7 @@ The assumed length of a list in the estimate of an operation's cost. A page has 
 this directive has 5.
 """
 directive @listSize(
-  "A usual length."
+  "The length to assume."
   assumedSize: Int
   "Arguments, or fields in them, that determine the length: a number, or a list of the same length. They also apply to the lists of the object that the field returns."
   slicingArguments: [String!]
@@ -5281,13 +5283,13 @@ type SimulationChat implements Node {
   warnings: [String!]!
   """
   The instructions of the agent's model for the next message: the current prompt or the draft, with placeholders filled,
-  and the text that is added to it. The chunks of a knowledge base chat are not included, since they differ for each
-  message; see ` + "`" + `toolCalls` + "`" + `.
+  and the text that the gateway adds to it. The chunks of a knowledge base chat are not included, since they differ for
+  each message; see ` + "`" + `toolCalls` + "`" + `.
   """
   instructions: String @cost(weight: 1000) @requires(scope: write)
   "Whether it tries an unsaved prompt."
   isDraft: Boolean!
-  "The prompt that it tries; null for the agent's own."
+  "The prompt that it tries; null if it uses the agent's own prompt."
   draftPrompt: String @requires(scope: prompts)
   "When it was started."
   createdAt: DateTime! @openTo(scope: chat)
@@ -5313,7 +5315,7 @@ type SimulationChatMessage {
   timestamp: DateTime! @openTo(scope: chat)
   "Whether the agent ended the conversation with this message."
   isConversationEnded: Boolean! @openTo(scope: chat)
-  "Why it ended, in the agent's own words."
+  "Why the conversation ended, in the agent's own words."
   endReason: String @openTo(scope: chat)
   """
   The sources of ` + "`" + `[n]` + "`" + ` in the text, each number once, lowest first. Agents cite only if they have a knowledge base chat
@@ -5381,7 +5383,7 @@ new ` + "`" + `turnId` + "`" + ` starts a new attempt; discard the pieces before
 type MessageDelta {
   "The sequence that the message will have."
   sequence: Int! @openTo(scope: chat)
-  "The id of the attempt to answer. The piece belongs to it."
+  "The id of the attempt to answer that the piece belongs to."
   turnId: ID! @openTo(scope: chat)
   "How many Unicode characters of the turn's text come before the piece. A gap means that pieces were dropped."
   offset: Int! @openTo(scope: chat)
@@ -5426,11 +5428,11 @@ input SimulationChatFilter {
 input StartSimulationChatInput {
   "The agent, of the same company."
   agentId: ID!
-  "Values for the agent's fields, name to text; at most 200 of at most 10,000 characters each. Null values count as absent."
+  "Texts for the agent's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent."
   dataBag: JSONObject @bounds(maxItems: 200)
   "What to mock."
   toolMocking: ToolMockingInput
-  "A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat keeps it, and it does not apply to sub-agents. Not allowed with the scope ` + "`" + `chat` + "`" + `."
+  "A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat stores it, and it does not apply to sub-agents. Not allowed with the scope ` + "`" + `chat` + "`" + `."
   prompt: String
   """
   Messages that the chat starts with, instead of a welcome message: at most 100, with at most 256 KiB of text together.
@@ -5481,7 +5483,7 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -5515,7 +5517,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -5642,7 +5644,7 @@ extend type Agent {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -5654,7 +5656,7 @@ extend type Agent {
 extend type Mutation {
   "Lets an agent delegate to another one. An agent has at most 128 sub-agents."
   addSubAgent("The edge." input: AddSubAgentInput!): AddSubAgentPayload @requires(scope: write)
-  "Changes an edge of the agent graph. It keeps its id, so mocks of it stay valid."
+  "Changes an edge of the agent graph. The edge keeps its id, so mocks of it stay valid."
   updateSubAgent("The changes." input: UpdateSubAgentInput!): UpdateSubAgentPayload @requires(scope: write)
   "Removes an edge of the agent graph. The agents remain."
   removeSubAgent("The edge." input: RemoveSubAgentInput!): RemoveSubAgentPayload @requires(scope: write)
@@ -5684,7 +5686,7 @@ type Tool implements Node {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -5745,7 +5747,7 @@ input ToolEndpointInput {
   method: HttpMethod! = POST
   "An absolute http or https address of at most 2,000 characters."
   url: String!
-  "Header name to text, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones."
+  "Texts by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones."
   headers: JSONObject
   "0.1 to 60 seconds."
   timeoutSeconds: Float! = 10
@@ -5761,7 +5763,7 @@ input CreateToolInput {
   description: String
   """
   A JSON Schema of type object, at most 20,000 characters; absent means no arguments. It may need at most 2,000 checks
-  for one value, including those in references to 32 levels, and 1,000 instructions per pattern.
+  for one value, including those in references up to 32 levels deep. A pattern may have at most 1,000 instructions.
   """
   parameters: JSONObject
   "The HTTP endpoint that calls go to."
@@ -5854,7 +5856,7 @@ extend type Query {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -5919,7 +5921,7 @@ type ToolCall {
   delegationId: ID
   "When it started."
   startedAt: DateTime!
-  "How long it took in milliseconds, including a simulated delay."
+  "How long it took, in milliseconds, including a simulated delay."
   durationMs: Int!
   """
   Why the call failed, as the agent saw it; null if it did not fail. A real call is recorded before it is made. Until it
@@ -5971,7 +5973,7 @@ type ToolCallFinished {
   mocked: Boolean!
   "The index of the mock rule that answered, from 0; null if no rule did."
   mockRule: Int
-  "How long it took in milliseconds."
+  "How long it took, in milliseconds."
   durationMs: Int!
   "Why it failed; null if it did not."
   error: String
@@ -6064,9 +6066,9 @@ type MockedTool {
   "The tool."
   toolId: ID!
   """
-  The result instead of the real one. ` + "`" + `{name}` + "`" + ` is replaced by an argument of the call, or otherwise by a variable. Paths
-  such as ` + "`" + `{order.items.0.name}` + "`" + ` work too. ` + "`" + `{name|json}` + "`" + ` inserts JSON. In the texts of a JSON template, values are
-  escaped. Empty means a default that says the call succeeded.
+  The result that replaces the real one. ` + "`" + `{name}` + "`" + ` is replaced by an argument of the call, or otherwise by a variable.
+  Paths such as ` + "`" + `{order.items.0.name}` + "`" + ` work too. ` + "`" + `{name|json}` + "`" + ` inserts JSON. In the texts of a JSON template, values are
+  escaped. If empty, a default result says that the call succeeded.
   """
   resultTemplate: String
   "Simulated execution time, 0 to 60 seconds."
@@ -6079,7 +6081,7 @@ type MockedTool {
 type MockedSubAgent {
   "The sub-agent."
   subAgentId: ID!
-  "The answer instead of the sub-agent's. Its conversation is never started."
+  "The answer that replaces the sub-agent's. Its conversation is never started."
   resultTemplate: String
   "Simulated execution time, 0 to 60 seconds."
   delaySeconds: Float!
@@ -6109,7 +6111,7 @@ input ToolMockingInput @strict {
 input MockedToolInput @strict {
   "The tool; it must be connected to the agent."
   toolId: ID!
-  "The result instead of the real one."
+  "The result that replaces the real one."
   resultTemplate: String
   "0 to 60 seconds."
   delaySeconds: Float! = 0 @bounds(min: 0, max: 60)
@@ -6121,7 +6123,7 @@ input MockedToolInput @strict {
 input MockedSubAgentInput @strict {
   "The sub-agent; it must be connected to the agent."
   subAgentId: ID!
-  "The answer instead of the sub-agent's."
+  "The answer that replaces the sub-agent's."
   resultTemplate: String
   "0 to 60 seconds."
   delaySeconds: Float! = 0 @bounds(min: 0, max: 60)
@@ -6135,7 +6137,7 @@ type MockRule {
   when: [MockCondition!]! @listSize(assumedSize: 2)
   "Matches only this call of the target in the chat, counted from 0; null for any."
   callIndex: Int
-  "The result, with placeholders filled. Empty means the default that says the call succeeded."
+  "The result, with placeholders filled. If empty, a default result says that the call succeeded."
   resultTemplate: String
   "Simulated execution time, 0 to 60 seconds."
   delaySeconds: Float!
@@ -6154,7 +6156,7 @@ type MockCondition {
   repetitions are expanded. A mocking has at most 20 regular expressions.
   """
   matches: String
-  "Whether it must be present."
+  "Whether the argument must be present."
   present: Boolean
 }
 
@@ -6202,7 +6204,7 @@ input MockConditionInput {
   equals: String
   "At most 1,000 characters."
   matches: String
-  "Whether it must be present."
+  "Whether the argument must be present."
   present: Boolean
 }
 
@@ -6235,7 +6237,7 @@ input UsageEntryInput {
   campaignId: ID
   "The channel."
   channel: Channel!
-  "How many, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one."
+  "The number of credits, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one."
   credits: Credits!
   "When they were used, exact to the millisecond."
   at: DateTime!
@@ -6324,7 +6326,7 @@ type Webhook {
     first: Int
     "Continue after this cursor."
     after: String
-    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow; ` + "`" + `after` + "`" + ` has neither limit. Cannot be combined with ` + "`" + `after` + "`" + `."
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
     offset: Int
     "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
     last: Int
@@ -6351,7 +6353,7 @@ enum WebhookDeliveryStatus {
 type WebhookDelivery {
   "The id, also in the header ` + "`" + `webhook-id` + "`" + ` of all attempts."
   id: ID!
-  "The message's ` + "`" + `type` + "`" + `: an event's, or ` + "`" + `webhook.ping` + "`" + ` for a test."
+  "The ` + "`" + `type` + "`" + ` of the message: that of an event, or ` + "`" + `webhook.ping` + "`" + ` for a test."
   type: String!
   "The message as sent: ` + "`" + `type` + "`" + `, ` + "`" + `timestamp` + "`" + ` and ` + "`" + `data` + "`" + `."
   payload: JSONObject!
@@ -6415,7 +6417,7 @@ type CreateWebhookPayload {
   secret: String!
 }
 
-"Changes of a webhook. Absent fields keep their values."
+"Changes to a webhook. Absent fields keep their values."
 input UpdateWebhookInput {
   "The webhook."
   webhookId: ID!
@@ -6481,7 +6483,7 @@ input RedeliverWebhookInput {
 
 "The message that is delivered again."
 type RedeliverWebhookPayload {
-  "The delivery, Pending."
+  "The delivery, in the state ` + "`" + `Pending` + "`" + `."
   delivery: WebhookDelivery!
 }
 
@@ -6501,7 +6503,7 @@ extend type Mutation {
   deleteWebhook("The webhook." input: DeleteWebhookInput!): DeleteWebhookPayload @requires(scope: admin)
   """
   Gives a webhook a new secret. For 24 hours, messages also have a signature with the previous secret, so receivers can
-  change without losing messages. Older secrets are no longer valid. Access tokens cannot do this.
+  switch secrets without losing messages. Older secrets are no longer valid. Access tokens cannot do this.
   """
   rotateWebhookSecret("The webhook." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload @requires(scope: admin, keyOnly: true)
   "Sends a ` + "`" + `webhook.ping` + "`" + ` to a webhook, whatever its events are. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the webhook is disabled."

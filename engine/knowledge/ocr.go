@@ -40,8 +40,8 @@ const (
 	maxPixels = 40_000_000
 	// recognition bounds the program's time for one picture, and recognitions its time for one file.
 	recognition, recognitions = time.Minute, 5 * time.Minute
-	// maxRecognised bounds the program's output for one picture, in bytes.
-	maxRecognised = 1 << 20
+	// maxRecognized bounds the program's output for one picture, in bytes.
+	maxRecognized = 1 << 20
 )
 
 var quickly = png.Encoder{CompressionLevel: png.BestSpeed}
@@ -137,13 +137,13 @@ func (r *recognizer) recognize(ctx context.Context, picture []byte) (string, err
 	if err := cmd.Start(); err != nil {
 		return "", fmt.Errorf("start the program that recognizes writing: %w", err)
 	}
-	written, readErr := io.ReadAll(io.LimitReader(out, maxRecognised+1))
-	if len(written) > maxRecognised {
+	written, readErr := io.ReadAll(io.LimitReader(out, maxRecognized+1))
+	if len(written) > maxRecognized {
 		cancel()
 	}
 	err = cmd.Wait()
 	switch {
-	case len(written) > maxRecognised:
+	case len(written) > maxRecognized:
 		return "", unreadable("more than 1 MiB of writing was recognized in a picture")
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return "", unreadable("recognizing the writing takes longer than a minute for a picture, or five for the file")

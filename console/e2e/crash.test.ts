@@ -60,6 +60,8 @@ test("a chat survives that the server is killed", { skip: noBrowser, timeout: 12
     const kept = await gateway.ask<{ simulationChat: { messages: { text: string }[] } }>(
       `{ simulationChat(id: "${startSimulationChat.simulationChat.id}") { messages { text } } }`,
     );
+    // The last reply appears piece by piece, and then joins the others.
+    await log.getByRole("article").nth(kept.simulationChat.messages.length - 1).waitFor();
     assert.equal(await log.getByRole("article").count(), kept.simulationChat.messages.length);
     check();
   } finally {

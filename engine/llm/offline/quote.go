@@ -63,7 +63,7 @@ func passagesOf(text string, isWarning bool) []passage {
 		sentence = strings.TrimSpace(sentence)
 		if strings.HasPrefix(sentence, "#") {
 			heading, before = read.Concepts(sentence), ""
-			skips = danger().MatchString(sentence) != isWarning || manner().MatchString(sentence)
+			skips = isWarning && !danger().MatchString(sentence) || manner().MatchString(sentence)
 			continue
 		}
 		sentence, _ = read.CutListMark(sentence)

@@ -55,7 +55,8 @@ async function play(page: Page): Promise<void> {
   await page.getByText(/^Saved as v/).waitFor();
   await shoot(page, 1);
   await press(page, page.getByRole("button", { name: "Run the test" }));
-  await page.getByText(/8 passed|8 of 8/).first().waitFor();
+  await page.waitForURL(/execution=/);
+  await page.waitForTimeout(2000);
   await page.waitForLoadState("networkidle");
   await shoot(page, 2.4);
 }

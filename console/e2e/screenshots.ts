@@ -1,5 +1,5 @@
 // Writes each page in both themes and two widths to the directory OUT, for people to review: with data,
-// empty, loading and failed. Without OUT it writes the pictures of the README.
+// empty, loading and failed. Without OUT it writes the pictures of the documents.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -87,7 +87,7 @@ async function look(page: Page, path: string, width: 1280 | 390, colorScheme: "l
   await page.screenshot({ path: `${path}-${width}-${colorScheme}.png`, fullPage: true });
 }
 
-/** The graph of agents, a live chat with the source of an answer, and a run with the judge's quotes. */
+/** The graph of agents, and a live chat with the source of an answer. */
 async function ofReadme(browser: Browser, gateway: Gateway, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const page = await signedIn(browser, gateway);
@@ -104,12 +104,6 @@ async function ofReadme(browser: Browser, gateway: Gateway, folder: string): Pro
   await page.getByText("Live", { exact: true }).waitFor();
   await page.getByRole("button", { name: /^Source 1/ }).first().click();
   await page.screenshot({ path: join(folder, "chat.png") });
-
-  const { agentTestRuns } = await gateway.ask<{ agentTestRuns: { nodes: { id: string; testName: string }[] } }>(
-    "{ agentTestRuns(status: Passed, first: 100) { nodes { id testName } } }",
-  );
-  await open(page, gateway, `runs/${agentTestRuns.nodes.find((run) => run.testName.startsWith("Says where to park"))?.id}`);
-  await page.screenshot({ path: join(folder, "run.png") });
 }
 
 async function signedIn(browser: Browser, gateway: Gateway): Promise<Page> {

@@ -132,7 +132,7 @@ check-console: console-deps ## check the console's types, sizes, and that its bu
 e2e-console: postgres console-deps build ## the console in a real browser
 	cd console && npm run --silent e2e
 
-screenshots: postgres console-deps build ## the README's pictures or, with OUT, every page in both themes and two widths
+screenshots: postgres console-deps build ## the pictures of the documents or, with OUT, every page in both themes and two widths
 	cd console && OUT="$(abspath $(OUT))" node --import tsx e2e/screenshots.ts
 
 film: postgres console-deps build ## the README's moving picture; this needs ffmpeg

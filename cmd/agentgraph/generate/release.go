@@ -39,7 +39,8 @@ func writeRelease(dir, version string) {
 		if err := command.Execute(); err != nil {
 			log.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(completions, name), script.Bytes(), 0o644); err != nil { //nolint:gosec // for everybody
+		path := filepath.Join(completions, name)
+		if err := os.WriteFile(path, script.Bytes(), 0o644); err != nil { //nolint:gosec // for everybody
 			log.Fatal(err)
 		}
 	}

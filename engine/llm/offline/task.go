@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/engine/slot"
@@ -176,7 +175,8 @@ func (c *conversation) resume(best match) *reply {
 	p := *t.asked
 	value, ok := c.answered(p)
 	isPlain := len(p.Producers) == 0 && (p.IsText() || p.Holder != "" || p.IsCode && p.Pattern == nil)
-	if best.exchange != nil && best.isBuiltIn && !strings.Contains(c.said, "?") && !calls(best.exchange, llm.EndConversation) {
+	if best.exchange != nil && best.isBuiltIn && !strings.Contains(c.said, "?") &&
+		!calls(best.exchange, llm.EndConversation) {
 		best, isOther = match{}, false // "ok" and "yes" are no other matter
 	}
 	if answer != 0 && len(read.Words(c.said)) <= leastPart {
@@ -340,65 +340,4 @@ func (c *conversation) told(made call) *reply {
 		return say(strings.ReplaceAll(text, " \n", "\n") + "\n" + c.speak.anythingElse)
 	}
 	return say(text, c.speak.anythingElse)
-}
-
-// placeholder matches a placeholder of a template: "<name>".
-var placeholder = lazyregexp.New(`<(\w+)>`)
-
-// fillAny fills the first template that can be filled. It returns "" if none can.
-func (c *conversation) fillAny(templates []string, arguments map[string]any) string {
-	return c.fillWith(c.task, templates, arguments)
-}
-
-func (c *conversation) fillWith(t *task, templates []string, arguments map[string]any) string {
-	for _, template := range templates {
-		isFilled := !unfilled().MatchString(template)
-		text := placeholder().ReplaceAllStringFunc(template, func(place string) string {
-			value, ok := c.valueOf(t, strings.Trim(place, "<>"), arguments)
-			isFilled = isFilled && ok
-			return value
-		})
-		if isFilled {
-			return text
-		}
-	}
-	return ""
-}
-
-// valueOf returns what a placeholder of a template stands for: a field of the task's results, the latest first, or an
-// argument. "results" lists the items of the last result, and "can" says what the agent can do.
-func (c *conversation) valueOf(t *task, name string, arguments map[string]any) (string, bool) {
-	if name == "can" {
-		return c.ability(c.speak), true
-	}
-	var done []call
-	if t != nil {
-		done = t.done
-	}
-	if name == "results" && len(done) > 0 {
-		text := inWords(done[len(done)-1].result, c.speak)
-		return strings.TrimSpace(text), text != ""
-	}
-	if value, ok := arguments[name]; ok {
-		if called, isTool := c.toolWith(name); isTool {
-			return c.inWords(called, value), true
-		}
-		return c.speak.say(value), true
-	}
-	for _, made := range slices.Backward(done) {
-		if value, ok := fieldOf(made.value(), name); ok {
-			return c.speak.say(value), true
-		}
-	}
-	return "", false
-}
-
-// toolWith returns the property of the task's tools with the name.
-func (c *conversation) toolWith(name string) (slot.Property, bool) {
-	for _, t := range c.tools {
-		if p, ok := t.Property(name); ok && len(p.Producers) > 0 {
-			return p, true
-		}
-	}
-	return slot.Property{}, false
 }

@@ -46,7 +46,7 @@ func TestWrongCommandLineExitsWithTwoAndSuggestion(t *testing.T) {
 		"sevre":            `did you mean "serve"?`,
 		"test rnu":         `did you mean "run"?`,
 		"dev --prot 1":     `"--port"?`,
-		"test":             `expected one of "run", "rejudge", "compare", "list", "executions", ...`,
+		"test":             `expected one of "run", "rejudge", "blame", "compare", "list", ...`,
 		"judge":            `expected "eval"`,
 		"version extra":    "unexpected argument extra",
 		"test run -x":      `unknown flag -x`,
@@ -163,7 +163,7 @@ func TestShellsCompleteCommandsAndFlags(t *testing.T) {
 	t.Parallel()
 	for line, wanted := range map[string][]string{
 		"te":                         {"test"},
-		"test ":                      {"run", "rejudge", "compare", "list", "executions", "show", "export", "import", "diff"},
+		"test ":                      {"run", "rejudge", "blame", "compare", "list", "executions", "show", "export", "import", "diff"},
 		"test run --jun":             {"--junit"},
 		"test run --api-key x --jun": {"--junit"},
 		"chat A --data a=1 --moc":    {"--mock"},

@@ -197,8 +197,13 @@ journeys("agents and chats", () => {
       await page.getByRole("button", { name: "Can I use vinegar to descale the kettle?" }).waitFor();
     }));
 
-  test("a prompt is tried without saving it", () =>
-    visit(`agents/${agent("Product help")}`, async (page, { checkAccessible }) => {
+  test("a prompt is tried without saving it", async () => {
+    // The demo's own tools have sample results, so they are never called.
+    const { createTool } = await gateway.ask<{ createTool: { tool: { id: string } } }>(
+      'mutation { createTool(input: { name: "Send a postcard", technicalName: "send_postcard", endpoint: { method: POST, url: "https://tools.example.com/postcards" } }) { tool { id } } }',
+    );
+    await gateway.ask(`mutation { connectTool(input: { agentId: "${agent("Product help")}", toolId: "${createTool.tool.id}" }) { agent { id } } }`);
+    await visit(`agents/${agent("Product help")}`, async (page, { checkAccessible }) => {
       await page.getByRole("textbox", { name: "Prompt" }).fill("You only ever talk of kettles.");
       await page.getByRole("link", { name: "Chat with draft" }).click();
       await page.getByText("This chat uses your unsaved draft of the prompt.").waitFor();
@@ -218,7 +223,8 @@ journeys("agents and chats", () => {
       await page.getByRole("row", { name: /Product help.*Draft/ }).waitFor();
       await page.goto(`${base}agents/${agent("Product help")}`);
       await page.getByRole("button", { name: "Discard" }).click();
-    }));
+    });
+  });
 
   test("what a person needs is made where it is missing", async () => {
     await visit("knowledge", async (page, watched) => {

@@ -22,6 +22,9 @@ func TestDemoFilesUseThisFormat(t *testing.T) {
 	require.Greater(t, len(files), 15)
 	files = append(files, "../demo/tansy_lane/company.yaml")
 	for _, file := range files {
+		if filepath.Base(file) == "samples.yaml" { // results of the demo's tools, which no company has
+			continue
+		}
 		read, err := readSource(file, file)
 		require.NoError(t, err)
 		read.content = lessen("", read.content, more).(object)

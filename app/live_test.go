@@ -29,6 +29,7 @@ func (g *gatewayUnderTest) follow(t *testing.T, key, query string, variables map
 		&websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = socket.CloseNow() })
+	socket.SetReadLimit(1 << 20) // An event may contain a prompt.
 	f := &subscriber{t, socket}
 	hello, err := json.Marshal(map[string]string{"X-Api-Key": key})
 	require.NoError(t, err)

@@ -197,5 +197,5 @@ func TestModelDrivenOperationsAreMarked(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, []string{"startSimulationChat", "sendSimulationMessage", "startAgentTestExecution",
-		"retryAgentTestExecution", "rejudgeAgentTestExecution", "draftLabelledQuestions"}, marked)
+		"retryAgentTestExecution", "rejudgeAgentTestExecution", "startBlame", "draftLabelledQuestions"}, marked)
 }

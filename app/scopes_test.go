@@ -20,7 +20,9 @@ import (
 // them too.
 var narrowScopes = map[model.APIKeyScope][]string{
 	model.APIKeyScopePrompts: {"Agent.prompt", "Agent.promptVersions", "PromptVersion.prompt", "PromptSettings.prompt",
-		"SimulationChat.draftPrompt", "AgentTestExecution.draftPrompt", "AgentTestRun.draftPrompt"},
+		"SimulationChat.draftPrompt", "AgentTestExecution.draftPrompt", "AgentTestRun.draftPrompt",
+		"BlameSearch.restoredPrompt", "PromptChange.section", "PromptChange.before", "PromptChange.after",
+		"PromptChange.needed", "PromptPiece.text"},
 	model.APIKeyScopeContacts: {
 		"CampaignItem.phoneNumber", "CampaignItemDuplicate.phoneNumber", "CampaignItem.dataBag", "CampaignItem.error",
 		"CampaignItemEvent.description", "CampaignItemResult.conversation", "CampaignItemResult.summary",

@@ -329,6 +329,8 @@ enum SubscriptionField {
   agentTestExecutionUpdated
   "Runs."
   agentTestRunUpdated
+  "Searches for the cause of a red test."
+  blameUpdated
   "Items of campaigns."
   campaignItemUpdated
   "Campaigns."

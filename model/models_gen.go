@@ -4431,6 +4431,8 @@ const (
 	SubscriptionFieldAgentTestExecutionUpdated SubscriptionField = "agentTestExecutionUpdated"
 	// Runs.
 	SubscriptionFieldAgentTestRunUpdated SubscriptionField = "agentTestRunUpdated"
+	// Searches for the cause of a red test.
+	SubscriptionFieldBlameUpdated SubscriptionField = "blameUpdated"
 	// Items of campaigns.
 	SubscriptionFieldCampaignItemUpdated SubscriptionField = "campaignItemUpdated"
 	// Campaigns.
@@ -4446,6 +4448,7 @@ const (
 var AllSubscriptionField = []SubscriptionField{
 	SubscriptionFieldAgentTestExecutionUpdated,
 	SubscriptionFieldAgentTestRunUpdated,
+	SubscriptionFieldBlameUpdated,
 	SubscriptionFieldCampaignItemUpdated,
 	SubscriptionFieldCampaignUpdated,
 	SubscriptionFieldDocumentUpdated,
@@ -4455,7 +4458,7 @@ var AllSubscriptionField = []SubscriptionField{
 
 func (e SubscriptionField) IsValid() bool {
 	switch e {
-	case SubscriptionFieldAgentTestExecutionUpdated, SubscriptionFieldAgentTestRunUpdated, SubscriptionFieldCampaignItemUpdated, SubscriptionFieldCampaignUpdated, SubscriptionFieldDocumentUpdated, SubscriptionFieldSimulationChatEvents, SubscriptionFieldSimulationChatMessages:
+	case SubscriptionFieldAgentTestExecutionUpdated, SubscriptionFieldAgentTestRunUpdated, SubscriptionFieldBlameUpdated, SubscriptionFieldCampaignItemUpdated, SubscriptionFieldCampaignUpdated, SubscriptionFieldDocumentUpdated, SubscriptionFieldSimulationChatEvents, SubscriptionFieldSimulationChatMessages:
 		return true
 	}
 	return false

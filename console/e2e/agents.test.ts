@@ -1,7 +1,7 @@
 // Journeys with agents: find, edit, connect and chat with them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, base, gateway, journeys, visit } from "./journey";
+import { agent, base, connectRealTool, gateway, journeys, visit } from "./journey";
 
 journeys("agents and chats", () => {
   test("agents are filtered in the address, and the graph is used by keyboard", () =>
@@ -198,11 +198,7 @@ journeys("agents and chats", () => {
     }));
 
   test("a prompt is tried without saving it", async () => {
-    // The demo's own tools have sample results, so they are never called.
-    const { createTool } = await gateway.ask<{ createTool: { tool: { id: string } } }>(
-      'mutation { createTool(input: { name: "Send a postcard", technicalName: "send_postcard", endpoint: { method: POST, url: "https://tools.example.com/postcards" } }) { tool { id } } }',
-    );
-    await gateway.ask(`mutation { connectTool(input: { agentId: "${agent("Product help")}", toolId: "${createTool.tool.id}" }) { agent { id } } }`);
+    await connectRealTool("Product help");
     await visit(`agents/${agent("Product help")}`, async (page, { checkAccessible }) => {
       await page.getByRole("textbox", { name: "Prompt" }).fill("You only ever talk of kettles.");
       await page.getByRole("link", { name: "Chat with draft" }).click();

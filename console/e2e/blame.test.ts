@@ -20,7 +20,7 @@ async function red(name: string): Promise<RedTest> {
 }
 
 journeys("blame", () => {
-  test("a key that may only browse is told once what it lacks", async () => {
+  test("a key that may only browse learns once what it lacks", async () => {
     const { id } = await red("Says where to park");
     const { secret } = await newKey(["browse"]);
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });

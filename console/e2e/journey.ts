@@ -40,6 +40,14 @@ export function journeys(name: string, all: () => void, { isSignedIn = true } = 
 /** The id of the demo's agent with the name. */
 export const agent = (name: string) => agents.get(name) ?? assert.fail(`there is no ${name}`);
 
+/** Connects a tool to an agent that a chat would really call. The demo's own tools answer with samples instead. */
+export async function connectRealTool(name: string): Promise<void> {
+  const { createTool } = await gateway.ask<{ createTool: { tool: { id: string } } }>(
+    'mutation { createTool(input: { name: "Send a postcard", technicalName: "send_postcard", endpoint: { method: POST, url: "https://tools.example.com/postcards" } }) { tool { id } } }',
+  );
+  await gateway.ask(`mutation { connectTool(input: { agentId: "${agent(name)}", toolId: "${createTool.tool.id}" }) { agent { id } } }`);
+}
+
 /** Opens a page in the signed-in context, and closes it after checking that it broke no rule. */
 export async function visit(path: string, journey: (page: Page, watched: Watched) => Promise<void>, expected: RegExp[] = []): Promise<void> {
   const watched = await watch(context, new URL(base).origin, expected);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { agent, base, gateway, journeys, visit } from "./journey";
+import { agent, base, connectRealTool, gateway, journeys, visit } from "./journey";
 
 /** Holds the responses to an operation until the returned function is called. */
 async function hold(page: Page, operation: string): Promise<() => Promise<void>> {
@@ -38,8 +38,9 @@ journeys("a slow gateway", () => {
       await page.getByRole("heading", { level: 1, name: "Product help" }).waitFor();
     }));
 
-  test("no chat starts before its real calls are shown", () =>
-    visit(`chats/new?agent=${agent("Product help")}`, async (page) => {
+  test("no chat starts before its real calls are shown", async () => {
+    await connectRealTool("Product help");
+    await visit(`chats/new?agent=${agent("Product help")}`, async (page) => {
       const chats = async () => (await gateway.ask<{ simulationChats: { totalCount: number } }>("{ simulationChats { totalCount } }")).simulationChats.totalCount;
       const before = await chats();
       const start = page.getByRole("button", { name: "Start chat" });
@@ -56,7 +57,8 @@ journeys("a slow gateway", () => {
       assert.equal(await chats(), before, "the notice came first");
       await start.click();
       await page.getByRole("heading", { level: 1, name: "Product help" }).waitFor();
-    }));
+    });
+  });
 
   test("a message is seen once, also while its sending is not confirmed", async () => {
     const { startSimulationChat } = await gateway.ask<{ startSimulationChat: { simulationChat: { id: string } } }>(

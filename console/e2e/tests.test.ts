@@ -177,7 +177,7 @@ journeys("tests", () => {
       await dialog.getByLabel(/^Criteria, one per line/).fill('says "hello"');
       await dialog.getByLabel("Folder").selectOption({ label: "Getting here" });
       await dialog.getByRole("button", { name: "Create test" }).click();
-      await dialog.getByText(/field "clinicName" is mandatory/).waitFor();
+      await dialog.getByText(/mandatory field "clinicName"/).waitFor();
       await checkAccessible();
       await dialog.getByLabel("clinicName (required)").fill("Harbour Street");
       await dialog.getByLabel("Folder").selectOption({ label: "No folder" });

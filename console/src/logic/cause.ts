@@ -48,7 +48,7 @@ export function nounOf(changes: readonly Change[]): string {
 export function newsOf(changes: readonly Change[], suspects: readonly Change[], cause: readonly Change[], search: Search | undefined, { good, bad }: Versions): { title: string; text: string } {
   const between = `between prompt v${good} and v${bad}`;
   if (search?.status === "Running") return { title: "Searching for the cause", text: `Draft runs of v${bad}, with some of its ${plural(changes.length, "change")} restored, show which one broke the test.` };
-  if (search?.status === "Failed") return { title: "The search could not go on", text: search.error ?? "" };
+  if (search?.status === "Failed") return { title: "The search could not continue", text: search.error ?? "" };
   switch (search?.verdict) {
     case "Found": {
       const others = search.isOnlyCause === null ? "" : search.isOnlyCause ? " No other change does." : " Restoring other changes repairs the test, too.";

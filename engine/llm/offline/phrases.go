@@ -253,5 +253,5 @@ func (p *phrasebook) dayOf(day time.Time) string {
 	return text + " " + strconv.Itoa(day.Year())
 }
 
-// firstScheduled is the first year whose days are told with their weekday. Earlier days are birthdays.
+// firstScheduled is the first year whose days are read with their weekday. Earlier days are birthdays.
 const firstScheduled = 2024

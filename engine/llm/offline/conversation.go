@@ -165,6 +165,11 @@ func (c *conversation) hear() *reply {
 	if found := c.quotation(best); found != nil {
 		return found
 	}
+	if best.exchange != nil && best.exchange.isBuiltIn && best.score < surely {
+		if text := c.instructed(); text != "" {
+			return say(text)
+		}
+	}
 	if best.exchange != nil {
 		return c.begin(best.exchange)
 	}

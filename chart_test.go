@@ -17,7 +17,7 @@ func renderChart(t *testing.T, settings ...string) map[string]map[string]any {
 	t.Helper()
 	helm, err := exec.LookPath("helm")
 	if err != nil {
-		path, errGo := exec.Command("go", "env", "GOPATH").Output()
+		path, errGo := exec.CommandContext(t.Context(), "go", "env", "GOPATH").Output()
 		require.NoError(t, errGo)
 		if helm, err = exec.LookPath(filepath.Join(strings.TrimSpace(string(path)), "bin", "helm")); err != nil {
 			t.Skip("there is no helm: make chart installs it")
@@ -27,7 +27,7 @@ func renderChart(t *testing.T, settings ...string) map[string]map[string]any {
 	for _, setting := range settings {
 		arguments = append(arguments, "--set", setting)
 	}
-	output, err := exec.Command(helm, arguments...).Output() //nolint:gosec // the chart of this repository
+	output, err := exec.CommandContext(t.Context(), helm, arguments...).Output() //nolint:gosec // the own chart
 	require.NoError(t, err)
 	objects := map[string]map[string]any{}
 	for _, text := range bytes.Split(output, []byte("\n---\n")) {
@@ -61,7 +61,8 @@ func at(t *testing.T, value any, path ...any) any {
 
 func TestChartRendersWhatItPromises(t *testing.T) {
 	t.Parallel()
-	objects := renderChart(t, "replicaCount=3", "secretName=production", "settings.AGENTGRAPH_CORS_ORIGINS=https://example.com")
+	objects := renderChart(t, "replicaCount=3", "secretName=production",
+		"settings.AGENTGRAPH_CORS_ORIGINS=https://example.com")
 	for _, kind := range []string{"Deployment", "Service", "ServiceAccount", "PodDisruptionBudget", "Job"} {
 		require.Contains(t, objects, kind)
 	}
@@ -80,7 +81,8 @@ func TestChartRendersWhatItPromises(t *testing.T) {
 
 	// A budget and a service that selected the pods of the job would count them as replicas.
 	selected := at(t, objects["Service"], "spec", "selector", "app.kubernetes.io/name")
-	require.Equal(t, selected, at(t, objects["Deployment"], "spec", "template", "metadata", "labels", "app.kubernetes.io/name"))
+	pods := at(t, objects["Deployment"], "spec", "template", "metadata", "labels")
+	require.Equal(t, selected, at(t, pods, "app.kubernetes.io/name"))
 	require.NotEqual(t, selected, at(t, migration, "spec", "template", "metadata", "labels", "app.kubernetes.io/name"))
 }
 

@@ -51,7 +51,7 @@ func serveRelease(t *testing.T, archive []byte, sum string) string {
 
 func runInstaller(t *testing.T, releases, prefix string) (string, error) {
 	t.Helper()
-	command := exec.Command("sh", "install.sh") //nolint:gosec // the project's own script
+	command := exec.CommandContext(t.Context(), "sh", "install.sh") //nolint:gosec // the project's own script
 	command.Env = append(os.Environ(), "RELEASES="+releases, "PREFIX="+prefix, "VERSION=")
 	output, err := command.CombinedOutput()
 	return string(output), err

@@ -92,7 +92,8 @@ func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), 
 		Tested: tested, Rephraser: rephraser,
 		// The model also has a timeout for each response.
 		ReplyTimeout:  o.TurnTimeout,
-		MaxModelCalls: o.MaxModelCalls, Caller: caller, Samples: o.Samples, TransferWebhook: o.TransferWebhook, Knowledge: base,
+		MaxModelCalls: o.MaxModelCalls, Caller: caller, Samples: o.Samples,
+		TransferWebhook: o.TransferWebhook, Knowledge: base,
 		Prices: o.Prices, Log: o.Log, TraceID: gateway.TraceID, ObserveCall: o.Observer.Calls(),
 	})
 	return e, evaluation.New(e, parts), caller.Close, nil

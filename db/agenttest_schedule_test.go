@@ -145,7 +145,8 @@ func TestSchedulesFollowChangesOfThePrompt(t *testing.T) {
 		ScheduleID: after.ID, TestIds: []string{newSimulationTest(t, tenant, agent.ID).ID,
 			newSimulationTest(t, tenant, other.ID).ID},
 	})
-	require.Contains(t, fails(t, err, model.Unprocessable), "afterPromptChange can be given only if all tests belong to one agent")
+	require.Contains(t, fails(t, err, model.Unprocessable),
+		"afterPromptChange can be given only if all tests belong to one agent")
 }
 
 func TestSchedulesReportWhyTheyDidNotStart(t *testing.T) {

@@ -82,7 +82,8 @@ type Engine struct {
 // New returns an Engine whose agents speak through the model.
 func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
-		model: m, caller: o.Caller, samples: o.Samples, webhook: o.TransferWebhook, checks: rules.NewChecker(), speakers: newSpeakers(),
+		model: m, caller: o.Caller, samples: o.Samples, webhook: o.TransferWebhook,
+		checks: rules.NewChecker(), speakers: newSpeakers(),
 		prices: o.Prices, log: cmp.Or(o.Log, slog.Default()), traceID: o.TraceID, observe: o.ObserveCall,
 		base: o.Knowledge, tested: cmp.Or(o.Tested, m), rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),

@@ -132,8 +132,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.traffic.leave()
 	if asked := r.Header.Get(versionHeader); asked != "" && !strings.EqualFold(asked, version) {
-		s.refuse(w, r, model.Errorf(model.BadInput, "version %q does not exist: this server has only version "+
-			"%s", asked, version))
+		s.refuse(w, r, model.Errorf(model.BadInput, "version %q does not exist: this server only has %s", asked, version))
 		return
 	}
 	r, isAddressed, err := withAddressed(r)

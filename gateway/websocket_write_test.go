@@ -29,7 +29,8 @@ func TestSlowSocketReaderIsDropped(t *testing.T) {
 // names waits for the log line of a dropped client. The line must not contain the client's credential.
 func (f *front) names(t *testing.T, operation string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), "closed the connection of a slow client") }, patience,
+	isClosed := func() bool { return strings.Contains(f.log.String(), "closed the connection of a slow client") }
+	require.Eventually(t, isClosed, patience,
 		time.Millisecond)
 	for line := range strings.Lines(f.log.String()) {
 		require.NotContains(t, line, goodKey)

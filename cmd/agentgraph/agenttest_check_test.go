@@ -76,7 +76,8 @@ func TestRunReportsChecks(t *testing.T) {
 	for _, args := range [][]string{{"--agent", b.agent}, {"--test", test}} {
 		refused := b.test(t, append([]string{"run", "--require-mocked"}, args...)...)
 		require.Equal(t, 4, refused.code)
-		require.Contains(t, refused.log, "refuses real calls. Mock these first:\nlook_up\n  in 1 test: \"Checked\" ("+test+")\n")
+		require.Contains(t, refused.log,
+			"refuses real calls. Mock these first:\nlook_up\n  in 1 test: \"Checked\" ("+test+")\n")
 	}
 	for i := range 12 {
 		var made struct {

@@ -60,7 +60,8 @@ func TestContextsSelectServerAndKey(t *testing.T) {
 	mixed := asked(env, "--context", "one", "--api-key", "x")
 	require.Equal(t, outcome{2, "", "agentgraph: --context cannot be combined with --url and --api-key\n"}, mixed)
 	unknown := asked(env, "--context", "three")
-	require.Equal(t, outcome{2, "", "agentgraph: the context \"three\" does not exist; the contexts are one, two\n"}, unknown)
+	require.Equal(t,
+		outcome{2, "", "agentgraph: the context \"three\" does not exist; the contexts are one, two\n"}, unknown)
 	require.Equal(t, 0, process(t, "", env, "context", "remove", "two").code)
 	none := asked(env)
 	require.Equal(t, 2, none.code)

@@ -294,7 +294,8 @@ func TestDevAsksBeforeItUsesAForeignDatabase(t *testing.T) {
 
 	refused := ran(t, "dev", "--port", "0", "--data-directory", dir)
 	require.Equal(t, 1, refused.code)
-	require.Contains(t, refused.log, "holds other tables: public.orders, public.users. Nothing was written. Pass --use-database-url")
+	require.Contains(t, refused.log,
+		"holds other tables: public.orders, public.users. Nothing was written. Pass --use-database-url")
 	contents, err := schema.Inspect(t.Context(), address)
 	require.NoError(t, err)
 	require.False(t, contents.IsOurs, "nothing was written")

@@ -32,7 +32,8 @@ func TestRetentionAndCompanyDeletionRemoveRows(t *testing.T) {
 	require.Equal(t, `{"Chats":365,"Executions":90}`, strings.ReplaceAll(command(0, "", "retention", "show", "--json"),
 		" ", ""))
 
-	const nothing = "campaign items deleted 0 other campaign items from which the number was removed 0 simulated chats deleted 0 " +
+	const nothing = "campaign items deleted 0 other campaign items from which the number was removed 0 " +
+		"simulated chats deleted 0 " +
 		"test runs from which the number was removed 0"
 	require.Equal(t, nothing+" dry run: nothing was erased", command(0, "", "erase", "--phone", "+4930123456",
 		"--dry-run"))

@@ -343,9 +343,8 @@ func inDirectory(dir string, err error) error {
 	case errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("the data directory %s cannot be created: a part of its path is a file", dir)
 	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("the data directory %s cannot be used: the disk is full", dir)
+		err = errors.New("the disk is full")
 	}
 	return fmt.Errorf("the data directory %s cannot be used: %w", dir, err)
 }
-
 func owner(info fs.FileInfo) *syscall.Stat_t { return info.Sys().(*syscall.Stat_t) }

@@ -24,7 +24,7 @@ move reschedule postpone reporter deplacer change changer modifier
 slot creneau window
 doctor dr docteur medecin
 prescription ordonnance
-medicine medication medicament tablet tablets pill pills comprime comprimes ibuprofen paracetamol aspirin antibiotics inhaler
+medicine medication medicament tablet tablets pill pills comprime comprimes ibuprofen paracetamol inhaler antibiotics
 parcel package colis paquet
 delivery deliver delivered livraison livrer livre livree
 track locate follow suivi suivre retrouver

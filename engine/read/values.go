@@ -85,7 +85,8 @@ func Number(word string) (float64, bool) {
 
 // Place returns the index that words such as "first" or "2" choose in a list of this length, or -1.
 func Place(words []string, of int) int {
-	if slices.ContainsFunc(words, func(word string) bool { return word == "last" || word == "dernier" || word == "derniere" }) {
+	isLast := func(word string) bool { return word == "last" || word == "dernier" || word == "derniere" }
+	if slices.ContainsFunc(words, isLast) {
 		return of - 1
 	}
 	for i, place := range places[:min(len(places), of)] {

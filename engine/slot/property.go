@@ -22,12 +22,12 @@ var anyDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // freeText are properties whose values are the contact's own words.
 var freeText = read.Set(`reason message request description question query summary note statement comment details`)
 
-// isFreeText reports whether the contact's message itself is the value.
+// IsFreeText reports whether the contact's message itself is the value.
 func (p Property) IsFreeText() bool {
 	return p.isUnformed() && freeText[p.Name]
 }
 
-// isText reports whether the property is any text, of no recognizable form.
+// IsText reports whether the property is any text, of no recognizable form.
 func (p Property) IsText() bool {
 	return p.IsFreeText() || p.isUnformed() && !p.IsCode && !p.IsMail && !p.IsPhone && !p.IsPostcode && p.Holder == ""
 }
@@ -37,7 +37,7 @@ func (p Property) isUnformed() bool {
 	return (p.Kind == "string" || p.Kind == "") && len(p.Enum) == 0 && p.Pattern == nil && p.Fixed == nil && p.Format == ""
 }
 
-// lasts reports whether the value is the contact's in every matter, such as a name, a birthday or the number of an
+// Lasts reports whether the value is the contact's in every matter, such as a name, a birthday or the number of an
 // order. Other values must be said again in each matter.
 func (p Property) Lasts() bool {
 	if p.Kind != "string" && p.Kind != "" || len(p.Enum) > 0 || p.IsText() {
@@ -46,7 +46,7 @@ func (p Property) Lasts() bool {
 	return !slices.Contains([]string{"date", "date-time", "time"}, p.Format) || p.IsBirth
 }
 
-// in looks for the property's value in a text of the contact. If the contact was asked for it, the text counts as the
+// In looks for the property's value in a text of the contact. If the contact was asked for it, the text counts as the
 // answer. Otherwise it must say clearly what it means.
 func (p Property) In(text string, asked bool, today time.Time) (any, bool) {
 	switch {
@@ -66,7 +66,7 @@ func (p Property) In(text string, asked bool, today time.Time) (any, bool) {
 	return p.Cut(value), true
 }
 
-// cut keeps a text within the schema's length.
+// Cut keeps a text within the schema's length.
 func (p Property) Cut(text string) string {
 	if p.longest > 0 && utf8.RuneCountInString(text) > p.longest {
 		return strings.TrimSpace(string([]rune(text)[:p.longest]))

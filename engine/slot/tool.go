@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
-// tool is an offered tool, or a sub-agent offered as one, as the rules read it.
+// Tool is an offered tool, or a sub-agent offered as one, as the rules read it.
 type Tool struct {
 	Name string
 	// title is the name in words.
@@ -34,6 +34,7 @@ type Tool struct {
 	Confirm bool
 }
 
+// Property is a property of a tool's schema, as the rules read it.
 type Property struct {
 	Name, Description, Format string
 	// kind is the type in the schema, "" if there is none, or several.
@@ -85,7 +86,7 @@ const anySentence = "I said so."
 // yesWanted matches in a description that the contact has to agree first.
 var yesWanted = lazyregexp.New(`(?i)\b(clear|said) yes\b|\boui clair\b|\bconfirmed by the \w+ first\b`)
 
-// readTools reads the tools that may be called for a contact. It leaves out the two that end the agent's part, and
+// ReadTools reads the tools that may be called for a contact. It leaves out the two that end the agent's part, and
 // those whose schema the rules cannot fill.
 func ReadTools(offered []llm.Tool) []Tool {
 	var tools []Tool
@@ -132,7 +133,7 @@ func readTool(offered llm.Tool) (Tool, bool) {
 	return t, true
 }
 
-// readProperty reads a property's schema. It returns false if no rule can fill it.
+// ReadProperty reads a property's schema. It returns false if no rule can fill it.
 func ReadProperty(name string, raw json.RawMessage) (Property, bool) {
 	var s schema
 	if json.Unmarshal(raw, &s) != nil {
@@ -173,6 +174,7 @@ func ReadProperty(name string, raw json.RawMessage) (Property, bool) {
 	return p, true
 }
 
+// Property returns the property with a name, and whether the tool has one.
 func (t Tool) Property(name string) (Property, bool) {
 	if i := slices.IndexFunc(t.Properties, func(p Property) bool { return p.Name == name }); i >= 0 {
 		return t.Properties[i], true
@@ -180,6 +182,7 @@ func (t Tool) Property(name string) (Property, bool) {
 	return Property{}, false
 }
 
+// Mentions reports whether a text has a name as a whole word.
 func Mentions(text, name string) bool {
 	within := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 	for {
@@ -196,7 +199,7 @@ func Mentions(text, name string) bool {
 	}
 }
 
-// language returns the language in which the tool is described.
+// Language returns the language in which the tool is described.
 func (t Tool) Language() read.Language {
 	text := t.Description
 	for _, p := range t.Properties {

@@ -57,6 +57,7 @@ func traitsOf(p Property) traits {
 	return t
 }
 
+// HolderOf returns whose value words of a property ask for, or "" if they do not say it.
 func HolderOf(words string) string {
 	has := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(words, part) })

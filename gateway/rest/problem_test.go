@@ -172,7 +172,8 @@ func TestMissingCampaignIsABadRequest(t *testing.T) {
 	t.Parallel()
 	campaign := func(argument string) func(*backend) {
 		return func(b *backend) {
-			b.fails(model.NotFound, "Campaign campaign_1 does not exist", model.Fields{argument: {"must be the id of a campaign"}})
+			b.fails(model.NotFound, "Campaign campaign_1 does not exist",
+				model.Fields{argument: {"must be the id of a campaign"}})
 		}
 	}
 	item := func(b *backend) { b.fails(model.NotFound, `campaign item "item_1" does not exist`, nil) }

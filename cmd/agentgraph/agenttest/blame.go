@@ -172,7 +172,7 @@ func (c *blameCommand) follow(ctx context.Context, server *client.Client, id str
 			})
 		switch {
 		case isEnded || ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // A search that ended, or that the user left, is no failure.
 		case err != nil && !client.IsTemporary(err):
 			return err
 		case lost.IsZero():
@@ -181,7 +181,7 @@ func (c *blameCommand) follow(ctx context.Context, server *client.Client, id str
 			return fmt.Errorf("the search %s continues on the server, and was not seen to end: %w", id, err)
 		}
 		if pause(ctx, wait) != nil {
-			return nil
+			return nil //nolint:nilerr // The user left.
 		}
 	}
 }

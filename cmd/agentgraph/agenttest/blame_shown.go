@@ -187,14 +187,6 @@ func (c changeShown) kind() string {
 	return "rewritten"
 }
 
-// sentence returns the sentence in the good prompt or, if it was added, in the bad one.
-func (c changeShown) sentence() string {
-	if c.Before != nil {
-		return client.Printable(*c.Before)
-	}
-	return client.Printable(orDash(c.After))
-}
-
 func joined(style client.Style, pieces []pieceShown) string {
 	var text strings.Builder
 	for _, piece := range pieces {

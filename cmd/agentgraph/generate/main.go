@@ -26,7 +26,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 }).ParseFS(files, "*.tmpl"))
 
 func main() {
-	release := flag.String("release", "", "write manual pages and completion scripts into this directory, and nothing else")
+	release := flag.String("release", "", "only write manual pages and completion scripts, into this directory")
 	version := flag.String("version", "", "the version in manual pages")
 	flag.Parse()
 	if *release != "" {

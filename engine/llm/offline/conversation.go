@@ -65,7 +65,7 @@ func (c *conversation) agentLanguage() read.Language {
 			return spoken
 		}
 	}
-	return c.brief.language
+	return c.language
 }
 
 // answer follows all turns and returns what comes next.
@@ -165,7 +165,7 @@ func (c *conversation) hear() *reply {
 	if found := c.quotation(best); found != nil {
 		return found
 	}
-	if best.exchange != nil && best.exchange.isBuiltIn && best.score < surely {
+	if best.exchange != nil && best.isBuiltIn && best.score < surely {
 		if text := c.instructed(); text != "" {
 			return say(text)
 		}
@@ -287,7 +287,7 @@ func (c *conversation) begin(e *exchange) *reply {
 	if e != e.head {
 		c.task.began = c.began
 	}
-	return c.proceed("")
+	return c.proceed()
 }
 
 // leave says goodbye, and ends the conversation if that is offered.

@@ -1,7 +1,7 @@
-// Package offline is a [llm.Model] that needs no provider. It answers as in the example of the agent's instructions that
-// is nearest to the contact's message. Newcomers meet it before they have a key, and demonstrations and tests speak
-// with it. It asks for what a tool needs, calls it, and tells the result. The same request always gets the same answer.
-// What it can read in a text is in package read. docs/reference/offline-model.md explains it to users.
+// Package offline is a [llm.Model] that needs no provider. It answers as in the example of the agent's instructions
+// that is nearest to the contact's message. Newcomers meet it before they have a key, and demonstrations and tests
+// speak with it. It asks for what a tool needs, calls it, and tells the result. The same request always gets the same
+// answer. What it can read in a text is in package read. docs/reference/offline-model.md explains it to users.
 package offline
 
 import (

@@ -81,10 +81,11 @@ var phrases = [...]phrasebook{
 	},
 	read.French: {
 		language: read.French, yes: "oui", no: "non", mark: " ?", or: "ou",
-		greeting: "Bonjour !", offer: "Que puis-je faire pour vous ?", anythingElse: "Puis-je faire autre chose pour vous ?",
-		goodbye: "Merci de nous avoir contactés. Au revoir !", goodbyeReason: "Le contact a dit au revoir.",
-		offline: "Aucun modèle de langue n’est configuré : je réponds seulement à partir des instructions, des documents et " +
-			"des outils de cet agent.",
+		greeting: "Bonjour !", offer: "Que puis-je faire pour vous ?",
+		anythingElse: "Puis-je faire autre chose pour vous ?",
+		goodbye:      "Merci de nous avoir contactés. Au revoir !", goodbyeReason: "Le contact a dit au revoir.",
+		offline: "Aucun modèle de langue n’est configuré : je réponds seulement à partir des instructions, des documents " +
+			"et des outils de cet agent.",
 		lost:      "Je suis désolé, je n’ai pas de réponse à cela.",
 		lostAgain: "Cela non plus, je ne l’ai pas compris.",
 		canDo:     "Vous pouvez me demander ceci : %.",
@@ -135,7 +136,7 @@ var others = []struct {
 func foreign(text string) string {
 	said := read.Words(text)
 	count := func(words map[string]bool) int { return len(filter(said, func(w string) bool { return words[w] })) }
-	known := len(filter(said, func(w string) bool { return read.IsSmall(w) }))
+	known := len(filter(said, read.IsSmall))
 	best := 1
 	sentence := ""
 	for _, o := range others {

@@ -172,7 +172,8 @@ func (c *conversation) fitting(passages []passage, subject []string) []passage {
 	}
 	best := -1
 	for i := range passages {
-		isEnough := shared[i] >= min(leastWords, (len(subject)+1)/2) && float64(shared[i]) >= leastQuoted*float64(len(subject))
+		isEnough := shared[i] >= min(leastWords, (len(subject)+1)/2) &&
+			float64(shared[i]) >= leastQuoted*float64(len(subject))
 		if language, ok := read.Detect(passages[i].text); isEnough && (!ok || language == c.speak.language) &&
 			(best < 0 || scores[i] > scores[best]) {
 			best = i

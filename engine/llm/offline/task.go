@@ -48,9 +48,8 @@ func (c *conversation) next() (slot.Tool, exampleCall) {
 	return t, called
 }
 
-// proceed makes the next call of the task, or asks for what it needs. After the last call it tells the results. lead
-// precedes a question.
-func (c *conversation) proceed(lead string) *reply {
+// proceed makes the next call of the task, or asks for what it needs. After the last call it tells the results.
+func (c *conversation) proceed() *reply {
 	if c.task.step >= len(c.task.calls) {
 		return c.finish()
 	}
@@ -63,12 +62,12 @@ func (c *conversation) proceed(lead string) *reply {
 	}
 	arguments, missing := c.argumentsOf(t, called)
 	if missing != nil {
-		return c.ask(t, *missing, lead)
+		return c.ask(*missing)
 	}
 	isLast := c.task.step == len(c.task.calls)-1
 	if (c.task.confirm != "" && isLast || t.Confirm) && !c.task.isAgreed {
 		c.task.isConfirming, c.task.arguments = true, arguments
-		return say(lead, c.recap(t, arguments))
+		return say(c.recap(t, arguments))
 	}
 	return &reply{tool: t.Name, arguments: arguments}
 }
@@ -101,7 +100,8 @@ func (c *conversation) inWords(p slot.Property, value any) string {
 }
 
 // ask asks for an argument, at most maxAsked times in a row. For one of several options, it lists them.
-func (c *conversation) ask(t slot.Tool, p slot.Property, lead string) *reply {
+func (c *conversation) ask(p slot.Property) *reply {
+	lead := ""
 	if c.task.asked != nil && c.task.asked.Name == p.Name {
 		c.task.times++
 		lead = say(c.speak.unclear, c.speak.help(p)).text
@@ -159,14 +159,14 @@ func (c *conversation) resume(best match) *reply {
 	case t.hasFailed:
 		t.hasFailed = false
 		if answer == 1 || read.WantsRepeat(c.said) {
-			return c.proceed("")
+			return c.proceed()
 		}
 		if answer == -1 {
 			return c.drop()
 		}
 		return nil
 	case t.isDelegating && !isOther:
-		return c.proceed("")
+		return c.proceed()
 	case t.isConfirming:
 		return c.confirmed(answer, isOther)
 	case t.asked == nil:
@@ -190,10 +190,10 @@ func (c *conversation) resume(best match) *reply {
 	}
 	if ok {
 		t.arguments[p.Name], t.asked = value, nil
-		return c.proceed("")
+		return c.proceed()
 	}
 	if c.looksElsewhere() {
-		return c.proceed("")
+		return c.proceed()
 	}
 	if answer == -1 && p.Kind != "boolean" || c.declines() && best.score < surely {
 		return c.drop()
@@ -208,7 +208,7 @@ func (c *conversation) resume(best match) *reply {
 	if found := c.quotation(best); found != nil && strings.Contains(c.said, "?") {
 		return say(strings.TrimSuffix(found.text, " "+c.speak.anythingElse), c.questionFor(p))
 	}
-	return c.proceed("")
+	return c.proceed()
 }
 
 func (c *conversation) questionFor(p slot.Property) string {
@@ -228,15 +228,15 @@ func (c *conversation) confirmed(answer int, isOther bool) *reply {
 		value, ok := p.In(c.said, false, c.today)
 		if ok && !p.IsText() && len(p.Producers) == 0 && !same(value, c.task.arguments[p.Name]) && called.with[p.Name] == "" {
 			c.task.arguments[p.Name] = value
-			return c.proceed("")
+			return c.proceed()
 		}
 	}
 	switch {
 	case c.looksElsewhere():
-		return c.proceed("")
+		return c.proceed()
 	case answer == 1:
 		c.task.isAgreed = true
-		return c.proceed("")
+		return c.proceed()
 	case answer == -1 || c.declines():
 		return c.drop()
 	case isOther:
@@ -312,7 +312,7 @@ func (c *conversation) after(made call) *reply {
 	}
 	c.task.done = append(c.task.done, made)
 	c.task.step++
-	return c.proceed("")
+	return c.proceed()
 }
 
 // finish ends a task with the answer of its example, or by telling the last result.

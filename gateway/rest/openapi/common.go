@@ -118,7 +118,8 @@ func answerHeaders(more ...string) openapi3.Headers {
 
 // problems maps the statuses of failures to their meaning.
 var problems = map[int]string{
-	http.StatusBadRequest:            "The request is invalid. For example, a property is out of range or a parameter is unknown.",
+	http.StatusBadRequest: "The request is invalid. For example, a property is out of range or a parameter is " +
+		"unknown.",
 	http.StatusUnauthorized:          "The credential is missing or invalid.",
 	http.StatusForbidden:             "The credential does not have the required scope.",
 	http.StatusNotFound:              "The company has no such resource.",

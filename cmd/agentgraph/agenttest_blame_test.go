@@ -40,7 +40,7 @@ func TestBlameNamesTheLostSentence(t *testing.T) {
 		"Last passed with prompt version 2, failed with version 3: 4 changes\n",
 		"[1] lost in \"Getting here\":\n  - - Cars park free of charge behind the building.\n",
 		"  needed: “behind the building”\n", "Then, run_", "Now, run_",
-		" This is what I was told about that: “Cars park free of charge behind the building.”",
+		" My instructions say: “Cars park free of charge behind the building.”",
 		"A search takes 20 runs if a suspect is the cause, at most 80; ", " credits, at most ",
 		"Search for the cause with --yes\n",
 	} {

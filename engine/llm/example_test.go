@@ -20,5 +20,5 @@ func Example() {
 		return
 	}
 	fmt.Println(answer.Text)
-	// Output: No language model is configured, so I answer only from this agent's instructions, documents and tools. This is what I was told about that: “Our opening hours are Monday to Friday, 8 to 18.” Is there anything else I can do for you?
+	// Output: No language model is configured, so I answer only from this agent's instructions, documents and tools. My instructions say: “Our opening hours are Monday to Friday, 8 to 18.” Is there anything else I can do for you?
 }

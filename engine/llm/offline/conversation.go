@@ -68,6 +68,12 @@ func (c *conversation) agentLanguage() read.Language {
 	return c.language
 }
 
+// maxReplayed is how many of the contact's last messages each answer goes through. Older ones are forgotten, so that
+// the work for an answer does not grow with the conversation.
+const maxReplayed = 50
+
+func isContact(m llm.Message) bool { return m.Role == llm.RoleUser }
+
 // answer follows all turns and returns what comes next.
 func (c *conversation) answer() *reply {
 	results := map[string]string{}
@@ -77,8 +83,13 @@ func (c *conversation) answer() *reply {
 		}
 	}
 	var next *reply
+	skipped := len(filter(c.req.Messages, isContact)) - maxReplayed
 	for i, message := range c.req.Messages {
-		if message.Role != llm.RoleUser {
+		if !isContact(message) {
+			continue
+		}
+		if len(c.heard) < skipped {
+			c.heard = append(c.heard, message.Text)
 			continue
 		}
 		c.waiting = nil

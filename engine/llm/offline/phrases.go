@@ -59,7 +59,7 @@ var phrases = [...]phrasebook{
 		lostAgain: "I did not understand that either.",
 		canDo:     "You can ask me for one of these: %.",
 		canQuote:  "You can ask me about what is in my instructions.",
-		found:     "This is what I was told about that: “%”",
+		found:     "My instructions say: “%”",
 		known:     "Here is what I find about that: “%”",
 		give:      "Could you tell me this, please: %?",
 		name:      "May I have your full name?", lastName: "What is your last name?", firstName: "What is your first name?",

@@ -11,7 +11,8 @@ import (
 // The work for an answer must not grow with the conversation.
 func TestAnswerGoesThroughLastMessagesOnly(t *testing.T) {
 	t.Parallel()
-	const examples = "You are a clinic.\n\n# Examples\nUrgent: my chest hurts\nAgent: Dial 999.\nUser: *\nAgent: Dial 999 now.\n"
+	const examples = "You are a clinic.\n\n# Examples\n" +
+		"Urgent: my chest hurts\nAgent: Dial 999.\nUser: *\nAgent: Dial 999 now.\n"
 	answerAfter := func(later int) string {
 		messages := []llm.Message{{Role: llm.RoleUser, Text: "my chest hurts"}}
 		for range later {

@@ -101,9 +101,10 @@ microbench-compare: postgres ## benchmarks of this tree beside those of an earli
 	@test -n "$(OLD)" || { echo "say which revision to compare with: make microbench-compare OLD=HEAD~1"; exit 2; }
 	@GO="$(GO)" BENCH="$(BENCH)" COUNT="$(COUNT)" scripts/microbench-compare.sh "$(OLD)" $(PACKAGES)
 
-# Compares retrieval with plain full-text search of Postgres, on questions with known answers.
+# Compares retrieval with plain full-text search of Postgres, on questions with known answers. SETS="/path/*.jsonl"
+# measures other sets; docs/internals/decisions/knowledge.md has their format.
 eval-knowledge: postgres ## how well retrieval answers known questions
-	EVAL_KNOWLEDGE=1 $(GO) test -count=1 -v -run '^TestRetrievalQuality' ./cmd/agentgraph/demo
+	EVAL_KNOWLEDGE=1 EVAL_KNOWLEDGE_SETS="$(SETS)" $(GO) test -count=1 -v -timeout 2h -run '^TestRetrievalQuality$(if $(SETS),OfSets$$)' ./cmd/agentgraph/demo
 
 # Asks questions of datasets of CHUNKS chunks, such as CHUNKS=100000,1000000; a million takes 4 GB of memory and a quarter of an hour.
 bench-knowledge: postgres ## how fast retrieval answers in large datasets

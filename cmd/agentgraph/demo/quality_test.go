@@ -131,7 +131,10 @@ const chunksOfChat = `FROM chunks
 
 // configurations are the text search configurations of Postgres by language. Postgres has none for Chinese.
 var configurations = map[string]string{
-	"ar": "arabic", "de": "german", "en": "english", "es": "spanish", "fr": "french", "ru": "russian", "zh": "simple",
+	"ar": "arabic", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish", "fi": "finnish",
+	"fr": "french", "hi": "hindi", "hu": "hungarian", "id": "indonesian", "it": "italian", "nl": "dutch",
+	"no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sv": "swedish", "ta": "tamil",
+	"tr": "turkish", "zh": "simple",
 }
 
 // plainRanking is the full-text ranking of plain Postgres, with the configuration of the question's language.

@@ -31,7 +31,7 @@ type setLine struct {
 	Relevant                        []string
 }
 
-// set is a file of lines, or several files of the same name.
+// set is a file of lines.
 type set struct {
 	name, language string
 	documents      []setLine
@@ -39,25 +39,21 @@ type set struct {
 	unanswerable   []setLine
 }
 
-// readSets reads the files that the patterns match, which spaces separate. Files of the same name are one set. The
-// questions of a later directory replace those of an earlier one, so that a set's documents need not be repeated.
+// readSets reads the files that the patterns match, which spaces separate.
 func readSets(t *testing.T, patterns string) []*set {
 	t.Helper()
 	var sets []*set
 	for pattern := range strings.FieldsSeq(patterns) {
 		paths, err := filepath.Glob(pattern)
 		require.NoError(t, err)
+		require.NotEmpty(t, paths, pattern)
 		for _, path := range paths {
-			name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-			at := slices.IndexFunc(sets, func(s *set) bool { return s.name == name })
-			if at < 0 {
-				at, sets = len(sets), append(sets, &set{name: name})
-			}
-			sets[at].questions, sets[at].unanswerable = nil, nil
-			sets[at].read(t, path)
+			s := &set{name: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))}
+			s.read(t, path)
+			sets = append(sets, s)
 		}
 	}
-	return slices.DeleteFunc(sets, func(s *set) bool { return len(s.documents) == 0 || len(s.questions) == 0 })
+	return sets
 }
 
 func (s *set) read(t *testing.T, path string) {

@@ -1,26 +1,21 @@
 package db
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
-	"math"
-	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/pg"
-	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-const (
-	// MaxSearchTokens bounds the tokens of one search.
-	MaxSearchTokens = 248
-	// tokensPerNumber is how many tokens have bits in one number.
-	tokensPerNumber = 62
-)
+// MaxSearchTokens bounds the tokens of one search.
+const MaxSearchTokens = 500
 
 // SearchedDataset is a dataset of a chat, as retrieval sees it.
 type SearchedDataset struct {
@@ -149,134 +144,72 @@ func (t *Tenant) Vocabularies(ctx context.Context, datasetIDs []string, bytes in
 	return rows, err
 }
 
-// ChunkMatch is a chunk with the tokens that it contains.
-type ChunkMatch struct {
+// ChunkTerms is a chunk with the asked terms that it contains.
+type ChunkTerms struct {
 	ID         string
 	DocumentID string
 	Position   int32
-	// Tokens has a bit for each token of the search, 62 in each number, the lowest bit for the first token.
-	Tokens []int64 `bun:",array"`
-}
-
-// Add records that the chunk contains the i-th token.
-func (m ChunkMatch) Add(i int) { m.Tokens[i/tokensPerNumber] |= 1 << (i % tokensPerNumber) }
-
-// Has reports whether the chunk contains the i-th token.
-func (m ChunkMatch) Has(i int) bool { return m.Tokens[i/tokensPerNumber]>>(i%tokensPerNumber)&1 == 1 }
-
-// Match returns a match of the chunk without tokens, for a search with the given number of tokens.
-func (c LikelyChunk) Match(tokens int) ChunkMatch {
-	return ChunkMatch{ID: c.ID, DocumentID: c.DocumentID, Position: c.Position,
-		Tokens: make([]int64, tokens/tokensPerNumber+1)}
-}
-
-// Each token is passed as its terms. A chunk contains it if it contains any of them.
-
-// MatchChunks returns every chunk of the datasets that contains any of the tokens, at most MaxSearchTokens.
-func (t *Tenant) MatchChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
-	return t.matches(ctx, "dataset_id = asked.id AND search @@ $3::tsquery", datasetIDs, tokens,
-		query(slices.Concat(tokens...)))
-}
-
-// MatchAllChunks returns every chunk of the datasets, with or without tokens.
-func (t *Tenant) MatchAllChunks(ctx context.Context, datasetIDs []string, tokens [][]string) ([]ChunkMatch, error) {
-	return t.matches(ctx, "dataset_id = asked.id", datasetIDs, tokens)
-}
-
-// MatchChunksByID returns which of the tokens, at most MaxSearchTokens, each chunk contains.
-func (t *Tenant) MatchChunksByID(ctx context.Context, ids []string, tokens [][]string) ([]ChunkMatch, error) {
-	return t.matches(ctx, "id = asked.id", ids, tokens)
-}
-
-// matches returns which tokens each chunk contains. The condition found selects chunks by the keys; its values start at
-// $3. Keys are looked up one by one: with a list, the planner would read all chunks of the company if other companies
-// have few.
-func (t *Tenant) matches(ctx context.Context, found string, keys []string, tokens [][]string,
-	given ...any) ([]ChunkMatch, error) {
-	// The number of tokens is rounded up, with the last token repeated, so that few statements serve all searches.
-	places := (len(tokens) + tokensPerStatement - 1) / tokensPerStatement * tokensPerStatement
-	queries := slices.Clone(given)
-	for i := range places {
-		queries = append(queries, query(tokens[min(i, len(tokens)-1)]))
-	}
-	rows := []*ChunkMatch{}
-	err := t.db.Query(ctx, pg.Bind(matchesOf{places, len(given), found}, &rows, append([]any{keys}, queries...)...))
-	return pg.Values(rows), err
-}
-
-// matchesOf is the query for the chunks that satisfy a condition, and the tokens that they contain. It is keyed by
-// the numbers of values and tokens.
-type matchesOf struct {
-	places, given int
-	found         string
-}
-
-func (m matchesOf) SQL(*pg.Tables) (string, []string) {
-	held := heldTokens(m.places, func(i int) string { return "$" + strconv.Itoa(i+3+m.given) })
-	return "SELECT chunk.id, chunk.document_id, chunk.position, " + held +
-			" AS tokens FROM unnest($2::text[]) AS asked (id) CROSS JOIN LATERAL (" +
-			"SELECT id, document_id, position, search FROM " + schema.ChunksView + " WHERE company_id = $1 AND " + m.found +
-			" OFFSET 0) AS chunk " + strippedSearch,
-		[]string{"id", "document_id", "position", "tokens"}
-}
-
-// tokensPerStatement is the step by which the number of tokens in a statement grows.
-const tokensPerStatement = 8
-
-// strippedSearch is joined so that the vector is not read again for each token, which OFFSET 0 ensures.
-const strippedSearch = "CROSS JOIN LATERAL (SELECT strip(chunk.search) AS terms OFFSET 0) AS held"
-
-// heldTokens returns an expression for the bits of the tokens that a chunk contains.
-func heldTokens(tokens int, query func(i int) string) string {
-	var held strings.Builder
-	for i := range tokens {
-		if i > 0 && i%tokensPerNumber == 0 {
-			held.WriteString(", 0")
-		}
-		fmt.Fprintf(&held, " | ((held.terms @@ %s::tsquery)::int::bigint << %d)", query(i), i%tokensPerNumber)
-	}
-	return "ARRAY[0" + held.String() + "]::bigint[]"
-}
-
-// ChunkFrequencies is a chunk with the frequency of each token in it.
-type ChunkFrequencies struct {
-	ID string
-	// Length is the number of its terms.
+	// Length is the number of its tokens.
 	Length int32
-	// Said is 1 for one occurrence, 1.25 for two, and grows by less for each further one, below 1.65. It is 0 for a
-	// token that the chunk does not contain.
-	Said []float64 `bun:",array"`
+	Held   []HeldTerm
 }
 
-// saidOnce is the ts_rank of a single occurrence of a term.
-const saidOnce = 6 / (math.Pi * math.Pi)
+// HeldTerm is a term of a chunk. Place is its index in the asked terms.
+type HeldTerm struct {
+	Place int
+	// Positions has the places of the term in the chunk, ascending. It is empty for terms whose places are not stored.
+	Positions []uint16
+}
 
-// Frequencies returns how often each chunk contains each of the tokens. For chunks that an earlier version indexed,
-// every term counts once.
-func (t *Tenant) Frequencies(ctx context.Context, ids []string, tokens [][]string) ([]ChunkFrequencies, error) {
-	said := make([]string, len(tokens))
-	var args []any
-	for i, terms := range tokens {
-		each := make([]string, len(terms))
-		for j, term := range terms {
-			each[j] = "ts_rank('{1, 1, 1, 1}', held.terms, ?::tsquery)"
-			args = append(args, query([]string{term}))
-		}
-		said[i] = "greatest(" + strings.Join(each, ", ") + ")"
+// termsOfFound looks up chunks one by one: with a list, the planner would read all chunks of the company if other
+// companies have few.
+const termsOfFound = `SELECT chunk.* FROM unnest($2::text[]) AS asked (id) CROSS JOIN LATERAL (
+	SELECT id, document_id, position, tokens, tsvectorsend(search) FROM chunks
+	WHERE company_id = $1 AND id = asked.id OFFSET 0) AS chunk`
+
+// TermsOfChunks returns the chunks with the ids, and which of the terms they contain. Postgres sends all terms of the
+// chunks: a condition for each asked term would take longer.
+func (t *Tenant) TermsOfChunks(ctx context.Context, ids, terms []string) (chunks []ChunkTerms, err error) {
+	places := make(map[string]int, len(terms))
+	for i, term := range terms {
+		places[term] = i
 	}
-	rows := []ChunkFrequencies{}
-	// setweight only copies the vector, so that it is not read again for each token.
-	err := t.db.NewSelect().TableExpr(schema.ChunksView+" AS chunk").Where("chunk.company_id = ?", t.CompanyID()).
-		Where("chunk.id IN (?)", bun.List(ids)).
-		ColumnExpr("chunk.id, length(held.terms) AS length").ColumnExpr("ARRAY["+strings.Join(said, ", ")+
-		"]::float8[] AS said", args...).
-		Join("CROSS JOIN LATERAL (SELECT setweight(chunk.search, 'D') AS terms OFFSET 0) AS held").Scan(ctx, &rows)
-	for _, row := range rows {
-		for i := range row.Said {
-			row.Said[i] /= saidOnce
+	var search []byte
+	err = t.db.ReadRows(ctx, func(rows pgx.Rows) error {
+		var c ChunkTerms
+		_, err := pgx.ForEachRow(rows, []any{&c.ID, &c.DocumentID, &c.Position, &c.Length, &search}, func() error {
+			c.Held = heldTerms(search, places)
+			chunks = append(chunks, c)
+			return nil
+		})
+		return err
+	}, termsOfFound, t.CompanyID(), ids)
+	return chunks, err
+}
+
+// positionBits are the bits of a position in a vector of Postgres. The others are its weight.
+const positionBits = 1<<14 - 1
+
+// heldTerms reads a vector in the binary format of Postgres: the number of terms and, for each, its text, a zero, the
+// number of its positions, and these.
+func heldTerms(search []byte, places map[string]int) (held []HeldTerm) {
+	count := binary.BigEndian.Uint32(search)
+	search = search[4:]
+	for range count {
+		end := bytes.IndexByte(search, 0)
+		place, isAsked := places[string(search[:end])]
+		positions := search[end+3:]
+		search = positions[2*binary.BigEndian.Uint16(search[end+1:]):]
+		if !isAsked {
+			continue
 		}
+		term := HeldTerm{Place: place}
+		for at := 0; at < len(positions)-len(search); at += 2 {
+			term.Positions = append(term.Positions, binary.BigEndian.Uint16(positions[at:])&positionBits)
+		}
+		held = append(held, term)
 	}
-	return rows, err
+	return held
 }
 
 var quoteTerm = strings.NewReplacer(`\`, `\\`, `'`, `''`)

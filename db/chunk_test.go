@@ -82,15 +82,23 @@ func TestTermsAreCountedWhenDocumentsFinishTogether(t *testing.T) {
 			chunksOf("red apple", "apple pear", fmt.Sprint("none ", i%5)))
 	}))
 	requireTermsToBeRight(t, conn)
-	matches, err := tenant.MatchChunks(t.Context(), []string{dataset.ID},
-		[][]string{{"apple"}, {"pear", "plum"}, {"it's \\ odd"}})
-	require.NoError(t, err)
-	require.Len(t, matches, 32)
-	for _, m := range matches {
-		require.True(t, m.Has(0))
-		require.Equal(t, m.Position == 1, m.Has(1))
-		require.False(t, m.Has(2))
+	found := chunksWith(t, tenant, []string{dataset.ID}, "apple", "pear", `it's \ odd`)
+	require.Len(t, found, 32)
+	for _, c := range found {
+		require.Equal(t, db.HeldTerm{Place: 0, Positions: []uint16{uint16(2 - c.Position)}}, c.Held[0])
+		require.Len(t, c.Held, int(1+c.Position))
 	}
+}
+
+// chunksWith returns the chunks of the datasets with one of the terms.
+func chunksWith(t *testing.T, tenant *db.Tenant, datasetIDs []string, terms ...string) []db.ChunkTerms {
+	t.Helper()
+	ids, err := tenant.LikelyChunks(t.Context(), datasetIDs, []db.WeighedToken{{Terms: terms, Weight: 1}}, []string{}, 1000,
+		1000)
+	require.NoError(t, err)
+	found, err := tenant.TermsOfChunks(t.Context(), ids, terms)
+	require.NoError(t, err)
+	return found
 }
 
 // Postgres knows all languages that a dataset may have. Words are stemmed with their accents, and without them.
@@ -119,9 +127,7 @@ func TestTermsAreStemmedByLanguage(t *testing.T) {
 	require.NoError(t, err)
 	languages := map[string][]string{searched[0].ID: searched[0].Languages, searched[1].ID: searched[1].Languages}
 	require.Equal(t, map[string][]string{dataset.ID: {"de"}, other.ID: model.UnknownLanguages}, languages)
-	matches, err := tenant.MatchChunks(t.Context(), []string{dataset.ID, other.ID}, [][]string{{"haus"}})
-	require.NoError(t, err)
-	require.Len(t, matches, 1)
+	require.Len(t, chunksWith(t, tenant, []string{dataset.ID, other.ID}, "haus"), 1)
 }
 
 // recorder records the statements of a store.
@@ -167,65 +173,48 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 		}
 		finishDocument(t, tenant, addDocument(t, tenant, dataset.ID, "a"), texts...)
 	}
-	found, err := tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{
+	likely := func(tokens []db.WeighedToken, other []string, visits, limit int) (contents []string) {
+		ids, err := tenant.LikelyChunks(t.Context(), datasets, tokens, other, visits, limit)
+		require.NoError(t, err)
+		chunks, err := tenant.ChunksByID(t.Context(), ids, "content")
+		require.NoError(t, err)
+		for _, id := range ids {
+			i := slices.IndexFunc(chunks, func(c *model.Chunk) bool { return c.ID == id })
+			contents = append(contents, strings.Join(strings.Fields(chunks[i].Content)[1:3], " "))
+		}
+		return contents
+	}
+	found := likely([]db.WeighedToken{
 		{Terms: []string{"rare7"}, Weight: 5}, {Terms: []string{"word3"}, Weight: 2},
 		{Terms: []string{"common"}, With: []string{"rare7"}, Weight: 1},
 	}, []string{"word4"}, 1000, 20)
-	require.NoError(t, err)
-	likely := found.Chunks
-	require.Len(t, likely, 20)
-	require.False(t, found.IsCut)
-	ids := make([]string, len(likely))
-	for i, c := range likely {
-		ids[i] = c.ID
+	require.Len(t, found, 20)
+	require.Equal(t, []string{"word7 rare7", "word7 rare7"}, found[:2])
+	for _, other := range found[2:] {
+		require.Contains(t, other, "word3 ")
 	}
-	require.Equal(t, []int64{6, 6, 2, 2}, []int64{likely[0].Weight, likely[1].Weight, likely[2].Weight, likely[3].Weight})
-	require.Equal(t, []int64{0b101, 0b101, 0b010}, []int64{likely[0].Tokens, likely[1].Tokens, likely[2].Tokens})
-	few, err := tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{{Terms: []string{"rare7"}, Weight: 5}},
-		[]string{"word4"}, 3, 7)
-	require.NoError(t, err)
-	require.False(t, few.IsCut)
-	require.Equal(t, []int64{1, 1, 0, 0, 0, 0, 0}, tokensOf(few), "chunks with another word fill the rest")
-	few, err = tenant.LikelyChunks(t.Context(), datasets, []db.WeighedToken{{Terms: []string{"word3"}, Weight: 5}},
-		[]string{"word4"}, 3, 3)
-	require.NoError(t, err)
-	require.True(t, few.IsCut, "more chunks hold the word than were looked at")
-	require.Equal(t, []int64{1, 1, 1}, tokensOf(few))
-	best, err := tenant.ChunksByID(t.Context(), ids[:2], "content")
-	require.NoError(t, err)
-	for _, c := range best {
-		require.Contains(t, c.Content, "rare7 ")
+	few := likely([]db.WeighedToken{{Terms: []string{"rare7"}, Weight: 5}}, []string{"word4"}, 3, 7)
+	require.Len(t, few, 7)
+	for _, other := range few[2:] {
+		require.Contains(t, other, "word4 ", "chunks with another word fill the rest")
 	}
-	_, err = tenant.MatchChunksByID(t.Context(), ids, [][]string{{"rare7"}})
-	require.NoError(t, err)
-	matched, err := tenant.MatchChunks(t.Context(), datasets, [][]string{{"rare7"}, {"rare8", "rare9"}})
-	require.NoError(t, err)
-	require.Len(t, matched, 6)
-	matched, err = tenant.MatchAllChunks(t.Context(), datasets, [][]string{{"rare7"}})
-	require.NoError(t, err)
-	require.Len(t, matched, 10_000)
+	require.Len(t, likely([]db.WeighedToken{{Terms: []string{"word3"}, Weight: 5}}, []string{"word4"}, 3, 3), 3)
+	require.Len(t, likely(nil, nil, 3, 9), 9, "any chunks fill the rest")
+	held := chunksWith(t, tenant, datasets, "rare7", "filler")
+	require.Len(t, held[0].Held[len(held[0].Held)-1].Positions, 100)
 
-	_, err = tenant.Tokens(t.Context(), datasets, model.UnknownLanguages, wordsOf("rare7", "common"))
+	_, err := tenant.Tokens(t.Context(), datasets, model.UnknownLanguages, wordsOf("rare7", "common"))
 	require.NoError(t, err)
 
 	// Postgres updates statistics some time after the chunks are written, and questions do not wait for that.
 	indexes := map[string]string{
 		"WITH hit": "chunks_search_idx", "AS each_term": "dataset_terms_pkey",
-		"AND dataset_id = asked.id": "chunks_search_idx",
-		"asked.id AND search @@":    "Index Cond: ((company_id = $1) AND (dataset_id = asked.id) AND (search @@",
 	}
 	requireIndexes(t, conn, asked.asked, indexes)
 	_, err = conn.Exec(t.Context(), "ANALYZE")
 	require.NoError(t, err)
 	indexes["AND id = asked.id"] = "chunks_pkey"
 	requireIndexes(t, conn, asked.asked, indexes)
-}
-
-func tokensOf(found db.LikelyChunks) (tokens []int64) {
-	for _, c := range found.Chunks {
-		tokens = append(tokens, c.Tokens)
-	}
-	return tokens
 }
 
 // requireIndexes requires that the statements with a fragment use an index, as a Tenant would.
@@ -350,10 +339,9 @@ func TestChunksWithoutFullTextAreFound(t *testing.T) {
 		tokens, err := tenant.Tokens(t.Context(), []string{dataset.ID}, model.UnknownLanguages, wordsOf(words...))
 		require.NoError(t, err)
 		for _, token := range tokens {
-			matches, err := tenant.MatchChunks(t.Context(), []string{dataset.ID}, [][]string{token.Terms})
-			require.NoError(t, err)
-			require.Len(t, matches, 1, token.Word)
-			require.EqualValues(t, position, matches[0].Position, token.Word)
+			found := chunksWith(t, tenant, []string{dataset.ID}, token.Terms...)
+			require.Len(t, found, 1, token.Word)
+			require.EqualValues(t, position, found[0].Position, token.Word)
 			require.Equal(t, 1, token.Chunks, token.Word)
 		}
 	}

@@ -8,26 +8,19 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// Windowed returns a copy for which every set is a large one.
-func (b *Base) Windowed() *Base {
-	windowed := *b
-	windowed.limits.whole = 0
-	windowed.vectors = newVectorCache()
-	return &windowed
-}
-
-// Narrow returns a copy for which every set is a large one. It scores as many chunks of a set as the window takes.
+// Narrow returns a copy that scores as many chunks of a set as the window takes.
 func (b *Base) Narrow(window int) *Base {
-	narrow := b.Windowed()
+	narrow := *b
 	narrow.limits.window = window
-	return narrow
+	narrow.vectors = newVectorCache()
+	return &narrow
 }
 
-// Glancing returns a copy for which every set is a large one. It visits the given number of chunks with rare words.
+// Glancing returns a copy that visits the given number of chunks with rare words.
 func (b *Base) Glancing(visits int) *Base {
-	glancing := b.Windowed()
+	glancing := *b
 	glancing.limits.visits = visits
-	return glancing
+	return &glancing
 }
 
 // ReadAs reads a file other than a PDF in the caller's goroutine.
@@ -43,18 +36,25 @@ type Token = token
 
 // The parts of a score.
 var (
-	WordsOf        = wordsOf
-	Folded         = folded
-	LanguagesOf    = languagesOf
-	TokensOf       = tokensOf
-	TermSimilarity = termSimilarity
-	Blend          = blend
-	Unit           = unit
-	Cosine         = cosine
+	WordsOf     = wordsOf
+	Folded      = folded
+	LanguagesOf = languagesOf
+	TokensOf    = tokensOf
+	NewScorer   = newScorer
+	NeighborsOf = neighborsOf
+	Blend       = blend
+	Unit        = unit
+	Cosine      = cosine
 )
 
 // Codes returns the codes of a text, as they are indexed.
 func Codes(text string) []string { return folded(wholes(codesOf(text))) }
+
+// Score returns the similarity of a chunk, not bounded by 1.
+func (s *scorer) Score(c db.ChunkTerms) float64 {
+	_, sum := s.score(c)
+	return sum
+}
 
 // Weight returns the weight of the token.
 func (t token) Weight() float64 { return t.weight }

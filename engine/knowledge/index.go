@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -135,7 +136,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 			return ctx.Err()
 		}
 		kept := storable(p.Content)
-		words := append(allWordsOf(kept), wholes(codesOf(kept))...)
+		words := slices.Concat(allWordsOf(kept), wholes(codesOf(kept)), charactersOf(kept))
 		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Words: words}
 	}
 	if d.Languages = []string{dataset.Language}; dataset.Language == model.AnyLanguage {

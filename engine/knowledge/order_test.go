@@ -24,20 +24,15 @@ func TestRelevantChunksComeFirst(t *testing.T) {
 
 	l.chat.PromptSettings.SimilarityThreshold = 0.05
 
-	t.Run("of equal scores, by frequency", func(t *testing.T) {
-		found := l.ask("refund pear")
-		require.Equal(t, found[0].Score, found[1].Score)
-		require.Equal(t, "pears refund a pear", found[0].Content)
+	t.Run("by frequency", func(t *testing.T) {
+		require.Equal(t, "pears refund a pear", l.ask("refund pear")[0].Content)
 	})
-	t.Run("of equal scores, by length", func(t *testing.T) {
-		found := l.ask("pear")
-		require.Equal(t, found[1].Score, found[2].Score)
-		require.Equal(t, "any pear comes with a bowl and a lid", found[2].Content)
+	t.Run("by length", func(t *testing.T) {
+		require.Equal(t, "any pear comes with a bowl and a lid", l.ask("pear")[2].Content)
 	})
-	t.Run("of a long question, by frequency and length", func(t *testing.T) {
+	t.Run("of a long question", func(t *testing.T) {
 		found := l.ask("My kettle needs descaling, is vinegar right? " + strings.Join(fillers[298:340], " "))
 		require.Equal(t, "kettle descaling with vinegar", found[0].Content)
-		require.Less(t, found[0].Score, found[1].Score, "the score remains the share of the words")
 	})
 	t.Run("a long question reaches the threshold", func(t *testing.T) {
 		question := "orange"

@@ -12,19 +12,13 @@ import (
 
 // limits bound the chunks that a retrieval reads.
 type limits struct {
-	// whole is the number of chunks in the largest set that is scored completely.
-	whole int
-	// window is the number of chunks of a larger set that are scored for their terms, and the number for their vectors.
+	// window is the number of chunks that are scored for their terms, and the number for their vectors.
 	window int
-	// visits bounds the chunks of a larger set that each kind of term search reads.
+	// visits bounds the chunks that each kind of term search reads.
 	visits int
 }
 
-// manyTokens is the number of question tokens up to which limits.whole chunks are all scored. More tokens allow fewer
-// chunks.
-const manyTokens = 62
-
-var defaultLimits = limits{whole: 2_000, window: 300, visits: 1_000}
+var defaultLimits = limits{window: 300, visits: 1_000}
 
 // Retrieve returns the chunks of the chat's datasets that help to answer the question, best first. There are at most
 // topN, each with a score of at least similarityThreshold, with its content and document. There may be none. Retrieve
@@ -72,15 +66,12 @@ func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	if reranks {
 		most = max(most, rerankWindow)
 	}
-	matches, err := s.matches(ctx, chat.PromptSettings.SimilarityThreshold, most+int(below))
+	chunks, err := s.candidates(ctx, chat.PromptSettings.SimilarityThreshold == 0)
 	if err != nil {
 		return nil, err
 	}
-	scored := s.score(matches, chat.PromptSettings, below > 0)
+	scored := s.score(chunks, chat.PromptSettings, below > 0)
 	enough := len(used(scored))
-	if err := s.order(ctx, scored[:enough], matches, chat.PromptSettings); err != nil {
-		return nil, err
-	}
 	rest := scored[enough:min(len(scored), enough+int(below))]
 	found, err := withContents(ctx, t, slices.Concat(scored[:min(enough, most)], rest))
 	if err != nil {
@@ -91,30 +82,7 @@ func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	if reranks {
 		best = b.reranked(ctx, chat.PromptSettings.RerankModel, question, best)
 	}
-	found = slices.Concat(best[:min(len(best), int(chat.PromptSettings.TopN))], rest)
-	s.explain(found, matches)
-	return found, nil
-}
-
-// explain sets the words of the question that each chunk contains.
-func (s *search) explain(found []*model.RetrievedChunk, matches []db.ChunkMatch) {
-	chunks := make(map[string]*model.RetrievedChunk, len(found))
-	for _, c := range found {
-		chunks[c.ID] = c
-	}
-	all := fullWeight(s.tokens)
-	for _, m := range matches {
-		c := chunks[m.ID]
-		if c == nil {
-			continue
-		}
-		c.MatchedTerms = []model.MatchedTerm{}
-		for i, t := range s.tokens {
-			if m.Has(i) {
-				c.MatchedTerms = append(c.MatchedTerms, model.MatchedTerm{Word: t.Word, Weight: t.weight / all, Credit: t.credit})
-			}
-		}
-	}
+	return slices.Concat(best[:min(len(best), int(chat.PromptSettings.TopN))], rest), nil
 }
 
 type search struct {
@@ -127,6 +95,9 @@ type search struct {
 	languages []string
 	chunks    int
 	tokens    []token
+	// neighbors are the pairs of tokens that follow each other in the question. terms are the terms of all tokens.
+	neighbors [][2]int
+	terms     []string
 	// question is the question's vector, or nil if vectors are not compared.
 	question []float32
 	// cosines are the cosines of chunks and question, by chunk id. Chunks without a vector have none.
@@ -163,8 +134,9 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 // lookUp sets the tokens of the question. It finds how many chunks contain each word, and the known words for an
 // unknown one.
 func (s *search) lookUp(ctx context.Context, question string) error {
-	words, codes := wordsOf(question), codesOf(question)
-	asked := folded(words)
+	sequence, codes := allWordsOf(question), codesOf(question)
+	words := model.Unique(sequence)
+	asked := folded(sequence)
 	known, err := s.tenant.Tokens(ctx, s.datasets, s.languages, slices.Concat(words, wholes(codes)))
 	if err != nil {
 		return err
@@ -173,14 +145,21 @@ func (s *search) lookUp(ctx context.Context, question string) error {
 		func(w db.Token) bool { return !slices.Contains(asked, w.Word) }), s.languages, s.chunks)
 	joinCodes(s.tokens, codes, known)
 	weigh(s.tokens, s.chunks)
-	if !slices.ContainsFunc(s.tokens, token.isUnknown) {
-		return nil
+	if slices.ContainsFunc(s.tokens, token.isUnknown) {
+		vocabularies, err := s.base.vocabularies.of(ctx, s.tenant, s.datasets, s.versions)
+		if err != nil {
+			return err
+		}
+		if err := s.guess(ctx, vocabularies); err != nil {
+			return err
+		}
 	}
-	vocabularies, err := s.base.vocabularies.of(ctx, s.tenant, s.datasets, s.versions)
-	if err != nil {
-		return err
+	s.neighbors = neighborsOf(asked, s.tokens)
+	for _, t := range s.tokens {
+		s.terms = append(s.terms, t.Terms...)
 	}
-	return s.guess(ctx, vocabularies)
+	s.terms = model.Unique(s.terms)
+	return nil
 }
 
 // guess splits unknown compounds of the question, and replaces other unknown words with the nearest known ones.
@@ -232,25 +211,13 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 	return nil
 }
 
-// matches returns the chunks whose score may reach the threshold, with their tokens. For a large set, these include at
-// least the given number of the best ones.
-func (s *search) matches(ctx context.Context, threshold float64, needed int) ([]db.ChunkMatch, error) {
-	if s.chunks <= s.base.limits.whole && s.chunks*len(s.tokens) <= s.base.limits.whole*manyTokens {
-		if s.question == nil && threshold > 0 {
-			return s.tenant.MatchChunks(ctx, s.datasets, s.queries())
-		}
-		if s.question != nil {
-			if err := s.compareAll(ctx); err != nil {
-				return nil, err
-			}
-		}
-		return s.tenant.MatchAllChunks(ctx, s.datasets, s.queries())
+// candidates returns the chunks that may have the best scores, with their terms. If all is true, they include chunks
+// without a word of the question.
+func (s *search) candidates(ctx context.Context, all bool) ([]db.ChunkTerms, error) {
+	ids, err := s.likely(ctx, all)
+	if err != nil {
+		return nil, err
 	}
-	likely, isWhole, err := s.likely(ctx, needed)
-	if err != nil || isWhole && s.question == nil {
-		return likely, err
-	}
-	ids := idsOf(likely)
 	if s.question != nil {
 		near, err := s.nearest(ctx)
 		if err != nil {
@@ -261,36 +228,27 @@ func (s *search) matches(ctx context.Context, threshold float64, needed int) ([]
 		}
 		ids = model.Unique(append(ids, near...))
 	}
-	return s.tenant.MatchChunksByID(ctx, ids, s.queries())
-}
-
-func idsOf(matches []db.ChunkMatch) []string {
-	ids := make([]string, len(matches))
-	for i, m := range matches {
-		ids[i] = m.ID
+	if len(ids) == 0 {
+		return nil, nil
 	}
-	return ids
-}
-
-func (s *search) queries() [][]string {
-	queries := make([][]string, len(s.tokens))
-	for i, t := range s.tokens {
-		queries[i] = t.Terms
-	}
-	return queries
+	return s.tenant.TermsOfChunks(ctx, ids, s.terms)
 }
 
 // score returns the chunks with a sufficient score, or all chunks if all is true. They are sorted by score, best first,
-// then by document and position.
-func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings, all bool) []*model.RetrievedChunk {
+// then, without vectors, by the score before it was bounded, and by document and position.
+func (s *search) score(chunks []db.ChunkTerms, settings model.PromptSettings, all bool) []*model.RetrievedChunk {
 	comparable := slices.ContainsFunc(slices.Collect(maps.Values(s.cosines)), func(c float64) bool { return c > 0 })
-	scored := []*model.RetrievedChunk{}
-	for _, m := range matches {
-		c := &model.RetrievedChunk{Chunk: &model.Chunk{ID: m.ID, DocumentID: m.DocumentID, Position: m.Position}}
-		c.TermSimilarity = termSimilarity(s.tokens, m.Has)
+	scored, unbounded := []*model.RetrievedChunk{}, map[string]float64{}
+	terms := newScorer(s.tokens, s.neighbors, s.terms, chunks)
+	for _, held := range chunks {
+		c := &model.RetrievedChunk{Chunk: &model.Chunk{ID: held.ID, DocumentID: held.DocumentID, Position: held.Position}}
+		matched, sum := terms.score(held)
+		c.MatchedTerms, c.TermSimilarity = matched, min(sum, 1)
 		c.Score = c.TermSimilarity
-		if s.question != nil {
-			vector := s.cosines[m.ID]
+		if s.question == nil {
+			unbounded[held.ID] = sum
+		} else {
+			vector := s.cosines[held.ID]
 			c.VectorSimilarity = &vector
 			if comparable {
 				c.Score = blend(c.TermSimilarity, vector, settings.KeywordsSimilarityWeight)
@@ -301,8 +259,8 @@ func (s *search) score(matches []db.ChunkMatch, settings model.PromptSettings, a
 		}
 	}
 	slices.SortFunc(scored, func(a, b *model.RetrievedChunk) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.DocumentID, b.DocumentID),
-			cmp.Compare(a.Position, b.Position))
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(unbounded[b.ID], unbounded[a.ID]),
+			cmp.Compare(a.DocumentID, b.DocumentID), cmp.Compare(a.Position, b.Position))
 	})
 	return scored
 }

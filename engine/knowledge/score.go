@@ -155,32 +155,120 @@ func (t *token) replaceTerms(words []db.Token, credit float64) {
 	t.Terms = model.Unique(t.Terms)
 }
 
-// expected is the number of a question's weightiest tokens that a chunk has to contain for a similarity of 1, however
-// long the question is.
-const expected = 10
+const (
+	// expected is the number of a question's weightiest tokens that a chunk has to contain for a similarity of 1, however
+	// long the question is.
+	expected = 10
+	// saturation and lengthShare are k1 and b of BM25: the saturation of a word's occurrences, and the influence of a
+	// chunk's length.
+	saturation, lengthShare = 1.2, 0.75
+	// neighborShare is what a word gains if a neighbor in the question is also its neighbor in the chunk. Neighbors are
+	// at most nearby words apart.
+	neighborShare, nearby = 0.2, 2
+	// beginningShare is what a word gains if it is among the first words of a chunk, which often are its heading.
+	beginningShare, firstWords = 0.2, 10
+)
 
-// fullWeight is the weight of the expected tokens, for a similarity of 1. Tokens must be sorted.
-func fullWeight(tokens []token) (all float64) {
-	for _, t := range tokens[:min(len(tokens), expected)] {
-		all += t.weight
-	}
-	return all
+// scorer scores chunks for the tokens of a question.
+type scorer struct {
+	tokens    []token
+	neighbors [][2]int
+	// holders has the tokens with each term, by the term's place.
+	holders [][]int
+	// full is the weight for a similarity of 1, and length the mean length of the chunks.
+	full, length float64
 }
 
-// termSimilarity is the weight of the tokens that a chunk contains, as a share of the question's full weight, from 0 to
-// 1.
-func termSimilarity(tokens []token, holds func(i int) bool) float64 {
-	var held float64
-	all := fullWeight(tokens)
+// newScorer returns the scorer for tokens, the heaviest first, that finds them by the places of the terms in chunks.
+func newScorer(tokens []token, neighbors [][2]int, terms []string, chunks []db.ChunkTerms) *scorer {
+	s := &scorer{tokens: tokens, neighbors: neighbors, holders: make([][]int, len(terms))}
+	places := make(map[string]int, len(terms))
+	for i, term := range terms {
+		places[term] = i
+	}
 	for i, t := range tokens {
-		if holds(i) {
-			held += t.weight * t.credit
+		if i < expected {
+			s.full += t.weight
+		}
+		for _, term := range t.Terms {
+			s.holders[places[term]] = append(s.holders[places[term]], i)
 		}
 	}
-	if all == 0 {
-		return 0
+	// Sums of integers do not depend on the order of the chunks.
+	lengths := 0
+	for _, c := range chunks {
+		lengths += int(max(c.Length, 1))
 	}
-	return min(held/all, 1)
+	s.length = float64(lengths) / float64(len(chunks))
+	return s
+}
+
+// score returns the tokens that a chunk contains with their credits, and the sum of the credited weights, as a share of
+// the full weight.
+func (s *scorer) score(c db.ChunkTerms) (matched []model.MatchedTerm, sum float64) {
+	bound := saturation * (1 - lengthShare + lengthShare*float64(max(c.Length, 1))/s.length)
+	saturated := func(times int) float64 { return float64(times) * (saturation + 1) / (float64(times) + bound) }
+	credits, at := make([]float64, len(s.tokens)), make([][]uint16, len(s.tokens))
+	for _, held := range c.Held {
+		for _, i := range s.holders[held.Place] {
+			if len(held.Positions) > len(at[i]) {
+				at[i] = held.Positions
+			}
+			credits[i] = saturated(max(len(at[i]), 1))
+		}
+	}
+	for i := range s.tokens {
+		if len(at[i]) > 0 && at[i][0] <= firstWords {
+			credits[i] += beginningShare
+		}
+	}
+	for _, pair := range s.neighbors {
+		if times := following(at[pair[0]], at[pair[1]]); times > 0 {
+			credits[pair[0]] += neighborShare * saturated(times)
+			credits[pair[1]] += neighborShare * saturated(times)
+		}
+	}
+	matched = []model.MatchedTerm{}
+	for i, t := range s.tokens {
+		if credits[i] > 0 {
+			term := model.MatchedTerm{Word: t.Word, Weight: t.weight / s.full, Credit: t.credit * credits[i]}
+			matched = append(matched, term)
+			sum += term.Weight * term.Credit
+		}
+	}
+	return matched, sum
+}
+
+// following counts the positions that follow one of the first. Both are ascending.
+func following(first, second []uint16) (times int) {
+	for _, position := range second {
+		if i, _ := slices.BinarySearch(first, position-min(position, nearby)); i < len(first) && first[i] < position {
+			times++
+		}
+	}
+	return times
+}
+
+// neighborsOf returns the distinct pairs of tokens that follow each other in the words of a question.
+func neighborsOf(words []string, tokens []token) (pairs [][2]int) {
+	places := make(map[string]int, len(tokens))
+	for i, t := range tokens {
+		if !t.isStop() {
+			places[t.Word] = i
+		}
+	}
+	last, lastAt := 0, -nearby-1
+	for at, word := range words {
+		i, isToken := places[word]
+		if !isToken {
+			continue
+		}
+		if i != last && at-lastAt <= nearby {
+			pairs = append(pairs, [2]int{last, i})
+		}
+		last, lastAt = i, at
+	}
+	return model.Unique(pairs)
 }
 
 // blend returns a chunk's score. weight is the share of the term similarity.

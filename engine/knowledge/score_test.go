@@ -2,6 +2,7 @@ package knowledge_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,31 +24,66 @@ func tokensOf(words ...string) []knowledge.Token {
 	return knowledge.TokensOf(tokens, model.UnknownLanguages, 0)
 }
 
-func TestTermSimilarityIsAShareOfTheWeight(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		tokens := tokensOf(rapid.SliceOf(rapid.SampledFrom([]string{"the", "delivery", "order", "a1234", "remboursement"})).
-			Draw(t, "words")...)
-		held := rapid.SliceOfN(rapid.Bool(), len(tokens), len(tokens)).Draw(t, "held")
-		var all, some float64
-		for i, token := range tokens {
-			all += token.Weight()
-			if held[i] {
-				some += token.Weight()
+// chunkOf returns a chunk of words.
+func chunkOf(terms []string, words ...string) db.ChunkTerms {
+	c := db.ChunkTerms{Length: int32(len(words))}
+	for i, term := range terms {
+		held := db.HeldTerm{Place: i}
+		for at, word := range words {
+			if word == term {
+				held.Positions = append(held.Positions, uint16(at+1))
 			}
 		}
-		got := knowledge.TermSimilarity(tokens, func(i int) bool { return held[i] })
-		if all == 0 {
-			require.Zero(t, got)
-			return
+		if len(held.Positions) > 0 {
+			c.Held = append(c.Held, held)
 		}
-		require.InDelta(t, some/all, got, 1e-12)
-		require.Equal(t, 1.0, knowledge.TermSimilarity(tokens, func(int) bool { return true }))
-		require.Zero(t, knowledge.TermSimilarity(tokens, func(int) bool { return false }))
-		for i := range held {
-			more := knowledge.TermSimilarity(tokens, func(j int) bool { return held[j] || i == j })
-			require.GreaterOrEqual(t, more, got, "another token never harms")
+	}
+	return c
+}
+
+func TestScoresFollowFrequencyLengthPlaceAndNeighbors(t *testing.T) {
+	t.Parallel()
+	terms := []string{"kettle", "boiler"} // of equal weights
+	tokens := tokensOf(terms...)
+	padding := func(n int) []string { return slices.Repeat([]string{"padding"}, n) }
+	once := chunkOf(terms, slices.Concat(padding(20), []string{"kettle"}, padding(19))...)
+	score := func(c db.ChunkTerms) float64 {
+		scorer := knowledge.NewScorer(tokens, knowledge.NeighborsOf([]string{"boiler", "kettle"}, tokens), terms,
+			[]db.ChunkTerms{{Length: 40}})
+		return scorer.Score(c)
+	}
+	require.InDelta(t, 0.5, score(once), 1e-12, "half of the weight, in a chunk of average length")
+	twice := chunkOf(terms, slices.Concat(padding(20), []string{"kettle", "kettle"}, padding(18))...)
+	require.InDelta(t, 0.5*2*2.2/(2+1.2), score(twice), 1e-12)
+	long := chunkOf(terms, slices.Concat(padding(20), []string{"kettle"}, padding(59))...)
+	require.InDelta(t, 0.5*2.2/(1+1.2*(0.25+0.75*2)), score(long), 1e-12)
+	early := chunkOf(terms, slices.Concat([]string{"kettle"}, padding(39))...)
+	require.InDelta(t, 0.5*(1+0.2), score(early), 1e-12)
+	both := chunkOf(terms, slices.Concat(padding(20), []string{"kettle", "boiler"}, padding(18))...)
+	require.InDelta(t, 1, score(both), 1e-12, "in another order than in the question")
+	neighbors := chunkOf(terms, slices.Concat(padding(20), []string{"boiler", "padding", "kettle"}, padding(17))...)
+	require.InDelta(t, 1+0.2, score(neighbors), 1e-12)
+	require.Zero(t, score(chunkOf(terms, padding(40)...)))
+	unplaced := db.ChunkTerms{Length: 40, Held: []db.HeldTerm{{Place: 0}}}
+	require.InDelta(t, 0.5, score(unplaced), 1e-12, "a term without places counts once")
+}
+
+func TestMoreWordsNeverLowerAScore(t *testing.T) {
+	t.Parallel()
+	terms := []string{"the", "delivery", "order", "a1234", "remboursement"}
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOf(rapid.SampledFrom(terms)).Draw(t, "words")
+		tokens := tokensOf(words...)
+		c := chunkOf(terms, rapid.SliceOfN(rapid.SampledFrom(terms), 1, 9).Draw(t, "chunk")...)
+		score := func(held []db.HeldTerm) float64 {
+			c.Held = held
+			return knowledge.NewScorer(tokens, knowledge.NeighborsOf(words, tokens), terms, []db.ChunkTerms{c}).Score(c)
 		}
+		all := c.Held
+		for i := range all {
+			require.LessOrEqual(t, score(all[:i]), score(all[:i+1]))
+		}
+		require.Zero(t, score(nil))
 	})
 }
 
@@ -148,21 +184,21 @@ func TestWeightsGrowWithRarity(t *testing.T) {
 func TestHeaviestTokensRemain(t *testing.T) {
 	t.Parallel()
 	var words []db.Token
-	for i := range 300 {
+	for i := range 668 {
 		word := strings.Repeat("a", i+1)
 		words = append(words, db.Token{Word: word, Terms: []string{word}, Chunks: 5})
 	}
 	for i := range 40 {
-		word := strings.Repeat("b", 400+i)
+		word := strings.Repeat("b", 700+i)
 		words = append(words, db.Token{Word: word, Terms: []string{word}})
 	}
 	tokens := knowledge.TokensOf(words, model.UnknownLanguages, 100)
 	require.Len(t, tokens, db.MaxSearchTokens)
-	require.Equal(t, strings.Repeat("b", 439), tokens[0].Word)
-	require.Equal(t, strings.Repeat("b", 408), tokens[31].Word, "no chunk holds it: so many of these are compared with "+
+	require.Equal(t, strings.Repeat("b", 739), tokens[0].Word)
+	require.Equal(t, strings.Repeat("b", 708), tokens[31].Word, "no chunk holds it: so many of these are compared with "+
 		"other words")
-	require.Equal(t, strings.Repeat("a", 300), tokens[32].Word)
-	require.Equal(t, strings.Repeat("a", 85), tokens[247].Word)
+	require.Equal(t, strings.Repeat("a", 668), tokens[32].Word)
+	require.Equal(t, strings.Repeat("a", 201), tokens[db.MaxSearchTokens-1].Word)
 }
 
 func TestNearestWordsAreClosestInSpelling(t *testing.T) {

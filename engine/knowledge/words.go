@@ -1,9 +1,9 @@
 package knowledge
 
 import (
-	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/words"
 	"golang.org/x/text/unicode/norm"
@@ -17,19 +17,21 @@ const maxWord = 200
 
 // wordsOf returns the distinct words of allWordsOf.
 func wordsOf(text string) []model.Word {
-	seen := map[model.Word]bool{}
-	return slices.DeleteFunc(allWordsOf(text), func(word model.Word) bool {
-		again := seen[word]
-		seen[word] = true
-		return again
-	})
+	return model.Unique(allWordsOf(text))
 }
 
 // allWordsOf returns the words of a text in order, from which Postgres makes terms. They are in lower case, without
-// elisions, and Postgres's parser does not split them further.
+// elisions, and Postgres's parser does not split them further. Scripts without spaces give overlapping pairs of
+// characters, with their marks.
 func allWordsOf(text string) []model.Word {
 	all := []model.Word{}
+	var run []rune
 	for it := words.FromString(normal(text)); it.Next(); {
+		if first, _ := utf8.DecodeRuneInString(it.Value()); isUnspaced(first) {
+			run = append(run, []rune(it.Value())...)
+			continue
+		}
+		all, run = append(all, pairs(run)...), run[:0]
 		for _, written := range parts(strip(it.Value())) {
 			if len(written) > maxWord {
 				written = strings.ToValidUTF8(written[:maxWord], "")
@@ -43,7 +45,36 @@ func allWordsOf(text string) []model.Word {
 			}
 		}
 	}
-	return all
+	return append(all, pairs(run)...)
+}
+
+// isUnspaced reports whether a character belongs to a script that does not separate words.
+func isUnspaced(r rune) bool {
+	return r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
+		unicode.Khmer, unicode.Myanmar)
+}
+
+// pairs returns the overlapping pairs of a run of characters, or its only character.
+func pairs(run []rune) []model.Word {
+	if len(run) == 1 {
+		return []model.Word{{Folded: string(run)}}
+	}
+	words := make([]model.Word, max(len(run)-1, 0))
+	for i := range words {
+		words[i].Folded = string(run[i : i+2])
+	}
+	return words
+}
+
+// charactersOf returns the distinct letters of a text in scripts without spaces. They let a chunk match questions of one
+// letter.
+func charactersOf(text string) (characters []model.Word) {
+	for _, r := range normal(text) {
+		if isUnspaced(r) && unicode.IsLetter(r) {
+			characters = append(characters, model.Word{Folded: string(r)})
+		}
+	}
+	return model.Unique(characters)
 }
 
 // normal returns a text in lower case, with normalized characters and apostrophes.

@@ -26,7 +26,8 @@ func TestWordsAreFolded(t *testing.T) {
 		"12,50 or 12.50, v1.2.3; 1;2 100 000 1.5kg": "12.50 or v1 2 3 1 100 000 5kg",
 		"ada@example.com https://example.com/a?b=c": "ada example com https a b c",
 		"Wren™ V55 and Alder℠":                      "wren v55 and alder",
-		"日本 ?! … \x00\xff":                          "日 本",
+		"日本 ?! … \x00\xff":                          "日本",
+		"東京タワーは333m。水? ที่นี่ a":                    "東京 京タ タワ ワー ーは 333m 水 ที ี่ ่น นี a",
 	} {
 		require.Equal(t, want, strings.Join(knowledge.Folded(knowledge.WordsOf(text)), " "), text)
 	}

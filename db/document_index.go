@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -113,6 +114,25 @@ func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt i
 		})
 	}
 	return claimed[0], nil
+}
+
+// firstChunks reads few rows of a large dataset: each document is looked up by its key.
+const firstChunks = `SELECT chunk.content FROM (
+		SELECT id FROM documents WHERE company_id = $1 AND dataset_id = $2 AND chunk_count > 0
+		ORDER BY created_at DESC, id DESC LIMIT $3) AS document
+	CROSS JOIN LATERAL (SELECT left(content, 1000) AS content FROM chunks
+		WHERE company_id = $1 AND document_id = document.id AND position = 0 OFFSET 0) AS chunk`
+
+// FirstChunks returns the beginnings of the first chunks of the newest documents of a dataset.
+func (t *Tenant) FirstChunks(ctx context.Context, datasetID string, documents int) (chunks []*model.Chunk, err error) {
+	err = t.db.ReadRows(ctx, func(rows pgx.Rows) (err error) {
+		chunks, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (*model.Chunk, error) {
+			c := &model.Chunk{}
+			return c, row.Scan(&c.Content)
+		})
+		return err
+	}, firstChunks, t.CompanyID(), datasetID, documents)
+	return chunks, err
 }
 
 // FailDocument stores the error for which a claimed document cannot be indexed. Its previous chunks stay. When the

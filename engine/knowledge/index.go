@@ -140,7 +140,14 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Words: words}
 	}
 	if d.Languages = []string{dataset.Language}; dataset.Language == model.AnyLanguage {
-		d.Languages = languagesOf(chunks)
+		if d.Languages = languagesOf(chunks); d.Languages == nil {
+			// The other documents tell the language of a short one.
+			others, err := t.FirstChunks(ctx, d.DatasetID, samples)
+			if err != nil {
+				return err
+			}
+			d.Languages = languagesOf(append(others, chunks...))
+		}
 	}
 	if err := b.embed(ctx, d, chunks); err != nil {
 		return err

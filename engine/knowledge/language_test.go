@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/model"
@@ -54,4 +55,22 @@ func TestRetrieveFindsOtherEndings(t *testing.T) {
 		require.NotEmpty(t, found, question)
 		require.Equal(t, want, texts(found)[0], question)
 	}
+}
+
+func TestShortDocumentsHaveTheLanguageOfTheOthers(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{german, "Die Lieferungszeit beträgt drei Tage."})
+	for question, want := range map[string]string{"Tag": "Die Lieferungszeit beträgt drei Tage.",
+		"Zeit der Lieferung": "Die Lieferungszeit beträgt drei Tage."} {
+		require.Contains(t, texts(l.ask(question)), want, question)
+	}
+	require.Equal(t, []string{"de"}, l.add(l.datasetID(), "short.csv", "Rot").Languages)
+}
+
+// datasetID returns the id of the only dataset.
+func (l library) datasetID() string {
+	l.t.Helper()
+	datasets, err := dbtest.Find[*model.Dataset](l.t.Context(), l.tenant, db.DatasetsOfChats, []string{l.chat.ID})
+	require.NoError(l.t, err)
+	return datasets[0].ID
 }

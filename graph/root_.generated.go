@@ -4618,7 +4618,7 @@ type RetrievedChunk {
   vectorSimilarity: Float
   "Whether it scores below the threshold. Conversations do not use such chunks."
   isBelowThreshold: Boolean!
-  "The words of the question that it contains, by weight (highest first). ` + "`" + `termSimilarity` + "`" + ` is the sum of ` + "`" + `weight` + "`" + ` times ` + "`" + `credit` + "`" + `."
+  "The words of the question that it contains, by weight (highest first). ` + "`" + `termSimilarity` + "`" + ` is the sum of ` + "`" + `weight` + "`" + ` times ` + "`" + `credit` + "`" + `, at most 1."
   matchedTerms: [MatchedTerm!]! @listSize(assumedSize: 10)
 }
 
@@ -4628,7 +4628,7 @@ type MatchedTerm {
   word: String!
   "The weight of the word among all words of the question, 0 to 1."
   weight: Float!
-  "The share of the weight that counts for the chunk: 1 if it contains the word. Less if the word is unknown and the chunk contains only similar words."
+  "The share of the weight that counts for the chunk: 1 for one occurrence in a chunk of average length. More for more occurrences, for a neighbor of the question beside it, and at the beginning. Less in long chunks, and for similar words."
   credit: Float!
 }
 

@@ -66,8 +66,8 @@ func pairs(run []rune) []model.Word {
 	return words
 }
 
-// charactersOf returns the distinct letters of a text in scripts without spaces. They let a chunk match questions of one
-// letter.
+// charactersOf returns the distinct letters of a text in scripts without spaces. They let a chunk match questions of
+// one letter.
 func charactersOf(text string) (characters []model.Word) {
 	for _, r := range normal(text) {
 		if isUnspaced(r) && unicode.IsLetter(r) {

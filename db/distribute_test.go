@@ -15,7 +15,7 @@ import (
 
 // citus imitates Citus: it distributes nothing, and refuses the statements that Citus refuses.
 const citus = `CREATE SCHEMA citus;
-	CREATE TABLE citus.pg_dist_partition (logicalrel regclass PRIMARY KEY, partmethod "char" NOT NULL, shards int);
+	CREATE TABLE citus.pg_dist_partition (logicalrelid regclass PRIMARY KEY, partmethod "char" NOT NULL, shards int);
 	CREATE TABLE citus.nodes (nodename text, nodeport int, extensions text);
 	CREATE FUNCTION citus.citus_get_active_worker_nodes() RETURNS SETOF citus.nodes LANGUAGE sql AS
 		'SELECT * FROM citus.nodes';
@@ -25,13 +25,13 @@ const citus = `CREATE SCHEMA citus;
 	CREATE FUNCTION citus.refuse_policies(what regclass) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
 		IF EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = what) THEN RAISE
 			'subqueries are not supported in policies on distributed tables'; END IF;
-		IF EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrel = what) THEN RAISE '% is already distributed',
+		IF EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrelid = what) THEN RAISE '% is already distributed',
 			what; END IF;
 	END $$;
 	CREATE FUNCTION citus.create_reference_table(what regclass) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
 		PERFORM citus.refuse_policies(what);
 		IF EXISTS (SELECT 1 FROM pg_constraint WHERE contype = 'f' AND conrelid = what
-			AND confrelid NOT IN (SELECT logicalrel FROM citus.pg_dist_partition WHERE partmethod = 'n'))
+			AND confrelid NOT IN (SELECT logicalrelid FROM citus.pg_dist_partition WHERE partmethod = 'n'))
 				THEN RAISE '% refers to a local table', what; END IF;
 		INSERT INTO citus.pg_dist_partition VALUES (what, 'n');
 	END $$;
@@ -43,14 +43,14 @@ const citus = `CREATE SCHEMA citus;
 		SELECT attnum INTO STRICT place FROM pg_attribute WHERE attrelid = what AND attname = distribution_column;
 		IF colocate_with <> 'none' THEN
 			IF shard_count IS NOT NULL THEN RAISE 'cannot specify shard_count with colocate_with'; END IF;
-			SELECT shards INTO STRICT shard_count FROM citus.pg_dist_partition WHERE logicalrel = colocate_with::regclass
+			SELECT shards INTO STRICT shard_count FROM citus.pg_dist_partition WHERE logicalrelid = colocate_with::regclass
 				AND partmethod = 'h';
 		END IF;
 		IF EXISTS (SELECT 1 FROM pg_index WHERE indrelid = what AND indisunique AND NOT place = ANY (indkey::int2[])) THEN
 			RAISE '% has a unique index without the distribution column', what; END IF;
 		FOR f IN SELECT * FROM pg_constraint WHERE contype = 'f' AND conrelid = what LOOP
-			CONTINUE WHEN EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrel = f.confrelid AND partmethod = 'n');
-			IF f.confrelid <> what AND NOT EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrel = f.confrelid
+			CONTINUE WHEN EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrelid = f.confrelid AND partmethod = 'n');
+			IF f.confrelid <> what AND NOT EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrelid = f.confrelid
 				AND shards = shard_count) THEN
 				RAISE '% refers to the local table %', what, f.confrelid::regclass; END IF;
 			IF NOT EXISTS (SELECT 1 FROM generate_subscripts(f.conkey, 1) AS i JOIN pg_attribute ON attrelid = f.confrelid
@@ -115,7 +115,7 @@ func TestTablesAreDistributed(t *testing.T) {
 
 	// The first try is interrupted in the middle.
 	before := constraints(t, conn)
-	execute("ALTER TABLE citus.pg_dist_partition ADD CONSTRAINT away CHECK (logicalrel <> 'agent_test_runs'::regclass)")
+	execute("ALTER TABLE citus.pg_dist_partition ADD CONSTRAINT away CHECK (logicalrelid <> 'agent_test_runs'::regclass)")
 	require.Error(t, migrator.Distribute(ctx, 32, say))
 	require.Equal(t, before, constraints(t, conn))
 	execute("ALTER TABLE citus.pg_dist_partition DROP CONSTRAINT away")

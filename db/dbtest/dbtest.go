@@ -7,6 +7,7 @@ package dbtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -78,7 +79,9 @@ const template = "template_migrated"
 func start(ctx context.Context) error {
 	cluster.once.Do(func() {
 		if len(nodes()) > 0 {
-			cluster.err = makeTemplate(ctx, address("postgres"))
+			var tables []string
+			tables, cluster.err = makeTemplateOnNodes(ctx, template)
+			cluster.judge = newJudge(tables)
 			return
 		}
 		parent := "/dev/shm"
@@ -174,7 +177,7 @@ func fresh(t testing.TB, from string) string {
 	require.NoError(t, start(ctx))
 	name := fmt.Sprintf("test_%d", cluster.databases.Add(1))
 	if len(nodes()) > 0 {
-		return onNodes(t, fmt.Sprintf("%s_%d", name, os.Getpid()), from == template)
+		return onNodes(t, fmt.Sprintf("%s_%d", name, os.Getpid()), from)
 	}
 	require.NoError(t, execute(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY file_copy", name, from)))
 	t.Cleanup(func() {
@@ -227,12 +230,16 @@ func Arrays(t testing.TB, address string) {
 // executeIn runs a statement in the database at the address.
 func executeIn(t testing.TB, address, statement string, args ...any) {
 	t.Helper()
-	ctx := context.Background()
+	require.NoError(t, executeAt(context.Background(), address, statement, args...))
+}
+
+func executeAt(ctx context.Context, address, statement string, args ...any) error {
 	conn, err := pgx.Connect(ctx, address)
-	require.NoError(t, err)
+	if err != nil {
+		return err
+	}
 	_, err = conn.Exec(ctx, statement, args...)
-	require.NoError(t, err)
-	require.NoError(t, conn.Close(ctx))
+	return errors.Join(err, conn.Close(ctx))
 }
 
 // Open returns a store on the database at the address, and closes it after the test. Without a Tracer, the test fails

@@ -10,10 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/schema"
 )
 
-// shards is small, because each test creates all tables.
+// shards is small, because each test copies all tables.
 const shards = 2
 
 // nodes returns the addresses of a Citus cluster in DBTEST_NODES, separated by commas, the coordinator first. If there
@@ -25,32 +26,94 @@ func nodes() []string {
 	return nil
 }
 
-// onNodes creates a database on every node and joins them. It drops them after the test. Templates cannot be copied
-// there.
-func onNodes(t testing.TB, name string, isMigrated bool) string {
-	t.Helper()
-	ctx := context.Background()
+// makeTemplateOnNodes creates a cluster of databases with the name and distributes the tables in it. It returns the
+// tables of companies. Copies of the databases on all nodes are a cluster, too.
+func makeTemplateOnNodes(ctx context.Context, name string) (tables []string, err error) {
+	for _, node := range nodes() {
+		// Citus creates a role on other nodes only if it is new in the database that the extension is in.
+		for _, role := range []string{pg.GatewayRole, pg.ProgramRole} {
+			err := executeAt(ctx, node, fmt.Sprintf("DO $$ BEGIN IF to_regrole('%[1]s') IS NULL THEN CREATE ROLE %[1]s; "+
+				"END IF; END $$", role))
+			if err != nil {
+				return nil, err
+			}
+		}
+		if err := executeAt(ctx, node, fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", name)); err != nil {
+			return nil, err
+		}
+	}
+	if err := createOnNodes(ctx, name, "template0"); err != nil {
+		return nil, err
+	}
+	if err := distribute(ctx, inDatabase(nodes()[0], name)); err != nil {
+		return nil, err
+	}
+	if tables, err = tablesOfCompanies(ctx); err != nil {
+		return nil, err
+	}
+	for _, node := range nodes() { // Citus has connections of its own, and a database in use cannot be copied
+		for _, statement := range []string{"ALTER DATABASE " + name + " ALLOW_CONNECTIONS false",
+			"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '" + name + "'"} {
+			if err := executeAt(ctx, node, statement); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return tables, nil
+}
+
+func distribute(ctx context.Context, coordinator string) error {
+	migrator, err := schema.NewMigrator(ctx, coordinator)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = migrator.Close() }()
+	if err := migrator.Up(ctx); err != nil {
+		return err
+	}
+	return migrator.Distribute(ctx, shards, func(string) {})
+}
+
+// createOnNodes creates a database on every node as a copy of the other one. It joins copies of template0 to a cluster.
+func createOnNodes(ctx context.Context, name, from string) error {
 	coordinator := inDatabase(nodes()[0], name)
 	for i, node := range nodes() {
-		executeIn(t, node, "CREATE DATABASE "+name)
-		t.Cleanup(func() { executeIn(t, node, fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)) })
-		executeIn(t, inDatabase(node, name), "CREATE EXTENSION citus")
+		err := executeAt(ctx, node, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY file_copy", name, from))
+		if err != nil {
+			return err
+		}
+		if from != "template0" {
+			continue
+		}
+		if err := executeAt(ctx, inDatabase(node, name), "CREATE EXTENSION citus"); err != nil {
+			return err
+		}
 		u, err := url.Parse(node)
-		require.NoError(t, err)
+		if err != nil {
+			return err
+		}
 		join := "SELECT citus_set_coordinator_host($1, $2::int)"
 		if i > 0 {
 			join = "SELECT citus_add_node($1, $2::int)"
 		}
-		executeIn(t, coordinator, join, u.Hostname(), u.Port())
+		if err := executeAt(ctx, coordinator, join, u.Hostname(), u.Port()); err != nil {
+			return err
+		}
 	}
-	if isMigrated {
-		migrator, err := schema.NewMigrator(ctx, coordinator)
-		require.NoError(t, err)
-		defer func() { _ = migrator.Close() }()
-		require.NoError(t, migrator.Up(ctx))
-		require.NoError(t, migrator.Distribute(ctx, shards, func(string) {}))
-	}
-	return coordinator
+	return nil
+}
+
+// onNodes creates a database on every node as a copy of the other one, and drops it after the test. It returns the
+// coordinator's address.
+func onNodes(t testing.TB, name, from string) string {
+	t.Helper()
+	t.Cleanup(func() {
+		for _, node := range nodes() {
+			executeIn(t, node, fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", name))
+		}
+	})
+	require.NoError(t, createOnNodes(context.Background(), name, from))
+	return inDatabase(nodes()[0], name)
 }
 
 // Unsharded skips a test of a feature that does not exist on a Citus cluster.

@@ -138,8 +138,9 @@ func ReadStructs[R any](ctx context.Context, db Querier, query string, args ...a
 	return pgx.CollectRows(rows, pgx.RowToStructByName[R])
 }
 
-// Distributed returns the names of the tables that Citus has distributed. The list is empty on a server without
-// Citus.
+// Distributed returns the names of the tables that Citus has distributed: sharded tables, and reference tables. Citus
+// also lists local tables that a reference table refers to or is referred to by; they are left out. The list is empty
+// on a server without Citus.
 func Distributed(ctx context.Context, db Querier) ([]string, error) {
 	type table struct{ Name string }
 	citus, err := ReadStructs[table](ctx, db, "SELECT relname::text AS name FROM pg_class WHERE oid = "+
@@ -148,7 +149,8 @@ func Distributed(ctx context.Context, db Querier) ([]string, error) {
 		return nil, err
 	}
 	rows, err := ReadStructs[table](ctx, db, `SELECT relname::text AS name FROM pg_dist_partition
-		JOIN pg_class ON pg_class.oid = logicalrel WHERE relnamespace = 'public'::regnamespace`)
+		JOIN pg_class ON pg_class.oid = logicalrelid WHERE relnamespace = 'public'::regnamespace
+			AND (partmethod <> 'n' OR repmodel = 't')`)
 	names := make([]string, len(rows))
 	for i, row := range rows {
 		names[i] = row.Name

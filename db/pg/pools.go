@@ -134,9 +134,11 @@ func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"
 	// Not as a startup parameter: an address with two hosts and target_session_attrs=read-write would then match
 	// neither host, and a session pooler would need a setting to accept the parameter. Sequential scans are off
-	// because a plan made while a table was small would scan the whole table, until the table is analyzed again.
+	// because a plan made while a table was small would scan the whole table, until the table is analyzed again. Citus
+	// has no generic plan for a statement with subqueries, and returns an error if it is forced to make one.
 	config.ConnConfig.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
-		return conn.Exec(ctx, "SET default_transaction_read_only = on; SET enable_seqscan = off").Close()
+		return conn.Exec(ctx, "SET default_transaction_read_only = on; SET enable_seqscan = off; "+
+			"SELECT set_config('plan_cache_mode', 'auto', false) WHERE to_regclass('pg_dist_partition') IS NOT NULL").Close()
 	}
 	return config
 }

@@ -149,7 +149,7 @@ const distributionLock = 0x73686172
 // Distribute distributes the tables in a Citus cluster according to their Distribution, with the given number of shards
 // each, and reports its steps to say. It skips tables that are distributed already, so it can be repeated after an
 // interruption, or after a migration that creates a table. Row-level security and its roles do not work for shards.
-// Distribute turns it off for each table, so that only the program separates the companies.
+// Distribute turns it off for all tables, so that only the program separates the companies.
 func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string)) error {
 	if shards < 1 || shards > MostShards {
 		return fmt.Errorf("--shards must be between 1 and %d, not %d", MostShards, shards)
@@ -183,10 +183,11 @@ func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string))
 	if err != nil {
 		return err
 	}
-	if len(d.left(done)) == 0 {
+	left := d.left(done)
+	if len(left) == 0 {
 		return nil
 	}
-	if _, err := conn.Exec(ctx, dropViews); err != nil {
+	if err := runEach(ctx, conn.Conn(), append(unsecure(left), dropViews)...); err != nil {
 		return fmt.Errorf("distribute: %w", err)
 	}
 	err = d.carryOut(ctx, conn.Conn(), done, shards, say)
@@ -199,10 +200,7 @@ func (d Distribution) carryOut(ctx context.Context, conn *pgx.Conn, done []strin
 		if slices.Contains(done, table) {
 			continue
 		}
-		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			return runEach(ctx, tx, unsecure(table), fmt.Sprintf("SELECT create_reference_table('%s')", table))
-		})
-		if err != nil {
+		if err := runEach(ctx, conn, fmt.Sprintf("SELECT create_reference_table('%s')", table)); err != nil {
 			return fmt.Errorf("distribute %s: %w", table, err)
 		}
 		say(table + " is on every node")
@@ -217,14 +215,12 @@ func (d Distribution) carryOut(ctx context.Context, conn *pgx.Conn, done []strin
 			if table == d.Steps[0].Tables[0] {
 				how = fmt.Sprintf("colocate_with => 'none', shard_count => %d", shards)
 			}
-			statements = append(statements, unsecure(table), fmt.Sprintf("SELECT create_distributed_table('%s', 'company_id', "+
-				"%s)", table, how))
+			statements = append(statements, fmt.Sprintf("SELECT create_distributed_table('%s', 'company_id', %s)", table, how))
 		}
 		if len(statements) == 0 {
 			continue
 		}
-		if err := pgx.BeginFunc(ctx, conn,
-			func(tx pgx.Tx) error { return runEach(ctx, tx, step.within(statements)...) }); err != nil {
+		if err := runEach(ctx, conn, step.within(statements)...); err != nil {
 			return fmt.Errorf("distribute %s: %w", strings.Join(step.Tables, ", "), err)
 		}
 		say(strings.Join(step.Tables, ", ") + " sharded by company")
@@ -245,18 +241,37 @@ func (s DistributionStep) within(statements []string) []string {
 	return all
 }
 
-func unsecure(table string) string {
-	return fmt.Sprintf(`ALTER TABLE %[1]s NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY;
-		DROP POLICY IF EXISTS company ON %[1]s; DROP POLICY IF EXISTS program ON %[1]s`, table)
+// unsecure returns the statements that remove row-level security from tables. Citus refuses a table with policies, and
+// so does each table that a reference table is connected with.
+func unsecure(tables []string) (statements []string) {
+	for _, table := range tables {
+		statements = append(statements,
+			fmt.Sprintf("ALTER TABLE %s NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY", table),
+			fmt.Sprintf("DROP POLICY IF EXISTS company ON %s", table),
+			fmt.Sprintf("DROP POLICY IF EXISTS program ON %s", table))
+	}
+	return statements
 }
 
-func runEach(ctx context.Context, tx pgx.Tx, statements ...string) error {
-	for _, statement := range statements {
-		if _, err := tx.Exec(ctx, statement, pgx.QueryExecModeSimpleProtocol); err != nil {
-			return err
+// settings are the settings of Citus for the transactions of Distribute. Without the first one, a reference table makes
+// Citus manage all local tables that refer to it, and it then rejects their references to sharded tables. The second
+// one is needed because a table has references to reference tables.
+var settings = []string{
+	"SET LOCAL citus.enable_local_reference_table_foreign_keys = off",
+	"SET LOCAL citus.multi_shard_modify_mode = 'sequential'",
+}
+
+// runEach runs the statements in one transaction. It sends them one at a time, because Citus sends the text that it
+// received to other nodes, which accept one statement at a time.
+func runEach(ctx context.Context, conn *pgx.Conn, statements ...string) error {
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		for _, statement := range slices.Concat(settings, statements) {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // left returns the tables that should be distributed and are not.

@@ -124,7 +124,7 @@ func (r *executionReader) readRuns(ctx context.Context, after,
 		return q.Where("?TableAlias.execution_id = ?", r.id).
 			Where("(?TableAlias.version, ?TableAlias.position) > (?, ?)", int64(after)>>32, int64(after)&math.MaxUint32-1)
 	}, "version, position", "octet_length(concat(messages, tool_calls, check_results, criteria_results))", maxRuns).
-		Apply(withoutSnapshots).Scan(ctx)
+		Apply(r.tenant.withoutSnapshots).Scan(ctx)
 	if err != nil {
 		return nil, after, err
 	}

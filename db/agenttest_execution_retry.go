@@ -58,7 +58,7 @@ type plannedRow struct{ testID, rowKey string }
 func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecutionInput,
 	execution *model.AgentTestExecution) (planned []plannedTest, err error) {
 	runs, faults := []*model.AgentTestRun{}, model.Fields(nil)
-	query := t.db.Select(&runs).ColumnExpr(existingTestOfRun).Column("tested_id", "test_name", "row_key", "row_number",
+	query := t.db.Select(&runs).Apply(t.withExistingTest).Column("tested_id", "test_name", "row_key", "row_number",
 		"row_name").Where("execution_id = ?", in.ExecutionID).Order("position")
 	switch in.Only {
 	case model.AgentTestRetryNotPassed:

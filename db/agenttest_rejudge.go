@@ -81,7 +81,7 @@ func (t *Tenant) conversationsOf(ctx context.Context, held *model.AgentTestExecu
 		return nil, faults.As(model.Unprocessable)
 	}
 	runs := []*model.AgentTestRun{}
-	if err := t.db.Select(&runs).ColumnExpr(existingTestOfRun).Column("id", "tested_id", "test_name", "row_key",
+	if err := t.db.Select(&runs).Apply(t.withExistingTest).Column("id", "tested_id", "test_name", "row_key",
 		"row_number", "row_name", "row_values", "attempt", "prompt_version", "is_draft").
 		Where("execution_id = ?", held.ID).Where("end_reason IS NOT NULL").Order("position").Scan(ctx); err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (t *Tenant) rejudged(
 // test have the same snapshot.
 func (t *Tenant) snapshotsOf(ctx context.Context, executionID string) (map[string]*model.RunSnapshot, error) {
 	runs := []*model.AgentTestRun{}
-	err := t.db.Select(&runs).DistinctOn("?TableAlias.tested_id").Column("tested_id").ColumnExpr(snapshotOfRun).
+	err := t.db.Select(&runs).DistinctOn("?TableAlias.tested_id").Column("tested_id").ColumnExpr(snapshotOfRun, t.CompanyID()).
 		Where("execution_id = ?", executionID).Where("end_reason IS NOT NULL").Order("tested_id", "position").Scan(ctx)
 	snapshots := make(map[string]*model.RunSnapshot, len(runs))
 	for _, run := range runs {

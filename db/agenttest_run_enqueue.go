@@ -44,7 +44,7 @@ func (t tenantTx) preclaim(ctx context.Context, b *transitionBatch, next []*queu
 	tests := func() *bun.SelectQuery {
 		return t.db.Select((*model.AgentTestRow)(nil)).Column("last_run_id").Where("last_run_id IN (?)", bun.List(ids))
 	}
-	err := t.db.Select(&runs).Apply(withSnapshots).With("test", tests().For(skipLocked)).
+	err := t.db.Select(&runs).Apply(t.withSnapshots).With("test", tests().For(skipLocked)).
 		Where("id IN (?)", bun.List(ids)).Where("status = ?", model.AgentTestRunStatusQueued).
 		Where("id IN (SELECT last_run_id FROM test) OR id NOT IN (?)", tests()).
 		Order("id").For(skipLocked).Scan(ctx)

@@ -160,9 +160,9 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 	}
 	runs := t.db.Select(&held.runs).Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate))
 	if slices.ContainsFunc(transitions, func(m *runTransition) bool { return m.isClaim }) {
-		runs = runs.Apply(withSnapshots)
+		runs = runs.Apply(t.withSnapshots)
 	} else {
-		runs = runs.Apply(withoutSnapshots)
+		runs = runs.Apply(t.withoutSnapshots)
 	}
 	return held, runs.Scan(ctx)
 }

@@ -21,8 +21,7 @@ var startFaults = []model.Code{model.NotFound, model.BadInput, model.Unprocessab
 // startScheduled starts the executions of schedules that are due, the longest overdue first. A schedule that fails
 // does not block the others.
 func (s *Store) startScheduled(ctx context.Context) error {
-	companies, err := s.companiesWith(ctx, "SELECT 1 FROM agent_test_schedules AS s WHERE s.company_id = ?TableAlias.id "+
-		"AND s.next_run_at <= ?", now())
+	companies, err := s.companiesWith(ctx, (*model.AgentTestSchedule)(nil), "next_run_at <= ?", now())
 	errs := []error{err}
 	for begun := time.Now(); len(companies) > 0 && time.Since(begun) < startTime; companies = companies[1:] {
 		t := s.Tenant(companies[0])

@@ -12,7 +12,7 @@ import (
 )
 
 // snapshotOfRun is the snapshot of a run: its own copy in old runs, otherwise the one that its execution stores for
-// all runs.
+// all runs. ?0 is the company, which each table has as a constant, because Citus locks no rows otherwise.
 const snapshotOfRun = `coalesce(?TableAlias.snapshot, (
 	SELECT json_build_object('test', test.definition, 'agent', agent.definition, 'virtualTime', execution.virtual_time,
 		'votes', execution.votes,
@@ -21,21 +21,24 @@ const snapshotOfRun = `coalesce(?TableAlias.snapshot, (
 	JOIN agent_test_snapshots AS agent ON agent.company_id = test.company_id AND agent.execution_id = test.execution_id
 		AND agent.id = test.agent_id
 	JOIN agent_test_executions AS execution ON execution.company_id = test.company_id AND execution.id = test.execution_id
-	WHERE test.company_id = ?TableAlias.company_id AND test.execution_id = ?TableAlias.execution_id
+	WHERE test.company_id = ?0 AND agent.company_id = ?0 AND execution.company_id = ?0 AND test.execution_id = ?TableAlias.execution_id
 		AND test.id = ?TableAlias.tested_id)) AS snapshot`
 
 // withSnapshots selects all columns of runs, with their snapshots.
-func withSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
-	return withoutSnapshots(q).ColumnExpr(snapshotOfRun)
+func (t *Tenant) withSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
+	return t.withoutSnapshots(q).ColumnExpr(snapshotOfRun, t.CompanyID())
 }
 
 // withoutSnapshots selects all columns of runs except their snapshots.
-func withoutSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.ExcludeColumn("snapshot", ofTest).ColumnExpr(existingTestOfRun)
+func (t *Tenant) withoutSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
+	return t.withExistingTest(q.ExcludeColumn("snapshot", ofTest))
 }
 
-// existingTestOfRun is the column with the test of a run. It is NULL if the test is marked as deleted.
-var existingTestOfRun = strings.NewReplacer("?0", "?TableAlias", "?1", ofTest).Replace(existingTest) + " AS " + ofTest
+// withExistingTest selects the test of each run. It is NULL if the test is marked as deleted.
+func (t *Tenant) withExistingTest(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr(strings.NewReplacer("?0", "?TableAlias", "?1", ofTest, "?3", "?0").Replace(existingTest)+" AS "+
+		ofTest, t.CompanyID())
+}
 
 // RunsWithSnapshots returns the runs with the ids, in any order, each with its snapshot. It reads the given columns
 // in addition to those that identify and order rows, or all of them when none is given. Ids that do not exist are
@@ -43,9 +46,9 @@ var existingTestOfRun = strings.NewReplacer("?0", "?TableAlias", "?1", ofTest).R
 func (t *Tenant) RunsWithSnapshots(ctx context.Context, ids []string,
 	columns ...string) ([]*model.AgentTestRun, error) {
 	runs := []*model.AgentTestRun{}
-	q := t.db.Select(&runs).Apply(withSnapshots)
+	q := t.db.Select(&runs).Apply(t.withSnapshots)
 	if len(columns) > 0 {
-		q = t.db.SelectColumns(&runs, columns).ColumnExpr(snapshotOfRun)
+		q = t.db.SelectColumns(&runs, columns).ColumnExpr(snapshotOfRun, t.CompanyID())
 	}
 	return runs, q.Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx)
 }

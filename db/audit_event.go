@@ -63,8 +63,7 @@ func (s *Store) forgetAuditEvents(ctx context.Context) error {
 		return nil
 	}
 	before := now().Add(-s.auditRetention)
-	companies, err := s.companiesWith(ctx, "SELECT 1 FROM audit_events AS e WHERE e.company_id = ?TableAlias.id AND "+
-		"e.created_at < ?", before)
+	companies, err := s.companiesWith(ctx, (*model.AuditEvent)(nil), "created_at < ?", before)
 	return errors.Join(err, s.roundRobin(companies, func(t *Tenant) (bool, error) {
 		oldest := t.db.Select((*model.AuditEvent)(nil)).Column("id").Where("created_at < ?", before).
 			Order("created_at", "id").Limit(eventsPerRead)

@@ -62,7 +62,7 @@ func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Se
 		for i, column := range p.columns[table] {
 			selected[i] = identifiers([]string{column})
 			if as := archivedTableOf(table).as[column]; as != "" && (!secrets || as != withoutSecrets) {
-				selected[i] = bun.Safe(as) + " AS " + selected[i]
+				selected[i] = bun.Safe(p.tenant.db.NewRaw(as, p.tenant.CompanyID()).String()) + " AS " + selected[i]
 			}
 		}
 		if err := p.eachRow(ctx, table, selected, func(line json.RawMessage) bool { return yield(line, nil) }); err != nil {

@@ -63,9 +63,9 @@ var markedTables = []string{"agent_test_executions", "agent_tests", "campaigns",
 // ofTest is the column of runs with the id of their test. It reads as NULL once the test is marked.
 const ofTest = "test_id"
 
-// existingTest is the test of a run, ?0, unless the test is marked.
-const existingTest = "(SELECT test.id FROM agent_tests AS test WHERE test.company_id = ?0.company_id AND test.id = " +
-	"?0.?1 AND test.deleted_at IS NULL)"
+// existingTest is the test of a run, ?0.?1, unless the test is marked. ?3 is the company.
+const existingTest = "(SELECT test.id FROM agent_tests AS test WHERE test.company_id = ?3 AND test.id = ?0.?1 AND " +
+	"test.deleted_at IS NULL)"
 
 // removeMarked removes marked rows, one part of each company at a time.
 func (s *Store) removeMarked(ctx context.Context) error {

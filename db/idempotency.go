@@ -176,8 +176,7 @@ func (c *RequestClaim) End(ctx context.Context, answer *model.StoredResponse) er
 }
 
 func (s *Store) forgetRequests(ctx context.Context) error {
-	companies, err := s.companiesWith(ctx, "SELECT 1 FROM idempotent_requests AS r WHERE r.company_id = ?TableAlias.id "+
-		"AND r.until < now()")
+	companies, err := s.companiesWith(ctx, (*model.IdempotentRequest)(nil), "until < now()")
 	return errors.Join(err, s.roundRobin(companies, func(t *Tenant) (bool, error) {
 		oldest := t.db.Select((*model.IdempotentRequest)(nil)).Column("id").Where("until < now()").Order("until", "id").
 			Limit(rowsPerRemoval)

@@ -16,9 +16,7 @@ const chatsPerSweep = 200
 // enqueueExtractions enqueues ended chats, so that workers extract the data that their agents ask for. The end of a
 // chat only marks the chat, so a model that does not answer cannot delay it.
 func (s *Store) enqueueExtractions(ctx context.Context) error {
-	const waiting = "SELECT 1 FROM simulation_chats AS c WHERE c.company_id = ?TableAlias.id AND c.extraction_at IS NOT " +
-		"NULL"
-	companies, err := s.companiesWith(ctx, waiting)
+	companies, err := s.companiesWith(ctx, (*model.SimulationChat)(nil), "extraction_at IS NOT NULL")
 	errs := []error{err}
 	for _, companyID := range companies {
 		t := s.Tenant(companyID)

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -208,7 +209,8 @@ func (u *ChatTurn) ending(w *pg.Batch, chat *model.SimulationChat) {
 		reason = *chat.EndReason
 	}
 	if len(u.warnings) > 0 {
-		warnings = chat.Warnings
+		text, _ := json.Marshal(chat.Warnings) // a list of texts is always valid
+		warnings = string(text)
 	}
 	w.Add(endTurn, nil, chat.ID, u.ID, chat.State, chat.LastSequence, warnings, at, reason)
 }

@@ -88,9 +88,9 @@ func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebho
 
 // startWorkers starts a worker for each webhook with due messages, within the limits.
 func (o *webhookDispatcher) startWorkers(ctx context.Context) error {
-	companies, err := o.store.companiesWith(ctx,
-		`SELECT 1 FROM webhooks AS w JOIN webhook_deliveries AS d ON d.company_id = w.company_id AND d.webhook_id = w.id
-		WHERE w.company_id = ?TableAlias.id AND w.is_enabled AND d.status = 'Pending' AND d.due_at <= ?`, now())
+	companies, err := o.store.companiesWith(ctx, (*model.WebhookDelivery)(nil),
+		`status = 'Pending' AND due_at <= ? AND EXISTS (SELECT 1 FROM webhooks AS w
+			WHERE w.company_id = ?TableAlias.company_id AND w.id = ?TableAlias.webhook_id AND w.is_enabled)`, now())
 	errs := []error{err}
 	for _, companyID := range companies {
 		t := o.store.Tenant(companyID)
@@ -270,8 +270,7 @@ func (t *Tenant) forgetDeliveries(ctx context.Context, webhookID string) error {
 // deleteExpiredDeliveries deletes expired messages of all webhooks, in parts.
 func (s *Store) deleteExpiredDeliveries(ctx context.Context) error {
 	before := model.DeliveriesStoredSince(now())
-	companies, err := s.companiesWith(ctx, "SELECT 1 FROM webhook_deliveries AS d WHERE d.company_id = ?TableAlias.id "+
-		"AND d.created_at < ?", before)
+	companies, err := s.companiesWith(ctx, (*model.WebhookDelivery)(nil), "created_at < ?", before)
 	errs := []error{err}
 	for _, id := range companies {
 		t := s.Tenant(id)

@@ -129,11 +129,10 @@ func (s *Store) sweeper() func(context.Context) error {
 }
 
 // across reads rows of all companies. It calls the function read with a Selection by company for its company column. If
-// that fails, for example because one of several machines is down, it calls read for each company, in any order, until
-// ctx ends.
+// that fails because one of several machines is down, it calls read for each company, in any order, until ctx ends.
 func (s *Store) across(ctx context.Context, read func(ofCompany func(column string) pg.Selection) error) error {
 	err := read(func(string) pg.Selection { return pg.All })
-	if err == nil || pg.IsAway(s.db.Ping(ctx)) {
+	if !queue.IsMachineAway(err) {
 		return err
 	}
 	companies := []string{}
@@ -173,11 +172,12 @@ func ofAll[R any](ctx context.Context, s *Store,
 	return found, err
 }
 
-// companiesWith returns the companies with a row that satisfies the condition, in any order. Companies that cannot be
-// read are left out, with an error.
-func (s *Store) companiesWith(ctx context.Context, condition string, args ...any) ([]string, error) {
+// companiesWith returns the companies with a row that satisfies the condition, in any order. none is a nil pointer to
+// the struct of a row. Companies that cannot be read are left out, with an error. The query reads no row of companies:
+// Citus stores them on every node, and cannot look for the rows of each.
+func (s *Store) companiesWith(ctx context.Context, none any, condition string, args ...any) ([]string, error) {
 	return ofAll[string](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
-		return s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").
-			Where("EXISTS ("+condition+")", args...).Apply(ofCompany("?TableAlias.id"))
+		return s.db.Program().NewSelect().Model(none).Distinct().Column("company_id").Where(condition, args...).
+			Apply(ofCompany("?TableAlias.company_id"))
 	})
 }

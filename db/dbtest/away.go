@@ -18,7 +18,9 @@ func Away(t testing.TB, conn interface {
 	// The function is expensive, so that Postgres calls it last, for rows that satisfy all other conditions.
 	for _, statement := range []string{
 		fmt.Sprintf(`CREATE FUNCTION is_near(company text) RETURNS bool LANGUAGE plpgsql COST 100000 AS $$ BEGIN
-				IF company = '%s' THEN RAISE 'the machine is unavailable'; END IF;
+				IF company = '%s' THEN
+					RAISE 'the machine is unavailable' USING ERRCODE = 'connection_failure';
+				END IF;
 				RETURN true;
 			END $$`, companyID),
 		fmt.Sprintf("ALTER TABLE %[1]s RENAME TO %[1]s_there", table),

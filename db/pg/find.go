@@ -77,7 +77,7 @@ func Page[R model.Node](ctx context.Context, s Scope, l List, args model.PageArg
 		columns = append(slices.Clip(columns), o.Column) // cursors are made from it
 	}
 	q := s.db.pageOf(l, s.companyID, nil, Part{PageArgs: args, Filter: f, AndNext: true}, literal, nil)
-	rows, err := s.rows(ctx, l.Model, s.db.columned(q, l.Row(), s.db.Chosen(l.Row(), columns), nil))
+	rows, err := s.rows(ctx, l.Model, s.db.columned(q, l.Row(), s.companyID, s.db.Chosen(l.Row(), columns), nil))
 	if err != nil {
 		return nil, err
 	}

@@ -142,7 +142,7 @@ func (t *Tables) rowsOfKeys(r Rows, company, keys any, columns []string, joins [
 	if r.Key != ByID {
 		q = q.ColumnExpr(r.Key + " AS parent_id")
 	}
-	return t.columned(q, r.Row(), columns, joins).Where(r.Key+" = ANY (?::text[])", keys)
+	return t.columned(q, r.Row(), company, columns, joins).Where(r.Key+" = ANY (?::text[])", keys)
 }
 
 // parentID is the expression for the id of one of several parents.
@@ -188,7 +188,7 @@ func (t *Tables) pagesOf(l List, company, parents any, tells string, columns []s
 	outer := parentsOf(parents).ColumnExpr(tells)
 	for _, column := range columns {
 		name := strings.ReplaceAll(column, ".", "_")
-		outer, inner = outer.ColumnExpr("child.?", bun.Ident(name)), t.column(inner, l.Row(), column, name, joins)
+		outer, inner = outer.ColumnExpr("child.?", bun.Ident(name)), t.column(inner, l.Row(), company, column, name, joins)
 	}
 	if len(columns) == 0 {
 		inner = inner.ColumnExpr("?TableAlias.id")
@@ -225,35 +225,33 @@ func (t *Tables) join(q *bun.SelectQuery, company any, joins []Join) *bun.Select
 	return q
 }
 
-func (t *Tables) columned(q *bun.SelectQuery, row reflect.Type, columns []string, joins []Join) *bun.SelectQuery {
+func (t *Tables) columned(q *bun.SelectQuery, row reflect.Type, company any, columns []string,
+	joins []Join) *bun.SelectQuery {
 	for _, column := range columns {
 		name := column
 		if _, of, isJoined := strings.Cut(column, "."); isJoined {
 			name = of
 		}
-		q = t.column(q, row, column, name, joins)
+		q = t.column(q, row, company, column, name, joins)
 	}
 	return q
 }
 
 // column adds a column of the query's table or of a joined row, under the name.
-func (t *Tables) column(q *bun.SelectQuery, row reflect.Type, column, name string, joins []Join) *bun.SelectQuery {
+func (t *Tables) column(q *bun.SelectQuery, row reflect.Type, company any, column, name string,
+	joins []Join) *bun.SelectQuery {
 	alias, of, isJoined := strings.Cut(column, ".")
 	if !isJoined {
-		return t.Column(q, row, column, name)
+		expression := strings.ReplaceAll(t.expression(row, column), "?0", "?TableAlias")
+		return q.ColumnExpr(expression+" AS ?2", nil, bun.Ident(column), bun.Ident(name), company)
 	}
 	for _, j := range joins {
 		if j.Alias == alias {
 			row = j.Rows.Row()
 		}
 	}
-	return q.ColumnExpr(t.expression(row, of)+" AS ?2", bun.Ident(alias), bun.Ident(of), bun.Ident(name))
-}
-
-// Column adds a column of the query's table, under the name.
-func (t *Tables) Column(q *bun.SelectQuery, row reflect.Type, column, name string) *bun.SelectQuery {
-	expression := strings.ReplaceAll(t.expression(row, column), "?0", "?TableAlias")
-	return q.ColumnExpr(expression+" AS ?2", nil, bun.Ident(column), bun.Ident(name))
+	return q.ColumnExpr(t.expression(row, of)+" AS ?2", bun.Ident(alias), bun.Ident(of), bun.Ident(name),
+		company)
 }
 
 func (t *Tables) expression(row reflect.Type, column string) string {
@@ -277,7 +275,7 @@ func (t *Tables) Found(r Rows, key Key, column string, joins ...Join) Key {
 
 // OneRow returns the statement that reads the columns of the rows of one key.
 func (t *Tables) OneRow(r Rows, key Key, columns []string, joins ...Join) Statement {
-	return statementOf(t.columned(t.rowsOf(r, Param(1), joins), r.Row(), columns, joins).
+	return statementOf(t.columned(t.rowsOf(r, Param(1), joins), r.Row(), Param(1), columns, joins).
 		Where(r.Key+" = ?", bun.Safe(key)))
 }
 
@@ -297,8 +295,8 @@ func (l List) nextParam() renderValue {
 
 // Page returns the statement that reads the columns of a page, of a list of the company or of one parent.
 func (t *Tables) Page(l List, parent Key, columns []string, p Part, joins ...Join) Statement {
-	return statementOf(t.columned(t.pageOf(l, Param(1), bun.Safe(parent), p, l.nextParam(), joins), l.Row(), columns,
-		joins))
+	return statementOf(t.columned(t.pageOf(l, Param(1), bun.Safe(parent), p, l.nextParam(), joins), l.Row(),
+		Param(1), columns, joins))
 }
 
 // Pages returns the statement that reads, for each of several parents, a page of the parent's list. Each row is the

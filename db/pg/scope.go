@@ -92,7 +92,7 @@ func (s Scope) Select(rows any) *bun.SelectQuery {
 // when none is given.
 func (s Scope) SelectColumns(rows any, columns []string) *bun.SelectQuery {
 	row := structOf(rows)
-	return s.db.columned(s.Select(rows), row, s.db.Chosen(row, columns), nil)
+	return s.db.columned(s.Select(rows), row, s.companyID, s.db.Chosen(row, columns), nil)
 }
 
 // Update changes the company's rows that are not marked as deleted.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -92,7 +93,7 @@ func (q *Queue) lost(ctx context.Context) (map[string][]int64, error) {
 	admitted, unread := across[struct {
 		CompanyID  string
 		RiverJobID int64
-	}](ctx, q, "company_id", "SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL")
+	}](ctx, q, "SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL %s")
 	if len(admitted) == 0 {
 		return nil, unread
 	}
@@ -168,30 +169,29 @@ func rowsInto(rows *int64) func(pgconn.CommandTag) error {
 // unfilled returns the companies with waiting jobs and free slots in their window. Companies that cannot be read are
 // left out, with an error.
 func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
-	companies, err := across[struct{ ID string }](ctx, q, "id", `SELECT id FROM companies
-		WHERE EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NULL AND ready_at <= $1)
-		AND (SELECT count(*) FROM jobs WHERE jobs.company_id = companies.id AND river_job_id IS NOT NULL) <
-			$2`, now(), q.window)
+	companies, err := across[struct{ CompanyID string }](ctx, q, `SELECT company_id FROM jobs WHERE true %s
+		GROUP BY company_id HAVING bool_or(river_job_id IS NULL AND ready_at <= $1) AND count(river_job_id) < $2`,
+		now(), q.window)
 	ids := make([]string, len(companies))
 	for i, c := range companies {
-		ids[i] = c.ID
+		ids[i] = c.CompanyID
 	}
 	return ids, err
 }
 
-// across runs a query over all companies. If that fails, for example because one of several machines is down, it
-// queries each company, in any order, until ctx ends. It returns the rows that could be read, with the errors. The
-// query must end with its WHERE clause, to which across appends a condition on column, its company column.
-func across[R any](ctx context.Context, q *Queue, column, query string, args ...any) ([]R, error) {
-	found, err := collect[R](ctx, q, query, args...)
-	if err == nil {
-		return found, nil
+// across runs a query over all companies. If that fails because one of several machines is down, it queries each
+// company, in any order, until ctx ends. It returns the rows that could be read, with the errors. The query has %s
+// after its WHERE clause, where across adds a condition on the company.
+func across[R any](ctx context.Context, q *Queue, query string, args ...any) ([]R, error) {
+	found, err := collect[R](ctx, q, fmt.Sprintf(query, ""), args...)
+	if !IsMachineAway(err) {
+		return found, err
 	}
 	companies, failed := collect[struct{ ID string }](ctx, q, "SELECT id FROM companies ORDER BY random()")
 	if failed != nil {
 		return nil, failed
 	}
-	query += fmt.Sprintf(" AND %s = $%d", column, len(args)+1)
+	query = fmt.Sprintf(query, fmt.Sprintf("AND company_id = $%d", len(args)+1))
 	var errs []error
 	for _, company := range companies {
 		some, err := collect[R](ctx, q, query, append(slices.Clip(args), company.ID)...)
@@ -201,6 +201,13 @@ func across[R any](ctx context.Context, q *Queue, column, query string, args ...
 		}
 	}
 	return found, errors.Join(errs...)
+}
+
+// IsMachineAway reports whether a statement failed because one of several machines of the database is down. Citus then
+// returns an error of class 08 or, if it lost the connection during the statement, of class 57.
+func IsMachineAway(err error) bool {
+	var failed *pgconn.PgError
+	return errors.As(err, &failed) && (strings.HasPrefix(failed.Code, "08") || strings.HasPrefix(failed.Code, "57"))
 }
 
 func collect[R any](ctx context.Context, q *Queue, query string, args ...any) ([]R, error) {

@@ -40,14 +40,14 @@ func (t *Tenant) AgentTests(
 		append(OfAgent(agentID), TestsThat(wanted)...))
 }
 
-// isFlaky is, for one test, the expression that FlakyTests evaluates for several.
+// isFlaky is, for one test, the expression that FlakyTests evaluates for several. ?1 is the company.
 const isFlaky = `SELECT count(*) > 0 FROM (SELECT 1 FROM agent_test_runs AS run
-	WHERE run.company_id = ?TableAlias.company_id AND run.test_id = ?TableAlias.id AND (run.execution_id,
+	WHERE run.company_id = ?1 AND run.test_id = ?TableAlias.id AND (run.execution_id,
 		run.created_at) = (
 		SELECT newest.execution_id, newest.created_at FROM agent_test_runs AS newest
 		JOIN agent_test_executions AS execution ON execution.company_id = newest.company_id
 			AND execution.id = newest.execution_id
-		WHERE newest.company_id = ?TableAlias.company_id AND newest.test_id = ?TableAlias.id
+		WHERE newest.company_id = ?1 AND newest.test_id = ?TableAlias.id
 		AND execution.finished_at IS NOT NULL AND execution.deleted_at IS NULL AND newest.is_draft IS NULL
 			AND newest.rejudge_of_id IS NULL
 		ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1)

@@ -108,7 +108,7 @@ func (t *Tenant) progress(execution *model.AgentTestExecution) *bun.UpdateQuery 
 	q := t.db.Update(execution).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").
 		WherePK()
 	if execution.IsFinished() {
-		q = q.Set(schema.EndsOfRuns)
+		q = q.Set(schema.EndsOfRuns("?"), t.CompanyID())
 	}
 	return q
 }

@@ -63,7 +63,7 @@ func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error
 // countEnds counts the runs of finished executions by final status.
 func (t tenantTx) countEnds(ctx context.Context, executions []*model.AgentTestExecution) error {
 	ids := idsOf(executions)
-	return exec(ctx, t.db.Update((*model.AgentTestExecution)(nil)).Set(schema.EndsOfRuns).
+	return exec(ctx, t.db.Update((*model.AgentTestExecution)(nil)).Set(schema.EndsOfRuns("?"), t.CompanyID()).
 		Where("?TableAlias.id IN (?)", bun.List(ids)))
 }
 

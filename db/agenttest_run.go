@@ -88,7 +88,7 @@ func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (run
 			}
 		}
 	}
-	one := filter.Apply(t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("count(*)"))
+	one := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("count(*)").Apply(filter.Apply(t.CompanyID()))
 	if len(sums) == 0 { // None of these have ended, so there are few.
 		err = one.Scan(ctx, &runs)
 		return runs, err

@@ -74,14 +74,8 @@ type Deliver func(ctx context.Context, companyID string, events []*model.AuditEv
 // waits after a failure. One process at a time delivers the events of a company. It returns the last failure, and stops
 // after several. An event is delivered again if the process or the database fails before the delivery is recorded.
 func (s *Store) DeliverAuditEvents(ctx context.Context, deliver Deliver) error {
-	var companies []string
-	err := s.db.Program().NewSelect().Model((*model.Company)(nil)).Column("id").
-		Where("EXISTS (SELECT 1 FROM audit_events AS e WHERE e.company_id = ?TableAlias.id AND e.delivered_at IS NULL)").
-		Where("NOT EXISTS (SELECT 1 FROM audit_deliveries AS d WHERE d.company_id = ?TableAlias.id AND d.due_at > now())").
-		Scan(ctx, &companies)
-	if err != nil {
-		return err
-	}
+	companies, err := s.companiesWith(ctx, (*model.AuditEvent)(nil), "delivered_at IS NULL AND NOT EXISTS (SELECT 1 "+
+		"FROM audit_deliveries AS d WHERE d.company_id = ?TableAlias.company_id AND d.due_at > now())")
 	failed := 0
 	for _, id := range companies {
 		if failure := s.Tenant(id).deliverAuditEvents(ctx, deliver); failure != nil {

@@ -75,7 +75,7 @@ func (t *Tenant) VectorsOfChunks(ctx context.Context, ids []string) (chunks []*m
 	}, `SELECT chunk_id, document_id, position, embedding::real[]
 		FROM (SELECT company_id, dataset_id, document_id, position FROM chunks WHERE company_id = $1
 			AND id = ANY ($2)) AS chunk
-		JOIN chunk_vectors USING (company_id, dataset_id, document_id, position)`, t.CompanyID(), ids)
+		JOIN chunk_vectors USING (company_id, dataset_id, document_id, position) WHERE company_id = $1`, t.CompanyID(), ids)
 	return chunks, err
 }
 

@@ -54,11 +54,11 @@ var derived = []string{
 		SELECT company_id, dataset_id, term, count(*) FROM chunks CROSS JOIN LATERAL unnest(tsvector_to_array(search)) AS term
 		WHERE company_id = ? GROUP BY company_id, dataset_id, term`,
 	`UPDATE campaigns AS campaign SET version = greatest(version, (SELECT coalesce(max(version), 0) FROM campaign_items
-		WHERE campaign_items.company_id = campaign.company_id AND campaign_id = campaign.id)) WHERE campaign.company_id = ?`,
+		WHERE campaign_items.company_id = ?0 AND campaign_id = campaign.id)) WHERE campaign.company_id = ?0`,
 	"UPDATE campaigns AS campaign SET counted_at = version + coalesce(revision, 0), item_counts = (" + countItems +
-		") WHERE campaign.company_id = ?",
-	"UPDATE agent_test_executions AS agent_test_execution SET " + schema.EndsOfRuns +
-		" WHERE company_id = ? AND finished_at IS NOT NULL",
+		") WHERE campaign.company_id = ?0",
+	"UPDATE agent_test_executions AS agent_test_execution SET " + schema.EndsOfRuns("?0") +
+		" WHERE company_id = ?0 AND finished_at IS NOT NULL",
 }
 
 // rule is a query that selects violations of a rule between rows, as texts that describe them.

@@ -128,7 +128,7 @@ func (t *Tenant) firstMarked(ctx context.Context, table, order string) (string, 
 	ids := []string{}
 	err := t.db.NewSelect().TableExpr("? AS marked", bun.Ident(table)).Column("id").
 		Where("marked.company_id = ?", t.CompanyID()).
-		Where("marked.deleted_at IS NOT NULL").OrderExpr(order).Limit(1).Scan(ctx, &ids)
+		Where("marked.deleted_at IS NOT NULL").OrderExpr(order, t.CompanyID()).Limit(1).Scan(ctx, &ids)
 	return strings.Join(ids, ""), err
 }
 
@@ -146,7 +146,7 @@ func (t *Tenant) someOf(ctx context.Context, table, condition, id string, most i
 // conversations again are removed first.
 func (t tenantTx) removeFromExecution(ctx context.Context) (bool, error) {
 	id, err := t.firstMarked(ctx, "agent_test_executions", `EXISTS (SELECT 1 FROM agent_test_executions AS again
-		WHERE again.company_id = marked.company_id AND again.rejudge_of_id = marked.id), marked.id`)
+		WHERE again.company_id = ? AND again.rejudge_of_id = marked.id), marked.id`)
 	if err != nil || id == "" {
 		return false, err
 	}

@@ -135,9 +135,10 @@ func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (in
 	// The snapshots of its execution change after all runs have.
 	result, err := update.Where("id IN (?)", bun.List(ids)).Where("finished_at IS NOT NULL").
 		Where(`concat_ws(' ', ?1) ~ ?0 OR EXISTS (SELECT 1 FROM agent_test_snapshots AS kept
-			WHERE kept.company_id = ?TableAlias.company_id AND kept.execution_id = ?TableAlias.execution_id
+			WHERE kept.company_id = ?2 AND kept.execution_id = ?TableAlias.execution_id
 			AND kept.id = ?TableAlias.tested_id AND kept.definition::text ~ ?0)`,
-			e.pattern, bun.Safe(strings.Join(slices.Concat(erasedAsJSON, erasedAsText), ", "))).Exec(ctx)
+			e.pattern, bun.Safe(strings.Join(slices.Concat(erasedAsJSON, erasedAsText), ", ")),
+			t.CompanyID()).Exec(ctx)
 	if err != nil {
 		return 0, err
 	}

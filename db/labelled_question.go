@@ -133,7 +133,7 @@ func (t *Tenant) DeleteLabelledQuestions(ctx context.Context, in model.DeleteLab
 func (t *Tenant) LabelledQuestionsOfDatasets(ctx context.Context,
 	ids []string) (map[string][]*model.LabelledQuestion, error) {
 	rows := []*model.LabelledQuestion{}
-	err := t.db.Select(&rows).Apply(withDocumentName).Where("?TableAlias.dataset_id IN (?)", bun.List(ids)).Order("id").
+	err := t.db.Select(&rows).Apply(t.withDocumentName).Where("?TableAlias.dataset_id IN (?)", bun.List(ids)).Order("id").
 		Scan(ctx)
 	found := make(map[string][]*model.LabelledQuestion, len(ids))
 	for _, row := range rows {
@@ -149,7 +149,7 @@ func (t *Tenant) LabelledQuestionsOfChat(ctx context.Context, chatID string, dat
 	rows := []*model.LabelledQuestion{}
 	of := func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where(`?TableAlias.dataset_id IN (SELECT dataset_id FROM knowledge_base_chat_datasets AS searched
-			WHERE searched.company_id = ?TableAlias.company_id AND searched.chat_id = ?)`, chatID)
+			WHERE searched.company_id = ? AND searched.chat_id = ?)`, t.CompanyID(), chatID)
 		if datasetID != nil {
 			q = q.Where("?TableAlias.dataset_id = ?", *datasetID)
 		}
@@ -159,14 +159,14 @@ func (t *Tenant) LabelledQuestionsOfChat(ctx context.Context, chatID string, dat
 	if err != nil {
 		return nil, 0, err
 	}
-	q := t.db.Select(&rows).Apply(withDocumentName, of).Order("id").Limit(int64(first) + 1)
+	q := t.db.Select(&rows).Apply(t.withDocumentName, of).Order("id").Limit(int64(first) + 1)
 	if after != nil {
 		q = q.Where("?TableAlias.id > ?", *after)
 	}
 	return rows, count, q.Scan(ctx)
 }
 
-func withDocumentName(q *bun.SelectQuery) *bun.SelectQuery {
+func (t *Tenant) withDocumentName(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.ColumnExpr("?TableColumns").ColumnExpr(`(SELECT name FROM documents AS document
-		WHERE document.company_id = ?TableAlias.company_id AND document.id = ?TableAlias.document_id) AS document_name`)
+		WHERE document.company_id = ? AND document.id = ?TableAlias.document_id) AS document_name`, t.CompanyID())
 }

@@ -33,7 +33,7 @@ var cluster struct {
 	err    error
 	// pool has connections for administration. A new connection for each database would take longer than most statements.
 	pool *pgxpool.Pool
-	// judge knows the tables of companies.
+	// judge knows the tables that are sharded.
 	judge *judge
 	// databases counts the databases created so far, to name them.
 	databases atomic.Int64
@@ -79,9 +79,7 @@ const template = "template_migrated"
 func start(ctx context.Context) error {
 	cluster.once.Do(func() {
 		if len(nodes()) > 0 {
-			var tables []string
-			tables, cluster.err = makeTemplateOnNodes(ctx, template)
-			cluster.judge = newJudge(tables)
+			cluster.judge, cluster.err = makeTemplateOnNodes(ctx, template)
 			return
 		}
 		parent := "/dev/shm"
@@ -126,25 +124,23 @@ func makeTemplate(ctx context.Context, admin string) (err error) {
 	if err != nil {
 		return err
 	}
-	tables, err := tablesOfCompanies(ctx)
-	cluster.judge = newJudge(tables)
+	cluster.judge, err = judgeOf(ctx, address(template))
 	return err
 }
 
-func tablesOfCompanies(ctx context.Context) ([]string, error) {
-	conn, err := pgx.Connect(ctx, address(template))
+// judgeOf returns a judge for the tables of the database at the address.
+func judgeOf(ctx context.Context, address string) (*judge, error) {
+	migrator, err := schema.NewMigrator(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = conn.Close(ctx) }()
-	// Every machine stores all hashes of imported keys.
-	rows, err := conn.Query(ctx, `SELECT relname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
-		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND attname = 'company_id'
-			AND relname <> 'imported_key_hashes'`)
-	if err != nil {
-		return nil, err
+	defer func() { _ = migrator.Close() }()
+	d, err := migrator.Distribution(ctx)
+	j := &judge{reference: d.Reference}
+	for _, step := range d.Steps {
+		j.sharded = append(j.sharded, step.Tables...)
 	}
-	return pgx.CollectRows(rows, pgx.RowTo[string])
+	return j, err
 }
 
 const directoryPrefix = "agentgraph-test-"

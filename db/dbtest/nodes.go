@@ -26,9 +26,9 @@ func nodes() []string {
 	return nil
 }
 
-// makeTemplateOnNodes creates a cluster of databases with the name and distributes the tables in it. It returns the
-// tables of companies. Copies of the databases on all nodes are a cluster, too.
-func makeTemplateOnNodes(ctx context.Context, name string) (tables []string, err error) {
+// makeTemplateOnNodes creates a cluster of databases with the name and distributes the tables in it. It returns a
+// judge for them. Copies of the databases on all nodes are a cluster, too.
+func makeTemplateOnNodes(ctx context.Context, name string) (*judge, error) {
 	for _, node := range nodes() {
 		// Citus creates a role on other nodes only if it is new in the database that the extension is in.
 		for _, role := range []string{pg.GatewayRole, pg.ProgramRole} {
@@ -45,10 +45,12 @@ func makeTemplateOnNodes(ctx context.Context, name string) (tables []string, err
 	if err := createOnNodes(ctx, name, "template0"); err != nil {
 		return nil, err
 	}
-	if err := distribute(ctx, inDatabase(nodes()[0], name)); err != nil {
+	coordinator := inDatabase(nodes()[0], name)
+	if err := distribute(ctx, coordinator); err != nil {
 		return nil, err
 	}
-	if tables, err = tablesOfCompanies(ctx); err != nil {
+	judge, err := judgeOf(ctx, coordinator)
+	if err != nil {
 		return nil, err
 	}
 	for _, node := range nodes() { // Citus has connections of its own, and a database in use cannot be copied
@@ -59,7 +61,7 @@ func makeTemplateOnNodes(ctx context.Context, name string) (tables []string, err
 			}
 		}
 	}
-	return tables, nil
+	return judge, nil
 }
 
 func distribute(ctx context.Context, coordinator string) error {

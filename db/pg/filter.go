@@ -7,7 +7,7 @@ import (
 // Filter narrows a list to the rows that satisfy all of its conditions.
 type Filter []Condition
 
-// Condition is an SQL condition with a placeholder for Value. A condition whose Value is nil has no placeholder.
+// Condition is an SQL condition with a placeholder for Value, unless Value is nil. ?1 is the company.
 type Condition struct {
 	SQL   string
 	Value any
@@ -74,11 +74,13 @@ func (f Filter) values(place renderValue) []any {
 	return values
 }
 
-// Apply narrows a query to the rows that pass the filter.
-func (f Filter) Apply(q *bun.SelectQuery) *bun.SelectQuery { return f.apply(q, f.values(literal)) }
+// Apply returns a Selection of the company's rows that pass the filter.
+func (f Filter) Apply(companyID string) Selection {
+	return func(q *bun.SelectQuery) *bun.SelectQuery { return f.apply(q, companyID, f.values(literal)) }
+}
 
 // apply narrows a query to the rows that pass the filter, with the rendered values of its conditions.
-func (f Filter) apply(q *bun.SelectQuery, values []any) *bun.SelectQuery {
+func (f Filter) apply(q *bun.SelectQuery, company any, values []any) *bun.SelectQuery {
 	for _, c := range f {
 		if c.View != "" {
 			q = q.ModelTableExpr("? AS ?TableAlias", bun.Ident(c.View))
@@ -86,11 +88,7 @@ func (f Filter) apply(q *bun.SelectQuery, values []any) *bun.SelectQuery {
 		}
 	}
 	for i, c := range f {
-		if c.Value == nil {
-			q = q.Where(c.SQL)
-		} else {
-			q = q.Where(c.SQL, values[i])
-		}
+		q = q.Where(c.SQL, values[i], company)
 	}
 	return q
 }

@@ -150,7 +150,7 @@ const parentID = bun.Safe("parent.id")
 
 // listOf selects the rows of a list that pass the filter, with the rendered values of its conditions.
 func (t *Tables) listOf(l List, company, parent any, f Filter, values []any) *bun.SelectQuery {
-	q := f.apply(visible(t, unconnected.NewSelect().Model(l.Model), l.Model, company), values)
+	q := f.apply(visible(t, unconnected.NewSelect().Model(l.Model), l.Model, company), company, values)
 	if l.Of == "" {
 		return q
 	}

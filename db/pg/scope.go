@@ -42,6 +42,12 @@ func companyOf(ctx context.Context) string {
 	return companyID
 }
 
+// IsForOneCompany reports whether the statements of a context are for one company.
+func IsForOneCompany(ctx context.Context) bool {
+	companyID := companyOf(ctx)
+	return companyID != "" && companyID != everyCompany
+}
+
 // Scope makes statements about a company's rows. They run in one transaction, or each on any connection.
 type Scope struct {
 	db        *DB

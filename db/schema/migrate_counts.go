@@ -13,14 +13,17 @@ import (
 // executionsPerBatch is the number of executions whose runs one transaction counts. It takes well below a second.
 const executionsPerBatch = 200
 
-// EndsOfRuns is a SET clause that counts the runs of a finished execution by final status.
-const EndsOfRuns = `(passed_runs, failed_runs, error_runs, cancelled_runs,
+// EndsOfRuns returns a SET clause that counts the runs of a finished execution by final status. It takes the placeholder
+// for the company.
+func EndsOfRuns(company string) string {
+	return `(passed_runs, failed_runs, error_runs, cancelled_runs,
 	skipped_runs) = (SELECT count(*) FILTER (WHERE run.status = 'Passed'),
 		count(*) FILTER (WHERE run.status = 'Failed'), count(*) FILTER (WHERE run.status = 'Error'),
 			count(*) FILTER (WHERE run.status = 'Cancelled'),
 		count(*) FILTER (WHERE run.status = 'Skipped')
-	FROM agent_test_runs AS run WHERE run.company_id = agent_test_execution.company_id
+	FROM agent_test_runs AS run WHERE run.company_id = ` + company + `
 		AND run.execution_id = agent_test_execution.id)`
+}
 
 // runEnds is a migration that counts the runs of finished executions without counters. It works in batches, so that it
 // blocks no other writer for long. An interrupted migration continues where it stopped. Migration 51 introduced the
@@ -52,7 +55,7 @@ func countEnds(ctx context.Context, pool *pgxpool.Pool, say func(string)) error 
 	}
 	for companyID := range left {
 		for {
-			counted, err := pool.Exec(ctx, "UPDATE agent_test_executions AS agent_test_execution SET "+EndsOfRuns+
+			counted, err := pool.Exec(ctx, "UPDATE agent_test_executions AS agent_test_execution SET "+EndsOfRuns("$1")+
 				` WHERE company_id = $1
 				AND id = ANY (ARRAY(SELECT id FROM agent_test_executions WHERE company_id = $1
 					AND `+uncounted+" LIMIT $2))", companyID, executionsPerBatch)

@@ -1,0 +1,180 @@
+package dbtest
+
+import (
+	"slices"
+	"strings"
+)
+
+// The members of a set of tables with the same company, besides the aliases of the level's tables. No alias has a
+// space.
+const (
+	oneCompany = "a constant"
+	outerTable = "an outer table"
+)
+
+// sameCompany is a union-find structure of aliases.
+type sameCompany map[string]string
+
+func (s sameCompany) of(alias string) string {
+	for s[alias] != "" {
+		alias = s[alias]
+	}
+	return alias
+}
+
+func (s sameCompany) join(a, b string) {
+	if a, b = s.of(a), s.of(b); a != b {
+		s[a] = b
+	}
+}
+
+// company returns what the conditions of a level say about the companies of its tables. Of several sharded tables, an
+// unqualified column could belong to any.
+func (l *level) company(sharded []string) sameCompany {
+	same := sameCompany{}
+	for i, t := range l.tokens {
+		switch {
+		case !l.isCondition(i):
+		case t.is("="):
+			left, right := l.memberBefore(i, sharded), l.memberAfter(i, sharded)
+			if left != "" && right != "" {
+				same.join(left, right)
+			}
+		case t.is("in") && l.at(i+1).is("(") && l.at(i+2).kind == constant && l.at(i+3).is(")"):
+			if left := l.memberBefore(i, sharded); left != "" {
+				same.join(left, oneCompany)
+			}
+		case t.is("using") && l.at(i+1).is("(") && l.at(i+2).text == companyID:
+			for _, table := range l.of(sharded) {
+				same.join(table.alias, l.of(sharded)[0].alias)
+			}
+		}
+	}
+	if from := l.insertsFrom(sharded); from != "" {
+		same.join(l.tables[0].alias, from)
+	}
+	return same
+}
+
+const companyID = "company_id"
+
+func (l *level) memberBefore(i int, sharded []string) string {
+	for l.at(i - 1).is(")") {
+		i--
+	}
+	if l.at(i-1).text != companyID || !l.at(i-2).is(".") {
+		return l.member(l.at(i-1), "", sharded)
+	}
+	return l.member(l.at(i-1), l.at(i-3).text, sharded)
+}
+
+func (l *level) memberAfter(i int, sharded []string) string {
+	if l.at(i + 2).is(".") {
+		return l.member(l.at(i+3), l.at(i+1).text, sharded)
+	}
+	return l.member(l.at(i+1), "", sharded)
+}
+
+// member returns what a side of an equation stands for, or "" if it is no company.
+func (l *level) member(t token, alias string, sharded []string) string {
+	switch {
+	case t.kind == constant:
+		return oneCompany
+	case t.text != companyID:
+		return ""
+	case alias != "":
+		if slices.ContainsFunc(l.tables, func(table tableOf) bool { return table.alias == alias }) {
+			return alias
+		}
+		return outerTable
+	}
+	of := l.of(sharded)
+	if len(of) == 0 || len(of) > 1 && !l.has("using") {
+		return ""
+	}
+	return of[0].alias
+}
+
+// of returns the tables of the level with one of the names.
+func (l *level) of(names []string) (found []tableOf) {
+	for _, t := range l.tables {
+		if slices.Contains(names, t.name) {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
+// insertsFrom returns what the companies of the new rows of an INSERT are: constants, or the company of the table that
+// they are read from. It returns "" for anything else.
+func (l *level) insertsFrom(sharded []string) (from string) {
+	columns := slices.IndexFunc(l.tokens, func(t token) bool { return t.is("(") })
+	if l.verb() != "insert" || l.at(columns+1).text != companyID {
+		return ""
+	}
+	for i, t := range l.tokens {
+		switch {
+		case t.is("conflict", "returning"):
+			return from
+		case t.is("select") && l.at(i+1).text == companyID && len(l.of(sharded)) > 1:
+			return l.of(sharded)[1].alias
+		case t.is("select"):
+			return l.memberAfter(i, sharded)
+		case t.is("(") && i > columns && t.group.parent.parent == nil &&
+			(l.at(i-1).is("values") || l.at(i-1).is(",") && l.at(i-2).is(")")):
+			if from = l.memberAfter(i, sharded); from != oneCompany {
+				return ""
+			}
+		}
+	}
+	return from
+}
+
+// fitsOneCompany reports whether each sharded table of the levels has one company, by a constant of its own level or
+// by another table of that level. Citus looks for constants in each subquery separately, except in one that is a join.
+func fitsOneCompany(levels []*level, sharded []string) bool {
+	return !slices.ContainsFunc(levels, func(l *level) bool {
+		same := l.company(sharded)
+		if l.isJoined() {
+			same.join(outerTable, oneCompany)
+		}
+		return slices.ContainsFunc(l.of(sharded),
+			func(t tableOf) bool { return same.of(t.alias) != same.of(oneCompany) })
+	})
+}
+
+// fitsAllCompanies reports whether a statement reads the rows of all companies in a way that each node can do for its
+// companies: it joins only rows of the same company, locks none, and has no table that each node has completely.
+func fitsAllCompanies(levels []*level, sharded, reference []string) bool {
+	for _, l := range levels {
+		if l.isChange() || l.has("for") || len(l.of(reference)) > 0 ||
+			l.outer != nil && l.has("limit", "offset") {
+			return false
+		}
+		same, tables := l.company(sharded), l.of(sharded)
+		for _, t := range tables {
+			if same.of(t.alias) != same.of(tables[0].alias) || l.outer != nil && same.of(t.alias) != same.of(outerTable) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// namesCompany reports whether a level has a constant company.
+func namesCompany(levels []*level, sharded []string) bool {
+	return slices.ContainsFunc(levels, func(l *level) bool {
+		same := l.company(sharded)
+		return slices.ContainsFunc(l.of(sharded),
+			func(t tableOf) bool { return same.of(t.alias) == same.of(oneCompany) })
+	})
+}
+
+func has(levels []*level, find func(tableOf) bool) bool {
+	return slices.ContainsFunc(levels, func(l *level) bool { return slices.ContainsFunc(l.tables, find) })
+}
+
+// readsRiver reports whether a statement has a table of the queue, which only the coordinator has.
+func readsRiver(levels []*level) bool {
+	return has(levels, func(t tableOf) bool { return strings.HasPrefix(t.name, "river_") })
+}

@@ -89,6 +89,9 @@ func (l *level) member(t token, alias string, sharded []string) string {
 		return outerTable
 	}
 	of := l.of(sharded)
+	if l.verb() == "insert" { // its SELECT does not see the target
+		of = slices.DeleteFunc(of, func(t tableOf) bool { return t == l.tables[0] })
+	}
 	if len(of) == 0 || len(of) > 1 && !l.has("using") {
 		return ""
 	}
@@ -116,8 +119,6 @@ func (l *level) insertsFrom(sharded []string) (from string) {
 		switch {
 		case t.is("conflict", "returning"):
 			return from
-		case t.is("select") && l.at(i+1).text == companyID && len(l.of(sharded)) > 1:
-			return l.of(sharded)[1].alias
 		case t.is("select"):
 			return l.memberAfter(i, sharded)
 		case t.is("(") && i > columns && t.group.parent.parent == nil &&

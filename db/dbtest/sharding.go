@@ -110,11 +110,11 @@ func (j *judge) fitsWithoutLiterals(text string, isForOneCompany bool) bool {
 	// Citus would send the result of a subquery that changes rows to all nodes.
 	isChanging := func(l *level) bool { return l.outer != nil && l.isChange() }
 	switch {
-	case emptyRows.MatchString(text), slices.ContainsFunc(levels, isChanging):
+	case emptyRows.MatchString(text):
 		return false
 	case !has(levels, func(t tableOf) bool { return slices.Contains(j.sharded, t.name) }):
 		return true
-	case readsRiver(levels):
+	case readsRiver(levels), slices.ContainsFunc(levels, isChanging):
 		return false
 	case !isForOneCompany && !namesCompany(levels, j.sharded):
 		return fitsAllCompanies(levels, j.sharded, j.reference)

@@ -31,10 +31,49 @@ func TestUnshardableStatementsAreRefused(t *testing.T) {
 		`UPDATE jobs SET attempt = 2 FROM "river_job" AS free WHERE company_id = $1
 			AND jobs.id = free.id`: false,
 		"DELETE FROM jobs": false,
+		"INSERT INTO jobs (company_id, id) VALUES ($1, $2), ($3, $4)":                       true,
+		"INSERT INTO jobs (company_id, id) SELECT company_id, id FROM agents":               false,
+		"INSERT INTO jobs (company_id, id) SELECT company_id, id FROM agents WHERE id = $1": false,
+		"INSERT INTO jobs (company_id, id) SELECT company_id, id FROM agents WHERE company_id = $1 ON CONFLICT (company_id, " +
+			"id) DO UPDATE SET id = excluded.id": true,
+		"SELECT id FROM agents WHERE company_id = $1 OR id = $2": false,
+		"SELECT 1 FROM agents AS a WHERE a.company_id = $1 AND EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = " +
+			"a.company_id)": true,
+		"SELECT 1 FROM agents AS a WHERE a.company_id = $1 AND (a.id = $2 OR EXISTS (SELECT 1 FROM jobs WHERE " +
+			"jobs.company_id = a.company_id))": false,
+		"SELECT (SELECT count(*) FROM jobs WHERE jobs.company_id = a.company_id) FROM agents AS a WHERE a.company_id = " +
+			"$1": false,
+		"SELECT id FROM agents WHERE company_id = $1 ORDER BY EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = " +
+			"agents.company_id)": false,
+		"SELECT id FROM agents WHERE company_id = $1 UNION SELECT id FROM jobs":                           false,
+		"WITH jobs AS (SELECT id FROM agents WHERE company_id = $1 FOR UPDATE) SELECT count(*) FROM jobs": true,
+		"SELECT 1 FROM agents JOIN jobs USING (company_id, id) WHERE company_id = $1":                     true,
+		"SELECT company_id FROM jobs": false,
 		"WITH gone AS (DELETE FROM jobs WHERE company_id = $1 RETURNING id) SELECT count(*) FROM gone": false,
 	} {
 		require.Equal(t, fits, judge.fits(statement, true), statement)
 		require.Equal(t, fits, judge.fits(statement, true), "%s, once more", statement)
+	}
+}
+
+func TestStatementsOfTheProgramReadAllCompanies(t *testing.T) {
+	t.Parallel()
+	judge := &judge{sharded: []string{"agents", "jobs"}, reference: []string{"companies"}}
+	for statement, fits := range map[string]bool{
+		"SELECT company_id FROM jobs WHERE ready_at <= $1 GROUP BY company_id":                           true,
+		"SELECT jobs.id FROM jobs JOIN agents ON agents.company_id = jobs.company_id":                    true,
+		"SELECT jobs.id FROM jobs JOIN agents ON agents.id = jobs.id":                                    false,
+		"SELECT id FROM jobs WHERE NOT EXISTS (SELECT 1 FROM agents WHERE agents.id = jobs.id)":          false,
+		"SELECT id FROM jobs WHERE NOT EXISTS (SELECT 1 FROM agents WHERE company_id = jobs.company_id)": true,
+		"SELECT id FROM companies WHERE EXISTS (SELECT 1 FROM jobs WHERE company_id = companies.id)":     false,
+		"SELECT id FROM jobs FOR UPDATE":                                                                 false,
+		"DELETE FROM jobs":                                                                               false,
+		"UPDATE jobs SET attempt = 2 WHERE company_id = $1":                                              true,
+		"SELECT company_id FROM jobs UNION SELECT company_id FROM agents":                                true,
+		"SELECT id FROM companies WHERE id = $1":                                                         true,
+		"SELECT jobs.id FROM jobs JOIN river_job ON river_job.id = jobs.id":                              false,
+	} {
+		require.Equal(t, fits, judge.fits(statement, false), statement)
 	}
 }
 

@@ -34,8 +34,8 @@ func TestUnshardableStatementsAreRefused(t *testing.T) {
 		"INSERT INTO jobs (company_id, id) VALUES ($1, $2), ($3, $4)":                       true,
 		"INSERT INTO jobs (company_id, id) SELECT company_id, id FROM agents":               false,
 		"INSERT INTO jobs (company_id, id) SELECT company_id, id FROM agents WHERE id = $1": false,
-		"INSERT INTO jobs (company_id, id) SELECT company_id, id FROM agents WHERE company_id = $1 ON CONFLICT (company_id, " +
-			"id) DO UPDATE SET id = excluded.id": true,
+		"INSERT INTO jobs (company_id, id) SELECT company_id, id FROM agents WHERE company_id = $1 ON CONFLICT " +
+			"(company_id, id) DO UPDATE SET id = excluded.id": true,
 		"SELECT id FROM agents WHERE company_id = $1 OR id = $2": false,
 		"SELECT 1 FROM agents AS a WHERE a.company_id = $1 AND EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = " +
 			"a.company_id)": true,

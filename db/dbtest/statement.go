@@ -52,8 +52,8 @@ func (t token) is(texts ...string) bool {
 func (t token) isName() bool { return t.kind == quotedWord || t.kind == word && !t.is(reserved...) }
 
 // reserved are the words that can follow a table, and therefore are no alias.
-var reserved = strings.Fields("as on using where group order limit offset having set returning window for fetch union " +
-	"intersect except join left right inner cross full lateral only select from values do default with and or not natural")
+var reserved = strings.Fields("as on using where group order limit offset having set returning window for fetch " +
+	"union intersect except join left right inner cross full lateral only select from values do default with and or not natural")
 
 var tokenForm = regexp.MustCompile(`"(?:[^"]|"")*"|(?:\b[eE])?'[^']*'|\$\d+|[A-Za-z_]\w*|\d[\w.]*|::|<>|[<>!]=|\S`)
 
@@ -212,8 +212,8 @@ func (l *level) isChange() bool {
 	return slices.Contains([]string{"insert", "update", "delete"}, l.verb())
 }
 
-// isJoined reports whether Postgres makes the subquery a join of the outer level: it is an EXISTS that is a condition of
-// every row.
+// isJoined reports whether Postgres makes the subquery a join of the outer level: it is an EXISTS that is a condition
+// of every row.
 func (l *level) isJoined() bool {
 	if l.outer == nil || !l.outer.at(l.place-1).is("exists") || !l.outer.isCondition(l.place) ||
 		!l.outer.at(l.place-2).is("(", "and", "where", "on", "not") {

@@ -13,8 +13,8 @@ import (
 // executionsPerBatch is the number of executions whose runs one transaction counts. It takes well below a second.
 const executionsPerBatch = 200
 
-// EndsOfRuns returns a SET clause that counts the runs of a finished execution by final status. It takes the placeholder
-// for the company.
+// EndsOfRuns returns a SET clause that counts the runs of a finished execution by final status. It takes the
+// placeholder for the company.
 func EndsOfRuns(company string) string {
 	return `(passed_runs, failed_runs, error_runs, cancelled_runs,
 	skipped_runs) = (SELECT count(*) FILTER (WHERE run.status = 'Passed'),

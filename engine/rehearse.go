@@ -2,6 +2,9 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -9,6 +12,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -51,6 +55,22 @@ func (r *Rehearsal) Opener() (string, error) {
 		return "", err
 	}
 	return s.chat.PromptSettings.Opener, nil
+}
+
+// Targets returns the tools and sub-agents that the agent can call, or nil if they cannot be read.
+func (r *Rehearsal) Targets() []rules.Target {
+	s, err := r.load()
+	if err != nil {
+		return nil
+	}
+	var targets []rules.Target
+	for _, each := range s.targets(r.mocking, true) {
+		var schema struct{ Properties map[string]any }
+		_ = json.Unmarshal(each.parameters, &schema) // unreadable schemas have no parameters
+		targets = append(targets, rules.Target{Name: each.TechnicalName,
+			Parameters: slices.Sorted(maps.Keys(schema.Properties))})
+	}
+	return targets
 }
 
 // Answer lets the agent answer the contact's last message. It also returns the calls, even with an error. The error is

@@ -188,6 +188,8 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 		func(e model.Evidence) bool { return !t.at(int(e.MessageIndex)).isOwn() })
 	isSaid := slices.ContainsFunc(own, func(e model.Evidence) bool { return *e.Kind == model.EvidenceKindSaid })
 	switch {
+	case len(result.Evidence) == 0 && !rules.IsNegative(criterion):
+		return nil, unusable(`"passed" is true without evidence: quote what shows that the criterion holds`)
 	case len(result.Evidence) > 0 && len(own) == 0:
 		return nil, unusable("no evidence cites a message or call of the agent itself")
 	case !isSaid && wantsSaid(criterion):

@@ -42,10 +42,10 @@ func TestJudgeSeesTranscriptAndCriterionOnly(t *testing.T) {
 	run := booked()
 	run.Snapshot.Test = &model.AgentTestRow{Scenario: "SECRET"}
 	end := ending{By: rules.Agent, Reason: "Done"}
-	results, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{"Is <polite>"},
+	results, err := judge(t.Context(), nil, as(p, model.RunErrorCauseJudge), []string{"Is never <rude>"},
 		transcriptOf(run, 1, end))
 	require.NoError(t, err)
-	require.Equal(t, []model.CriterionResult{{Criterion: "Is <polite>", Passed: true, Rationale: "It was.",
+	require.Equal(t, []model.CriterionResult{{Criterion: "Is never <rude>", Passed: true, Rationale: "It was.",
 		Evidence: []model.Evidence{}}}, results)
 	require.Len(t, p.asked, 1)
 	req := p.asked[0]
@@ -55,7 +55,7 @@ func TestJudgeSeesTranscriptAndCriterionOnly(t *testing.T) {
 		`{"messageIndex":2,"speaker":"agent","calls":[` +
 		`{"name":"ask_expert","arguments":{"request":"<Monday>"},"result":"{\"ok\":true}"},` +
 		`{"name":"book","arguments":{"day":"Monday"},"within":"ask_expert","error":"the tool answered 500"}],"text":"It is “booked”."}],` +
-		`"ending":{"by":"agent","reason":"Done"}},"criterion":"Is <polite>"}`}}, req.Messages))
+		`"ending":{"by":"agent","reason":"Done"}},"criterion":"Is never <rude>"}`}}, req.Messages))
 	require.Empty(t, req.Tools)
 	require.True(t, json.Valid(req.Schema))
 	require.NotContains(t, req.System+req.Messages[0].Text, "SECRET")
@@ -186,7 +186,7 @@ func TestEvidenceOfSpeechComesFromAgentMessages(t *testing.T) {
 		of := func(answers ...string) ([]model.CriterionResult, error) {
 			return judge(t.Context(), nil, as(lines(answers...), model.RunErrorCauseJudge), []string{criterion}, shown)
 		}
-		_, err := of(verdict(true, result), verdict(true, ""))
+		_, err := of(verdict(true, result), verdict(true, result))
 		if wantsSaid {
 			require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge),
 				"no evidence quotes a message of the agent", criterion)

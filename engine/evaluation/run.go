@@ -111,6 +111,7 @@ func (v *Evaluator) test(ctx context.Context, t *db.Tenant, run *model.AgentTest
 		parts: take, isReviewed: v.isReviewed, now: engine.Now, checker: v.checker,
 	}
 	if run.RejudgeOfID != nil {
+		runner.targets = v.engine.Rehearse(ctx, t, run, counted).Targets
 		return v.rejudge(ctx, t, runner, run)
 	}
 	runner.spent = func(turns int32) model.Credits { return v.engine.Spent(subject, counted, turns).Credits }
@@ -123,5 +124,6 @@ func (v *Evaluator) test(ctx context.Context, t *db.Tenant, run *model.AgentTest
 	// The contact need not wait until the agent is loaded.
 	rehearsal := v.engine.Rehearse(ctx, t, run, counted)
 	runner.reply, runner.opener, runner.skipped = rehearsal.Answer, rehearsal.Opener, rehearsal.Skipped
+	runner.targets = rehearsal.Targets
 	return runner.simulate(ctx, run)
 }

@@ -59,7 +59,7 @@ func TestTestedAgentsUseTheirOwnModel(t *testing.T) {
 	tenant, id, stored := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))
 	tested := &player{by: func(req llm.Request) line {
 		if len(req.Schema) > 0 {
-			return line{text: `{"evidence":[],"rationale":"It was booked.","passed":true}`}
+			return line{text: `{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"It was booked.","passed":true}`}
 		}
 		return line{text: "Your appointment is booked."}
 	}}
@@ -105,7 +105,7 @@ func TestRunRecordsTheInstructionsOfItsModels(t *testing.T) {
 		agents = append(agents, req.System)
 		return line{text: "Your appointment is booked."}
 	}}, Options{
-		Contact: lines("I want one."), Judge: lines(`{"evidence":[],"rationale":"It was booked.","passed":true}`),
+		Contact: lines("I want one."), Judge: lines(`{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"It was booked.","passed":true}`),
 		Classifier: &player{by: func(req llm.Request) line {
 			classifiers = append(classifiers, req.System)
 			return line{text: `{"rationale":"It is.","tag":"Done"}`}
@@ -144,7 +144,7 @@ func TestRunIsReleasedDuringAnOutage(t *testing.T) {
 			return line{err: away}
 		}
 		if len(req.Schema) > 0 {
-			return line{text: `{"evidence":[],"rationale":"It was booked.","passed":true}`}
+			return line{text: `{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"It was booked.","passed":true}`}
 		}
 		return line{text: "Your appointment is booked."}
 	}}, Options{})

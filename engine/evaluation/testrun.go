@@ -24,6 +24,8 @@ type tester struct {
 	reply func(context.Context, engine.Situation) (*engine.Reply, []*model.ToolCall, error)
 	// opener returns the first message of an agent without a welcome message. Nil means that there is none.
 	opener func() (string, error)
+	// targets returns what the agent can call. Nil means that this is not known.
+	targets func() []rules.Target
 	// now returns the time of a message.
 	now func() time.Time
 	// checker decides the checks of tests.
@@ -75,6 +77,9 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 		ending{By: run.Held.EndedBy, Reason: *run.EndReason}
 	t.extract(ctx, run)
 	held := rules.NewConversation(run, given, end.By)
+	if t.targets != nil && len(test.Criteria) > 0 {
+		held.Targets = t.targets()
+	}
 	held.Tag, held.ExtractionError = t.tagOf(run), run.ExtractionError
 	if run.Extracted != nil {
 		_ = json.Unmarshal([]byte(*run.Extracted), &held.Extracted) // the extractor writes only texts and nulls

@@ -74,11 +74,11 @@ func TestSimulationRunsOffline(t *testing.T) {
 	require.NoError(t, withoutKey().simulate(t.Context(), failed))
 	require.Equal(t, model.AgentTestRunStatusFailed, failed.Status)
 
-	undecided := offlineRun(`calls book_slot`, `Is polite`)
+	undecided := offlineRun(`calls book_slot`, `Is never rude`)
 	require.Error(t, withoutKey().simulate(t.Context(), undecided))
 	require.Equal(t, model.AgentTestRunStatusError, undecided.Status)
 	require.Equal(t, model.RunErrorCauseJudge, undecided.Error.Cause)
-	require.Contains(t, undecided.Error.Message, `the criterion "Is polite"`)
+	require.Contains(t, undecided.Error.Message, `the criterion "Is never rude"`)
 	require.Contains(t, undecided.Error.Message, "language model")
 	require.Len(t, undecided.CriteriaResults, 1)
 }
@@ -90,7 +90,7 @@ func TestLenientJudgeCannotPassOfflineCriteria(t *testing.T) {
 	criteria := []string{
 		`says "it is cancelled"`, `never says "booked"`, `calls cancel_slot`, `calls book_slot with day = Tuesday`,
 		`does not call book_slot`,
-		`transfers the call`, `ends the conversation`, `Is polite`,
+		`transfers the call`, `ends the conversation`, `Is never rude`,
 	}
 	run := offlineRun(criteria...)
 	run.Snapshot.Test.MaxTurns = 2

@@ -72,7 +72,7 @@ func (r *rehearsal) tester() *tester {
 }
 
 func (r *rehearsal) run() *model.AgentTestRun {
-	r.test.Criteria = append(r.test.Criteria, "Is polite")
+	r.test.Criteria = append(r.test.Criteria, "Is never rude")
 	if r.test.MaxTurns == 0 {
 		r.test.MaxTurns = 3
 	}

@@ -40,6 +40,8 @@ type Conversation struct {
 	// failed.
 	Extracted       map[string]*string
 	ExtractionError *string
+	// Targets are the tools and sub-agents that the agent can call.
+	Targets []Target
 	// Tag asks the agent's classifier.
 	Tag func(context.Context) (*string, error)
 }

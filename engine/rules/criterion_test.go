@@ -127,12 +127,46 @@ func TestQuotesOfVerdictsAreBounded(t *testing.T) {
 		Evidence)
 }
 
+func TestCriteriaAreDecidedInManyWordings(t *testing.T) {
+	t.Parallel()
+	for want, criteria := range map[bool][]string{
+		true: {
+			"uses `book_slot`", "The assistant invokes the book_slot function exactly once", `book_slot(day="Monday", seats=2)`,
+			`calls book_slot with {"seats": 2}`, "calls book_slot, then find_slots", "find_slots is called after book_slot",
+			"book_slot → find_slots", `neither says "sorry" nor calls cancel_slot`,
+			`must not call cancel_slot or say "sorry"`, `does not call cancel_slot without calling book_slot`,
+			`the word "refund" is never used`, `the last message contains "goodbye"`, `says "Monday" or "Tuesday"`,
+			"L'agent n'appelle pas cancel_slot", "book_slot ne doit être appelé qu'une seule fois",
+			"Met fin à l'appel", "Der Agent ruft book_slot genau einmal auf", "sagt weder „ja“ noch „nein“",
+			"prima chiama book_slot e poi find_slots", "nunca llama a cancel_slot antes de book_slot",
+			"De agent mag cancel_slot niet aanroepen", "não transfere a chamada", "nie mówi „przepraszam”",
+			"säger aldrig \"tyvärr\"", "не говорит «извините»", "「申し訳ありません」と言わない", "调用book_slot恰好一次",
+		},
+		false: {
+			"calls book_slot twice", "book_slot is called with seats 3", "calls find_slots before book_slot",
+			"calls book_slot and cancel_slot", `says "sorry" and is very polite`, "calls cancel_slot politely",
+			`neither says "sorry" nor calls find_slots`, `must not call cancel_slot or say "goodbye"`,
+			`the first message of the agent contains "goodbye"`, "calls no tools", "hands the caller over to a human",
+			"n'appelle ni cancel_slot ni book_slot", "L'appel est transféré à un conseiller",
+			"book_slot wird nicht aufgerufen, bevor cancel_slot aufgerufen wurde", "legt nicht auf",
+			"transfiere la llamada a una persona", "roept cancel_slot precies één keer aan",
+			"Non chiama find_slots prima di cancel_slot", "chama cancel_slot exatamente duas vezes",
+			"wywołuje cancel_slot", "转接给人工",
+		},
+	} {
+		for _, criterion := range criteria {
+			verdict := judge(t, judged(), criterion)
+			require.Equal(t, want, verdict.Passed, "%s: %s", criterion, verdict.Rationale)
+		}
+	}
+}
+
 func TestOtherCriteriaAreLeftToAModel(t *testing.T) {
 	t.Parallel()
 	for _, criterion := range []string{
-		"Is polite", `says "a" or "b"`, `says Monday`, `says ""`, `always says "x"`, `calls the customer by name`,
-		`calls book_slot twice`, `does not call book_slot with day = Monday`, `transfers the call to sales`,
-		`does not end the conversation`, `never calls book_slot`, `calls book_slot with day`, "calls a-b", "",
+		"Is polite", `says Monday`, `says ""`, `always says "no"`, `calls the customer by name`, `says something like "no"`,
+		`transfers the call to sales if the contact asks`, `calls book_slot with day`, "calls a-b", "",
+		`calls book_slot politely`, `calls book_slot before cancel_slot`, `says "no" in a friendly way`,
 	} {
 		require.Nil(t, rules.Decide(judged(), criterion), criterion)
 	}

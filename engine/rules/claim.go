@@ -1,0 +1,393 @@
+package rules
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/read"
+)
+
+// claim is what a part of a criterion claims of the conversation.
+type claim struct {
+	// link joins the claim to the one before it: and, or.
+	link class
+	// kind is callVerb, sayVerb, transferVerb or endVerb, or unknown if the part claims nothing that rules can decide.
+	kind class
+	// byContact is set if the contact is the subject.
+	byContact bool
+	not       bool
+	// name is the called target, "" for any.
+	name      string
+	arguments []argument
+	// text is what is said.
+	text string
+	// least and most bound how often it happens. A negative most is no bound.
+	least, most int
+	// place is first or last if only this message of the agent counts.
+	place    class
+	hasPlace bool
+	// order says whether the claim comes before or after another.
+	order class
+	other *claim
+	// isUnsure is set if the part has words that the parser does not know. isLeading is set if all of these come after
+	// what is called or said, so that without this nothing of the part can hold.
+	isUnsure, isLeading, isHedged bool
+	// verb is the verb as it is written. isInherited is set if it is that of the part before.
+	verb        string
+	isInherited bool
+}
+
+// argument is an argument of a call. An empty name stands for any argument.
+type argument struct {
+	name, value string
+	// isNamed is set if the author certainly named an argument, as in "id = 1".
+	isNamed bool
+}
+
+// reading is the state of reading a part of a criterion.
+type reading struct {
+	*claim
+	parser                                       *parser
+	actor, bound, object                         class
+	isPassive, isWeak, hasTalk, hasHuman, isNone bool
+	hasContact, isByNext, hasCount, hasAny       bool
+	hasNe, hasMessage                            bool
+	strangers, stranger                          int
+}
+
+// claim reads a part of a criterion, or returns nil if it has nothing but fillers. The part takes the verb of the part
+// before it if it has none.
+func (p *parser) claim(tokens []token, link class, previous *claim) *claim {
+	r := &reading{claim: &claim{least: 1, most: -1}, parser: p, isWeak: true, stranger: -1}
+	for at := 0; at < len(tokens); at++ {
+		at += r.read(tokens, at)
+	}
+	if r.object == 0 && r.kind == 0 && r.strangers == 0 && !r.not {
+		return nil
+	}
+	r.inherit(link, previous)
+	r.settle()
+	return r.claim
+}
+
+// read reads the token at a position, and returns how many further tokens it has read.
+func (r *reading) read(tokens []token, at int) int {
+	t := tokens[at]
+	switch t.class {
+	case callVerb, useVerb, sayVerb, transferVerb, endVerb, callNoun:
+		r.readVerb(t)
+	case agentWord, contactWord:
+		r.readActor(t)
+	case name, quotation:
+		r.readObject(t)
+	case with, mark:
+		return r.readArguments(tokens, at)
+	case value:
+		if !t.isNumber {
+			return r.readArguments(tokens, at)
+		}
+	case be:
+		r.isPassive = true
+	case by:
+		r.isByNext = true
+	case not, without, nor:
+		r.not = true
+	case ne:
+		r.hasNe = true
+	case nothing:
+		r.isNone = true
+	case anything:
+		r.hasAny = true
+	case talk:
+		r.hasTalk = true
+	case human:
+		r.hasHuman = true
+	case toolNoun:
+		r.hasAny = r.hasAny || r.kind != 0 && r.object == 0 && at == len(tokens)-1
+	case first, last:
+		r.place = t.class
+	case messageNoun:
+		r.hasPlace, r.hasMessage = r.hasPlace || r.place != 0, true
+	case exactly, atLeast, atMost, moreThan, fewerThan:
+		r.bound = t.class
+	case once:
+		r.count(1)
+	case twice:
+		r.count(2)
+	case filler, is, hedge, ordered, timesNoun:
+	default:
+		r.readStranger()
+	}
+	return r.readNumber(tokens, at)
+}
+
+// readNumber reads a count such as "3 times", or "at most 2".
+func (r *reading) readNumber(tokens []token, at int) int {
+	t := tokens[at]
+	if !t.isNumber || t.class == once || t.class == twice {
+		return 0
+	}
+	isTimes := at+1 < len(tokens) && (tokens[at+1].class == timesNoun || tokens[at+1].class == callNoun)
+	switch {
+	case isTimes, r.bound != 0 && (r.object == 0 || at == len(tokens)-1), strings.HasSuffix(t.folded, "x"):
+		r.count(t.number)
+	case t.class == value:
+		r.readStranger()
+	}
+	if isTimes && tokens[at+1].class == timesNoun {
+		return 1
+	}
+	return 0
+}
+
+func (r *reading) count(n int) {
+	r.hasCount = true
+	switch r.bound {
+	case atLeast:
+		r.least = n
+	case atMost:
+		r.least, r.most = 0, n
+	case moreThan:
+		r.least = n + 1
+	case fewerThan:
+		r.least, r.most = 0, n-1
+	default:
+		r.least, r.most = n, n
+	}
+	r.bound = 0
+}
+
+func (r *reading) readVerb(t token) {
+	switch {
+	case t.class == callNoun:
+		r.hasTalk = true
+		if r.kind == 0 {
+			r.kind, r.verb = callNoun, t.folded
+		}
+	case r.kind == 0 || r.kind == callNoun || r.kind == useVerb:
+		r.kind, r.verb = t.class, t.folded
+	case r.kind != t.class && t.class != useVerb:
+		r.readStranger() // two verbs
+	}
+}
+
+func (r *reading) readActor(t token) {
+	switch {
+	case t.class == contactWord && t.folded == "person" && r.kind == transferVerb:
+		r.hasHuman = true
+	case r.isByNext || r.kind == 0 || r.kind == callNoun:
+		if r.actor == 0 || r.isByNext {
+			r.actor = t.class
+		}
+		r.isByNext = false
+	}
+	r.hasContact = r.hasContact || t.class == contactWord
+	r.hasHuman = r.hasHuman || t.class == agentWord && r.kind == transferVerb
+}
+
+func (r *reading) readObject(t token) {
+	if r.object != 0 {
+		r.readStranger() // two objects
+		return
+	}
+	r.object = t.class
+	if r.object == quotation && (r.kind == callVerb || r.kind == callNoun && r.isPassive) && identifying(t.text) {
+		r.object = name
+	}
+	r.name, r.text = t.text, t.text
+}
+
+// identifying reports whether a text is one word, as names of tools are.
+func identifying(text string) bool { return !strings.ContainsAny(text, " .,!?") }
+
+func (r *reading) readStranger() {
+	r.strangers++
+	if r.object == 0 && !(r.hasHuman && r.kind == transferVerb) && !(r.hasTalk && r.kind == endVerb) {
+		r.stranger = r.strangers
+	}
+}
+
+// readArguments reads the arguments of a call, and returns how many further tokens they take.
+func (r *reading) readArguments(tokens []token, at int) int {
+	t := tokens[at]
+	switch {
+	case t.class == mark && t.text != "(":
+		return 0
+	case t.class == with && (r.kind == sayVerb || r.kind == transferVerb && r.object == 0 || r.kind == endVerb):
+		return 0
+	case r.object != name && t.class == value:
+		r.readStranger()
+		return 0
+	case r.object != name && t.class == with:
+		return 0
+	case r.object != name:
+		r.readStranger()
+		return 0
+	}
+	from := at + 1
+	if t.class == value {
+		from = at
+	}
+	given, rest := r.parser.arguments(tokens[from:], r.name)
+	r.arguments = append(r.arguments, given...)
+	if len(given) == 0 && t.class == with && !slices.ContainsFunc(tokens[from:],
+		func(t token) bool { return t.class == unknown || t.class == value }) {
+		return 0 // "for the customer"
+	}
+	if len(given) == 0 && t.class != mark {
+		r.readStranger()
+	}
+	return len(tokens) - len(rest) - at - 1
+}
+
+// arguments reads arguments from the start of tokens: "id A-1", "id = A-1 and day: Monday", "(A-1)", JSON. It returns
+// the tokens that are left.
+func (p *parser) arguments(tokens []token, target string) (given []argument, rest []token) {
+	for rest = tokens; len(rest) > 0; {
+		at, key, isNamed := 0, []string{}, false
+		for at < len(rest) && rest[at].class != value && rest[at].class != quotation {
+			t := rest[at]
+			if t.class == is || t.class == be {
+				isNamed = isNamed || t.class == is && strings.Contains("= == :", t.folded)
+			} else if t.class == unknown || t.class == name || p.isParameter(target, t.text) {
+				if len(key) > 0 && p.isParameter(target, strings.Join(key, " ")) {
+					break // the value is a plain word
+				}
+				key = append(key, t.text)
+			} else if t.class == callVerb || t.class == sayVerb || t.class == timesNoun || t.class == not || t.class == once ||
+				t.class == exactly || t.class == atLeast || t.class == atMost {
+				return given, rest
+			} else if t.class == messageNoun || t.class == human || t.class == talk || t.class == contactWord {
+				key = append(key, t.text)
+			} else if isNamed && t.class != mark && len(key) > 0 {
+				break
+			}
+			at++
+			if isNamed && len(key) > 0 && at < len(rest) && rest[at].class != is {
+				break
+			}
+		}
+		if at >= len(rest) {
+			return given, rest
+		}
+		found := p.argumentsOf(rest[at], strings.Join(key, " "), isNamed)
+		at++
+		for isNamed && at < len(rest) && (rest[at].class == unknown || rest[at].class == value) && !rest[at-1].isQuoted {
+			found[0].value += " " + rest[at].text
+			at++
+		}
+		given, rest = append(given, found...), rest[at:]
+	}
+	return given, rest
+}
+
+// argumentsOf returns the arguments that a value stands for: several if it is a JSON object.
+func (p *parser) argumentsOf(t token, key string, isNamed bool) (given []argument) {
+	var members map[string]json.RawMessage
+	if key == "" && strings.HasPrefix(t.text, "{") && json.Unmarshal([]byte(t.text), &members) == nil {
+		for member, value := range members {
+			given = append(given, argument{member, valueText(value), true})
+		}
+		return given
+	}
+	return []argument{{key, t.text, isNamed}}
+}
+
+// isParameter reports whether a target has an argument with these words in its name.
+func (p *parser) isParameter(target, key string) bool {
+	return slices.ContainsFunc(p.targets, func(t Target) bool {
+		return strings.EqualFold(t.Name, target) && slices.ContainsFunc(t.Parameters,
+			func(parameter string) bool { return isSameName(parameter, key) })
+	})
+}
+
+// isSameName reports whether two names have the same words: "orderId" and "order id".
+func isSameName(one, other string) bool {
+	return strings.EqualFold(one, other) || slices.Equal(read.NameWords(one), read.NameWords(other))
+}
+
+// inherit takes the verb of the part before, and its negation, if a part has no verb of its own.
+func (r *reading) inherit(link class, previous *claim) {
+	if r.kind == callNoun {
+		r.kind = callVerb
+	}
+	r.not = r.not || r.isNone
+	if previous != nil && previous.not && !r.not && r.actor == 0 && r.isBase() && r.parser.isBase(previous.verb) {
+		switch link {
+		case or: // "must not call X or say Y"
+			r.not = true
+		case and:
+			r.readStranger()
+		}
+	}
+	if r.kind != 0 || previous == nil || previous.kind == 0 {
+		return
+	}
+	if r.object == quotation && previous.kind == sayVerb || r.object == name && previous.kind == callVerb {
+		r.kind, r.byContact, r.verb, r.isInherited = previous.kind, previous.byContact, previous.verb, true
+		r.not = r.not || previous.not
+		if r.actor == 0 && previous.byContact {
+			r.actor = contactWord
+		}
+		if !r.hasCount && previous.least == previous.most {
+			r.least, r.most = previous.least, previous.most
+		}
+	}
+}
+
+func (r *reading) isBase() bool { return r.kind != 0 && r.parser.isBase(r.verb) }
+
+// isBase reports whether a verb is in its base form: "call" beside "calls", "appeler", "aufrufen".
+func (p *parser) isBase(verb string) bool {
+	if c := p.words[verb+"s"]; c != unknown && (c == p.words[verb] || c == callVerb && p.words[verb] == callNoun) {
+		return true
+	}
+	return slices.ContainsFunc([]string{"er", "ir", "re", "ar", "en"},
+		func(end string) bool { return strings.HasSuffix(verb, end) })
+}
+
+// settle decides what the part claims, and whether the parser has understood all of it.
+func (r *reading) settle() {
+	isOfContact := r.actor == contactWord && !r.isPassive
+	switch {
+	case r.object == name && (r.kind == callVerb || r.kind == useVerb || r.kind == transferVerb || r.kind == 0):
+		r.kind, r.isLeading = callVerb, r.kind != 0
+		r.isUnsure = isOfContact
+		switch {
+		case strings.EqualFold(r.name, llm.TransferCall):
+			r.kind = transferVerb
+		case strings.EqualFold(r.name, llm.EndConversation):
+			r.kind = endVerb
+		}
+	case r.object == quotation && (r.kind == sayVerb || r.kind == useVerb || r.kind == 0 && (r.hasPlace || r.not && r.hasMessage)):
+		r.kind, r.isLeading, r.byContact = sayVerb, true, isOfContact
+	case r.object == 0 && (r.kind == callVerb || r.kind == useVerb) && (r.isNone || r.hasAny):
+		r.kind, r.name, r.isLeading = callVerb, "", true
+	case r.object == 0 && r.kind == transferVerb && (r.hasHuman || r.hasTalk || isPlain(r.verb)):
+		r.isLeading, r.isUnsure = r.hasHuman || isPlain(r.verb), isOfContact
+	case r.object == 0 && r.kind == endVerb && (r.hasTalk || isPlain(r.verb)):
+		r.isLeading, r.byContact = true, isOfContact
+	default:
+		r.kind, r.isUnsure = unknown, true
+	}
+	if r.hasNe && !r.not && !r.hasCount { // "n'appelle que"
+		r.strangers, r.stranger = r.strangers+1, r.strangers+1
+	}
+	if r.strangers > 0 {
+		r.isUnsure, r.isLeading = true, r.isLeading && r.stranger < 0
+	}
+	if r.bound != 0 && r.bound != exactly {
+		r.isUnsure, r.isLeading = true, false
+	}
+}
+
+// plain lists the beginnings of the verbs that need no object to mean a transfer, or the end of a call.
+var plain = strings.Fields(`transf trasf weiterl weiterz durchgest durchst überst doorverb doorgesch doorsch eskal escal forward
+	redirect redirig inoltr encaminh deriv hang hung raccroch legt aufl aufg aufz auflegt cuelg colg riattacc riaggan hangt
+	opha opge desl`)
+
+func isPlain(verb string) bool {
+	return slices.ContainsFunc(plain, func(stem string) bool { return strings.HasPrefix(verb, stem) })
+}

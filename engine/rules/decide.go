@@ -1,0 +1,338 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/read"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// event is a place of a conversation where something happens that a claim is about.
+type event struct {
+	// message is the index of the agent's message, and step the order of what happens before it. Its text comes last.
+	message, step int
+	cited         []model.Evidence
+}
+
+// afterCalls is the step of a message's text, and atEnd that of the end of the conversation.
+const (
+	afterCalls = 1 << 20
+	atEnd      = afterCalls + 1
+)
+
+func (e event) isBefore(other event) bool {
+	return e.message < other.message || e.message == other.message && e.step < other.step
+}
+
+// truth is whether a claim holds. The zero value means that only the judge can decide.
+type truth int
+
+const (
+	open truth = iota
+	holds
+	fails
+)
+
+func truthOf(holding bool) truth {
+	if holding {
+		return holds
+	}
+	return fails
+}
+
+// decideClaims decides the claims of a criterion: parts that are joined by "or" need one that holds. It returns the
+// finding that decides.
+func (c *Conversation) decideClaims(claims []*claim) (truth, Finding) {
+	var all []string
+	var cited []model.Evidence
+	isOpen := len(claims) == 0
+	for from := 0; from < len(claims); {
+		to := from + 1
+		for to < len(claims) && claims[to].link == or {
+			to++
+		}
+		is, found := c.decideAny(claims[from:to])
+		if is == fails {
+			return fails, found
+		}
+		isOpen = isOpen || is == open
+		all, cited = append(all, found.Observed), append(cited, found.Evidence...)
+		from = to
+	}
+	if isOpen {
+		return open, Finding{}
+	}
+	return holds, Finding{true, strings.Join(slices.Compact(all), " "), cited[:min(len(cited), MaxEvidence)]}
+}
+
+// decideAny decides claims that are joined by "or". Negated ones all have to hold: "says neither X nor Y".
+func (c *Conversation) decideAny(claims []*claim) (truth, Finding) {
+	needsAll := len(claims) > 1 && !slices.ContainsFunc(claims, func(c *claim) bool { return !c.not })
+	result, last := open, Finding{}
+	var said []string
+	hasOpen := false
+	for i, each := range claims {
+		is, found := c.decideClaim(each)
+		last.Evidence = append(last.Evidence, found.Evidence...)
+		said = append(said, found.Observed)
+		last.Observed = strings.Join(said, " ")
+		switch {
+		case needsAll && is == fails, !needsAll && is == holds:
+			return is, found
+		case is == open:
+			hasOpen = true
+		case i == 0 || result != open:
+			result = is
+		}
+	}
+	last.Passed = result == holds
+	if hasOpen {
+		return open, Finding{}
+	}
+	return result, last
+}
+
+// decideClaim decides one claim. A claim with words that the parser does not know can only fail, because what it
+// speaks of never happened.
+func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
+	if claim.kind == unknown || claim.isHedged || claim.other != nil && (claim.other.kind == unknown || claim.other.isUnsure) {
+		return open, Finding{}
+	}
+	happened := c.eventsOf(claim)
+	if claim.isUnsure {
+		if claim.isLeading && !claim.not && claim.least > 0 && len(happened) == 0 {
+			return fails, c.absent(claim)
+		}
+		return open, Finding{}
+	}
+	if claim.other != nil {
+		return c.decideOrder(claim, happened)
+	}
+	if claim.isAmbiguous(c) && len(happened) > 0 {
+		return open, Finding{}
+	}
+	n := len(happened)
+	is := n >= claim.least && (claim.most < 0 || n <= claim.most)
+	found := Finding{is != claim.not, claim.described(n), nil}
+	if n == 0 {
+		found.Observed, found.Evidence = c.absent(claim).Observed, c.absent(claim).Evidence
+	}
+	for _, e := range happened[:min(n, MaxEvidence)] {
+		found.Evidence = append(found.Evidence, e.cited...)
+	}
+	return truthOf(found.Passed), found
+}
+
+// decideOrder decides whether a claim's event comes before or after another's. Rules decide no "before" whose second
+// event never happened.
+func (c *Conversation) decideOrder(claim *claim, happened []event) (truth, Finding) {
+	others := c.eventsOf(claim.other)
+	positive := *claim
+	positive.not = false
+	switch {
+	case len(happened) == 0:
+		found := c.absent(&positive)
+		found.Passed = claim.not
+		return truthOf(claim.not), found
+	case len(others) == 0 && claim.order == before && !claim.not:
+		return open, Finding{}
+	case len(others) == 0:
+		found := c.absent(claim.other)
+		found.Evidence = append(found.Evidence, happened[0].cited...)
+		return fails, found
+	}
+	one, other := happened[0], others[0]
+	if claim.order == after {
+		one, other = others[0], happened[len(happened)-1]
+	} else if claim.order == then {
+		other = others[len(others)-1]
+	}
+	isBefore := one.isBefore(other)
+	found := Finding{isBefore != claim.not, claim.described(1) + " " + claim.other.described(1),
+		append(slices.Clone(one.cited), other.cited...)}
+	if isBefore {
+		found.Observed += " The order is the claimed one."
+	} else {
+		found.Observed += " The order is another one."
+	}
+	return truthOf(found.Passed), found
+}
+
+// isAmbiguous reports whether it is not certain which argument the claim means.
+func (claim *claim) isAmbiguous(c *Conversation) bool {
+	return slices.ContainsFunc(claim.arguments, func(a argument) bool {
+		return a.name != "" && !a.isNamed && !c.hasArgument(claim.name, a.name)
+	})
+}
+
+func (c *Conversation) hasArgument(target, key string) bool {
+	p := parser{targets: c.Targets}
+	if p.isParameter(target, key) {
+		return true
+	}
+	for _, call := range c.calling(target) {
+		given, _, _ := content.ParseArguments(string(call.Arguments))
+		for argument := range given {
+			if isSameName(argument, key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// eventsOf returns the events that a claim is about, in order, whether or not it is negated.
+func (c *Conversation) eventsOf(claim *claim) (events []event) {
+	switch claim.kind {
+	case sayVerb:
+		return c.sayings(claim)
+	case transferVerb:
+		return c.eventsOfCalls(c.successes(llm.TransferCall))
+	case endVerb:
+		by := Agent
+		if claim.byContact {
+			by = Contact
+		}
+		if c.endedBy == by {
+			events = append(events, event{len(c.messages), atEnd, c.lastWords()})
+		}
+		return events
+	}
+	made := c.calls
+	if claim.name != "" {
+		made = c.calling(claim.name)
+	}
+	return c.eventsOfCalls(slices.DeleteFunc(slices.Clone(made), func(call *model.ToolCall) bool {
+		return slices.ContainsFunc(claim.arguments, func(a argument) bool { return !c.fits(call, a) })
+	}))
+}
+
+// successes returns the calls that did not fail.
+func (c *Conversation) successes(name string) []*model.ToolCall {
+	return slices.DeleteFunc(c.calling(name), func(call *model.ToolCall) bool { return call.Error != nil })
+}
+
+func (c *Conversation) eventsOfCalls(calls []*model.ToolCall) (events []event) {
+	for _, call := range calls {
+		events = append(events, event{int(call.MessageSequence) + 1, slices.Index(c.calls, call),
+			c.citeCalls([]*model.ToolCall{call})})
+	}
+	return events
+}
+
+// fits reports whether a call has an argument. An argument whose name no call has may be any.
+func (c *Conversation) fits(call *model.ToolCall, a argument) bool {
+	arguments := []byte(content.Encode(call.Arguments))
+	if a.name != "" && (a.isNamed || c.hasArgument(call.TechnicalName, a.name)) {
+		return has(arguments, a.name, a.value)
+	}
+	return hasValue(arguments, a.value)
+}
+
+// sayings returns where a speaker says the claim's text.
+func (c *Conversation) sayings(claim *claim) (events []event) {
+	speaker := model.MessageRoleAssistant
+	if claim.byContact {
+		speaker = model.MessageRoleUser
+	}
+	var places []int
+	for i, m := range c.messages {
+		if m.Role == speaker && c.isIn(i, nil) {
+			places = append(places, i)
+		}
+	}
+	switch {
+	case len(places) == 0:
+		return nil
+	case claim.place == first:
+		places = places[:1]
+	case claim.place == last:
+		places = places[len(places)-1:]
+	}
+	for _, i := range places {
+		rest := c.messages[i].Text
+		for {
+			quote := read.Find(rest, claim.text)
+			if quote == "" {
+				break
+			}
+			events = append(events, event{i, afterCalls, []model.Evidence{c.quote(i, quote)}})
+			rest = rest[strings.Index(rest, quote)+len(quote):]
+		}
+	}
+	return events
+}
+
+// absent is the finding for something that never happened. It quotes what is nearest.
+func (c *Conversation) absent(claim *claim) Finding {
+	found := Finding{Passed: claim.not}
+	switch claim.kind {
+	case sayVerb:
+		found.Observed = fmt.Sprintf("%s never said %q.", claim.subject(), claim.text)
+		if nearest := c.nearest(claim.text); len(nearest) > 0 && !claim.not && !claim.byContact {
+			found.Observed = fmt.Sprintf("The agent never said %q; the nearest to it is quoted.", claim.text)
+			found.Evidence = nearest
+		}
+	case transferVerb:
+		found.Observed = "The agent did not transfer the call."
+		if tried := c.calling(llm.TransferCall); len(tried) > 0 {
+			found.Observed, found.Evidence = "The agent tried to transfer the call, and the transfer failed.", c.citeCalls(tried)
+		}
+	case endVerb:
+		found.Observed, found.Evidence = claim.subject()+" did not end the conversation.", c.lastWords()
+	default:
+		if claim.name == "" {
+			found.Observed = "The agent called nothing."
+			break
+		}
+		made := c.calling(claim.name)
+		found.Observed, found.Evidence = count(made, claim.name), c.citeCalls(made)
+		if len(made) > 0 {
+			found.Observed += " None was with " + claim.argumentsText() + "."
+		}
+	}
+	return found
+}
+
+func (claim *claim) subject() string {
+	if claim.byContact {
+		return "The contact"
+	}
+	return "The agent"
+}
+
+func (claim *claim) argumentsText() string {
+	texts := make([]string, len(claim.arguments))
+	for i, a := range claim.arguments {
+		texts[i] = strings.TrimPrefix(a.name+" = "+a.value, " = ")
+	}
+	return strings.Join(texts, ", ")
+}
+
+// described says in a sentence that something happened, and how often.
+func (claim *claim) described(n int) string {
+	often := ""
+	if n > 1 {
+		often = fmt.Sprintf(" %d times", n)
+	}
+	switch claim.kind {
+	case sayVerb:
+		return fmt.Sprintf("%s said %q%s.", claim.subject(), claim.text, often)
+	case transferVerb:
+		return "The agent transferred the call."
+	case endVerb:
+		return claim.subject() + " ended the conversation."
+	}
+	what := claim.name
+	if what == "" {
+		what = "a tool"
+	}
+	if len(claim.arguments) > 0 {
+		what += " with " + claim.argumentsText()
+	}
+	return fmt.Sprintf("The agent called %s%s.", what, often)
+}

@@ -35,7 +35,7 @@ func (c *cast) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, e
 		text := "Your appointment is booked."
 		switch {
 		case len(req.Schema) > 0:
-			text = `{"evidence":[],"rationale":"It was booked.","passed":true}`
+			text = `{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"It was booked.","passed":true}`
 		case strings.HasPrefix(req.System, "You play a person"):
 			text = "I want an appointment."
 		case c.hook != nil:

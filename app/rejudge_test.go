@@ -51,7 +51,7 @@ func TestExecutionIsJudgedAgain(t *testing.T) {
 	_, key := g.keyOf(t, s.Tenant.CompanyID(), model.APIKeyScopeAdmin)
 	testID := s.Tests(t, 1)[0]
 	_, err := s.Tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{
-		TestID: testID, Criteria: []string{"Is polite", `says "booked"`},
+		TestID: testID, Criteria: []string{"Is never rude", `says "booked"`},
 		Checks: []*model.TestCheck{{Expect: model.TestExpectation{TurnsAtMost: new(int32(30))}}},
 	})
 	require.NoError(t, err)

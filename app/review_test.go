@@ -31,7 +31,7 @@ func TestBadSimulationFailsNeitherAgentNorTest(t *testing.T) {
 	tenant, key := g.company(t, "Simulated")
 	agentID, _ := frontDesk(t, tenant)
 	test, err := tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{
-		AgentID: agentID, Name: "Books", Scenario: "You want a visit.", Criteria: []string{"The agent is polite"},
+		AgentID: agentID, Name: "Books", Scenario: "You want a visit.", Criteria: []string{"The agent is never rude"},
 		MaxTurns: 1,
 	})
 	require.NoError(t, err)

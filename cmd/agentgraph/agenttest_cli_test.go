@@ -50,7 +50,7 @@ func newBench(t *testing.T, flags ...string) *bench {
 const (
 	holds     = `says "Welcome"`
 	fails     = `says "]]> & <b>"`
-	undecided = "is polite"
+	undecided = "is never rude"
 )
 
 // simulation creates a simulation test.

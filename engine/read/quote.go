@@ -61,15 +61,16 @@ func (f Passage) Find(quote Quote) string {
 		}
 		start, end := from+at, from+at+len(quote.Text)
 		if !f.cutsBefore(start) && !f.cutsAfter(end) {
-			return f.quoted(quote, f.starts[start], f.ends[end-1])
+			start, end = f.extend(quote, f.starts[start], f.ends[end-1])
+			return strings.TrimFunc(f.source[start:end], isSpace)
 		}
 		_, width := utf8.DecodeRuneInString(f.Text[start:])
 		from = start + width
 	}
 }
 
-// quoted returns the source from start to end, with the punctuation around it that the quote has, too.
-func (f Passage) quoted(quote Quote, start, end int) string {
+// extend extends a part of the source by the punctuation around it that the quote has, too.
+func (f Passage) extend(quote Quote, start, end int) (int, int) {
 	for head := quote.head; head != ""; {
 		wanted, width := utf8.DecodeLastRuneInString(head)
 		before, step := utf8.DecodeLastRuneInString(f.source[:start])
@@ -85,7 +86,7 @@ func (f Passage) quoted(quote Quote, start, end int) string {
 		}
 		end += step
 	}
-	return strings.TrimFunc(f.source[start:end], isSpace)
+	return start, end
 }
 
 // cutsBefore reports whether a cut at a position of the folded text would split a word or number that starts earlier.

@@ -1,0 +1,294 @@
+package read
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
+)
+
+const (
+	// mostLeftOut bounds the words that an ellipsis in a quote may leave out.
+	mostLeftOut = 40
+	// deniedBefore and deniedAfter are how many words before and after a quote may not deny it, in the same clause.
+	deniedBefore, deniedAfter = 8, 2
+)
+
+// ellipsis matches a mark of words left out.
+var ellipsis = lazyregexp.New(`[\[(]?(?:…|\.\.\.)[\])]?`)
+
+// lexeme is a word, a number or a sign of a folded text.
+type lexeme struct {
+	text       string
+	start, end int
+	// isItem is set for the number of an item of a list, which a quote may leave out.
+	isItem bool
+	// isJoined is set if a hyphen joins it to the lexeme before it, and isElided if that is an elided article.
+	// beginsClause is set if punctuation or a line end is before it.
+	isJoined, isElided, beginsClause bool
+}
+
+// cited is a text of which a quote is sought, as lexemes.
+type cited struct {
+	*plainText
+	Passage
+	lexemes []lexeme
+}
+
+// Cite returns the part of a text that a quote repeats, or "". Words are compared, and numbers and signs; markup,
+// punctuation, emoji, and the numbers of lists may differ. A quote must not leave out a negation next to it, a sign, a
+// unit, or a part of a word. An ellipsis in it may leave out words that do not turn the meaning.
+func Cite(source, quote string) string {
+	asked := lexemesOf(quote)
+	if len(asked.lexemes) == 0 || !hasWord(asked.Passage.Text) {
+		return ""
+	}
+	first, last := asked.lexemes[0], asked.lexemes[len(asked.lexemes)-1]
+	wanted := Quote{head: asked.source[:asked.Passage.starts[first.start]], tail: asked.source[asked.Passage.ends[last.end-1]:]}
+	in := lexemesOf(source)
+	for from := range in.lexemes {
+		if to := in.match(from, asked.lexemes); to > 0 && !in.cuts(from, to) {
+			return in.origin(wanted, from, to)
+		}
+	}
+	return in.citeParts(wanted, quote)
+}
+
+// citeParts finds the parts of a quote with an ellipsis, in order.
+func (c *cited) citeParts(wanted Quote, quote string) string {
+	var parts [][]lexeme
+	for _, part := range ellipsis().Split(quote, -1) {
+		if words := lexemesOf(part).lexemes; len(words) > 1 {
+			parts = append(parts, words)
+		} else if len(words) == 1 {
+			return "" // one word says too little
+		}
+	}
+	if len(parts) < 2 {
+		return ""
+	}
+	for first := range c.lexemes {
+		to := c.match(first, parts[0])
+		for _, part := range parts[1:] {
+			if to == 0 {
+				break
+			}
+			next := 0
+			for from := to; from < min(len(c.lexemes), to+mostLeftOut) && next == 0; from++ {
+				if end := c.match(from, part); end > 0 && !slices.ContainsFunc(c.lexemes[to:from], turns) {
+					next = end
+				}
+			}
+			to = next
+		}
+		if to > 0 && !c.cuts(first, to) {
+			return c.origin(wanted, first, to)
+		}
+	}
+	return ""
+}
+
+// match returns the end of the lexemes from a position that equal the wanted ones, or 0.
+func (c *cited) match(from int, wanted []lexeme) int {
+	if c.lexemes[from].isItem && c.lexemes[from].text != wanted[0].text {
+		return 0
+	}
+	at := from
+	for i := 0; i < len(wanted); at++ {
+		switch {
+		case at == len(c.lexemes):
+			return 0
+		case c.lexemes[at].text == wanted[i].text:
+			i++
+		case wanted[i].isItem:
+			i, at = i+1, at-1
+		case !c.lexemes[at].isItem:
+			return 0
+		}
+	}
+	return at
+}
+
+// cuts reports whether the lexemes from one position to another leave out what belongs to them.
+func (c *cited) cuts(from, to int) bool {
+	if c.lexemes[from].isJoined || to < len(c.lexemes) && c.lexemes[to].isJoined || c.lexemes[to-1].isElided {
+		return true
+	}
+	first, last := c.lexemes[from].text, c.lexemes[to-1].text
+	if from > 0 && !c.lexemes[from].beginsClause {
+		previous := c.lexemes[from-1].text
+		if isNumeric(first) && approximate[previous] || isSign(previous) && previous != "&" && previous != "%" {
+			return true
+		}
+	}
+	if to < len(c.lexemes) && !c.lexemes[to].beginsClause {
+		if next := c.lexemes[to].text; isNumeric(last) && (isSign(next) || units[next] || isUnspacedWord(next)) {
+			return true
+		}
+	}
+	before, after := deniedBefore, deniedAfter
+	if to == from+1 { // one word states nothing that a word further away could deny
+		before, after = 1, 1
+	}
+	for at := from; at > max(0, from-before) && !c.lexemes[at].beginsClause; at-- {
+		if denies(c.lexemes[at-1].text) {
+			return true
+		}
+	}
+	for at := to; at < min(len(c.lexemes), to+after) && !c.lexemes[at].beginsClause; at++ {
+		if denies(c.lexemes[at].text) {
+			return true
+		}
+	}
+	return c.deniedInJapanese(to)
+}
+
+// deniedInJapanese reports whether the clause goes on with an ending that denies.
+func (c *cited) deniedInJapanese(to int) bool {
+	rest := ""
+	for at := to; at < min(len(c.lexemes), to+8) && !c.lexemes[at].beginsClause; at++ {
+		rest += c.lexemes[at].text
+	}
+	return slices.ContainsFunc([]string{"ない", "ません", "なく", "なかった"},
+		func(ending string) bool { return strings.Contains(rest, ending) })
+}
+
+// origin returns the source of lexemes, with the punctuation around it that the quote has, too.
+func (c *cited) origin(quote Quote, from, to int) string {
+	start, end := c.extend(quote, c.Passage.starts[c.lexemes[from].start], c.Passage.ends[c.lexemes[to-1].end-1])
+	return strings.TrimFunc(c.original[c.plainText.starts[start]:c.plainText.ends[end-1]], isSpace)
+}
+
+func lexemesOf(source string) *cited {
+	c := &cited{plainText: plain(source)}
+	c.Passage = NewPassage(c.text.String(), false)
+	text := c.Passage.Text
+	last := 0
+	for at := 0; at < len(text); {
+		r, width := utf8.DecodeRuneInString(text[at:])
+		size := 0
+		switch {
+		case isWord(r):
+			size = wordLength(text[at:])
+		case r == sign, isSign(string(r)) && r != '-', r == '-' && betweenDigits(text, at):
+			size = width
+		}
+		if size == 0 {
+			at += width
+			continue
+		}
+		c.add(last, at, at+size)
+		at += size
+		last = at
+	}
+	return c
+}
+
+// add adds the lexeme of the folded text from start to end. The one before it ends at last.
+func (c *cited) add(last, start, end int) {
+	folded := c.Passage.Text
+	between := folded[last:start]
+	gap := ""
+	if len(c.lexemes) > 0 {
+		from := c.Passage.ends[last-1]
+		gap = c.source[from:max(from, c.Passage.starts[start])]
+	}
+	l := lexeme{
+		text: strings.ReplaceAll(folded[start:end], " ", ""), start: start, end: end,
+		isItem: c.items[c.Passage.starts[start]],
+		beginsClause: len(c.lexemes) == 0 || strings.ContainsAny(between, ".,;:!?()。，、；：！？") ||
+			strings.ContainsAny(gap, "\n…–—") || strings.Contains(gap, " - "),
+		isJoined: len(c.lexemes) > 0 && len(gap) > 0 && strings.Trim(gap, hyphens) == "",
+	}
+	l.isElided = strings.HasSuffix(l.text, "'")
+	c.lexemes = append(c.lexemes, l)
+}
+
+// wordLength returns the length of the word or number at the start of a folded text. An elided article is a word.
+func wordLength(text string) int {
+	first, width := utf8.DecodeRuneInString(text)
+	if isUnspaced(first) {
+		return width
+	}
+	at := width
+	for at < len(text) {
+		if isGroup(text, at) { // "1 234"
+			at += 4
+			continue
+		}
+		r, width := utf8.DecodeRuneInString(text[at:])
+		next, _ := utf8.DecodeRuneInString(text[at+width:])
+		last, _ := utf8.DecodeLastRuneInString(text[:at])
+		isApostrophe := r == '\'' && unicode.IsLetter(last) && unicode.IsLetter(next)
+		if isApostrophe && utf8.RuneCountInString(text[:at]) <= 2 {
+			return at + width // an elided article
+		}
+		isInner := isApostrophe ||
+			strings.ContainsRune(inNumbers, r) && unicode.IsNumber(last) && unicode.IsNumber(next) || r == '_'
+		if isUnspaced(r) || !isWord(r) && !isInner {
+			break
+		}
+		at += width
+	}
+	return at
+}
+
+// isGroup reports whether a blank and three figures continue a number of one to three figures, or of such groups.
+func isGroup(text string, at int) bool {
+	isFigure := func(b byte) bool { return '0' <= b && b <= '9' }
+	if len(text) < at+4 || text[at] != ' ' || !isFigure(text[at+1]) || !isFigure(text[at+2]) || !isFigure(text[at+3]) ||
+		len(text) > at+4 && isFigure(text[at+4]) {
+		return false
+	}
+	head, _, _ := strings.Cut(text[:at], " ")
+	return len(head) <= 3 && strings.Trim(text[:at], "0123456789 ") == ""
+}
+
+func betweenDigits(text string, at int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:at])
+	after, _ := utf8.DecodeRuneInString(text[at+1:])
+	return unicode.IsNumber(before) && unicode.IsNumber(after)
+}
+
+// isSign reports whether a text is a sign that has a meaning: of a currency, a unit, a relation.
+func isSign(text string) bool {
+	r, width := utf8.DecodeRuneInString(text)
+	return width == len(text) && (unicode.Is(unicode.Sc, r) || strings.ContainsRune("%‰°≈±+<>≤≥&§@#-", r) || r == sign)
+}
+
+func isNumeric(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789"+inNumbers) == ""
+}
+
+func isUnspacedWord(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return isUnspaced(r)
+}
+
+func denies(word string) bool { return negations[word] || strings.HasSuffix(word, "n't") }
+
+// turns reports whether a word that is left out would turn the meaning of a quote.
+func turns(l lexeme) bool { return denies(l.text) || approximate[l.text] || conditions[l.text] }
+
+var (
+	negations = Set(`not no never cannot none nothing nobody neither nor without hardly ne n' pas jamais aucun aucune rien sans
+		ni guère non nicht nie niemals kein keine keinen keinem keiner keines nichts ohne weder nunca jamás ningún ninguna
+		ninguno nada sin tampoco mai nessun nessuno nessuna niente nulla senza né niet geen nooit zonder não nenhum
+		nenhuma sem nem nie nigdy bez żaden żadnego nelze není nejsou nikdy inte ej ikke aldri aldrig ingen inget inga uten
+		utan uden не нет ни нельзя никогда без ні немає değil yok hayır asla لا لن لم ليس ليست غير بدون دون 안 못 ei
+		emme ette eivät älä nem nincs δεν όχι לא नहीं không tidak bukan 不 没 未 无 無 別 别 勿 非`)
+	approximate = Set(`about around approximately roughly nearly almost circa ca environ presque rund etwa ungefähr gut knapp
+		unos unas aproximadamente casi cerca quasi ongeveer bijna ok około prawie cirka ungefär omtrent около примерно
+		yaklaşık 约 約 than least most`)
+	conditions = Set(`unless except only if but sauf seulement si mais außer nur wenn falls aber salvo solo sólo pero tranne se
+		ma alleen als maar exceto apenas mas chyba tylko jeśli ale`)
+	units = Set(`percent pct euro euros eur usd gbp chf dollar dollars pound pounds cents kr kronor kroner zł zl pln kč czk lei
+		ft rub руб tl lira yen yuan h hr hrs hour hours hora horas heure heures ore stunde stunden uhr uur godz min mins
+		minute minutes minuten minuti minutos minut minuter day days jour jours tag tage tagen día días giorno giorni dag dagen
+		dia dias dni dagar дня дней день week weeks semaine semaines woche wochen semana semanas settimana settimane weken
+		week month months mois monat monate monaten mes meses mese mesi maand maanden year years an ans jahr jahre jahren
+		año años anno anni jaar ano anos lat km m cm mm mi miles kg g lb lbs l ml bar psi kw kwh gb mb tb am pm a.m p.m
+		million millions billion thousand mille millionen millones points punkte pts`)
+)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -99,4 +100,54 @@ func TestQuotesOfTheListAreTakenIfFaithful(t *testing.T) {
 	t.Logf("refused: %q\ntaken: %q", refused, taken)
 	require.Empty(t, taken)
 	require.LessOrEqual(t, len(refused), faithful/20)
+}
+
+// listedTurn is a message of a simulated contact.
+type listedTurn struct {
+	Language, Scenario, AgentTurn, ContactTurn string
+	History                                    []struct{ Role, Text string }
+}
+
+// refusal returns why rules refuse the message.
+func (l listedTurn) refusal() error {
+	var messages []model.TestMessage
+	for _, m := range l.History {
+		role := model.MessageRoleUser
+		if m.Role == "agent" {
+			role = model.MessageRoleAssistant
+		}
+		messages = append(messages, written(role, m.Text))
+	}
+	return offRole(l.ContactTurn, l.Scenario, append(messages, written(model.MessageRoleAssistant, l.AgentTurn)))
+}
+
+// Rules alone notice most of what contacts write outside of their role. The review after a run finds the rest.
+func TestContactsOfTheListsAreToldApart(t *testing.T) {
+	t.Parallel()
+	known := read.Set("en fr de es it pt")
+	var missed, refused []string
+	all, noticed := map[bool]int{}, map[bool]int{}
+	for _, l := range readList[listedTurn](t, "offrole") {
+		all[known[l.Language]]++
+		if l.refusal() != nil {
+			noticed[known[l.Language]]++
+		} else {
+			missed = append(missed, l.Language+": "+l.ContactTurn)
+		}
+	}
+	right := readList[listedTurn](t, "inrole")
+	for _, l := range right {
+		if err := l.refusal(); err != nil {
+			refused = append(refused, l.ContactTurn+": "+err.Error())
+		}
+	}
+	t.Logf("off role: %d of %d noticed in known languages, %d of %d in others; in role: %d of %d refused", noticed[true],
+		all[true], noticed[false], all[false], len(refused), len(right))
+	if heldOut != "" {
+		return
+	}
+	t.Logf("missed: %q\nrefused: %q", missed, refused)
+	require.GreaterOrEqual(t, noticed[true]*10, all[true]*8)
+	require.GreaterOrEqual(t, noticed[false]*10, all[false]*7)
+	require.LessOrEqual(t, len(refused), 2)
 }

@@ -1,9 +1,11 @@
 package evaluation
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -11,74 +13,46 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The rules below recognize texts that no real contact would write, in English, French, German, Spanish, Italian and
-// Portuguese. They reject only certain cases: a rejected contact is asked again, and a second rejection ends the run.
-// All except speakerLabel and direction match folded texts.
+// The rules below recognize texts that no real contact would write. Most go by the shape of a text, in any language. They
+// reject only certain cases: a rejected contact is asked again, and a second rejection ends the run. The review after
+// the conversation finds the others.
 var (
-	// speakerLabel begins a line of a script with several speakers.
-	speakerLabel = lazyregexp.New(`(?im)^[\s*_]*(?:\[` + speakerNames + `\]|` + speakerNames + `[\s*_]*:)`)
+	// artifact matches marks of a model's template.
+	artifact = lazyregexp.New(`(?i)<\|.{0,60}\|>|\[/?inst\]|</?s>|</?(?:end|eos|bos|think|thinking|user|assistant|system)>|` +
+		`#{3,}\s*[\pL ]+\s*#{0,}:?|【[^】]{0,20}】|^\s*\x60{3}`)
 
-	// direction is a stage direction between asterisks, brackets or parentheses: a whole message, or an actor's action.
+	// speaker matches a name in front of what somebody says, at the start of a line.
+	speaker = lazyregexp.New(`(?m)^[ \t*_]*(\[)?(\pL[\pL .'’-]{0,40})(\])?[*_]*[ \t\x{a0}\x{202f}]?([:：])?[*_]*[ \t]*(.*)$`)
+
+	// direction matches a stage direction: three words between asterisks or two in brackets, a whole message in such
+	// marks, or the word for what an actor does.
 	direction = lazyregexp.New(`(?is)^\s*(?:\*[^*]+\*|\[[^\]]+\]|\([^)]*\pL[^)]*\))\s*$|` +
-		`[*(\[]\s*(?:(?:the )?(?:caller|customer|contact|user) |il |elle |er |sie )?(?:` +
-		`laugh|sigh|paus|smil|nod|chuckl|whisper|wait|hang(?:s|ing)? up|clear(?:s|ing)? (?:his|her|my|their)? ?throat|grin|shrug|frown|think(?:s|ing)\b|angr|annoyed|frustrated|` +
-		`rit\b|rire|soupir|sourit|raccroche|hoche|lacht|lachend|seufz|lächel|nickt|legt auf|ríe|se ríe|suspir|sonríe|cuelga|ride\b|sospira|sorride|riattacca|ri\b|sorri|desliga` +
-		`)[^*)\]]*[*)\]]`)
+		`\*[\pL'’]+(?:,? [\pL\d'’,-]+){2,}[.]?\*|\[[\pL'’]+(?: [\pL\d'’,-]+)+[.]?\](?:[^(]|$)|` +
+		`(?:^\s*|[*\[])[*(\[]?\s*(?:(?:the )?(?:caller|customer|contact|user) |il |elle |er |sie )?(?:` + acts + `)[^*)\]]*[*)\]]`)
 
-	// offer matches phrases of somebody who offers help.
-	offer = anyOf(
-		`how (?:can|may|could) i (?:help|assist|be of (?:help|service|assistance))(?: to)? ?(?:you)?(?: today| with .*)?\s*[?.!,]?$`,
-		`how (?:can|may) i (?:help|assist) you\b(?: today)?[?.!,]`, `how may i be of`,
-		`anything else (?:that )?i can (?:help|assist|do for) you`, `what can i (?:help|assist) you with`,
-		`what can i do for you(?: today)?[?.!,]`,
-		`i(?:'m| am) here to (?:help|assist)(?: you)?(?: today)?(?:[.!,]|$)`,
-		`(?:happy|glad) to (?:assist|help) you(?: with (?:that|this|it))?[.!,]`,
-		`(?:can|may) i (?:help|assist) you with anything`,
-		`let me know if (?:you have any (?:other |further |more )?questions|there(?:'s| is) anything else i can)`,
-		`thank you for (?:contacting|reaching out to) (?:us|our)\b`, `thank you for calling (?:us[.!,]|our)`,
-		`(?:comment|en quoi) (?:puis-je|je peux) (?:vous|t')\s?(?:aider|être utile)`, `que puis-je faire pour (?:vous|toi)`,
-		`puis-je vous aider`, `autre chose que je puisse faire`, `je suis là pour vous aider`,
-		`n'hésitez pas (?:à me|si vous avez d'autres)`,
-		`(?:wie|womit|wobei) (?:kann|darf) ich (?:ihnen|dir|euch)\b.*(?:helfen|dienen|sein)`,
-		`was kann ich für (?:sie|dich|euch) tun`,
-		`kann ich (?:ihnen|dir) sonst noch`,
-		`(?:cómo|en qué) (?:puedo|podría) (?:ayudar|asistir|servir)(?:le|te|lo|la)`,
-		`(?:algo más|otra cosa) en (?:lo|la) que pueda ayudar`,
-		`(?:come|in (?:che )?cosa|in che modo) posso (?:aiutar|esser)(?:la|ti|le|vi)`,
-		`posso aiutar(?:la|ti) (?:con|in) (?:altro|qualcos)`,
-		`(?:como|em que) posso (?:te |lhe |o |a )?(?:ajudar|ajudá|ser útil)`,
-		`posso (?:te |lhe )?ajudar (?:você )?(?:em|com) (?:mais|algo)`,
-	)
+	// parenthesis matches parentheses at the start of a message.
+	parenthesis = lazyregexp.New(`^\s*[(（]([^()（）]+)[)）]`)
 
-	// confession matches phrases in which a model says that it is one. It excludes trades, such as "an AI engineer".
-	confession = anyOf(
-		`(?:as|i am|i'm|i'm just|i am just|i'm only|i am only|being) an? (?:`+machine+`)`+endOfName,
-		`(?:as|i am|i'm) a simulated`,
-		`(?:en tant que |en tant qu'|je suis |comme )(?:une? )?(?:`+machine+`)`+endOfName,
-		`(?:als|ich bin)(?: nur)? (?:eine? )?(?:`+machine+`)`+endOfName,
-		`(?:como|soy|sou|come|sono)(?: solo| só)? (?:(?:una?|uma?|um) |un')?(?:`+machine+`)`+endOfName,
-		`this is (?:just |only )?a (?:simulation|role-?play)`, `(?:according to|as per) (?:the|my) scenario\b`,
-		`the scenario (?:says|does|doesn't|states)`,
-		`(?:stay|staying|remain|break|out of) (?:in )?character\b`,
-		`i(?:'m| am) (?:only |just )?(?:playing|simulating) (?:the|a) (?:role|part|customer|caller|contact|person|user)`,
-		`here(?:'s| is) (?:my|the) (?:response|reply|next message|message) (?:as|from) `,
-		`as the (?:customer|caller|contact|user)[,:]`,
-		`(?:dans|selon) (?:ce|le) scénario`, `laut (?:dem )?szenario`, `según el escenario`, `secondo lo scenario`,
-		`segundo o cenário`,
-	)
+	// preface matches a line that announces what the rest quotes.
+	preface = lazyregexp.New(`(?s)^([^"“”«„\n]{5,120})[:：](\s*)["“«„「][^"“”«»„「」]+["”»“」]\.?\s*$`)
+
+	// quotations matches what a message quotes.
+	quotations = lazyregexp.New(`["“„«「][^"“”„«»「」]+["”“»」]`)
+
+	// introduction matches the name of the person in the first sentence of a scenario, with the words before it.
+	introduction = lazyregexp.New(`^((?:[^\s.:,]+[ ]){1,4}?)(\p{Lu}[\pL'’-]+(?: (?:de|van|der|von|da|di|la|el|al|bin)?\s?\p{Lu}[\pL'’-]+)*)`)
 )
 
 const (
-	speakerNames = `(?:agent|assistant|contact|customer|caller|client|user|human|system|ai|bot|chatbot|` +
-		`appelant|appelante|utilisateur|utilisatrice|cliente?|kunde|kundin|anrufer|anruferin|nutzer|benutzer|assistente?|asistente|agente|usuario|usuária?|usuário|utente)`
-	machine = `ai|a\.i\.|artificial intelligence|(?:ai |large |ai-)?(?:language )?model|language model|llm|(?:ai|virtual|digital) (?:language model|assistant|agent|model|system)|chatbot|` +
-		`ia|intelligence artificielle|modèle de langage|assistante? virtuel(?:le)?|ki|ki-(?:sprach)?modell|ki-assistent(?:in)?|künstliche intelligenz|sprachmodell|virtuelle[rn]? assistent(?:in)?|` +
-		`inteligencia artificial|modelo de lenguaje|asistente virtual|intelligenza artificiale|modello linguistico|assistente virtuale?|inteligência artificial|modelo de linguagem`
-	endOfName = `(?:\s*[,.;:!?(]|$| (?:and )?(?:i|don't|do not|can't|cannot)\b| (?:et )?je\b| (?:und )?ich\b| kann\b| habe\b| no\b| non\b| não\b| without\b| developed\b| trained\b| created\b)`
-
-	// recital is the number of consecutive words of the scenario that count as reading it out. loop is the minimum
-	// number of words for a message that counts as a repetition.
+	// acts are the beginnings of words for what an actor does.
+	acts = `laugh|sighs?\b|paus(?:es|ing)|smil|nods?\b|nodding|chuckl|whispers|hangs? up|hanging up|clears? (?:his|her|their)? ?throat|grin|shrug|frown|` +
+		`rit\b|rire|soupir|sourit|raccroche|hoche|lacht\b|lachend|seufz|lächel|nickt|legt auf|ríe|se ríe|suspir|sonríe|cuelga|ride\b|` +
+		`sospira|sorride|riattacca|ri\b|sorri|desliga|zucht|lacht|knikt|con (?:voce|voz|tono)\b|com voz|d'une voix|mit \pL+er stimme|in a \pL+ voice|with a sigh`
+	// recital is the number of consecutive words of the scenario that count as reading it out. retold is the part of
+	// its words that counts as telling all of it. loop is the minimum number of words for a message that counts as a
+	// repetition.
 	recital = 8
+	retold  = 0.65
 	loop    = 4
 )
 
@@ -103,22 +77,27 @@ var (
 // are in its role.
 func offRole(text, scenario string, messages []model.TestMessage) error {
 	said := read.NewPassage(text, false).Text
+	own := read.NewPassage(quotations().ReplaceAllString(text, " "), false).Text
 	switch {
 	case strings.Contains(strings.ToLower(text), llm.EndConversation):
 		return unusablef("it writes %s as text, and that is a tool to call", llm.EndConversation)
 	case said == "" || slices.ContainsFunc(scripted().FindAllString(scenario, -1),
 		func(part string) bool { return strings.Contains(read.NewPassage(part, false).Text, said) }):
 		return nil
-	case speakerLabel().MatchString(text):
+	case artifact().MatchString(text) || isJSON(text):
+		return unusable("it has marks or JSON, and only what the person says is wanted")
+	case namesSpeakers(text, scenario):
 		return unusable("it names speakers, and only what the person says is wanted, without a name before it")
-	case confession().MatchString(said):
+	case confession().MatchString(own) || announces(text, scenario):
 		return unusable("it speaks of being a machine or of playing a part, and you are the person of the scenario")
-	case offer().MatchString(said):
+	case offer().MatchString(own):
 		return unusable("it offers help as the assistant would, and you are the person who wants something")
-	case direction().MatchString(text):
+	case direction().MatchString(text) || isAside(text, scenario):
 		return unusable("it has a stage direction, and only what the person says is wanted")
 	case recites(said, scenario):
 		return unusable("it reads out the scenario, which is for you alone: say in the person's own words what is needed now")
+	case asksForOwnData(text, scenario, messages):
+		return unusable("it asks for what the scenario says about you, as the assistant would")
 	case isEcho(said, messages):
 		return unusable("it repeats what the assistant said, and you are the person the assistant talks to")
 	case isLoop(said, messages):
@@ -128,12 +107,85 @@ func offRole(text, scenario string, messages []model.TestMessage) error {
 	return nil
 }
 
+func isJSON(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
+}
+
+// nameIn returns the person's name in a scenario, and the words before it, or "".
+func nameIn(scenario string) (before, name string) {
+	if found := introduction().FindStringSubmatch(strings.TrimSpace(scenario)); found != nil {
+		return found[1], found[2]
+	}
+	return "", ""
+}
+
+// namesSpeakers reports whether a text has the form of a script: a line begins with the name of the person, or with the
+// word for a speaker and something that is said. A value behind such a word is data: "Customer: 20-447".
+func namesSpeakers(text, scenario string) bool {
+	_, person := nameIn(scenario)
+	first, _, _ := strings.Cut(person, " ")
+	for _, line := range speaker().FindAllStringSubmatch(text, -1) {
+		label, isBracketed := strings.ToLower(strings.TrimSpace(line[2])), line[1] != "" && line[3] != ""
+		if line[4] == "" && !isBracketed || strings.TrimSpace(line[5]) == "" {
+			continue
+		}
+		isMarked := isBracketed || strings.HasPrefix(strings.TrimSpace(line[0]), "*")
+		isAgent := agentLabels[label] && label != "ai" && label != "support"
+		isName := first != "" && (strings.EqualFold(label, first) || strings.EqualFold(label, person))
+		if isName || isAgent || contactLabels[label] && (isMarked || !isValue(line[5], scenario)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isValue reports whether a text is a name, a number or another fact of the scenario, and not something said.
+func isValue(text, scenario string) bool {
+	words := strings.Fields(text)
+	isFact := strings.ContainsAny(text, "0123456789") || strings.Contains(scenario, strings.Trim(text, " .,"))
+	return len(words) <= 6 && (isFact || len(words) <= 3 &&
+		!slices.ContainsFunc(words, func(word string) bool { return !unicode.IsUpper([]rune(word)[0]) }))
+}
+
+// announces reports whether a message is a quotation after a line that announces it.
+func announces(text, scenario string) bool {
+	found := preface().FindStringSubmatch(text)
+	_, person := nameIn(scenario)
+	first, _, _ := strings.Cut(person, " ")
+	return found != nil && (strings.Contains(found[2], "\n") || first != "" && strings.Contains(found[1], first))
+}
+
+// isAside reports whether a message begins with parentheses that speak of the person by name.
+func isAside(text, scenario string) bool {
+	found := parenthesis().FindStringSubmatch(text)
+	if found == nil {
+		return false
+	}
+	_, person := nameIn(scenario)
+	first, _, _ := strings.Cut(person, " ")
+	if first != "" {
+		return strings.Contains(found[1], first)
+	}
+	begin := []rune(found[1]) // scripts without capitals: the first two characters of a name
+	return len(begin) > 2 && begin[0] >= 0x2E80 && strings.Contains(scenario, string(begin[:2]))
+}
+
 // recites reports whether a message repeats many words of the scenario in a row, including a word that addresses the
 // contact. Contacts may state facts in the scenario's words.
 func recites(said, scenario string) bool {
+	if before, person := nameIn(scenario); strings.Count(before, " ") > 1 || person != "" {
+		address := read.NewPassage(before+person, false).Text
+		if strings.HasPrefix(said, address) && !slices.Contains(ownWords, strings.Fields(address)[0]) {
+			return true
+		}
+	}
 	words := strings.Fields(said)
 	if len(words) < recital {
 		return false
+	}
+	if len(words) > 2*recital && covers(said, scenario) {
+		return true
 	}
 	rest := " " + read.NewPassage(scripted().ReplaceAllString(scenario, " | "), false).Text + " "
 	for from := range len(words) - recital + 1 {
@@ -147,6 +199,21 @@ func recites(said, scenario string) bool {
 	return false
 }
 
+// ownWords begin scenarios that are written in the first person.
+var ownWords = []string{"i", "i'm", "je", "ich", "io", "ik", "eu", "yo", "jag", "jeg", "я", "my"}
+
+// covers reports whether a message has most words of the scenario.
+func covers(said, scenario string) bool {
+	told, all, shared := read.Words(said), 0, 0
+	for _, word := range read.Content(read.Words(scenario)) {
+		all++
+		if read.HasAlike(told, word) {
+			shared++
+		}
+	}
+	return all > recital && float64(shared) >= retold*float64(all)
+}
+
 func isEcho(said string, messages []model.TestMessage) bool {
 	if len(messages) == 0 || len(strings.Fields(said)) < loop {
 		return false
@@ -158,6 +225,13 @@ func isEcho(said string, messages []model.TestMessage) bool {
 // isLoop reports whether a message repeats the contact's last two messages although the agent's answers to them
 // differed.
 func isLoop(said string, messages []model.TestMessage) bool {
+	sentences := map[string]int{}
+	for _, sentence := range read.Sentences(said) {
+		sentence = strings.Trim(sentence, " .!?")
+		if sentences[sentence]++; sentences[sentence] == 3 && len(strings.Fields(sentence)) >= loop {
+			return true
+		}
+	}
 	n := len(messages)
 	if n < 4 || len(strings.Fields(said)) < loop {
 		return false

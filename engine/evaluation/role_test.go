@@ -66,7 +66,7 @@ func TestContactsOutOfRoleAreDetected(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d noticed; not: %q", len(messages)-len(missed), len(messages), missed)
-	require.LessOrEqual(t, len(missed), 8, "%q", missed)
+	require.LessOrEqual(t, len(missed), 1, "%q", missed)
 }
 
 func TestContactsInTheirRoleAreAccepted(t *testing.T) {
@@ -144,6 +144,6 @@ func TestContactThoughtsAreRemoved(t *testing.T) {
 
 func TestLongTextsOutOfRoleAreDetected(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, offRole(strings.Repeat("I want it on another day. ", 150), strings.Repeat("You want it on Monday. ",
+	require.NoError(t, offRole(strings.Repeat("I want it on another day, ", 150), strings.Repeat("You want it on Monday. ",
 		2_000), stuck))
 }

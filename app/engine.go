@@ -45,6 +45,8 @@ type EngineOptions struct {
 	// Judge and Contact are the models that judge tests of agents and play their contacts. An empty Model means the
 	// agents' model. An empty address means the provider's, and an empty key for that address means the provider's key.
 	Judge, Contact openai.Config
+	// ReviewContacts makes the judge check after each simulation whether the contact kept its role.
+	ReviewContacts bool
 	// Judges are other models of the judge's provider, which can judge executions again.
 	Judges []string
 	// TurnTimeout bounds the time of an agent's answer. MaxModelCalls bounds its requests to the model.
@@ -127,8 +129,8 @@ func (o EngineOptions) parts() (parts evaluation.Options, err error) {
 			return parts, err
 		}
 	}
-	// A model would not notice its own mistakes, and the offline contact follows fixed rules.
-	parts.ReviewContact = o.Judge.Model != "" && (o.Contact.Model != "" || !o.isOffline())
+	// The offline model neither judges contacts nor leaves its role.
+	parts.ReviewContact = o.ReviewContacts && (!o.isOffline() || o.Judge.Model != "" && o.Contact.Model != "")
 	return parts, nil
 }
 

@@ -36,6 +36,7 @@ func TestBadSimulationFailsNeitherAgentNorTest(t *testing.T) {
 	})
 	require.NoError(t, err)
 	s := serve(t, address, key, provider.asks("speaker"), func(o *app.EngineOptions) {
+		o.ReviewContacts = true
 		o.Judge, o.Contact = openai.Config{Model: "referee"}, openai.Config{Model: "caller"}
 	})
 	type execution struct {

@@ -70,7 +70,8 @@ func (s *replicaFixture) answer(w http.ResponseWriter, r *http.Request) {
 	text := "Your appointment is booked."
 	switch asked := string(body); {
 	case strings.Contains(asked, `"json_schema"`):
-		text = `{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"It was booked.","passed":true}`
+		text = `{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"It was booked.","passed":true,` +
+			`"onRole":true,"loops":false,"leaked":false,"completed":true}`
 	case strings.Contains(asked, "You play a person"):
 		text = "I want an appointment."
 	default:

@@ -49,7 +49,8 @@ func (p *provider) answer(w http.ResponseWriter, r *http.Request) {
 	text := ""
 	switch said := string(body); {
 	case strings.Contains(said, `"json_schema"`):
-		text = `{"evidence":[],"rationale":"It was booked.","passed":true}`
+		text = `{"evidence":[{"messageIndex":1,"quote":"Heard"}],"rationale":"It was booked.","passed":true,` +
+			`"onRole":true,"loops":false,"leaked":false,"completed":true}`
 	case strings.Contains(said, "You play a person"):
 		text = "I want an appointment."
 	default:

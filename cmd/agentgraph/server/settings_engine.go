@@ -57,6 +57,10 @@ func (f *agentFlags) referees() cli.Flags {
 			Help: "Address of the contacts' provider, before /chat/completions. " + provider},
 		{Into: &f.Contact.Key, Name: "contact-api-key", Env: "AGENTGRAPH_CONTACT_API_KEY", Placeholder: "KEY",
 			Secret: true, Help: "Key of the contacts' provider. " + key},
+		{Into: &f.ReviewContacts, Name: "review-contacts", Env: "AGENTGRAPH_REVIEW_CONTACTS", Default: "true",
+			Negatable: true, Help: "Asks the judge once after each simulation whether the contact kept its role. " +
+				"Contacts that only say a test's words are not reviewed.",
+			Docs: "See [the simulated contact](../reference/judging.md#the-simulated-contact)."},
 	}
 }
 

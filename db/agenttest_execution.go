@@ -102,6 +102,23 @@ func (t *Tenant) CountsOfExecutions(ctx context.Context, ids []string) (map[stri
 	return counts, err
 }
 
+// SimulatorErrorsOfExecutions returns the number of runs that ended with an error of the simulated contact, for each
+// execution by its id.
+func (t *Tenant) SimulatorErrorsOfExecutions(ctx context.Context, ids []string) (map[string]int32, error) {
+	rows := []struct {
+		ExecutionID string
+		Errors      int32
+	}{}
+	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, count(*) AS errors").
+		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).Where("?TableAlias.status = 'Error'").
+		Where("?TableAlias.error->>'cause' = ?", model.RunErrorCauseSimulator).Group("execution_id").Scan(ctx, &rows)
+	errors := make(map[string]int32, len(rows))
+	for _, row := range rows {
+		errors[row.ExecutionID] = row.Errors
+	}
+	return errors, err
+}
+
 // progress writes the progress of a locked execution. When the execution is finished, it also counts the runs by
 // their final status, so call it after writing the runs.
 func (t *Tenant) progress(execution *model.AgentTestExecution) *bun.UpdateQuery {

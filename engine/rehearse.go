@@ -63,8 +63,12 @@ func (r *Rehearsal) Targets() []rules.Target {
 	if err != nil {
 		return nil
 	}
-	var targets []rules.Target
-	for _, each := range s.targets(r.mocking, true) {
+	return s.Targets()
+}
+
+// Targets returns the tools and sub-agents that the agent can call.
+func (s *Speaker) Targets() (targets []rules.Target) {
+	for _, each := range s.targets(&model.ToolMocking{}, true) {
 		var schema struct{ Properties map[string]any }
 		_ = json.Unmarshal(each.parameters, &schema) // unreadable schemas have no parameters
 		targets = append(targets, rules.Target{Name: each.TechnicalName,

@@ -48,6 +48,8 @@ type SimulationTestResolver interface {
 
 	Runs(ctx context.Context, obj *model.SimulationTest, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.AgentTestRun], error)
 
+	SuggestedChecks(ctx context.Context, obj *model.SimulationTest) ([]*model.SuggestedCheck, error)
+
 	Coverage(ctx context.Context, obj *model.SimulationTest) ([]*model.CallCoverage, error)
 }
 
@@ -1933,6 +1935,38 @@ func (ec *executionContext) fieldContext_SimulationTest_criteriaWeights(_ contex
 	return graphql.NewScalarFieldContext("SimulationTest", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _SimulationTest_suggestedChecks(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationTest_suggestedChecks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SimulationTest().SuggestedChecks(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.SuggestedCheck) graphql.Marshaler {
+			return ec.marshalNSuggestedCheck2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSuggestedCheckᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationTest_suggestedChecks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SimulationTest",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SuggestedCheck(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SimulationTest_checks(ctx context.Context, field graphql.CollectedField, obj *model.SimulationTest) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2318,6 +2352,61 @@ func (ec *executionContext) fieldContext_SimulationTest_coverage(_ context.Conte
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_CallCoverage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SuggestedCheck_criterion(ctx context.Context, field graphql.CollectedField, obj *model.SuggestedCheck) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestedCheck_criterion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Criterion, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestedCheck_criterion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SuggestedCheck", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _SuggestedCheck_check(ctx context.Context, field graphql.CollectedField, obj *model.SuggestedCheck) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SuggestedCheck_check(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Check, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.TestCheck) graphql.Marshaler {
+			return ec.marshalNTestCheck2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestCheck(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SuggestedCheck_check(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SuggestedCheck",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TestCheck(ctx, field)
 		},
 	}
 	return fc, nil
@@ -4818,6 +4907,44 @@ func (ec *executionContext) _SimulationTest(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "suggestedChecks":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SimulationTest_suggestedChecks(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "checks":
 			out.Values[i] = ec._SimulationTest_checks(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -4901,6 +5028,49 @@ func (ec *executionContext) _SimulationTest(ctx context.Context, sel ast.Selecti
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var suggestedCheckImplementors = []string{"SuggestedCheck"}
+
+func (ec *executionContext) _SuggestedCheck(ctx context.Context, sel ast.SelectionSet, obj *model.SuggestedCheck) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, suggestedCheckImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SuggestedCheck")
+		case "criterion":
+			out.Values[i] = ec._SuggestedCheck_criterion(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "check":
+			out.Values[i] = ec._SuggestedCheck_check(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -5306,6 +5476,32 @@ func (ec *executionContext) marshalNSimulationTest2ᚖgithubᚗcomᚋagentgraph�
 		return graphql.Null
 	}
 	return ec._SimulationTest(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSuggestedCheck2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSuggestedCheckᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.SuggestedCheck) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSuggestedCheck2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSuggestedCheck(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSuggestedCheck2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐSuggestedCheck(ctx context.Context, sel ast.SelectionSet, v *model.SuggestedCheck) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._SuggestedCheck(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNTestMessage2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestMessage(ctx context.Context, sel ast.SelectionSet, v model.TestMessage) graphql.Marshaler {

@@ -1956,6 +1956,16 @@ func (ec *executionContext) marshalNTestCheck2ᚕgithubᚗcomᚋagentgraphᚋage
 	return ret
 }
 
+func (ec *executionContext) marshalNTestCheck2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestCheck(ctx context.Context, sel ast.SelectionSet, v *model.TestCheck) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._TestCheck(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNTestCheckInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTestCheckᚄ(ctx context.Context, v any) ([]*model.TestCheck, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error

@@ -25,6 +25,8 @@ type AgentTestExecutionResolver interface {
 	Counts(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestRunCounts, error)
 	PassRate(ctx context.Context, obj *model.AgentTestExecution) (*float64, error)
 	PassRateInterval(ctx context.Context, obj *model.AgentTestExecution) (*model.RateInterval, error)
+	SimulatorErrors(ctx context.Context, obj *model.AgentTestExecution) (int32, error)
+	SimulatorErrorShare(ctx context.Context, obj *model.AgentTestExecution) (*float64, error)
 	PassHatK(ctx context.Context, obj *model.AgentTestExecution) ([]float64, error)
 	PassHatKTests(ctx context.Context, obj *model.AgentTestExecution) ([]int32, error)
 	FlakyTestIds(ctx context.Context, obj *model.AgentTestExecution) ([]string, error)
@@ -513,6 +515,52 @@ func (ec *executionContext) fieldContext_AgentTestExecution_passRateInterval(_ c
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _AgentTestExecution_simulatorErrors(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_simulatorErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentTestExecution().SimulatorErrors(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_simulatorErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecution_simulatorErrorShare(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_simulatorErrorShare(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentTestExecution().SimulatorErrorShare(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_simulatorErrorShare(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecution", field, true, true, errors.New("field of type Float does not have child fields"))
 }
 
 func (ec *executionContext) _AgentTestExecution_passHatK(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
@@ -2941,6 +2989,82 @@ func (ec *executionContext) _AgentTestExecution(ctx context.Context, sel ast.Sel
 					}
 				}()
 				res = ec._AgentTestExecution_passRateInterval(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "simulatorErrors":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentTestExecution_simulatorErrors(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "simulatorErrorShare":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentTestExecution_simulatorErrorShare(ctx, field, obj)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

@@ -744,7 +744,7 @@ interface AgentTest implements Node {
   """
   Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
   run would end with an error whose cause is ` + "`" + `Agent` + "`" + `. The list also has likely mistakes, such as placeholders without a
-  value, which are not replaced. Empty if there are none.
+  value, which are not replaced, and criteria that a check could replace. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
   "The rows of the test. Each row runs separately. Empty if there are none."
@@ -803,7 +803,7 @@ type SimulationTest implements AgentTest & Node {
   """
   Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
   run would end with an error whose cause is ` + "`" + `Agent` + "`" + `. The list also has likely mistakes, such as placeholders without a
-  value, which are not replaced. Empty if there are none.
+  value, which are not replaced, and criteria that a check could replace. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
   "The rows of the test. Each row runs separately. Empty if there are none."
@@ -831,6 +831,8 @@ type SimulationTest implements AgentTest & Node {
   criteria: [String!]!
   "The weights of the criteria in ` + "`" + `AgentTestRun.score` + "`" + `, by position. A criterion with null, or without an entry, is required."
   criteriaWeights: [Int]!
+  "Checks that could replace criteria. Each such criterion mentions a call, a quotation, a transfer or the end, and has words that the program does not understand, so the judge decides it."
+  suggestedChecks: [SuggestedCheck!]! @cost(weight: 1000) @listSize(assumedSize: 3)
   "Checks that the program decides without a language model, except checks of tags."
   checks: [TestCheck!]! @listSize(assumedSize: 3)
   "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, in addition to all required criteria and checks; null means 1."
@@ -851,6 +853,14 @@ type SimulationTest implements AgentTest & Node {
   toolMocking: ToolMocking! @requires(scope: contacts)
   "What each possible call would do in a run of the test, as in ` + "`" + `SimulationChat.coverage` + "`" + `."
   coverage: [CallCoverage!]! @cost(weight: 1000)
+}
+
+"A check that could replace a criterion."
+type SuggestedCheck {
+  "The index of the criterion in ` + "`" + `SimulationTest.criteria` + "`" + `, from 0."
+  criterion: Int!
+  "The check."
+  check: TestCheck!
 }
 
 "What the judge can see in addition to the conversation."
@@ -929,7 +939,7 @@ type ClassificationTest implements AgentTest & Node {
   """
   Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
   run would end with an error whose cause is ` + "`" + `Agent` + "`" + `. The list also has likely mistakes, such as placeholders without a
-  value, which are not replaced. Empty if there are none.
+  value, which are not replaced, and criteria that a check could replace. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
   "The rows of the test. Each row runs separately. Empty if there are none."
@@ -1811,6 +1821,10 @@ type AgentTestExecution implements Node {
   passRate: Float
   "The 95 % confidence interval of the pass rate; null if no run was judged."
   passRateInterval: RateInterval
+  "How many runs ended with an error of the simulated contact. They say nothing about the agent."
+  simulatorErrors: Int! @cost(weight: 1000, isShared: true)
+  "The share of these runs in all runs that failed or had an error, 0 to 1; null if there were none."
+  simulatorErrorShare: Float @cost(weight: 1000, isShared: true)
   "The chance that k runs of a test all pass, averaged over the tests. The entry at index k-1 is the mean of C(passed, k) / C(judged, k). Tests with too few judged runs for k are assumed to fall from k-1 to k in the same ratio as the other tests. So the values never grow with k."
   passHatK: [Float!]!
   "For each value of ` + "`" + `passHatK` + "`" + `, how many tests have at least k judged runs."
@@ -6855,6 +6869,10 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_passRate(ctx, field)
 	case "passRateInterval":
 		return ec.fieldContext_AgentTestExecution_passRateInterval(ctx, field)
+	case "simulatorErrors":
+		return ec.fieldContext_AgentTestExecution_simulatorErrors(ctx, field)
+	case "simulatorErrorShare":
+		return ec.fieldContext_AgentTestExecution_simulatorErrorShare(ctx, field)
 	case "passHatK":
 		return ec.fieldContext_AgentTestExecution_passHatK(ctx, field)
 	case "passHatKTests":
@@ -9211,6 +9229,8 @@ func (ec *executionContext) childFields_SimulationTest(ctx context.Context, fiel
 		return ec.fieldContext_SimulationTest_criteria(ctx, field)
 	case "criteriaWeights":
 		return ec.fieldContext_SimulationTest_criteriaWeights(ctx, field)
+	case "suggestedChecks":
+		return ec.fieldContext_SimulationTest_suggestedChecks(ctx, field)
 	case "checks":
 		return ec.fieldContext_SimulationTest_checks(ctx, field)
 	case "passAt":
@@ -9285,6 +9305,16 @@ func (ec *executionContext) childFields_SubAgent(ctx context.Context, field grap
 		return ec.fieldContext_SubAgent_parent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SubAgent", field.Name)
+}
+
+func (ec *executionContext) childFields_SuggestedCheck(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "criterion":
+		return ec.fieldContext_SuggestedCheck_criterion(ctx, field)
+	case "check":
+		return ec.fieldContext_SuggestedCheck_check(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SuggestedCheck", field.Name)
 }
 
 func (ec *executionContext) childFields_TestCheck(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

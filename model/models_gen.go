@@ -1529,6 +1529,14 @@ type StartSimulationChatPayload struct {
 	SimulationChat *SimulationChat `json:"simulationChat"`
 }
 
+// A check that could replace a criterion.
+type SuggestedCheck struct {
+	// The index of the criterion in `SimulationTest.criteria`, from 0.
+	Criterion int32 `json:"criterion"`
+	// The check.
+	Check *TestCheck `json:"check"`
+}
+
 // A call ended.
 type ToolCallFinished struct {
 	// The id of the call.

@@ -130,6 +130,10 @@ func (r *simulationTestResolver) Runs(ctx context.Context, obj *model.Simulation
 	return query.Page[*model.AgentTestRun](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }
 
+func (r *simulationTestResolver) SuggestedChecks(ctx context.Context, obj *model.SimulationTest) ([]*model.SuggestedCheck, error) {
+	return query.Value(ctx, obj, "suggestedChecks", r.evaluator.SuggestedChecksOfTests)
+}
+
 func (r *simulationTestResolver) Coverage(ctx context.Context, obj *model.SimulationTest) ([]*model.CallCoverage, error) {
 	return query.Value(ctx, obj, "coverage", r.evaluator.CoverageOfTests)
 }

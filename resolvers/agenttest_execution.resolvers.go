@@ -44,6 +44,19 @@ func (r *agentTestExecutionResolver) PassRateInterval(ctx context.Context, obj *
 	return counts.PassRateInterval(), nil
 }
 
+func (r *agentTestExecutionResolver) SimulatorErrors(ctx context.Context, obj *model.AgentTestExecution) (int32, error) {
+	return query.Value(ctx, obj, "simulatorErrors", query.Of((*db.Tenant).SimulatorErrorsOfExecutions))
+}
+
+func (r *agentTestExecutionResolver) SimulatorErrorShare(ctx context.Context, obj *model.AgentTestExecution) (*float64, error) {
+	counts, err := query.Value(ctx, obj, "counts", query.Of((*db.Tenant).CountsOfExecutions))
+	if err != nil || counts.Failed+counts.Error == 0 {
+		return nil, err
+	}
+	errors, err := query.Value(ctx, obj, "simulatorErrors", query.Of((*db.Tenant).SimulatorErrorsOfExecutions))
+	return new(float64(errors) / float64(counts.Failed+counts.Error)), err
+}
+
 func (r *agentTestExecutionResolver) PassHatK(ctx context.Context, obj *model.AgentTestExecution) ([]float64, error) {
 	tallies, err := query.Value(ctx, obj, "tallies", query.Of((*db.Tenant).TalliesOfExecutions))
 	chances, _ := model.PassHatK(tallies)

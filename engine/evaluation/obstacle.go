@@ -10,6 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -110,7 +111,51 @@ func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.
 	if test.HasIdleWeights() {
 		obstacles = append(obstacles, "the weights have no effect: set passAt below 1, or remove the weights")
 	}
+	for _, each := range suggestionsFor(s, test) {
+		obstacles = append(obstacles, fmt.Sprintf("criterion %d is left to the judge; the program could check: %s",
+			each.Criterion+1, each.Check.Description()))
+	}
 	return append(obstacles, unknownTo(s, test.Checks, callable)...)
+}
+
+// suggestionsFor returns the checks that could replace criteria of a test.
+func suggestionsFor(s *engine.Speaker, test *model.AgentTestRow) []*model.SuggestedCheck {
+	suggestions := []*model.SuggestedCheck{}
+	if len(test.Criteria) == 0 {
+		return suggestions
+	}
+	targets := s.Targets()
+	for i, criterion := range test.Criteria {
+		if expected := rules.Suggest(criterion, targets); expected != nil {
+			suggestions = append(suggestions, &model.SuggestedCheck{Criterion: int32(i),
+				Check: &model.TestCheck{Expect: *expected}})
+		}
+	}
+	return suggestions
+}
+
+// SuggestedChecksOfTests returns the checks that could replace criteria, by the id of the test. It takes two round
+// trips.
+func (v *Evaluator) SuggestedChecksOfTests(
+	ctx context.Context, t *db.Tenant, ids []string,
+) (map[string][]*model.SuggestedCheck, error) {
+	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "criteria")
+	if err != nil {
+		return nil, err
+	}
+	agentIDs := make([]string, len(found))
+	for i, row := range found {
+		agentIDs[i] = rowOfTest(row).AgentID
+	}
+	speakers, err := engine.LoadSpeakers(ctx, t, model.Unique(agentIDs))
+	suggestions := make(map[string][]*model.SuggestedCheck, len(found))
+	for _, row := range found {
+		test := rowOfTest(row)
+		if speaker := speakers[test.AgentID]; speaker != nil {
+			suggestions[test.ID] = suggestionsFor(speaker, test)
+		}
+	}
+	return suggestions, err
 }
 
 // expects returns UNPROCESSABLE if the agent cannot produce the tag that a test expects.

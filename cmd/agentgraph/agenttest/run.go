@@ -87,6 +87,9 @@ func (c *runCommand) Run(cmd *cobra.Command) error {
 	if err := c.discard(); err != nil {
 		return err
 	}
+	if len(c.Baseline) > 0 {
+		cmd.PrintErrln(power(c.Repeat))
+	}
 	started, err := c.begin(ctx, server)
 	if err != nil {
 		return exitUnstarted(ctx, err)
@@ -97,6 +100,21 @@ func (c *runCommand) Run(cmd *cobra.Command) error {
 		}
 		return compare(ctx, server, c.Baseline, started.ID, c.Correction)
 	})
+}
+
+// power says what a comparison with the repeats can show.
+func power(repeats int) string {
+	const most = 20
+	said := countOf(repeats, "repeat", "repeats") + " notice no fall of a single test"
+	if rate, ok := model.NoticedRate(int32(repeats)); ok {
+		said = fmt.Sprintf("%s notice a test's fall from 100 %% to %.0f %% in 9 of 10 cases",
+			countOf(repeats, "repeat", "repeats"), rate*100)
+	}
+	if repeats < most {
+		rate, _ := model.NoticedRate(most)
+		said += fmt.Sprintf("; %d notice a fall to %.0f %%", most, rate*100)
+	}
+	return said + "."
 }
 
 const startDocument = executionFields + `mutation ($input: StartAgentTestExecutionInput!) {

@@ -12,6 +12,7 @@ import (
 func (r report) summary(style client.Style) string {
 	var text strings.Builder
 	text.WriteString(r.Execution.summary())
+	text.WriteString(simulatorShare(r.Runs))
 	for _, test := range flaky(r.Runs) {
 		fmt.Fprintf(&text, "Flaky: %s\n", test)
 	}
@@ -20,6 +21,24 @@ func (r report) summary(style client.Style) string {
 	}
 	fmt.Fprintf(&text, "%s: %s\n", colored(style, r.Outcome, r.Outcome), r.Reason)
 	return text.String()
+}
+
+// simulatorShare returns a line about the runs that failed because of the simulated contact, or "".
+func simulatorShare(runs []runShown) string {
+	bad, simulators := 0, 0
+	for _, run := range runs {
+		if run.Status == "Failed" || run.Status == "Error" {
+			bad++
+		}
+		if run.Error != nil && run.Error.Cause == "Simulator" {
+			simulators++
+		}
+	}
+	if simulators == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Simulated contact: %d of %s without success went wrong because of it, not because of the agent\n",
+		simulators, count(bad, "run"))
 }
 
 // summary returns the counts and rates of an execution as lines.

@@ -1,0 +1,57 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Suggest returns the check that a criterion comes nearest to, if the judge decides the criterion although it mentions
+// something that a program can check. Otherwise it returns nil.
+func Suggest(criterion string, targets []Target) *model.TestExpectation {
+	claims := parse(criterion, targets)[0]
+	isCertain := !slices.ContainsFunc(claims, func(c *claim) bool {
+		return c.kind == unknown || c.isUnsure || c.isHedged || c.other != nil && (c.other.kind == unknown || c.other.isUnsure)
+	})
+	at := slices.IndexFunc(claims, func(c *claim) bool { return c.kind != unknown && !c.byContact })
+	if isCertain || at < 0 {
+		return nil
+	}
+	return claims[at].expectation()
+}
+
+// expectation returns the claim as a check.
+func (claim *claim) expectation() *model.TestExpectation {
+	switch {
+	case claim.kind == sayVerb:
+		said := &model.SaidExpectation{Text: &claim.text, Role: model.MessageRoleAssistant}
+		if claim.not {
+			return &model.TestExpectation{NeverSays: said}
+		}
+		return &model.TestExpectation{Says: said}
+	case claim.kind == endVerb && !claim.not:
+		return &model.TestExpectation{EndedBy: new(model.ConversationEnderAgent)}
+	case claim.kind == transferVerb:
+		claim.name = llm.TransferCall
+	case claim.name == "" || claim.kind == endVerb:
+		return nil
+	}
+	called := model.NeverCalledExpectation{TechnicalName: &claim.name, Where: []model.MockCondition{}}
+	for _, a := range claim.arguments {
+		if a.name == "" || strings.ContainsAny(a.name, " ") {
+			continue
+		}
+		called.Where = append(called.Where, model.MockCondition{Argument: a.name, Equals: &a.value})
+	}
+	if claim.not {
+		return &model.TestExpectation{NeverCalled: &called}
+	}
+	expected := &model.CalledExpectation{NeverCalledExpectation: called, Succeeded: claim.kind == transferVerb,
+		Min: int32(claim.least)}
+	if claim.most >= 0 {
+		expected.Max = new(int32(claim.most))
+	}
+	return &model.TestExpectation{Called: expected}
+}

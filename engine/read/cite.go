@@ -46,7 +46,8 @@ func Cite(source, quote string) string {
 		return ""
 	}
 	first, last := asked.lexemes[0], asked.lexemes[len(asked.lexemes)-1]
-	wanted := Quote{head: asked.source[:asked.Passage.starts[first.start]], tail: asked.source[asked.Passage.ends[last.end-1]:]}
+	wanted := Quote{head: asked.source[:asked.Passage.starts[first.start]],
+		tail: asked.source[asked.Passage.ends[last.end-1]:]}
 	in := lexemesOf(source)
 	for from := range in.lexemes {
 		if to := in.match(from, asked.lexemes); to > 0 && !in.cuts(from, to) {

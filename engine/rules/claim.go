@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
@@ -306,88 +305,4 @@ func (p *parser) isParameter(target, key string) bool {
 // isSameName reports whether two names have the same words: "orderId" and "order id".
 func isSameName(one, other string) bool {
 	return strings.EqualFold(one, other) || slices.Equal(read.NameWords(one), read.NameWords(other))
-}
-
-// inherit takes the verb of the part before, and its negation, if a part has no verb of its own.
-func (r *reading) inherit(link class, previous *claim) {
-	if r.kind == callNoun {
-		r.kind = callVerb
-	}
-	r.not = r.not || r.isNone
-	if previous != nil && previous.not && !r.not && r.actor == 0 && r.isBase() && r.parser.isBase(previous.verb) {
-		switch link {
-		case or: // "must not call X or say Y"
-			r.not = true
-		case and:
-			r.readStranger()
-		}
-	}
-	if r.kind != 0 || previous == nil || previous.kind == 0 {
-		return
-	}
-	if r.object == quotation && previous.kind == sayVerb || r.object == name && previous.kind == callVerb {
-		r.kind, r.byContact, r.verb, r.isInherited = previous.kind, previous.byContact, previous.verb, true
-		r.not = r.not || previous.not
-		if r.actor == 0 && previous.byContact {
-			r.actor = contactWord
-		}
-		if !r.hasCount && previous.least == previous.most {
-			r.least, r.most = previous.least, previous.most
-		}
-	}
-}
-
-func (r *reading) isBase() bool { return r.kind != 0 && r.parser.isBase(r.verb) }
-
-// isBase reports whether a verb is in its base form: "call" beside "calls", "appeler", "aufrufen".
-func (p *parser) isBase(verb string) bool {
-	if c := p.words[verb+"s"]; c != unknown && (c == p.words[verb] || c == callVerb && p.words[verb] == callNoun) {
-		return true
-	}
-	return slices.ContainsFunc([]string{"er", "ir", "re", "ar", "en"},
-		func(end string) bool { return strings.HasSuffix(verb, end) })
-}
-
-// settle decides what the part claims, and whether the parser has understood all of it.
-func (r *reading) settle() {
-	isOfContact := r.actor == contactWord && !r.isPassive
-	switch {
-	case r.object == name && (r.kind == callVerb || r.kind == useVerb || r.kind == transferVerb || r.kind == 0):
-		r.kind, r.isLeading = callVerb, r.kind != 0
-		r.isUnsure = isOfContact
-		switch {
-		case strings.EqualFold(r.name, llm.TransferCall):
-			r.kind = transferVerb
-		case strings.EqualFold(r.name, llm.EndConversation):
-			r.kind = endVerb
-		}
-	case r.object == quotation && (r.kind == sayVerb || r.kind == useVerb || r.kind == 0 && (r.hasPlace || r.not && r.hasMessage)):
-		r.kind, r.isLeading, r.byContact = sayVerb, true, isOfContact
-	case r.object == 0 && (r.kind == callVerb || r.kind == useVerb) && (r.isNone || r.hasAny):
-		r.kind, r.name, r.isLeading = callVerb, "", true
-	case r.object == 0 && r.kind == transferVerb && (r.hasHuman || r.hasTalk || isPlain(r.verb)):
-		r.isLeading, r.isUnsure = r.hasHuman || isPlain(r.verb), isOfContact
-	case r.object == 0 && r.kind == endVerb && (r.hasTalk || isPlain(r.verb)):
-		r.isLeading, r.byContact = true, isOfContact
-	default:
-		r.kind, r.isUnsure = unknown, true
-	}
-	if r.hasNe && !r.not && !r.hasCount { // "n'appelle que"
-		r.strangers, r.stranger = r.strangers+1, r.strangers+1
-	}
-	if r.strangers > 0 {
-		r.isUnsure, r.isLeading = true, r.isLeading && r.stranger < 0
-	}
-	if r.bound != 0 && r.bound != exactly {
-		r.isUnsure, r.isLeading = true, false
-	}
-}
-
-// plain lists the beginnings of the verbs that need no object to mean a transfer, or the end of a call.
-var plain = strings.Fields(`transf trasf weiterl weiterz durchgest durchst überst doorverb doorgesch doorsch eskal escal forward
-	redirect redirig inoltr encaminh deriv hang hung raccroch legt aufl aufg aufz auflegt cuelg colg riattacc riaggan hangt
-	opha opge desl`)
-
-func isPlain(verb string) bool {
-	return slices.ContainsFunc(plain, func(stem string) bool { return strings.HasPrefix(verb, stem) })
 }

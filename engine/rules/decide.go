@@ -99,7 +99,8 @@ func (c *Conversation) decideAny(claims []*claim) (truth, Finding) {
 // decideClaim decides one claim. A claim with words that the parser does not know can only fail, because what it
 // speaks of never happened.
 func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
-	if claim.kind == unknown || claim.isHedged || claim.other != nil && (claim.other.kind == unknown || claim.other.isUnsure) {
+	if claim.kind == unknown || claim.isHedged ||
+		claim.other != nil && (claim.other.kind == unknown || claim.other.isUnsure) {
 		return open, Finding{}
 	}
 	happened := c.eventsOf(claim)

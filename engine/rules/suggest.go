@@ -13,7 +13,8 @@ import (
 func Suggest(criterion string, targets []Target) *model.TestExpectation {
 	claims := parse(criterion, targets)[0]
 	isCertain := !slices.ContainsFunc(claims, func(c *claim) bool {
-		return c.kind == unknown || c.isUnsure || c.isHedged || c.other != nil && (c.other.kind == unknown || c.other.isUnsure)
+		return c.kind == unknown || c.isUnsure || c.isHedged ||
+			c.other != nil && (c.other.kind == unknown || c.other.isUnsure)
 	})
 	at := slices.IndexFunc(claims, func(c *claim) bool { return c.kind != unknown && !c.byContact })
 	if isCertain || at < 0 {

@@ -109,6 +109,9 @@ func (c *cited) match(from int, wanted []lexeme) int {
 			return 0
 		}
 	}
+	if at <= from {
+		return 0 // only numbers of items were wanted
+	}
 	return at
 }
 

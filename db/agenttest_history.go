@@ -14,12 +14,19 @@ import (
 var runSummary = []string{"execution_id", "attempt", "status", "prompt_version", "duration_ms", "is_draft",
 	"row_number", "row_name"}
 
+// stepOfSearch finds the execution of a run, if it is a step of a search for the cause of a failure.
+const stepOfSearch = `SELECT 1 FROM agent_test_executions AS step
+	WHERE step.company_id = ?TableAlias.company_id AND step.id = ?TableAlias.execution_id
+		AND step.blame_search_id IS NOT NULL`
+
 // HistoriesOfTests returns the last runs of each test by the test's id, newest first, and at most the limit most of
-// each. It leaves out runs that judge earlier conversations again. It returns BAD_INPUT when the limit is not 1 to 100.
+// each. It leaves out runs that judge earlier conversations again and the steps of a search for the cause of a failure.
+// It returns BAD_INPUT when the limit is not 1 to 100.
 func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
 	most int32) (map[string][]*model.AgentTestRun, error) {
-	rows, err := t.FindPages(ctx, RunsOfTests, pg.Filter(nil).And("?TableAlias.rejudge_of_id IS NULL", nil), ids,
-		model.PageArgs{First: most}, runSummary...)
+	wanted := pg.Filter(nil).And("?TableAlias.rejudge_of_id IS NULL", nil).
+		And("(?TableAlias.is_draft IS NULL OR NOT EXISTS ("+stepOfSearch+"))", nil)
+	rows, err := t.FindPages(ctx, RunsOfTests, wanted, ids, model.PageArgs{First: most}, runSummary...)
 	histories := make(map[string][]*model.AgentTestRun, len(ids))
 	for _, row := range rows {
 		if of := row.Parent(); len(histories[of]) < int(most) {

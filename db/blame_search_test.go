@@ -89,3 +89,15 @@ func TestSearchEndsWithItsStep(t *testing.T) {
 	require.Equal(t, model.BlameStatusFailed, unjudged.Status)
 	require.Contains(t, *unjudged.Error, unjudged.ExecutionID)
 }
+
+func TestHistoryLeavesOutStepsOfSearches(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	search := startSearch(t, tenant)
+	draft, err := tenant.StartAgentTestExecution(t.Context(),
+		startDraft(t, model.StartAgentTestExecutionInput{TestIds: []string{search.TestID}, Repeats: 1}, "Be brief."))
+	require.NoError(t, err)
+	histories, err := tenant.HistoriesOfTests(t.Context(), []string{search.TestID}, 20)
+	require.NoError(t, err)
+	require.Equal(t, idsOf(runsOf(t, tenant, draft.ID)), idsOf(histories[search.TestID]))
+}

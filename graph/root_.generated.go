@@ -737,7 +737,7 @@ interface AgentTest implements Node {
   isFlaky: Boolean! @cost(weight: 30000, isShared: true)
   "When the test started to fail; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
-  "Summaries of its last runs, newest first. Runs that judge earlier conversations again are left out."
+  "Summaries of its last runs, newest first. Runs that judge earlier conversations again, and runs that search for the cause of a failure, are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   "What broke the test; null if it is not red, or never passed: ` + "`" + `failingSince` + "`" + ` or its ` + "`" + `lastPassed` + "`" + ` is null."
   blame: AgentTestBlame @cost(weight: 20000)
@@ -796,7 +796,7 @@ type SimulationTest implements AgentTest & Node {
   isFlaky: Boolean! @cost(weight: 30000, isShared: true)
   "When the test started to fail; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
-  "Summaries of its last runs, newest first. Runs that judge earlier conversations again are left out."
+  "Summaries of its last runs, newest first. Runs that judge earlier conversations again, and runs that search for the cause of a failure, are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   "What broke the test; null if it is not red, or never passed: ` + "`" + `failingSince` + "`" + ` or its ` + "`" + `lastPassed` + "`" + ` is null."
   blame: AgentTestBlame @cost(weight: 20000)
@@ -932,7 +932,7 @@ type ClassificationTest implements AgentTest & Node {
   isFlaky: Boolean! @cost(weight: 30000, isShared: true)
   "When the test started to fail; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
-  "Summaries of its last runs, newest first. Runs that judge earlier conversations again are left out."
+  "Summaries of its last runs, newest first. Runs that judge earlier conversations again, and runs that search for the cause of a failure, are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   "What broke the test; null if it is not red, or never passed: ` + "`" + `failingSince` + "`" + ` or its ` + "`" + `lastPassed` + "`" + ` is null."
   blame: AgentTestBlame @cost(weight: 20000)

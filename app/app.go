@@ -129,6 +129,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 	settings.SecretFields = secretFields
 	settings.SlowFields = map[string]time.Duration{
 		"sendSimulationMessage": o.Engine.ReplyTimeout(), "draftLabelledQuestions": o.Engine.ReplyTimeout(),
+		"callTool": model.MaxToolTimeout,
 	}
 	keys := auth.NewKeys(o.Store, settings.RequestTimeout)
 	server := gateway.New(gateway.Options{

@@ -89,11 +89,48 @@ func (t *Tenant) CreateAgent(ctx context.Context, in model.CreateAgentInput) (*m
 		if err := pg.Insert(ctx, t.db, agent); err != nil {
 			return err
 		}
-		if err := t.recordPrompt(ctx, agent); err != nil {
+		if err := t.recordPrompt(ctx, agent, nil); err != nil {
 			return err
 		}
 		return t.audit(ctx, model.AuditActionCreateAgent, agent.ID)
 	})
+}
+
+// DuplicateAgent copies an agent with its prompt, tools, sub-agents and knowledge base chat. An agent that delegates to
+// itself becomes a copy that delegates to itself.
+func (t *Tenant) DuplicateAgent(ctx context.Context, in model.DuplicateAgentInput) (*model.Agent, error) {
+	var agent *model.Agent
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		tools, err := t.ToolsOfAgents(ctx, []string{in.AgentID}, "id")
+		if err != nil {
+			return err
+		}
+		// Tools are locked before agents, as everywhere.
+		if _, err := t.lockTools(ctx, idsOf(tools), forShare); err != nil {
+			return err
+		}
+		original, err := t.lockAgent(ctx, in.AgentID, forShare)
+		if err != nil {
+			return err
+		}
+		if agent, err = original.Duplicate(in.Name, now()); err != nil {
+			return err
+		}
+		if err := pg.Insert(ctx, t.db, agent); err != nil {
+			return err
+		}
+		if err := t.recordPrompt(ctx, agent, nil); err != nil {
+			return err
+		}
+		if _, err := t.ConnectTools(ctx, agent.ID, idsOf(tools)...); err != nil {
+			return err
+		}
+		if err := t.copySubAgents(ctx, original.ID, agent); err != nil {
+			return err
+		}
+		return t.audit(ctx, model.AuditActionCreateAgent, agent.ID)
+	})
+	return agent, err
 }
 
 // UpdateAgent changes the fields that the input sets. A different prompt becomes a new version.
@@ -116,14 +153,14 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 		if agent.PromptVersion == versions {
 			return t.audit(ctx, model.AuditActionUpdateAgent, agent.ID)
 		}
-		if err := t.recordPrompt(ctx, agent); err != nil {
+		if err := t.recordPrompt(ctx, agent, in.PromptNote); err != nil {
 			return err
 		}
 		if err := t.runAfterPrompt(ctx, agent); err != nil {
 			return err
 		}
-		if others := (model.UpdateAgentInput{AgentID: in.AgentID, Prompt: in.Prompt, ExpectedVersion: in.ExpectedVersion,
-			ExpectedUpdatedAt: in.ExpectedUpdatedAt}); !reflect.DeepEqual(in, others) {
+		if others := (model.UpdateAgentInput{AgentID: in.AgentID, Prompt: in.Prompt, PromptNote: in.PromptNote,
+			ExpectedVersion: in.ExpectedVersion, ExpectedUpdatedAt: in.ExpectedUpdatedAt}); !reflect.DeepEqual(in, others) {
 			if err := t.audit(ctx, model.AuditActionUpdateAgent, agent.ID); err != nil {
 				return err
 			}

@@ -55,7 +55,22 @@ func (t *Tenant) UpdateAgentPrompt(ctx context.Context, in model.UpdateAgentProm
 		return nil, err
 	}
 	return t.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: in.AgentID, Prompt: &in.Prompt,
-		ExpectedVersion: in.ExpectedVersion, ExpectedUpdatedAt: in.ExpectedUpdatedAt})
+		ExpectedVersion: in.ExpectedVersion, ExpectedUpdatedAt: in.ExpectedUpdatedAt, PromptNote: in.Note})
+}
+
+// UpdatePromptVersion replaces the note of a version.
+func (t *Tenant) UpdatePromptVersion(ctx context.Context,
+	in model.UpdatePromptVersionInput) (*model.PromptVersion, error) {
+	version := &model.PromptVersion{}
+	return version, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := t.lock(ctx, PromptVersionRows.Type, in.PromptVersionID, version, forUpdate); err != nil {
+			return err
+		}
+		if err := version.SetNote(in.Note); err != nil {
+			return err
+		}
+		return exec(ctx, t.db.Update(version).Column("note").WherePK())
+	})
 }
 
 // RestoreAgentPrompt writes the prompt of an earlier version again, as a new version.
@@ -80,10 +95,16 @@ func (t *Tenant) RestoreAgentPrompt(ctx context.Context, in model.RestoreAgentPr
 	return agent, err
 }
 
-// recordPrompt writes the agent's current prompt as its current version.
-func (t *Tenant) recordPrompt(ctx context.Context, agent *model.Agent) error {
-	return pg.Insert(ctx, t.db, &model.PromptVersion{
+// recordPrompt writes the agent's current prompt as its current version. note may be nil.
+func (t *Tenant) recordPrompt(ctx context.Context, agent *model.Agent, note *string) error {
+	version := &model.PromptVersion{
 		ID: model.NewID("prompt"), AgentID: agent.ID, Version: agent.PromptVersion,
 		Prompt: agent.Prompt, CreatedAt: agent.UpdatedAt, APIKeyID: t.keyID,
-	})
+	}
+	if note != nil {
+		if err := version.SetNote(*note); err != nil {
+			return err
+		}
+	}
+	return pg.Insert(ctx, t.db, version)
 }

@@ -72,6 +72,21 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 	return relation, parent, err
 }
 
+// copySubAgents gives a new agent the sub-agents of another.
+func (t tenantTx) copySubAgents(ctx context.Context, of string, agent *model.Agent) error {
+	relations, err := t.SubAgentsOfAgents(ctx, []string{of})
+	if err != nil || len(relations) == 0 {
+		return err
+	}
+	for _, relation := range relations {
+		relation.ID, relation.AgentID, relation.CreatedAt = model.NewID("subagent"), agent.ID, agent.CreatedAt
+		if relation.DelegateAgentID == of {
+			relation.DelegateAgentID = agent.ID
+		}
+	}
+	return pg.Insert(ctx, t.db, relations...)
+}
+
 // UpdateSubAgent changes the fields that the input sets, and returns the relation with the parent.
 func (t *Tenant) UpdateSubAgent(ctx context.Context, in model.UpdateSubAgentInput) (*model.SubAgent, *model.Agent,
 	error) {

@@ -103,6 +103,13 @@ func NewAgent(in CreateAgentInput, now time.Time) (*Agent, error) {
 	}, now)
 }
 
+// Duplicate returns a new agent with another name. Its prompt is version 1. It returns BAD_INPUT for the name.
+func (a *Agent) Duplicate(name string, now time.Time) (*Agent, error) {
+	other := *a
+	other.ID, other.CreatedAt, other.UpdatedAt, other.PromptVersion = NewID("agent"), now, now, 1
+	return &other, other.Update(UpdateAgentInput{Name: &name}, now)
+}
+
 // CanTransfer reports whether the agent may transfer the contact to a human, which only works for calls.
 func (a *Agent) CanTransfer() bool { return a.IsCallTransferEnabled && a.Channel == ChannelPhone }
 

@@ -1,12 +1,16 @@
 package model
 
 import (
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
 )
 
-// PromptVersion is a current or former prompt of an agent. It never changes.
+// MaxNoteLength bounds the note of a prompt version, in characters.
+const MaxNoteLength = 500
+
+// PromptVersion is a current or former prompt of an agent. Only its note changes.
 type PromptVersion struct {
 	bun.BaseModel `bun:"table:prompt_versions,alias:prompt_version"`
 	Owned
@@ -17,6 +21,20 @@ type PromptVersion struct {
 	Prompt    string
 	CreatedAt time.Time
 	APIKeyID  *string
+	// Note says why the version was written. It is nil or not blank.
+	Note *string
+}
+
+// SetNote replaces the note, without the white space around it. A blank note becomes nil. It returns BAD_INPUT for a
+// note that is too long.
+func (v *PromptVersion) SetNote(note string) error {
+	var faults Fields
+	faults.text("note", note, 0, MaxNoteLength)
+	v.Note = nil
+	if note = strings.TrimSpace(note); note != "" {
+		v.Note = &note
+	}
+	return faults.Err()
 }
 
 // PromptVersionTestRuns counts the judged runs of an agent's tests with one prompt version.

@@ -18,6 +18,9 @@ import (
 // MaxConnections is the maximum number of tools, and of sub-agents, of one agent.
 const MaxConnections = 128
 
+// MaxToolTimeout is the longest that a call of a tool may wait for the response.
+const MaxToolTimeout = time.Minute
+
 // maxHeaders is the maximum number of headers of a tool's endpoint.
 const maxHeaders = 20
 
@@ -164,7 +167,7 @@ func (f *Fields) endpoint(path string, in *ToolEndpointInput) map[string]string 
 	} else if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil {
 		f.Add(path+".url", "must be an absolute http or https address without credentials")
 	}
-	f.number(path+".timeoutSeconds", &in.TimeoutSeconds, 0.1, 60)
+	f.number(path+".timeoutSeconds", &in.TimeoutSeconds, 0.1, MaxToolTimeout.Seconds())
 	if !in.Method.IsValid() {
 		f.Add(path+".method", "must be one of GET, POST, PUT, PATCH, DELETE")
 	}

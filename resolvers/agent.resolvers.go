@@ -34,6 +34,11 @@ func (r *mutationResolver) UpdateAgent(ctx context.Context, input model.UpdateAg
 	return &model.UpdateAgentPayload{Agent: agent}, err
 }
 
+func (r *mutationResolver) DuplicateAgent(ctx context.Context, input model.DuplicateAgentInput) (*model.DuplicateAgentPayload, error) {
+	agent, err := r.tenant(ctx).DuplicateAgent(ctx, input)
+	return &model.DuplicateAgentPayload{Agent: agent}, err
+}
+
 func (r *mutationResolver) DeleteAgent(ctx context.Context, input model.DeleteAgentInput) (*model.DeleteAgentPayload, error) {
 	return &model.DeleteAgentPayload{DeletedID: input.AgentID}, r.tenant(ctx).DeleteAgent(ctx, input.AgentID)
 }

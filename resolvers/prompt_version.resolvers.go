@@ -9,6 +9,11 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
+func (r *mutationResolver) UpdatePromptVersion(ctx context.Context, input model.UpdatePromptVersionInput) (*model.UpdatePromptVersionPayload, error) {
+	version, err := r.tenant(ctx).UpdatePromptVersion(ctx, input)
+	return &model.UpdatePromptVersionPayload{PromptVersion: version}, err
+}
+
 func (r *mutationResolver) RestoreAgentPrompt(ctx context.Context, input model.RestoreAgentPromptInput) (*model.RestoreAgentPromptPayload, error) {
 	agent, err := r.tenant(ctx).RestoreAgentPrompt(ctx, input)
 	return &model.RestoreAgentPromptPayload{Agent: agent}, err

@@ -28,6 +28,10 @@ func (r *mutationResolver) UpdateTool(ctx context.Context, input model.UpdateToo
 	return &model.UpdateToolPayload{Tool: tool}, err
 }
 
+func (r *mutationResolver) CallTool(ctx context.Context, input model.CallToolInput) (*model.CallToolPayload, error) {
+	return r.engine.CallTool(ctx, r.tenant(ctx), input)
+}
+
 func (r *mutationResolver) DeleteTool(ctx context.Context, input model.DeleteToolInput) (*model.DeleteToolPayload, error) {
 	return &model.DeleteToolPayload{DeletedID: input.ToolID}, r.tenant(ctx).DeleteTool(ctx, input.ToolID)
 }

@@ -1,5 +1,6 @@
 import { lazy, Suspense, useState } from "react";
 import { useParams, useSearchParams } from "wouter";
+import { graphql } from "../api/graphql";
 import { useAction, useGo, usePage } from "../api/page";
 import { Act, may } from "../ui/Act";
 import { Icon } from "../ui/Icon";
@@ -15,6 +16,12 @@ const AgentVersions = lazy(() => import("./agent/AgentVersions"));
 const AgentConnections = lazy(() => import("./agent/AgentConnections"));
 const AgentSettings = lazy(() => import("./agent/AgentSettings"));
 const TestsOf = lazy(() => import("./tests/TestsOf"));
+
+const DuplicateAgent = graphql(`
+  mutation DuplicateAgent($input: DuplicateAgentInput!) {
+    duplicateAgent(input: $input) { agent { id } }
+  }
+`);
 
 /** How often each test is run from here. */
 const repeats = 5;
@@ -40,7 +47,7 @@ function AgentPage({ agent, tab }: { agent: AgentOfPage; tab: string }) {
   const actions = agent.allTests.totalCount > 0 && <RunAll agentId={agent.id} />;
   if (tab === "prompt") {
     return (
-      <AgentFrame agent={agent} tab={tab} isFull="wide" isQuiet={isEdited} actions={actions}>
+      <AgentFrame agent={agent} tab={tab} isFull="wide" isQuiet={isEdited} actions={actions} more={<Duplicate agent={agent} />}>
         <AgentPrompt key={agent.id} agent={agent} onEdited={setEdited} />
       </AgentFrame>
     );
@@ -49,7 +56,7 @@ function AgentPage({ agent, tab }: { agent: AgentOfPage; tab: string }) {
   if (!shown) return <NotFound />;
   const Tab = shown;
   return (
-    <AgentFrame agent={agent} tab={tab} actions={actions}>
+    <AgentFrame agent={agent} tab={tab} actions={actions} more={<Duplicate agent={agent} />}>
       <Suspense fallback={<Loading />}>
         <Tab key={agent.id} agent={agent} />
       </Suspense>
@@ -75,5 +82,24 @@ function RunAll({ agentId }: { agentId: string }) {
       <Icon name="play" />
       Run tests
     </Act>
+  );
+}
+
+/** Copies the agent, and shows the settings of the copy, where its name can be changed. */
+function Duplicate({ agent }: { agent: AgentOfPage }) {
+  const duplicate = useAction(DuplicateAgent);
+  const go = useGo();
+  const copy = async () => {
+    const name = `${agent.name.slice(0, 248)} (copy)`;
+    const made = await duplicate.run({ input: { agentId: agent.id, name } }, {}, (error) => toast(errorText(error), { isError: true }));
+    if (!made?.duplicateAgent) return;
+    toast(`Created ${name}, without tests.`);
+    go(`/agents/${made.duplicateAgent.agent.id}/settings`);
+  };
+  return (
+    <button type="button" disabled={duplicate.isBusy || !may("write")} onClick={() => void copy()}>
+      <Icon name="agents" />
+      Duplicate
+    </button>
   );
 }

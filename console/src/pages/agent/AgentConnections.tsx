@@ -7,8 +7,9 @@ import { Failure } from "../../ui/states";
 import type { AgentOfPage } from "./query";
 import styles from "./AgentConnections.module.css";
 import { useForeign } from "./AgentPrompt";
-import { NewSubAgent } from "./NewSubAgent";
-import { NewTool } from "./NewTool";
+import { SubAgentForm, type SubAgentValues } from "./SubAgentForm";
+import { ToolForm } from "./ToolForm";
+import { TryTool } from "./TryTool";
 
 const Choices = graphql(`
   query Connectable {
@@ -31,6 +32,11 @@ const DisconnectTool = graphql(`
 const AddSubAgent = graphql(`
   mutation AddSubAgent($input: AddSubAgentInput!) {
     addSubAgent(input: $input) { agent { id updatedAt subAgents { id name technicalName description agent { id name channel } } } }
+  }
+`);
+const UpdateSubAgent = graphql(`
+  mutation UpdateSubAgent($input: UpdateSubAgentInput!) {
+    updateSubAgent(input: $input) { subAgent { id name description } }
   }
 `);
 const RemoveSubAgent = graphql(`
@@ -71,7 +77,10 @@ interface Choice {
 function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
   const connect = useAction(ConnectTool);
   const disconnect = useAction(DisconnectTool);
-  const [isNew, setNew] = useState(false);
+  /** The dialog that is open, and its tool unless that is new. */
+  const [open, setOpen] = useState<{ dialog: "edit" | "try"; toolId?: string }>();
+  const opened = agent.tools.find((tool) => tool.id === open?.toolId);
+  const close = () => setOpen(undefined);
   const error = connect.error ?? disconnect.error;
   const connectWith = (toolId: string) => void connect.run({ input: { agentId: agent.id, toolId } });
   return (
@@ -83,29 +92,41 @@ function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
           choices={choices.filter((tool) => !agent.tools.some((t) => t.id === tool.id))}
           add={connectWith}
         >
-          <Act scope="write" onClick={() => setNew(true)}>
+          <Act scope="write" onClick={() => setOpen({ dialog: "edit" })}>
             New tool
           </Act>
         </Add>
       </header>
-      {isNew && (
-        <NewTool
-          onMade={(toolId) => {
-            connectWith(toolId);
-            setNew(false);
+      {open?.dialog === "edit" && (
+        <ToolForm
+          tool={opened}
+          onSaved={(toolId) => {
+            if (!opened) connectWith(toolId);
+            close();
           }}
-          onClose={() => setNew(false)}
+          onClose={close}
         />
       )}
+      {open?.dialog === "try" && opened && <TryTool tool={opened} onClose={close} />}
       {error && <Failure error={error} />}
       <ul className={styles.items}>
         {agent.tools.map((tool) => (
           <li key={tool.id}>
             <div className="row between">
               <strong>{tool.name}</strong>
-              <Act scope="write" className="plain" disabled={disconnect.isBusy} onClick={() => void disconnect.run({ input: { agentId: agent.id, toolId: tool.id } })}>
-                Disconnect<span className="unseen"> {tool.name}</span>
-              </Act>
+              <span className="row">
+                {tool.endpoint && (
+                  <Act scope="simulate" className="plain" onClick={() => setOpen({ dialog: "try", toolId: tool.id })}>
+                    Try<span className="unseen"> {tool.name}</span>
+                  </Act>
+                )}
+                <Act scope="write" className="plain" onClick={() => setOpen({ dialog: "edit", toolId: tool.id })}>
+                  Edit<span className="unseen"> {tool.name}</span>
+                </Act>
+                <Act scope="write" className="plain" disabled={disconnect.isBusy} onClick={() => void disconnect.run({ input: { agentId: agent.id, toolId: tool.id } })}>
+                  Disconnect<span className="unseen"> {tool.name}</span>
+                </Act>
+              </span>
             </div>
             <code>{tool.technicalName}</code>
             <span className="muted small">{tool.endpoint ? ` ${tool.endpoint.method} ${tool.endpoint.url}` : " no endpoint: mocks only"}</span>
@@ -124,19 +145,29 @@ function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
 
 function SubAgents({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
   const add = useAction(AddSubAgent);
+  const update = useAction(UpdateSubAgent);
   const remove = useAction(RemoveSubAgent);
   const [to, setTo] = useState<Choice>();
+  const [editedId, setEdited] = useState<string>();
+  const edited = agent.subAgents.find((sub) => sub.id === editedId);
   const close = () => {
     add.reset();
-    setTo((now) => (now === to ? undefined : now));
+    update.reset();
+    setTo(undefined);
+    setEdited(undefined);
   };
+  const connect = async (delegateAgentId: string, { technicalName = "", ...values }: SubAgentValues) =>
+    Boolean((await add.run({ input: { agentId: agent.id, delegateAgentId, technicalName, ...values } }))?.addSubAgent);
+  const change = async (subAgentId: string, { name, description }: SubAgentValues) =>
+    Boolean((await update.run({ input: { subAgentId, name, description } }))?.updateSubAgent);
   return (
     <section className="card" aria-labelledby="subs-title">
       <header>
         <h2 id="subs-title">Delegates to</h2>
         <Add what="agent" choices={choices.filter((other) => other.id !== agent.id)} add={(id) => setTo(choices.find((choice) => choice.id === id))} />
       </header>
-      {to && <NewSubAgent agentId={agent.id} to={to} add={add} onClose={close} />}
+      {to && <SubAgentForm to={to.name} action={add} save={(values) => connect(to.id, values)} onClose={close} />}
+      {edited && <SubAgentForm to={edited.agent.name} values={edited} action={update} save={(values) => change(edited.id, values)} onClose={close} />}
       {remove.error && <Failure error={remove.error} />}
       <ul className={styles.items}>
         {agent.subAgents.map((sub) => (
@@ -145,9 +176,14 @@ function SubAgents({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
               <span>
                 <strong>{sub.name}</strong> → <Link href={`/agents/${sub.agent.id}`}>{sub.agent.name}</Link>
               </span>
-              <Act scope="write" className="plain" disabled={remove.isBusy} onClick={() => void remove.run({ input: { subAgentId: sub.id } })}>
-                Remove<span className="unseen"> {sub.name}</span>
-              </Act>
+              <span className="row">
+                <Act scope="write" className="plain" onClick={() => setEdited(sub.id)}>
+                  Edit<span className="unseen"> {sub.name}</span>
+                </Act>
+                <Act scope="write" className="plain" disabled={remove.isBusy} onClick={() => void remove.run({ input: { subAgentId: sub.id } })}>
+                  Remove<span className="unseen"> {sub.name}</span>
+                </Act>
+              </span>
             </div>
             <code>{sub.technicalName}</code>
             <p className="muted">{sub.description}</p>

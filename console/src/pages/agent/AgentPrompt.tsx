@@ -37,6 +37,8 @@ const AgentNow = graphql(`
     agent(id: $id) {
       id name channel direction language tags prompt promptVersion updatedAt inboundWelcomeMessage outboundWelcomeMessage isCallTransferEnabled
       fields { name isMandatory isSystem }
+      classificationTags { name definition isSystem }
+      extractedValues { name definition type }
       knowledgeBaseChat { id name datasets { id name documentCount chunkCount } promptSettings { showQuote } }
     }
   }
@@ -67,19 +69,21 @@ function PromptEditor({ agent, onEdited }: { agent: Prompted; onEdited: (isEdite
   const [draft, setDraft] = useDraft(agent);
   const text = draft?.text ?? agent.prompt;
   const [isDiff, setDiff] = useState(false);
+  const [note, setNote] = useState("");
   const save = useAction(SavePrompt);
   const isForeign = useForeign(agent.id, save.error);
   const isChanged = draft !== undefined && draft.text !== agent.prompt;
   useEffect(() => onEdited(isChanged), [isChanged, onEdited]);
   const discard = () => {
     setDraft(undefined);
+    setNote("");
     save.reset();
     setDiff(false);
   };
   /** Saves the draft over the version that it is based on, or over the newer one that its author has seen. */
   const store = async (over = draft?.of) => {
     if (!isChanged || text.length > maxPrompt) return;
-    const saved = await save.run({ input: { agentId: agent.id, prompt: text, expectedVersion: over } });
+    const saved = await save.run({ input: { agentId: agent.id, prompt: text, note: note || undefined, expectedVersion: over } });
     if (!saved?.updateAgentPrompt) return;
     toast(`Saved as v${saved.updateAgentPrompt.agent.promptVersion}.`);
     // Text that was typed during the save stays.
@@ -120,6 +124,7 @@ function PromptEditor({ agent, onEdited }: { agent: Prompted; onEdited: (isEdite
         <span className="push" />
         {isChanged && (
           <>
+            <input className="wide" aria-label="Note of the new version" placeholder="Why? (optional)" maxLength={500} value={note} onChange={(event) => setNote(event.target.value)} />
             <button type="button" className="quiet" onClick={discard}>
               Discard
             </button>

@@ -8,6 +8,7 @@ import { Conflict } from "../../ui/Conflict";
 import { Field, FormFailure } from "../../ui/Field";
 import type { AgentOfPage } from "./query";
 import { useForeign } from "./AgentPrompt";
+import { ExtractedData, rowPaths } from "./ExtractedData";
 
 const SaveAgent = graphql(`
   mutation SaveAgent($input: UpdateAgentInput!) {
@@ -15,6 +16,8 @@ const SaveAgent = graphql(`
       agent {
         id name channel direction language tags updatedAt inboundWelcomeMessage outboundWelcomeMessage isCallTransferEnabled
         fields { name isMandatory isSystem }
+        classificationTags { name definition isSystem }
+        extractedValues { name definition type }
       }
     }
   }
@@ -23,9 +26,10 @@ const SaveAgent = graphql(`
 /** The fields that show their own faults. */
 const shown = ["name", "channel", "direction", "language", "tags", "inboundWelcomeMessage", "outboundWelcomeMessage", "fields"];
 
+
 type Changes = VariablesOf<typeof SaveAgent>["input"];
 
-/** Name, channel, welcome messages and fields. */
+/** Name, channel, welcome messages, fields and extracted data. */
 export default function AgentSettings({ agent }: { agent: AgentOfPage }) {
   // A new key resets the form to the current agent.
   const [form, setForm] = useState(0);
@@ -37,11 +41,13 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
   const isForeign = useForeign(agent.id, save.error);
   // The form shows the agent as it was when the form opened, whatever the cache receives later.
   const [began, setBegan] = useState(agent);
+  const [tags, setTags] = useState(agent.classificationTags);
+  const [extracted, setExtracted] = useState(agent.extractedValues);
   const [isSaved, setSaved] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const store = async (expectedUpdatedAt: string) => {
     if (!form.current?.reportValidity()) return;
-    const changes = changesOf(valuesOf(began), readValues(new FormData(form.current), began));
+    const changes = changesOf(valuesOf(began), { ...readValues(new FormData(form.current), began), classificationTags: tags, extractedValues: extracted });
     if (changes) {
       const saved = await save.run({ input: { agentId: agent.id, ...changes, expectedUpdatedAt } });
       if (!saved?.updateAgent) return;
@@ -53,6 +59,12 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
     event.preventDefault();
     void store(began.updatedAt);
   };
+  const edited =
+    <T,>(set: (rows: T[]) => void) =>
+    (rows: T[]) => {
+      set(rows);
+      setSaved(false);
+    };
   return (
     <form ref={form} className="split" onSubmit={submit} onChange={() => setSaved(false)}>
       <section className="card" aria-labelledby="settings-title">
@@ -69,7 +81,7 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
               take={takeTheirs}
             />
           )}
-          {!isForeign && <FormFailure error={save.error} shown={shown} />}
+          {!isForeign && <FormFailure error={save.error} shown={[...shown, ...rowPaths("classificationTags", tags.length), ...rowPaths("extractedValues", extracted.length)]} />}
           <div className="row">
             <Act scope="write" type="submit" className="primary" disabled={save.isBusy}>
               Save settings
@@ -80,7 +92,7 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
           </div>
         </fieldset>
       </section>
-      <Findings agent={agent} />
+      <ExtractedData tags={tags} setTags={edited(setTags)} values={extracted} setValues={edited(setExtracted)} error={save.error} />
     </form>
   );
 }
@@ -137,34 +149,6 @@ function Fields({ agent, error }: { agent: AgentOfPage; error: CombinedError | u
   );
 }
 
-/** The tags and values that are extracted from a conversation. */
-function Findings({ agent }: { agent: AgentOfPage }) {
-  return (
-    <section className="card" aria-labelledby="found-title">
-      <header>
-        <h2 id="found-title">Extracted data</h2>
-      </header>
-      <dl className="body facts">
-        {agent.classificationTags.map((tag) => (
-          <div key={tag.name} style={{ display: "contents" }}>
-            <dt>{tag.name}</dt>
-            <dd>{tag.definition || "–"}</dd>
-          </div>
-        ))}
-        {agent.extractedValues.map((value) => (
-          <div key={value.name} style={{ display: "contents" }}>
-            <dt>
-              {value.name} ({value.type})
-            </dt>
-            <dd>{value.definition || "–"}</dd>
-          </div>
-        ))}
-        {agent.classificationTags.length + agent.extractedValues.length === 0 && <dd className="muted">No tags or values are extracted.</dd>}
-      </dl>
-    </section>
-  );
-}
-
 type Values = Omit<Changes, "agentId" | "expectedUpdatedAt">;
 
 /** The fields that are not the system's, one per line. */
@@ -183,6 +167,8 @@ function valuesOf(agent: AgentOfPage): Values {
     outboundWelcomeMessage: agent.outboundWelcomeMessage ?? "",
     isCallTransferEnabled: agent.isCallTransferEnabled,
     fields: fieldsOf(agent, ownFields(agent)),
+    classificationTags: agent.classificationTags,
+    extractedValues: agent.extractedValues,
   };
 }
 
@@ -221,5 +207,6 @@ function inWords(agent: AgentOfPage): Record<string, string> {
     "Outbound welcome": agent.outboundWelcomeMessage ?? "",
     Transfer: agent.isCallTransferEnabled ? "to a person" : "none",
     Fields: agent.fields.map((field) => field.name + (field.isMandatory ? "*" : "")).join("\n"),
+    "Extracted data": [...agent.classificationTags, ...agent.extractedValues].map(({ name, definition }) => `${name}: ${definition}`).join("\n"),
   };
 }

@@ -8,13 +8,14 @@ import { Time } from "../../ui/Time";
 import type { AgentOfPage } from "./query";
 import { useForeign } from "./AgentPrompt";
 import styles from "./AgentVersions.module.css";
+import { VersionNote } from "./VersionNote";
 
 /** All versions without their texts, and the texts of two versions, by their distance from the newest. */
 const PromptVersionsQuery = graphql(`
   query PromptVersions($id: ID!, $after: String, $from: Int!, $to: Int!) {
     agent(id: $id) {
       id
-      promptVersions(first: 100, after: $after) { totalCount pageInfo { hasNextPage endCursor } nodes { id version createdAt writtenBy } }
+      promptVersions(first: 100, after: $after) { totalCount pageInfo { hasNextPage endCursor } nodes { id version note createdAt writtenBy } }
       from: promptVersions(first: 1, offset: $from) { nodes { id version prompt } }
       to: promptVersions(first: 1, offset: $to) { nodes { id version prompt } }
     }
@@ -71,6 +72,7 @@ export default function AgentVersions({ agent }: { agent: AgentOfPage }) {
                 ))}
                 <th scope="row">
                   v{version.version} {version.version === agent.promptVersion && <span className="muted small">in use</span>}
+                  <VersionNote version={version} />
                 </th>
                 <td>
                   <Time at={version.createdAt} />

@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// CallTool calls the endpoint of a tool outside of any conversation, or answers from the sample of its endpoint. It
+// returns BAD_INPUT if the arguments do not fit the tool's parameters, and UNPROCESSABLE if the tool has no endpoint. The
+// failure of a call is part of the outcome.
+func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolInput) (*model.CallToolPayload, error) {
+	tool, err := t.Tool(ctx, in.ToolID)
+	if err != nil {
+		return nil, err
+	}
+	text, err := in.Arguments.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	call := &call{}
+	if call.arguments, call.written, err = content.ParseArguments(string(text)); err == nil {
+		err = e.checks.Validate(ctx, []byte(tool.Parameters), call.arguments)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		var faults model.Fields
+		faults.Add("arguments", "%s", err)
+		return nil, faults.Err()
+	}
+	s := &Speaker{Agent: &model.Agent{}, Tools: []*model.Tool{tool}}
+	call.target = s.targets(&model.ToolMocking{}, false)[0].sample(e.samples)
+	if call.target.Effect == model.CallEffectUnavailable {
+		return nil, model.Errorf(model.Unprocessable, "tool %q has no endpoint to call", tool.ID)
+	}
+	c := &conversation{turn: &turn{checks: e.checks, effects: e.effects(t, tool.ID, "")}}
+	began := c.effects.now()
+	result, err := c.outcome(ctx, call, func(event) {})
+	outcome := &model.CallToolPayload{Tool: tool, DurationMs: int32(c.effects.now().Sub(began) / time.Millisecond)}
+	if err != nil {
+		outcome.Error = new(content.Cut(messageForModel(err), maxError))
+	} else {
+		outcome.Result = new(content.Cut(result, maxResult))
+	}
+	return outcome, nil
+}

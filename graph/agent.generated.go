@@ -1669,6 +1669,38 @@ func (ec *executionContext) fieldContext_DeleteAgentPayload_deletedId(_ context.
 	return graphql.NewScalarFieldContext("DeleteAgentPayload", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
+func (ec *executionContext) _DuplicateAgentPayload_agent(ctx context.Context, field graphql.CollectedField, obj *model.DuplicateAgentPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DuplicateAgentPayload_agent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Agent, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Agent) graphql.Marshaler {
+			return ec.marshalNAgent2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DuplicateAgentPayload_agent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DuplicateAgentPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Agent(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ExtractedValue_name(ctx context.Context, field graphql.CollectedField, obj *model.ExtractedValue) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2112,6 +2144,43 @@ func (ec *executionContext) unmarshalInputDeleteAgentInput(ctx context.Context, 
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputDuplicateAgentInput(ctx context.Context, obj any) (model.DuplicateAgentInput, error) {
+	var it model.DuplicateAgentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"agentId", "name"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "agentId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("agentId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AgentID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputExtractedValueInput(ctx context.Context, obj any) (model.ExtractedValue, error) {
 	var it model.ExtractedValue
 	if obj == nil {
@@ -2174,7 +2243,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"agentId", "name", "channel", "direction", "language", "tags", "prompt", "outboundWelcomeMessage", "inboundWelcomeMessage", "fields", "classificationTags", "extractedValues", "isCallTransferEnabled", "expectedVersion", "expectedUpdatedAt"}
+	fieldsInOrder := [...]string{"agentId", "name", "channel", "direction", "language", "tags", "prompt", "promptNote", "outboundWelcomeMessage", "inboundWelcomeMessage", "fields", "classificationTags", "extractedValues", "isCallTransferEnabled", "expectedVersion", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2230,6 +2299,13 @@ func (ec *executionContext) unmarshalInputUpdateAgentInput(ctx context.Context, 
 				return it, err
 			}
 			it.Prompt = data
+		case "promptNote":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("promptNote"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PromptNote = data
 		case "outboundWelcomeMessage":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("outboundWelcomeMessage"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -2302,7 +2378,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentPromptInput(ctx context.Con
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"agentId", "prompt", "expectedVersion", "expectedUpdatedAt"}
+	fieldsInOrder := [...]string{"agentId", "prompt", "note", "expectedVersion", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2323,6 +2399,13 @@ func (ec *executionContext) unmarshalInputUpdateAgentPromptInput(ctx context.Con
 				return it, err
 			}
 			it.Prompt = data
+		case "note":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("note"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Note = data
 		case "expectedVersion":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
 			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
@@ -3225,6 +3308,44 @@ func (ec *executionContext) _DeleteAgentPayload(ctx context.Context, sel ast.Sel
 	return out
 }
 
+var duplicateAgentPayloadImplementors = []string{"DuplicateAgentPayload"}
+
+func (ec *executionContext) _DuplicateAgentPayload(ctx context.Context, sel ast.SelectionSet, obj *model.DuplicateAgentPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, duplicateAgentPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DuplicateAgentPayload")
+		case "agent":
+			out.Values[i] = ec._DuplicateAgentPayload_agent(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var extractedValueImplementors = []string{"ExtractedValue"}
 
 func (ec *executionContext) _ExtractedValue(ctx context.Context, sel ast.SelectionSet, obj *model.ExtractedValue) graphql.Marshaler {
@@ -3533,6 +3654,11 @@ func (ec *executionContext) marshalNDirection2githubᚗcomᚋagentgraphᚋagentg
 	return v
 }
 
+func (ec *executionContext) unmarshalNDuplicateAgentInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDuplicateAgentInput(ctx context.Context, v any) (model.DuplicateAgentInput, error) {
+	res, err := ec.unmarshalInputDuplicateAgentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNExtractedValue2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐExtractedValue(ctx context.Context, sel ast.SelectionSet, v model.ExtractedValue) graphql.Marshaler {
 	return ec._ExtractedValue(ctx, sel, &v)
 }
@@ -3685,6 +3811,13 @@ func (ec *executionContext) marshalODirection2ᚖgithubᚗcomᚋagentgraphᚋage
 		return graphql.Null
 	}
 	return v
+}
+
+func (ec *executionContext) marshalODuplicateAgentPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDuplicateAgentPayload(ctx context.Context, sel ast.SelectionSet, v *model.DuplicateAgentPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DuplicateAgentPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOExtractedValueInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐExtractedValueᚄ(ctx context.Context, v any) ([]*model.ExtractedValue, error) {

@@ -122,6 +122,29 @@ func (ec *executionContext) fieldContext_PromptVersion_prompt(_ context.Context,
 	return graphql.NewScalarFieldContext("PromptVersion", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _PromptVersion_note(ctx context.Context, field graphql.CollectedField, obj *model.PromptVersion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PromptVersion_note(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Note, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PromptVersion_note(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PromptVersion", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _PromptVersion_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.PromptVersion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -475,6 +498,38 @@ func (ec *executionContext) fieldContext_RestoreAgentPromptPayload_agent(_ conte
 	return fc, nil
 }
 
+func (ec *executionContext) _UpdatePromptVersionPayload_promptVersion(ctx context.Context, field graphql.CollectedField, obj *model.UpdatePromptVersionPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdatePromptVersionPayload_promptVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PromptVersion, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PromptVersion) graphql.Marshaler {
+			return ec.marshalNPromptVersion2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptVersion(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdatePromptVersionPayload_promptVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdatePromptVersionPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PromptVersion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -523,6 +578,43 @@ func (ec *executionContext) unmarshalInputRestoreAgentPromptInput(ctx context.Co
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputUpdatePromptVersionInput(ctx context.Context, obj any) (model.UpdatePromptVersionInput, error) {
+	var it model.UpdatePromptVersionInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"promptVersionId", "note"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "promptVersionId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("promptVersionId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PromptVersionID = data
+		case "note":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("note"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Note = data
+		}
+	}
+	return it, nil
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -556,6 +648,11 @@ func (ec *executionContext) _PromptVersion(ctx context.Context, sel ast.Selectio
 		case "prompt":
 			out.Values[i] = ec._PromptVersion_prompt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "note":
+			out.Values[i] = ec._PromptVersion_note(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "createdAt":
@@ -875,6 +972,44 @@ func (ec *executionContext) _RestoreAgentPromptPayload(ctx context.Context, sel 
 	return out
 }
 
+var updatePromptVersionPayloadImplementors = []string{"UpdatePromptVersionPayload"}
+
+func (ec *executionContext) _UpdatePromptVersionPayload(ctx context.Context, sel ast.SelectionSet, obj *model.UpdatePromptVersionPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, updatePromptVersionPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UpdatePromptVersionPayload")
+		case "promptVersion":
+			out.Values[i] = ec._UpdatePromptVersionPayload_promptVersion(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -956,11 +1091,23 @@ func (ec *executionContext) unmarshalNRestoreAgentPromptInput2githubᚗcomᚋage
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdatePromptVersionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdatePromptVersionInput(ctx context.Context, v any) (model.UpdatePromptVersionInput, error) {
+	res, err := ec.unmarshalInputUpdatePromptVersionInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalORestoreAgentPromptPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRestoreAgentPromptPayload(ctx context.Context, sel ast.SelectionSet, v *model.RestoreAgentPromptPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._RestoreAgentPromptPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdatePromptVersionPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdatePromptVersionPayload(ctx context.Context, sel ast.SelectionSet, v *model.UpdatePromptVersionPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdatePromptVersionPayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

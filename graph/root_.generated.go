@@ -90,6 +90,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAgentTestFilter,
 		ec.unmarshalInputArchiveCampaignItemsInput,
 		ec.unmarshalInputAuditEventFilter,
+		ec.unmarshalInputCallToolInput,
 		ec.unmarshalInputCalledExpectationInput,
 		ec.unmarshalInputCampaignFilter,
 		ec.unmarshalInputCampaignItemConversationInput,
@@ -141,6 +142,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDisconnectToolInput,
 		ec.unmarshalInputDocumentFilter,
 		ec.unmarshalInputDraftLabelledQuestionsInput,
+		ec.unmarshalInputDuplicateAgentInput,
 		ec.unmarshalInputEndSimulationChatInput,
 		ec.unmarshalInputExtractedValueInput,
 		ec.unmarshalInputExtractsExpectationInput,
@@ -196,6 +198,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateClassificationTestInput,
 		ec.unmarshalInputUpdateDatasetInput,
 		ec.unmarshalInputUpdateKnowledgeBaseChatInput,
+		ec.unmarshalInputUpdatePromptVersionInput,
 		ec.unmarshalInputUpdateSimulationTestInput,
 		ec.unmarshalInputUpdateSubAgentInput,
 		ec.unmarshalInputUpdateToolInput,
@@ -614,6 +617,8 @@ input UpdateAgentInput {
   tags: [String!]
   "The new prompt. If it differs from the current one, it becomes a new version."
   prompt: String
+  "Why the prompt changes, at most 500 characters. It becomes the note of the new version."
+  promptNote: String @beyondV1 @bounds(maxLength: 500)
   "The new welcome message for conversations that the agent starts."
   outboundWelcomeMessage: String
   "The new welcome message for contacts who reach the agent."
@@ -638,6 +643,20 @@ type UpdateAgentPayload {
   agent: Agent!
 }
 
+"The agent to copy."
+input DuplicateAgentInput {
+  "The agent."
+  agentId: ID!
+  "The name of the copy, 1 to 255 characters."
+  name: String! @bounds(minLength: 1, maxLength: 255)
+}
+
+"The new agent."
+type DuplicateAgentPayload {
+  "The copy."
+  agent: Agent!
+}
+
 "The agent to delete."
 input DeleteAgentInput {
   "The agent."
@@ -656,6 +675,8 @@ input UpdateAgentPromptInput {
   agentId: ID!
   "1 to 50,000 characters."
   prompt: String! @bounds(minLength: 1, maxLength: 50000)
+  "Why it changes, at most 500 characters. It becomes the note of the new version."
+  note: String @beyondV1 @bounds(maxLength: 500)
   "The prompt's version that this change replaces. If it is no longer the current one, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedVersion: Int
   "The agent's ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the agent was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
@@ -695,6 +716,11 @@ extend type Mutation {
   createAgent("The agent." input: CreateAgentInput!): CreateAgentPayload @requires(scope: write)
   "Changes an agent."
   updateAgent("The changes." input: UpdateAgentInput!): UpdateAgentPayload @requires(scope: write)
+  """
+  Copies an agent with its settings, prompt, tools, sub-agents and knowledge base chat. The prompt becomes version 1 of the
+  copy. Tests, chats and campaigns are not copied; ` + "`" + `copyAgentTests` + "`" + ` copies tests.
+  """
+  duplicateAgent("The agent." input: DuplicateAgentInput!): DuplicateAgentPayload @requires(scope: write)
   "Deletes an agent, its prompt versions, simulated chats, campaigns with their items, and all its edges as a sub-agent or a parent."
   deleteAgent("The agent." input: DeleteAgentInput!): DeleteAgentPayload @requires(scope: write)
   "Replaces the prompt of an agent. A prompt that differs from the current one becomes a new version."
@@ -5050,6 +5076,8 @@ type PromptVersion implements Node {
   version: Int!
   "The prompt."
   prompt: String! @requires(scope: prompts)
+  "Why it was written; null without a note."
+  note: String
   "When it was written."
   createdAt: DateTime!
   "The API key that wrote it; null if the version was imported."
@@ -5088,6 +5116,20 @@ type PromptVersionEdge {
   node: PromptVersion!
 }
 
+"The new note of a prompt version."
+input UpdatePromptVersionInput {
+  "The version."
+  promptVersionId: ID!
+  "At most 500 characters. If it is blank, the version has no note."
+  note: String! @bounds(maxLength: 500)
+}
+
+"The changed version."
+type UpdatePromptVersionPayload {
+  "The version."
+  promptVersion: PromptVersion!
+}
+
 "The version to restore."
 input RestoreAgentPromptInput {
   "The agent."
@@ -5105,6 +5147,8 @@ type RestoreAgentPromptPayload {
 }
 
 extend type Mutation {
+  "Replaces the note of a prompt version. Its prompt never changes."
+  updatePromptVersion("The note." input: UpdatePromptVersionInput!): UpdatePromptVersionPayload @requires(scope: write)
   "Writes the prompt of an earlier version again, as a new version. Restoring the current prompt changes nothing."
   restoreAgentPrompt("The version." input: RestoreAgentPromptInput!): RestoreAgentPromptPayload @requires(scope: write)
 }
@@ -5792,6 +5836,26 @@ type CreateToolPayload {
   tool: Tool!
 }
 
+"A call of a tool, outside of any conversation."
+input CallToolInput {
+  "The tool."
+  toolId: ID!
+  "Its arguments, at most 65,536 bytes of JSON. They must fit the tool's ` + "`" + `parameters` + "`" + `."
+  arguments: JSONObject!
+}
+
+"The outcome of a call. Exactly one of ` + "`" + `result` + "`" + ` and ` + "`" + `error` + "`" + ` is set."
+type CallToolPayload {
+  "The tool."
+  tool: Tool!
+  "What the tool answered, as an agent would read it: at most 65,536 bytes. It may be empty."
+  result: String
+  "Why the call failed, as an agent would read it."
+  error: String
+  "How long the call took, in milliseconds."
+  durationMs: Int!
+}
+
 "Changes to a tool. Fields that are absent or null keep their values. The bounds are those of ` + "`" + `CreateToolInput` + "`" + `."
 input UpdateToolInput {
   "The tool."
@@ -5888,6 +5952,11 @@ extend type Mutation {
   createTool("The tool." input: CreateToolInput!): CreateToolPayload @requires(scope: write)
   "Changes a tool."
   updateTool("The changes." input: UpdateToolInput!): UpdateToolPayload @requires(scope: write)
+  """
+  Calls a tool's endpoint with these arguments, as an agent would, to try it. The call has all its effects. ` + "`" + `BAD_INPUT` + "`" + ` if
+  the arguments do not fit, ` + "`" + `UNPROCESSABLE` + "`" + ` if the tool has no endpoint. A call that fails is a result, with ` + "`" + `error` + "`" + `.
+  """
+  callTool("The call." input: CallToolInput!): CallToolPayload @requires(scope: simulate)
   "Deletes a tool and disconnects it from every agent."
   deleteTool("The tool." input: DeleteToolInput!): DeleteToolPayload @requires(scope: write)
   "Connects a tool to an agent, after the agent's other tools. An agent has at most 128 tools. Connecting it again changes nothing."
@@ -7433,6 +7502,20 @@ func (ec *executionContext) childFields_CallCoverage(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type CallCoverage", field.Name)
 }
 
+func (ec *executionContext) childFields_CallToolPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "tool":
+		return ec.fieldContext_CallToolPayload_tool(ctx, field)
+	case "result":
+		return ec.fieldContext_CallToolPayload_result(ctx, field)
+	case "error":
+		return ec.fieldContext_CallToolPayload_error(ctx, field)
+	case "durationMs":
+		return ec.fieldContext_CallToolPayload_durationMs(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CallToolPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CalledExpectation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "technicalName":
@@ -8423,6 +8506,14 @@ func (ec *executionContext) childFields_DraftedQuestion(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type DraftedQuestion", field.Name)
 }
 
+func (ec *executionContext) childFields_DuplicateAgentPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agent":
+		return ec.fieldContext_DuplicateAgentPayload_agent(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DuplicateAgentPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_EndSimulationChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "simulationChat":
@@ -8813,6 +8904,8 @@ func (ec *executionContext) childFields_PromptVersion(ctx context.Context, field
 		return ec.fieldContext_PromptVersion_version(ctx, field)
 	case "prompt":
 		return ec.fieldContext_PromptVersion_prompt(ctx, field)
+	case "note":
+		return ec.fieldContext_PromptVersion_note(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_PromptVersion_createdAt(ctx, field)
 	case "apiKeyId":
@@ -9581,6 +9674,14 @@ func (ec *executionContext) childFields_UpdateKnowledgeBaseChatPayload(ctx conte
 		return ec.fieldContext_UpdateKnowledgeBaseChatPayload_knowledgeBaseChat(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateKnowledgeBaseChatPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdatePromptVersionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "promptVersion":
+		return ec.fieldContext_UpdatePromptVersionPayload_promptVersion(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdatePromptVersionPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateSimulationTestPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

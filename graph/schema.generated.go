@@ -24,6 +24,7 @@ type MutationResolver interface {
 	RevokeAccessToken(ctx context.Context, input model.RevokeAccessTokenInput) (*model.RevokeAccessTokenPayload, error)
 	CreateAgent(ctx context.Context, input model.CreateAgentInput) (*model.CreateAgentPayload, error)
 	UpdateAgent(ctx context.Context, input model.UpdateAgentInput) (*model.UpdateAgentPayload, error)
+	DuplicateAgent(ctx context.Context, input model.DuplicateAgentInput) (*model.DuplicateAgentPayload, error)
 	DeleteAgent(ctx context.Context, input model.DeleteAgentInput) (*model.DeleteAgentPayload, error)
 	UpdateAgentPrompt(ctx context.Context, input model.UpdateAgentPromptInput) (*model.UpdateAgentPromptPayload, error)
 	CreateSimulationTest(ctx context.Context, input model.CreateSimulationTestInput) (*model.CreateSimulationTestPayload, error)
@@ -79,6 +80,7 @@ type MutationResolver interface {
 	AddLabelledQuestions(ctx context.Context, input model.AddLabelledQuestionsInput) (*model.AddLabelledQuestionsPayload, error)
 	DraftLabelledQuestions(ctx context.Context, input model.DraftLabelledQuestionsInput) (*model.DraftLabelledQuestionsPayload, error)
 	DeleteLabelledQuestions(ctx context.Context, input model.DeleteLabelledQuestionsInput) (*model.DeleteLabelledQuestionsPayload, error)
+	UpdatePromptVersion(ctx context.Context, input model.UpdatePromptVersionInput) (*model.UpdatePromptVersionPayload, error)
 	RestoreAgentPrompt(ctx context.Context, input model.RestoreAgentPromptInput) (*model.RestoreAgentPromptPayload, error)
 	StartSimulationChat(ctx context.Context, input model.StartSimulationChatInput) (*model.StartSimulationChatPayload, error)
 	SendSimulationMessage(ctx context.Context, input model.SendSimulationMessageInput) (*model.SendSimulationMessagePayload, error)
@@ -89,6 +91,7 @@ type MutationResolver interface {
 	RemoveSubAgent(ctx context.Context, input model.RemoveSubAgentInput) (*model.RemoveSubAgentPayload, error)
 	CreateTool(ctx context.Context, input model.CreateToolInput) (*model.CreateToolPayload, error)
 	UpdateTool(ctx context.Context, input model.UpdateToolInput) (*model.UpdateToolPayload, error)
+	CallTool(ctx context.Context, input model.CallToolInput) (*model.CallToolPayload, error)
 	DeleteTool(ctx context.Context, input model.DeleteToolInput) (*model.DeleteToolPayload, error)
 	ConnectTool(ctx context.Context, input model.ConnectToolInput) (*model.ConnectToolPayload, error)
 	DisconnectTool(ctx context.Context, input model.DisconnectToolInput) (*model.DisconnectToolPayload, error)
@@ -267,6 +270,20 @@ func (ec *executionContext) field_Mutation_archiveCampaignItems_args(ctx context
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.ArchiveCampaignItemsInput, error) {
 			return ec.unmarshalNArchiveCampaignItemsInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐArchiveCampaignItemsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_callTool_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.CallToolInput, error) {
+			return ec.unmarshalNCallToolInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallToolInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -807,6 +824,20 @@ func (ec *executionContext) field_Mutation_draftLabelledQuestions_args(ctx conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_duplicateAgent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.DuplicateAgentInput, error) {
+			return ec.unmarshalNDuplicateAgentInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDuplicateAgentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_endSimulationChat_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -1219,6 +1250,20 @@ func (ec *executionContext) field_Mutation_updateKnowledgeBaseChat_args(ctx cont
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (model.UpdateKnowledgeBaseChatInput, error) {
 			return ec.unmarshalNUpdateKnowledgeBaseChatInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateKnowledgeBaseChatInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updatePromptVersion_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.UpdatePromptVersionInput, error) {
+			return ec.unmarshalNUpdatePromptVersionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdatePromptVersionInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -2927,6 +2972,73 @@ func (ec *executionContext) fieldContext_Mutation_updateAgent(ctx context.Contex
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_updateAgent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_duplicateAgent(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_duplicateAgent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DuplicateAgent(ctx, fc.Args["input"].(model.DuplicateAgentInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "write")
+				if err != nil {
+					var zeroVal *model.DuplicateAgentPayload
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.DuplicateAgentPayload
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.DuplicateAgentPayload
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.DuplicateAgentPayload) graphql.Marshaler {
+			return ec.marshalODuplicateAgentPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐDuplicateAgentPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_duplicateAgent(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DuplicateAgentPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_duplicateAgent_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -6618,6 +6730,73 @@ func (ec *executionContext) fieldContext_Mutation_deleteLabelledQuestions(ctx co
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_updatePromptVersion(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updatePromptVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdatePromptVersion(ctx, fc.Args["input"].(model.UpdatePromptVersionInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "write")
+				if err != nil {
+					var zeroVal *model.UpdatePromptVersionPayload
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.UpdatePromptVersionPayload
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.UpdatePromptVersionPayload
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UpdatePromptVersionPayload) graphql.Marshaler {
+			return ec.marshalOUpdatePromptVersionPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdatePromptVersionPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updatePromptVersion(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdatePromptVersionPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updatePromptVersion_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_restoreAgentPrompt(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7282,6 +7461,73 @@ func (ec *executionContext) fieldContext_Mutation_updateTool(ctx context.Context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_updateTool_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_callTool(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_callTool(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CallTool(ctx, fc.Args["input"].(model.CallToolInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "simulate")
+				if err != nil {
+					var zeroVal *model.CallToolPayload
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.CallToolPayload
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.CallToolPayload
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, nil, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CallToolPayload) graphql.Marshaler {
+			return ec.marshalOCallToolPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallToolPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_callTool(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CallToolPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_callTool_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -11362,6 +11608,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "duplicateAgent":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_duplicateAgent(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "deleteAgent":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteAgent(ctx, field)
@@ -11747,6 +12000,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "updatePromptVersion":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updatePromptVersion(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "restoreAgentPrompt":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_restoreAgentPrompt(ctx, field)
@@ -11813,6 +12073,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "updateTool":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_updateTool(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "callTool":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_callTool(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++

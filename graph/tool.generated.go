@@ -75,6 +75,107 @@ func (ec *executionContext) field_Tool_agents_args(ctx context.Context, rawArgs 
 
 // region    **************************** field.gotpl *****************************
 
+func (ec *executionContext) _CallToolPayload_tool(ctx context.Context, field graphql.CollectedField, obj *model.CallToolPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CallToolPayload_tool(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tool, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Tool) graphql.Marshaler {
+			return ec.marshalNTool2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐTool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CallToolPayload_tool(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CallToolPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Tool(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CallToolPayload_result(ctx context.Context, field graphql.CollectedField, obj *model.CallToolPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CallToolPayload_result(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Result, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CallToolPayload_result(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CallToolPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CallToolPayload_error(ctx context.Context, field graphql.CollectedField, obj *model.CallToolPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CallToolPayload_error(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Error, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CallToolPayload_error(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CallToolPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _CallToolPayload_durationMs(ctx context.Context, field graphql.CollectedField, obj *model.CallToolPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CallToolPayload_durationMs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DurationMs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CallToolPayload_durationMs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CallToolPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _ConnectToolPayload_agent(ctx context.Context, field graphql.CollectedField, obj *model.ConnectToolPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -733,6 +834,43 @@ func (ec *executionContext) fieldContext_UpdateToolPayload_tool(_ context.Contex
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputCallToolInput(ctx context.Context, obj any) (model.CallToolInput, error) {
+	var it model.CallToolInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"toolId", "arguments"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "toolId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("toolId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ToolID = data
+		case "arguments":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("arguments"))
+			data, err := ec.unmarshalNJSONObject2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJSONObject(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Arguments = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputConnectToolInput(ctx context.Context, obj any) (model.ConnectToolInput, error) {
 	var it model.ConnectToolInput
 	if obj == nil {
@@ -1043,6 +1181,59 @@ func (ec *executionContext) unmarshalInputUpdateToolInput(ctx context.Context, o
 // endregion ************************** interface.gotpl ***************************
 
 // region    **************************** object.gotpl ****************************
+
+var callToolPayloadImplementors = []string{"CallToolPayload"}
+
+func (ec *executionContext) _CallToolPayload(ctx context.Context, sel ast.SelectionSet, obj *model.CallToolPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, callToolPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CallToolPayload")
+		case "tool":
+			out.Values[i] = ec._CallToolPayload_tool(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "result":
+			out.Values[i] = ec._CallToolPayload_result(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "error":
+			out.Values[i] = ec._CallToolPayload_error(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "durationMs":
+			out.Values[i] = ec._CallToolPayload_durationMs(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
 
 var connectToolPayloadImplementors = []string{"ConnectToolPayload"}
 
@@ -1531,6 +1722,11 @@ func (ec *executionContext) _UpdateToolPayload(ctx context.Context, sel ast.Sele
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) unmarshalNCallToolInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallToolInput(ctx context.Context, v any) (model.CallToolInput, error) {
+	res, err := ec.unmarshalInputCallToolInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNConnectToolInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐConnectToolInput(ctx context.Context, v any) (model.ConnectToolInput, error) {
 	res, err := ec.unmarshalInputConnectToolInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -1626,6 +1822,13 @@ func (ec *executionContext) marshalNToolEdge2ᚖgithubᚗcomᚋagentgraphᚋagen
 func (ec *executionContext) unmarshalNUpdateToolInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateToolInput(ctx context.Context, v any) (model.UpdateToolInput, error) {
 	res, err := ec.unmarshalInputUpdateToolInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOCallToolPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallToolPayload(ctx context.Context, sel ast.SelectionSet, v *model.CallToolPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CallToolPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOConnectToolPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐConnectToolPayload(ctx context.Context, sel ast.SelectionSet, v *model.ConnectToolPayload) graphql.Marshaler {

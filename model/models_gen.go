@@ -230,6 +230,26 @@ type CallCoverage struct {
 	Effect CallEffect `json:"effect"`
 }
 
+// A call of a tool, outside of any conversation.
+type CallToolInput struct {
+	// The tool.
+	ToolID string `json:"toolId"`
+	// Its arguments, at most 65,536 bytes of JSON. They must fit the tool's `parameters`.
+	Arguments JSONObject `json:"arguments"`
+}
+
+// The outcome of a call. Exactly one of `result` and `error` is set.
+type CallToolPayload struct {
+	// The tool.
+	Tool *Tool `json:"tool"`
+	// What the tool answered, as an agent would read it: at most 65,536 bytes. It may be empty.
+	Result *string `json:"result,omitempty"`
+	// Why the call failed, as an agent would read it.
+	Error *string `json:"error,omitempty"`
+	// How long the call took, in milliseconds.
+	DurationMs int32 `json:"durationMs"`
+}
+
 // A placeholder such as `{lastname}` that prompts may use; its name is a key of an item's data bag.
 type CampaignField struct {
 	// The name of its placeholder in the prompt, and the key of its value in data bags such as `SimulationChat.dataBag`.
@@ -1091,6 +1111,20 @@ type DraftedQuestion struct {
 	Passage string `json:"passage"`
 }
 
+// The agent to copy.
+type DuplicateAgentInput struct {
+	// The agent.
+	AgentID string `json:"agentId"`
+	// The name of the copy, 1 to 255 characters.
+	Name string `json:"name"`
+}
+
+// The new agent.
+type DuplicateAgentPayload struct {
+	// The copy.
+	Agent *Agent `json:"agent"`
+}
+
 // The chat to end.
 type EndSimulationChatInput struct {
 	// The chat.
@@ -1639,6 +1673,8 @@ type UpdateAgentInput struct {
 	Tags []string `json:"tags,omitempty"`
 	// The new prompt. If it differs from the current one, it becomes a new version.
 	Prompt *string `json:"prompt,omitempty"`
+	// Why the prompt changes, at most 500 characters. It becomes the note of the new version.
+	PromptNote *string `json:"promptNote,omitempty"`
 	// The new welcome message for conversations that the agent starts.
 	OutboundWelcomeMessage *string `json:"outboundWelcomeMessage,omitempty"`
 	// The new welcome message for contacts who reach the agent.
@@ -1669,6 +1705,8 @@ type UpdateAgentPromptInput struct {
 	AgentID string `json:"agentId"`
 	// 1 to 50,000 characters.
 	Prompt string `json:"prompt"`
+	// Why it changes, at most 500 characters. It becomes the note of the new version.
+	Note *string `json:"note,omitempty"`
 	// The prompt's version that this change replaces. If it is no longer the current one, the server returns `CONFLICT` and changes nothing.
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
 	// The agent's `updatedAt` that this change is based on. If the agent was changed since, the server returns `CONFLICT` and changes nothing.
@@ -1888,6 +1926,20 @@ type UpdateKnowledgeBaseChatInput struct {
 type UpdateKnowledgeBaseChatPayload struct {
 	// The chat.
 	KnowledgeBaseChat *KnowledgeBaseChat `json:"knowledgeBaseChat"`
+}
+
+// The new note of a prompt version.
+type UpdatePromptVersionInput struct {
+	// The version.
+	PromptVersionID string `json:"promptVersionId"`
+	// At most 500 characters. If it is blank, the version has no note.
+	Note string `json:"note"`
+}
+
+// The changed version.
+type UpdatePromptVersionPayload struct {
+	// The version.
+	PromptVersion *PromptVersion `json:"promptVersion"`
 }
 
 // Changes to a simulation test. Fields that are absent or null keep their values; an empty `folderId` moves it to the root. The bounds are those of `CreateSimulationTestInput`.

@@ -45,6 +45,7 @@ var months = map[string]time.Month{
 var (
 	weekdays = map[string]time.Weekday{
 		"monday": 1, "lundi": 1, "tuesday": 2, "mardi": 2, "wednesday": 3, "mercredi": 3, "thursday": 4, "jeudi": 4,
+		"mon": 1, "tue": 2, "tues": 2, "wed": 3, "weds": 3, "thu": 4, "thur": 4, "thurs": 4, "fri": 5, "sat": 6, "sun": 0,
 		"friday": 5, "vendredi": 5, "saturday": 6, "samedi": 6, "sunday": 0, "dimanche": 0,
 	}
 	relativeDays = []struct {

@@ -20,7 +20,7 @@ var (
 		please about after before any some so just want need like know tell give get let hello hi hey good morning
 		afternoon evening thanks thank bye goodbye up out all also only even than too very us him them re ve ll don t`)
 	frenchWords = Set(`le la les un une des du de et ou mais est sont etait etre ai avons avez ont je
-		tu il elle nous vous ils elles mon ma mes ton ta tes son sa ses notre nos votre vos leur leurs ce cet cette ces
+		tu il elle nous vous ils elles mon ma mes ton tes son sa ses notre nos votre vos leur leurs ce cet cette ces
 		au aux pour avec dans par sur sous chez sans que qui quoi quel quelle quels quelles quand comment
 		pourquoi combien peux peut pouvez puis voudrais veux voulez dois faut pas ne non oui si alors y en
 		svp plait merci bonjour bonsoir salut revoir c d j l n qu suis etes aimerais sais savoir dites

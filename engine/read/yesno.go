@@ -21,11 +21,28 @@ func WantsRepeat(text string) bool {
 // turnedDown matches something that the contact does not want, up to the end of the clause.
 var turnedDown = lazyregexp.New(
 	`\b(?:(?:do not|don't|does not|doesn't|did not|didn't|no longer|won't|will not|never) (?:really |even )?(?:want|need|wish|intend|plan|like)(?:ed)?|would rather not|i'd rather not|not going to|never ?mind|forget (?:about )?it|laissez tomber|tant pis|oubliez cela|` +
-		`(?:not|no longer) interested|(?:ne |n')?(?:veux|voudrais|souhaite|desire|ai) (?:pas|plus|aucun)(?: (?:envie|besoin))?|pas besoin)\b[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
+		`(?:not|no longer) interested|` +
+		`(?:ne |n')?(?:veux|voudrais|souhaite|desire|ai) (?:pas|plus|aucun)(?: (?:envie|besoin))?|pas besoin)\b[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
+
+// weekdayNames are the days that a contact may exclude.
+const weekdayNames = `(?:mon|tues|wednes|thurs|fri|satur|sun)day|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche`
 
 // denials are needed for a match: every text that turns something down has at least one.
 var denials = []string{"not", "n't", "no longer", "never", "pas", "plus", "aucun", "mind", "forget", "tomber",
 	"tant pis", "oubliez", "rather"}
+
+// excluded matches what a wish leaves out, up to the end of the clause: "not the porch", "do not book it yet".
+var excluded = lazyregexp.New(`(?i)\b(?:(?:can't|cannot|can not) do|(?:please |but |and |^)(?:do not|don't|dont) (?:even )?[a-z]+|` +
+	`(?:not|except|rather than|instead of|sauf|plut[oô]t que|au lieu de) (?:on |at |to |for |via |with |sur |chez )?` +
+	`(?:the|an?|my|our|his|her|this|that|me|today|tomorrow|tonight|now|` + weekdayNames + `)|` +
+	`(?:not|pas) (?:via|before|after|avant|apr[eè]s|demain|aujourd'hui|le|la|les|un|une|chez|` + weekdayNames + `))\b` +
+	`[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
+
+// Affirmed returns a text without what it turns down or leaves out.
+func Affirmed(text string) string {
+	text, _ = Wishes(text)
+	return excluded().ReplaceAllString(text, " ")
+}
 
 // Wishes returns a text without the parts that turn something down, and whether there are any.
 func Wishes(text string) (string, bool) {

@@ -49,6 +49,10 @@ func (p Property) Lasts() bool {
 // In looks for the property's value in a text of the contact. If the contact was asked for it, the text counts as the
 // answer. Otherwise it must say clearly what it means.
 func (p Property) In(text string, asked bool, today time.Time) (any, bool) {
+	if len(p.Enum) > 0 || p.Item != nil && len(p.Item.Enum) > 0 || p.Format == "date" ||
+		p.Format == "date-time" || p.Format == "time" {
+		text = read.Affirmed(text) // "Friday, not Monday" chooses no Monday
+	}
 	switch {
 	case p.Kind == "array":
 		return p.items(text, asked, today)

@@ -32,7 +32,8 @@ type conversation struct {
 	began int
 	// urgent is the emergency that the contact spoke of, if any.
 	urgent *exchange
-	// isClosing: the agent just asked whether there is anything else.
+	// question is what the agent just asked, and isClosing tells that it asked whether there is anything else.
+	question  string
 	isClosing bool
 	// lost counts the messages in a row that the model did not understand.
 	lost int
@@ -129,8 +130,8 @@ func (c *conversation) follow(text string) *reply {
 	}
 	c.calls = append(c.calls, c.waiting...)
 	if next.tool == "" {
-		question, _ := read.LastQuestion(next.text)
-		c.isClosing = elseAsked().MatchString(question)
+		c.question, _ = read.LastQuestion(next.text)
+		c.isClosing = elseAsked().MatchString(c.question)
 	}
 	return next
 }
@@ -145,6 +146,7 @@ func (c *conversation) hear() *reply {
 	}
 	words := c.lexicons[c.speak.language]
 	parts := words.parts(c.said)
+	wished := words.parts(read.Affirmed(c.said))
 	spoken := func(e *exchange) bool {
 		isFirst := len(c.heard) == 1 || e.opener != keyFirst
 		return e.language == c.speak.language && isFirst
@@ -154,6 +156,9 @@ func (c *conversation) hear() *reply {
 		return reply
 	}
 	best := c.closest(words, parts, own, small)
+	if !isDenial(best.as) {
+		best = c.closest(words, wished, own, small)
+	}
 	if c.task != nil {
 		if reply := c.resume(best); reply != nil {
 			c.lost = 0
@@ -173,6 +178,9 @@ func (c *conversation) hear() *reply {
 			return c.begin(found.exchange)
 		}
 	}
+	if c.question != "" && (best.score < fair || best.isBuiltIn) && c.isData() {
+		return say(c.speak.noted, c.question)
+	}
 	if found := c.quotation(best); found != nil {
 		return found
 	}
@@ -184,8 +192,36 @@ func (c *conversation) hear() *reply {
 	if best.exchange != nil {
 		return c.begin(best.exchange)
 	}
-	return c.withoutExample()
+	return c.withoutExample(words.nearest(own, wished))
 }
+
+// isData reports whether a message only gives a number, a name or a birthday, and is no question.
+func (c *conversation) isData() bool {
+	said := read.Words(c.said)
+	_, isName := read.Introduction(c.said)
+	return !c.asks() && len(said) <= maxData && (isName || read.HasDigits(c.said) || read.TellsBirth(said))
+}
+
+// asks reports whether the message is a question.
+func (c *conversation) asks() bool {
+	return strings.Contains(c.said, "?") || slices.ContainsFunc(read.Words(c.said), func(word string) bool {
+		return interrogatives[word]
+	})
+}
+
+var interrogatives = read.Set(`what where which who why how when can could quel quelle quand comment combien pourquoi`)
+
+// maxData bounds a message that only gives data, in words.
+const maxData = 12
+
+// isDenial reports whether a way to say something turns something down.
+func isDenial(text string) bool {
+	return slices.ContainsFunc(read.Words(spelled(text)), func(word string) bool {
+		return read.IsNo(word) || denials[word]
+	})
+}
+
+var denials = read.Set(`dont doesnt didnt cant cannot wont isnt nothing nobody stop plus cancel without sans ne`)
 
 // closest returns the example, or the small talk, that is near enough to the message. Small talk must not hide the
 // matter of a message that has one.
@@ -193,7 +229,7 @@ func (c *conversation) closest(words *lexicon, parts []partOfMessage, own, small
 	best := words.nearest(own, parts)
 	whole := words.nearest(small, parts[:1])
 	talk := words.nearest(small, filter(parts, func(p partOfMessage) bool { return p.share >= ofPart }))
-	if best.score < near || whole.score > best.score && whole.score >= surely {
+	if best.score < near || whole.score > best.score+0.1 || whole.score > best.score && whole.score >= surely {
 		best = talk
 	}
 	isUnsure := best.exchange != nil && calls(best.exchange, llm.EndConversation) &&
@@ -209,8 +245,13 @@ const leastEnding = 0.6
 
 // emergency answers a message about an emergency, and each message after it. It returns nil if there is none.
 func (c *conversation) emergency(words *lexicon, parts []partOfMessage, own, small []*exchange) *reply {
-	urgent := filter(own, func(e *exchange) bool { return e.opener == keyUrgent })
-	if found := words.nearest(urgent, parts); found.score >= near && found.exchange != c.urgent {
+	urgent := func(e *exchange) bool { return e.opener == keyUrgent }
+	found := words.nearest(filter(own, urgent), parts)
+	if found.score < near && (found.score < alarming || found.exchange != words.nearest(own, parts).exchange) {
+		found = words.nearest(filter(small, urgent), parts)
+	}
+	isMeant := found.score >= near || found.score >= alarming && !found.isBuiltIn
+	if isMeant && found.exchange != c.urgent {
 		c.urgent, c.task = found.exchange, nil
 		return c.begin(found.exchange)
 	}
@@ -226,7 +267,7 @@ func (c *conversation) emergency(words *lexicon, parts []partOfMessage, own, sma
 			return reply
 		}
 	}
-	found := words.nearest(c.urgent.replies, parts)
+	found = words.nearest(c.urgent.replies, parts)
 	if found.score < near {
 		found.exchange = c.urgent
 		if i := slices.IndexFunc(c.urgent.replies, isForAnything); i >= 0 {
@@ -252,7 +293,11 @@ func (c *conversation) close(best match) *reply {
 	if !c.isClosing || len(read.Words(c.said)) > maxShort || best.score >= surely {
 		return nil
 	}
-	switch read.YesOrNo(read.Words(c.said)) {
+	said := read.Words(c.said)
+	if len(read.Content(said)) > 1 {
+		return nil
+	}
+	switch read.YesOrNo(said) {
 	case 1:
 		return say(c.speak.offer)
 	case -1:
@@ -265,7 +310,7 @@ func (c *conversation) close(best match) *reply {
 func (c *conversation) withAnswer(parts []partOfMessage) []partOfMessage {
 	said := read.Words(c.said)
 	answer := read.YesOrNo(said)
-	if answer == 0 || len(said) > maxShort {
+	if answer == 0 || len(said) > maxShort || strings.Contains(c.said, "?") {
 		return parts
 	}
 	word := map[int]string{1: c.speak.yes, -1: c.speak.no}[answer]
@@ -301,6 +346,35 @@ func (c *conversation) begin(e *exchange) *reply {
 	return c.proceed()
 }
 
+// suppose follows an example that is only likely to be meant. It asks first if the example would change something at once.
+func (c *conversation) suppose(e *exchange) *reply {
+	next := c.begin(e)
+	if next.tool == "" || next.tool == llm.TransferCall || isLookup(next.tool) {
+		return next
+	}
+	t, _ := c.tool(next.tool)
+	if t.Delegate {
+		return next
+	}
+	if next.tool == llm.EndConversation {
+		c.task = nil
+		return say(c.speak.lost, c.ability(c.speak))
+	}
+	c.task.isOffered = true
+	if e.offer != "" {
+		return say(e.offer)
+	}
+	return say(fill(c.speak.shall, t.Title))
+}
+
+// isLookup reports whether a tool only reads, by the verb that its name begins with.
+func isLookup(name string) bool {
+	words := read.NameWords(name)
+	return len(words) > 0 && lookups[words[0]]
+}
+
+var lookups = read.Set(`find list get check search track look quote show read fetch query verify`)
+
 // leave says goodbye, and ends the conversation if that is offered.
 func (c *conversation) leave(text string) *reply {
 	if !c.offers(llm.EndConversation) {
@@ -315,9 +389,19 @@ func (c *conversation) offers(name string) bool {
 
 // withoutExample answers a message that no example is near: by a tool whose name or description fits, by what the
 // instructions tell, or by saying what the agent can do.
-func (c *conversation) withoutExample() *reply {
+func (c *conversation) withoutExample(best match) *reply {
+	if c.declines() && c.hasExamples() {
+		return c.drop()
+	}
+	least := likely
+	if c.question != "" && !c.asks() {
+		least = likelyNext
+	}
+	if best.score >= least && best.opener != keyUrgent {
+		return c.suppose(best.exchange)
+	}
 	parts := c.toolWords.parts(c.said)
-	least := nearTool
+	least = nearTool
 	if c.hasExamples() {
 		least = surely
 	}
@@ -327,6 +411,13 @@ func (c *conversation) withoutExample() *reply {
 	if text := c.instructed(); text != "" {
 		c.lost = 0
 		return say(text)
+	}
+	if len(c.heard) > 1 && !c.asks() && c.lost == 0 {
+		c.lost++
+		if c.question == "" {
+			return say(c.speak.noted, c.speak.anythingElse)
+		}
+		return say(c.speak.noted, c.question)
 	}
 	c.lost++
 	if c.lost > 1 {

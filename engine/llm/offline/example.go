@@ -22,14 +22,17 @@ type exchange struct {
 	lead string
 	// order has the names in asks, in the order of asking.
 	order []string
+	// offer is the question before the first call, if the example is only likely to be meant.
+	offer string
 	// confirm is the question before the last call, if the contact must agree first.
 	confirm string
 	// answers are templates. The first that can be filled is said.
 	answers []string
 	// replies are the exchanges that may follow this one or each other.
 	replies []*exchange
-	// words are the words of all variants, as numbers of the lexicon.
-	words map[int]bool
+	// votes are the shares of the words of all variants, by their numbers in the lexicon: how much each speaks for this
+	// exchange and not for others.
+	votes map[int]float64
 	// head is the first exchange of the block.
 	head *exchange
 	// isBuiltIn: it is small talk of this package, not an example of the agent.
@@ -39,8 +42,9 @@ type exchange struct {
 // These are the keys of lines in examples. An exchange begins with one of the first three. First counts only as the
 // reply to the agent's opening words. After Urgent, the conversation stays in the block.
 const (
-	keyUser, keyFirst, keyUrgent                  = "User", "First", "Urgent"
-	keyCall, keyAsk, keyConfirm, keyAgent, keyCan = "Call", "Ask", "Confirm", "Agent", "Can"
+	keyUser, keyFirst, keyUrgent          = "User", "First", "Urgent"
+	keyCall, keyAsk, keyOffer, keyConfirm = "Call", "Ask", "Offer", "Confirm"
+	keyAgent, keyCan                      = "Agent", "Can"
 )
 
 // exampleCall is a call in an example, with the arguments that are always the same.
@@ -128,7 +132,7 @@ func cutKey(line string) (key, value string) {
 	key, value, ok := strings.Cut(line, ":")
 	if ok {
 		switch key {
-		case keyUser, keyFirst, keyUrgent, keyCall, keyAsk, keyConfirm, keyAgent, keyCan:
+		case keyUser, keyFirst, keyUrgent, keyCall, keyAsk, keyOffer, keyConfirm, keyAgent, keyCan:
 			return key, strings.TrimSpace(value)
 		}
 	}
@@ -150,6 +154,8 @@ func (e *exchange) add(key, value string) {
 			e.asks[strings.TrimSpace(name)] = question
 			e.order = append(e.order, strings.TrimSpace(name))
 		}
+	case keyOffer:
+		e.offer = value
 	case keyConfirm:
 		e.confirm = value
 	case keyAgent:

@@ -9,19 +9,24 @@ import (
 )
 
 const (
-	// near is the least score of an example for a message, and surely that of one which interrupts a question.
-	near, surely = 0.47, 0.72
+	// near is the least score of an example for a message, and surely that of one which interrupts a question. An example
+	// with a score from likely on is followed if no other is near, but it does nothing that the contact did not agree to.
+	near, fair, surely, likely = 0.44, 0.55, 0.7, 0.27
+	// likelyNext is likely for a message that may belong to the agent's question, and alarming the least score of an
+	// emergency that is the nearest example.
+	likelyNext, alarming = 0.35, 0.31
+	// ofWords is the share of its nearest variant in an example's score. The rest is the share of its votes.
+	ofWords = 0.6
+	// A variant alone gives an example at least its own score less ofVariant.
+	ofVariant = 0.15
 	// ofPart is the share of its score that an example gets for a sentence, and ofClause for a clause of it.
 	ofPart, ofClause = 0.97, 0.86
 	// ofForm is the credit for another form of a word, and smallShare the share of a small word's weight.
 	ofForm, smallShare = 0.9, 0.3
-	// nearTopic is the least score of an exchange for its words alone.
-	nearTopic = 0.41
-	// ofTopic is the share of its score that an exchange gets for its words alone, and unknownShare how much an unknown
-	// word counts there.
-	ofTopic, unknownShare = 0.8, 0.6
 	// A part is compared on its own if it has leastPart words, and leastShare of the message's weight.
 	leastPart, leastShare = 2, 0.17
+	// unknownShare is the share of the average weight that an unknown word has.
+	unknownShare = 0.6
 )
 
 // variant is one way to say something, with its distinct words as numbers of the lexicon.
@@ -37,8 +42,6 @@ type lexicon struct {
 	weights []float64
 	// average is the mean weight of its words that are not small.
 	average float64
-	// topics are the weights of the words that tell exchanges apart: rare among exchanges, and not small.
-	topics []float64
 }
 
 // wordsOf returns the distinct words of a message in one spelling: folded, without apostrophes and abbreviations, and
@@ -118,48 +121,56 @@ func pairs(text string) map[string]string {
 // newLexicon numbers the words of the variants of exchanges in one language, and weighs them.
 func newLexicon(exchanges []*exchange) *lexicon {
 	l := &lexicon{number: map[string]int{}}
-	var holders, held []int
+	var holders []int
 	variants := 0
-	var collect func(e *exchange)
-	collect = func(e *exchange) {
-		e.words = map[int]bool{}
-		for i := range e.variants {
-			v := &e.variants[i]
-			variants++
-			for _, word := range wordsOf(v.text) {
-				n, known := l.number[word]
-				if !known {
-					n = len(l.words)
-					l.number[word], l.words, holders, held = n, append(l.words, word), append(holders, 0), append(held, 0)
+	var collect func(group []*exchange)
+	collect = func(group []*exchange) {
+		for _, e := range group {
+			e.votes = map[int]float64{}
+			for i := range e.variants {
+				v := &e.variants[i]
+				variants++
+				for _, word := range wordsOf(v.text) {
+					n, known := l.number[word]
+					if !known {
+						n = len(l.words)
+						l.number[word], l.words, holders = n, append(l.words, word), append(holders, 0)
+					}
+					holders[n]++
+					v.words = append(v.words, n)
+					e.votes[n] += 1 / math.Sqrt(float64(len(e.variants)))
 				}
-				holders[n]++
-				if !e.words[n] {
-					e.words[n] = true
-					held[n]++
-				}
-				v.words = append(v.words, n)
 			}
+			collect(e.replies)
 		}
-		for _, reply := range e.replies {
-			collect(reply)
-		}
+		share(group)
 	}
-	for _, e := range exchanges {
-		collect(e)
-	}
+	collect(exchanges)
 	contents, sum := 0, 0.0
 	for n, word := range l.words {
 		weight := lettersWeight(word) * math.Log(1+(float64(variants-holders[n])+0.5)/(float64(holders[n])+0.5))
 		l.weights = append(l.weights, weight)
-		topic := 0.0
 		if !read.IsSmall(word) {
 			contents, sum = contents+1, sum+weight
-			topic = lettersWeight(word) / float64(held[n])
 		}
-		l.topics = append(l.topics, topic)
 	}
 	l.average = sum / float64(max(contents, 1))
 	return l
+}
+
+// share divides the vote of each word among the exchanges of a group that have it.
+func share(group []*exchange) {
+	all := map[int]float64{}
+	for _, e := range group {
+		for n, votes := range e.votes {
+			all[n] += votes
+		}
+	}
+	for _, e := range group {
+		for n := range e.votes {
+			e.votes[n] /= all[n]
+		}
+	}
 }
 
 // lettersWeight weighs a word by its length, because long words distinguish texts.
@@ -185,8 +196,8 @@ var revealing = read.Set(`what when where who why how not no which quand combien
 type hearing struct {
 	// credits are the shares, from 0 to 1, to which the message has each word of the lexicon.
 	credits []float64
-	// weight is that of all words of the message, and unknown that of the subject words that the lexicon has not.
-	weight, unknown float64
+	// weight is that of all words of the message.
+	weight float64
 }
 
 // hear finds the words of a message in the lexicon: the same, other forms, or the nearest if it is misspelled.
@@ -207,8 +218,7 @@ func (l *lexicon) hear(words []string) hearing {
 		case read.IsSmall(word):
 			h.weight += l.average * smallShare / 2
 		default:
-			h.weight += l.average
-			h.unknown += lettersWeight(word) * unknownShare
+			h.weight += l.average * unknownShare
 		}
 	}
 	return h
@@ -261,24 +271,15 @@ func (l *lexicon) score(e *exchange, v variant, h hearing) float64 {
 	return held / all * (1 - extra + extra*min(1, held/h.weight))
 }
 
-// topic tells how much of a message's subject the words of an exchange cover, from 0 to 1, whatever variant they are
-// from.
-func (l *lexicon) topic(e *exchange, h hearing) float64 {
-	var held, all float64
+// votes tells how much the words of a message speak for an exchange and not for others, from 0 to 1.
+func (l *lexicon) votes(e *exchange, h hearing) float64 {
+	var votes float64
 	for n, credit := range h.credits {
-		if credit > 0 && l.topics[n] > 0 {
-			weight := lettersWeight(l.words[n])
-			all += weight
-			if e.words[n] {
-				held += credit * weight * min(1, 2*l.topics[n]/weight)
-			}
+		if credit > 0 {
+			votes += credit * l.weights[n] * e.votes[n]
 		}
 	}
-	all += h.unknown
-	if all == 0 {
-		return 0
-	}
-	return ofTopic * held / all
+	return votes / max(h.weight, 1e-9)
 }
 
 // part is a message, or a sentence or clause of it, with the share that scores for it count.
@@ -307,30 +308,28 @@ func (l *lexicon) parts(text string) []partOfMessage {
 	return parts
 }
 
-// match is an exchange with its score for a message.
+// match is an exchange with its score for a message, and the variant that is nearest to it.
 type match struct {
 	*exchange
 	score float64
+	as    string
 }
 
 // nearest returns the exchange with the highest score for the message. Among equals, the earlier one wins.
 func (l *lexicon) nearest(exchanges []*exchange, parts []partOfMessage) match {
 	var best match
 	for _, e := range exchanges {
-		for _, v := range e.variants {
-			for _, p := range parts {
-				if score := l.score(e, v, p.hearing) * p.share; score > best.score+1e-9 {
-					best = match{e, score}
+		for _, p := range parts {
+			said, as := 0.0, ""
+			for _, v := range e.variants {
+				if score := l.score(e, v, p.hearing); score > said {
+					said, as = score, v.text
 				}
 			}
-		}
-	}
-	if best.score >= near {
-		return best
-	}
-	for _, e := range exchanges {
-		if score := l.topic(e, parts[0].hearing); !e.isBuiltIn && score >= nearTopic && score > best.score+1e-9 {
-			best = match{e, max(score, near)}
+			score := max(ofWords*said+(1-ofWords)*l.votes(e, p.hearing), said-ofVariant) * p.share
+			if score > best.score+1e-9 {
+				best = match{e, score, as}
+			}
 		}
 	}
 	return best

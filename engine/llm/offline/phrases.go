@@ -29,6 +29,8 @@ type phrasebook struct {
 	greeting, offer, anythingElse, goodbye, goodbyeReason string
 	// offline says what the model is. lost answers what it does not understand, and lostAgain does so again.
 	offline, lost, lostAgain string
+	// noted answers what needs no answer, and shall offers a tool.
+	noted, shall string
 	// canDo takes the names of tools. canQuote is said without tools.
 	canDo, canQuote string
 	// found and known take sentences of the instructions and of documents.
@@ -57,12 +59,13 @@ var phrases = [...]phrasebook{
 		offline:   "No language model is configured, so I answer only from this agent's instructions, documents and tools.",
 		lost:      "I am sorry, I have no answer to that.",
 		lostAgain: "I did not understand that either.",
-		canDo:     "You can ask me for one of these: %.",
-		canQuote:  "You can ask me about what is in my instructions.",
-		found:     "My instructions say: “%”",
-		known:     "Here is what I find about that: “%”",
-		give:      "Could you tell me this, please: %?",
-		name:      "May I have your full name?", lastName: "What is your last name?", firstName: "What is your first name?",
+		noted:     "Thank you, I have noted that.", shall: "I can do this for you: %. Shall I?",
+		canDo:    "You can ask me for one of these: %.",
+		canQuote: "You can ask me about what is in my instructions.",
+		found:    "My instructions say: “%”",
+		known:    "Here is what I find about that: “%”",
+		give:     "Could you tell me this, please: %?",
+		name:     "May I have your full name?", lastName: "What is your last name?", firstName: "What is your first name?",
 		birth: "What is your date of birth?", phone: "On which number can we reach you?",
 		mail: "What is your e-mail address?", postcode: "What is your postcode?",
 		day: "Which day would suit you?", moment: "Which day and time would suit you?",
@@ -88,12 +91,13 @@ var phrases = [...]phrasebook{
 			"et des outils de cet agent.",
 		lost:      "Je suis désolé, je n’ai pas de réponse à cela.",
 		lostAgain: "Cela non plus, je ne l’ai pas compris.",
-		canDo:     "Vous pouvez me demander ceci : %.",
-		canQuote:  "Vous pouvez me demander ce qui est dans mes instructions.",
-		found:     "Voici ce qu’on m’a dit à ce sujet : « % »",
-		known:     "Voici ce que je trouve à ce sujet : « % »",
-		give:      "Pouvez-vous m’indiquer ceci : % ?",
-		name:      "Quel est votre nom complet ?", lastName: "Quel est votre nom de famille ?",
+		noted:     "Merci, c’est noté.", shall: "Je peux faire ceci pour vous : %. Dois-je le faire ?",
+		canDo:    "Vous pouvez me demander ceci : %.",
+		canQuote: "Vous pouvez me demander ce qui est dans mes instructions.",
+		found:    "Voici ce qu’on m’a dit à ce sujet : « % »",
+		known:    "Voici ce que je trouve à ce sujet : « % »",
+		give:     "Pouvez-vous m’indiquer ceci : % ?",
+		name:     "Quel est votre nom complet ?", lastName: "Quel est votre nom de famille ?",
 		firstName: "Quel est votre prénom ?", birth: "Quelle est votre date de naissance ?",
 		phone: "À quel numéro pouvons-nous vous joindre ?", mail: "Quelle est votre adresse e-mail ?",
 		postcode: "Quel est votre code postal ?",

@@ -12,7 +12,7 @@ import (
 
 const (
 	// maxAsked is how often in a row the same question is asked.
-	maxAsked = 2
+	maxAsked = 3
 	// maxChoosing bounds a message that chooses by place, in words.
 	maxChoosing = 6
 	// maxEchoed bounds how much of the contact's message a reason repeats, in characters.
@@ -33,6 +33,8 @@ type task struct {
 	times int
 	// isConfirming: the agent just asked whether to go ahead. isAgreed: the contact said yes.
 	isConfirming, isAgreed bool
+	// isOffered: the agent just asked whether this is what the contact wants.
+	isOffered bool
 	// hasFailed: the last call failed, and the agent asked whether to try again.
 	hasFailed bool
 	// isDelegating: a sub-agent has the task, and just asked something.
@@ -49,7 +51,10 @@ func (c *conversation) next() (slot.Tool, exampleCall) {
 }
 
 // proceed makes the next call of the task, or asks for what it needs. After the last call it tells the results.
-func (c *conversation) proceed() *reply {
+func (c *conversation) proceed() *reply { return c.proceedAfter("") }
+
+// proceedAfter is proceed with a sentence before the question, if there is one.
+func (c *conversation) proceedAfter(lead string) *reply {
 	if c.task.step >= len(c.task.calls) {
 		return c.finish()
 	}
@@ -62,12 +67,12 @@ func (c *conversation) proceed() *reply {
 	}
 	arguments, missing := c.argumentsOf(t, called)
 	if missing != nil {
-		return c.ask(*missing)
+		return c.ask(*missing, lead)
 	}
 	isLast := c.task.step == len(c.task.calls)-1
 	if (c.task.confirm != "" && isLast || t.Confirm) && !c.task.isAgreed {
 		c.task.isConfirming, c.task.arguments = true, arguments
-		return say(c.recap(t, arguments))
+		return say(lead, c.recap(t, arguments))
 	}
 	return &reply{tool: t.Name, arguments: arguments}
 }
@@ -100,16 +105,17 @@ func (c *conversation) inWords(p slot.Property, value any) string {
 }
 
 // ask asks for an argument, at most maxAsked times in a row. For one of several options, it lists them.
-func (c *conversation) ask(p slot.Property) *reply {
-	lead := ""
+func (c *conversation) ask(p slot.Property, lead string) *reply {
 	if c.task.asked != nil && c.task.asked.Name == p.Name {
 		c.task.times++
-		lead = say(c.speak.unclear, c.speak.help(p)).text
+		if lead == "" {
+			lead = say(c.speak.unclear, c.speak.help(p)).text
+		}
 	} else {
 		c.task.times = 1
 	}
 	if isFirst := c.task.asked == nil && len(c.task.arguments) == 0 && len(c.task.done) == 0; isFirst && lead == "" &&
-		!strings.HasPrefix(c.task.asks[p.Name], c.task.lead) {
+		!strings.HasPrefix(c.task.asks[p.Name], strings.TrimRight(c.task.lead, ".! ")) {
 		lead = c.task.lead
 	}
 	c.task.asked = &p
@@ -156,6 +162,13 @@ func (c *conversation) resume(best match) *reply {
 	}
 	isOther := best.score >= surely && best.exchange != t.exchange
 	switch {
+	case t.isOffered && answer == 1:
+		t.isOffered = false
+		return c.proceed()
+	case t.isOffered && answer == -1 && len(read.Words(c.said)) <= maxShort:
+		return c.drop()
+	case t.isOffered:
+		return nil
 	case t.hasFailed:
 		t.hasFailed = false
 		if answer == 1 || read.WantsRepeat(c.said) {
@@ -195,7 +208,10 @@ func (c *conversation) resume(best match) *reply {
 	if c.looksElsewhere() {
 		return c.proceed()
 	}
-	if answer == -1 && p.Kind != "boolean" || c.declines() && best.score < surely {
+	said := read.Content(read.Words(c.said))
+	isBareNo := answer == -1 && p.Kind != "boolean" && len(said) < leastPart
+
+	if isBareNo && !read.HasDigits(c.said) || c.declines() && best.score < surely {
 		return c.drop()
 	}
 	if isOther && best.opener != keyFirst || best.score >= near && strings.Contains(c.said, "?") {
@@ -207,6 +223,9 @@ func (c *conversation) resume(best match) *reply {
 	}
 	if found := c.quotation(best); found != nil && strings.Contains(c.said, "?") {
 		return say(strings.TrimSuffix(found.text, " "+c.speak.anythingElse), c.questionFor(p))
+	}
+	if t.times < maxAsked && (len(said) > 0 && len(read.Words(c.said)) > leastPart || read.HasDigits(c.said)) {
+		return c.proceedAfter(c.speak.noted) // this tells something else
 	}
 	return c.proceed()
 }

@@ -11,7 +11,7 @@ import (
 const synonyms = `
 card carte
 lost lose losing perdu perdue perdre egare egaree
-stolen theft stole vole volee voler
+stolen theft stole vole volee voler nicked pinched snatched robbed
 freeze frozen block bloquer bloque bloquez geler opposition
 payment transaction charge charged paiement achat
 dispute contest contester conteste litige
@@ -22,7 +22,7 @@ book reserve reserver booking reservation
 cancel cancelled canceled annuler annule annulee annulation
 move reschedule postpone reporter deplacer change changer modifier
 slot creneau window
-doctor dr docteur medecin
+doctor dr docteur medecin gp
 prescription ordonnance
 medicine medication medicament tablet tablets pill pills comprime comprimes ibuprofen paracetamol inhaler antibiotics
 parcel package colis paquet
@@ -37,7 +37,7 @@ exchange echange echanger
 voucher bon
 label etiquette
 order ordered commande commander
-damaged damage abime abimee casse cassee broken
+damaged damage abime abimee casse cassee broken smashed shattered cracked
 faulty defective defaut defectueux defectueuse
 wrong erreur mistake
 flight vol fly
@@ -46,7 +46,7 @@ meal food eat repas manger
 search look recherche chercher find
 warranty guarantee garantie
 part piece
-product appareil produit device appliance kettle bouilloire vacuum aspirateur purifier purificateur
+product appareil produit device appliance kettle bouilloire vacuum aspirateur purifier purificateur blender toaster heater
 filter filtre
 battery batterie
 diagnostics diagnostic
@@ -73,7 +73,8 @@ father dad grandfather grandpa pere
 angry furious annoyed mad fed furieux furieuse colere
 sick ill unwell malade
 fever temperature fievre
-buy purchase acheter
+buy purchase purchased bought acheter achete
+died dead deceased mort decede
 money cash argent
 phone telephone mobile
 pet dog cat puppy kitten chien chat

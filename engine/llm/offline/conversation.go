@@ -130,8 +130,11 @@ func (c *conversation) follow(text string) *reply {
 	}
 	c.calls = append(c.calls, c.waiting...)
 	if next.tool == "" {
-		c.question, _ = read.LastQuestion(next.text)
-		c.isClosing = elseAsked().MatchString(c.question)
+		question, rest := read.LastQuestion(next.text)
+		c.isClosing = elseAsked().MatchString(question)
+		if c.question = question; rest != "" {
+			c.question = "" // it is a suggestion in quotation marks
+		}
 	}
 	return next
 }
@@ -147,11 +150,7 @@ func (c *conversation) hear() *reply {
 	words := c.lexicons[c.speak.language]
 	parts := words.parts(c.said)
 	wished := words.parts(read.Affirmed(c.said))
-	spoken := func(e *exchange) bool {
-		isFirst := len(c.heard) == 1 || e.opener != keyFirst
-		return e.language == c.speak.language && isFirst
-	}
-	own, small := filter(c.own, spoken), filter(c.small, spoken)
+	own, small := c.spoken(c.own), c.spoken(c.small)
 	if reply := c.emergency(words, parts, own, small); reply != nil {
 		return reply
 	}
@@ -177,6 +176,9 @@ func (c *conversation) hear() *reply {
 			(found.score+0.1 >= best.score || found.score >= surely) {
 			return c.begin(found.exchange)
 		}
+		if i := slices.IndexFunc(c.topic.head.replies, isForAnything); i >= 0 && best.score < surely && !c.asks() {
+			return c.begin(c.topic.head.replies[i])
+		}
 	}
 	if c.question != "" && (best.score < fair || best.isBuiltIn) && c.isData() {
 		return say(c.speak.noted, c.question)
@@ -192,7 +194,10 @@ func (c *conversation) hear() *reply {
 	if best.exchange != nil {
 		return c.begin(best.exchange)
 	}
-	return c.withoutExample(words.nearest(own, wished))
+	if best = words.nearest(own, parts); !isDenial(best.as) {
+		best = words.nearest(own, wished)
+	}
+	return c.withoutExample(best)
 }
 
 // isData reports whether a message only gives a number, a name or a birthday, and is no question.
@@ -214,6 +219,13 @@ var interrogatives = read.Set(`what where which who why how when can could quel 
 // maxData bounds a message that only gives data, in words.
 const maxData = 12
 
+// spoken returns the exchanges in the language of the message that may follow now.
+func (c *conversation) spoken(exchanges []*exchange) []*exchange {
+	return filter(exchanges, func(e *exchange) bool {
+		return e.language == c.speak.language && (len(c.heard) == 1 || e.opener != keyFirst)
+	})
+}
+
 // isDenial reports whether a way to say something turns something down.
 func isDenial(text string) bool {
 	return slices.ContainsFunc(read.Words(spelled(text)), func(word string) bool {
@@ -221,7 +233,7 @@ func isDenial(text string) bool {
 	})
 }
 
-var denials = read.Set(`dont doesnt didnt cant cannot wont isnt nothing nobody stop plus cancel without sans ne`)
+var denials = read.Set(`dont doesnt didnt cant cannot wont isnt without sans ne`)
 
 // closest returns the example, or the small talk, that is near enough to the message. Small talk must not hide the
 // matter of a message that has one.
@@ -229,12 +241,13 @@ func (c *conversation) closest(words *lexicon, parts []partOfMessage, own, small
 	best := words.nearest(own, parts)
 	whole := words.nearest(small, parts[:1])
 	talk := words.nearest(small, filter(parts, func(p partOfMessage) bool { return p.share >= ofPart }))
-	if best.score < near || whole.score > best.score+0.1 || whole.score > best.score && whole.score >= surely {
+	isTalk := whole.score > best.score && whole.score >= surely || whole.score > best.score+0.1 && whole.score >= fair
+	if best.score < near || isTalk && best.said < exactly {
 		best = talk
 	}
 	isUnsure := best.exchange != nil && calls(best.exchange, llm.EndConversation) &&
 		(best.score < leastEnding || strings.Contains(c.said, "?"))
-	if best.score < near || isUnsure {
+	if best.score < near || best.isBuiltIn && best.score < fair || isUnsure {
 		return match{}
 	}
 	return best
@@ -349,6 +362,10 @@ func (c *conversation) begin(e *exchange) *reply {
 // suppose follows an example that is only likely to be meant. It asks first if the example would change something at once.
 func (c *conversation) suppose(e *exchange) *reply {
 	next := c.begin(e)
+	if text := c.instructed(); next.tool != "" && e.offer == "" && text != "" {
+		c.task = nil
+		return say(text)
+	}
 	if next.tool == "" || next.tool == llm.TransferCall || isLookup(next.tool) {
 		return next
 	}
@@ -390,15 +407,15 @@ func (c *conversation) offers(name string) bool {
 // withoutExample answers a message that no example is near: by a tool whose name or description fits, by what the
 // instructions tell, or by saying what the agent can do.
 func (c *conversation) withoutExample(best match) *reply {
-	if c.declines() && c.hasExamples() {
-		return c.drop()
-	}
 	least := likely
 	if c.question != "" && !c.asks() {
 		least = likelyNext
 	}
 	if best.score >= least && best.opener != keyUrgent {
 		return c.suppose(best.exchange)
+	}
+	if c.declines() && c.hasExamples() {
+		return c.drop()
 	}
 	parts := c.toolWords.parts(c.said)
 	least = nearTool

@@ -11,10 +11,11 @@ import (
 const (
 	// near is the least score of an example for a message, and surely that of one which interrupts a question. An example
 	// with a score from likely on is followed if no other is near, but it does nothing that the contact did not agree to.
-	near, fair, surely, likely = 0.44, 0.55, 0.7, 0.27
+	// From fair on, it precedes small talk and documents, and from exactly on, a variant precedes all of them.
+	near, fair, surely, likely, exactly = 0.44, 0.5, 0.7, 0.27, 0.9
 	// likelyNext is likely for a message that may belong to the agent's question, and alarming the least score of an
 	// emergency that is the nearest example.
-	likelyNext, alarming = 0.35, 0.31
+	likelyNext, alarming = 0.4, 0.31
 	// ofWords is the share of its nearest variant in an example's score. The rest is the share of its votes.
 	ofWords = 0.6
 	// A variant alone gives an example at least its own score less ofVariant.
@@ -90,6 +91,8 @@ var (
 		wont will_not wouldnt would_not isnt is_not arent are_not wasnt was_not hasnt has_not havent have_not youre you_are
 		theyre they_are weve we_have youve you_have hes he_is shes she_is lets let_us
 		mon monday tue tuesday wed wednesday thu thursday fri friday sat saturday sun sunday
+		yr year yrs year hr hour hrs hour wk week wks week mth month mths month b4 before tonite tonight ppl people msg message
+		w with nah no yeh yes ya yes slt salut cmt comment pr pour bcp beaucoup pk pourquoi mtn maintenant tjs toujours
 		vs vous tt tout bjr bonjour pb probleme qd quand rdv rendez`)
 	emojis = strings.NewReplacer("👍", " ok ", "👌", " ok ", "🙂", " ok ", "😊", " ok ", "😀", " ok ", "✅", " ok ",
 		"🙏", " thanks ", "❤️", " thanks ", "🎉", " thanks ", "😡", " angry ", "🤬", " angry ", "😠", " angry ",
@@ -228,13 +231,13 @@ func (l *lexicon) hear(words []string) hearing {
 // weight of these, or 0.
 func (l *lexicon) forms(word string, credits []float64) (best float64) {
 	most := read.MostTypos(word)
-	if read.HasDigits(word) || read.IsSmall(word) {
+	if _, isNumber := read.Number(word); isNumber || read.HasDigits(word) || read.IsSmall(word) {
 		return 0
 	}
 	for _, nearest := range []bool{false, true} {
 		for n, known := range l.words {
 			credit := 0.0
-			if !nearest && read.Alike(word, known) {
+			if !nearest && isForm(word, known) {
 				credit = ofForm
 			} else if nearest && most > 0 && !read.IsSmall(known) {
 				if d := read.Distance(word, known, most); d <= most {
@@ -252,6 +255,15 @@ func (l *lexicon) forms(word string, credits []float64) (best float64) {
 	}
 	return best
 }
+
+// isForm reports whether two words are forms of one. A short word must begin the other one.
+func isForm(one, other string) bool {
+	return read.Alike(one, other) &&
+		(min(len(one), len(other)) >= leastForm || strings.HasPrefix(one, other) || strings.HasPrefix(other, one))
+}
+
+// leastForm is the least length of words that are forms although neither begins the other.
+const leastForm = 6
 
 // score tells how near a variant is to the message, from 0 to 1. All words of the variant should be in the message;
 // more words in the message count less.
@@ -311,8 +323,9 @@ func (l *lexicon) parts(text string) []partOfMessage {
 // match is an exchange with its score for a message, and the variant that is nearest to it.
 type match struct {
 	*exchange
-	score float64
-	as    string
+	// said is the score of that variant alone.
+	score, said float64
+	as          string
 }
 
 // nearest returns the exchange with the highest score for the message. Among equals, the earlier one wins.
@@ -328,7 +341,7 @@ func (l *lexicon) nearest(exchanges []*exchange, parts []partOfMessage) match {
 			}
 			score := max(ofWords*said+(1-ofWords)*l.votes(e, p.hearing), said-ofVariant) * p.share
 			if score > best.score+1e-9 {
-				best = match{e, score, as}
+				best = match{e, score, said, as}
 			}
 		}
 	}

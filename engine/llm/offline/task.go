@@ -224,10 +224,27 @@ func (c *conversation) resume(best match) *reply {
 	if found := c.quotation(best); found != nil && strings.Contains(c.said, "?") {
 		return say(strings.TrimSuffix(found.text, " "+c.speak.anythingElse), c.questionFor(p))
 	}
-	if t.times < maxAsked && (len(said) > 0 && len(read.Words(c.said)) > leastPart || read.HasDigits(c.said)) {
+	if c.asks() && len(read.Words(c.said)) > 1 {
+		return c.interrupted(p)
+	}
+	if t.times < maxAsked && len(p.Choices()) == 0 &&
+		(len(said) > 0 && len(read.Words(c.said)) > leastPart || read.HasDigits(c.said)) {
 		return c.proceedAfter(c.speak.noted) // this tells something else
 	}
 	return c.proceed()
+}
+
+// interrupted answers a question that no example is near to as well as it can, and asks for the property again.
+func (c *conversation) interrupted(p slot.Property) *reply {
+	words := c.lexicons[c.speak.language]
+	found := words.nearest(c.spoken(c.own), words.parts(c.said))
+	switch {
+	case found.exchange == c.task.exchange:
+		return c.proceedAfter(c.speak.noted) // it is a wish for this task
+	case found.score >= likely && len(found.calls) == 0 && len(found.replies) == 0:
+		return say(c.fillAny(found.answers, nil), c.questionFor(p))
+	}
+	return say(c.speak.lost, c.questionFor(p))
 }
 
 func (c *conversation) questionFor(p slot.Property) string {

@@ -1,0 +1,97 @@
+package offline
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/read"
+)
+
+// scripted is a script that tests match messages with.
+const scripted = `User: where is my parcel | track my parcel | has it been sent
+Agent: It is on its way.
+
+User: leave it in the shed | put it in the garden shed | by the back door
+Call: set_place
+Agent: Done.
+
+User: i do not want it any more | cancel it
+Agent: It is cancelled.
+
+Urgent: she cannot breathe | somebody collapsed at the door
+Agent: Call 999.`
+
+func lexiconOf(text string) (*lexicon, []*exchange) {
+	exchanges := readScript(text, false).exchanges
+	return newLexicon(exchanges), exchanges
+}
+
+func TestTheNearestExampleIsFound(t *testing.T) {
+	t.Parallel()
+	words, exchanges := lexiconOf(scripted)
+	for said, want := range map[string]string{
+		"where is my parcel":                   "where is my parcel",
+		"Hi, wheres my parcle please":          "where is my parcel", // a misspelling
+		"has my package been sent yet?":        "where is my parcel", // a synonym
+		"the garden shed would be best for us": "leave it in the shed",
+		"someone has collapsed":                "she cannot breathe",
+	} {
+		found := words.nearest(exchanges, words.parts(said))
+		require.NotNil(t, found.exchange, said)
+		require.Equal(t, want, found.variants[0].text, said)
+		require.GreaterOrEqual(t, found.score, likely, said)
+	}
+	require.Less(t, words.nearest(exchanges, words.parts("do you sell bicycles")).score, likely)
+	require.Less(t, words.nearest(exchanges, words.parts("three hundred")).score, likely, "a number is no misspelling")
+}
+
+func TestWordsThatOneExampleHasDecide(t *testing.T) {
+	t.Parallel()
+	words, exchanges := lexiconOf(scripted)
+	parts := words.parts("door")
+	require.Greater(t, words.votes(exchanges[1], parts[0].hearing), 0.0)
+	require.Zero(t, words.votes(exchanges[0], parts[0].hearing))
+	shed := words.parts("shed")
+	require.Greater(t, words.votes(exchanges[1], shed[0].hearing), words.votes(exchanges[1], parts[0].hearing),
+		"two examples share the door")
+}
+
+func TestDenialsAreRecognized(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"i do not want it any more": true, "i don't know this": true, "je ne veux pas": true, "where is my parcel": false,
+	} {
+		require.Equal(t, want, isDenial(text), text)
+	}
+}
+
+// A way to say something is found by the other ways of the same example.
+func TestParaphrasesOfTheDemoAreFound(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../cmd/agentgraph/demo/merrowby/examples/delivery_sms.txt")
+	require.NoError(t, err)
+	var all, right int
+	const every = 6
+	for number, left := range readScript(string(text), false).exchanges {
+		if left.language != read.English || len(left.variants) < 2*every {
+			continue
+		}
+		for i := 0; i < len(left.variants); i += every {
+			exchanges := readScript(string(text), false).exchanges
+			hidden := exchanges[number]
+			said := hidden.variants[i].text
+			hidden.variants = slices.Delete(hidden.variants, i, i+1)
+			words := newLexicon(filter(exchanges, func(e *exchange) bool { return e.language == read.English }))
+			all++
+			if words.nearest(exchanges, words.parts(said)).exchange == hidden {
+				right++
+			}
+		}
+	}
+	t.Logf("%d of %d", right, all)
+	require.Greater(t, all, 30)
+	require.Greater(t, float64(right)/float64(all), 0.33)
+}

@@ -256,14 +256,15 @@ func (l *lexicon) forms(word string, credits []float64) (best float64) {
 	return best
 }
 
-// isForm reports whether two words are forms of one. A short word must begin the other one.
+// isForm reports whether two words are forms of one. The ends of short words matter too much.
 func isForm(one, other string) bool {
-	return read.Alike(one, other) &&
-		(min(len(one), len(other)) >= leastForm || strings.HasPrefix(one, other) || strings.HasPrefix(other, one))
+	shorter := min(len(one), len(other))
+	begins := strings.HasPrefix(one, other) || strings.HasPrefix(other, one)
+	return read.Alike(one, other) && (shorter > leastForm || begins && shorter == leastForm)
 }
 
-// leastForm is the least length of words that are forms although neither begins the other.
-const leastForm = 6
+// leastForm is the least length of words that are forms, if one begins the other.
+const leastForm = 5
 
 // score tells how near a variant is to the message, from 0 to 1. All words of the variant should be in the message;
 // more words in the message count less.

@@ -214,7 +214,8 @@ func (c *conversation) asks() bool {
 	})
 }
 
-var interrogatives = read.Set(`what where which who why how when can could quel quelle quand comment combien pourquoi`)
+var interrogatives = read.Set(`what where which who why how when can could
+	quel quelle quand comment combien pourquoi`)
 
 // maxData bounds a message that only gives data, in words.
 const maxData = 12
@@ -410,6 +411,10 @@ func (c *conversation) withoutExample(best match) *reply {
 	least := likely
 	if c.question != "" && !c.asks() {
 		least = likelyNext
+	}
+	if text := c.instructed(); text != "" && c.asks() {
+		c.lost = 0
+		return say(text) // the prompt itself answers a question better than a guess
 	}
 	if best.score >= least && best.opener != keyUrgent {
 		return c.suppose(best.exchange)

@@ -32,7 +32,8 @@ func TestStalledUploadIsRefused(t *testing.T) {
 			require.NoError(t, err)
 			defer func() { _ = conn.Close() }()
 			go func() {
-				_, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: %s\r\nGraphQL-Require-Preflight: 1\r\n"+
+				_, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: %s\r\n"+
+					"GraphQL-Require-Preflight: 1\r\n"+
 					"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 1000000\r\n\r\n"+
 					"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n", path, key)
 				for err == nil {

@@ -135,6 +135,9 @@ func (t *Tenant) DuplicateAgent(ctx context.Context, in model.DuplicateAgentInpu
 
 // UpdateAgent changes the fields that the input sets. A different prompt becomes a new version.
 func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*model.Agent, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
 	var agent *model.Agent
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
 		if agent, err = t.lockAgent(ctx, in.AgentID, forUpdate); err != nil {

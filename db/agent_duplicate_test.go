@@ -56,7 +56,7 @@ func TestDuplicateHasEverythingButTests(t *testing.T) {
 	originals, err := tenant.SubAgentsOfAgents(ctx, []string{agent.ID})
 	require.NoError(t, err)
 	require.Len(t, originals, 2)
-	tests, err := tenant.AgentTests(ctx, model.PageArgs{First: 10}, &model.AgentTestFilter{AgentID: &duplicate.ID})
+	tests, err := tenant.AgentTests(ctx, model.PageArgs{First: 10}, &duplicate.ID, model.AgentTestFilter{})
 	require.NoError(t, err)
 	require.Empty(t, tests.Nodes)
 }
@@ -70,7 +70,7 @@ func TestPromptVersionHasNote(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Prompt: new("Third."),
 		PromptNote: new(strings.Repeat("x", 501))})
-	faults(t, err, model.BadInput, "note", "0 to 500 characters")
+	faults(t, err, model.BadInput, "promptNote", "0 to 500 characters")
 	versions := versionsOf(t, tenant, agent.ID)
 	require.Len(t, versions, 2)
 	require.Equal(t, "Shorter.", *versions[0].Note)

@@ -76,7 +76,8 @@ func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionI
 		return nil, err
 	}
 	ids := []string{}
-	if err := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Apply(of.Apply(t.CompanyID())).Order("created_at", "id").
+	if err := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Apply(of.Apply(t.CompanyID())).
+		Order("created_at", "id").
 		Scan(ctx, &ids); err != nil {
 		return nil, err
 	}

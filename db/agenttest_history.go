@@ -16,7 +16,7 @@ var runSummary = []string{"execution_id", "attempt", "status", "prompt_version",
 
 // stepOfSearch finds the execution of a run, if it is a step of a search for the cause of a failure.
 const stepOfSearch = `SELECT 1 FROM agent_test_executions AS step
-	WHERE step.company_id = ?TableAlias.company_id AND step.id = ?TableAlias.execution_id
+	WHERE step.company_id = ?1 AND step.id = ?TableAlias.execution_id
 		AND step.blame_search_id IS NOT NULL`
 
 // HistoriesOfTests returns the last runs of each test by the test's id, newest first, and at most the limit most of

@@ -186,7 +186,8 @@ func (t *Tenant) rejudged(
 // test have the same snapshot.
 func (t *Tenant) snapshotsOf(ctx context.Context, executionID string) (map[string]*model.RunSnapshot, error) {
 	runs := []*model.AgentTestRun{}
-	err := t.db.Select(&runs).DistinctOn("?TableAlias.tested_id").Column("tested_id").ColumnExpr(snapshotOfRun, t.CompanyID()).
+	err := t.db.Select(&runs).DistinctOn("?TableAlias.tested_id").Column("tested_id").
+		ColumnExpr(snapshotOfRun, t.CompanyID()).
 		Where("execution_id = ?", executionID).Where("end_reason IS NOT NULL").Order("tested_id", "position").Scan(ctx)
 	snapshots := make(map[string]*model.RunSnapshot, len(runs))
 	for _, run := range runs {

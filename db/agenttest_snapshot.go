@@ -21,7 +21,8 @@ const snapshotOfRun = `coalesce(?TableAlias.snapshot, (
 	JOIN agent_test_snapshots AS agent ON agent.company_id = test.company_id AND agent.execution_id = test.execution_id
 		AND agent.id = test.agent_id
 	JOIN agent_test_executions AS execution ON execution.company_id = test.company_id AND execution.id = test.execution_id
-	WHERE test.company_id = ?0 AND agent.company_id = ?0 AND execution.company_id = ?0 AND test.execution_id = ?TableAlias.execution_id
+	WHERE test.company_id = ?0 AND agent.company_id = ?0 AND execution.company_id = ?0
+		AND test.execution_id = ?TableAlias.execution_id
 		AND test.id = ?TableAlias.tested_id)) AS snapshot`
 
 // withSnapshots selects all columns of runs, with their snapshots.

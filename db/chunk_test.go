@@ -94,8 +94,8 @@ func TestTermsAreCountedWhenDocumentsFinishTogether(t *testing.T) {
 // chunksWith returns the chunks of the datasets with one of the terms.
 func chunksWith(t *testing.T, tenant *db.Tenant, datasetIDs []string, terms ...string) []db.ChunkTerms {
 	t.Helper()
-	ids, err := tenant.LikelyChunks(t.Context(), datasetIDs, []db.WeighedToken{{Terms: terms, Weight: 1}}, []string{}, 1000,
-		1000)
+	ids, err := tenant.LikelyChunks(t.Context(), datasetIDs, []db.WeighedToken{{Terms: terms, Weight: 1}}, []string{},
+		1000, 1000)
 	require.NoError(t, err)
 	found, err := tenant.TermsOfChunks(t.Context(), ids, terms)
 	require.NoError(t, err)

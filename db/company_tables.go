@@ -119,7 +119,9 @@ var archivedTables = []archivedTable{
 			"deleted_at"}},
 	{name: "agent_test_snapshots", stored: ofUnmarkedExecution, jsonBy: definitionBy},
 	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), stored: ofUnmarkedExecution,
-		as:     map[string]string{ofTest: strings.NewReplacer("?0", "agent_test_runs", "?1", ofTest, "?3", "?0").Replace(existingTest)},
+		as: map[string]string{
+			ofTest: strings.NewReplacer("?0", "agent_test_runs", "?1", ofTest, "?3", "?0").Replace(existingTest),
+		},
 		absent: func() map[string]any { return map[string]any{"row_key": ""} }},
 	{name: "blame_searches", row: (*model.BlameSearch)(nil), without: []string{"api_key_id"}, stored: ofUnmarkedTest},
 	{name: "campaigns", row: (*model.Campaign)(nil), without: []string{"item_counts", "counted_at", "deleted_at"},

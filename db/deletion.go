@@ -124,11 +124,11 @@ func (t *Tenant) removePart(ctx context.Context) (hasMore bool, err error) {
 }
 
 // firstMarked returns the id of the first marked row of a table, or "" if there is none.
-func (t *Tenant) firstMarked(ctx context.Context, table, order string) (string, error) {
+func (t *Tenant) firstMarked(ctx context.Context, table, order string, args ...any) (string, error) {
 	ids := []string{}
 	err := t.db.NewSelect().TableExpr("? AS marked", bun.Ident(table)).Column("id").
 		Where("marked.company_id = ?", t.CompanyID()).
-		Where("marked.deleted_at IS NOT NULL").OrderExpr(order, t.CompanyID()).Limit(1).Scan(ctx, &ids)
+		Where("marked.deleted_at IS NOT NULL").OrderExpr(order, args...).Limit(1).Scan(ctx, &ids)
 	return strings.Join(ids, ""), err
 }
 
@@ -146,7 +146,7 @@ func (t *Tenant) someOf(ctx context.Context, table, condition, id string, most i
 // conversations again are removed first.
 func (t tenantTx) removeFromExecution(ctx context.Context) (bool, error) {
 	id, err := t.firstMarked(ctx, "agent_test_executions", `EXISTS (SELECT 1 FROM agent_test_executions AS again
-		WHERE again.company_id = ? AND again.rejudge_of_id = marked.id), marked.id`)
+		WHERE again.company_id = ? AND again.rejudge_of_id = marked.id), marked.id`, t.CompanyID())
 	if err != nil || id == "" {
 		return false, err
 	}

@@ -27,7 +27,8 @@ const citus = `CREATE SCHEMA citus;
 		LANGUAGE plpgsql AS $$ BEGIN
 		IF current_query() LIKE '%;%' THEN RAISE 'cannot insert multiple commands into a prepared statement'; END IF;
 		IF EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = what) THEN RAISE 'cannot create policy'; END IF;
-		IF EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrelid = what AND (partmethod <> 'n' OR repmodel <> 's')) THEN
+		IF EXISTS (SELECT 1 FROM citus.pg_dist_partition WHERE logicalrelid = what
+			AND (partmethod <> 'n' OR repmodel <> 's')) THEN
 			RAISE '% is already distributed', what; END IF;
 		DELETE FROM citus.pg_dist_partition WHERE logicalrelid = what;
 		INSERT INTO citus.pg_dist_partition VALUES (what, method, NULL, colocation, model);

@@ -125,6 +125,8 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 		IsEnabled: true, BaselineID: &execution.ID,
 	})
 	require.NoError(t, err)
+	versions, err := tenant.FindPages(ctx, db.PromptVersionsOfAgents, nil, []string{agent.ID}, model.PageArgs{First: 1})
+	require.NoError(t, err)
 	return fixture{tenant: tenant, mark: mark, tokenHash: token.Hash, ids: map[string]string{
 		"CampaignID": campaign.ID, "ItemID": items[0].ID, "ItemIds": items[0].ID,
 		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID,
@@ -135,7 +137,7 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 		"AgentID":   agent.ID, "DelegateAgentID": agent.ID, "ToolID": tool.ID, "SubAgentID": edge.ID,
 		"DatasetIds": dataset.ID,
 		"ChatID":     chat.ID, "SimulationChatID": simulation.ID, "APIKeyID": key.ID,
-		"SearchID":  search.ID,
+		"SearchID": search.ID, "PromptVersionID": versions[0].(*model.PromptVersion).ID,
 		"WebhookID": hook.ID, "ScheduleID": schedule.ID, "BaselineID": execution.ID, "DeliveryID": message.ID,
 	}}
 }

@@ -61,14 +61,15 @@ func (t *Tenant) UpdateAgentPrompt(ctx context.Context, in model.UpdateAgentProm
 // UpdatePromptVersion replaces the note of a version.
 func (t *Tenant) UpdatePromptVersion(ctx context.Context,
 	in model.UpdatePromptVersionInput) (*model.PromptVersion, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
 	version := &model.PromptVersion{}
 	return version, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if err := t.lock(ctx, PromptVersionRows.Type, in.PromptVersionID, version, forUpdate); err != nil {
 			return err
 		}
-		if err := version.SetNote(in.Note); err != nil {
-			return err
-		}
+		version.SetNote(&in.Note)
 		return exec(ctx, t.db.Update(version).Column("note").WherePK())
 	})
 }
@@ -101,10 +102,6 @@ func (t *Tenant) recordPrompt(ctx context.Context, agent *model.Agent, note *str
 		ID: model.NewID("prompt"), AgentID: agent.ID, Version: agent.PromptVersion,
 		Prompt: agent.Prompt, CreatedAt: agent.UpdatedAt, APIKeyID: t.keyID,
 	}
-	if note != nil {
-		if err := version.SetNote(*note); err != nil {
-			return err
-		}
-	}
+	version.SetNote(note)
 	return pg.Insert(ctx, t.db, version)
 }

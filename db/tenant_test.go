@@ -46,7 +46,7 @@ var (
 	errorType   = reflect.TypeFor[error]()
 	// quiet lists the methods that return nothing, rather than NOT_FOUND, for ids that do not exist.
 	quiet = []string{
-		"Find", "FindPages", "Count", "MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "AgentTestRuns",
+		"FirstChunks", "Find", "FindPages", "Count", "MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "AgentTestRuns",
 		"ClaimDocument", "ContentOfDocument", "PartOfDocument", "SearchedDatasets", "ReindexOtherModels", "RevokeAccessToken",
 		"LabelledQuestionsOfChat", "ContinueBlameSearch", "CreditsOfRuns", "PromptsOf",
 	}

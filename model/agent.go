@@ -241,6 +241,14 @@ func named[T any](faults *Fields, path string, list []T, check func(path string,
 func (in UpdateAgentPromptInput) Validate() error {
 	var faults Fields
 	faults.text("prompt", in.Prompt, 1, MaxPromptLength)
+	faults.note("note", in.Note)
+	return faults.Err()
+}
+
+// Validate checks the note of a new prompt. The other fields are checked with the agent that they change.
+func (in UpdateAgentInput) Validate() error {
+	var faults Fields
+	faults.note("promptNote", in.PromptNote)
 	return faults.Err()
 }
 

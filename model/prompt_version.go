@@ -25,16 +25,27 @@ type PromptVersion struct {
 	Note *string
 }
 
-// SetNote replaces the note, without the white space around it. A blank note becomes nil. It returns BAD_INPUT for a
-// note that is too long.
-func (v *PromptVersion) SetNote(note string) error {
-	var faults Fields
-	faults.text("note", note, 0, MaxNoteLength)
+// SetNote replaces the note, without the white space around it. nil and a blank note become nil.
+func (v *PromptVersion) SetNote(note *string) {
 	v.Note = nil
-	if note = strings.TrimSpace(note); note != "" {
-		v.Note = &note
+	if note != nil {
+		if text := strings.TrimSpace(*note); text != "" {
+			v.Note = &text
+		}
 	}
+}
+
+// Validate checks a new note against its bounds.
+func (in UpdatePromptVersionInput) Validate() error {
+	var faults Fields
+	faults.note("note", &in.Note)
 	return faults.Err()
+}
+
+func (f *Fields) note(path string, note *string) {
+	if note != nil {
+		f.text(path, *note, 0, MaxNoteLength)
+	}
 }
 
 // PromptVersionTestRuns counts the judged runs of an agent's tests with one prompt version.

@@ -26,7 +26,7 @@ func readList[T any](t *testing.T, name string) (list []T) {
 	}
 	file, err := os.Open(filepath.Join(directory, name+".jsonl"))
 	require.NoError(t, err)
-	defer file.Close()
+	defer func() { require.NoError(t, file.Close()) }()
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {

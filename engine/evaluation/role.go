@@ -13,9 +13,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The rules below recognize texts that no real contact would write. Most go by the shape of a text, in any language. They
-// reject only certain cases: a rejected contact is asked again, and a second rejection ends the run. The review after
-// the conversation finds the others.
+// The rules below recognize texts that no real contact would write. Most go by the shape of a text, in any language.
+// They reject only certain cases: a rejected contact is asked again, and a second rejection ends the run. The review
+// after the conversation finds the others.
 var (
 	// artifact matches marks of a model's template.
 	artifact = lazyregexp.New(`(?i)<\|.{0,60}\|>|\[/?inst\]|</?s>|</?(?:end|eos|bos|think|thinking|user|assistant|system)>|` +

@@ -51,7 +51,8 @@ func TestOlderChunksGetPairsOfCharacters(t *testing.T) {
 	for text := range unspaced {
 		lines = append(lines, text+" 3 words")
 	}
-	newLibrary(t, knowledge.Options{}, dbtest.Open(t, address, db.Options{}), []string{strings.Join(lines, "\n"), lines[0]})
+	newLibrary(t, knowledge.Options{}, dbtest.Open(t, address, db.Options{}),
+		[]string{strings.Join(lines, "\n"), lines[0]})
 	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, conn.Close(context.Background())) })

@@ -55,18 +55,6 @@ func (s *search) compare(ctx context.Context, found, near []string) ([]string, e
 	return best.ids(), nil
 }
 
-// compareAll computes the cosines of all chunks that have a vector.
-func (s *search) compareAll(ctx context.Context) error {
-	s.cosines = make(map[string]float64, s.chunks)
-	for c, err := range s.base.vectors.of(ctx, s.tenant, s.datasets) {
-		if err != nil {
-			return err
-		}
-		s.cosines[c.ID] = cosine(s.question, c.Embedding)
-	}
-	return nil
-}
-
 type near struct {
 	cosine float64
 	chunk  *model.Chunk

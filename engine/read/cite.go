@@ -42,7 +42,7 @@ type cited struct {
 // unit, or a part of a word. An ellipsis in it may leave out words that do not turn the meaning.
 func Cite(source, quote string) string {
 	asked := lexemesOf(quote)
-	if len(asked.lexemes) == 0 || !hasWord(asked.Passage.Text) {
+	if len(asked.lexemes) == 0 || !hasWord(asked.Text) {
 		return ""
 	}
 	first, last := asked.lexemes[0], asked.lexemes[len(asked.lexemes)-1]
@@ -168,7 +168,7 @@ func (c *cited) origin(quote Quote, from, to int) string {
 func lexemesOf(source string) *cited {
 	c := &cited{plainText: plain(source)}
 	c.Passage = NewPassage(c.text.String(), false)
-	text := c.Passage.Text
+	text := c.Text
 	last := 0
 	for at := 0; at < len(text); {
 		r, width := utf8.DecodeRuneInString(text[at:])
@@ -192,7 +192,7 @@ func lexemesOf(source string) *cited {
 
 // add adds the lexeme of the folded text from start to end. The one before it ends at last.
 func (c *cited) add(last, start, end int) {
-	folded := c.Passage.Text
+	folded := c.Text
 	between := folded[last:start]
 	gap := ""
 	if len(c.lexemes) > 0 {

@@ -32,7 +32,8 @@ func TestQuotesAreCited(t *testing.T) {
 
 func TestEveryTextCanBeCited(t *testing.T) {
 	t.Parallel()
-	pieces := rapid.SampledFrom([]string{"1. ", "<b>", "</b>", "&amp;", "[a](b)", "\\\"", "~5", "1 234", "不", "can't", "l'agent",
+	pieces := rapid.SampledFrom([]string{"1. ", "<b>", "</b>", "&amp;", "[a](b)",
+		"\\\"", "~5", "1 234", "不", "can't", "l'agent",
 		"…", "\n", " ", "word", "−5", "€", "ﬁ", "é", "["})
 	rapid.Check(t, func(t *rapid.T) {
 		source := strings.Join(rapid.SliceOf(pieces).Draw(t, "source"), "") + rapid.String().Draw(t, "more")

@@ -46,7 +46,7 @@ meal food eat repas manger
 search look recherche chercher find
 warranty guarantee garantie
 part piece
-product appareil produit device appliance kettle bouilloire vacuum aspirateur purifier purificateur blender toaster heater
+product appareil produit device appliance kettle bouilloire vacuum aspirateur purifier purificateur heater toaster
 filter filtre
 battery batterie
 diagnostics diagnostic

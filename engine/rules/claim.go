@@ -203,7 +203,8 @@ func identifying(text string) bool { return !strings.ContainsAny(text, " .,!?") 
 
 func (r *reading) readStranger() {
 	r.strangers++
-	if r.object == 0 && !(r.hasHuman && r.kind == transferVerb) && !(r.hasTalk && r.kind == endVerb) {
+	isEnd := r.hasHuman && r.kind == transferVerb || r.hasTalk && r.kind == endVerb
+	if r.object == 0 && !isEnd {
 		r.stranger = r.strangers
 	}
 }
@@ -246,22 +247,24 @@ func (r *reading) readArguments(tokens []token, at int) int {
 func (p *parser) arguments(tokens []token, target string) (given []argument, rest []token) {
 	for rest = tokens; len(rest) > 0; {
 		at, key, isNamed := 0, []string{}, false
+	words:
 		for at < len(rest) && rest[at].class != value && rest[at].class != quotation {
 			t := rest[at]
-			if t.class == is || t.class == be {
-				isNamed = isNamed || t.class == is && strings.Contains("= == :", t.folded)
-			} else if t.class == unknown || t.class == name || p.isParameter(target, t.text) {
+			switch {
+			case t.class == is || t.class == be:
+				isNamed = isNamed || t.class == is && slices.Contains([]string{"=", "==", ":"}, t.folded)
+			case t.class == unknown || t.class == name || p.isParameter(target, t.text):
 				if len(key) > 0 && p.isParameter(target, strings.Join(key, " ")) {
-					break // the value is a plain word
+					break words // the value is a plain word
 				}
 				key = append(key, t.text)
-			} else if t.class == callVerb || t.class == sayVerb || t.class == timesNoun || t.class == not || t.class == once ||
-				t.class == exactly || t.class == atLeast || t.class == atMost {
+			case t.class == callVerb || t.class == sayVerb || t.class == timesNoun || t.class == not || t.class == once ||
+				t.class == exactly || t.class == atLeast || t.class == atMost:
 				return given, rest
-			} else if t.class == messageNoun || t.class == human || t.class == talk || t.class == contactWord {
+			case t.class == messageNoun || t.class == human || t.class == talk || t.class == contactWord:
 				key = append(key, t.text)
-			} else if isNamed && t.class != mark && len(key) > 0 {
-				break
+			case isNamed && t.class != mark && len(key) > 0:
+				break words
 			}
 			at++
 			if isNamed && len(key) > 0 && at < len(rest) && rest[at].class != is {

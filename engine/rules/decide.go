@@ -147,9 +147,10 @@ func (c *Conversation) decideOrder(claim *claim, happened []event) (truth, Findi
 		return fails, found
 	}
 	one, other := happened[0], others[0]
-	if claim.order == after {
+	switch claim.order {
+	case after:
 		one, other = others[0], happened[len(happened)-1]
-	} else if claim.order == then {
+	case then:
 		other = others[len(others)-1]
 	}
 	isBefore := one.isBefore(other)

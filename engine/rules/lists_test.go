@@ -34,7 +34,7 @@ func readList(t *testing.T, name string) (list []listed) {
 	}
 	file, err := os.Open(filepath.Join(directory, name+".jsonl"))
 	require.NoError(t, err)
-	defer file.Close()
+	defer func() { require.NoError(t, file.Close()) }()
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {

@@ -255,7 +255,7 @@ func (p *parser) split(tokens []token) (parts []part) {
 		switch {
 		case depth > 0:
 			current.tokens = append(current.tokens, t)
-		case t.class == mark && strings.Contains(".!?;", t.text):
+		case t.class == mark && slices.Contains([]string{".", "!", "?", ";"}, t.text):
 			add(and)
 		case t.class == mark && t.text == ",":
 			add(mark)
@@ -265,7 +265,8 @@ func (p *parser) split(tokens []token) (parts []part) {
 		case (t.class == before || t.class == after) && current.isOpen():
 		case t.class == nor && current.isOpen():
 			current.tokens = append(current.tokens, t)
-		case t.class == and, t.class == or, t.class == nor, t.class == without, t.class == before, t.class == after, t.class == then:
+		case t.class == and, t.class == or, t.class == nor, t.class == without, t.class == before, t.class == after,
+			t.class == then:
 			add(t.class)
 		default:
 			current.tokens = append(current.tokens, t)

@@ -60,7 +60,8 @@ func (r *reading) settle() {
 		case strings.EqualFold(r.name, llm.EndConversation):
 			r.kind = endVerb
 		}
-	case r.object == quotation && (r.kind == sayVerb || r.kind == useVerb || r.kind == 0 && (r.hasPlace || r.not && r.hasMessage)):
+	case r.object == quotation &&
+		(r.kind == sayVerb || r.kind == useVerb || r.kind == 0 && (r.hasPlace || r.not && r.hasMessage)):
 		r.kind, r.isLeading, r.byContact = sayVerb, true, isOfContact
 	case r.object == 0 && (r.kind == callVerb || r.kind == useVerb) && (r.isNone || r.hasAny):
 		r.kind, r.name, r.isLeading = callVerb, "", true

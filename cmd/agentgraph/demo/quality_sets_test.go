@@ -265,8 +265,8 @@ func TestRetrievalQualityOfSets(t *testing.T) {
 	if patterns == "" {
 		t.Skip("make eval-knowledge SETS='*.jsonl' runs it")
 	}
-	fmt.Fprintln(t.Output(), "| set | documents | questions | agentgraph | misspelled | BM25 | BM25, stems | BM25, bigrams | "+
-		"`ts_rank` | refused | recognized |\n|---|--:|--:|---|---|---|---|---|---|--:|--:|")
+	fmt.Fprintln(t.Output(), "| set | documents | questions | agentgraph | misspelled | BM25 | BM25, stems | "+
+		"BM25, bigrams | `ts_rank` | refused | recognized |\n|---|--:|--:|---|---|---|---|---|---|--:|--:|")
 	for _, s := range readSets(t, patterns) {
 		t.Run(s.name, func(t *testing.T) { newShelf(t, s).print(t) })
 	}

@@ -360,7 +360,8 @@ func (c *conversation) begin(e *exchange) *reply {
 	return c.proceed()
 }
 
-// suppose follows an example that is only likely to be meant. It asks first if the example would change something at once.
+// suppose follows an example that is only likely to be meant. It asks first if the example would change something at
+// once.
 func (c *conversation) suppose(e *exchange) *reply {
 	next := c.begin(e)
 	if text := c.instructed(); next.tool != "" && e.offer == "" && text != "" {

@@ -17,9 +17,8 @@ const (
 	// emergency that is the nearest example.
 	likelyNext, alarming = 0.4, 0.31
 	// ofWords is the share of its nearest variant in an example's score. The rest is the share of its votes.
-	ofWords = 0.6
-	// A variant alone gives an example at least its own score less ofVariant.
-	ofVariant = 0.15
+	// A variant alone gives at least its own score less ofVariant.
+	ofWords, ofVariant = 0.6, 0.15
 	// ofPart is the share of its score that an example gets for a sentence, and ofClause for a clause of it.
 	ofPart, ofClause = 0.97, 0.86
 	// ofForm is the credit for another form of a word, and smallShare the share of a small word's weight.

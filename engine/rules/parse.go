@@ -18,7 +18,8 @@ type Target struct {
 	Parameters []string
 }
 
-// part is a part of a criterion, and how it is joined to the part before it: by and, or, without, before, after or then.
+// part is a part of a criterion, and how it is joined to the part before it: by and, or, without, before, after or
+// then.
 type part struct {
 	link   class
 	tokens []token

@@ -186,7 +186,7 @@ func (c *conversation) hear() *reply {
 	if found := c.quotation(best); found != nil {
 		return found
 	}
-	if best.exchange != nil && best.isBuiltIn && best.score < surely {
+	if best.exchange != nil && best.isBuiltIn && best.score < surely && !calls(best.exchange, llm.EndConversation) {
 		if text := c.instructed(); text != "" {
 			return say(text)
 		}

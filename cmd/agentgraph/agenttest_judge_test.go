@@ -98,7 +98,7 @@ func TestSeparateJudgeVotes(t *testing.T) {
 	require.Equal(t, 2, b.test(t, "rejudge", "execution_none").code)
 }
 
-// A judge that always says yes is right where the criterion holds.
+// A judge that always says yes, without evidence, decides only what says that something does not happen.
 func TestJudgeEvalMeasuresTheJudge(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -106,7 +106,7 @@ func TestJudgeEvalMeasuresTheJudge(t *testing.T) {
 	flags := []string{"--judge-model", "strict", "--judge-base-url", judgeProvider(t, &asked), "--judge-api-key",
 		"strict-key"}
 	o := ran(t, append([]string{"judge", "eval", "--json"}, flags...)...)
-	require.Equal(t, 1, o.code, o.log)
+	require.Equal(t, 3, o.code, o.log)
 	var measured struct {
 		Model                                        string
 		Right, FalsePasses, FalseFailures, Undecided int
@@ -120,12 +120,11 @@ func TestJudgeEvalMeasuresTheJudge(t *testing.T) {
 	require.Positive(t, measured.Undecided)
 	require.Equal(t, 60, measured.Right+measured.FalsePasses+measured.Undecided)
 	require.Zero(t, measured.FalseFailures)
-	require.InDelta(t, 0, *measured.Kappa, 1e-9, "the agreement is no better than chance")
-	require.Contains(t, o.log, fmt.Sprintf("the judge passed %d criteria that do not hold", measured.FalsePasses))
+	require.Contains(t, o.log, fmt.Sprintf("the judge did not decide %d criteria", measured.Undecided))
 
 	file := filepath.Join(t.TempDir(), "ours.yaml")
 	require.NoError(t, os.WriteFile(file,
-		[]byte(`[{name: Ours, messages: [{role: assistant, text: Hello}], criteria: [{criterion: greets, holds: true}]}]`),
+		[]byte(`[{name: Ours, messages: [{role: assistant, text: Hello}], criteria: [{criterion: is never rude, holds: true}]}]`),
 		0o600))
 	o = ran(t, append([]string{"judge", "eval", file}, flags...)...)
 	require.Zero(t, o.code, o.log)
@@ -134,7 +133,7 @@ func TestJudgeEvalMeasuresTheJudge(t *testing.T) {
 	o = ran(t, append([]string{"judge", "eval", file, "--openai-api-key", "k"},
 		append(flags[:4:4], "--judge-api-key", "wrong")...)...)
 	require.Equal(t, 3, o.code, o.log)
-	require.Contains(t, o.out, "! Ours: greets\n")
+	require.Contains(t, o.out, "! Ours: is never rude\n")
 
 	require.NoError(t, os.WriteFile(file,
 		[]byte(`[{name: Ours, messages: [{role: assistant, text: Hello}], criteria: [{criterion: greets}]}]`), 0o600))

@@ -172,7 +172,7 @@ func TestShellsCompleteCommandsAndFlags(t *testing.T) {
 		"completion ":                {"bash", "zsh", "fish", "powershell"},
 		"test show some":             nil,
 		"serve --listen test --metr": {"--metrics-listen"},
-		"serve --no-":                {"--no-introspection", "--no-compress", "--no-plan"},
+		"serve --no-":                {"--no-review-contacts", "--no-introspection", "--no-compress", "--no-plan"},
 	} {
 		o := ran(t, append([]string{cobra.ShellCompRequestCmd}, strings.Split(line, " ")...)...)
 		require.Equal(t, 0, o.code, o.log)

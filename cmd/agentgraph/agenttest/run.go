@@ -87,12 +87,12 @@ func (c *runCommand) Run(cmd *cobra.Command) error {
 	if err := c.discard(); err != nil {
 		return err
 	}
-	if len(c.Baseline) > 0 {
-		cmd.PrintErrln(power(c.Repeat))
-	}
 	started, err := c.begin(ctx, server)
 	if err != nil {
 		return exitUnstarted(ctx, err)
+	}
+	if len(c.Baseline) > 0 {
+		cmd.PrintErrln(power(c.Repeat))
 	}
 	return c.conclude(ctx, cmd, server, started, func(ctx context.Context) (*comparisonShown, error) {
 		if len(c.Baseline) == 0 {

@@ -63,6 +63,7 @@ func TestEngineFlagsSetItsOptions(t *testing.T) {
 		Contact:         openai.Config{Model: "caller"},
 		TurnTimeout:     5 * time.Second,
 		MaxModelCalls:   7,
+		ReviewContacts:  true,
 		ToolAllow:       []string{"10.0.0.0/8", "tools.internal"},
 		TransferWebhook: "https://d",
 		Prices:          model.Prices{Message: model.Credit, InputTokens: 2 * model.Credit, OutputTokens: 3 * model.Credit},

@@ -149,7 +149,7 @@ func (c *cited) cuts(from, to int) bool {
 	return c.deniedInJapanese(to)
 }
 
-// deniedInJapanese reports whether the clause goes on with an ending that denies.
+// deniedInJapanese reports whether the clause continues with an ending that denies.
 func (c *cited) deniedInJapanese(to int) bool {
 	rest := ""
 	for at := to; at < min(len(c.lexemes), to+8) && !c.lexemes[at].beginsClause; at++ {

@@ -288,7 +288,7 @@ func (p *parser) split(tokens []token) (parts []part) {
 	return parts
 }
 
-// isOpen reports whether a part has begun and still lacks what is called, said or done.
+// isOpen reports whether a part has started and still lacks what is called, said or done.
 func (p part) isOpen() bool {
 	return len(p.tokens) > 0 && !slices.ContainsFunc(p.tokens, func(t token) bool {
 		return t.class == name || t.class == quotation || t.class == endVerb || t.class == transferVerb

@@ -57,10 +57,10 @@ func TestRetrieveRanksMatchingChunks(t *testing.T) {
 		}
 	}
 	g.must(t, key, `query ($id: ID!) { knowledgeBaseChat(id: $id) {
-		retrieve(question: "refund within days", settings: {similarityThreshold: 1}, belowThreshold: 1) {
+		retrieve(question: "refund within weeks", settings: {similarityThreshold: 1}, belowThreshold: 1) {
 			isBelowThreshold document { name } matchedTerms { word weight credit }
 		}
-		without: retrieve(question: "refund within days", settings: {similarityThreshold: 1}) { isBelowThreshold }
+		without: retrieve(question: "refund within weeks", settings: {similarityThreshold: 1}) { isBelowThreshold }
 		promptSettings { similarityThreshold }
 	} }`, map[string]any{"id": chat.ID}, &tried)
 	require.Len(t, tried.KnowledgeBaseChat.Retrieve, 1)

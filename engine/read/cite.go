@@ -292,7 +292,7 @@ var (
 		ft rub руб tl lira yen yuan h hr hrs hour hours hora horas heure heures ore stunde stunden uhr uur godz min mins
 		minute minutes minuten minuti minutos minut minuter day days jour jours tag tage tagen días día giorno giorni dag
 		dagen dia dias dni dagar дня дней день week weeks semaine semaines woche wochen semana semanas settimana settimane
-		weken week month months mois monat monate monaten mes meses mese mesi maand maanden year years an ans jahr jahre jahren
-		año años anno anni jaar ano anos lat km m cm mm mi miles kg g lb lbs l ml bar psi kw kwh gb mb tb am pm a.m p.m
+		weken week month months mois monat monate monaten mes meses mese mesi maand maanden year years an ans jahr jahre
+		jahren año años anno anni jaar ano anos lat km m cm mm mi miles kg g lb lbs l ml bar psi kw kwh gb mb tb am pm a.m p.m
 		million millions billion thousand mille millionen millones points punkte pts`)
 )

@@ -92,7 +92,8 @@ var (
 		theyre they_are weve we_have youve you_have hes he_is shes she_is lets let_us
 		mon monday tue tuesday wed wednesday thu thursday fri friday sat saturday sun sunday
 		yr year yrs year hr hour hrs hour wk week wks week mth month mths month b4 before tonite tonight ppl people
-		msg message w with nah no yeh yes ya yes slt salut cmt comment pr pour bcp beaucoup pk pourquoi mtn maintenant tjs toujours
+		msg message w with nah no yeh yes ya yes slt salut cmt comment pr pour bcp beaucoup pk pourquoi mtn maintenant
+		tjs toujours
 		vs vous tt tout bjr bonjour pb probleme qd quand rdv rendez`)
 	emojis = strings.NewReplacer("👍", " ok ", "👌", " ok ", "🙂", " ok ", "😊", " ok ", "😀", " ok ", "✅", " ok ",
 		"🙏", " thanks ", "❤️", " thanks ", "🎉", " thanks ", "😡", " angry ", "🤬", " angry ", "😠", " angry ",

@@ -101,7 +101,7 @@ func (c *conversation) warning() string {
 // quotation quotes a document of the knowledge base, unless an example is about as near. It returns nil if no document
 // is about the message.
 func (c *conversation) quotation(best match) *reply {
-	if best.score >= fair {
+	if best.score >= surely {
 		return nil
 	}
 	var passages []passage

@@ -18,7 +18,7 @@ journeys("knowledge", () => {
     });
     const { knowledgeBaseChats } = await gateway.ask<{ knowledgeBaseChats: { nodes: { id: string; name: string }[] } }>("{ knowledgeBaseChats { nodes { id name } } }");
     await visit(`knowledge/chats/${knowledgeBaseChats.nodes.find((chat) => chat.name.includes("manuals"))?.id}`, async (page) => {
-      await page.getByLabel("Question of a contact").fill("Where does my grandmother clean the crumb tray of the toster?");
+      await page.getByLabel("Question of a contact").fill("Does my grandmother get each crumb out of that old toster?");
       await page.getByRole("button", { name: "Ask" }).click();
       await page.getByRole("link", { name: "toaster.md" }).first().waitFor();
       await page.getByText(/crumb \d\.\d\d/).first().waitFor();

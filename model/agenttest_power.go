@@ -6,7 +6,8 @@ import "math"
 const noticed = 0.9
 
 // NoticedRate returns the highest pass rate, in tenths, to which a test that always passed can fall so that a
-// comparison of two executions with these repeats notices it in nine of ten cases. It returns false if no fall is noticed.
+// comparison of two executions with these repeats notices it in nine of ten cases. It returns false if no fall is
+// noticed.
 func NoticedRate(repeats int32) (rate float64, ok bool) {
 	fails := int32(1)
 	for fails <= repeats && fallsByChance(repeats, fails) > significantSide*rounding {

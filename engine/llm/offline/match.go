@@ -85,16 +85,14 @@ var (
 	elided      = read.Set(`l d j n s t m c qu jusqu lorsqu puisqu quelqu`)
 	abbreviated = pairs(`u you r are ur your pls please plz please thx thanks ty thanks wat what wot what tmrw tomorrow
 		tmr tomorrow tom tomorrow appt appointment bc because cuz because idk dunno gonna going wanna want stp please
-		svp please
-		im i_am ive i_have id i_would ill i_will its it_is thats that_is whats what_is hows how_is wheres where_is
+		svp please im i_am ive i_have id i_would ill i_will its it_is thats that_is whats what_is hows how_is wheres where_is
 		theres there_is whos who_is dont do_not doesnt does_not didnt did_not cant can_not cannot can_not couldnt could_not
 		wont will_not wouldnt would_not isnt is_not arent are_not wasnt was_not hasnt has_not havent have_not youre you_are
 		theyre they_are weve we_have youve you_have hes he_is shes she_is lets let_us
 		mon monday tue tuesday wed wednesday thu thursday fri friday sat saturday sun sunday
 		yr year yrs year hr hour hrs hour wk week wks week mth month mths month b4 before tonite tonight ppl people
 		msg message w with nah no yeh yes ya yes slt salut cmt comment pr pour bcp beaucoup pk pourquoi mtn maintenant
-		tjs toujours
-		vs vous tt tout bjr bonjour pb probleme qd quand rdv rendez`)
+		tjs toujours vs vous tt tout bjr bonjour pb probleme qd quand rdv rendez`)
 	emojis = strings.NewReplacer("👍", " ok ", "👌", " ok ", "🙂", " ok ", "😊", " ok ", "😀", " ok ", "✅", " ok ",
 		"🙏", " thanks ", "❤️", " thanks ", "🎉", " thanks ", "😡", " angry ", "🤬", " angry ", "😠", " angry ",
 		"👎", " angry ", "😢", " sad ", "😭", " sad ", "👋", " hello ")

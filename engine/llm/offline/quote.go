@@ -98,8 +98,8 @@ func (c *conversation) warning() string {
 	return found[0].text
 }
 
-// quotation quotes a document of the knowledge base, unless an example is near that calls something, or surely meant. It
-// returns nil if no document is about the message.
+// quotation quotes a document of the knowledge base, unless an example is near that calls something, or surely meant.
+// It returns nil if no document is about the message.
 func (c *conversation) quotation(best match) *reply {
 	least := fair
 	if best.exchange != nil && len(best.calls) == 0 {

@@ -38,6 +38,7 @@ func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolIn
 	if call.target.Effect == model.CallEffectUnavailable {
 		return nil, model.Errorf(model.Unprocessable, "tool %q has no endpoint to call", tool.ID)
 	}
+	call.record.Arguments = call.written
 	c := &conversation{turn: &turn{checks: e.checks, effects: e.effects(t, tool.ID, "")}}
 	began := c.effects.now()
 	result, err := c.outcome(ctx, call, func(event) {})

@@ -197,5 +197,6 @@ func TestModelDrivenOperationsAreMarked(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, []string{"startSimulationChat", "sendSimulationMessage", "startAgentTestExecution",
-		"retryAgentTestExecution", "rejudgeAgentTestExecution", "startBlame", "draftLabelledQuestions"}, marked)
+		"retryAgentTestExecution", "rejudgeAgentTestExecution", "startBlame", "draftLabelledQuestions",
+		"callTool"}, marked)
 }

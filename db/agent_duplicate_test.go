@@ -61,6 +61,33 @@ func TestDuplicateHasEverythingButTests(t *testing.T) {
 	require.Empty(t, tests.Nodes)
 }
 
+// One agent has no tools and no sub-agents. The other delegates to an agent that is deleted at the same time: the copy
+// delegates to it only if the copy came first, and then the deletion takes that relation along.
+func TestDuplicateWhileDelegateIsDeleted(t *testing.T) {
+	t.Parallel()
+	ctx, tenant := t.Context(), freshTenant(t)
+	agent := newAgent(t, tenant)
+	_, err := tenant.DuplicateAgent(ctx, model.DuplicateAgentInput{AgentID: agent.ID, Name: "Bare"})
+	require.NoError(t, err)
+	for range 20 {
+		other := newAgent(t, tenant)
+		_, _, err := tenant.AddSubAgent(ctx, model.AddSubAgentInput{AgentID: agent.ID, DelegateAgentID: other.ID,
+			Name: "Other", TechnicalName: "other"})
+		require.NoError(t, err)
+		var duplicate *model.Agent
+		require.Empty(t, together(2, func(i int) (err error) {
+			if i == 0 {
+				return tenant.DeleteAgent(ctx, other.ID)
+			}
+			duplicate, err = tenant.DuplicateAgent(ctx, model.DuplicateAgentInput{AgentID: agent.ID, Name: "Copy"})
+			return err
+		}))
+		subAgents, err := tenant.SubAgentsOfAgents(ctx, []string{agent.ID, duplicate.ID})
+		require.NoError(t, err)
+		require.Empty(t, subAgents)
+	}
+}
+
 func TestPromptVersionHasNote(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)

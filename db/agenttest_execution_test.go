@@ -291,3 +291,26 @@ func TestRetrySucceedsWhileATestIsDeleted(t *testing.T) {
 	require.Equal(t, []model.LeftOutTest{{TestID: gone.ID, TestName: gone.Name}}, execution.LeftOutTests)
 	require.Len(t, runsOf(t, tenant, execution.ID), 1)
 }
+
+func TestSimulatorErrorsAreCounted(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	test := newSimulationTest(t, tenant, newAgent(t, tenant).ID)
+	executions := []string{}
+	for _, causes := range [][]model.RunErrorCause{{model.RunErrorCauseSimulator, model.RunErrorCauseJudge,
+		model.RunErrorCauseSimulator}, {model.RunErrorCauseJudge}} {
+		execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{
+			TestIds: []string{test.ID}, Repeats: int32(len(causes)), Concurrency: 5})
+		require.NoError(t, err)
+		executions = append(executions, execution.ID)
+		for i, run := range runsOf(t, tenant, execution.ID) {
+			claimed, err := tenant.ClaimRun(t.Context(), run.ID, 1)
+			require.NoError(t, err)
+			claimed.Status, claimed.Error = model.AgentTestRunStatusError, &model.RunError{Cause: causes[i], Message: "m"}
+			require.NoError(t, tenant.FinishRun(t.Context(), claimed))
+		}
+	}
+	counts, err := tenant.SimulatorErrorsOfExecutions(t.Context(), executions)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int32{executions[0]: 2}, counts)
+}

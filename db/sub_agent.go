@@ -74,6 +74,13 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 
 // copySubAgents gives a new agent the sub-agents of another.
 func (t tenantTx) copySubAgents(ctx context.Context, of string, agent *model.Agent) error {
+	// A delegate that is being deleted takes its relations along. They are read when no delegate can be deleted any more.
+	delegates := []*model.Agent{}
+	if err := t.db.Select(&delegates).Column("id").
+		Where("id IN (SELECT delegate_agent_id FROM sub_agents WHERE company_id = ? AND agent_id = ?)", t.CompanyID(), of).
+		Order("id").For(string(forReference)).Scan(ctx); err != nil {
+		return err
+	}
 	relations, err := t.SubAgentsOfAgents(ctx, []string{of})
 	if err != nil || len(relations) == 0 {
 		return err

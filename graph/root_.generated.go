@@ -857,7 +857,7 @@ type SimulationTest implements AgentTest & Node {
   criteria: [String!]!
   "The weights of the criteria in ` + "`" + `AgentTestRun.score` + "`" + `, by position. A criterion with null, or without an entry, is required."
   criteriaWeights: [Int]!
-  "Checks that could replace criteria. Each such criterion mentions a call, a quotation, a transfer or the end, and has words that the program does not understand, so the judge decides it."
+  "Checks that could replace criteria. Each such criterion mentions a call, a quotation, a transfer or the end, and has words that the program does not understand, so the judge decides it. Criteria of more than 500 bytes get no suggestion."
   suggestedChecks: [SuggestedCheck!]! @cost(weight: 1000) @listSize(assumedSize: 3)
   "Checks that the program decides without a language model, except checks of tags."
   checks: [TestCheck!]! @listSize(assumedSize: 3)
@@ -5181,8 +5181,8 @@ selects any other field gets ` + "`" + `FORBIDDEN` + "`" + `, and no part of it 
 directive @openTo("The scope." scope: ApiKeyScope!) on FIELD_DEFINITION
 
 """
-An operation that uses a language model, for an agent, a contact, a judge or drafts of questions. A key may start fewer
-of these operations per minute, and gets ` + "`" + `RATE_LIMITED` + "`" + ` beyond that limit.
+An operation that uses a language model, for an agent, a contact, a judge or drafts of questions, or that calls a tool. A
+key may start fewer of these operations per minute, and gets ` + "`" + `RATE_LIMITED` + "`" + ` beyond that limit.
 """
 directive @modelDriven on FIELD_DEFINITION
 
@@ -5956,7 +5956,7 @@ extend type Mutation {
   Calls a tool's endpoint with these arguments, as an agent would, to try it. The call has all its effects. ` + "`" + `BAD_INPUT` + "`" + ` if
   the arguments do not fit, ` + "`" + `UNPROCESSABLE` + "`" + ` if the tool has no endpoint. A call that fails is a result, with ` + "`" + `error` + "`" + `.
   """
-  callTool("The call." input: CallToolInput!): CallToolPayload @requires(scope: simulate)
+  callTool("The call." input: CallToolInput!): CallToolPayload @requires(scope: simulate) @modelDriven
   "Deletes a tool and disconnects it from every agent."
   deleteTool("The tool." input: DeleteToolInput!): DeleteToolPayload @requires(scope: write)
   "Connects a tool to an agent, after the agent's other tools. An agent has at most 128 tools. Connecting it again changes nothing."

@@ -1,6 +1,6 @@
--- Expands: Chunks in scripts without spaces get the overlapping pairs of their characters as terms. The characters alone are
--- among their terms already, and nothing is embedded again. What a process of the version before indexes has no pairs, and is
--- found by its characters no more until it is indexed again.
+-- Expands: Chunks in scripts without spaces get the overlapping pairs of their characters as terms. They have the single
+-- characters already, and nothing is embedded again. Chunks that an older process indexes meanwhile have no pairs: words do
+-- not find them until they are indexed again.
 
 -- +goose Up
 -- +goose StatementBegin

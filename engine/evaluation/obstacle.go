@@ -45,11 +45,15 @@ func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []st
 	if err != nil {
 		return nil, err
 	}
+	suggested, err := suggestedChecks(ctx, speakers, tests)
+	if err != nil {
+		return nil, err
+	}
 	obstacles := make(map[string][]string, len(tests))
 	for _, test := range tests {
 		// There is no agent if it was deleted concurrently. Its tests are then about to be deleted.
 		if speaker := speakers[test.AgentID]; speaker != nil {
-			obstacles[test.ID] = obstaclesOf(speaker, test, callable[test.AgentID])
+			obstacles[test.ID] = obstaclesOf(speaker, test, callable[test.AgentID], suggested[test.ID])
 		}
 	}
 	return obstacles, nil
@@ -82,7 +86,8 @@ func rowOfTest(row model.Row) *model.AgentTestRow {
 // maxObstacles bounds the obstacles from rows.
 const maxObstacles = 10
 
-func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.CallCoverage) []string {
+func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.CallCoverage,
+	suggested []*model.SuggestedCheck) []string {
 	obstacles := []string{}
 	if test.Kind == model.AgentTestKindClassification {
 		for _, tag := range test.TagsExpected() {
@@ -111,27 +116,34 @@ func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.
 	if test.HasIdleWeights() {
 		obstacles = append(obstacles, "the weights have no effect: set passAt below 1, or remove the weights")
 	}
-	for _, each := range suggestionsFor(s, test) {
+	for _, each := range suggested {
 		obstacles = append(obstacles, fmt.Sprintf("criterion %d is left to the judge; the program could check: %s",
 			each.Criterion+1, each.Check.Description()))
 	}
 	return append(obstacles, unknownTo(s, test.Checks, callable)...)
 }
 
-// suggestionsFor returns the checks that could replace criteria of a test.
-func suggestionsFor(s *engine.Speaker, test *model.AgentTestRow) []*model.SuggestedCheck {
-	suggestions := []*model.SuggestedCheck{}
-	if len(test.Criteria) == 0 {
-		return suggestions
+// suggestedChecks returns the checks that could replace criteria, by the id of the test.
+func suggestedChecks(ctx context.Context, speakers map[string]*engine.Speaker,
+	tests []*model.AgentTestRow) (map[string][]*model.SuggestedCheck, error) {
+	targets := make(map[string][]rules.Target, len(speakers))
+	for id, speaker := range speakers {
+		targets[id] = speaker.Targets()
 	}
-	targets := s.Targets()
-	for i, criterion := range test.Criteria {
-		if expected := rules.Suggest(criterion, targets); expected != nil {
-			suggestions = append(suggestions, &model.SuggestedCheck{Criterion: int32(i),
-				Check: &model.TestCheck{Expect: *expected}})
+	suggested := make(map[string][]*model.SuggestedCheck, len(tests))
+	for _, test := range tests {
+		suggested[test.ID] = []*model.SuggestedCheck{}
+		for i, criterion := range test.Criteria {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if expected := rules.Suggest(criterion, targets[test.AgentID]); expected != nil {
+				suggested[test.ID] = append(suggested[test.ID],
+					&model.SuggestedCheck{Criterion: int32(i), Check: &model.TestCheck{Expect: *expected}})
+			}
 		}
 	}
-	return suggestions
+	return suggested, nil
 }
 
 // SuggestedChecksOfTests returns the checks that could replace criteria, by the id of the test. It takes two round
@@ -143,19 +155,16 @@ func (v *Evaluator) SuggestedChecksOfTests(
 	if err != nil {
 		return nil, err
 	}
-	agentIDs := make([]string, len(found))
+	tests, agentIDs := make([]*model.AgentTestRow, len(found)), make([]string, len(found))
 	for i, row := range found {
-		agentIDs[i] = rowOfTest(row).AgentID
+		tests[i] = rowOfTest(row)
+		agentIDs[i] = tests[i].AgentID
 	}
 	speakers, err := engine.LoadSpeakers(ctx, t, model.Unique(agentIDs))
-	suggestions := make(map[string][]*model.SuggestedCheck, len(found))
-	for _, row := range found {
-		test := rowOfTest(row)
-		if speaker := speakers[test.AgentID]; speaker != nil {
-			suggestions[test.ID] = suggestionsFor(speaker, test)
-		}
+	if err != nil {
+		return nil, err
 	}
-	return suggestions, err
+	return suggestedChecks(ctx, speakers, tests)
 }
 
 // expects returns UNPROCESSABLE if the agent cannot produce the tag that a test expects.

@@ -12,6 +12,9 @@ import (
 const (
 	// mostLeftOut bounds the words that an ellipsis in a quote may leave out.
 	mostLeftOut = 40
+	// mostCompared bounds the comparisons of words for one quote. Texts that repeat themselves may need more; then the
+	// quote is not found.
+	mostCompared = 2_000_000
 	// deniedBefore and deniedAfter are how many words before and after a quote may not deny it, in the same clause.
 	deniedBefore, deniedAfter = 8, 2
 )
@@ -35,12 +38,16 @@ type cited struct {
 	*plainText
 	Passage
 	lexemes []lexeme
+	// compared counts the comparisons of words.
+	compared int
 }
 
 // Cite returns the part of a text that a quote repeats, or "". Words are compared, and numbers and signs; markup,
 // punctuation, emoji, and the numbers of lists may differ. A quote must not leave out a negation next to it, a sign, a
 // unit, or a part of a word. An ellipsis in it may leave out words that do not turn the meaning.
-func Cite(source, quote string) string {
+func Cite(source, quote string) string { return lexemesOf(source).cite(quote) }
+
+func (c *cited) cite(quote string) string {
 	asked := lexemesOf(quote)
 	if len(asked.lexemes) == 0 || !hasWord(asked.Text) {
 		return ""
@@ -48,13 +55,12 @@ func Cite(source, quote string) string {
 	first, last := asked.lexemes[0], asked.lexemes[len(asked.lexemes)-1]
 	wanted := Quote{head: asked.source[:asked.Passage.starts[first.start]],
 		tail: asked.source[asked.Passage.ends[last.end-1]:]}
-	in := lexemesOf(source)
-	for from := range in.lexemes {
-		if to := in.match(from, asked.lexemes); to > 0 && !in.cuts(from, to) {
-			return in.origin(wanted, from, to)
+	for from := 0; from < len(c.lexemes) && c.compared <= mostCompared; from++ {
+		if to := c.match(from, asked.lexemes); to > 0 && !c.cuts(from, to) {
+			return c.origin(wanted, from, to)
 		}
 	}
-	return in.citeParts(wanted, quote)
+	return c.citeParts(wanted, quote)
 }
 
 // citeParts finds the parts of a quote with an ellipsis, in order.
@@ -70,7 +76,7 @@ func (c *cited) citeParts(wanted Quote, quote string) string {
 	if len(parts) < 2 {
 		return ""
 	}
-	for first := range c.lexemes {
+	for first := 0; first < len(c.lexemes) && c.compared <= mostCompared; first++ {
 		to := c.match(first, parts[0])
 		for _, part := range parts[1:] {
 			if to == 0 {
@@ -98,8 +104,9 @@ func (c *cited) match(from int, wanted []lexeme) int {
 	}
 	at := from
 	for i := 0; i < len(wanted); at++ {
+		c.compared++
 		switch {
-		case at == len(c.lexemes):
+		case at == len(c.lexemes) || c.compared > mostCompared:
 			return 0
 		case c.lexemes[at].text == wanted[i].text:
 			i++

@@ -43,3 +43,16 @@ func TestEveryTextCanBeCited(t *testing.T) {
 		}
 	})
 }
+
+// A text that repeats itself has many places where a quote almost fits.
+func TestCiteComparesBoundedly(t *testing.T) {
+	t.Parallel()
+	for text, quote := range map[string]string{
+		strings.Repeat("可", 50_000):    strings.Repeat("可", 4_000) + "以",
+		strings.Repeat("a b ", 20_000): strings.Repeat("a b … ", 600) + "c d",
+	} {
+		in := lexemesOf(text)
+		require.Empty(t, in.cite(quote))
+		require.LessOrEqual(t, in.compared, mostCompared+mostLeftOut)
+	}
+}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-
-	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 // claim is what a part of a criterion claims of the conversation.
@@ -253,8 +251,8 @@ func (p *parser) arguments(tokens []token, target string) (given []argument, res
 			switch {
 			case t.class == is || t.class == be:
 				isNamed = isNamed || t.class == is && slices.Contains([]string{"=", "==", ":"}, t.folded)
-			case t.class == unknown || t.class == name || p.isParameter(target, t.text):
-				if len(key) > 0 && p.isParameter(target, strings.Join(key, " ")) {
+			case t.class == unknown || t.class == name || p.names.hasParameter(target, t.text):
+				if len(key) > 0 && p.names.hasParameter(target, strings.Join(key, " ")) {
 					break words // the value is a plain word
 				}
 				key = append(key, t.text)
@@ -295,17 +293,4 @@ func (p *parser) argumentsOf(t token, key string, isNamed bool) (given []argumen
 		return given
 	}
 	return []argument{{key, t.text, isNamed}}
-}
-
-// isParameter reports whether a target has an argument with these words in its name.
-func (p *parser) isParameter(target, key string) bool {
-	return slices.ContainsFunc(p.targets, func(t Target) bool {
-		return strings.EqualFold(t.Name, target) && slices.ContainsFunc(t.Parameters,
-			func(parameter string) bool { return isSameName(parameter, key) })
-	})
-}
-
-// isSameName reports whether two names have the same words: "orderId" and "order id".
-func isSameName(one, other string) bool {
-	return strings.EqualFold(one, other) || slices.Equal(read.NameWords(one), read.NameWords(other))
 }

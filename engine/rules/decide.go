@@ -172,8 +172,7 @@ func (claim *claim) isAmbiguous(c *Conversation) bool {
 }
 
 func (c *Conversation) hasArgument(target, key string) bool {
-	p := parser{targets: c.Targets}
-	if p.isParameter(target, key) {
+	if namesOf(c.Targets).hasParameter(target, key) {
 		return true
 	}
 	for _, call := range c.calling(target) {

@@ -28,7 +28,7 @@ type part struct {
 // parser reads criteria in one language.
 type parser struct {
 	*lexicon
-	targets []Target
+	names targetNames
 	// strangers counts the words that the language does not have.
 	strangers int
 	isHedged  bool
@@ -38,11 +38,12 @@ type parser struct {
 // parse returns the claims of a criterion in the language that understands most of it. If several languages understand
 // as much, it returns the claims in each of them.
 func parse(criterion string, targets []Target) (readings [][]*claim) {
-	targets = append(slices.Clone(targets), Target{Name: llm.TransferCall}, Target{Name: llm.EndConversation})
+	names := namesOf(append(slices.Clone(targets), Target{Name: llm.TransferCall}, Target{Name: llm.EndConversation}))
+	tokens := lex(criterion)
 	least := -1
 	for _, l := range languages() {
-		p := &parser{lexicon: l, targets: targets}
-		claims := p.claims(p.cutUnspaced(lex(criterion)))
+		p := &parser{lexicon: l, names: names}
+		claims := p.claims(p.cutUnspaced(tokens))
 		missed := p.strangers
 		for _, c := range claims {
 			if c.isUnsure {
@@ -194,7 +195,7 @@ func phraseOf(tokens []token) string {
 // named makes a token the name of a target if it is one. A target whose name is also a common word must follow a verb
 // for calls.
 func (p *parser) named(t token, before []token) token {
-	isKnown := slices.ContainsFunc(p.targets, func(target Target) bool { return strings.EqualFold(target.Name, t.text) })
+	isKnown := p.names.has(t.text)
 	switch {
 	case t.class == value || t.class == mark:
 	case isKnown && (t.class == unknown || t.isQuoted):

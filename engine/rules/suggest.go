@@ -8,9 +8,16 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
+// maxSuggested bounds the criteria that Suggest reads, in bytes. A longer one says more than a check does, and reading
+// the criteria of a page of tests must stay cheap.
+const maxSuggested = 500
+
 // Suggest returns the check that a criterion comes nearest to, if the judge decides the criterion although it mentions
-// something that a program can check. Otherwise it returns nil.
+// something that a program can check. Otherwise, and for more than 500 bytes, it returns nil.
 func Suggest(criterion string, targets []Target) *model.TestExpectation {
+	if len(criterion) > maxSuggested {
+		return nil
+	}
 	claims := parse(criterion, targets)[0]
 	isCertain := !slices.ContainsFunc(claims, func(c *claim) bool {
 		return c.kind == unknown || c.isUnsure || c.isHedged ||

@@ -42,7 +42,8 @@ func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolIn
 	c := &conversation{turn: &turn{checks: e.checks, effects: e.effects(t, tool.ID, "")}}
 	began := c.effects.now()
 	result, err := c.outcome(ctx, call, func(event) {})
-	outcome := &model.CallToolPayload{Tool: tool, DurationMs: int32(c.effects.now().Sub(began) / time.Millisecond)}
+	outcome := &model.CallToolPayload{Tool: tool, DurationMs: int32(c.effects.now().Sub(began) / time.Millisecond),
+		IsSample: call.target.Effect == model.CallEffectMocked}
 	if err != nil {
 		outcome.Error = new(content.Cut(messageForModel(err), maxError))
 	} else {

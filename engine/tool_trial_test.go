@@ -33,6 +33,7 @@ func TestToolIsTried(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"day":"Monday"}`, *answered.Result)
 	require.Nil(t, answered.Error)
+	require.False(t, answered.IsSample)
 	failed, err := call(`{"day":"Sunday"}`)
 	require.NoError(t, err)
 	require.Nil(t, failed.Result)

@@ -5854,6 +5854,8 @@ type CallToolPayload {
   error: String
   "How long the call took, in milliseconds."
   durationMs: Int!
+  "Whether a sample of the demo answered, so that nothing was called."
+  isSample: Boolean!
 }
 
 "Changes to a tool. Fields that are absent or null keep their values. The bounds are those of ` + "`" + `CreateToolInput` + "`" + `."
@@ -7512,6 +7514,8 @@ func (ec *executionContext) childFields_CallToolPayload(ctx context.Context, fie
 		return ec.fieldContext_CallToolPayload_error(ctx, field)
 	case "durationMs":
 		return ec.fieldContext_CallToolPayload_durationMs(ctx, field)
+	case "isSample":
+		return ec.fieldContext_CallToolPayload_isSample(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CallToolPayload", field.Name)
 }

@@ -176,6 +176,29 @@ func (ec *executionContext) fieldContext_CallToolPayload_durationMs(_ context.Co
 	return graphql.NewScalarFieldContext("CallToolPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _CallToolPayload_isSample(ctx context.Context, field graphql.CollectedField, obj *model.CallToolPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CallToolPayload_isSample(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsSample, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CallToolPayload_isSample(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CallToolPayload", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _ConnectToolPayload_agent(ctx context.Context, field graphql.CollectedField, obj *model.ConnectToolPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1211,6 +1234,11 @@ func (ec *executionContext) _CallToolPayload(ctx context.Context, sel ast.Select
 			}
 		case "durationMs":
 			out.Values[i] = ec._CallToolPayload_durationMs(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isSample":
+			out.Values[i] = ec._CallToolPayload_isSample(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -248,6 +248,8 @@ type CallToolPayload struct {
 	Error *string `json:"error,omitempty"`
 	// How long the call took, in milliseconds.
 	DurationMs int32 `json:"durationMs"`
+	// Whether a sample of the demo answered, so that nothing was called.
+	IsSample bool `json:"isSample"`
 }
 
 // A placeholder such as `{lastname}` that prompts may use; its name is a key of an item's data bag.

@@ -197,6 +197,41 @@ journeys("agents and chats", () => {
       await page.getByRole("button", { name: "Can I use vinegar to descale the kettle?" }).waitFor();
     }));
 
+  test("what an agent has is tried, changed and copied", () =>
+    visit(`agents/${agent("Clinic reception")}/connections`, async (page, { checkAccessible }) => {
+      await page.getByRole("button", { name: "Try Find free slots" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("textbox", { name: "Arguments" }).fill('{"visitType": "general", "from": "2026-03-02"}');
+      await dialog.getByRole("button", { name: "Call", exact: true }).click();
+      await dialog.getByText("A sample of the demo answered. Nothing was called.").waitFor();
+      await dialog.getByText("Dr Okafor").waitFor();
+      await checkAccessible();
+      await dialog.getByRole("textbox", { name: "Arguments" }).fill('{"visitType": 5}');
+      await dialog.getByRole("button", { name: "Call", exact: true }).click();
+      await dialog.getByText("the arguments do not fit", { exact: false }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Edit Send text message" }).click();
+      await dialog.getByLabel("Description for the model").fill("Sends a short text message.");
+      await checkAccessible();
+      await dialog.getByRole("button", { name: "Save tool" }).click();
+      await page.getByText("Sends a short text message.").waitFor();
+      await page.getByLabel("More", { exact: true }).first().click();
+      await page.getByRole("button", { name: "Duplicate" }).click();
+      await page.getByRole("heading", { level: 1, name: "Clinic reception (copy)" }).waitFor();
+      await page.getByRole("button", { name: "Add value" }).click();
+      await page.getByLabel("Name of value 5").fill("insurer");
+      await checkAccessible();
+      await page.getByRole("button", { name: "Save settings" }).click();
+      await page.getByText("Saved.", { exact: true }).waitFor();
+      await page.reload();
+      assert.equal(await page.getByLabel("Name of value 5").inputValue(), "insurer");
+      await page.getByRole("link", { name: /^Versions/ }).click();
+      await page.getByRole("button", { name: "Add note of v1" }).click();
+      await page.getByLabel("Note of v1").fill("As of spring");
+      await page.keyboard.press("Enter");
+      await page.getByText("As of spring").waitFor();
+    }));
+
   test("a prompt is tried without saving it", async () => {
     await connectRealTool("Product help");
     await visit(`agents/${agent("Product help")}`, async (page, { checkAccessible }) => {

@@ -29,11 +29,15 @@ export function ExtractedData({ tags, setTags, values, setValues, error }: {
       <fieldset className="body stack" disabled={!may("write")}>
         <Rows what="tag" path="classificationTags" rows={tags} setRows={setTags} empty={{ name: "", definition: "", isSystem: false }} error={error} />
         <Rows what="value" path="extractedValues" rows={values} setRows={setValues} empty={{ name: "", definition: "", type: "Text" }} error={error}>
-          {(value, change) => (
-            <select aria-label="Type" value={value.type} onChange={(event) => change({ ...value, type: event.target.value as Value["type"] })}>
-              <option value="Text">Text</option>
-              <option value="Nom">Name of a person</option>
-            </select>
+          {(value, path, change) => (
+            <Field label="Type" path={path} error={error}>
+              {(control) => (
+                <select {...control} value={value.type} onChange={(event) => change({ ...value, type: event.target.value as Value["type"] })}>
+                  <option value="Text">Text</option>
+                  <option value="Nom">Name of a person</option>
+                </select>
+              )}
+            </Field>
           )}
         </Rows>
       </fieldset>
@@ -49,7 +53,7 @@ function Rows<Row extends { name: string; definition: string }>({ what, path, ro
   setRows: (rows: Row[]) => void;
   empty: Row;
   error: CombinedError | undefined;
-  children?: (row: Row, change: (row: Row) => void) => ReactNode;
+  children?: (row: Row, typePath: string, change: (row: Row) => void) => ReactNode;
 }) {
   return (
     <>
@@ -61,7 +65,7 @@ function Rows<Row extends { name: string; definition: string }>({ what, path, ro
               <Field label={`Name of ${what} ${i + 1}`} path={`${path}.${i}.name`} error={error}>
                 {(control) => <input {...control} required maxLength={100} value={row.name} onChange={(event) => change({ ...row, name: event.target.value })} />}
               </Field>
-              {children?.(row, change)}
+              {children?.(row, `${path}.${i}.type`, change)}
               <button type="button" className="quiet only" aria-label={`Remove ${what} ${row.name || i + 1}`} title="Remove" onClick={() => setRows(rows.toSpliced(i, 1))}>
                 <Icon name="close" />
               </button>

@@ -9,7 +9,7 @@ import { checkObject, written, type ToolOfPage } from "./ToolForm";
 
 const CallTool = graphql(`
   mutation CallTool($input: CallToolInput!) {
-    callTool(input: $input) { result error durationMs }
+    callTool(input: $input) { result error durationMs isSample }
   }
 `);
 
@@ -42,7 +42,7 @@ export function TryTool({ tool, onClose }: { tool: ToolOfPage; onClose: () => vo
           </button>
           <span role="status" className="muted">
             {call.isBusy && "Calling…"}
-            {outcome && `${outcome.error === null ? "Answered" : "Failed"} after ${outcome.durationMs} ms.`}
+            {outcome && (outcome.isSample ? "A sample of the demo answered. Nothing was called." : `${outcome.error === null ? "Answered" : "Failed"} after ${outcome.durationMs} ms.`)}
           </span>
         </div>
         {outcome && (outcome.error !== null ? <p className="note bad">{outcome.error}</p> : <pre className="small">{readable(outcome.result ?? "")}</pre>)}

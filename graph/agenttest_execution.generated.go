@@ -1419,6 +1419,130 @@ func (ec *executionContext) fieldContext_AgentTestExecutionEdge_node(_ context.C
 	return fc, nil
 }
 
+func (ec *executionContext) _AgentTestExecutionEstimate_runs(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecutionEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecutionEstimate_runs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Runs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecutionEstimate_runs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecutionEstimate", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecutionEstimate_runsAtMost(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecutionEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecutionEstimate_runsAtMost(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RunsAtMost, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecutionEstimate_runsAtMost(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecutionEstimate", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecutionEstimate_seconds(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecutionEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecutionEstimate_seconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecutionEstimate_seconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecutionEstimate", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecutionEstimate_credits(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecutionEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecutionEstimate_credits(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Credits, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Credits) graphql.Marshaler {
+			return ec.marshalOCredits2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCredits(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecutionEstimate_credits(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecutionEstimate", field, false, false, errors.New("field of type Credits does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecutionEstimate_noticedFalls(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecutionEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecutionEstimate_noticedFalls(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NoticedFalls, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.NoticedFall) graphql.Marshaler {
+			return ec.marshalNNoticedFall2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐNoticedFallᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecutionEstimate_noticedFalls(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestExecutionEstimate",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NoticedFall(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _AgentTestExecutionTest_testId(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecutionTest) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2106,6 +2230,52 @@ func (ec *executionContext) _LeftOutTest_rowName(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_LeftOutTest_rowName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LeftOutTest", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _NoticedFall_repeats(ctx context.Context, field graphql.CollectedField, obj *model.NoticedFall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoticedFall_repeats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Repeats, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoticedFall_repeats(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoticedFall", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _NoticedFall_passRate(ctx context.Context, field graphql.CollectedField, obj *model.NoticedFall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoticedFall_passRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PassRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NoticedFall_passRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoticedFall", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
 func (ec *executionContext) _RateInterval_low(ctx context.Context, field graphql.CollectedField, obj *model.RateInterval) (ret graphql.Marshaler) {
@@ -3764,6 +3934,64 @@ func (ec *executionContext) _AgentTestExecutionEdge(ctx context.Context, sel ast
 	return out
 }
 
+var agentTestExecutionEstimateImplementors = []string{"AgentTestExecutionEstimate"}
+
+func (ec *executionContext) _AgentTestExecutionEstimate(ctx context.Context, sel ast.SelectionSet, obj *model.AgentTestExecutionEstimate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, agentTestExecutionEstimateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgentTestExecutionEstimate")
+		case "runs":
+			out.Values[i] = ec._AgentTestExecutionEstimate_runs(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "runsAtMost":
+			out.Values[i] = ec._AgentTestExecutionEstimate_runsAtMost(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "seconds":
+			out.Values[i] = ec._AgentTestExecutionEstimate_seconds(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "credits":
+			out.Values[i] = ec._AgentTestExecutionEstimate_credits(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "noticedFalls":
+			out.Values[i] = ec._AgentTestExecutionEstimate_noticedFalls(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var agentTestExecutionTestImplementors = []string{"AgentTestExecutionTest"}
 
 func (ec *executionContext) _AgentTestExecutionTest(ctx context.Context, sel ast.SelectionSet, obj *model.AgentTestExecutionTest) graphql.Marshaler {
@@ -4168,6 +4396,49 @@ func (ec *executionContext) _LeftOutTest(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var noticedFallImplementors = []string{"NoticedFall"}
+
+func (ec *executionContext) _NoticedFall(ctx context.Context, sel ast.SelectionSet, obj *model.NoticedFall) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, noticedFallImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NoticedFall")
+		case "repeats":
+			out.Values[i] = ec._NoticedFall_repeats(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "passRate":
+			out.Values[i] = ec._NoticedFall_passRate(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var rateIntervalImplementors = []string{"RateInterval"}
 
 func (ec *executionContext) _RateInterval(ctx context.Context, sel ast.SelectionSet, obj *model.RateInterval) graphql.Marshaler {
@@ -4470,6 +4741,16 @@ func (ec *executionContext) marshalNAgentTestExecutionEdge2ᚖgithubᚗcomᚋage
 	return ec._AgentTestExecutionEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNAgentTestExecutionEstimate2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionEstimate(ctx context.Context, sel ast.SelectionSet, v *model.AgentTestExecutionEstimate) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._AgentTestExecutionEstimate(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNAgentTestExecutionStatus2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestExecutionStatus(ctx context.Context, v any) (model.AgentTestExecutionStatus, error) {
 	var res model.AgentTestExecutionStatus
 	err := res.UnmarshalGQL(v)
@@ -4564,6 +4845,32 @@ func (ec *executionContext) marshalNLeftOutTest2ᚕgithubᚗcomᚋagentgraphᚋa
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNNoticedFall2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐNoticedFallᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.NoticedFall) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNoticedFall2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐNoticedFall(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNNoticedFall2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐNoticedFall(ctx context.Context, sel ast.SelectionSet, v *model.NoticedFall) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._NoticedFall(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNRejudgeAgentTestExecutionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRejudgeAgentTestExecutionInput(ctx context.Context, v any) (model.RejudgeAgentTestExecutionInput, error) {

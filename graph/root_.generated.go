@@ -2026,9 +2026,9 @@ type AgentTestExecutionEdge {
 
 """
 When to stop repeating a test. Without rates, one failed run decides, because a test passes only if all of its judged
-runs pass. With both rates, Wald's sequential test decides between them. It decides wrongly for at most 5 % of the tests
-with a pass rate of at least ` + "`" + `good` + "`" + `, and for at most 5 % of the tests with a pass rate of at most ` + "`" + `bad` + "`" + `, whatever the
-number of runs. Errors decide nothing.
+runs pass. With both rates, Wald's sequential test decides between them. It decides wrongly for at most
+0.1 % of the tests with a pass rate of at least ` + "`" + `good` + "`" + `, and for at most 5 % of the tests with a pass rate of at most ` + "`" + `bad` + "`" + `,
+whatever the number of runs. Errors decide nothing.
 """
 input StopRepeatingInput {
   "The pass rate of a good test, more than ` + "`" + `bad` + "`" + ` and at most 0.999."
@@ -2191,6 +2191,31 @@ type AgentTestCallCoverage {
   testNames: [String!]! @listSize(assumedSize: 100)
 }
 
+"What an execution would take, and what a comparison with it could show."
+type AgentTestExecutionEstimate {
+  "The runs if all of them pass. With ` + "`" + `stopRepeating` + "`" + `, tests that fail need more, up to ` + "`" + `runsAtMost` + "`" + `."
+  runs: Int!
+  "The most runs."
+  runsAtMost: Int!
+  "How long ` + "`" + `runs` + "`" + ` would take, in seconds, by the last judged run of each test. Null if no test has one."
+  seconds: Float
+  "The credits of ` + "`" + `runs` + "`" + `, by what these last runs cost. Null if no cost was recorded for them."
+  credits: Credits
+  "What a comparison with an equal baseline would notice: with the repeats of the input, and then with 20."
+  noticedFalls: [NoticedFall!]! @listSize(assumedSize: 2)
+}
+
+"Which falls of a test's pass rate a comparison notices."
+type NoticedFall {
+  "How often each test runs."
+  repeats: Int!
+  """
+  The highest pass rate to which a test that always passed can fall so that the comparison notices it in nine of ten
+  cases, 0 to 1, in tenths. Null if it notices no fall of a single test.
+  """
+  passRate: Float
+}
+
 "Which execution to delete."
 input DeleteAgentTestExecutionInput {
   "The execution."
@@ -2228,6 +2253,8 @@ extend type Query {
 extend type Query {
   "Which calls would be mocked, denied or real in runs of these tests. Nothing is run."
   agentTestExecutionCoverage("What to run." input: StartAgentTestExecutionInput!): AgentTestExecutionCoverage! @requires(scope: browse) @cost(weight: 2000)
+  "How long these tests would take, what they would cost, and which falls a comparison would notice. Nothing is run."
+  agentTestExecutionEstimate("What to run." input: StartAgentTestExecutionInput!): AgentTestExecutionEstimate! @requires(scope: browse) @cost(weight: 2000)
 }
 
 extend type Mutation {
@@ -7028,6 +7055,22 @@ func (ec *executionContext) childFields_AgentTestExecutionEdge(ctx context.Conte
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestExecutionEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_AgentTestExecutionEstimate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "runs":
+		return ec.fieldContext_AgentTestExecutionEstimate_runs(ctx, field)
+	case "runsAtMost":
+		return ec.fieldContext_AgentTestExecutionEstimate_runsAtMost(ctx, field)
+	case "seconds":
+		return ec.fieldContext_AgentTestExecutionEstimate_seconds(ctx, field)
+	case "credits":
+		return ec.fieldContext_AgentTestExecutionEstimate_credits(ctx, field)
+	case "noticedFalls":
+		return ec.fieldContext_AgentTestExecutionEstimate_noticedFalls(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestExecutionEstimate", field.Name)
+}
+
 func (ec *executionContext) childFields_AgentTestExecutionTest(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "testId":
@@ -8814,6 +8857,16 @@ func (ec *executionContext) childFields_NeverCalledExpectation(ctx context.Conte
 		return ec.fieldContext_NeverCalledExpectation_where(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type NeverCalledExpectation", field.Name)
+}
+
+func (ec *executionContext) childFields_NoticedFall(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "repeats":
+		return ec.fieldContext_NoticedFall_repeats(ctx, field)
+	case "passRate":
+		return ec.fieldContext_NoticedFall_passRate(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NoticedFall", field.Name)
 }
 
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

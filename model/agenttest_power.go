@@ -1,36 +1,52 @@
 package model
 
-import "math"
-
 // noticed is the chance with which a fall must be found to count as noticed.
 const noticed = 0.9
 
+// MaxRepeats is how often an execution may run each test.
+const MaxRepeats = maxRepeats
+
 // NoticedRate returns the highest pass rate, in tenths, to which a test that always passed can fall so that a
-// comparison of two executions with these repeats notices it in nine of ten cases. It returns false if no fall is
-// noticed.
-func NoticedRate(repeats int32) (rate float64, ok bool) {
-	fails := int32(1)
-	for fails <= repeats && fallsByChance(repeats, fails) > significantSide*rounding {
-		fails++
-	}
-	if fails > repeats {
-		return 0, false
-	}
+// comparison notices it in nine of ten cases. The test passed base times before, and runs repeats times now, or until
+// stop decides. A nil stop never does. It returns false if no fall is noticed.
+func NoticedRate(base, repeats int32, stop *StopRepeating) (rate float64, ok bool) {
 	for tenths := 9; tenths >= 0; tenths-- {
-		rate, chance := float64(tenths)/10, 0.0
-		for n := fails; n <= repeats; n++ {
-			chance += binomial(repeats, n) * math.Pow(1-rate, float64(n)) * math.Pow(rate, float64(repeats-n))
-		}
-		if chance >= noticed {
+		rate := float64(tenths) / 10
+		if noticedAt(rate, base, repeats, stop) >= noticed {
 			return rate, true
 		}
 	}
 	return 0, false
 }
 
+// noticedAt returns the chance that a comparison notices a fall from a pass rate of 1 to the given one.
+func noticedAt(rate float64, base, repeats int32, stop *StopRepeating) float64 {
+	// chances[n] is the probability that n runs failed and that the test is not decided yet.
+	chances, sum := []float64{1}, 0.0
+	for runs := int32(0); len(chances) > 0; runs++ {
+		next := make([]float64, len(chances)+1)
+		for failed, chance := range chances {
+			failed := int32(failed)
+			switch {
+			case chance == 0:
+			case runs < repeats && (stop == nil || !stop.IsDecided(runs-failed, failed)):
+				next[failed] += chance * rate
+				next[failed+1] += chance * (1 - rate)
+			case fallsByChance(base, runs, failed) <= significantSide*rounding:
+				sum += chance
+			}
+		}
+		if runs == repeats {
+			break
+		}
+		chances = next
+	}
+	return sum
+}
+
 // fallsByChance is the one-sided p-value of Fisher's exact test for the number of failed runs, if none failed before.
-func fallsByChance(repeats, fails int32) float64 {
-	return binomial(repeats, fails) / binomial(2*repeats, fails)
+func fallsByChance(base, runs, failed int32) float64 {
+	return binomial(runs, failed) / binomial(base+runs, failed)
 }
 
 // binomial returns the number of ways to choose k of n.
@@ -40,4 +56,14 @@ func binomial(n, k int32) float64 {
 		ways *= float64(n-i) / float64(i+1)
 	}
 	return ways
+}
+
+// RunsIfPassing returns how many runs of a test are made if all of them pass.
+func (s *StopRepeating) RunsIfPassing(repeats int32) int32 {
+	for runs := range repeats {
+		if s != nil && s.IsDecided(runs, 0) {
+			return runs
+		}
+	}
+	return repeats
 }

@@ -27,14 +27,23 @@ func (f *Fields) stopRepeating(s *StopRepeating) {
 	}
 }
 
-// IsDecided reports whether the judged runs of a test decide. For at most 5 % of good tests, the likelihood ratio of
-// bad to good ever exceeds 1/0.05, however many runs there are and however often it is checked (Ville's inequality).
-// The same holds in reverse, and for tests that are better than good or worse than bad.
+// Bounds of a wrong decision. Calling a good test bad is a false alarm, so it needs more evidence than the reverse. With
+// as much for both, a test that stops at once when it fails looks worse than it is, and has too few runs for a comparison.
+const (
+	missedBad  = 0.05
+	falselyBad = 0.001
+)
+
+// IsDecided reports whether the judged runs of a test decide. For at most 0.1 % of good tests, the likelihood ratio of
+// bad to good ever exceeds 1/0.001, however many runs there are and however often it is checked (Ville's inequality).
+// For at most 5 % of bad tests, the ratio of good to bad ever exceeds 1/0.05. The same holds for tests that are better
+// than good or worse than bad.
 func (s *StopRepeating) IsDecided(passed, failed int32) bool {
 	if s.Good == nil || s.Bad == nil {
 		return failed > 0
 	}
-	return math.Abs(s.evidence(passed, failed)) >= math.Log(1/significant)
+	evidence := s.evidence(passed, failed)
+	return evidence <= math.Log(missedBad) || evidence >= -math.Log(falselyBad)
 }
 
 // evidence is the log-likelihood ratio of a bad test to a good one, given the runs.

@@ -168,6 +168,20 @@ type AgentTestExecutionCoverage struct {
 	Calls []*AgentTestCallCoverage `json:"calls"`
 }
 
+// What an execution would take, and what a comparison with it could show.
+type AgentTestExecutionEstimate struct {
+	// The runs if all of them pass. With `stopRepeating`, tests that fail need more, up to `runsAtMost`.
+	Runs int32 `json:"runs"`
+	// The most runs.
+	RunsAtMost int32 `json:"runsAtMost"`
+	// How long `runs` would take, in seconds, by the last judged run of each test. Null if no test has one.
+	Seconds *float64 `json:"seconds,omitempty"`
+	// The credits of `runs`, by what these last runs cost. Null if no cost was recorded for them.
+	Credits *Credits `json:"credits,omitempty"`
+	// What a comparison with an equal baseline would notice: with the repeats of the input, and then with 20.
+	NoticedFalls []*NoticedFall `json:"noticedFalls"`
+}
+
 // Which executions to list. Every given condition must hold.
 type AgentTestExecutionFilter struct {
 	// Only in one of these states.
@@ -1221,6 +1235,15 @@ type MoveAgentTestsPayload struct {
 type NameFilter struct {
 	// Only with this text in the name, ignoring case.
 	NameContains *string `json:"nameContains,omitempty"`
+}
+
+// Which falls of a test's pass rate a comparison notices.
+type NoticedFall struct {
+	// How often each test runs.
+	Repeats int32 `json:"repeats"`
+	// The highest pass rate to which a test that always passed can fall so that the comparison notices it in nine of ten
+	// cases, 0 to 1, in tenths. Null if it notices no fall of a single test.
+	PassRate *float64 `json:"passRate,omitempty"`
 }
 
 // See `ParserConfig`. Fields that are absent or null get their defaults.

@@ -160,6 +160,10 @@ func (r *queryResolver) AgentTestExecutionCoverage(ctx context.Context, input mo
 	return r.evaluator.CoverageOfExecution(ctx, r.tenant(ctx), input)
 }
 
+func (r *queryResolver) AgentTestExecutionEstimate(ctx context.Context, input model.StartAgentTestExecutionInput) (*model.AgentTestExecutionEstimate, error) {
+	return r.evaluator.EstimateOfExecution(ctx, r.tenant(ctx), input)
+}
+
 func (r *subscriptionResolver) AgentTestExecutionUpdated(ctx context.Context, executionID string) (<-chan *model.AgentTestExecution, error) {
 	return r.tenant(ctx).FollowExecution(ctx, executionID)
 }

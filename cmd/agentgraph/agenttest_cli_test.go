@@ -352,8 +352,12 @@ func TestTestRunIsComparedWithItsBaseline(t *testing.T) {
 	same := b.test(t, "run", "--test", test, "--repeat", "5", "--baseline", good)
 	require.Zero(t, same.code, same.log)
 	require.Contains(t, same.out, "Against "+good+": no difference (5/5 [57–100 %] before, 5/5 [57–100 %] now, p = 1)")
-	few := b.test(t, "run", "--test", test, "--baseline", good)
-	require.Zero(t, few.code, "a test that passes all its runs has not become worse: %s", few.log)
+	require.Contains(t, same.log, "A comparison of 5 repeats notices a test's fall from 100 % to 10 % in 9 of 10 cases; "+
+		"20 repeats notice a fall to 60 %.")
+	decided := b.test(t, "run", "--test", test, "--baseline", good, "--concurrency", "1")
+	require.Zero(t, decided.code, "a test that passes all its runs has not become worse: %s", decided.log)
+	require.Contains(t, decided.log, "6 runs if all pass, at most 20: about ")
+	require.Contains(t, decided.out, "20 runs: 6 passed, 0 failed, 0 error, 0 cancelled, 14 skipped")
 
 	unsure := b.test(t, "run", "--test", other, "--baseline", once, "--min-pass-rate", "0")
 	require.Equal(t, 5, unsure.code, unsure.out)
@@ -365,6 +369,9 @@ func TestTestRunIsComparedWithItsBaseline(t *testing.T) {
 	worse := b.test(t, "run", "--test", test, "--repeat", "5", "--baseline", good, "--min-pass-rate", "0")
 	require.Equal(t, 1, worse.code, worse.out)
 	require.Contains(t, worse.log, "worse than the baseline "+good)
+	decided = b.test(t, "run", "--test", test, "--baseline", good, "--min-pass-rate", "0", "--concurrency", "1")
+	require.Equal(t, 1, decided.code, decided.out)
+	require.Contains(t, decided.out, "20 runs: 0 passed, 5 failed, 0 error, 0 cancelled, 15 skipped")
 	require.Contains(t, worse.out, "Greets: newly failing (5/5 [57–100 %] before, 0/5 [0–43 %] now, p = 0.0079), "+
 		"regressed")
 
@@ -378,6 +385,6 @@ func TestTestRunIsComparedWithItsBaseline(t *testing.T) {
 	require.Contains(t, compared.out, "Against "+good+", "+once+": regressed (5/5 ")
 	require.Contains(t, compared.log, "worse than "+good+", "+once)
 	require.Zero(t, b.test(t, "compare", good, "--with", good).code)
-	few = b.test(t, "compare", once, "--with", once)
+	few := b.test(t, "compare", once, "--with", once)
 	require.Equal(t, 5, few.code, few.out)
 }

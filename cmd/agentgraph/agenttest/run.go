@@ -18,7 +18,7 @@ type runCommand struct {
 	Agent         []string
 	Folder        []string
 	Test          []string
-	Repeat        int
+	Repeat        *int32
 	UntilFailed   bool
 	UntilDecided  []float64
 	Baseline      []string
@@ -43,14 +43,14 @@ agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-ra
 		{Into: &c.Test, Name: "test", Env: "AGENTGRAPH_TEST_IDS", Xor: "tests", Placeholder: "TEST",
 			Complete: c.CompleteNames(client.Tests), Help: "Run this test, by name or id. Separate several with commas, or " +
 				"repeat the flag."},
-		{Into: &c.Repeat, Name: "repeat", Env: "AGENTGRAPH_TEST_REPEAT", Default: "1",
-			Help: "How often to run each test, 1 to 20."},
+		{Into: &c.Repeat, Name: "repeat", Env: "AGENTGRAPH_TEST_REPEAT",
+			Help: "How often to run each test, 1 to 20. Default: 1; with --until-failed, --until-decided or --baseline, 20."},
 		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until",
 			Help: "Stop repeating a test once one of its runs failed."},
 		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until",
 			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once its runs decide between two pass rates, a good and " +
 				"a bad one, such as 0.9,0.5, " +
-				"with Wald's sequential test."},
+				"with Wald's sequential test. That is the default with --baseline, unless --repeat is given."},
 		{Into: &c.Baseline, Name: "baseline", Env: "AGENTGRAPH_TEST_BASELINE", Placeholder: "EXECUTION",
 			Help: "Compare with this finished execution, and fail if something got worse. Up to 5 executions, separated by " +
 				"commas or with repeated flags, are combined into one sample."},
@@ -68,7 +68,7 @@ agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-ra
 func (c *runCommand) Validate() error {
 	n := len(c.UntilDecided)
 	return cmp.Or(
-		cli.Refuse(c.Repeat < 1 || c.Repeat > 20, "--repeat must be 1 to 20"),
+		cli.Refuse(c.Repeat != nil && (*c.Repeat < 1 || *c.Repeat > model.MaxRepeats), "--repeat must be 1 to 20"),
 		cli.Refuse(n != 0 && n != 2, "--until-decided must be two pass rates, such as 0.9,0.5"),
 		cli.Refuse(len(c.Baseline) > maxBases, "--baseline: at most %d executions, not %d", maxBases, len(c.Baseline)),
 		c.judgingFlags.Validate(),
@@ -87,12 +87,9 @@ func (c *runCommand) Run(cmd *cobra.Command) error {
 	if err := c.discard(); err != nil {
 		return err
 	}
-	started, err := c.begin(ctx, server)
+	started, err := c.begin(ctx, cmd, server)
 	if err != nil {
 		return exitUnstarted(ctx, err)
-	}
-	if len(c.Baseline) > 0 {
-		cmd.PrintErrln(power(c.Repeat))
 	}
 	return c.conclude(ctx, cmd, server, started, func(ctx context.Context) (*comparisonShown, error) {
 		if len(c.Baseline) == 0 {
@@ -102,28 +99,14 @@ func (c *runCommand) Run(cmd *cobra.Command) error {
 	})
 }
 
-// power says what a comparison with the repeats can show.
-func power(repeats int) string {
-	const most = 20
-	said := countOf(repeats, "repeat", "repeats") + " notice no fall of a single test"
-	if rate, ok := model.NoticedRate(int32(repeats)); ok {
-		said = fmt.Sprintf("%s notice a test's fall from 100 %% to %.0f %% in 9 of 10 cases",
-			countOf(repeats, "repeat", "repeats"), rate*100)
-	}
-	if repeats < most {
-		rate, _ := model.NoticedRate(most)
-		said += fmt.Sprintf("; %d notice a fall to %.0f %%", most, rate*100)
-	}
-	return said + "."
-}
-
 const startDocument = executionFields + `mutation ($input: StartAgentTestExecutionInput!) {
 	startAgentTestExecution(input: $input) { execution { ...execution } }
 }`
 
-// begin checks the input, and starts the execution. The start cannot be interrupted: without its id, the execution
-// could not be cancelled.
-func (c *runCommand) begin(ctx context.Context, server *client.Client) (started executionShown, err error) {
+// begin checks the input, says what the execution will take, and starts it. The start cannot be interrupted: without its
+// id, the execution could not be cancelled.
+func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
+	server *client.Client) (started executionShown, err error) {
 	if err := c.checkBaseline(ctx, server); err != nil {
 		return started, err
 	}
@@ -138,6 +121,11 @@ func (c *runCommand) begin(ctx context.Context, server *client.Client) (started 
 			return started, err
 		}
 	}
+	estimate, err := readEstimate(ctx, server, input)
+	if err != nil {
+		return started, err
+	}
+	cmd.PrintErrln(estimate)
 	var begun struct {
 		StartAgentTestExecution struct{ Execution executionShown }
 	}
@@ -147,15 +135,35 @@ func (c *runCommand) begin(ctx context.Context, server *client.Client) (started 
 
 // input returns the options of the execution.
 func (c *runCommand) input() client.Variables {
-	input := client.Variables{"repeats": c.Repeat, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime,
+	repeats, stop := c.repetition()
+	input := client.Variables{"repeats": repeats, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime,
 		"votes": c.Votes}
-	switch {
-	case c.UntilFailed:
-		input["stopRepeating"] = client.Variables{}
-	case len(c.UntilDecided) == 2:
-		input["stopRepeating"] = client.Variables{"good": c.UntilDecided[0], "bad": c.UntilDecided[1]}
+	if stop != nil {
+		input["stopRepeating"] = stop
 	}
 	return input
+}
+
+// repetition returns how often to run each test, and when to stop earlier. A comparison runs a test until it is decided,
+// unless the number of runs was given: that notices nearly as much as 20 runs, by a third of them.
+func (c *runCommand) repetition() (repeats int32, stop client.Variables) {
+	repeats = model.MaxRepeats
+	rates := c.UntilDecided
+	if len(c.Baseline) > 0 && len(rates) == 0 && c.Repeat == nil {
+		rates = []float64{0.9, 0.5}
+	}
+	switch {
+	case c.UntilFailed:
+		stop = client.Variables{}
+	case len(rates) == 2:
+		stop = client.Variables{"good": rates[0], "bad": rates[1]}
+	default:
+		repeats = 1
+	}
+	if c.Repeat != nil {
+		repeats = *c.Repeat
+	}
+	return repeats, stop
 }
 
 // checkBaseline refuses an unusable baseline before the execution starts.

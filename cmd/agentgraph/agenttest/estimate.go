@@ -1,0 +1,76 @@
+package agenttest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+const estimateDocument = `query ($input: StartAgentTestExecutionInput!) {
+	agentTestExecutionEstimate(input: $input) { runs runsAtMost seconds credits noticedFalls { repeats passRate } }
+}`
+
+// executionEstimate is what an execution would take, and what a comparison with it could show.
+type executionEstimate struct {
+	Runs, RunsAtMost int
+	Seconds, Credits *float64
+	NoticedFalls     []noticedFall
+}
+
+// noticedFall is the pass rate to which a test must fall to be noticed.
+type noticedFall struct {
+	Repeats  int
+	PassRate *float64
+}
+
+func readEstimate(ctx context.Context, server *client.Client, input client.Variables) (executionEstimate, error) {
+	var read struct{ AgentTestExecutionEstimate executionEstimate }
+	err := server.Query(ctx, estimateDocument, client.Variables{"input": input}, &read)
+	return read.AgentTestExecutionEstimate, err
+}
+
+// String returns two sentences: what the execution takes, and what it can show.
+func (e executionEstimate) String() string {
+	text := countOf(e.Runs, "run", "runs")
+	if e.Runs < e.RunsAtMost {
+		text += fmt.Sprintf(" if all pass, at most %d", e.RunsAtMost)
+	}
+	switch {
+	case e.Seconds != nil && e.Credits != nil && *e.Credits > 0:
+		text += fmt.Sprintf(": about %s and %.4g credits", roughly(*e.Seconds), *e.Credits)
+	case e.Seconds != nil:
+		text += ": about " + roughly(*e.Seconds)
+	}
+	for i, fall := range e.NoticedFalls {
+		text += [2]string{". ", "; "}[i] + fall.describe(i == 0)
+	}
+	return text + "."
+}
+
+func (f noticedFall) describe(isFirst bool) string {
+	repeats := countOf(f.Repeats, "repeat", "repeats")
+	switch {
+	case f.PassRate == nil:
+		return "A comparison of " + repeats + " notices no fall of a single test"
+	case isFirst:
+		return fmt.Sprintf("A comparison of %s notices a test's fall from 100 %% to %.0f %% in 9 of 10 cases",
+			repeats, *f.PassRate*100)
+	}
+	return fmt.Sprintf("%s notice a fall to %.0f %%", repeats, *f.PassRate*100)
+}
+
+// roughly returns a duration in words.
+func roughly(seconds float64) string {
+	n := int(math.Ceil(seconds))
+	switch d := time.Duration(n) * time.Second; {
+	case d < 90*time.Second:
+		return countOf(n, "second", "seconds")
+	case d < 90*time.Minute:
+		return fmt.Sprintf("%.0f minutes", d.Minutes())
+	default:
+		return fmt.Sprintf("%.1f hours", d.Hours())
+	}
+}

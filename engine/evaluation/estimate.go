@@ -1,0 +1,84 @@
+package evaluation
+
+import (
+	"context"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// EstimateOfExecution returns what an execution with the input would take, by the last runs of its tests, and what a
+// comparison with it could show. It returns the errors of db.Tenant.TestsToRun.
+func (v *Evaluator) EstimateOfExecution(ctx context.Context, t *db.Tenant,
+	in model.StartAgentTestExecutionInput) (*model.AgentTestExecutionEstimate, error) {
+	tests, err := t.TestsToRun(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(tests))
+	for i, test := range tests {
+		ids[i] = test.ID
+	}
+	measured, err := t.MeasuredTests(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	runs := []*model.AgentTestRun{}
+	for _, test := range measured {
+		if test.LastRun.ID != "" {
+			runs = append(runs, &test.LastRun)
+		}
+	}
+	credits, err := t.CreditsOfRuns(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	return estimate(in, measured, credits), nil
+}
+
+// estimate weights each test by its rows. Tests without a run count like the mean of the others.
+func estimate(in model.StartAgentTestExecutionInput, tests []*db.MeasuredTest,
+	credits map[string]model.Credits) *model.AgentTestExecutionEstimate {
+	var rows, timed, priced int32
+	var millis int64
+	var spent model.Credits
+	for _, test := range tests {
+		rows += test.Rows
+		if test.LastRun.DurationMs != nil {
+			timed, millis = timed+test.Rows, millis+int64(test.Rows)*int64(*test.LastRun.DurationMs)
+		}
+		if cost, ok := credits[test.LastRun.ID]; ok {
+			priced, spent = priced+test.Rows, spent+cost*model.Credits(test.Rows)
+		}
+	}
+	repeats := in.StopRepeating.RunsIfPassing(in.Repeats)
+	e := &model.AgentTestExecutionEstimate{
+		Runs: rows * repeats, RunsAtMost: rows * in.Repeats,
+		NoticedFalls: noticedFalls(in.Repeats, in.StopRepeating),
+	}
+	if timed > 0 {
+		each := float64(millis) / float64(timed) / 1000
+		e.Seconds = new(each * float64(e.Runs) / float64(min(max(1, in.Concurrency), max(1, e.Runs))))
+	}
+	if priced > 0 {
+		e.Credits = new(spent * model.Credits(e.Runs) / model.Credits(priced))
+	}
+	return e
+}
+
+// noticedFalls returns what comparisons with the repeats and with the most repeats notice.
+func noticedFalls(repeats int32, stop *model.StopRepeating) []*model.NoticedFall {
+	falls := []*model.NoticedFall{noticedFall(repeats, stop)}
+	if repeats < model.MaxRepeats {
+		falls = append(falls, noticedFall(model.MaxRepeats, nil))
+	}
+	return falls
+}
+
+func noticedFall(repeats int32, stop *model.StopRepeating) *model.NoticedFall {
+	fall := &model.NoticedFall{Repeats: repeats}
+	if rate, ok := model.NoticedRate(repeats, repeats, stop); ok {
+		fall.PassRate = &rate
+	}
+	return fall
+}

@@ -45,21 +45,20 @@ func (e executionEstimate) String() string {
 		text += ": about " + roughly(*e.Seconds)
 	}
 	for i, fall := range e.NoticedFalls {
-		text += [2]string{". ", "; "}[i] + fall.describe(i == 0)
+		repeats := countOf(fall.Repeats, "repeat", "repeats")
+		if i == 0 && e.Runs < e.RunsAtMost {
+			repeats = "up to " + repeats
+		}
+		text += [2]string{". A comparison of " + repeats + " notices ", "; " + repeats + " notice "}[i] + fall.String()
 	}
 	return text + "."
 }
 
-func (f noticedFall) describe(isFirst bool) string {
-	repeats := countOf(f.Repeats, "repeat", "repeats")
-	switch {
-	case f.PassRate == nil:
-		return "A comparison of " + repeats + " notices no fall of a single test"
-	case isFirst:
-		return fmt.Sprintf("A comparison of %s notices a test's fall from 100 %% to %.0f %% in 9 of 10 cases",
-			repeats, *f.PassRate*100)
+func (f noticedFall) String() string {
+	if f.PassRate == nil {
+		return "no fall of a single test"
 	}
-	return fmt.Sprintf("%s notice a fall to %.0f %%", repeats, *f.PassRate*100)
+	return fmt.Sprintf("a test's fall from 100 %% to %.0f %% in 9 of 10 cases", *f.PassRate*100)
 }
 
 // roughly returns a duration in words.

@@ -16,7 +16,7 @@ import { BulkButtons } from "./BulkButtons";
 import { Executions } from "./Executions";
 import { FolderEditor } from "./FolderEditor";
 import { Matrix } from "./Matrix";
-import { RunButton, RunPicks, type RunChoice } from "./RunButtons";
+import { Estimate, RunButton, RunPicks, type RunChoice } from "./RunButtons";
 import { NewTest, TestEditor } from "./TestEditor";
 import { useTests } from "./useTests";
 
@@ -127,6 +127,7 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
           <Filters agent={agent} show={params.get("show") ?? ""} folderId={params.get("folder") ?? ""} filter={set} setFind={setFind}>
             <RunPicks choice={choice} set={setChoice} />
           </Filters>
+          {!isEmpty && !isRunning && <Estimate agentId={agent.id} ticked={ticked} choice={choice} />}
           {/* The key keeps "Stop" and "Retry" from acting on the previously shown execution. */}
           <Matrix
             key={executionId}

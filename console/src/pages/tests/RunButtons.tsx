@@ -1,8 +1,9 @@
 import { useState } from "react";
 import type { CombinedError } from "@urql/core";
-import { useClient } from "urql";
+import { useClient, useQuery } from "urql";
 import { graphql, type ResultOf, type VariablesOf } from "../../api/graphql";
 import { useAction } from "../../api/page";
+import { estimateText } from "../../logic/estimate";
 import { stoppingOf, stoppings, usualRates, type StoppingName } from "../../logic/stopping";
 import { plural } from "../../ui/format";
 import { Act } from "../../ui/Act";
@@ -38,6 +39,29 @@ export interface RunChoice {
   stopping: StoppingName;
 }
 
+/** What to run: the selected tests or, without any, all of the agent. */
+interface Chosen {
+  agentId: string;
+  ticked: ReadonlySet<string>;
+  choice: RunChoice;
+}
+
+function inputOf({ agentId, ticked, choice: { repeats, stopping } }: Chosen): Input {
+  return { ...(ticked.size > 0 ? { testIds: [...ticked] } : { agentId }), repeats, stopRepeating: repeats > 1 ? stoppingOf(stopping) : null };
+}
+
+const EstimateQuery = graphql(`
+  query ExecutionEstimate($input: StartAgentTestExecutionInput!) {
+    agentTestExecutionEstimate(input: $input) { runs runsAtMost seconds credits noticedFalls { repeats passRate } }
+  }
+`);
+
+/** What the chosen runs would take, and what a comparison with them could show. */
+export function Estimate(chosen: Chosen) {
+  const [{ data }] = useQuery({ query: EstimateQuery, variables: { input: inputOf(chosen) } });
+  return <p className="muted">{data ? estimateText(data.agentTestExecutionEstimate) : "\u00a0"}</p>;
+}
+
 /** Chooses how often tests run. */
 export function RunPicks({ choice, set }: { choice: RunChoice; set: (choice: RunChoice) => void }) {
   return (
@@ -64,22 +88,20 @@ export function RunPicks({ choice, set }: { choice: RunChoice; set: (choice: Run
 }
 
 /** Runs the selected tests, or all, as often as chosen. */
-export function RunButton({ agentId, isEmpty, isRunning, ticked, choice: { repeats, stopping }, onStarted }: {
-  agentId: string;
+export function RunButton({ isEmpty, isRunning, onStarted, ...chosen }: Chosen & {
   /** There is no test to run. */
   isEmpty: boolean;
   /** The execution that is shown is in progress. */
   isRunning: boolean;
-  ticked: ReadonlySet<string>;
-  choice: RunChoice;
   onStarted: (executionId: string) => void;
 }) {
+  const { ticked, choice: { repeats } } = chosen;
   const start = useAction(RunTests);
   const client = useClient();
   const [isAsking, setAsking] = useState(false);
   /** The requested runs, with the calls that would be real. */
   const [doubted, setDoubted] = useState<{ input: Input; coverage: Coverage }>();
-  const input: Input = { ...(ticked.size > 0 ? { testIds: [...ticked] } : { agentId }), repeats, stopRepeating: repeats > 1 ? stoppingOf(stopping) : null };
+  const input = inputOf(chosen);
   const complain = (error: CombinedError) => toast(errorText(error), { isError: true });
   const ask = async () => {
     setAsking(true);

@@ -1,0 +1,22 @@
+import { count, percent, plural, roughly, showCredits } from "../ui/format";
+
+/** What an execution would take, and which falls a comparison with it would notice. */
+export interface Estimated {
+  runs: number;
+  runsAtMost: number;
+  seconds: number | null;
+  credits: number | null;
+  noticedFalls: readonly { repeats: number; passRate: number | null }[];
+}
+
+/** An estimate in two sentences. */
+export function estimateText({ runs, runsAtMost, seconds, credits, noticedFalls: [chosen, most] }: Estimated): string {
+  const takes = [
+    plural(runs, "run") + (runs < runsAtMost ? ` if all pass, at most ${count(runsAtMost)}` : ""),
+    ...(seconds == null ? [] : [`about ${roughly(seconds * 1000)}`]),
+    ...(credits ? [`${showCredits(credits)} credits`] : []),
+  ];
+  const notices = chosen?.passRate == null ? "no fall of a single test" : `a test's fall from 100 % to ${percent(chosen.passRate)}`;
+  const more = most?.passRate == null ? "" : `; with ${most.repeats} repeats, a fall to ${percent(most.passRate)}`;
+  return `${takes.join(", ")}. A comparison would notice ${notices}${more}.`;
+}

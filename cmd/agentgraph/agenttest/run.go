@@ -103,8 +103,8 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 	startAgentTestExecution(input: $input) { execution { ...execution } }
 }`
 
-// begin checks the input, says what the execution will take, and starts it. The start cannot be interrupted: without its
-// id, the execution could not be cancelled.
+// begin checks the input, says what the execution will take, and starts it. The start cannot be interrupted: without
+// its id, the execution could not be cancelled.
 func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 	server *client.Client) (started executionShown, err error) {
 	if err := c.checkBaseline(ctx, server); err != nil {
@@ -144,8 +144,8 @@ func (c *runCommand) input() client.Variables {
 	return input
 }
 
-// repetition returns how often to run each test, and when to stop earlier. A comparison runs a test until it is decided,
-// unless the number of runs was given: that notices nearly as much as 20 runs, by a third of them.
+// repetition returns how often to run each test, and when to stop earlier. A comparison runs a test until it is
+// decided, unless the number of runs was given: that notices nearly as much as 20 runs, by a third of them.
 func (c *runCommand) repetition() (repeats int32, stop client.Variables) {
 	repeats = model.MaxRepeats
 	rates := c.UntilDecided

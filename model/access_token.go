@@ -27,7 +27,8 @@ type AccessToken struct {
 	Origins []string `bun:",array,nullzero"`
 	// AgentIDs are the agents that a token with the scope chat is restricted to. Nil allows all agents.
 	AgentIDs []string `bun:"agent_ids,array,nullzero"`
-	// Subscription is the only operation that the token allows. Empty for everything that its scopes allow.
+	// Subscription is the only operation that the token allows. If it is empty, the token allows all that its scopes
+	// allow.
 	Subscription SubscriptionField `bun:",nullzero"`
 	// Holder is a SHA-256 hash that identifies the owner of the chats that a token with the scope chat starts. Nil
 	// for other tokens.
@@ -123,7 +124,7 @@ func (f *Fields) narrowing(in CreateAccessTokenInput) {
 	}
 }
 
-// some reports whether a list has at least one entry, and at most the limit most.
+// some records a fault if a list is empty or too long, and reports whether its entries should be checked.
 func (f *Fields) some(path string, length, most int) bool {
 	if length == 0 {
 		f.Add(path, "must have at least one entry")

@@ -57,7 +57,7 @@ func TestAccessTokensAreBounded(t *testing.T) {
 	}
 }
 
-func TestTokensAreNarrowedWithinBounds(t *testing.T) {
+func TestTokenRestrictionsAreBounded(t *testing.T) {
 	t.Parallel()
 	key := &APIKey{Owned: Owned{CompanyID: "company_01"}, ID: "key_01", Scopes: []APIKeyScope{APIKeyScopeSimulate}}
 	create := func(change func(*CreateAccessTokenInput), scopes ...APIKeyScope) (*AccessToken, error) {
@@ -122,7 +122,7 @@ func TestTokensAreNarrowedWithinBounds(t *testing.T) {
 	faults(t, err, "visitor", "only with the scope chat")
 }
 
-// The holder of chats is a visitor, if one is named, else the token alone.
+// The holder of chats is the visitor, if the input names one, or else the token itself.
 func TestTokensOfAVisitorShareChats(t *testing.T) {
 	t.Parallel()
 	key := &APIKey{Owned: Owned{CompanyID: "company_01"}, ID: "key_01", Scopes: []APIKeyScope{APIKeyScopeChat},

@@ -113,8 +113,8 @@ func (a *Agent) Duplicate(name string, now time.Time) (*Agent, error) {
 // CanTransfer reports whether the agent may transfer the contact to a human, which only works for calls.
 func (a *Agent) CanTransfer() bool { return a.IsCallTransferEnabled && a.Channel == ChannelPhone }
 
-// ShowsSources reports whether contacts on the channel see the sources of an answer. In spoken text and SMS, marks
-// would be in the way.
+// ShowsSources reports whether contacts on the channel see the sources of an answer. Spoken text and SMS cannot show
+// reference marks.
 func (c Channel) ShowsSources() bool { return c == ChannelWeb || c == ChannelWhatsApp }
 
 // Expect returns CONFLICT when the agent has changed since the version that the input is based on.
@@ -266,7 +266,7 @@ func touch[T any](updatedAt *time.Time, now time.Time, row *T, before T) {
 	}
 }
 
-// setText is set for an optional text. An empty text clears the field.
+// setText replaces an optional text if a new one is given. An empty text clears the field.
 func setText(field **string, given *string) {
 	if given == nil {
 		return
@@ -285,7 +285,8 @@ func values[T any](given []*T) []T {
 	return all
 }
 
-// Trying returns the agent with another prompt, without saving it. Without a draft it returns the agent.
+// Trying returns a copy of the agent with the draft prompt. Nothing is saved. Without a draft it returns the agent
+// itself.
 func (a *Agent) Trying(draft *string) *Agent {
 	if draft == nil {
 		return a

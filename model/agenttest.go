@@ -26,8 +26,7 @@ type AgentTest interface {
 	Parent() string
 }
 
-// AgentTestRow is the row of a test: the fields of both kinds, and those of each kind. A test of one kind leaves the
-// fields of the other kind empty.
+// AgentTestRow is the row of a test of either kind. The fields of the other kind are empty.
 type AgentTestRow struct {
 	bun.BaseModel `bun:"table:agent_tests,alias:agent_test"`
 	Owned
@@ -46,7 +45,7 @@ type AgentTestRow struct {
 	LastRunAt     *time.Time
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
-	// Rows are the data that the test is run with, each row separately. Without rows the test is run once.
+	// Rows are sets of values. The test runs once with each row, or once if there are no rows.
 	Rows []TestRow `bun:"type:json,nullzero"`
 
 	// Fields of a simulation.
@@ -114,9 +113,9 @@ func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind,
 	return f, faults.Err()
 }
 
-// AgentTestFailure is since when a test fails.
+// AgentTestFailure describes since when a test has been failing.
 type AgentTestFailure struct {
-	// Run is the first run that failed since one passed. LastPassed is the last run that passed before it, or nil.
+	// Run is the first failed run after the last passed run. LastPassed is that passed run, or nil.
 	Run        *AgentTestRun
 	LastPassed *AgentTestRun
 }

@@ -65,7 +65,7 @@ func CheckTestIDs(ids []string) ([]string, error) {
 }
 
 // Copy returns a copy of the test for the target in the input. mocked lists the sub-agents that the test mocks, and own
-// the sub-agents of the target agent. Mocks move to the target's sub-agents with the same technical names.
+// lists those of the target agent. Mocks move to the target's sub-agents with the same technical names.
 func (t *AgentTestRow) Copy(in CopyAgentTestsInput, mocked, own []*SubAgent, now time.Time) *AgentTestRow {
 	test := *t
 	test.ID, test.CreatedAt, test.UpdatedAt = NewID("test"), now, now
@@ -87,7 +87,7 @@ func (t *AgentTestRow) Copy(in CopyAgentTestsInput, mocked, own []*SubAgent, now
 	return &test
 }
 
-// counterpart returns the id of the sub-agent with the same technical name; the same id if there is none.
+// counterpart returns the id of the own sub-agent with the same technical name. If there is none, it returns id.
 func counterpart(id string, mocked, own []*SubAgent) string {
 	of := slices.IndexFunc(mocked, func(s *SubAgent) bool { return s.ID == id })
 	if of < 0 {

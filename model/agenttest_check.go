@@ -43,7 +43,7 @@ type TestExpectation struct {
 // by Before.
 type CalledExpectation struct {
 	NeverCalledExpectation
-	// Succeeded is set if failed calls do not count.
+	// Succeeded excludes failed calls.
 	Succeeded bool    `json:"succeeded,omitempty"`
 	Min       int32   `json:"min"`
 	Max       *int32  `json:"max,omitempty"`
@@ -63,7 +63,7 @@ type SaidExpectation struct {
 	Text    *string     `json:"text,omitempty"`
 	Matches *string     `json:"matches,omitempty"`
 	Role    MessageRole `json:"role"`
-	// Turn is 0 for the welcome message, and negative from the end; nil for any.
+	// Turn is 0 for the welcome message. Negative turns count from the end. Nil matches any turn.
 	Turn *int32 `json:"turn,omitempty"`
 }
 

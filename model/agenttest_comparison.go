@@ -30,15 +30,15 @@ type AgentTestComparison struct {
 	StratifiedPValue *float64
 	Correction       AgentTestCorrection
 	Conclusion       AgentTestConclusion
-	// DecidingRepeats is nil if nothing is undecided, or too much.
+	// DecidingRepeats is nil if there is a difference, or if too many repeats would be needed to show one.
 	DecidingRepeats *int32
 }
 
-// AgentTestComparisonTest is a test in two executions, or a row of one.
+// AgentTestComparisonTest compares one test, or one row of a test, between two executions.
 type AgentTestComparisonTest struct {
 	Owned
 
-	// TestID and TestName are those at the time of the run. ExistingID is nil when the test was deleted.
+	// TestID and TestName are the id and name at the time of the run. ExistingID is nil when the test was deleted.
 	TestID     string
 	ExistingID *string
 	TestName   string
@@ -56,7 +56,7 @@ type AgentTestComparisonTest struct {
 	// AdjustedPValue is corrected for the number of tests.
 	AdjustedPValue *float64
 	Conclusion     AgentTestConclusion
-	// DecidingRepeats is nil if nothing is undecided, or too much.
+	// DecidingRepeats is nil if there is a difference, or if too many repeats would be needed to show one.
 	DecidingRepeats *int32
 }
 
@@ -88,7 +88,7 @@ func CompareExecutions(
 	return c
 }
 
-// pooled returns each test, or row of one, once, with all of its runs.
+// pooled merges the entries of each test and row into one entry with all of their runs.
 func pooled(tests []*AgentTestExecutionTest) []*AgentTestExecutionTest {
 	samples, each := map[sample]*AgentTestExecutionTest{}, []*AgentTestExecutionTest{}
 	for _, test := range tests {
@@ -104,7 +104,7 @@ func pooled(tests []*AgentTestExecutionTest) []*AgentTestExecutionTest {
 	return each
 }
 
-// add compares a test. It may be nil in one of the executions.
+// add adds the comparison of one test. base or head is nil if the test did not run in that execution.
 func (c *AgentTestComparison) add(base, head *AgentTestExecutionTest) {
 	test := &AgentTestComparisonTest{BaseRuns: []*AgentTestRun{}, HeadRuns: []*AgentTestRun{}}
 	if base != nil {
@@ -178,7 +178,8 @@ func (t *AgentTestComparisonTest) isJudged() bool {
 	return t.Base != nil && t.Head != nil && t.Base.Judged() > 0 && t.Head.Judged() > 0
 }
 
-// conclude sets the conclusions for each test and for all, from the runs that were judged on both sides.
+// conclude sets the conclusion for each test and for the whole suite. It uses only tests that were judged on both
+// sides.
 func (c *AgentTestComparison) conclude() {
 	var judged []*AgentTestComparisonTest
 	var spreads, turned []spread

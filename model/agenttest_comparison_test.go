@@ -34,7 +34,7 @@ func exactly(passedA, failedA, passedB, failedB int64) float64 {
 func TestFisherEqualsExactCounting(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		// Of more than some 500 runs a side, p may be less than any number but 0.
+		// With more than about 500 runs on each side, p may underflow to 0.
 		most := rapid.SampledFrom([]int32{6, 60, 300}).Draw(t, "most")
 		n := rapid.Int32Range(0, most)
 		passedA, failedA, passedB, failedB := n.Draw(t, "passedA"), n.Draw(t, "failedA"), n.Draw(t, "passedB"),
@@ -115,8 +115,8 @@ func TestConclusionsFollowFromCounts(t *testing.T) {
 	}
 }
 
-// stood returns a test whose runs had these outcomes.
-func stood(id string, counts *AgentTestRunCounts) *AgentTestExecutionTest {
+// ranWith returns a test whose runs had these outcomes.
+func ranWith(id string, counts *AgentTestRunCounts) *AgentTestExecutionTest {
 	test := &AgentTestExecutionTest{TestID: id, ExistingID: &id, TestName: "Test " + id}
 	for status, n := range map[AgentTestRunStatus]int32{
 		AgentTestRunStatusPassed: counts.Passed, AgentTestRunStatusFailed: counts.Failed,
@@ -131,15 +131,15 @@ func stood(id string, counts *AgentTestRunCounts) *AgentTestExecutionTest {
 
 func TestExecutionsAreCompared(t *testing.T) {
 	t.Parallel()
-	deleted := stood("gone", ran(2, 0))
+	deleted := ranWith("gone", ran(2, 0))
 	deleted.ExistingID = nil
-	renamed := stood("b", ran(0, 2))
+	renamed := ranWith("b", ran(0, 2))
 	renamed.TestName = "Renamed"
 	c := CompareExecutions([]*AgentTestExecution{{ID: "base"}}, &AgentTestExecution{ID: "head"},
-		[]*AgentTestExecutionTest{deleted, stood("a", ran(1, 1)), stood("b", ran(2, 0)), stood("c", ran(1, 1)),
-			stood("e", ran(2, 0))},
-		[]*AgentTestExecutionTest{renamed, stood("new", ran(1, 1)), stood("a", ran(2, 0)), stood("c", ran(0, 2)),
-			stood("e", &AgentTestRunCounts{Total: 2, Error: 2})},
+		[]*AgentTestExecutionTest{deleted, ranWith("a", ran(1, 1)), ranWith("b", ran(2, 0)), ranWith("c", ran(1, 1)),
+			ranWith("e", ran(2, 0))},
+		[]*AgentTestExecutionTest{renamed, ranWith("new", ran(1, 1)), ranWith("a", ran(2, 0)), ranWith("c", ran(0, 2)),
+			ranWith("e", &AgentTestRunCounts{Total: 2, Error: 2})},
 		AgentTestCorrectionHolm)
 	var ids, names []string
 	var changes []AgentTestChange
@@ -171,7 +171,7 @@ func TestExecutionsAreCompared(t *testing.T) {
 	// Many tests with one run each decide together what none of them decides alone.
 	var before, after []*AgentTestExecutionTest
 	for _, id := range []string{"1", "2", "3", "4", "5", "6"} {
-		before, after = append(before, stood(id, ran(1, 0))), append(after, stood(id, ran(0, 1)))
+		before, after = append(before, ranWith(id, ran(1, 0))), append(after, ranWith(id, ran(0, 1)))
 	}
 	c = CompareExecutions([]*AgentTestExecution{nil}, nil, before, after, AgentTestCorrectionHolm)
 	require.EqualValues(t, 6, c.NewlyFailing)
@@ -183,11 +183,11 @@ func TestExecutionsAreCompared(t *testing.T) {
 	require.Nil(t, c.PValue)
 	require.Equal(t, AgentTestConclusionCannotDecide, c.Conclusion)
 
-	// Runs of a test in several bases are one sample.
+	// Runs of a test in several bases form one sample.
 	bases := []*AgentTestExecution{{ID: "first"}, {ID: "second"}}
 	c = CompareExecutions(bases, nil,
-		[]*AgentTestExecutionTest{stood("a", ran(2, 0)), stood("b", ran(1, 0)), stood("a", ran(2, 1))},
-		[]*AgentTestExecutionTest{stood("a", ran(1, 1)), stood("b", ran(1, 0))}, AgentTestCorrectionHolm)
+		[]*AgentTestExecutionTest{ranWith("a", ran(2, 0)), ranWith("b", ran(1, 0)), ranWith("a", ran(2, 1))},
+		[]*AgentTestExecutionTest{ranWith("a", ran(1, 1)), ranWith("b", ran(1, 0))}, AgentTestCorrectionHolm)
 	require.Equal(t, bases, c.Bases)
 	require.Same(t, bases[0], c.Base)
 	require.Len(t, c.Tests, 2)

@@ -42,14 +42,15 @@ type AgentTestExecution struct {
 	ScheduledFor *time.Time
 	// BlameSearchID is the search that it is a step of, which may be deleted by now.
 	BlameSearchID *string
-	// RejudgeOfID is the execution whose conversations JudgeModel judges again. Nil if the execution holds its own.
+	// RejudgeOfID is the execution whose conversations JudgeModel judges again. Nil if the execution has its own
+	// conversations.
 	RejudgeOfID *string
 	JudgeModel  *string
 	// APIKeyID is the key that started it, or nil if that was not recorded.
 	APIKeyID *string
 	// StopRepeating is nil if each test runs exactly Repeats times.
 	StopRepeating *StopRepeating `bun:"type:json"`
-	// DraftPrompt is tried instead of the agent's prompt, if IsDraft.
+	// DraftPrompt replaces the agent's prompt if IsDraft is set.
 	IsDraft     bool `bun:",nullzero"`
 	DraftPrompt *string
 	// LeftOutTests are deleted tests that a retry would otherwise have repeated.
@@ -72,7 +73,7 @@ type AgentTestExecution struct {
 type LeftOutTest struct {
 	TestID   string `json:"testId"`
 	TestName string `json:"testName"`
-	// RowName is the name or the number of the row; nil if the whole test is gone.
+	// RowName is the name or the number of the row. Nil if the whole test was deleted.
 	RowName *string `json:"rowName,omitempty"`
 }
 
@@ -145,7 +146,7 @@ func (f *Fields) execution(in StartAgentTestExecutionInput) {
 	f.draft("prompt", in.Prompt)
 }
 
-// NewExecution returns the execution that the input describes, before it is created.
+// NewExecution returns the execution that the input describes. It is not stored yet.
 func (in StartAgentTestExecutionInput) NewExecution() *AgentTestExecution {
 	return &AgentTestExecution{
 		Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime, Votes: votes(in.Votes),
@@ -182,7 +183,7 @@ type AgentTestRunCounts struct {
 
 // TestTally is the number of runs of one test, or of one of its rows, in each state of an execution.
 type TestTally struct {
-	// TestedID and TestName are those at the time of the run. TestID is nil when the test was deleted.
+	// TestedID and TestName are the id and name at the time of the run. TestID is nil when the test was deleted.
 	TestedID string
 	TestID   *string
 	TestName string
@@ -191,15 +192,16 @@ type TestTally struct {
 	AgentTestRunCounts
 }
 
-// AgentTestExecutionTest is a test in an execution, or a row of one.
+// AgentTestExecutionTest is a test in an execution, or one row of a test.
 type AgentTestExecutionTest struct {
 	Owned
 
-	// TestID and TestName are those at the time of the run. ExistingID is nil when the test was deleted.
+	// TestID and TestName are the id and name at the time of the run. ExistingID is nil when the test was deleted.
 	TestID     string
 	ExistingID *string
 	TestName   string
-	// The row at the time of the run. Without rows, RowKey is empty and the others are nil.
+	// RowKey, RowName and RowNumber are those at the time of the run. Without rows, RowKey is empty and the others are
+	// nil.
 	RowKey    string
 	RowNumber *int32
 	RowName   *string
@@ -238,11 +240,11 @@ func (c *AgentTestRunCounts) Add(status AgentTestRunStatus) {
 	}
 }
 
-// PassHatK returns the chance that k runs of a test all pass, for each k up to the most judged runs of a test. It
-// also returns how many tests have at least k judged runs. For one test the chance is C(passed, k) / C(judged, k),
-// which is unbiased. For several tests it is the mean, as long as all of them have k judged runs. Beyond that it
-// falls from k-1 by as much as the mean of the remaining tests, so it never grows because a test drops out. Each
-// value is rounded once.
+// PassHatK returns the chance that k runs of a test all pass, for each k up to the most judged runs of a test. It also
+// returns how many tests have at least k judged runs. For one test the chance is C(passed, k) / C(judged, k), which is
+// unbiased. For several tests it is the mean, as long as all of them have k judged runs. For a larger k, it decreases
+// from the chance at k-1 by as much as the mean of the remaining tests does. So it never grows because a test drops
+// out. Each value is rounded once.
 func PassHatK(tallies []TestTally) (chances []float64, tests []int32) {
 	chances, tests = []float64{}, []int32{}
 	all := big.NewRat(1, 1)

@@ -19,9 +19,9 @@ type ChatRecording struct {
 	SubAgents []*SubAgent
 }
 
-// NewTestFromSimulationChat returns a simulation test that continues from a message of the chat, and warnings about
-// the parts that it does not repeat. It returns BAD_INPUT with every bound that the input breaks, and UNPROCESSABLE
-// where the chat breaks one.
+// NewTestFromSimulationChat returns a simulation test that continues from a message of the chat. It also returns
+// warnings about the parts of the chat that the test does not repeat. It returns BAD_INPUT with every bound that the
+// input breaks, and UNPROCESSABLE if the chat breaks one.
 func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecording,
 	now time.Time) (*SimulationTest, []string, error) {
 	last, err := r.lastMessage(in.UpToSequence)
@@ -49,8 +49,8 @@ func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecor
 	return test, warnings, faultsOfChat(err)
 }
 
-// lastMessage returns the sequence of the last message that a test starts from. It returns UNPROCESSABLE when the
-// chat does not have it or has too many messages, and BAD_INPUT when no test could start from it.
+// lastMessage returns the sequence of the last message before the test begins. It returns UNPROCESSABLE when the chat
+// does not have it or has too many messages, and BAD_INPUT when no test can begin after it.
 func (r *ChatRecording) lastMessage(upTo *int32) (int32, error) {
 	var faults Fields
 	last := r.Chat.LastSequence

@@ -246,7 +246,7 @@ func TestOnlyCallsOfConnectedTargetsAreMocked(t *testing.T) {
 		"the knowledge base cannot be mocked: runs of the test search its current content",
 	}, warnings)
 
-	// Mocks of the chat stay as they were, even those of wrong calls.
+	// Mocks of the chat remain unchanged, even those of calls that failed.
 	mocked := called("a", 2, `{}`, "from the mock")
 	mocked.Mocked = true
 	r = recorded(mocked, called("a", 2, `{}`, "!the arguments do not fit"), called("b", 2, `{}`, "real"),

@@ -10,7 +10,7 @@ const (
 	maxPatience  = 10
 	maxLanguage  = 50
 	maxKnowledge = 5_000
-	// maxSights bounds a list that may contain values several times.
+	// maxSights bounds the list judgeSees, which may contain values several times.
 	maxSights = 10
 )
 

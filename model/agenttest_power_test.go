@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestNoticedRates(t *testing.T) {
+func TestNoticedRateDependsOnRepeats(t *testing.T) {
 	t.Parallel()
 	for repeats, want := range map[int32]float64{4: 0, 5: 0.1, 10: 0.3, 20: 0.6} {
 		rate, ok := NoticedRate(repeats, repeats, nil)

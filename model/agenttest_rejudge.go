@@ -10,8 +10,7 @@ import (
 // MaxRejudgements bounds how often the conversations of an execution can be judged again.
 const MaxRejudgements = 20
 
-// HeldConversation is the data about a run's conversation other than its messages and calls, which a judge of the
-// conversation needs.
+// HeldConversation has the data that a judge needs about a conversation, other than its messages and calls.
 type HeldConversation struct {
 	// EndedBy is "agent", "contact", or "limit" if the turn limit was reached.
 	EndedBy string `json:"endedBy"`
@@ -33,8 +32,8 @@ type JudgeAgreement struct {
 	Criteria, SameCriteria int32
 }
 
-// Choose sets the first of the models that can judge, if the input names none. It returns BAD_INPUT when the input
-// names another model.
+// Choose sets the judge to the first of the models if the input names none. It returns BAD_INPUT when the input names a
+// model that is not in the list.
 func (in *RejudgeAgentTestExecutionInput) Choose(models []string) error {
 	if in.Model == nil {
 		in.Model = &models[0]
@@ -77,7 +76,7 @@ func (in *RejudgeAgentTestExecutionInput) NewExecution(of *AgentTestExecution) *
 	}
 }
 
-// JudgedAs returns the earlier test with the criteria of the current one.
+// JudgedAs returns the test as it was at the time of the run, with the criteria that it has at present.
 func (t *AgentTestRow) JudgedAs(present *AgentTestRow) *AgentTestRow {
 	judged := *t
 	judged.Criteria, judged.CriteriaWeights, judged.Checks = present.Criteria, present.CriteriaWeights, present.Checks
@@ -106,8 +105,8 @@ func (in *RejudgeAgentTestExecutionInput) Judged(test *AgentTestRow) (*AgentTest
 	return &judged, err
 }
 
-// Compare records how many criteria of the run were also decided in the run that held its conversation, and how many
-// results agree.
+// Compare compares the run with the earlier run that held its conversation. It records how many criteria both runs
+// decided, and how many of these results agree.
 func (r *AgentTestRun) Compare(held *AgentTestRun) {
 	before := map[string]*CriterionResult{}
 	for i := range held.CriteriaResults {

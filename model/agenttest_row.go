@@ -19,7 +19,7 @@ const (
 
 // TestRow is a set of values for the placeholders of a test. The test runs once with each of its rows.
 type TestRow struct {
-	// Name is the name of the row. If it is nil, the row is called by its number.
+	// Name is the name of the row. If it is nil, the row's number serves as its name.
 	Name   *string    `json:"name,omitempty"`
 	Values JSONObject `json:"values"`
 	// Key identifies the row across executions: by its name, or else by its values.

@@ -8,7 +8,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// MaxLost is how many workers may be lost during a run before the run is given up.
+// MaxLost is how many workers a run may lose before it ends with an error.
 const MaxLost = 3
 
 // AgentTestRun is one attempt of one test in an execution. A final state never changes.
@@ -20,7 +20,7 @@ type AgentTestRun struct {
 	ExecutionID string
 	// TestID is nil when the test was deleted.
 	TestID *string
-	// TestedID and TestName are those at the time of the run.
+	// TestedID and TestName are the id and name at the time of the run.
 	TestedID string
 	TestName string
 	// Position orders the runs of an execution.
@@ -33,7 +33,7 @@ type AgentTestRun struct {
 	RowValues *JSONObject `bun:"type:json"`
 	// Attempt numbers the runs of the same test and row in the execution, from 1.
 	Attempt int32
-	// RejudgeOfID is the run whose conversation is judged again. Nil if the run holds its own.
+	// RejudgeOfID is the run whose conversation is judged again. Nil if the run has its own conversation.
 	RejudgeOfID *string
 	Status      AgentTestRunStatus
 	// Snapshot is the test, without its rows, and the agent when the run was created. The execution stores them for
@@ -64,8 +64,8 @@ type AgentTestRun struct {
 	// reason.
 	Extracted       *JSONObject `bun:"type:json"`
 	ExtractionError *string
-	// Compared is how many criteria were also decided earlier on the same conversation, and Agreed how many results
-	// are the same.
+	// Compared is how many criteria were also decided by an earlier judgment of the same conversation. Agreed is how
+	// many of these results are the same.
 	Compared *int32
 	Agreed   *int32
 	// Version is the execution's version at the last change.
@@ -110,7 +110,7 @@ type CriterionResult struct {
 	Agreement *float64 `json:"agreement,omitempty"`
 }
 
-// Weigh sets the score of the results. It reports whether the run has already failed, whatever the missing verdicts.
+// Weigh computes and sets the score. It reports whether the run fails regardless of the missing verdicts.
 func (r *AgentTestRun) Weigh() bool {
 	isMissed, held, decided, left := false, int32(0), int32(0), r.Snapshot.Test.weight()
 	add := func(weight *int32, passed bool) {
@@ -168,8 +168,8 @@ func (t *AgentTestRow) weight() (sum int32) {
 	return sum
 }
 
-// HasIdleWeights reports whether weights have no effect. Without a score below 1 to reach, all weighted criteria must
-// hold.
+// HasIdleWeights reports whether the weights have no effect. They have none unless PassAt is below 1: a score of 1
+// needs all weighted criteria.
 func (t *AgentTestRow) HasIdleWeights() bool {
 	return t.weight() > 0 && (t.PassAt == nil || *t.PassAt >= 1)
 }

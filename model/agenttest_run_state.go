@@ -9,10 +9,10 @@ import (
 // The transitions of a run. Each method is called on the stored run with its execution, both of them locked. It
 // returns the next state of the run, or nil to change nothing. The result may be the same run, changed.
 
-// Claimed returns the run as it is after a worker claims it at its attempt. The queue never repeats an attempt. If a
-// running run is claimed at a later attempt, the previous worker was lost, and the run continues with the new one.
-// After MaxLost lost workers, the run ends as an Error of the infrastructure. If the execution was cancelled, a lost
-// run is cancelled. Final runs, and runs with this or a later attempt, do not change.
+// Claimed returns the run as it is after a worker claims it with this attempt number. The queue never repeats an
+// attempt. If a running run is claimed with a later attempt, the previous worker was lost, and the run continues with
+// the new one. After MaxLost lost workers, the run ends in the state Error. If the execution was cancelled, a lost run
+// is cancelled. Final runs, and runs with this or a later attempt, do not change.
 func (r *AgentTestRun) Claimed(execution *AgentTestExecution, attempt int32, at time.Time) *AgentTestRun {
 	if r.Status.IsFinal() || r.Claim >= attempt {
 		return nil
@@ -42,8 +42,8 @@ func (r *AgentTestRun) Finished(outcome *AgentTestRun) *AgentTestRun {
 	return outcome
 }
 
-// Released returns the run as it is after the worker with the claim gives it back, without the partial results. If the
-// execution was cancelled, the run ends. It does not count as a lost worker.
+// Released returns the run as it is after the worker with the claim releases it, without its partial results. If the
+// execution was cancelled, the run ends. The worker does not count as lost.
 func (r *AgentTestRun) Released(execution *AgentTestExecution, claim int32) *AgentTestRun {
 	if !r.isClaimedBy(claim) {
 		return nil
@@ -60,7 +60,7 @@ func (r *AgentTestRun) Released(execution *AgentTestExecution, claim int32) *Age
 	return released
 }
 
-// Abandoned returns the ended run, for a run that no worker has or will get.
+// Abandoned ends a run that no worker has or will get, and returns it.
 func (r *AgentTestRun) Abandoned(execution *AgentTestExecution) *AgentTestRun {
 	switch {
 	case r.Status.IsFinal():
@@ -80,9 +80,9 @@ func (r *AgentTestRun) isClaimedBy(claim int32) bool {
 	return r.Status == AgentTestRunStatusRunning && r.Claim == claim
 }
 
-// Count adds a transition of a run to the execution: its version, its state and the number of unfinished runs. It
-// also sets the run's version and times. If a run has ended, it returns the position of the next run to enqueue, if
-// there is one.
+// Count records a transition of a run in its execution. It updates the execution's version, state and number of
+// unfinished runs, and the run's version and times. If the run has ended, it returns the position of the next run to
+// enqueue, if there is one.
 func (e *AgentTestExecution) Count(run *AgentTestRun, at time.Time) (next int32, follows bool) {
 	e.Version++
 	run.Version = e.Version
@@ -98,7 +98,7 @@ func (e *AgentTestExecution) Count(run *AgentTestRun, at time.Time) (next int32,
 	}
 	run.FinishedAt = &at
 	if run.StartedAt != nil {
-		// The clock of the replica that first had the run may be ahead.
+		// The clock of the replica that first claimed the run may be ahead.
 		ms := int32(max(0, at.Sub(*run.StartedAt).Milliseconds()))
 		run.DurationMs = &ms
 	}

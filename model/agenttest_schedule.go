@@ -47,7 +47,8 @@ type AgentTestSchedule struct {
 	IsEnabled         bool
 	DisabledReason    *string
 	BaselineID        *string
-	// CronAt is the next time of Cron. NextRunAt is when the schedule is due: then, or after a change of the prompt.
+	// CronAt is the next time of Cron. NextRunAt is when the schedule is due: at CronAt, or after a change of the
+	// prompt.
 	CronAt    *time.Time
 	NextRunAt *time.Time
 	LastRunAt *time.Time
@@ -166,7 +167,7 @@ var cronFields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month 
 // times returns the times of Cron in its time zone. The error says which of the two is invalid.
 func (s *AgentTestSchedule) times(faults *Fields) cron.Schedule {
 	zone, err := time.LoadLocation(s.TimeZone)
-	// The empty name and Local have a different meaning on each server.
+	// The empty name and Local depend on the server.
 	if err != nil || s.TimeZone == "" || s.TimeZone == "Local" {
 		faults.Add("timeZone", "must be the name of a time zone, such as Europe/Berlin")
 		return nil
@@ -232,12 +233,12 @@ func (s *AgentTestSchedule) Failed(err error, now time.Time) {
 
 // scheduleNext sets the next time.
 func (s *AgentTestSchedule) scheduleNext(now time.Time) {
-	var faults Fields // NewAgentTestSchedule and Update have refused faults
+	var faults Fields // no fault is possible: NewAgentTestSchedule and Update have checked the times
 	s.CronAt = s.nextTime(&faults, now)
 	s.NextRunAt = s.CronAt
 }
 
-// Disable disables the schedule, because its tests are gone.
+// Disable disables the schedule, because its tests were deleted.
 func (s *AgentTestSchedule) Disable(reason string, now time.Time) {
 	s.IsEnabled, s.DisabledReason, s.CronAt, s.NextRunAt, s.UpdatedAt = false, &reason, nil, nil, After(s.UpdatedAt, now)
 }

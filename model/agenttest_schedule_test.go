@@ -24,7 +24,7 @@ func at(t *testing.T, text string) time.Time {
 	return moment
 }
 
-func TestSchedulesKeepTheTimeOfTheirZone(t *testing.T) {
+func TestCronFollowsItsTimeZone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ cron, zone, now, want string }{
 		{"0 3 * * *", "UTC", "2026-03-01T03:00:00Z", "2026-03-02T03:00:00Z"},

@@ -61,8 +61,8 @@ func (s *BlameSearch) compareEnds() *BlameVerdict {
 	return new(BlameVerdictUndecided)
 }
 
-// reduce returns the fewest changes that are known to repair the test, and the changes of the next step. It returns nil
-// for the next step when each of the changes is needed.
+// reduce returns the fewest changes that are known to repair the test, and the changes of the next step. next is nil
+// when each of the changes is needed.
 func (s *BlameSearch) reduce(all []int32) (left, next []int32) {
 	left = all
 	suspects := slices.DeleteFunc(slices.Clone(all), func(n int32) bool { return !s.Changes[n-1].IsSuspect })
@@ -90,8 +90,8 @@ func (s *BlameSearch) reduce(all []int32) (left, next []int32) {
 	return left, nil
 }
 
-// narrow divides the changes into parts. It returns the first part, or else the first complement of a part, that
-// repairs the test, or nil. It returns the changes of the next step if that is not known yet.
+// narrow divides the changes into parts. It returns the first part that repairs the test, or else the first complement
+// of a part that does, or nil. While that is unknown, it returns the changes of the next step.
 func (s *BlameSearch) narrow(changes []int32, parts int) (smaller, next []int32) {
 	sets := make([][]int32, 0, 2*parts)
 	for i := range parts {

@@ -84,7 +84,7 @@ func TestSearchFindsMinimalCauses(t *testing.T) {
 	require.Len(t, only.Steps, 2)
 }
 
-func TestSearchSaysWhatItDoesNotFind(t *testing.T) {
+func TestSearchReportsWhyNoCauseIsFound(t *testing.T) {
 	t.Parallel()
 	never := searchOf(3, 1)
 	require.Equal(t, BlameVerdictNotExplained, never.run(t, func([]int32) bool { return false }))
@@ -94,7 +94,7 @@ func TestSearchSaysWhatItDoesNotFind(t *testing.T) {
 	require.Equal(t, BlameVerdictNotReproduced, always.run(t, func([]int32) bool { return true }))
 	require.Len(t, always.Steps, 2)
 
-	// Ten changes that are all needed take more steps than there are.
+	// The search for ten changes that are all needed exceeds the maximum number of steps.
 	many := searchOf(40)
 	needed := []int32{1, 5, 9, 13, 17, 21, 25, 29, 33, 37}
 	require.Equal(t, BlameVerdictUndecided, many.run(t, func(r []int32) bool { return containsAll(r, needed...) }))

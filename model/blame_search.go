@@ -13,8 +13,8 @@ const (
 	minBlameRepeats = 4
 	maxBlameChanges = 200
 	maxBlameSteps   = 20
-	// usualSteps are those of a search that suspects the right change: the old prompt, the new one, the new one with
-	// the suspect restored, and the old one without the suspect.
+	// usualSteps is the number of steps of a search whose first suspect is the cause. They try the old prompt, the new
+	// one, the new one with the suspect restored, and the old one without the suspect.
 	usualSteps = 4
 )
 
@@ -91,8 +91,8 @@ func mostSteps(changes int) int32 {
 	return int32(min(1<<min(changes, 10), maxBlameSteps))
 }
 
-// NewBlameSearch returns a search for the cause of the failure. It returns BAD_INPUT when repeats are out of bounds,
-// and UNPROCESSABLE when there is nothing to search. A nil blame is that of a test that is not red.
+// NewBlameSearch returns a search for the cause of the failure. blame is nil if the test is not red. It returns
+// BAD_INPUT when repeats are out of bounds, and UNPROCESSABLE when there is nothing to search.
 func NewBlameSearch(in StartBlameInput, blame *AgentTestBlame, now time.Time) (*BlameSearch, error) {
 	var faults Fields
 	if faults.count("repeats", &in.Repeats, minBlameRepeats, maxRepeats); len(faults) > 0 {

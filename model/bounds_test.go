@@ -13,12 +13,12 @@ import (
 
 var now = time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
 
-// faults requires a BAD_INPUT whose messages about the field contain the text.
+// faults requires that the error is a BAD_INPUT whose messages about the field contain the text.
 func faults(t require.TestingT, err error, field, text string) {
 	faultsAs(t, err, BadInput, field, text)
 }
 
-// faultsAs is faults for another code.
+// faultsAs does the same as faults, for another code.
 func faultsAs(t require.TestingT, err error, code Code, field, text string) {
 	var known *Error
 	require.ErrorAs(t, err, &known)

@@ -15,7 +15,8 @@ var ErrOverLimit = fmt.Errorf("beyond its own bound, %w", ErrTooLarge)
 
 // MemoryBudget bounds the bytes that one response reads and writes, and its work. It is safe for concurrent use.
 type MemoryBudget interface {
-	// Reserve takes bytes, or returns them if negative. It returns ErrTooLarge when too few are left.
+	// Reserve takes bytes from the budget. A negative number gives them back. It returns ErrTooLarge when too few are
+	// left.
 	Reserve(bytes int) error
 	// CountStatement counts a database statement before it is sent. It returns ErrTooLarge when the response must do no
 	// further work.

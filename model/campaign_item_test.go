@@ -10,14 +10,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// machine is the documented state machine of an item, written down a second time.
+// machine is the documented state machine of an item, implemented independently of the program.
 type machine struct {
 	status         CampaignItemStatus
 	attempts, most int32
 	isPickedUp     bool
 }
 
-// report returns the machine after a report, the events on the way, and whether the transition is legal.
+// report returns the machine after a report, the events of the transition, and whether it is legal.
 func (m machine) report(to CampaignItemStatus, answered *bool) (machine, string, bool) {
 	yes, no := answered != nil && *answered, answered != nil && !*answered
 	switch string(m.status) + " to " + string(to) {
@@ -96,7 +96,7 @@ func TestItemFollowsItsStateMachine(t *testing.T) {
 				events, err := item.Advance(in, c, nil, at)
 				if !legal {
 					require.Equal(r, before, *item, "an illegal move changes nothing")
-					refusedWithTheLegalOnes(r, err, want)
+					requireLegalMovesNamed(r, err, want)
 					continue
 				}
 				require.NoError(r, err)
@@ -108,13 +108,13 @@ func TestItemFollowsItsStateMachine(t *testing.T) {
 			}
 			require.Equal(r, want.status, item.RunningStatus)
 			require.Equal(r, want.attempts, item.AttemptCount)
-			consistent(r, item)
+			requireInvariants(r, item)
 		}
 	})
 }
 
-// refusedWithTheLegalOnes requires a CONFLICT that names every state to which a report could lead.
-func refusedWithTheLegalOnes(t require.TestingT, err error, m machine) {
+// requireLegalMovesNamed requires a CONFLICT that names every state to which a report could lead.
+func requireLegalMovesNamed(t require.TestingT, err error, m machine) {
 	var known *Error
 	require.ErrorAs(t, err, &known)
 	require.Equal(t, Conflict, known.Code)
@@ -129,8 +129,8 @@ func refusedWithTheLegalOnes(t require.TestingT, err error, m machine) {
 	}
 }
 
-// consistent requires the invariants of an item in any state.
-func consistent(t require.TestingT, i *CampaignItem) {
+// requireInvariants requires the invariants of an item in any state.
+func requireInvariants(t require.TestingT, i *CampaignItem) {
 	require.Equal(t, i.RunningStatus == CampaignItemStatusProcessed, i.ProcessedAt != nil)
 	require.Equal(t, i.RunningStatus == CampaignItemStatusProcessed, i.Result != nil)
 	require.Equal(t, i.RunningStatus == CampaignItemStatusError, i.Error != nil)

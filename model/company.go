@@ -40,7 +40,7 @@ type Owned struct {
 // IsNode makes rows of companies Nodes.
 func (*Owned) IsNode() {}
 
-// OwnBy makes the row the company's.
+// OwnBy assigns the row to the company.
 func (o *Owned) OwnBy(companyID string) { o.CompanyID = companyID }
 
 // Parent returns ParentID.

@@ -60,7 +60,7 @@ func NewDataset(in CreateDatasetInput, now time.Time) (*Dataset, error) {
 	})
 }
 
-// ChangedAt is the time of the last change or of the creation if there was no change.
+// ChangedAt returns the time of the last change, or of the creation if there was no change.
 func (d *Dataset) ChangedAt() time.Time { return *cmp.Or(d.UpdatedAt, &d.CreatedAt) }
 
 // Update applies all fields that the input sets, and merges objects key by key. It returns BAD_INPUT with every fault
@@ -95,7 +95,7 @@ func (d *Dataset) Update(in UpdateDatasetInput) error {
 	return faults.Err()
 }
 
-// Indexes reports whether both datasets make the same chunks of documents, with the same terms.
+// Indexes reports whether both datasets split documents into the same chunks, with the same terms.
 func (d *Dataset) Indexes(as *Dataset) bool {
 	return d.ChunkMethod == as.ChunkMethod && d.ParserConfig == as.ParserConfig && d.Language == as.Language
 }

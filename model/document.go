@@ -13,7 +13,7 @@ const MaxText = 1_000_000
 // MaxDocuments bounds the documents of one dataset.
 const MaxDocuments = 10_000
 
-// MaxIndexAttempts bounds the attempts to index a document that neither end nor are postponed.
+// MaxIndexAttempts is the maximum number of attempts to index a document. Postponed attempts do not count.
 const MaxIndexAttempts = 4
 
 // Document is a text or file of a dataset.
@@ -39,7 +39,7 @@ type Document struct {
 	Languages []string `bun:",array,nullzero"`
 	// EmbeddingModel is the model of its chunks' vectors. Nil when they have none.
 	EmbeddingModel *string
-	// IndexingID is the current indexing. It changes whenever the document must be indexed again.
+	// IndexingID identifies the current indexing. It changes whenever the document must be indexed again.
 	IndexingID string
 	// Claim is the attempt of the worker that indexes it, from 1. It is 0 when no attempt has started.
 	Claim int32

@@ -9,8 +9,7 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// leastNational is the minimum number of digits of a number that is found without its country code or national
-// prefix.
+// leastNational is the minimum number of digits to find a number without its country code or national prefix.
 const leastNational = 7
 
 // EraseContactInput names the contact to erase by the phone number.
@@ -23,7 +22,7 @@ type EraseContactInput struct {
 
 // Number returns the number in E.164 form, and a regular expression that finds it in texts. It matches all spellings
 // that parse as this number: international or national, with any separators. It returns BAD_INPUT for a text that is
-// no phone number with a country code.
+// not a phone number with a country code.
 func (in EraseContactInput) Number() (number, pattern string, err error) {
 	var faults Fields
 	if number = faults.phoneNumber("phoneNumber", in.PhoneNumber, nil); len(faults) > 0 {
@@ -57,8 +56,8 @@ func (in EraseContactInput) Number() (number, pattern string, err error) {
 	return number, opened + notAfterDigit + `(?:` + prefix + `)` + optional + spaced(national) + notBeforeDigit, nil
 }
 
-// punctuation are the characters that phonenumbers ignores between digits, for a character class. The first one is a
-// hyphen that forms no range. punctuationEscapes matches the last digits of their JSON escapes.
+// punctuation are the characters that phonenumbers ignores between digits, for a character class. The hyphen is first,
+// so it does not form a range. punctuationEscapes matches the last digits of their JSON escapes.
 const (
 	punctuation = "\\-./~\u00a0\u00ad\u2010-\u2015\u2212\u30fc\uff0d-\uff0f\u200b\u2060\u3000" +
 		"\uff08\uff09\uff3b\uff3d\u2053\u223c\uff5e"

@@ -30,8 +30,8 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// FuzzSecret requires that a parsed secret names a company and is of one kind of credential only. Texts are tried as
-// they are, and with the right checksum, without which almost all are refused.
+// FuzzSecret requires that a parsed secret names a company and is of one kind of credential only. Each text is tried
+// unchanged, and again with the right checksum, because nearly all texts are refused without it.
 func FuzzSecret(f *testing.F) {
 	for _, company := range []string{"company_01jqxyz", "company_", "acme", "company_a_b", "company_i"} {
 		for _, kind := range []string{keyKind, tokenKind} {
@@ -105,7 +105,7 @@ func FuzzMask(f *testing.F) {
 		masked := mask(text)
 		require.False(t, phoneLike.MatchString(masked), masked)
 		if !utf8.ValidString(text) {
-			return // what is no character becomes U+FFFD
+			return // invalid UTF-8 becomes U+FFFD
 		}
 		before, after := []rune(text), []rune(masked)
 		require.Len(t, after, len(before))

@@ -23,8 +23,9 @@ type ImportAPIKeyInput struct {
 	Secret string
 }
 
-// ImportAPIKey returns a key of the company for an existing secret: one of another server, or one of this program
-// that names the company. isForeign distinguishes them. It returns BAD_INPUT with every bound that the input breaks.
+// ImportAPIKey returns a key of the company for an existing secret. isForeign is true for a secret of another server.
+// It is false for a secret of this program, which must name the company. It returns BAD_INPUT with every bound that the
+// input breaks.
 func ImportAPIKey(companyID string, in ImportAPIKeyInput, now time.Time) (key *APIKey, isForeign bool, err error) {
 	var faults Fields
 	key, _, err = NewAPIKey(Signer{}, companyID, CreateAPIKeyInput{Name: in.Name, Scopes: in.Scopes,

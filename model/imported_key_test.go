@@ -53,7 +53,7 @@ func TestForeignSecretsAreImported(t *testing.T) {
 	require.ErrorContains(t, err, "names another company")
 }
 
-// Secrets name companies whose ids were made elsewhere, too.
+// Secrets also name companies with imported ids.
 func TestSecretsNameCompaniesWithOtherIDs(t *testing.T) {
 	t.Parallel()
 	for _, company := range []string{"acme", "42", "a_b_c", "company_a_b", "company_i", "company_",

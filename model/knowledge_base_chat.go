@@ -49,7 +49,7 @@ const defaultKnowledgePrompt = "Answer from the knowledge below. When it does no
 // Cursor returns its position in a list of chats.
 func (c *KnowledgeBaseChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
-// ChangedAt is the time of the last change or of the creation if there was no change.
+// ChangedAt returns the time of the last change, or of the creation if there was no change.
 func (c *KnowledgeBaseChat) ChangedAt() time.Time { return *cmp.Or(c.UpdatedAt, &c.CreatedAt) }
 
 // The default settings of a knowledge base chat.
@@ -116,7 +116,7 @@ func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSet
 		c.PromptSettings.merge(&faults, "promptSettings", prompt)
 	}
 	forgets := datasets > 0 && !strings.Contains(c.PromptSettings.Prompt, "{knowledge}")
-	// If the request alone shows the fault, it is BAD_INPUT.
+	// A fault that the request alone shows is BAD_INPUT.
 	if forgets && given > 0 && prompt != nil && prompt.Prompt != nil {
 		faults.Add("promptSettings.prompt", "must contain {knowledge} when a dataset is connected")
 	}
@@ -160,8 +160,9 @@ func (s *PromptSettings) merge(faults *Fields, path string, in *PromptSettingsIn
 	set(&s.ShowQuote, in.ShowQuote)
 }
 
-// Trying returns the chat with other prompt settings, without saving them. Without settings it returns the chat. It
-// returns BAD_INPUT when they break a bound, and UNPROCESSABLE when they name a rerank model that is not configured.
+// Trying returns a copy of the chat with other prompt settings. Nothing is saved. Without settings it returns the chat
+// itself. It returns BAD_INPUT when they break a bound, and UNPROCESSABLE when they name a rerank model that is not
+// configured.
 func (c *KnowledgeBaseChat) Trying(settings *PromptSettingsInput, rerankModels ...string) (*KnowledgeBaseChat, error) {
 	if settings == nil {
 		return c, nil

@@ -14,7 +14,7 @@ const (
 	MaxLabelledQuestions = 500
 	// MaxEvaluated bounds the questions of one evaluation.
 	MaxEvaluated = 30
-	// EvaluatedRanks is how many of the first chunks count as found.
+	// EvaluatedRanks is how many chunks at the top of the results are searched for the answer.
 	EvaluatedRanks = 6
 	// maxDrafted bounds the questions that a model drafts at once.
 	maxDrafted = 20
@@ -85,7 +85,7 @@ func CheckQuestion(text string) error {
 	return nil
 }
 
-// IsAnsweredBy reports whether the chunk is a right answer.
+// IsAnsweredBy reports whether the chunk answers the question.
 func (q *LabelledQuestion) IsAnsweredBy(c *RetrievedChunk) bool {
 	if c.DocumentID != q.DocumentID || q.Passage == nil {
 		return c.DocumentID == q.DocumentID
@@ -110,9 +110,9 @@ type RetrievalEvaluation struct {
 // EvaluatedQuestion is a labelled question with its retrieval results.
 type EvaluatedQuestion struct {
 	LabelledQuestion *LabelledQuestion
-	// Rank is the rank of the first right chunk, from 1, or nil.
+	// Rank is the rank of the first chunk that answers the question, from 1. Nil if there is none.
 	Rank *int32
-	// Reason is why the first chunk is not a right one.
+	// Reason is why the first chunk does not answer the question.
 	Reason *string
 	Found  []*RetrievedChunk
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// rapid prints the failing case anyway, and its files would be left behind.
+	// rapid prints the failing case anyway, and its files would remain in the directory.
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		panic(err)
 	}

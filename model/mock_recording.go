@@ -13,7 +13,7 @@ import (
 
 type mockRecorder struct {
 	recording *ChatRecording
-	// upTo is the last message that the test starts from. The calls that answer it are the first calls that the test
+	// upTo is the last message before the test begins. The calls that answer this message are the first that the test
 	// can make.
 	upTo      int32
 	variables map[string]string
@@ -88,7 +88,7 @@ func (r *mockRecorder) mocking() *ToolMocking {
 	return mocking
 }
 
-// connected is the chat's own mocking without targets that are no longer connected to the agent.
+// connected returns the chat's own mocking, without targets that are no longer connected to the agent.
 func (r *mockRecorder) connected() *ToolMocking {
 	mocking := r.recording.Chat.ToolMocking
 	mocking.MockedTools = slices.DeleteFunc(slices.Clone(mocking.MockedTools), func(m MockedTool) bool {

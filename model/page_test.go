@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestCursorIsReadAsItWasWritten(t *testing.T) {
+func TestCursorRoundTrips(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		at := time.UnixMicro(rapid.Int64Range(-62_135_596_800_000_000, 253_402_300_799_999_999).Draw(r, "at")).UTC()

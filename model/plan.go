@@ -6,7 +6,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Plan is a company's agreement for every UTC month, starting with one month.
+// Plan is a company's agreement for each UTC month from Month on.
 type Plan struct {
 	bun.BaseModel `bun:"table:plans,alias:plan"`
 	Owned

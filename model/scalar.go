@@ -27,7 +27,7 @@ func MarshalDateTime(t time.Time) graphql.Marshaler {
 	})
 }
 
-// dateTime has the parts of an ISO 8601 date-time: date, hours and minutes, seconds, and offset.
+// dateTime matches the parts of an ISO 8601 date-time: date, hours and minutes, seconds, and offset.
 var dateTime = regexp.MustCompile(
 	`^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?$`)
 
@@ -73,7 +73,7 @@ func ObjectOf(v any) (JSONObject, error) {
 	return JSONObject(text), nil
 }
 
-// text returns the object as JSON. Use it for all output: gqlgen takes the zero value for null.
+// text returns the object as JSON. Use it for all output, because gqlgen treats the zero value as null.
 func (o JSONObject) text() []byte {
 	if len(o) == 0 {
 		return []byte("{}")
@@ -96,9 +96,9 @@ func (o *JSONObject) UnmarshalJSON(text []byte) error {
 // MarshalGQL writes the text.
 func (o JSONObject) MarshalGQL(w io.Writer) { _, _ = w.Write(o.text()) }
 
-// Spelled is the only key of a map that represents part of an object in a query's text without loss. With a list of
-// maps of at most one key each, it represents an object with these keys in this order. With a text, it represents a
-// number in this spelling.
+// Spelled is the only key of a map that encodes a part of an object literal without loss. If its value is a list, the
+// map encodes an object: each element is a map of at most one key, in the order of the object. If its value is a text,
+// the map encodes a number in this spelling.
 const Spelled = ""
 
 // UnmarshalGQL decodes an object, and preserves the order of its keys.

@@ -28,7 +28,7 @@ type SimulationChat struct {
 	DataBag     JSONObject           `bun:"type:json"`
 	ToolMocking ToolMocking          `bun:"type:jsonb"`
 	Warnings    []string             `bun:"type:jsonb"`
-	// DraftPrompt is tried instead of the agent's prompt, if IsDraft.
+	// DraftPrompt replaces the agent's prompt if IsDraft is set.
 	IsDraft     bool `bun:",nullzero"`
 	DraftPrompt *string
 	// LastSequence is the number of the last message, or 0 without messages.

@@ -11,7 +11,7 @@ import (
 const (
 	// significant is the highest p-value that counts as a difference.
 	significant = 0.05
-	// significantSide is the half of it for a fall. The other half is for a rise.
+	// significantSide is the half of the significance level for a drop. The other half is for a rise.
 	significantSide = significant / 2
 	// normalSide and normalPower are the quantiles of the normal distribution at 97.5 % and 80 %.
 	normalSide  = 1.959963984540054
@@ -35,7 +35,7 @@ func wilson(passed, judged int32) *RateInterval {
 	middle := (rate + z2/(2*n)) / (1 + z2/n)
 	half := normalSide / (1 + z2/n) * math.Sqrt(rate*(1-rate)/n+z2/(4*n*n))
 	interval := &RateInterval{Low: max(0, middle-half), High: min(1, middle+half)}
-	// Rounding would leave the ends slightly off.
+	// Floating-point rounding would move the ends slightly away from 0 and 1.
 	if passed == 0 {
 		interval.Low = 0
 	}

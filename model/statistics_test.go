@@ -49,7 +49,7 @@ func TestTwoSidedSpreadEqualsFisher(t *testing.T) {
 		base, head := ran(n.Draw(t, "passed before"), n.Draw(t, "failed before")),
 			ran(n.Draw(t, "passed now"), n.Draw(t, "failed now"))
 		s := spreadOf(base, head)
-		// Of two sides as large as each other, Fisher's p is twice the smaller side.
+		// If both sides have the same number of runs, Fisher's p is twice the smaller side.
 		if base.Judged() == head.Judged() {
 			require.InDelta(t, fisher(base.Passed, base.Failed, head.Passed, head.Failed), s.twoSided(), 1e-9)
 		}
@@ -122,7 +122,7 @@ func TestDecidingRepeatsAreComputed(t *testing.T) {
 	}
 }
 
-// suite is the chances of tests to pass: some always do, others are flaky.
+// suite returns the pass rates of tests. Some tests always pass, others are flaky.
 func suite(random *rand.Rand, tests int) []float64 {
 	chances := make([]float64, tests)
 	for i := range chances {
@@ -143,7 +143,7 @@ func runs(random *rand.Rand, chance float64, repeats int) *AgentTestRunCounts {
 	return &counts
 }
 
-// compared runs a suite twice. In the second run, the first tests, as many as fallen says, pass with the chance now.
+// compared runs a suite twice. In the second run, the first tests have the pass rate now. fallen is their number.
 func compared(random *rand.Rand, before []float64, bases, repeats, fallen int, now float64,
 	correction AgentTestCorrection) *AgentTestComparison {
 	c := &AgentTestComparison{BaseCounts: &AgentTestRunCounts{}, HeadCounts: &AgentTestRunCounts{}, Correction: correction}
@@ -208,7 +208,7 @@ func (c *AgentTestComparison) isRegressed() bool {
 		})
 }
 
-// Tests with the same runs are summed up together: the corrections still agree with their definitions.
+// The corrections sum over groups of tests with equal runs. They still agree with their definitions.
 func TestCorrectionsCountEachTest(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 5))

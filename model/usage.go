@@ -143,8 +143,8 @@ func (in RecordUsageInput) Rows() ([]*UsageEntry, int, error) {
 	return rows, repeated, faults.Err()
 }
 
-// KeptFrom returns UNPROCESSABLE if entries are older than the start of the ledger. It no longer shows which of these
-// were recorded.
+// KeptFrom returns UNPROCESSABLE if entries are older than the start of the ledger. Older entries were merged, so the
+// ledger no longer shows whether these were recorded.
 func (in RecordUsageInput) KeptFrom(begin time.Time) error {
 	var faults Fields
 	for i, entry := range in.Entries {

@@ -139,8 +139,8 @@ type WebhookDelivery struct {
 	WebhookID string
 	Type      string
 	Payload   JSONObject `bun:"type:json"`
-	// Occasion identifies a message that is sent once. Occasion is the deduplication key: a webhook gets one message per
-	// occasion. Nil means that no other process can create the same message.
+	// Occasion is the deduplication key: a webhook gets one message per occasion. Nil means that no other process can
+	// create the same message.
 	Occasion *string
 	Status   WebhookDeliveryStatus
 	Attempts []WebhookAttempt `bun:"type:json"`
@@ -171,8 +171,8 @@ type (
 	WebhookDeliveryEdge = Edge[*WebhookDelivery]
 )
 
-// NewDeliveries returns the message of an event, once for each of the webhooks. A message with an occasion is sent to
-// each webhook only once. The occasion may be nil.
+// NewDeliveries returns the message of an event, once for each of the webhooks. occasion is the deduplication key of
+// the message, or nil.
 func NewDeliveries(webhookIDs []string, event WebhookEvent, occasion *string, data any,
 	now time.Time) ([]*WebhookDelivery, error) {
 	deliveries := make([]*WebhookDelivery, len(webhookIDs))

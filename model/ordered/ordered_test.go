@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
-func TestJSONKeepsItsOrder(t *testing.T) {
+func TestMembersKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"b":1.50,"a":[true,null,{"z":"<é>","y":{}}],"c":1e400}`:           `{"b":1.50,"a":[true,null,{"z":"<é>","y":{}}],"c":1e400}`,

@@ -29,10 +29,10 @@ const (
 
 // Bounds of an archive that is read, in bytes.
 const (
-	mostManifest = 1 << 20
-	mostLine     = 32 << 20
-	// mostRatio bounds the ratio of decompressed to compressed size, from freeBytes on.
-	mostRatio = 250
+	maxManifest = 1 << 20
+	maxLine     = 32 << 20
+	// maxRatio bounds the ratio of decompressed to compressed size, once freeBytes were decompressed.
+	maxRatio  = 250
 	freeBytes = 64 << 20
 )
 
@@ -94,7 +94,7 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// total returns the number of rows and files.
+// total returns the number of rows and files in the archive.
 func (m *Manifest) total() int64 {
 	total := m.Files
 	for _, rows := range m.Rows {

@@ -22,8 +22,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// heap returns the bytes in use. It is the least of three measurements, because each includes garbage that other
-// goroutines have made since the collection.
+// heap returns the bytes in use: the smallest of three measurements, because each may include garbage that other
+// goroutines left after the collection.
 func heap() uint64 {
 	least := uint64(math.MaxUint64)
 	for range 3 {
@@ -35,8 +35,8 @@ func heap() uint64 {
 	return least
 }
 
-// A large company moves between databases in a fraction of its size in memory. This test runs alone, because it
-// measures the memory of the process.
+// Moving a large company needs only a fraction of its size in memory. The test is not parallel, because it measures the
+// memory of the process.
 func TestLargeCompaniesMoveInLittleMemory(t *testing.T) {
 	from, to := dbtest.URL(t), dbtest.New(t)
 	store := dbtest.Open(t, from, dbtest.Options())

@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// partSize is the least number of bytes of an entry with rows, except the last entry of a table. A tar has the length
-// before each entry, so an entry is built in memory.
+// partSize is the minimum number of bytes of an entry with rows, except for the last entry of a table. An entry is
+// buffered in memory, because a tar has its length before its content.
 const partSize = 1 << 20
 
 // ExportOptions configures Export.

@@ -68,8 +68,8 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 	return r.manifest, err
 }
 
-// compareWith reads the rest of the archive. It returns the given error if the archive has the imported contents, else
-// CONFLICT.
+// compareWith reads the rest of the archive. It returns before if the archive has the contents that were imported then,
+// and CONFLICT otherwise.
 func (r *reader) compareWith(before *db.ImportedBeforeError) error {
 	for {
 		header, err := r.next()
@@ -105,7 +105,7 @@ type reader struct {
 	rows  map[string]int64
 	files int64
 	done  int64
-	// place is the index of the last entry's kind in the variable order.
+	// place is the index in order of the last entry's kind.
 	place int
 }
 
@@ -162,8 +162,8 @@ type bounded struct {
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	b.n += int64(n)
-	if b.n > freeBytes && b.n > mostRatio*b.compressed.n {
-		return 0, fileErrorf("the archive decompresses to more than %d times its own size, which no export does", mostRatio)
+	if b.n > freeBytes && b.n > maxRatio*b.compressed.n {
+		return 0, fileErrorf("the archive decompresses to more than %d times its own size, which no export does", maxRatio)
 	}
 	return n, err
 }
@@ -194,12 +194,12 @@ func (r *reader) readManifest() error {
 	if header == nil || path.Clean(header.Name) != manifestName {
 		return fmt.Errorf("the first entry must be %s", manifestName)
 	}
-	text, err := io.ReadAll(io.LimitReader(r.content(header), mostManifest+1))
+	text, err := io.ReadAll(io.LimitReader(r.content(header), maxManifest+1))
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", manifestName, err)
-	case len(text) > mostManifest:
-		return fmt.Errorf("%s must have at most %d bytes", manifestName, mostManifest)
+	case len(text) > maxManifest:
+		return fmt.Errorf("%s must have at most %d bytes", manifestName, maxManifest)
 	}
 	r.manifest = &Manifest{}
 	if err := json.Unmarshal(text, r.manifest); err != nil {
@@ -245,7 +245,7 @@ func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
 	}
 }
 
-// end reads the rest after the last entry, so that gzip verifies its checksum.
+// end reads what follows the last entry, so that gzip verifies its checksum.
 func (r *reader) end() error {
 	if _, err := io.Copy(io.Discard, r.whole); err != nil {
 		return r.source.explain(err)
@@ -276,7 +276,7 @@ func withFields(err error) error {
 // lines imports the rows of an entry. It skips empty lines.
 func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string, content io.Reader) error {
 	lines := bufio.NewScanner(content)
-	lines.Buffer(make([]byte, 0, 1<<16), mostLine)
+	lines.Buffer(make([]byte, 0, 1<<16), maxLine)
 	batch, numbers, size, number := []json.RawMessage{}, []int{}, 0, 0
 	flush := func() error {
 		if len(batch) == 0 {
@@ -307,7 +307,7 @@ func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string, 
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return fmt.Errorf("line %d: must have at most %d bytes", number+1, mostLine)
+		return fmt.Errorf("line %d: must have at most %d bytes", number+1, maxLine)
 	case err != nil:
 		return fmt.Errorf("line %d: %w", number+1, err)
 	}

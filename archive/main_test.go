@@ -23,7 +23,7 @@ type entry struct{ name, content string }
 
 const manifest = `{"format": "agentgraph-company", "version": 1, "company": {"id": "acme", "name": "Acme", "createdAt": "2026-01-02T03:04:05Z"}}`
 
-// packed returns an archive of the entries, like one that a migration script writes.
+// packed returns an archive of the entries, like one that a migration script would write.
 func packed(t *testing.T, entries ...entry) []byte {
 	t.Helper()
 	file := &bytes.Buffer{}

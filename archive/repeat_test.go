@@ -18,7 +18,7 @@ import (
 
 const numbered = `{"format": "agentgraph-company", "version": 1, "id": "a-1", "company": {"id": "acme", "name": "Acme", "createdAt": "2026-01-02T03:04:05Z"}}`
 
-// An archive with a known id is a repetition only if its contents are the same.
+// An archive with a known id counts as imported before only if its contents are the same.
 func TestCorrectedArchiveIsImported(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)

@@ -97,8 +97,8 @@ func (m *v1Move) note(format string, args ...any) {
 	m.report.Notes = append(m.report.Notes, fmt.Sprintf(format, args...))
 }
 
-// row adds a row, without empty values, which get their defaults at import, and without members that this version does
-// not know.
+// row adds a row. It omits empty values, which get their defaults at import, and members that this version does not
+// know.
 func (m *v1Move) row(table, id string, values map[string]any) {
 	for column, value := range values {
 		raw, isRaw := value.(json.RawMessage)

@@ -18,9 +18,9 @@ import (
 const (
 	// v1PageSize is the largest page of a list that a v1 server returns.
 	v1PageSize = 100
-	// v1Tries is how often a failing request is sent.
+	// v1Tries is how often a failing request is sent in total.
 	v1Tries = 7
-	// v1Answer bounds a response, in bytes. v1AnswerTime bounds the time of one try.
+	// v1Answer bounds a response, in bytes. v1AnswerTime bounds the duration of one try.
 	v1Answer     = 64 << 20
 	v1AnswerTime = time.Minute
 	// v1LongestWait bounds the wait that a server may ask for before the next try.
@@ -155,8 +155,8 @@ func retryAfter(text string) time.Duration {
 	return max(0, time.Until(at))
 }
 
-// list reads all pages of a list. An entry that moves to another page meanwhile is returned once. total is the server's
-// count, but at least the number of entries. list calls read after each page.
+// list reads all pages of a list. An entry that moves to another page meanwhile is returned once. total is the count
+// that the server reports, or the number of entries if that is higher. list calls read after each page.
 func (c *v1Client) list(ctx context.Context, path string, query url.Values,
 	read func(read, total int64)) (all []v1Object, total int64, err error) {
 	seen := map[string]bool{}

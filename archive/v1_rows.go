@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// clean removes members at any depth if they are null or if the list without names them. This also removes null members
-// of data bags and variables.
+// clean removes null members, and members that the list without names, at any depth. In data bags and variables it
+// removes null members too.
 func clean(text json.RawMessage, without ...string) json.RawMessage {
 	if text == nil {
 		return nil

@@ -21,19 +21,19 @@ type Stored[E any] struct {
 	Size  int
 }
 
-// Event is one event, the same for all followers.
+// Event is one event that all followers share.
 type Event struct {
 	value any
 	at    Position
 	// isStored is set if the value can be read again. Other events have the position of the previous stored event.
 	isStored bool
-	// size is what the event takes of the budget. budget is nil for an event that a follower read itself.
+	// size is what the event takes from the budget, in bytes. budget is nil for an event that a follower read itself.
 	size   int
 	budget *MemoryBudget
 
 	mu      sync.Mutex
 	answers map[string]*answer
-	// answered counts the bytes that the answers take of the budget.
+	// answered is what the answers take from the budget, in bytes.
 	answered    int
 	isForgotten bool
 }
@@ -47,14 +47,14 @@ type answer struct {
 }
 
 const (
-	// mostAnswers bounds the cached answers of one event.
-	mostAnswers = 16
-	// freshness bounds the age of a shared answer, which may show a later state than the event's.
+	// maxAnswers bounds the cached answers of one event.
+	maxAnswers = 16
+	// freshness bounds the age of a shared answer, which may show a later state than that of the event.
 	freshness = time.Second
 )
 
-// Answer returns the text that render makes of the event. Calls for the same group at about the same time share one
-// text, if render reports that it can be shared. Answer returns nil if ctx ends first.
+// Answer returns the text that render makes of the event. Concurrent calls for the same group share one text, if render
+// reports that it can be shared. Answer returns nil if ctx ends first.
 func (e *Event) Answer(ctx context.Context, group string, render func() (text []byte, isShared bool)) []byte {
 	a, isMine := e.answerOf(group)
 	switch {
@@ -80,7 +80,8 @@ func (e *Event) Answer(ctx context.Context, group string, render func() (text []
 	return a.text
 }
 
-// answerOf returns the group's answer, and whether the caller must make it. It returns nil if no answer can be shared.
+// answerOf returns the group's answer, and whether the caller must render it. It returns nil if no answer can be
+// shared.
 func (e *Event) answerOf(group string) (a *answer, isMine bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -90,7 +91,7 @@ func (e *Event) answerOf(group string) (a *answer, isMine bool) {
 	if a = e.answers[group]; a != nil && (a.at.IsZero() || time.Since(a.at) < freshness) {
 		return a, false
 	}
-	if a == nil && len(e.answers) >= mostAnswers {
+	if a == nil && len(e.answers) >= maxAnswers {
 		return nil, false
 	}
 	if e.answers == nil {
@@ -142,7 +143,7 @@ type MemoryBudget struct {
 // NewMemoryBudget returns a budget of the given number of bytes.
 func NewMemoryBudget(most int64) *MemoryBudget { return &MemoryBudget{most: most} }
 
-// take takes bytes of the budget, or reports false and takes nothing when too little is left.
+// take takes bytes from the budget. It returns false and takes nothing if too few are left.
 func (b *MemoryBudget) take(bytes int) bool {
 	if b.held.Add(int64(bytes)) > b.most {
 		b.give(bytes)

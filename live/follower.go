@@ -20,7 +20,7 @@ const (
 // Next.
 type Follower[E any] struct {
 	log *Log[E]
-	// wake is called when there may be an event after Next returned none.
+	// wake is called when there may be an event again, after Next returned none.
 	wake  func()
 	close func()
 	// at has the position reached so far.
@@ -77,8 +77,8 @@ func (l *Log[E]) rest() {
 	}
 }
 
-// Next takes the next event. It returns nil if there is none now, io.EOF if there will be none, and ctx's error if ctx
-// ended. It waits only for events that are known to exist.
+// Next takes the next event. It returns nil if there is no event now, io.EOF if no more events will follow, and ctx's
+// error if ctx ended. It waits only for events that are known to exist.
 func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 	var retry time.Duration
 	for ctx.Err() == nil {

@@ -122,7 +122,7 @@ func TestFollowersWhoKeepUpReadNothing(t *testing.T) {
 	}
 }
 
-// Said values reach only current followers. Stored values reach every follower, however late.
+// Values of Say reach only current followers. Stored values reach every follower, however late.
 func TestLateFollowersReadStoredEvents(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
@@ -204,7 +204,7 @@ func TestFollowersCanLeave(t *testing.T) {
 	require.False(t, log.IsFollowed())
 }
 
-// Followers that request the same of an event share one answer.
+// Followers in the same group share one answer to an event.
 func TestAnswersAreShared(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
@@ -244,7 +244,7 @@ func TestAnswersAreShared(t *testing.T) {
 }
 
 // All bytes return to the budget when all followers have received the events.
-func TestBudgetIsReturned(t *testing.T) {
+func TestBytesReturnToTheBudget(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
 	const most = 400 // one event

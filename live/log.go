@@ -6,16 +6,16 @@ import (
 )
 
 // Read returns the values after a position in order, as many as fit in memory. It has read everything up to the
-// position upTo. The log has reached the position known: if upTo equals after, a value up to known is not visible yet.
+// position upTo. known is the last position of the log. If upTo equals after, a value up to known is not visible yet.
 // It returns io.EOF if the topic no longer exists.
 type Read[E any] func(ctx context.Context, after, known Position) (values []Stored[E], upTo Position, err error)
 
 const (
-	// mostEvents and mostBytes bound the events that one Log holds for slow followers.
-	mostEvents = 1_024
-	mostBytes  = 1 << 20
-	// leastSize is what an event takes of the budget in addition to its size, in bytes.
-	leastSize = 256
+	// maxEvents and maxBytes bound the events that one Log holds for slow followers.
+	maxEvents = 1_024
+	maxBytes  = 1 << 20
+	// minSize is the overhead of an event in bytes, which the budget counts in addition to the event's size.
+	minSize = 256
 )
 
 // Log holds the latest events for followers that have not taken them yet. Only one goroutine at a time may call Begin,
@@ -84,7 +84,7 @@ func (l *Log[E]) Skip(to Position) {
 	l.end = max(l.end, to)
 }
 
-// Say adds a value that Read cannot return: a follower that falls behind misses it. size is in bytes.
+// Say adds a value that Read cannot return. Followers that fall behind miss it. size is in bytes.
 func (l *Log[E]) Say(value E, size int) {
 	l.update(func() { l.add(&Event{value: value, at: l.end, size: size}) })
 }
@@ -129,7 +129,7 @@ func (l *Log[E]) add(e *Event) {
 		l.base = l.end
 		return
 	}
-	if e.size += leastSize; !l.budget.take(e.size) {
+	if e.size += minSize; !l.budget.take(e.size) {
 		// All followers call Read, a page at a time.
 		l.drop(len(l.events))
 		l.base = l.end
@@ -137,7 +137,7 @@ func (l *Log[E]) add(e *Event) {
 	}
 	e.budget = l.budget
 	l.events, l.bytes = append(l.events, e), l.bytes+e.size
-	for len(l.events) > mostEvents || l.bytes > mostBytes && len(l.events) > 1 {
+	for len(l.events) > maxEvents || l.bytes > maxBytes && len(l.events) > 1 {
 		l.drop(1)
 	}
 }

@@ -35,7 +35,7 @@ func (b *AgentTestBlame) Estimate(repeats int32) (*BlameEstimate, error) {
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	most := mostSteps(len(b.Changes))
+	most := maxSteps(len(b.Changes))
 	e := &BlameEstimate{Runs: min(usualSteps, most) * repeats, RunsAtMost: most * repeats}
 	if b.RunCredits != nil {
 		e.Credits, e.CreditsAtMost = new(*b.RunCredits*Credits(e.Runs)), new(*b.RunCredits*Credits(e.RunsAtMost))

@@ -36,7 +36,7 @@ func (s *BlameSearch) run(t *testing.T, repairs func(restored []int32) bool) Bla
 		require.False(t, seen[fmt.Sprint(restored)], "no step is repeated")
 		seen[fmt.Sprint(restored)] = true
 		s.Steps = append(s.Steps, &BlameStep{Restored: restored})
-		require.LessOrEqual(t, len(s.Steps), int(mostSteps(len(s.Changes))))
+		require.LessOrEqual(t, len(s.Steps), int(maxSteps(len(s.Changes))))
 		counts := &AgentTestRunCounts{Failed: s.Repeats}
 		if repairs(restored) {
 			counts = &AgentTestRunCounts{Passed: s.Repeats}

@@ -78,7 +78,7 @@ func (s *BlameSearch) Verdict() *BlameVerdict {
 }
 
 // RunsAtMost is the most runs that the search starts.
-func (s *BlameSearch) RunsAtMost() int32 { return mostSteps(len(s.Changes)) * s.Repeats }
+func (s *BlameSearch) RunsAtMost() int32 { return maxSteps(len(s.Changes)) * s.Repeats }
 
 // Cause returns the changes that broke the test.
 func (s *BlameSearch) Cause() []*PromptChange {
@@ -86,8 +86,8 @@ func (s *BlameSearch) Cause() []*PromptChange {
 		func(c *PromptChange) bool { return !slices.Contains(s.CauseNumbers, c.Number) })
 }
 
-// mostSteps bounds the steps of a search: it never repeats a step, and n changes have 2^n subsets.
-func mostSteps(changes int) int32 {
+// maxSteps bounds the steps of a search: it never repeats a step, and n changes have 2^n subsets.
+func maxSteps(changes int) int32 {
 	return int32(min(1<<min(changes, 10), maxBlameSteps))
 }
 

@@ -19,8 +19,8 @@ const (
 	maxItemFaults     = 1_000
 	maxPhoneNumber    = 40
 	maxReason         = 1_000
-	leastLease        = 5
-	mostLease         = 3_600
+	minLease          = 5
+	maxLease          = 3_600
 	maxSummary        = 10_000
 	maxResultMessages = 500
 	maxResultMessage  = 10_000
@@ -205,14 +205,14 @@ func (in ArchiveCampaignItemsInput) Validate() error {
 func (in ClaimCampaignItemsInput) Validate() error {
 	var faults Fields
 	faults.count("limit", &in.Limit, 1, MaxCampaignItems)
-	faults.count("leaseSeconds", &in.LeaseSeconds, leastLease, mostLease)
+	faults.count("leaseSeconds", &in.LeaseSeconds, minLease, maxLease)
 	return faults.Err()
 }
 
 // Validate returns BAD_INPUT when the lease is out of bounds.
 func (in RenewCampaignClaimInput) Validate() error {
 	var faults Fields
-	faults.count("leaseSeconds", &in.LeaseSeconds, leastLease, mostLease)
+	faults.count("leaseSeconds", &in.LeaseSeconds, minLease, maxLease)
 	return faults.Err()
 }
 

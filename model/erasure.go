@@ -9,8 +9,8 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// leastNational is the minimum number of digits to find a number without its country code or national prefix.
-const leastNational = 7
+// minNational is the minimum number of digits to find a number without its country code or national prefix.
+const minNational = 7
 
 // EraseContactInput names the contact to erase by the phone number.
 type EraseContactInput struct {
@@ -50,7 +50,7 @@ func (in EraseContactInput) Number() (number, pattern string, err error) {
 		prefix += "|" + spaced(strings.TrimSuffix(dialed, national)) + separator
 	}
 	optional := ""
-	if len(national) >= leastNational {
+	if len(national) >= minNational {
 		optional = "?"
 	}
 	return number, opened + notAfterDigit + `(?:` + prefix + `)` + optional + spaced(national) + notBeforeDigit, nil

@@ -92,8 +92,8 @@ func (f *Fields) AddAll(path string, below Fields) {
 	}
 }
 
-// mostCauses bounds the fields whose faults are in the message of an error.
-const mostCauses = 10
+// maxCauses bounds the fields whose faults are in the message of an error.
+const maxCauses = 10
 
 // Err returns nil when there is no fault, and otherwise a BAD_INPUT error with all of them. The message has the
 // faults of the first ten fields.
@@ -107,7 +107,7 @@ func (f Fields) As(code Code) error {
 		return nil
 	}
 	paths := slices.Sorted(maps.Keys(f))
-	causes := make([]string, min(len(paths), mostCauses))
+	causes := make([]string, min(len(paths), maxCauses))
 	for i := range causes {
 		causes[i] = paths[i] + " " + strings.Join(f[paths[i]], ", ")
 	}

@@ -8,9 +8,9 @@ import (
 // Bounds of an imported secret. Only its hash is stored, so the secret's length and variety alone protect it against
 // guessing. A random text of hexadecimal digits with the minimum length has 96 bits.
 const (
-	leastImportedSecret  = 24
-	mostImportedSecret   = maxSecretLength
-	leastImportedVariety = 10
+	minImportedSecret    = 24
+	maxImportedSecret    = maxSecretLength
+	minImportedVariety   = 10
 	importedPrefixLength = 4
 )
 
@@ -40,7 +40,7 @@ func ImportAPIKey(companyID string, in ImportAPIKeyInput, now time.Time) (key *A
 		faults.Add("secret", "must be complete: it begins like a key of agentgraph, but is not valid")
 	case !IsForeignSecret(in.Secret):
 		faults.Add("secret", "must have %d to %d ASCII characters without spaces, at least %d of them different",
-			leastImportedSecret, mostImportedSecret, leastImportedVariety)
+			minImportedSecret, maxImportedSecret, minImportedVariety)
 	default:
 		key.Prefix = in.Secret[:importedPrefixLength]
 	}
@@ -58,7 +58,7 @@ func hasOwnForm(text string) bool {
 
 // IsForeignSecret reports whether the text may be an imported secret, without a lookup.
 func IsForeignSecret(text string) bool {
-	if len(text) < leastImportedSecret || len(text) > mostImportedSecret || hasOwnForm(text) {
+	if len(text) < minImportedSecret || len(text) > maxImportedSecret || hasOwnForm(text) {
 		return false
 	}
 	var seen [128]bool
@@ -72,5 +72,5 @@ func IsForeignSecret(text string) bool {
 			variety++
 		}
 	}
-	return variety >= leastImportedVariety
+	return variety >= minImportedVariety
 }

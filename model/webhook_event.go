@@ -83,8 +83,8 @@ type (
 	}
 )
 
-// mostFailedTests is the maximum number of failed tests in a message.
-const mostFailedTests = 20
+// maxFailedTests is the maximum number of failed tests in a message.
+const maxFailedTests = 20
 
 // Ended returns the message about a finished execution. tallies are the tallies of all its tests. agentName is nil if
 // there is no agent.
@@ -97,7 +97,7 @@ func (e *AgentTestExecution) Ended(agentName *string, tallies []TestTally) Execu
 		ExecutionID: e.ID, AgentID: e.AgentID, AgentName: agentName, Status: e.Status(), Verdict: counts.Verdict(),
 		IsDraft: e.IsDraft, RejudgeOfID: e.RejudgeOfID,
 		Counts:   EndedCounts{counts.Total, counts.Passed, counts.Failed, counts.Error, counts.Cancelled, counts.Skipped},
-		PassRate: counts.PassRate(), FailedTests: failed[:min(len(failed), mostFailedTests)],
+		PassRate: counts.PassRate(), FailedTests: failed[:min(len(failed), maxFailedTests)],
 		CreatedAt: e.CreatedAt.UTC().Format(dateTimeLayout), FinishedAt: e.FinishedAt.UTC().Format(dateTimeLayout),
 	}
 }

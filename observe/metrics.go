@@ -17,7 +17,7 @@ var (
 	modelBounds   = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 25, 60, 120}
 )
 
-// metrics are updated as events happen. Settings and the program bound the number of label values.
+// metrics has the metrics that are updated as events happen. Settings and the program bound the number of label values.
 type metrics struct {
 	registry *prometheus.Registry
 	// own lists the collectors of this package.
@@ -83,7 +83,7 @@ func newMetrics(version string) *metrics {
 	return m
 }
 
-// Collectors returns collectors of all metrics of this package, to document them. They must not be collected.
+// Collectors returns collectors of all metrics of this package, to document them. They have no values to collect.
 func Collectors() []prometheus.Collector { return append(newMetrics("").own, &state{}) }
 
 func counters(name, help string, labels ...string) *prometheus.CounterVec {
@@ -101,10 +101,10 @@ func histogram(name, help string, bounds []float64) prometheus.Histogram {
 
 func secondsSince(begin time.Time) float64 { return time.Since(begin).Seconds() }
 
-// mostNames bounds the distinct operation names from clients, in addition to the stored ones.
-const mostNames = 200
+// maxNames bounds the distinct operation names from clients, in addition to the stored ones.
+const maxNames = 200
 
-// otherName is the label of all further names, since clients may invent any number.
+// otherName is the label of all further names. Clients can invent any number of them.
 const otherName = "other"
 
 // names are the operation names with their own label: those of stored operations, and the first ones that clients use.
@@ -130,7 +130,7 @@ func (n *names) label(name string) string {
 	switch {
 	case n.known[name]:
 		return name
-	case n.used >= mostNames:
+	case n.used >= maxNames:
 		return otherName
 	}
 	n.used++

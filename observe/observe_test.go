@@ -55,7 +55,7 @@ func TestErrorsOfTheDatabaseQuoteNothing(t *testing.T) {
 func TestSimilarNamesAreDistinguished(t *testing.T) {
 	t.Parallel()
 	n := names{known: map[string]bool{}}
-	for i := range mostNames {
+	for i := range maxNames {
 		name := fmt.Sprint("made", i)
 		require.Equal(t, name, n.label(name))
 	}
@@ -113,7 +113,7 @@ func get(t *testing.T, address string) (status int, text string) {
 	return response.StatusCode, string(body)
 }
 
-func TestCollectorFollowsItsVariables(t *testing.T) {
+func TestEnvironmentConfiguresTheCollector(t *testing.T) {
 	t.Parallel()
 	of := func(variables map[string]string) (*collector, error) {
 		return newCollector(func(name string) string { return variables[name] })

@@ -15,8 +15,8 @@ import (
 // backlogTimeout bounds the counting of jobs.
 const backlogTimeout = 2 * time.Second
 
-// Watch adds the current load of the store and the server to the metrics, and gives stored operations their own labels.
-// Call it at most once.
+// Watch adds the current load of the store and the server to the metrics. It also gives stored operations their own
+// labels. Call it at most once.
 func (o *Observer) Watch(store *db.Store, server *gateway.Server, stored []string) {
 	if o.traces != nil {
 		o.traces.names.know(stored)

@@ -79,7 +79,7 @@ func (t *traces) statements() *otelpgx.Tracer {
 	return otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider),
 		otelpgx.WithMeterProvider(metricnoop.NewMeterProvider()),
 		otelpgx.WithDisableSQLStatementInAttributes(),
-		// The details are the same for all statements, and reading them copies the settings each time.
+		// The attributes would be the same for all statements, and reading them copies the settings each time.
 		otelpgx.WithDisableConnectionDetailsInAttributes(),
 		otelpgx.WithSpanNameFunc(func(sql string) string { return summaryOf(shapeOf(sql)) }))
 }

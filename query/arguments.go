@@ -95,7 +95,7 @@ func filterOf[T any, P interface {
 // page returns the validated arguments of a page.
 func (a arguments) page() (page model.PageArgs, err error) {
 	if a["last"] != nil || a["before"] != nil {
-		return page, errUnplanned // pages counted from the end are rare, and their rows come in reverse order
+		return page, errUnplanned // plans do not support pages from the end of a list
 	}
 	r := reading{given: a}
 	page.First = model.DefaultPageSize
@@ -168,7 +168,7 @@ func runsThat(r *reading) pg.Filter {
 		wanted.Statuses = *statuses
 	}
 	if r.given["agentId"] != nil || len(wanted.Statuses) > 1 {
-		r.check(errUnplanned) // the best index depends on the agent's number of runs; statuses as for documents
+		r.check(errUnplanned) // the best index depends on the agent's number of runs, and on the statuses
 	}
 	r.check(wanted.Validate())
 	return db.RunsThat(wanted)
@@ -177,7 +177,7 @@ func runsThat(r *reading) pg.Filter {
 func itemsThat(r *reading) pg.Filter {
 	more := filterOf[model.CampaignItemFilter](r)
 	if more != nil && more.PhoneNumberPrefix != nil {
-		r.check(errUnplanned) // as for the names of agents
+		r.check(errUnplanned) // a generic plan of Postgres would read all items whose number begins with any text
 	}
 	return db.ItemsThat(text[model.CampaignItemStatus](r, "runningStatus"),
 		optional(r, "isArchived", graphql.UnmarshalBoolean), more)

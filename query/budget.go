@@ -6,12 +6,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// mostGrown is the length in bytes up to which a response may grow as it is written. Each time it grows, it is copied
-// and takes twice the memory until the old copy is collected. The length of a longer response is measured before it is
-// written.
-const mostGrown = 1 << 20
+// maxGrown is the length in bytes up to which a response may grow as it is written. Each growth copies the response,
+// which takes twice the memory until the old copy is collected. A longer response is measured before it is written.
+const maxGrown = 1 << 20
 
-// reserveWritten reserves the bytes that were written beyond those reserved, from time to time.
+// reserveWritten reserves the bytes written since the last reservation, once there are enough of them.
 func (a *response) reserveWritten(dst []byte) []byte {
 	const step = 16 << 10
 	grown := a.measured + len(dst) - a.covered
@@ -24,7 +23,7 @@ func (a *response) reserveWritten(dst []byte) []byte {
 		a.err = err
 		return a.leave(dst)
 	}
-	if a.isMeasuring = a.isMeasuring || len(dst) > mostGrown && cap(dst) > a.room; a.isMeasuring {
+	if a.isMeasuring = a.isMeasuring || len(dst) > maxGrown && cap(dst) > a.room; a.isMeasuring {
 		a.measured += len(dst)
 		return dst[:0]
 	}
@@ -38,8 +37,8 @@ func (a *response) releaseMemory(err error) {
 	}
 }
 
-// reserveRead reserves the bytes that were read, from time to time. They count twice: in memory until they are written,
-// and in the response.
+// reserveRead reserves the bytes read since the last reservation, once there are enough of them. They count twice: in
+// memory until they are written, and in the response.
 func (a *response) reserveRead(bytes int) error {
 	const step = 16 << 10
 	a.covered += bytes

@@ -9,11 +9,11 @@ import (
 	"github.com/agentgraph/agentgraph/cache"
 )
 
-// Bounds of the plan cache: the bytes of all plans with their documents, and the plans per operation for different
-// values of @skip and @include.
+// Bounds of the plan cache: the bytes of all plans with their documents, and the number of plans of an operation, which
+// has one for each combination of @skip and @include.
 const (
-	mostBytes    = 32 << 20
-	mostVariants = 8
+	maxBytes    = 32 << 20
+	maxVariants = 8
 
 	// A parsed document takes up to 50 bytes for each byte of its text, and a plan some 500 bytes for each value.
 	bytesPerEntry = 1_000
@@ -39,7 +39,7 @@ type cachedPlans struct {
 }
 
 func newPlanCache() planCache {
-	return planCache{cache.New(mostBytes,
+	return planCache{cache.New(maxBytes,
 		func(_ *ast.OperationDefinition, known *cachedPlans) int { return known.size() })}
 }
 
@@ -65,7 +65,7 @@ func (p planCache) of(operation *graphql.OperationContext, t *Table) *queryPlan 
 	variant, countable := known.variant(operation.Variables)
 	known.mu.Lock()
 	found, ok := known.variants[variant]
-	full := len(known.variants) >= mostVariants
+	full := len(known.variants) >= maxVariants
 	known.mu.Unlock()
 	if ok || full || !countable {
 		return found

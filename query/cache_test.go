@@ -35,14 +35,14 @@ func TestPlansAreCached(t *testing.T) {
 	t.Parallel()
 	table, cached := newTestTable(t), newPlanCache()
 	conditions, fields := "", ""
-	for i := range mostVariants {
+	for i := range maxVariants {
 		conditions += fmt.Sprintf(" $c%d: Boolean!", i)
 		fields += fmt.Sprintf(" f%d: id @include(if: $c%d)", i, i)
 	}
 	of := operationOf(t, table, "query ("+conditions+") { agents { nodes { name"+fields+" } } }", nil)
 	plan := func(set int) *queryPlan {
 		of.Variables = map[string]any{}
-		for i := range mostVariants {
+		for i := range maxVariants {
 			of.Variables[fmt.Sprintf("c%d", i)] = i == set
 		}
 		return cached.of(of, table)
@@ -50,14 +50,14 @@ func TestPlansAreCached(t *testing.T) {
 	first := plan(0)
 	require.NotNil(t, first)
 	require.Same(t, first, plan(0))
-	for i := range mostVariants {
+	for i := range maxVariants {
 		require.NotNil(t, plan(i))
 	}
 	require.Nil(t, plan(-1), "an operation has a bounded number of plans")
 	require.Equal(t, 1, cached.Len())
 
 	known, _ := cached.Get(of.Operation)
-	require.Greater(t, known.size(), len(of.RawQuery)*bytesPerByte+mostVariants*bytesPerValue)
+	require.Greater(t, known.size(), len(of.RawQuery)*bytesPerByte+maxVariants*bytesPerValue)
 	unplanned := operationOf(t, table, `{ company { id } }`, nil)
 	require.Nil(t, cached.of(unplanned, table))
 	require.Nil(t, cached.of(unplanned, table))

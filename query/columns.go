@@ -10,7 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// columnsOf returns the sorted columns that the field being resolved selects from its rows. An empty result means all
+// columnsOf returns the sorted columns that the resolved field selects from its rows. An empty result means all
 // columns.
 func (t *Table) columnsOf(ctx context.Context) []string {
 	operation, field := graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field

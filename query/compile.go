@@ -16,8 +16,8 @@ import (
 
 // Bounds of a planned operation: the values that it selects, and the statements that it sends.
 const (
-	mostValues = 2_000
-	mostReads  = pg.MostReads / 2 // each read may also count its rows
+	maxValues = 2_000
+	maxReads  = pg.MostReads / 2 // half, because each read may also count its rows
 )
 
 type compiler struct {
@@ -32,7 +32,7 @@ func compile(operation *graphql.OperationContext, t *Table) *queryPlan {
 	for i, field := range c.fields("Query", operation.Operation.SelectionSet) {
 		reads, needs := len(c.plan.reads), len(c.plan.needs)
 		write := c.root(field)
-		if c.plan.selected > mostValues || len(c.plan.reads) > mostReads {
+		if c.plan.selected > maxValues || len(c.plan.reads) > maxReads {
 			return nil
 		}
 		if write == nil {
@@ -82,7 +82,7 @@ func readsVariable(value *ast.Value) bool {
 }
 
 func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedField {
-	if c.plan.selected > mostValues {
+	if c.plan.selected > maxValues {
 		return nil // the operation will have no plan
 	}
 	fields := graphql.CollectFields(c.operation, set, c.table.satisfies[of])
@@ -137,14 +137,14 @@ func (c *compiler) root(field graphql.CollectedField) writeKey {
 	return c.leads(r.relation, r, field)
 }
 
-// sameArguments reports whether the arguments of two fields have the same texts, so that both read the same rows.
+// sameArguments reports whether the arguments of two fields are written identically. If so, both read the same rows.
 func sameArguments(a, b *ast.Field) bool {
 	return slices.EqualFunc(a.Arguments, b.Arguments, func(a, b *ast.Argument) bool {
 		return a.Name == b.Name && a.Value.String() == b.Value.String()
 	})
 }
 
-// sameList reports whether the arguments of two fields have the same texts, except those of the page.
+// sameList does the same as sameArguments, but ignores the arguments that select the page.
 func sameList(a, b *ast.Field) bool {
 	texts := func(f *ast.Field) map[string]string {
 		texts := map[string]string{}

@@ -102,12 +102,12 @@ func TestUnplannableOperationsAreRefused(t *testing.T) {
 	}
 	for why, text := range map[string]string{
 		"nothing of it is planned": `{ node(id: "a") { id } company { id } }`,
-		"it has too many values":   "{ agent(id: \"a\") " + aliases(mostValues, "id") + " }",
-		"it has too many reads":    aliases(mostReads+1, `agent(id: "#") { id }`),
+		"it has too many values":   "{ agent(id: \"a\") " + aliases(maxValues, "id") + " }",
+		"it has too many reads":    aliases(maxReads+1, `agent(id: "#") { id }`),
 	} {
 		require.Nil(t, compile(operationOf(t, table, text, nil), table), why)
 	}
-	require.NotNil(t, compile(operationOf(t, table, aliases(mostReads, `agent(id: "#") { id }`), nil), table))
+	require.NotNil(t, compile(operationOf(t, table, aliases(maxReads, `agent(id: "#") { id }`), nil), table))
 }
 
 // Binding refuses arguments that are wrong or unsupported by plans, as literals and as variables.

@@ -49,7 +49,7 @@ func (f *lookup) last(key int) int {
 	return row
 }
 
-// isNext reports whether a row is outside its page, and only shows that another page follows.
+// isNext reports whether a row is the one after its page, which only shows that another page follows.
 func (f *lookup) isNext(row int) bool {
 	key := f.keyed[row]
 	return f.part.AndNext && f.hasNext(int(key)) && f.tails[key] == int32(row)

@@ -10,14 +10,14 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 )
 
-// mostJoins bounds the rows that one statement joins to its own.
-const mostJoins = 6
+// maxJoins bounds the rows that one statement joins to its own.
+const maxJoins = 6
 
 // joins reports whether a relation is read by a join. The relation must have at most one target row per row. The
 // target's values must be short, because they are repeated, unless the read has only one row.
 func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField) bool {
 	target := field.Definition.Type.Name()
-	if rel.shape != toOne || from.host != nil || len(from.joins) >= mostJoins || len(kinds[target]) > 0 {
+	if rel.shape != toOne || from.host != nil || len(from.joins) >= maxJoins || len(kinds[target]) > 0 {
 		return false
 	}
 	if from.argument != "" {

@@ -18,8 +18,8 @@ import (
 )
 
 // Loading is the gqlgen extension by which resolvers read rows with dataloaders: one statement for each level and
-// relation of an operation. Each response has fresh loaders, and so does each event of a subscription. Each field of a
-// mutation has them too, because it must see the writes of the previous field.
+// relation of an operation. Each response and each event of a subscription has fresh loaders. Each field of a mutation
+// has them too, because it must see the writes of the previous field.
 type Loading struct{ *Table }
 
 // ExtensionName names the extension.
@@ -68,8 +68,8 @@ func (l *loaders) tenant() *db.Tenant {
 	return l.table.store.Tenant(principal.CompanyID)
 }
 
-// loaderKey identifies a loader: what it reads, its columns and page window, and the rows that it reads for. The rows
-// are a batch, or a row that was read alone.
+// loaderKey identifies a loader: the relation that it reads, its columns, its page window, and the rows that it reads
+// for. Those rows are a batch, or one row that was read alone.
 type loaderKey struct {
 	rows    any
 	what    any
@@ -143,7 +143,7 @@ func keysOf(rows []any, keyOf func(any) string) []string {
 	return keys
 }
 
-// field returns the relation of the field being resolved, and the columns that its selection needs.
+// field returns the relation of the resolved field, and the columns that its selection needs.
 func (l *loaders) field(ctx context.Context) (*relation, []string) {
 	field := graphql.GetFieldContext(ctx)
 	r := l.table.relations[field.Object+"."+field.Field.Name]
@@ -156,8 +156,8 @@ func (l *loaders) field(ctx context.Context) (*relation, []string) {
 	return r, l.table.columnsOf(ctx)
 }
 
-// One returns the row that the field being resolved leads to. It returns R's zero value if there is no key, and
-// NOT_FOUND if the row is missing.
+// One returns the row that the resolved field leads to. It returns R's zero value if there is no key, and NOT_FOUND if
+// the row is missing.
 func One[R any](ctx context.Context, row any) (R, error) {
 	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
@@ -178,7 +178,7 @@ func One[R any](ctx context.Context, row any) (R, error) {
 	})
 }
 
-// Many returns the rows that the field being resolved leads to, in order.
+// Many returns the rows that the resolved field leads to, in order.
 func Many[R any](ctx context.Context, row any) ([]R, error) {
 	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
@@ -190,7 +190,7 @@ func Many[R any](ctx context.Context, row any) ([]R, error) {
 	})
 }
 
-// First returns the only row that the field being resolved leads to, or R's zero value.
+// First returns the only row that the resolved field leads to, or R's zero value.
 func First[R any](ctx context.Context, row any) (R, error) {
 	rows, err := Many[R](ctx, row)
 	var none R
@@ -208,8 +208,8 @@ func byParent[R any](rows []model.Row) map[string][]R {
 	return byParent
 }
 
-// Page returns the page of rows that the field being resolved leads to. When the total of one list is requested, all
-// lists of the row's batch are counted.
+// Page returns the page of rows that the resolved field leads to. A request for the total of one list counts the lists
+// of the row's whole batch.
 func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filter pg.Filter) (*model.Page[R], error) {
 	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
@@ -229,7 +229,7 @@ func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filte
 	})
 }
 
-// Total returns the number of rows that the field being resolved leads to.
+// Total returns the number of rows that the resolved field leads to.
 func Total(ctx context.Context, row any) (int32, error) {
 	l := loadersOf(ctx)
 	r, _ := l.field(ctx)
@@ -239,7 +239,7 @@ func Total(ctx context.Context, row any) (int32, error) {
 	})
 }
 
-// Value returns the row's value in the map that the function read returns for the ids of the row's batch, or V's zero
+// Value calls read with the ids of the row's batch, and returns the row's value from the resulting map, or V's zero
 // value. Fields that use the same name share the result.
 func Value[V any](
 	ctx context.Context, row model.Node, name string, read func(ctx context.Context, t *db.Tenant, ids []string) (
@@ -252,7 +252,7 @@ func Value[V any](
 	})
 }
 
-// Of turns a method of a Tenant into the function that Value reads with.
+// Of converts a method of a Tenant to a function that Value can read with.
 func Of[V any](method func(*db.Tenant, context.Context, []string) (V, error)) func(context.Context, *db.Tenant,
 	[]string) (V, error) {
 	return func(ctx context.Context, t *db.Tenant, ids []string) (V, error) { return method(t, ctx, ids) }
@@ -260,8 +260,8 @@ func Of[V any](method func(*db.Tenant, context.Context, []string) (V, error)) fu
 
 func idOf(row any) string { return row.(model.Node).Cursor().ID }
 
-// ByID returns the row whose id the field being resolved names, or NOT_FOUND. Fields that name the same row share it,
-// so its dependent rows are read once for all of them.
+// ByID returns the row whose id the resolved field names, or NOT_FOUND. Fields that name the same row share it, so its
+// dependent rows are read once for all of them.
 func ByID[R any](ctx context.Context, id string) (R, error) {
 	l := loadersOf(ctx)
 	rows, columns := l.table.roots[graphql.GetFieldContext(ctx).Field.Name].rows, l.table.columnsOf(ctx)
@@ -279,11 +279,11 @@ func ByID[R any](ctx context.Context, id string) (R, error) {
 	}).Load(l.ctx, id)()
 }
 
-// Columns returns the columns that the selection of the field being resolved needs from its rows. An empty result means
-// all columns.
+// Columns returns the columns that the selection of the resolved field needs from its rows. An empty result means all
+// columns.
 func Columns(ctx context.Context) []string { return loadersOf(ctx).table.columnsOf(ctx) }
 
-// keyOf returns the key that a row leads to by the relation, empty for none.
+// keyOf returns the key of the rows that the relation leads to from this row, or "" if there is none.
 func (r *relation) keyOf(row any) string {
 	if r.key != nil {
 		return r.key(row)

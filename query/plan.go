@@ -21,11 +21,11 @@ type queryPlan struct {
 	fields []output[writeKey]
 	rest   ast.SelectionSet
 	needs  []need
-	// selected counts the values that the operation selects.
+	// selected is the number of values that the operation selects.
 	selected int
-	// alone counts the further runs that use their own connection.
+	// alone is the number of further runs that use their own connection.
 	alone atomic.Int32
-	// failing logs only once that Postgres rejects the plan.
+	// failing makes sure that only the first rejection by Postgres is logged.
 	failing sync.Once
 }
 
@@ -65,7 +65,7 @@ type read struct {
 	// parent is the read whose rows lead here, by the value of the column from. Nil for a field of Query.
 	parent *read
 	from   int
-	// shares is set if the read has the keys of its parent, whose rows are read by their own ids.
+	// shares is set if this read has the same keys as its parent, whose rows are read by their own ids.
 	shares bool
 	// key is the expression for a single key. isLookup is set if the statement itself looks up the key in the single row
 	// of its parent. Both statements are then sent together.
@@ -88,8 +88,8 @@ type read struct {
 	// host is the read whose statement joins these rows, as alias. Nil for a read with its own statement.
 	host  *read
 	alias string
-	// wantsRows reads the rows of a page, wantsNext whether another page follows, and wantsTotal the number of all
-	// rows.
+	// wantsRows is set to read the rows of a page, wantsNext to know whether another page follows, and wantsTotal to
+	// count all rows.
 	wantsRows, wantsNext, wantsTotal bool
 	// statements read the rows of one key, and of several keys.
 	statements [2]pg.Statement
@@ -107,8 +107,8 @@ const (
 	ofSeveral = 1
 )
 
-// mostShapes bounds the page statements that a read caches.
-const mostShapes = 32
+// maxShapes bounds the page statements that a read caches, one for each shape of the arguments.
+const maxShapes = 32
 
 // column returns the index of a column in the read's rows, and adds the column when it is missing.
 func (r *read) column(name string) int {
@@ -145,7 +145,7 @@ func (r *read) page(store *db.Store, part pg.Part) pageStatements {
 			made.totals[ofSeveral] = store.Totals(list, part.Filter)
 		}
 	}
-	if r.pages == nil || len(r.pages) >= mostShapes {
+	if r.pages == nil || len(r.pages) >= maxShapes {
 		r.pages = map[pg.Shape]pageStatements{}
 	}
 	r.pages[shape] = made

@@ -27,8 +27,7 @@ func TestQueryPlansRequireAllScopes(t *testing.T) {
 	require.False(t, keyOnly.permits(token))
 }
 
-// TestNoMethodHasTheNameOfAField: gqlgen prefers a method to a struct field of the same name, but plans read only
-// struct fields.
+// gqlgen prefers a method to a struct field of the same name, but plans read only struct fields.
 func TestNoMethodHasTheNameOfAField(t *testing.T) {
 	t.Parallel()
 	seen := map[reflect.Type]bool{}

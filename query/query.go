@@ -1,7 +1,8 @@
-// Package query answers GraphQL queries by precompiled plans. A plan contains the statements that read everything an
-// operation selects. It sends the statements whose keys are known in one round trip, and writes the JSON response
+// Package query answers GraphQL queries by precompiled plans. A plan contains the statements that read everything that
+// an operation selects. It sends all statements with known keys in one round trip, and writes the JSON response
 // directly from Postgres's values. The generated executor answers everything that plans do not support, and every
-// response with an error. Start reading at Schema.Exec for plans, and at Loading for resolvers.
+// response with an error. Both give the same bytes. Start reading at Schema.Exec for plans, and at Loading for
+// resolvers.
 package query
 
 import (
@@ -63,12 +64,12 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	}
 }
 
-// failed logs, once per plan, that Postgres rejected a plan. The client gets the same response from the generated
-// executor, only slower.
+// failed logs, once per plan, that Postgres rejected a plan. The client still gets the response, more slowly, from the
+// generated executor.
 func (s *Schema) failed(ctx context.Context, plan *queryPlan, err error) {
 	var known *model.Error
 	if errors.As(err, &known) && known.Code == model.BadInput {
-		return // Postgres cannot store the text; the generated executor reports that
+		return // Postgres cannot store a text of the request; the generated executor reports that
 	}
 	plan.failing.Do(func() { s.table.log.LogAttrs(ctx, slog.LevelWarn, "a planned query failed", slog.Any("error", err)) })
 }

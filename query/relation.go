@@ -51,7 +51,7 @@ func (r relation) part(column string) relation {
 	return r
 }
 
-// first makes the field the single row of a key, which has at most one.
+// first marks a relation whose keys have at most one row. The field is that row, or null.
 func (r relation) first() relation {
 	r.isFirst, r.isWhole = true, true
 	return r
@@ -62,7 +62,7 @@ func (r relation) by(key func(row any) string) relation {
 	return r
 }
 
-// whole lets resolvers of several fields share the same rows.
+// whole makes resolvers read all columns, so that several fields can share the rows.
 func (r relation) whole() relation {
 	r.isWhole = true
 	return r
@@ -89,7 +89,7 @@ type leading struct {
 	list   pg.List
 }
 
-// that filters a page by arguments of its field.
+// that filters a page by the arguments of its field.
 func (r relation) that(filter makeFilter) relation {
 	r.filter = filter
 	return r
@@ -108,7 +108,7 @@ type root struct {
 	relation
 	// existing are the rows that arguments must name, if they are given.
 	existing map[string]pg.Rows
-	// Plans do not support an operation with the argument not.
+	// not is an argument that plans do not support. An operation that has it gets no plan.
 	not string
 }
 

@@ -23,12 +23,12 @@ const (
 	marks   = isNull | isLarge
 )
 
-// leastLarge is the length from which a value has its own memory, in bytes. A slice that grows by doubling copies all
-// its contents, and takes twice the memory while it does.
-const leastLarge = 16 << 10
+// minLarge is the length in bytes from which a value has its own memory. A slice that grows by doubling copies all its
+// contents, and takes twice the memory meanwhile.
+const minLarge = 16 << 10
 
-// mostData is how many bytes data can hold, so that an offset does not overlap the marks.
-const mostData = math.MaxUint32 &^ marks
+// maxData bounds the bytes in data. Larger offsets would overlap the bits of the marks.
+const maxData = math.MaxUint32 &^ marks
 
 // add appends a row. It returns model.ErrTooLarge if data is full.
 func (r *rows) add(values [][]byte) error {
@@ -37,14 +37,14 @@ func (r *rows) add(values [][]byte) error {
 		switch {
 		case v == nil:
 			mark = isNull
-		case len(v) >= leastLarge:
+		case len(v) >= minLarge:
 			mark = isLarge
 			r.data = binary.NativeEndian.AppendUint32(r.data, uint32(len(r.large)))
 			r.large = append(r.large, append(make([]byte, 0, len(v)), v...))
 		default:
 			r.data = append(r.data, v...)
 		}
-		if len(r.data) > mostData {
+		if len(r.data) > maxData {
 			return model.ErrTooLarge
 		}
 		r.ends = append(r.ends, uint32(len(r.data))|mark)
@@ -82,7 +82,7 @@ func (r *rows) size() int {
 // reset removes the rows and keeps their memory, except the memory of large values.
 func (r *rows) reset(width int) {
 	if r.data == nil {
-		r.data = []byte{} // a slice of nil would be nil, which is NULL
+		r.data = []byte{} // a slice of nil would be nil, which means NULL
 	}
 	r.width, r.data, r.ends, r.large = width, r.data[:0], r.ends[:0], nil
 }

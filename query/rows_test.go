@@ -10,7 +10,7 @@ import (
 
 func TestRowsReturnWhatWasAdded(t *testing.T) {
 	t.Parallel()
-	large := bytes.Repeat([]byte("l"), leastLarge)
+	large := bytes.Repeat([]byte("l"), minLarge)
 	var r rows
 	r.reset(3)
 	for range 2 { // the second round reuses the memory

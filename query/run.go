@@ -18,19 +18,19 @@ type response struct {
 	budget    model.MemoryBudget
 	variables map[string]any
 	lookups   []lookup
-	// statements are the statements of one round trip; under has the read of each.
+	// statements are the statements of one round trip. under has the read of each statement.
 	statements []pg.Read
 	under      []sent
 	// isLeft is set if the generated executor must answer.
 	isLeft bool
-	// unreserved are the bytes that were read and are not reserved yet. covered is the number of bytes of the response
+	// unreserved counts the bytes that were read and are not yet reserved. covered counts the bytes of the response
 	// that are reserved.
 	unreserved, covered int
 	// reserved is the total of all reservations. err is the budget's error.
 	reserved int
 	err      error
-	// room is how long the response may become before it is copied. isMeasuring is set once the response outgrew it.
-	// From then on bytes are only counted, in measured, and dropped.
+	// room is the maximum length of the response before it would be copied. isMeasuring is set once the response
+	// exceeds it. From then on bytes are only counted, in measured, and dropped.
 	room, measured int
 	isMeasuring    bool
 }
@@ -61,7 +61,7 @@ func newResponse(p *queryPlan, budget model.MemoryBudget, variables map[string]a
 func (a *response) release() {
 	for i := range a.plan.reads {
 		f := &a.lookups[i]
-		// The keys point into the values.
+		// The keys are slices of the values.
 		clear(f.keys)
 		clear(f.places)
 		f.rows.large = nil
@@ -74,7 +74,7 @@ func (a *response) release() {
 	responses.Put(a)
 }
 
-// leave hands the operation to the generated executor.
+// leave lets the generated executor answer the operation.
 func (a *response) leave(dst []byte) []byte {
 	a.isLeft = true
 	return dst
@@ -265,7 +265,7 @@ func (a *response) send(ctx context.Context) error {
 	return a.reader.Read(ctx, a.statements, receive)
 }
 
-// isOfCompany reports whether the read is a list of the company, which has no keys.
+// isOfCompany reports whether the read is a list of all rows of the company, which has no keys.
 func (r *read) isOfCompany() bool { return r.parent == nil && r.argument == "" }
 
 // prepare adds the statements of a read whose keys are known.

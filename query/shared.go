@@ -11,13 +11,13 @@ import (
 
 // Bounds of reads on shared connections.
 const (
-	// runsAlone is how many runs of a plan use their own connection after a run that read more than mostShared bytes.
-	// runsLate is the number after a run that was not served in time.
-	runsAlone  = 64
-	runsLate   = 8
-	mostShared = 64 << 10
-	// mostRows bounds the expected rows. A key with several rows counts as rowsOfMany.
-	mostRows   = 250
+	// runsAlone is how many runs of a plan use their own connection after one run read more than maxShared bytes.
+	// runsLate is the same after a run that had to wait too long for a shared connection.
+	runsAlone = 64
+	runsLate  = 8
+	maxShared = 64 << 10
+	// maxRows bounds the expected rows. A key with several rows counts as rowsOfMany.
+	maxRows    = 250
 	rowsOfMany = 10
 )
 
@@ -29,7 +29,7 @@ func (p *queryPlan) isShared() bool {
 // hasRead records how many bytes a run of the plan has read.
 func (p *queryPlan) hasRead(bytes int) {
 	switch {
-	case bytes > mostShared:
+	case bytes > maxShared:
 		p.alone.Store(runsAlone)
 	case p.alone.Load() > 0:
 		p.alone.Add(-1)
@@ -45,7 +45,7 @@ func (p *queryPlan) readShared(ctx context.Context, tenant *db.Tenant, variables
 		a.release()
 		return nil, err
 	}
-	if a.rows() > mostRows {
+	if a.rows() > maxRows {
 		a.release()
 		return nil, nil
 	}
@@ -69,10 +69,10 @@ func (p *queryPlan) readShared(ctx context.Context, tenant *db.Tenant, variables
 	return nil, err
 }
 
-// rows estimates how many rows will be read. Totals, filters and offsets count as too many, because they cost
-// Postgres more than their rows show.
+// rows estimates how many rows will be read. Totals, filters and offsets count as too many, because they cost Postgres
+// more than the number of rows shows.
 func (a *response) rows() int {
-	const tooMany = mostRows + 1
+	const tooMany = maxRows + 1
 	rows, total := make([]int, len(a.plan.reads)), 0
 	for i, r := range a.plan.reads {
 		part := a.lookups[i].part
@@ -88,7 +88,7 @@ func (a *response) rows() int {
 		case toMany:
 			rows[i] *= rowsOfMany
 		}
-		if total += rows[i]; total > mostRows {
+		if total += rows[i]; total > maxRows {
 			return tooMany
 		}
 	}

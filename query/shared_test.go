@@ -14,9 +14,9 @@ func TestLargePlansAreNotShared(t *testing.T) {
 	t.Parallel()
 	p := &queryPlan{}
 	require.True(t, p.isShared())
-	p.hasRead(mostShared)
+	p.hasRead(maxShared)
 	require.True(t, p.isShared())
-	p.hasRead(mostShared + 1)
+	p.hasRead(maxShared + 1)
 	for range runsAlone {
 		require.False(t, p.isShared())
 		p.hasRead(0)
@@ -52,13 +52,13 @@ func TestPlansEstimateTheirRows(t *testing.T) {
 	require.Equal(t, 11+11*rowsOfMany, estimate(of(10), agents, &read{relation: many, parent: agents}))
 	require.Equal(t, 200, estimate(of(199), agents))
 	for why, rows := range map[string]int{
-		"a long page":        estimate(of(mostRows), agents),
+		"a long page":        estimate(of(maxRows), agents),
 		"lists of many rows": estimate(of(50), agents, &read{relation: many, parent: agents}),
 		"a total":            estimate(of(1), &read{relation: pages, wantsTotal: true}),
 		"a number":           estimate(of(1), agent, &read{relation: &relation{shape: toTotal}, parent: agent}),
 		"a filter":           estimate(pg.Part{PageArgs: model.PageArgs{First: 1}, Filter: make(pg.Filter, 1)}, agents),
 		"an offset":          estimate(pg.Part{PageArgs: model.PageArgs{First: 1, Offset: new(int32(5))}}, agents),
 	} {
-		require.Greater(t, rows, mostRows, why)
+		require.Greater(t, rows, maxRows, why)
 	}
 }

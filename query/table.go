@@ -13,8 +13,8 @@ import (
 )
 
 // rowTypes are the object types that are rows. A field is the column of the struct field with the same name, or a part
-// of it if the column is JSON. relations and computed define further fields. All other fields are answered by
-// resolvers, without a plan.
+// of that column if it is JSON. relations and computed define further fields. Resolvers answer all other fields,
+// without a plan.
 var rowTypes = map[string]any{
 	"Agent":                 model.Agent{},
 	"PromptVersion":         model.PromptVersion{},
@@ -43,7 +43,7 @@ var rowTypes = map[string]any{
 	"ApiKey":                model.APIKey{},
 }
 
-// kinds maps each interface to its object types. The keys are values of the row's "kind" column.
+// kinds maps each interface to its object types by the value of the row's "kind" column.
 var kinds = map[string]map[string]string{
 	"AgentTest": {
 		string(model.AgentTestKindSimulation):     "SimulationTest",
@@ -135,7 +135,7 @@ var relations = map[string]relation{
 	"AgentTestExecutionTest.folder": one("", db.AgentTestFolderRows).by(folderOfExecuted).whole(),
 }
 
-// logic maps fields with their own resolver to the columns that they need in addition to the id.
+// logic lists the fields with their own resolver. It maps each to the columns that it needs in addition to the id.
 var logic = map[string][]string{
 	"Agent.coverage":                         nil,
 	"AgentTest.blame":                        nil,
@@ -211,12 +211,12 @@ type Table struct {
 	log    *slog.Logger
 	// columns are the columns of each row, by the lower-case names of its fields.
 	columns map[reflect.Type]map[string]string
-	// satisfies lists, for each object type, the type itself and its interfaces: a fragment with one of these type
-	// conditions applies.
+	// satisfies lists the type conditions of fragments that apply to each object type: the type itself and its
+	// interfaces.
 	satisfies map[string][]string
 	relations map[string]*relation
 	roots     map[string]*root
-	// needs are the columns of each field, by "Type.field". A missing field may need any column.
+	// needs are the columns of each field, by "Type.field". A field that is not listed may need any column.
 	needs map[string][]string
 }
 

@@ -68,8 +68,8 @@ func TestRelationsFollowKeys(t *testing.T) {
 		NameStatus: model.NameStatusDeleted}))
 }
 
-// Fields that lead to the same rows share one read. A page does not share with a list, and a computed key shares with
-// nothing.
+// Fields that lead to the same rows share one read. A page and a list have separate reads, and so does each computed
+// key.
 func TestRelationsToTheSameRowsShareReads(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)

@@ -38,8 +38,8 @@ func idsOfCompany(t *testing.T, conn *pgx.Conn, companyID string) []string {
 	return ids
 }
 
-// TestNothingOfAnotherCompanyIsFound reads every relation by all ids of another company, and by its own company's ids,
-// in both ways of reading.
+// TestNothingOfAnotherCompanyIsFound reads every relation by all ids of another company, and by the ids of its own
+// company. It uses plans and resolvers.
 func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
 	t.Parallel()
 	for held, address := range dbtest.Locks(t) {

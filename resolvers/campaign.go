@@ -19,8 +19,8 @@ func campaignCounts(ctx context.Context, campaign *model.Campaign) (*model.Campa
 	return &model.CampaignItemCounts{}, nil
 }
 
-// mayFilterItems refuses a filter by phone number to callers who may not read contacts. They could find a number by
-// trying prefixes.
+// mayFilterItems refuses a filter by phone number to callers who may not read contacts. Otherwise they could find a
+// number by trying prefixes.
 func mayFilterItems(ctx context.Context, filter *model.CampaignItemFilter) error {
 	if principal, _ := model.PrincipalOf(ctx); filter != nil && filter.PhoneNumberPrefix != nil &&
 		!principal.Can(model.APIKeyScopeContacts) {

@@ -63,7 +63,7 @@ func (r *mutationResolver) DeleteCampaign(ctx context.Context, input model.Delet
 func (r *queryResolver) Campaign(ctx context.Context, id string) (*model.Campaign, error) {
 	campaign, err := query.ByID[*model.Campaign](ctx, id)
 	if missing, ok := errors.AsType[*model.Error](err); ok && missing.Code == model.NotFound {
-		return nil, model.MissingCampaign("id", id) // as for all lookups within a campaign
+		return nil, model.MissingCampaign("id", id) // the same error as for other lookups within a campaign
 	}
 	return campaign, err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// requires resolves a field only if the caller has the scope, or a scope that the field is open to. With keyOnly the
-// caller must use an API key rather than a token.
+// requires resolves a field only if the caller has the scope, or a scope for which the schema opens the field. With
+// keyOnly the caller must use an API key rather than a token.
 func requires(ctx context.Context, _ any, next graphql.Resolver, scope model.APIKeyScope, keyOnly bool) (any, error) {
 	principal, ok := model.PrincipalOf(ctx)
 	if !ok {
@@ -60,7 +60,7 @@ func (Confinement) MutateOperationContext(ctx context.Context, operation *graphq
 	return nil
 }
 
-// opens reports whether the operation is exactly the subscription.
+// opens reports whether the operation is the subscription and selects nothing else.
 func opens(operation *ast.OperationDefinition, subscription string) bool {
 	if operation.Operation != ast.Subscription || len(operation.SelectionSet) != 1 {
 		return false

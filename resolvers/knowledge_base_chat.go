@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-// datasetTexts returns one text for each of the chat's datasets, in order.
+// datasetTexts returns the text of each of the chat's datasets, in order.
 func datasetTexts(ctx context.Context, chat *model.KnowledgeBaseChat,
 	text func(*model.Dataset) string) ([]string, error) {
 	datasets, err := query.Many[*model.Dataset](ctx, chat)

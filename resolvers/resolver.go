@@ -20,7 +20,7 @@ type Resolver struct {
 	server    model.Server
 }
 
-// New returns the resolvers of a store, an engine and an evaluator. Clients read the given server.
+// New returns the resolvers of a store, an engine and an evaluator. Clients can read server.
 func New(store *db.Store, e *engine.Engine, v *evaluation.Evaluator, server model.Server) *Resolver {
 	return &Resolver{store: store, engine: e, evaluator: v, server: server}
 }
@@ -30,7 +30,8 @@ func (r *Resolver) Config() graph.Config {
 	return graph.Config{Resolvers: r, Directives: graph.DirectiveRoot{Requires: requires}}
 }
 
-// tenant returns the caller's company, through which resolvers read all rows. Without a principal it has no rows.
+// tenant returns the caller's company, through which resolvers read all rows. Without a principal it returns a company
+// without rows.
 func (r *Resolver) tenant(ctx context.Context) *db.Tenant {
 	principal, _ := model.PrincipalOf(ctx)
 	tenant := db.TenantOf(ctx) // in the transaction of an idempotent request

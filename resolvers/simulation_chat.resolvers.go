@@ -21,7 +21,7 @@ func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.
 		if !principal.Reach.HasAgent(input.AgentID) {
 			return nil, model.Missing("agent", input.AgentID)
 		}
-		// With mocking, a page could give the agent false answers of its tools.
+		// With mocking, a page could invent results of the agent's tools.
 		if input.ToolMocking != nil {
 			return nil, model.Errorf(model.Forbidden, "mocking needs the scope %s, which the credential does not "+
 				"have", model.APIKeyScopeSimulate)

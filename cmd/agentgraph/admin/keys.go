@@ -108,13 +108,13 @@ func newKeysImport() *cobra.Command {
 	})
 }
 
-// mostSecretInput bounds how much is read to find a secret, in bytes.
-const mostSecretInput = 4096
+// maxSecretInput bounds how much is read to find a secret, in bytes.
+const maxSecretInput = 4096
 
 // Run prints the id of the key and the first characters of its secret.
 func (c *keysImport) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	text, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), mostSecretInput))
+	text, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxSecretInput))
 	if err != nil {
 		return fmt.Errorf("read the secret: %w", err)
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// Bounds of a refusal. It lists at most mostGroups groups. Each group lists at most mostTools tools and mostReal tests.
+// Bounds of a refusal. It lists at most maxGroups groups. Each group lists at most maxTools tools and maxReal tests.
 const (
-	mostReal   = 3
-	mostTools  = 10
-	mostGroups = 10
+	maxReal   = 3
+	maxTools  = 10
+	maxGroups = 10
 )
 
 const coverageDocument = `query ($input: StartAgentTestExecutionInput!) {
@@ -73,17 +73,17 @@ func realCalls(tools []string, testsOf map[string][]string) (lines []string) {
 		toolsOf[tests] = append(toolsOf[tests], tool)
 	}
 	for i, group := range groups {
-		if i == mostGroups {
+		if i == maxGroups {
 			return append(lines, fmt.Sprintf("and more tools, in %s of tests", count(len(groups)-i, "other set")))
 		}
 		some := toolsOf[group]
-		lines = append(lines, some[:min(len(some), mostTools)]...)
-		if left := len(some) - mostTools; left > 0 {
+		lines = append(lines, some[:min(len(some), maxTools)]...)
+		if left := len(some) - maxTools; left > 0 {
 			lines = append(lines, fmt.Sprintf("and %d more tools", left))
 		}
 		tests := strings.Split(group, "\n")
-		shown := strings.Join(tests[:min(len(tests), mostReal)], ", ")
-		if left := len(tests) - mostReal; left > 0 {
+		shown := strings.Join(tests[:min(len(tests), maxReal)], ", ")
+		if left := len(tests) - maxReal; left > 0 {
 			shown += fmt.Sprintf(" and %d more", left)
 		}
 		lines = append(lines, fmt.Sprintf("  in %s: %s", count(len(tests), "test"), shown))

@@ -183,11 +183,11 @@ func (c *carriedTests) add(t *carried, at place) {
 
 // Limits of a test, which importers enforce.
 const (
-	mostChecks      = 50
-	mostExpressions = 20
-	mostSchemas     = 5
-	mostCriteria    = 30
-	mostRowBytes    = 450_000
+	maxChecks      = 50
+	maxExpressions = 20
+	maxSchemas     = 5
+	maxCriteria    = 30
+	maxRowBytes    = 450_000
 )
 
 // bound removes checks, criteria and rows that exceed the limits.
@@ -198,25 +198,25 @@ func (t *carried) bound() {
 		text := shown(check)
 		expressions += strings.Count(text, `{"matches":`)
 		schemas += strings.Count(text, `{"resultJson":`)
-		if len(kept) < mostChecks && expressions <= mostExpressions && schemas <= mostSchemas {
+		if len(kept) < maxChecks && expressions <= maxExpressions && schemas <= maxSchemas {
 			kept = append(kept, check)
 		}
 	}
 	if len(kept) < len(t.checks) {
 		t.leave("checks", "of its %d checks, only %d are kept: a test has at most %d, with %d regular expressions and "+
 			"%d schemas",
-			len(t.checks), len(kept), mostChecks, mostExpressions, mostSchemas)
+			len(t.checks), len(kept), maxChecks, maxExpressions, maxSchemas)
 		t.checks = kept
 	}
-	if len(t.criteria) > mostCriteria {
-		t.leave("criteria", "of its %d criteria, only the first %d are kept", len(t.criteria), mostCriteria)
-		t.criteria = t.criteria[:mostCriteria]
+	if len(t.criteria) > maxCriteria {
+		t.leave("criteria", "of its %d criteria, only the first %d are kept", len(t.criteria), maxCriteria)
+		t.criteria = t.criteria[:maxCriteria]
 	}
 	rows, size := t.more.list("rows"), 0
 	for i, row := range rows {
-		if size += len(shown(row)); size > mostRowBytes {
+		if size += len(shown(row)); size > maxRowBytes {
 			t.leave("rows", "of its %d rows, only the first %d are kept: the rows of a test have at most %d bytes", len(rows), i,
-				mostRowBytes)
+				maxRowBytes)
 			t.more = t.more.with("rows", rows[:i])
 			break
 		}

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// usualWidth is the width of help lines if the width of the terminal is unknown, and mostWidth the maximum, in
+	// usualWidth is the width of help lines if the width of the terminal is unknown, and maxWidth the maximum, in
 	// characters.
-	usualWidth, mostWidth = 80, 100
+	usualWidth, maxWidth = 80, 100
 	// between is the distance between two columns, in characters.
 	between = 4
 )
@@ -233,14 +233,14 @@ func (p *page) columns(rows [][2]string) {
 	}
 }
 
-// widthOf returns the width of help lines, in characters: the width of the terminal, but at most mostWidth.
+// widthOf returns the width of help lines, in characters: the width of the terminal, but at most maxWidth.
 func widthOf(out io.Writer) int {
 	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
-		return min(columns, mostWidth)
+		return min(columns, maxWidth)
 	}
 	if file, isFile := out.(*os.File); isFile {
 		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
-			return min(columns, mostWidth)
+			return min(columns, maxWidth)
 		}
 	}
 	return usualWidth

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// mostNamed is how many commands an error lists at most.
-const mostNamed = 5
+// maxNamed is how many commands an error lists at most.
+const maxNamed = 5
 
 // NotACommand returns the error for an unknown or missing subcommand. It suggests similar commands, or lists those of
 // the group.
@@ -30,8 +30,8 @@ func NotACommand(group *cobra.Command, words []string) error {
 	if len(names) == 1 {
 		return &UsageError{fmt.Errorf("expected %q", names[0])}
 	}
-	listed := quoted(names[:min(len(names), mostNamed)])
-	if len(names) > mostNamed {
+	listed := quoted(names[:min(len(names), maxNamed)])
+	if len(names) > maxNamed {
 		listed = append(listed, "...")
 	}
 	return &UsageError{errors.New("expected one of " + strings.Join(listed, ", "))}
@@ -124,10 +124,10 @@ func flagOf(cmd *cobra.Command, word string) *pflag.Flag {
 
 // didYouMean suggests the names that are similar to the word or begin with it. It returns "" if there are none.
 func didYouMean(word string, names []string) string {
-	const mostEdits = 2
+	const maxEdits = 2
 	var like []string
 	for _, name := range names {
-		isNear := strings.HasPrefix(name, word) || levenshtein.ComputeDistance(name, word) <= mostEdits
+		isNear := strings.HasPrefix(name, word) || levenshtein.ComputeDistance(name, word) <= maxEdits
 		if word != "" && name != word && isNear {
 			like = append(like, name)
 		}

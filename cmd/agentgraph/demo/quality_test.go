@@ -22,8 +22,8 @@ import (
 const (
 	// shown is how many chunks count as found.
 	shown = 6
-	// leastHits is the share of questions whose answer must be among the shown chunks.
-	leastHits = 0.95
+	// minHits is the share of questions whose answer must be among the shown chunks.
+	minHits = 0.95
 )
 
 // asked is a question and the chunks that answer it.
@@ -223,7 +223,7 @@ func TestRetrievalQuality(t *testing.T) {
 	printMissed(t.Output(), results)
 
 	ours := measured["all"][0]
-	require.GreaterOrEqual(t, ours.hitRate(), leastHits)
+	require.GreaterOrEqual(t, ours.hitRate(), minHits)
 	for i, baseline := range measured["all"][2:] {
 		require.GreaterOrEqual(t, ours.hitRate(), baseline.hitRate(), rankings[2+i].name)
 		require.GreaterOrEqual(t, ours.meanReciprocal(), baseline.meanReciprocal(), rankings[2+i].name)

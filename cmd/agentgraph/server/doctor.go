@@ -69,12 +69,12 @@ func problem(name, found, advice string) finding { return finding{name, "problem
 const (
 	// lookTime bounds each check.
 	lookTime = 10 * time.Second
-	// mostSkew is the tolerated difference between the clocks of the program and the database.
-	mostSkew = 2 * time.Second
-	// leastDisk is the minimum free space for large uploads, in bytes.
-	leastDisk = 200 << 20
-	// leastFiles is the minimum limit for open files. Each socket and connection needs one.
-	leastFiles = 4096
+	// maxSkew is the tolerated difference between the clocks of the program and the database.
+	maxSkew = 2 * time.Second
+	// minDisk is the minimum free space for large uploads, in bytes.
+	minDisk = 200 << 20
+	// minFiles is the minimum limit for open files. Each socket and connection needs one.
+	minFiles = 4096
 )
 
 // Run prints the findings. It returns an error if there is a problem.
@@ -153,7 +153,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	if contents.IsOurs {
 		findings = append(findings, rowSecurity(contents))
 	}
-	if skew > mostSkew {
+	if skew > maxSkew {
 		return append(findings, problem("clock", fmt.Sprintf("this machine's clock differs by %s from the "+
 			"database's", skew.Round(time.Second)),
 			"synchronize the clocks of both machines, with chrony or systemd-timesyncd"))
@@ -161,14 +161,14 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	return append(findings, ok("clock", "same as the database's"))
 }
 
-// leastPostgres is the oldest supported version of Postgres.
-const leastPostgres = 14
+// minPostgres is the oldest supported version of Postgres.
+const minPostgres = 14
 
 func server(contents schema.Contents) finding {
 	found := fmt.Sprintf("PostgreSQL %s, %s, as %s", contents.Server, contents.Database, contents.User)
 	major, _, _ := strings.Cut(contents.Server, ".")
-	if version, err := strconv.Atoi(major); err == nil && version < leastPostgres {
-		return problem("database", found, fmt.Sprintf("agentgraph needs PostgreSQL %d or later", leastPostgres))
+	if version, err := strconv.Atoi(major); err == nil && version < minPostgres {
+		return problem("database", found, fmt.Sprintf("agentgraph needs PostgreSQL %d or later", minPostgres))
 	}
 	return ok("database", "%s", found)
 }
@@ -263,7 +263,7 @@ func disk(directory string) finding {
 	}
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
-	if free < leastDisk {
+	if free < minDisk {
 		return warning(name, found, "large uploads need space: free some, or name another directory with TMPDIR")
 	}
 	return ok(name, "%s", found)
@@ -276,7 +276,7 @@ func files() finding {
 		return warning("open files", err.Error(), "check ulimit -n")
 	}
 	found := fmt.Sprintf("%d at most", limit.Cur)
-	if limit.Cur < leastFiles {
+	if limit.Cur < minFiles {
 		return warning("open files", found, "each socket needs an open file: raise ulimit -n, or LimitNOFILE in systemd")
 	}
 	return ok("open files", "%s", found)

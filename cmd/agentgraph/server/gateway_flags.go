@@ -14,11 +14,11 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/console"
 )
 
-// mostBatch is the largest --max-batch.
-const mostBatch = 10
+// maxBatch is the largest --max-batch.
+const maxBatch = 10
 
-// mostUpload is the largest --max-upload, in bytes.
-const mostUpload = 25 << 20
+// maxUpload is the largest --max-upload, in bytes.
+const maxUpload = 25 << 20
 
 // Validate refuses limits that would block everything or limit nothing, and malformed paths, origins and keys.
 func (f gatewayFlags) Validate() error {
@@ -28,9 +28,9 @@ func (f gatewayFlags) Validate() error {
 		cli.Refuse(f.BasePath != "" && !isPath(f.BasePath), "--base-path must be a path such as /agents, not %q", f.BasePath),
 		cli.Refuse(f.QueryCost < 0, "--query-cost must not be negative; 0 means no limit"),
 		cli.Refuse(f.QueryDepth <= 0, "--query-depth must be above 0"),
-		cli.Refuse(f.Batch < 0 || f.Batch > mostBatch, "--max-batch must be between 0 and %d", mostBatch),
+		cli.Refuse(f.Batch < 0 || f.Batch > maxBatch, "--max-batch must be between 0 and %d", maxBatch),
 		cli.Refuse(f.PersistedBytes < 0, "--persisted-query-bytes must not be negative"),
-		cli.Refuse(f.UploadBytes > mostUpload, "--max-upload must be at most %d", mostUpload),
+		cli.Refuse(f.UploadBytes > maxUpload, "--max-upload must be at most %d", maxUpload),
 		cli.Refuse(f.Connections.All < 0 || f.Connections.PerAddress < 0,
 			"--max-clients and --max-clients-per-address must not be negative"),
 		cli.Refuse(f.RateLimit < 0 || f.ModelRateLimit < 0 || f.CompanyRateLimit < 0,

@@ -42,8 +42,8 @@ agentgraph serve --config /etc/agentgraph.yaml`,
 		&c.busFlags, &c.serverFlags)
 }
 
-// mostDrainDelay is the maximum of --drain-delay.
-const mostDrainDelay = 10 * time.Minute
+// maxDrainDelay is the maximum of --drain-delay.
+const maxDrainDelay = 10 * time.Minute
 
 // Schema prints the schema as one file.
 type Schema struct{}
@@ -67,8 +67,8 @@ func (Schema) Run(cmd *cobra.Command) error {
 func (c *Serve) Validate() error {
 	err := cmp.Or(
 		cli.Refuse(c.MaxConnections < 2, "--max-connections must be at least 2"),
-		cli.Refuse(c.DrainDelay < 0 || c.DrainDelay > mostDrainDelay, "--drain-delay must be between 0s and %s",
-			mostDrainDelay),
+		cli.Refuse(c.DrainDelay < 0 || c.DrainDelay > maxDrainDelay, "--drain-delay must be between 0s and %s",
+			maxDrainDelay),
 	)
 	if err != nil {
 		return err

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// shelf stores numbers by position, and returns a few at a time.
-type shelf struct {
+// eventStore stores numbers by position, and returns a few at a time.
+type eventStore struct {
 	mu     sync.Mutex
 	kept   []live.Stored[int]
 	broken error
@@ -29,7 +29,7 @@ type shelf struct {
 
 const pageSize = 3
 
-func (s *shelf) put(n int) live.Stored[int] {
+func (s *eventStore) put(n int) live.Stored[int] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept := live.Stored[int]{Value: n, At: live.Position(n), Size: 1}
@@ -37,7 +37,7 @@ func (s *shelf) put(n int) live.Stored[int] {
 	return kept
 }
 
-func (s *shelf) read(_ context.Context, after, known live.Position) ([]live.Stored[int], live.Position, error) {
+func (s *eventStore) read(_ context.Context, after, known live.Position) ([]live.Stored[int], live.Position, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
@@ -74,7 +74,7 @@ func nothing() {}
 
 func TestFollowersReceiveEverythingOnceAndInOrder(t *testing.T) {
 	t.Parallel()
-	s := &shelf{broken: errors.New("the shelf is locked")}
+	s := &eventStore{broken: errors.New("the eventStore is locked")}
 	log := live.NewLog(live.NewMemoryBudget(1<<20), s.read)
 	log.Begin(0)
 	const count, each = 5_000, 20
@@ -102,7 +102,7 @@ func TestFollowersReceiveEverythingOnceAndInOrder(t *testing.T) {
 
 func TestFollowersWhoKeepUpReadNothing(t *testing.T) {
 	t.Parallel()
-	s := &shelf{}
+	s := &eventStore{}
 	log := live.NewLog(live.NewMemoryBudget(1<<20), s.read)
 	log.Begin(7)
 	values := make([]<-chan int, 10)
@@ -125,7 +125,7 @@ func TestFollowersWhoKeepUpReadNothing(t *testing.T) {
 // Values of Say reach only current followers. Stored values reach every follower, however late.
 func TestLateFollowersReadStoredEvents(t *testing.T) {
 	t.Parallel()
-	s := &shelf{}
+	s := &eventStore{}
 	log := live.NewLog(live.NewMemoryBudget(1<<30), s.read)
 	log.Begin(0)
 	f := log.Follow(0, nothing)
@@ -163,7 +163,7 @@ func fed(t *testing.T) (*live.Feed, context.Context) {
 
 func TestFollowersWithoutBudgetReadFromTheStore(t *testing.T) {
 	t.Parallel()
-	s := &shelf{}
+	s := &eventStore{}
 	log := live.NewLog(live.NewMemoryBudget(0), s.read)
 	log.Begin(0)
 	values := live.Channel(t.Context(), log.Follow(0, nothing))
@@ -188,9 +188,9 @@ func TestDeletedRowsEndTheirFollowers(t *testing.T) {
 	require.Empty(t, all(values))
 }
 
-func TestFollowersCanLeave(t *testing.T) {
+func TestCancelledFollowersAreClosed(t *testing.T) {
 	t.Parallel()
-	log := live.NewLog(live.NewMemoryBudget(1<<20), (&shelf{}).read)
+	log := live.NewLog(live.NewMemoryBudget(1<<20), (&eventStore{}).read)
 	log.Begin(0)
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan struct{}, 2)
@@ -207,7 +207,7 @@ func TestFollowersCanLeave(t *testing.T) {
 // Followers in the same group share one answer to an event.
 func TestAnswersAreShared(t *testing.T) {
 	t.Parallel()
-	s := &shelf{}
+	s := &eventStore{}
 	log := live.NewLog(live.NewMemoryBudget(1<<20), s.read)
 	log.Begin(0)
 	const followers = 30
@@ -246,7 +246,7 @@ func TestAnswersAreShared(t *testing.T) {
 // All bytes return to the budget when all followers have received the events.
 func TestBytesReturnToTheBudget(t *testing.T) {
 	t.Parallel()
-	s := &shelf{}
+	s := &eventStore{}
 	const most = 400 // one event
 	log := live.NewLog(live.NewMemoryBudget(most), s.read)
 	log.Begin(0)

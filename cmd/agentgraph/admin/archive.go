@@ -173,16 +173,16 @@ func (c *Import) Run(cmd *cobra.Command) error {
 				return err
 			}
 		}
-		return errors.Join(summarize(cmd.ErrOrStderr(), done, manifest), tellPaused(cmd.ErrOrStderr(), manifest))
+		return errors.Join(summarize(cmd.ErrOrStderr(), done, manifest), printPaused(cmd.ErrOrStderr(), manifest))
 	})
 	if err != nil || report == nil {
 		return err
 	}
-	return tellV1(cmd.ErrOrStderr(), report)
+	return printV1Report(cmd.ErrOrStderr(), report)
 }
 
-// tellPaused prints which schedules and campaigns were active where the archive was made, and are not active here.
-func tellPaused(log io.Writer, m *archive.Manifest) (err error) {
+// printPaused prints which schedules and campaigns were active at export, and are not active after the import.
+func printPaused(log io.Writer, m *archive.Manifest) (err error) {
 	if m.PausedSchedules > 0 {
 		_, err = fmt.Fprintf(log, "%d enabled test schedules are disabled now: enable the ones that this server should run\n",
 			m.PausedSchedules)
@@ -194,14 +194,14 @@ func tellPaused(log io.Writer, m *archive.Manifest) (err error) {
 	return err
 }
 
-// tellEvery is the interval between lines of progress.
-const tellEvery = 2 * time.Second
+// progressInterval is the interval between lines of progress.
+const progressInterval = 2 * time.Second
 
-// progress returns a function that prints the progress, at most one line for each tellEvery.
+// progress returns a function that prints the progress, at most one line for each progressInterval.
 func progress(log io.Writer, done string) func(n, all int64) {
 	told := time.Now()
 	return func(n, all int64) {
-		if time.Since(told) < tellEvery {
+		if time.Since(told) < progressInterval {
 			return
 		}
 		told = time.Now()

@@ -83,7 +83,7 @@ func (c *fromV1) fetch(ctx context.Context, to *os.File, log io.Writer) (*archiv
 // barWidth is how many characters a progress bar has.
 const barWidth = 30
 
-// readProgress shows how much of each list was read: as a bar on a terminal, otherwise as a line for each list.
+// readProgress shows how much of each list was read: as a bar on a terminal, otherwise as one line for each list.
 func readProgress(log io.Writer) func(what string, read, total int64) {
 	isTerminal := cli.IsTerminal(log)
 	return func(what string, read, total int64) {
@@ -102,8 +102,8 @@ func readProgress(log io.Writer) func(what string, read, total int64) {
 	}
 }
 
-// tellV1 prints what was read and what was not moved. It returns an error if anything was not moved.
-func tellV1(log io.Writer, report *archive.V1Report) error {
+// printV1Report prints what was read and what was not moved. It returns an error if anything was not moved.
+func printV1Report(log io.Writer, report *archive.V1Report) error {
 	for _, what := range slices.Sorted(maps.Keys(report.Read)) {
 		_, _ = fmt.Fprintf(log, "%s: %d read, %d written\n", what, report.Read[what], report.Written[what])
 	}

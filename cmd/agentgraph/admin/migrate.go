@@ -38,7 +38,7 @@ agentgraph migrate up --plan`,
 	})
 }
 
-// Run applies all missing migrations, or prints what they would lock.
+// Run applies all missing migrations, or prints the locks that they would take.
 func (c *migrateUp) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return withMigrator(ctx, c.DatabaseURL, func(m *schema.Migrator) error {

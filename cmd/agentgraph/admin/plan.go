@@ -89,7 +89,7 @@ type planShown struct {
 	Budget    *model.Credits `json:"budget"`
 }
 
-// planOf returns nil if there is no plan.
+// planOf returns the plan, or nil if there is none.
 func planOf(s *model.CompanySubscription) *planShown {
 	if s == nil {
 		return nil

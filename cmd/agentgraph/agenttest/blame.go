@@ -156,7 +156,7 @@ func (c *blameCommand) search(ctx context.Context, server *client.Client, out io
 	return test.Blame.Search.outcome()
 }
 
-// follow passes on each state of a search until it ends. It connects again for as long as --reconnect.
+// follow passes on each state of a search until it ends. It reconnects for as long as --reconnect allows.
 func (c *blameCommand) follow(ctx context.Context, server *client.Client, id string, each func(*searchShown)) error {
 	isEnded, lost := false, time.Time{}
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
@@ -172,7 +172,7 @@ func (c *blameCommand) follow(ctx context.Context, server *client.Client, id str
 			})
 		switch {
 		case isEnded || ctx.Err() != nil:
-			return nil //nolint:nilerr // A search that ended, or that the user left, is no failure.
+			return nil //nolint:nilerr // a search that ended, or that the user left, is not a failure
 		case err != nil && !client.IsTemporary(err):
 			return err
 		case lost.IsZero():

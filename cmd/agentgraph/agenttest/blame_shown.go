@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// blamedTest is a test with why it is red, as the server sends it.
+// blamedTest is a test and the reason why it is red, as the server sends them.
 type blamedTest struct {
 	ID    string      `json:"id"`
 	Name  string      `json:"name"`
@@ -199,7 +199,7 @@ func joined(style client.Style, pieces []pieceShown) string {
 	return text.String()
 }
 
-// answer shows the messages of a run from where it parts from the other run, to the end of the agent's answer.
+// answer shows the messages of a run, from the first that differs from the other run to the end of the agent's answer.
 func (r blamedRun) answer(when string, from int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s, %s:\n", when, r.ID)

@@ -35,12 +35,12 @@ func newCompareCommand() *cobra.Command {
 	}, &c.OutputFlag)
 }
 
-// Validate refuses what the server would refuse.
+// Validate refuses values that the server would refuse.
 func (c *compareCommand) Validate() error {
 	return cli.Refuse(len(c.Base) > maxBases, "--with: at most %d executions, not %d", maxBases, len(c.Base))
 }
 
-// Run prints what changed. It ends with 1 if something got worse, and with 5 if nothing can be decided.
+// Run prints what changed. The exit code is 1 if something got worse, and 5 if nothing can be decided.
 func (c *compareCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	server, err := c.Connect(cmd)
@@ -110,7 +110,7 @@ type comparedShown struct {
 
 func (c comparedShown) title() string { return inRow(c.TestName, c.RowName, c.RowNumber) }
 
-// maxBases is how many baselines an execution can be compared with.
+// maxBases is the maximum number of baselines of a comparison.
 const maxBases = 5
 
 // corrections are the values of AgentTestCorrection, by the name that flags use.

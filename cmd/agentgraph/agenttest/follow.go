@@ -197,7 +197,7 @@ type follower struct {
 	runs map[string]runShown
 	// transcripts makes the follower read finished runs with their transcripts.
 	transcripts bool
-	// patience is how long to wait for a server that cannot be reached.
+	// patience is how long to wait for an unreachable server.
 	patience time.Duration
 	// changed receives each run that is new or has changed its status, with the counts at that moment.
 	changed func(runShown, countsShown)
@@ -207,8 +207,8 @@ type follower struct {
 func (f *follower) follow(ctx context.Context) error {
 	var lost time.Time
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		// The reason for the end of the stream does not matter, because the rows are read next. Without any events this is
-		// polling.
+		// The reason for the end of the stream does not matter, because the rows are read next. If no events arrive,
+		// this loop polls.
 		_ = f.server.Subscribe(ctx, client.Request{Query: runUpdatedDocument,
 			Variables: client.Variables{"id": f.execution.ID}}, func(data json.RawMessage) error {
 			var event struct{ AgentTestRunUpdated runShown }
@@ -238,8 +238,8 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// cancel cancels the execution and waits for the runs in progress to end. If the execution has already finished, cancel
-// changes nothing.
+// cancel cancels the execution and waits until the runs in progress end. It changes nothing if the execution has
+// already finished.
 func (f *follower) cancel(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, cancelTime)
 	defer stop()

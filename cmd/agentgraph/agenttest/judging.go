@@ -119,7 +119,7 @@ func (f *judgingFlags) conclude(
 	return client.Exit(final.ExitCode, errors.New(final.Reason))
 }
 
-// exitUnstarted gives the exit code to an error that occurred before the execution started.
+// exitUnstarted adds the exit code to an error that occurred before the execution started.
 func exitUnstarted(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errTimeout) {
 		return client.Exit(client.ExitCancelled, fmt.Errorf("cancelled before anything was run: %w", errTimeout))

@@ -11,8 +11,8 @@ import (
 // maxBlamed is how many red tests a Markdown report explains.
 const maxBlamed = 20
 
-// writeMarkdown writes the report to the file: the outcome, and for each failed test the words of the prompt that it
-// lost. It does nothing if the path is empty.
+// writeMarkdown writes the report to the file: the outcome, and for each failed test the words that its prompt lost. It
+// does nothing if the path is empty.
 func (r report) writeMarkdown(ctx context.Context, server *client.Client, path string) error {
 	if path == "" {
 		return nil
@@ -106,5 +106,5 @@ func boldInMarkdown(pieces []pieceShown) string {
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`,
 	"<", "&lt;", ">", "&gt;", "#", `\#`, "@", "&#64;", "|", `\|`, "~", `\~`)
 
-// inMarkdown writes a text in one line without a meaning in Markdown. No user of a repository is mentioned.
+// inMarkdown escapes a text for one line of Markdown. An @ in it does not notify a user.
 func inMarkdown(text string) string { return markdownEscapes.Replace(client.Printable(text)) }

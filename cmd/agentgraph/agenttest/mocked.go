@@ -8,7 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// Bounds of a refusal. It lists at most maxGroups groups. Each group lists at most maxTools tools and maxReal tests.
+// Bounds of the error of refuseReal. It lists at most maxGroups groups, and for each at most maxTools tools and maxReal
+// tests.
 const (
 	maxReal   = 3
 	maxTools  = 10
@@ -28,8 +29,8 @@ type coveredCall struct {
 	TestIds, TestNames []string
 }
 
-// refuseReal returns an error if the tests would really call tools or transfer calls. The error names each call with
-// its tests. Knowledge base searches and delegation have no side effects, so they are allowed.
+// refuseReal returns an error if the tests would really call tools or transfer calls. The error names each such call
+// with its tests. Knowledge base searches and delegation are allowed, because they have no side effects.
 func refuseReal(ctx context.Context, server *client.Client, input client.Variables) error {
 	var read struct {
 		AgentTestExecutionCoverage struct{ Calls []coveredCall }
@@ -60,7 +61,7 @@ func refuseReal(ctx context.Context, server *client.Client, input client.Variabl
 		strings.Join(realCalls(tools, testsOf), "\n")))
 }
 
-// realCalls returns the lines of a refusal: one for each tool. Tools of the same tests are grouped, with the tests
+// realCalls returns the lines of the error: one for each tool. Tools with the same tests form a group, with the tests
 // below them.
 func realCalls(tools []string, testsOf map[string][]string) (lines []string) {
 	var groups []string

@@ -20,7 +20,7 @@ import (
 type progress struct {
 	out    io.Writer
 	style  client.Style
-	bars   *mpb.Progress // nil without a terminal, like bar
+	bars   *mpb.Progress // bars and bar are nil without a terminal
 	bar    *mpb.Bar
 	counts atomic.Value
 }
@@ -60,8 +60,7 @@ func (p *progress) cancelling(why error) {
 	p.write(text + "\n")
 }
 
-// close ends the bar, and shows the outcome of the execution and a link to its console page. An empty console means no
-// link.
+// close ends the bar. It shows the outcome of the execution, and a link to its console page unless console is empty.
 func (p *progress) close(final report, console string) {
 	if p.bar != nil {
 		p.bar.Abort(false)

@@ -25,8 +25,8 @@ func (r report) writeJSON(path string) error {
 	return client.WriteFile(path, text.Bytes(), 0o644)
 }
 
-// page returns the path of the console page: the execution's if all runs belong to one agent, otherwise the page of the
-// first run that did not pass.
+// page returns the path of the console page of the execution, if all runs belong to one agent. Otherwise it returns the
+// page of the first run that did not pass.
 func (r report) page() string {
 	agents, shown := map[string]bool{}, ""
 	for _, run := range r.Runs {
@@ -177,7 +177,7 @@ func (t *junitTotals) add(run runShown) {
 	t.Time = fmt.Sprintf("%.3f", t.seconds)
 }
 
-// junit returns the case of the run. JUnit readers identify cases by class and name, so the suffix has an id where
+// junit returns the case of the run. JUnit readers identify cases by class and name, so the suffix contains an id if
 // names would repeat.
 func (r runShown) junit(class, suffix string) junitCase {
 	var duration junitTotals

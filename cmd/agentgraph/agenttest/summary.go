@@ -65,7 +65,7 @@ func (e executionShown) summary() string {
 	return text.String()
 }
 
-// flaky returns a line for each test, or row of a test, that has both passed and failed runs.
+// flaky returns a line for each test, or row of a test, with both passed and failed runs.
 func flaky(runs []runShown) []string {
 	type tally struct{ passed, failed int }
 	var names []string

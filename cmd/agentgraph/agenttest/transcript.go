@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// writeMessages writes a conversation, each message with its index. A call precedes the answer that it was made for.
+// writeMessages writes a conversation, each message with its index. The calls for an answer precede it.
 func writeMessages(text io.Writer, messages []messageShown, calls []callShown) {
 	for i, message := range messages {
 		for _, call := range calls {

@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// report is an execution as far as this program has seen it, and its outcome.
+// report is an execution as far as this program has followed it, and its outcome.
 type report struct {
 	// Outcome is Passed, Failed, Error, Cancelled or Inconclusive.
 	Outcome  string `json:"outcome"`
@@ -21,12 +21,12 @@ type report struct {
 	Runs        []runShown       `json:"runs"`
 	// timeout is the --timeout that cut the execution short, or 0.
 	timeout time.Duration
-	// isLost is set if the server was lost before the end of the execution was seen.
+	// isLost is set if the connection to the server was lost before the execution ended.
 	isLost bool
 }
 
-// decide sets the outcome. The first match wins: the server was lost; cancelled; failed or regressed; an error;
-// inconclusive; passed.
+// decide sets the outcome. The first match wins: the server was lost, the execution was cancelled, a run failed or a
+// test regressed, an error occurred, the result is inconclusive, or everything passed.
 func (r *report) decide(lost error) {
 	counts, set := r.Execution.Counts, func(code int, format string, args ...any) {
 		r.Outcome = [...]string{client.ExitDone: "Passed", client.ExitFailed: "Failed", client.ExitServer: "Error",

@@ -205,8 +205,8 @@ func (t *conversation) follow(ctx context.Context) <-chan chatEvent {
 	return events
 }
 
-// send sends a message and shows events until the answer is complete. The answer is the mutation's result; events only
-// show it earlier.
+// send sends a message and shows events until the answer is complete. The answer is the result of the mutation. Events
+// only show it earlier.
 func (t *conversation) send(ctx context.Context, text string, events <-chan chatEvent) error {
 	request := client.Request{Query: sendDocument, Variables: client.Variables{
 		"input": client.Variables{"simulationChatId": t.id, "text": text},
@@ -223,7 +223,7 @@ func (t *conversation) send(ctx context.Context, text string, events <-chan chat
 	for {
 		select {
 		case event := <-events:
-			// Other events are late: the answer is already shown.
+			// Other events are late: their text is already shown.
 			if event.MessageSequence > t.shown {
 				t.screen.event(event)
 			}

@@ -68,7 +68,7 @@ type measured struct {
 	Missed             []evaluatedQuestion `json:"missed"`
 }
 
-// evaluatedQuestion is a question whose first chunk was not the right one.
+// evaluatedQuestion is a question that the first chunk does not answer.
 type evaluatedQuestion struct {
 	Rank             *int    `json:"rank"`
 	Reason           *string `json:"reason"`

@@ -133,7 +133,7 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 	return request, operation.Operation, nil
 }
 
-// isInline reports whether the argument is the document itself: no file has such a name.
+// isInline reports whether the argument is the document itself. File names do not contain braces.
 func (c *Query) isInline() bool {
 	return strings.Contains(c.File, "{") || strings.TrimSpace(c.File) == ""
 }

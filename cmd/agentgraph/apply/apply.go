@@ -182,15 +182,15 @@ func (c *Apply) Run(cmd *cobra.Command) error {
 		return made.print(cmd.OutOrStdout(), c.JSON)
 	}
 	if !c.JSON {
-		return carryOut(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
+		return applyChanges(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
 	}
 	// Prompts and progress go to standard error, because standard output has only the JSON.
-	err = carryOut(ctx, cmd.ErrOrStderr(), server, made, c.Prune, c.Yes)
+	err = applyChanges(ctx, cmd.ErrOrStderr(), server, made, c.Prune, c.Yes)
 	return errors.Join(cli.WriteJSON(cmd.OutOrStdout(), made.report()), err)
 }
 
-// carryOut applies the change set, and prints each step.
-func carryOut(ctx context.Context, out io.Writer, server *api, made *changeSet, prune, yes bool) error {
+// applyChanges applies the change set, and prints each step.
+func applyChanges(ctx context.Context, out io.Writer, server *api, made *changeSet, prune, yes bool) error {
 	if err := ask(ctx, out, made, prune, yes); err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func carryOut(ctx context.Context, out io.Writer, server *api, made *changeSet, 
 			return
 		}
 		told[s.change], s.change.isDone = true, true
-		_, _ = fmt.Fprintf(out, "%s %s\n", signs[s.change.verb], s.change.thing)
+		_, _ = fmt.Fprintf(out, "%s %s\n", signs[s.change.verb], s.change.resource)
 	}}
 	if err := w.write(ctx, made); err != nil {
 		_, _ = fmt.Fprintf(out, "%d of %d steps were done; run the command again for the rest\n", w.done, len(made.steps))
@@ -292,7 +292,7 @@ func (c *Pull) Run(cmd *cobra.Command) error {
 		return client.Exit(client.ExitFailed, err)
 	}
 	defer func() { _ = root.Close() }()
-	for _, t := range there.things[dataset] {
+	for _, t := range there.resources[dataset] {
 		for _, d := range t.documentsByName() {
 			if err := server.download(ctx, d.storedDocument, root, filepath.Join(knowledgeFolder, t.key, d.file)); err != nil {
 				return client.ExitWith(ctx, err)

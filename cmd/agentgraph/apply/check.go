@@ -13,9 +13,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// check records the errors that the server would return for this resource, as far as they depend on it alone.
+// check records the errors that the server would return for this resource alone.
 func (c *company) check(ch *change) {
-	t := ch.thing
+	t := ch.resource
 	err := t.made()
 	var known *model.Error
 	if err != nil && !errors.As(err, &known) {
@@ -37,7 +37,7 @@ func (c *company) check(ch *change) {
 }
 
 // checkSecrets records an error for each header whose environment variable is not set.
-func (c *company) checkSecrets(t *thing) {
+func (c *company) checkSecrets(t *resource) {
 	for _, h := range t.headers {
 		if name, _, isSet := environment(h.value.(string)); !isSet {
 			c.wrong.add(t.at.member("endpoint").member("headers").member(h.name),
@@ -58,11 +58,11 @@ func environment(text string) (name, value string, isSet bool) {
 	return found[1], value, isSet
 }
 
-// made creates the resource in memory, as the server would, and returns the error.
-func (t *thing) made() error {
+// made creates the resource in memory as the server would, and returns the error of that.
+func (t *resource) made() error {
 	o, whole := object{}, t.whole()
 	for _, f := range t.kind.members {
-		if value, _ := whole.get(f.name); value != nil && !f.isApart {
+		if value, _ := whole.get(f.name); value != nil && !f.isSeparate {
 			o = append(o, member{f.name, f.sent(value)})
 		}
 	}
@@ -77,7 +77,7 @@ func (t *thing) made() error {
 var makers = map[*kind]func(text []byte) error{
 	dataset: maker(model.NewDataset),
 	knowledgeBaseChat: maker(func(in model.CreateKnowledgeBaseChatInput, now time.Time) (*model.KnowledgeBaseChat, error) {
-		// Only the server knows which models are configured.
+		// Only the server knows the configured models.
 		if s := in.PromptSettings; s != nil {
 			s.RerankModel = nil
 		}

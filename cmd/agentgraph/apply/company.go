@@ -4,11 +4,11 @@ import "slices"
 
 // company has the resources of the files and of the server, matched to each other.
 type company struct {
-	things map[*kind][]*thing
-	byID   map[string]*thing
-	// reported has the kinds that the files list, and reportedTests the agents whose tests they list.
+	resources map[*kind][]*resource
+	byID      map[string]*resource
+	// reported lists the kinds that the files list. reportedTests lists the agents whose tests the files list.
 	reported      map[*kind]bool
-	reportedTests map[*thing]bool
+	reportedTests map[*resource]bool
 	wrong         faults
 	// paired counts the resources of the files that share a name and were matched by their order.
 	paired int
@@ -17,8 +17,8 @@ type company struct {
 }
 
 func newCompany() *company {
-	return &company{things: map[*kind][]*thing{}, byID: map[string]*thing{}, reported: map[*kind]bool{},
-		reportedTests: map[*thing]bool{}}
+	return &company{resources: map[*kind][]*resource{}, byID: map[string]*resource{}, reported: map[*kind]bool{},
+		reportedTests: map[*resource]bool{}}
 }
 
 // wanted is a resource that a file describes.
@@ -101,7 +101,7 @@ func (c *company) describe(sources []*source) error {
 		return err
 	}
 	for _, k := range kinds {
-		for _, t := range c.things[k] {
+		for _, t := range c.resources[k] {
 			if t.raw != nil {
 				c.normalize(t)
 			}
@@ -110,11 +110,11 @@ func (c *company) describe(sources []*source) error {
 	return c.wrong.err()
 }
 
-// named returns the resource that the files call by the key, or that the server has under this key, name or id. Unless
-// there is exactly one, the result is nil, with an error at the place.
-func (c *company) named(k *kind, key string, of *thing, at path) *thing {
-	var onServer []*thing
-	for _, t := range c.things[k] {
+// named returns the resource that the files call by the key, or that the server has under this key, name or id. If
+// there is not exactly one, it returns nil and records an error at the place.
+func (c *company) named(k *kind, key string, of *resource, at path) *resource {
+	var onServer []*resource
+	for _, t := range c.resources[k] {
 		if t.agent != of && k == folder {
 			continue
 		}
@@ -138,7 +138,7 @@ func (c *company) named(k *kind, key string, of *thing, at path) *thing {
 }
 
 // normalize sets the normal form of the resource in the files, which can be compared.
-func (c *company) normalize(t *thing) {
+func (c *company) normalize(t *resource) {
 	raw := t.raw
 	switch t.kind {
 	case tool:
@@ -153,9 +153,9 @@ func (c *company) normalize(t *thing) {
 }
 
 // resolveFor returns the function that resolves the references of a resource.
-func (c *company) resolveFor(t *thing) resolve {
+func (c *company) resolveFor(t *resource) resolve {
 	return func(to *kind, key string, at path) any {
-		var found *thing
+		var found *resource
 		switch to {
 		case subAgent:
 			if found = t.agent.subAgents[key]; found == nil {
@@ -174,27 +174,27 @@ func (c *company) resolveFor(t *thing) resolve {
 }
 
 // addSubAgents sets the agent's sub-agents to those in the files, and drops all others.
-func (c *company) addSubAgents(t *thing) {
+func (c *company) addSubAgents(t *resource) {
 	value, isGiven := t.given.get("subAgents")
 	if !isGiven {
 		return
 	}
 	before := t.subAgents
-	t.subAgents = map[string]*thing{}
+	t.subAgents = map[string]*resource{}
 	for _, one := range value.(list) {
 		name := one.(object).text("technicalName")
 		if t.subAgents[name] != nil {
 			c.wrong.add(t.at.member("subAgents"), "has two entries with the technical name %q", name)
 		}
 		if t.subAgents[name] = before[name]; before[name] == nil {
-			t.subAgents[name] = &thing{kind: subAgent, agent: t, raw: one.(object)}
+			t.subAgents[name] = &resource{kind: subAgent, agent: t, raw: one.(object)}
 		}
 	}
 }
 
 // withHeaderNames replaces the values of a tool's headers by their names. If the files give no headers, the server's
 // are kept.
-func (t *thing) withHeaderNames(raw object) object {
+func (t *resource) withHeaderNames(raw object) object {
 	value, _ := raw.get("endpoint")
 	endpoint, ok := value.(object)
 	if !ok {

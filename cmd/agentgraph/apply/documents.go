@@ -29,7 +29,7 @@ type storedDocument struct {
 const knowledgeFolder = "knowledge"
 
 // documentsIn returns the documents that the files list for a dataset.
-func documentsIn(t *thing, wrong *faults) []document {
+func documentsIn(t *resource, wrong *faults) []document {
 	var all []document
 	seen := map[string]bool{}
 	for i, entry := range t.raw.list("documents") {
@@ -87,7 +87,7 @@ func (d document) content() ([]byte, error) {
 }
 
 // storedAs returns the documents of the server with the same name: the first with the same content, and all others.
-func (t *thing) storedAs(d document) (same *storedDocument, others []storedDocument) {
+func (t *resource) storedAs(d document) (same *storedDocument, others []storedDocument) {
 	for _, s := range t.stored {
 		if s.name != d.name {
 			continue

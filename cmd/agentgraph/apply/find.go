@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// spot identifies a resource whose id the server does not know. Names are unique within an agent, and names of tests
-// within a folder.
-type spot struct {
-	agent, folder *thing
+// nameKey identifies a resource by its name, for lookups without an id. Names are unique within an agent, and names of
+// tests within a folder.
+type nameKey struct {
+	agent, folder *resource
 	name          string
 }
 
 // claim is a resource of a file that is looked up by its name.
 type claim struct {
 	wanted
-	thing *thing
-	spot
+	resource *resource
+	nameKey
 }
 
 // find matches each wanted resource of a kind to one on the server, or to a new one. Ids are matched first, because
 // another resource may have the same name now.
 func (c *company) find(k *kind, all []wanted) {
 	var claims []claim
-	wanting := map[spot]int{}
+	wanting := map[nameKey]int{}
 	for _, w := range all {
 		if w.kind == k && c.knows(w) {
 			c.findByID(w)
@@ -36,55 +36,55 @@ func (c *company) find(k *kind, all []wanted) {
 		if w.kind != k || c.knows(w) {
 			continue
 		}
-		t := &thing{kind: k, raw: w.raw}
+		t := &resource{kind: k, raw: w.raw}
 		if w.agent != "" {
 			if t.agent = c.named(agent, w.agent, nil, w.at); t.agent == nil {
 				continue
 			}
 		}
-		at := spot{t.agent, c.folderOf(t, w.at), t.nameToFind(w.raw)}
+		at := nameKey{t.agent, c.folderOf(t, w.at), t.nameToFind(w.raw)}
 		claims = append(claims, claim{w, t, at})
 		wanting[at]++
 	}
 	c.findByName(k, claims, wanting)
 }
 
-// findByName pairs resources of the files with those of the server that have the same name, in their order. Unmatched
-// ones are new. It is an error if the server has more resources of a name than the files.
-func (c *company) findByName(k *kind, claims []claim, wanting map[spot]int) {
-	there := map[spot][]*thing{}
-	for _, t := range c.things[k] {
+// findByName pairs resources of the files with resources of the server that have the same name, in order. Resources
+// without a counterpart are new. It is an error if the server has more resources of a name than the files.
+func (c *company) findByName(k *kind, claims []claim, wanting map[nameKey]int) {
+	there := map[nameKey][]*resource{}
+	for _, t := range c.resources[k] {
 		if t.raw == nil {
-			at := c.spotNow(t)
+			at := c.nameKeyNow(t)
 			there[at] = append(there[at], t)
 		}
 	}
 	for _, same := range there {
 		// Ids ascend in the order of creation.
-		slices.SortFunc(same, func(a, b *thing) int { return strings.Compare(a.id, b.id) })
+		slices.SortFunc(same, func(a, b *resource) int { return strings.Compare(a.id, b.id) })
 	}
-	taken := map[spot]int{}
+	taken := map[nameKey]int{}
 	for _, w := range claims {
-		same, n := there[w.spot], taken[w.spot]
-		taken[w.spot]++
+		same, n := there[w.nameKey], taken[w.nameKey]
+		taken[w.nameKey]++
 		switch {
-		case len(same) > wanting[w.spot]:
+		case len(same) > wanting[w.nameKey]:
 			c.wrong.add(w.at, "the server has %d objects with the name %q, with the ids %s: add the right id to the file, "+
 				"or rename or delete the others", len(same), w.raw.text("name"), idsOf(same))
 		case n < len(same):
-			if wanting[w.spot] > 1 {
+			if wanting[w.nameKey] > 1 {
 				c.paired++
 			}
 			c.take(same[n], w.wanted)
 		default:
-			c.things[k] = append(c.things[k], w.thing)
-			c.take(w.thing, w.wanted)
+			c.resources[k] = append(c.resources[k], w.resource)
+			c.take(w.resource, w.wanted)
 		}
 	}
 }
 
 // nameToFind returns the name by which a resource is looked up.
-func (t *thing) nameToFind(of object) string {
+func (t *resource) nameToFind(of object) string {
 	switch t.kind {
 	case tool:
 		return of.text("technicalName")
@@ -110,17 +110,17 @@ func (c *company) findByID(w wanted) {
 // knows reports whether the server has the id that the files give.
 func (c *company) knows(w wanted) bool { return c.byID[w.raw.text("id")] != nil }
 
-func idsOf(things []*thing) string {
-	ids := make([]string, len(things))
-	for i, t := range things {
+func idsOf(resources []*resource) string {
+	ids := make([]string, len(resources))
+	for i, t := range resources {
 		ids[i] = t.id
 	}
 	slices.Sort(ids)
 	return strings.Join(ids, ", ")
 }
 
-// take assigns the wanted resource w of the files to t.
-func (c *company) take(t *thing, w wanted) {
+// take assigns the resource w of the files to t.
+func (c *company) take(t *resource, w wanted) {
 	if t.raw != nil && t.at.in != nil {
 		c.wrong.add(w.at, "is the same %s as the one at %s: remove one of them", w.kind.name, t.at)
 		return
@@ -130,7 +130,7 @@ func (c *company) take(t *thing, w wanted) {
 }
 
 // folderOf returns the folder that a test belongs to in the files, or nil.
-func (c *company) folderOf(t *thing, at path) *thing {
+func (c *company) folderOf(t *resource, at path) *resource {
 	key := t.raw.text("folderId")
 	if key == "" || t.kind != simulation && t.kind != classification {
 		return nil
@@ -138,19 +138,19 @@ func (c *company) folderOf(t *thing, at path) *thing {
 	return c.named(folder, key, t.agent, at.member("folderId"))
 }
 
-func (c *company) folderOfNode(t *thing) *thing { return c.byID[t.node.text("folderId")] }
+func (c *company) folderOfNode(t *resource) *resource { return c.byID[t.node.text("folderId")] }
 
 // distinct refuses two resources of the files with the same key.
 func (c *company) distinct(k *kind) {
 	type called struct {
-		agent *thing
+		agent *resource
 		key   string
 	}
-	seen := map[called]*thing{}
+	seen := map[called]*resource{}
 	if k == simulation || k == classification {
 		return // Nothing refers to tests by key.
 	}
-	for _, t := range c.things[k] {
+	for _, t := range c.resources[k] {
 		// Nothing refers to campaigns by key either. But unless they have ids, two campaigns with the same name are a
 		// mistake.
 		if t.at.in == nil || k == campaign && t.raw.text("id") != "" {
@@ -164,74 +164,76 @@ func (c *company) distinct(k *kind) {
 	}
 }
 
-// spotNow returns the spot of a resource on the server.
-func (c *company) spotNow(t *thing) spot {
-	return spot{t.agent, c.folderOfNode(t), t.nameToFind(t.node)}
+// nameKeyNow returns the nameKey of a resource on the server.
+func (c *company) nameKeyNow(t *resource) nameKey {
+	return nameKey{t.agent, c.folderOfNode(t), t.nameToFind(t.node)}
 }
 
-// spotOf returns the spot of a resource after the change set is applied.
-func (c *company) spotOf(t *thing) spot {
-	at := spot{t.agent, nil, cmp.Or(t.nameToFind(t.raw), t.nameToFind(t.node))}
+// nameKeyOf returns the nameKey of a resource after the change set is applied.
+func (c *company) nameKeyOf(t *resource) nameKey {
+	at := nameKey{t.agent, nil, cmp.Or(t.nameToFind(t.raw), t.nameToFind(t.node))}
 	in, isGiven := t.given.get("folderId")
 	if !isGiven {
 		in, _ = t.present.get("folderId")
 	}
-	at.folder, _ = in.(*thing)
+	at.folder, _ = in.(*resource)
 	return at
 }
 
 // uniquely lists the kinds whose names are unique on the server. Both kinds of tests share one set of names.
 var uniquely = [][]*kind{{tool}, {folder}, {simulation, classification}}
 
-// repeats refuses duplicate names, which the server would refuse halfway through the change set. Only tests may share a
-// name, because REST can create such tests. Their ids in the files show that the name is no mistake.
+// repeats refuses duplicate names, because the server would refuse them halfway through the change set. Only tests may
+// share a name, because REST can create such tests. Their ids in the files show that the name is not a mistake.
 func (c *company) repeats(changes []*change, o options) {
 	for _, together := range uniquely {
-		at, holders := map[spot][]*thing{}, map[spot][]*thing{}
+		at, holders := map[nameKey][]*resource{}, map[nameKey][]*resource{}
 		for _, k := range together {
-			for _, t := range c.things[k] {
-				at[c.spotOf(t)] = append(at[c.spotOf(t)], t)
+			for _, t := range c.resources[k] {
+				at[c.nameKeyOf(t)] = append(at[c.nameKeyOf(t)], t)
 				if t.present != nil {
-					holders[c.spotNow(t)] = append(holders[c.spotNow(t)], t)
+					holders[c.nameKeyNow(t)] = append(holders[c.nameKeyNow(t)], t)
 				}
 			}
 		}
 		for _, ch := range changes {
-			t := ch.thing
-			if !slices.Contains(together, t.kind) || ch.verb == "change" && c.spotOf(t) == c.spotNow(t) {
+			t := ch.resource
+			if !slices.Contains(together, t.kind) || ch.verb == "change" && c.nameKeyOf(t) == c.nameKeyNow(t) {
 				continue
 			}
 			isTest := t.kind == simulation || t.kind == classification
-			others := slices.DeleteFunc(slices.Clone(at[c.spotOf(t)]), func(other *thing) bool { return other == t })
+			others := slices.DeleteFunc(slices.Clone(at[c.nameKeyOf(t)]), func(other *resource) bool { return other == t })
 			if len(others) == 0 {
-				c.givesWay(ch, holders[c.spotOf(t)], isTest)
-				holders[c.spotNow(t)] = slices.DeleteFunc(holders[c.spotNow(t)], func(other *thing) bool { return other == t })
+				c.refuseHeldNames(ch, holders[c.nameKeyOf(t)], isTest)
+				now := c.nameKeyNow(t)
+				holders[now] = slices.DeleteFunc(holders[now], func(other *resource) bool { return other == t })
 				continue
 			}
-			stays := slices.IndexFunc(others, func(other *thing) bool { return !o.prune || !c.isPruned(other) })
+			stays := slices.IndexFunc(others, func(other *resource) bool { return !o.prune || !c.isPruned(other) })
 			ch.mayRepeat = isTest && ch.verb == "create" && (stays < 0 || t.raw.text("id") != "")
 			if other := others[max(0, stays)]; !ch.mayRepeat {
-				c.wrong.add(t.at, "has the same name as the %s %s; give it another one", other.kind.name, other.whereabouts())
+				c.wrong.add(t.at, "has the same name as the %s %s; give it another one", other.kind.name, other.location())
 			}
 		}
 	}
 }
 
-// givesWay refuses a name that another resource still has when the change is applied, because its renaming comes later.
-func (c *company) givesWay(ch *change, holders []*thing, isTest bool) {
+// refuseHeldNames refuses a name that another resource still has when the change is applied, because that resource is
+// renamed later.
+func (c *company) refuseHeldNames(ch *change, holders []*resource, isTest bool) {
 	switch {
 	case len(holders) == 0:
 	case isTest && ch.verb == "create":
 		ch.mayRepeat = true
 	default:
-		c.wrong.add(ch.thing.at, "has a name that the %s with the id %s still has on the server: first apply the files "+
+		c.wrong.add(ch.resource.at, "has a name that the %s with the id %s still has on the server: first apply the files "+
 			"that rename that one",
 			holders[0].kind.name, holders[0].id)
 	}
 }
 
-// whereabouts describes where a resource is: in the files, or only on the server.
-func (t *thing) whereabouts() string {
+// location describes where a resource is: in the files, or only on the server.
+func (t *resource) location() string {
 	if t.at.in != nil {
 		return "at " + t.at.String()
 	}

@@ -28,7 +28,7 @@ const maxForeign = 64 << 20
 // carriedTests has the tests that were imported from a file, each with a unique name. Its report lists what was
 // imported, approximated and left out.
 type carriedTests struct {
-	// folder is the directory of the file, and name is the file's name in it.
+	// folder is the directory of the file. name is the file's name in it.
 	folder *os.Root
 	name   string
 	tests  list
@@ -101,9 +101,9 @@ type carried struct {
 	more             object
 	// at has the place of the part that is being imported.
 	at place
-	// isDropped is set if the test would change its meaning without a part that cannot be imported.
+	// isDropped is set if the test would have another meaning without a part that cannot be imported.
 	isDropped bool
-	// label names the owner of the part in the report, if that is not the test.
+	// label names the owner of the part in the report, if it is not the test itself.
 	label string
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// messagesOf imports the conversation so far. An answer of the agent gets the calls that precede it. The member of a
-// message with that name has its text.
+// messagesOf imports the conversation so far. The calls before an answer of the agent belong to that answer. member is
+// the name of the member that contains a message's text.
 func messagesOf(t *carried, history list, member string) (messages list) {
 	calls := pastCalls{}
 	for i, one := range history {
@@ -46,7 +46,7 @@ func messagesOf(t *carried, history list, member string) (messages list) {
 
 func toolCalls(made list) member { return member{"toolCalls", made[:min(len(made), 20)]} }
 
-// pastCalls are calls that no answer has followed yet, and their ids.
+// pastCalls are calls without a later answer so far, and their ids.
 type pastCalls struct {
 	made list
 	ids  []string

@@ -206,7 +206,7 @@ func isPlain(value any) bool {
 	return true
 }
 
-// decided imports assertions that need no model. It returns false if agentgraph has no such check.
+// decided imports an assertion that needs no model. It returns false if agentgraph has no such check.
 func (a *phrase) decided(assertion object) bool {
 	hasText := slices.Contains([]string{"contains", "icontains", "starts-with", "regex"}, a.bare)
 	switch {
@@ -302,8 +302,8 @@ func (a *phrase) matches() {
 	a.says(expression)
 }
 
-// fits adds a check that the agent's message is JSON and matches the schema, if there is one. It returns false if
-// agentgraph has no such check.
+// fits adds a check that the agent's message is JSON, and that it matches the schema if there is one. It returns false
+// if agentgraph has no such check.
 func (a *phrase) fits() bool {
 	value := a.value
 	if text, isText := value.(string); isText {

@@ -13,7 +13,7 @@ import (
 type promptfooTest struct {
 	*carried
 	p *promptfoo
-	// test is the test case with the defaults applied, except the default assertions. own has the test case as written.
+	// test is the test case with the defaults applied, except the default assertions. own is the test case as written.
 	test, own object
 	ownAt     place
 	texts     texts
@@ -177,7 +177,7 @@ func (p *promptfoo) titleOf(conversation string, turn, i int) string {
 	return fmt.Sprintf("%s, turn %d", conversation, turn+1)
 }
 
-// leaveTurns reports the tests of a conversation that is left out. None of them works without the others.
+// leaveTurns reports the tests of a conversation that is left out, because each turn needs the others.
 func (p *promptfoo) leaveTurns(c *carried, of []int) {
 	for n, i := range of {
 		at, title := p.cases[i].at, p.titleOf(c.name, n, i)

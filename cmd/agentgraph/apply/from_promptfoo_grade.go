@@ -2,7 +2,7 @@ package apply
 
 import "strings"
 
-// graded imports assertions that a model judges.
+// graded imports an assertion that a model judges. It returns false if the assertion is not of this kind.
 func (a *phrase) graded(assertion object) bool {
 	format := map[string]string{
 		"llm-rubric": "%s", "model-graded-closedqa": "%s", "g-eval": "%s",

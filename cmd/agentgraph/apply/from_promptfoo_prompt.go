@@ -102,7 +102,7 @@ func (t *promptfooTest) text(what, template string) (string, bool) {
 	return text, t.misses(what, missing)
 }
 
-// misses reports variables without a value. It returns false if one of them is the output of another test.
+// misses reports variables without a value. It returns false if one of them needs the output of another test.
 func (t *promptfooTest) misses(what string, missing []string) bool {
 	for _, name := range missing {
 		if slices.Contains(t.p.outputs, name) {
@@ -116,7 +116,7 @@ func (t *promptfooTest) misses(what string, missing []string) bool {
 	return true
 }
 
-// spoken returns a message with the variable that usually holds what the user says.
+// spoken returns a message with the variable that usually contains what the user says.
 func (t *promptfooTest) spoken(why string) list {
 	all := slices.Concat(t.texts.rows, t.texts.bag)
 	for _, m := range all {
@@ -137,7 +137,7 @@ var lastVariable = regexp.MustCompile(`\{\{-?\s*(\w+)`)
 func (t *promptfooTest) looped(prompt promptfooPrompt) (messages list) {
 	loops := loopIn.FindAllStringSubmatch(prompt.text, -1)
 	if len(loops) == 0 {
-		_, _ = t.text("the prompt", prompt.text) // reports what is not evaluated
+		_, _ = t.text("the prompt", prompt.text) // reports the parts that cannot be evaluated
 		t.drop("the variables of its prompt cannot be filled in")
 		return nil
 	}

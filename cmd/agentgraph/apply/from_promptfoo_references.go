@@ -28,7 +28,7 @@ func (p *promptfoo) load(name string) (any, place, error) {
 	return p.resolve(value, value, at, &resolved), at, nil
 }
 
-// maxReferences bounds how many references of a file are resolved: each may contain others.
+// maxReferences bounds the references of a file that are resolved, because each may contain others.
 const maxReferences = 10_000
 
 // resolve replaces references such as {"$ref": "#/assertionTemplates/polite"} by the referenced values. whole has the
@@ -126,13 +126,12 @@ func pointed(whole any, pointer string) (any, bool) {
 			return nil, false
 		}
 	}
-	// A reference to its own ancestor would never end.
+	// Resolving a value that refers to itself would never end.
 	text, err := json.Marshal(value)
 	return value, err == nil && !strings.Contains(string(text), `"$ref":"`+pointer+`"`)
 }
 
-// referred returns the content of a file in the folder. If the file cannot be read, referred reports that and returns
-// nil.
+// referred returns the content of a file in the folder. If it cannot read the file, it reports that and returns nil.
 func (p *promptfoo) referred(name, of string, at *place) any {
 	fail := func(format string, args ...any) any {
 		p.report.add(leftOut, *at, "the configuration", of+": "+format, args...)
@@ -170,7 +169,7 @@ var (
 		".wav", ".mp4"}
 )
 
-// unreadable explains why a reference to a file is not followed. It returns "" if it is followed.
+// unreadable explains why a file that a reference names is not read. It returns "" if the file can be read.
 func unreadable(name string) string {
 	file := strings.TrimPrefix(name, "file://")
 	ending := strings.ToLower(filepath.Ext(strings.SplitN(file, ":", 2)[0]))

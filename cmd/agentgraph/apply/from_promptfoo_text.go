@@ -21,13 +21,13 @@ var (
 type texts struct {
 	// bag has the variables with the same value in all rows.
 	bag object
-	// rows are the variables that differ between rows. They remain in the text, as our placeholders.
+	// rows are the variables that differ between rows. They remain in the text as placeholders.
 	rows object
 }
 
-// fill fills the variables of a template. literal converts the text around the placeholders of a row; nil leaves it
-// unchanged. missing lists the variables without a value, which become empty, as in promptfoo. It is an error if an
-// expression cannot be evaluated.
+// fill fills the variables of a template. literal converts the text around the placeholders of a row. If it is nil,
+// that text stays unchanged. Variables without a value become empty, as in promptfoo, and missing lists them. It is an
+// error if an expression cannot be evaluated.
 func (t texts) fill(template string, literal func(string) string) (filled string, missing []string, err error) {
 	if literal == nil {
 		literal = func(text string) string { return text }
@@ -128,13 +128,13 @@ func reach(value any, step string) (any, bool) {
 	return nil, false
 }
 
-// maxNesting is how deep variables may refer to each other, and maxFilled the maximum length of a filled one, in bytes.
+// maxNesting bounds how deep variables may refer to each other. maxFilled bounds the length of a filled one, in bytes.
 const (
 	maxNesting = 10
 	maxFilled  = 1 << 20
 )
 
-// settle fills in variables within the values of other variables. missing lists the variables without a value.
+// settle fills in variables in the values of other variables. missing lists the variables without a value.
 func settle(bag object) (settled object, missing []string, err error) {
 	for range maxNesting {
 		isSettled := true

@@ -46,8 +46,8 @@ func fromRetell(c *carriedTests) error {
 	return nil
 }
 
-// mockingOfRetell imports mocks. A mock with an output belongs to a tool. A mock with only a boolean result belongs to
-// a transfer, if its name says so.
+// mockingOfRetell imports mocks. A mock with an output is for a tool. A mock with only a boolean result is for a
+// transfer, if its name says so.
 func mockingOfRetell(t *carried, mocks list, at place) (mocking object) {
 	var tools list
 	for i, one := range mocks {

@@ -197,8 +197,8 @@ func (t *carried) rewardBasis(criteria object, at place) list {
 	return basis
 }
 
-// spelled returns a regular expression that matches a text as tau2-bench does: ignoring case, and with or without
-// commas in numbers.
+// spelled returns a regular expression that matches a text as tau2-bench does. It ignores case, and commas in numbers
+// are optional.
 func spelled(text string) string {
 	return "(?i)" + digitPairs.ReplaceAllStringFunc(regexp.QuoteMeta(text), func(digits string) string {
 		return strings.Join(strings.Split(digits, ""), ",?")
@@ -265,8 +265,8 @@ func (t *carried) required(gold []object) {
 	}
 }
 
-// callOf returns a call with the arguments of an action. If chosen is not nil, the call has only the arguments that
-// chosen lists.
+// callOf returns a call with the arguments of an action. If chosen is not nil, the call has only the arguments in
+// chosen.
 func (t *carried) callOf(action object, chosen list) object {
 	var where list
 	for _, argument := range action.object("arguments") {

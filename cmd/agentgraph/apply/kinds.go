@@ -143,9 +143,10 @@ func init() {
 		in("extractedValues", listOf(recordOf(in("name", plainText), in("definition", initially("")),
 			in("type", initially("Text"))))),
 		in("isCallTransferEnabled", initially(false)),
-		{name: "knowledgeBaseChatId", shape: shape{form: reference, to: knowledgeBaseChat, isNullable: true}, isApart: true},
-		{name: "toolIds", shape: setOf(one(tool)), isApart: true},
-		{name: "subAgents", shape: setOf(recordOf(subAgentMembers...)), isApart: true},
+		{name: "knowledgeBaseChatId", shape: shape{form: reference, to: knowledgeBaseChat, isNullable: true},
+			isSeparate: true},
+		{name: "toolIds", shape: setOf(one(tool)), isSeparate: true},
+		{name: "subAgents", shape: setOf(recordOf(subAgentMembers...)), isSeparate: true},
 	}
 }
 
@@ -269,7 +270,7 @@ var campaign = &kind{
 		in("name", plainText), in("maxAttempts", initially(int64(3))), in("retryDelayMinutes", initially(int64(60))),
 		in("defaultRegion", optional),
 		{name: "fields", shape: listOf(recordOf(in("name", plainText), in("description", optional),
-			in("isMandatory", initially(false)))), isApart: true},
+			in("isMandatory", initially(false)))), isSeparate: true},
 	},
 }
 

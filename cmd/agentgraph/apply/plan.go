@@ -16,15 +16,15 @@ type difference struct {
 // change is the change of one resource.
 type change struct {
 	// verb is create, change or delete.
-	verb  string
-	thing *thing
-	// The members in own are sent with the resource itself, and those in apart by separate requests.
-	own, apart []difference
+	verb     string
+	resource *resource
+	// The members in own are sent with the resource itself, and those in separate by separate requests.
+	own, separate []difference
 	// headers says whether the values of a tool's headers are sent.
 	headers bool
 	// mayRepeat says whether a new test may have the name of another one.
 	mayRepeat bool
-	// added lists the new documents of a dataset, and gone the deleted ones.
+	// added lists the new documents of a dataset. gone lists the deleted ones.
 	added []document
 	gone  []storedDocument
 	// isDone is set once the change was applied, at least in part.
@@ -49,7 +49,7 @@ type changeSet struct {
 
 // options modify how differences are computed.
 type options struct {
-	// prune deletes resources that the files do not name, if the files have the list that they belong to.
+	// prune deletes resources that the files do not name, if the files contain the list that would name them.
 	prune bool
 	// sendHeaders sends the values of headers even if their names are unchanged.
 	sendHeaders bool
@@ -62,7 +62,7 @@ func (c *company) changes(o options) (*changeSet, error) {
 	p := &changeSet{}
 	var connections, deletions []step
 	for _, k := range kinds {
-		for _, t := range c.things[k] {
+		for _, t := range c.resources[k] {
 			if t.raw == nil {
 				continue
 			}
@@ -77,7 +77,7 @@ func (c *company) changes(o options) (*changeSet, error) {
 			if len(ch.added)+len(ch.gone) > 0 {
 				p.steps = append(p.steps, step{ch, ch.writeDocuments})
 			}
-			if len(ch.apart) > 0 {
+			if len(ch.separate) > 0 {
 				connections = append(connections, step{ch, ch.connect})
 			}
 		}
@@ -88,9 +88,9 @@ func (c *company) changes(o options) (*changeSet, error) {
 	c.repeats(p.changes, o)
 	if o.prune {
 		for _, k := range slices.Backward(kinds) {
-			for _, t := range c.things[k] {
+			for _, t := range c.resources[k] {
 				if c.isPruned(t) {
-					ch := &change{verb: "delete", thing: t}
+					ch := &change{verb: "delete", resource: t}
 					p.changes, deletions = append(p.changes, ch), append(deletions, step{ch, ch.delete})
 				}
 			}
@@ -103,7 +103,7 @@ func (c *company) changes(o options) (*changeSet, error) {
 }
 
 // isPruned reports whether a resource is deleted because the files do not name it.
-func (c *company) isPruned(t *thing) bool {
+func (c *company) isPruned(t *resource) bool {
 	switch {
 	case t.raw != nil || t.kind == campaign:
 		return false
@@ -115,8 +115,8 @@ func (c *company) isPruned(t *thing) bool {
 }
 
 // changeOf returns how a resource changes, or nil if it does not.
-func (c *company) changeOf(t *thing, o options) *change {
-	ch := &change{verb: "change", thing: t}
+func (c *company) changeOf(t *resource, o options) *change {
+	ch := &change{verb: "change", resource: t}
 	if t.present == nil {
 		ch.verb = "create"
 	}
@@ -125,8 +125,8 @@ func (c *company) changeOf(t *thing, o options) *change {
 		case f.isFixed && ch.verb == "change":
 			c.wrong.add(t.at, "this %s belongs to another agent, and cannot be moved to agent %q: create a new one "+
 				"there", t.kind.name, nameOf(d.now))
-		case f.isApart:
-			ch.apart = append(ch.apart, d)
+		case f.isSeparate:
+			ch.separate = append(ch.separate, d)
 		default:
 			ch.own = append(ch.own, d)
 		}
@@ -149,7 +149,7 @@ func (c *company) changeOf(t *thing, o options) *change {
 	if t.kind == campaign && ch.verb == "change" {
 		c.checkCampaignFields(ch)
 	}
-	if ch.verb == "change" && len(ch.own)+len(ch.apart)+len(ch.added)+len(ch.gone) == 0 && !ch.headers {
+	if ch.verb == "change" && len(ch.own)+len(ch.separate)+len(ch.added)+len(ch.gone) == 0 && !ch.headers {
 		return nil
 	}
 	c.check(ch)
@@ -161,7 +161,7 @@ func (c *company) changeOf(t *thing, o options) *change {
 
 // differencesOf returns the members in the files that differ from the server. For a new resource, it returns every
 // member with a value.
-func differencesOf(t *thing) (all []difference) {
+func differencesOf(t *resource) (all []difference) {
 	for _, given := range t.given {
 		f := t.kind.member(given.name)
 		old, _ := t.present.get(given.name)
@@ -214,7 +214,7 @@ func originOf(endpoint object) string {
 
 // checkCampaignFields keeps only new fields, and refuses changes of existing ones.
 func (c *company) checkCampaignFields(ch *change) {
-	ch.apart = slices.DeleteFunc(ch.apart, func(d difference) bool {
+	ch.separate = slices.DeleteFunc(ch.separate, func(d difference) bool {
 		old, _ := d.old.(list)
 		isNew := false
 		for i, one := range d.now.(list) {
@@ -223,7 +223,7 @@ func (c *company) checkCampaignFields(ch *change) {
 			if known < 0 {
 				isNew = true
 			} else if !isEqual(old[known], one) {
-				c.wrong.add(ch.thing.at.member("fields").index(i), "the field %q of a campaign cannot be changed", name)
+				c.wrong.add(ch.resource.at.member("fields").index(i), "the field %q of a campaign cannot be changed", name)
 			}
 		}
 		return !isNew

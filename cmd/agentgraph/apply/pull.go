@@ -33,7 +33,7 @@ type written struct {
 // maxTests bounds the tests in one file, in bytes of JSON, so that apply accepts the file.
 const maxTests = 2 << 20
 
-// files returns the files that describe everything on the server. withIDs adds ids, so that resources can be renamed.
+// files returns the files that describe everything on the server. withIDs adds ids, so that users can rename resources.
 func (c *company) files(withIDs bool) []written {
 	for _, k := range kinds {
 		c.order(k)
@@ -54,7 +54,7 @@ func (c *company) files(withIDs bool) []written {
 	}
 	add("knowledge.yaml", lists(dataset, knowledgeBaseChat))
 	add("tools.yaml", lists(tool))
-	for _, t := range c.things[agent] {
+	for _, t := range c.resources[agent] {
 		content := object{{agent.list, list{t.file(withIDs)}}}
 		groups := c.testGroups(t, withIDs)
 		if len(groups) > 0 {
@@ -69,8 +69,8 @@ func (c *company) files(withIDs bool) []written {
 	return files
 }
 
-// testGroups returns the folders and tests of an agent, in groups that fit into one file each.
-func (c *company) testGroups(of *thing, withIDs bool) (groups []object) {
+// testGroups returns the folders and tests of an agent in groups, each small enough for one file.
+func (c *company) testGroups(of *resource, withIDs bool) (groups []object) {
 	size := 0
 	for _, k := range []*kind{folder, simulation, classification} {
 		for _, one := range c.listed(k, of, withIDs) {
@@ -88,30 +88,30 @@ func (c *company) testGroups(of *thing, withIDs bool) (groups []object) {
 
 // order sorts the server's resources of a kind, and gives each a key.
 func (c *company) order(k *kind) {
-	slices.SortFunc(c.things[k], func(a, b *thing) int {
+	slices.SortFunc(c.resources[k], func(a, b *resource) int {
 		return cmp.Or(strings.Compare(a.name(), b.name()),
 			strings.Compare(c.folderOfNode(a).nameOrNone(), c.folderOfNode(b).nameOrNone()), strings.Compare(a.id, b.id))
 	})
-	named, taken := map[spot][]*thing{}, map[spot]bool{}
-	for _, t := range c.things[k] {
-		named[c.spotNow(t)] = append(named[c.spotNow(t)], t)
+	named, taken := map[nameKey][]*resource{}, map[nameKey]bool{}
+	for _, t := range c.resources[k] {
+		named[c.nameKeyNow(t)] = append(named[c.nameKeyNow(t)], t)
 	}
-	for _, t := range c.things[k] {
-		same := named[c.spotNow(t)]
+	for _, t := range c.resources[k] {
+		same := named[c.nameKeyNow(t)]
 		if t.isAmbiguous = len(same) > 1; t.isAmbiguous && t == same[0] {
 			c.notes = append(c.notes, fmt.Sprintf("%s: the server has %d objects with this name, so the files include "+
 				"their ids: %s", t,
 				len(same), idsOf(same)))
 		}
 		t.key = keyFrom(t.name(), k)
-		for i := 2; taken[spot{agent: t.agent, name: t.key}]; i++ {
+		for i := 2; taken[nameKey{agent: t.agent, name: t.key}]; i++ {
 			t.key = keyFrom(t.name(), k) + "_" + strconv.Itoa(i)
 		}
-		taken[spot{agent: t.agent, name: t.key}] = true
+		taken[nameKey{agent: t.agent, name: t.key}] = true
 	}
 }
 
-func (t *thing) nameOrNone() string {
+func (t *resource) nameOrNone() string {
 	if t == nil {
 		return ""
 	}
@@ -131,8 +131,8 @@ func keyFrom(name string, k *kind) string {
 }
 
 // listed returns the resources of a kind, or only those of one agent, in the format of files.
-func (c *company) listed(k *kind, of *thing, withIDs bool) (all list) {
-	for _, t := range c.things[k] {
+func (c *company) listed(k *kind, of *resource, withIDs bool) (all list) {
+	for _, t := range c.resources[k] {
 		if t.agent == of {
 			all = append(all, t.file(withIDs))
 		}
@@ -141,7 +141,7 @@ func (c *company) listed(k *kind, of *thing, withIDs bool) (all list) {
 }
 
 // file returns a resource in the format of files.
-func (t *thing) file(withIDs bool) object {
+func (t *resource) file(withIDs bool) object {
 	content := object{}
 	if t.kind != tool && t.kind != simulation && t.kind != classification && t.kind != campaign {
 		content = append(content, member{"key", t.key})
@@ -167,7 +167,7 @@ func (t *thing) file(withIDs bool) object {
 }
 
 // withHeaders returns an endpoint with an environment variable for each header. The server never returns the values.
-func (t *thing) withHeaders(endpoint object) object {
+func (t *resource) withHeaders(endpoint object) object {
 	names := endpoint.list("headerNames")
 	endpoint = endpoint.without("headerNames")
 	if len(names) == 0 {
@@ -187,7 +187,7 @@ func (t *thing) withHeaders(endpoint object) object {
 }
 
 // documentPaths returns the documents of a dataset in the format of files.
-func (t *thing) documentPaths() list {
+func (t *resource) documentPaths() list {
 	all := list{}
 	for _, s := range t.documentsByName() {
 		file := t.key + "/" + s.file
@@ -207,7 +207,7 @@ type pulledDocument struct {
 }
 
 // documentsByName returns the documents sorted by name, one for each name.
-func (t *thing) documentsByName() (all []pulledDocument) {
+func (t *resource) documentsByName() (all []pulledDocument) {
 	stored := slices.SortedFunc(slices.Values(t.stored), func(a, b storedDocument) int {
 		return strings.Compare(a.name+"\x00"+a.digest, b.name+"\x00"+b.digest)
 	})
@@ -228,7 +228,7 @@ func (t *thing) documentsByName() (all []pulledDocument) {
 
 // checkDocuments refuses two different documents with the same name: files could name only one of them.
 func (c *company) checkDocuments() error {
-	for _, t := range c.things[dataset] {
+	for _, t := range c.resources[dataset] {
 		digests := map[string]string{}
 		for _, s := range t.stored {
 			if digest, isKnown := digests[s.name]; isKnown && digest != s.digest {

@@ -11,13 +11,13 @@ import (
 // If a resource is missing from the files and a new one is similar to it, it was probably renamed. An id in the files
 // confirms that.
 
-// likeness is the share of equal text above which two resources are similar. Lines of lists and objects shorter than
-// longLine are ignored: most of them are only names of members.
-const likeness, longLine = 0.6, 20
+// similarity is the share of equal text above which two resources are similar. Lines of lists and objects shorter than
+// longLine do not count, because most of them contain only the name of a member.
+const similarity, longLine = 0.6, 20
 
-// unsaying lists members that many resources have in common. The name of an agent and the shared settings of its tests
-// prove nothing either.
-var unsaying = []string{
+// commonMembers lists members that many resources share, such as the name of an agent and the shared settings of its
+// tests. Equal values of these members do not make two resources similar.
+var commonMembers = []string{
 	"name", "technicalName", "toolMocking", "variables", "channel", "direction", "language", "chunkMethod", "color",
 	"tagExpected", "defaultRegion",
 }
@@ -26,8 +26,8 @@ var unsaying = []string{
 // renamed refuses that.
 func (c *company) renamed(o options) {
 	for _, k := range kinds {
-		var left []*thing
-		for _, t := range c.things[k] {
+		var left []*resource
+		for _, t := range c.resources[k] {
 			if t.raw == nil && (t.agent == nil && c.reported[k] || t.agent != nil && c.reportedTests[t.agent]) {
 				left = append(left, t)
 			}
@@ -35,12 +35,12 @@ func (c *company) renamed(o options) {
 		if len(left) == 0 {
 			continue
 		}
-		for _, t := range c.things[k] {
+		for _, t := range c.resources[k] {
 			if t.raw == nil || t.present != nil {
 				continue
 			}
 			for _, old := range left {
-				if old.agent != t.agent || !isLike(t, old) {
+				if old.agent != t.agent || !isSimilar(t, old) {
 					continue
 				}
 				if o.prune && k != campaign {
@@ -55,9 +55,9 @@ func (c *company) renamed(o options) {
 	}
 }
 
-// isLike reports whether a new resource is probably an old one under another name. It has the key that pull would give
-// to the old one, or mostly the same content.
-func isLike(t, old *thing) bool {
+// isSimilar reports whether a new resource is probably an old one under another name. Either it has the key that pull
+// would give to the old one, or most of its content is the same.
+func isSimilar(t, old *resource) bool {
 	if key := t.raw.text("key"); key != "" && key == keyFrom(old.name(), old.kind) {
 		return true
 	}
@@ -84,13 +84,13 @@ func isLike(t, old *thing) bool {
 			same += len(line)
 		}
 	}
-	return same > 0 && float64(same) >= likeness*float64(max(inGiven, inPresent))
+	return same > 0 && float64(same) >= similarity*float64(max(inGiven, inPresent))
 }
 
 // isSameButForTheName reports whether the files describe the old resource except for its name, with at least one
 // distinctive member.
-func isSameButForTheName(t, old *thing) bool {
-	for _, d := range differencesOf(&thing{kind: t.kind, given: t.given, present: old.present}) {
+func isSameButForTheName(t, old *resource) bool {
+	for _, d := range differencesOf(&resource{kind: t.kind, given: t.given, present: old.present}) {
 		if d.name != "name" && d.name != "technicalName" && !t.kind.member(d.name).isFixed {
 			return false
 		}
@@ -100,21 +100,21 @@ func isSameButForTheName(t, old *thing) bool {
 			return false
 		}
 	}
-	return len(t.documents) > 0 || slices.ContainsFunc(t.given, t.isTelling)
+	return len(t.documents) > 0 || slices.ContainsFunc(t.given, t.isDistinctive)
 }
 
-// isTelling reports whether a member is distinctive, so that equal values suggest the same resource.
-func (t *thing) isTelling(m member) bool {
+// isDistinctive reports whether a member is distinctive, so that equal values suggest the same resource.
+func (t *resource) isDistinctive(m member) bool {
 	f := t.kind.member(m.name)
-	isCommon := f.isFixed || slices.Contains(unsaying, m.name) || m.value == nil
+	isCommon := f.isFixed || slices.Contains(commonMembers, m.name) || m.value == nil
 	return !isCommon && !isEqual(m.value, f.normal(nil, nil, path{}))
 }
 
-// memberLines returns the distinctive members of an object as lines, of those that the files give.
-func memberLines(t *thing, from object) (lines []string) {
+// memberLines returns the distinctive members of an object that the files give, as lines.
+func memberLines(t *resource, from object) (lines []string) {
 	for _, given := range t.given {
 		value, _ := from.get(given.name)
-		if !t.isTelling(member{given.name, value}) {
+		if !t.isDistinctive(member{given.name, value}) {
 			continue
 		}
 		text, isText := value.(string)
@@ -141,7 +141,7 @@ func memberLines(t *thing, from object) (lines []string) {
 func (c *company) noteNames() {
 	found, created := 0, 0
 	for _, k := range kinds {
-		for _, t := range c.things[k] {
+		for _, t := range c.resources[k] {
 			switch id := t.raw.text("id"); {
 			case id == "" || id == t.id:
 			case t.present != nil:

@@ -58,7 +58,7 @@ func (p *changeSet) report() planReport {
 }
 
 func (ch *change) report() changeReport {
-	t := ch.thing
+	t := ch.resource
 	one := changeReport{
 		Verb: ch.verb, Kind: t.kind.typeName, Name: t.name(), SendsHeaders: ch.headers, Done: ch.isDone,
 		Fields: []differenceReport{}, Added: []documentReport{}, Gone: []documentReport{},
@@ -72,7 +72,7 @@ func (ch *change) report() changeReport {
 	if t.at.in != nil {
 		one.File = new(t.at.String())
 	}
-	for _, d := range slices.Concat(ch.own, ch.apart) {
+	for _, d := range slices.Concat(ch.own, ch.separate) {
 		one.Fields = append(one.Fields, differenceReport{d.name, d.shape.written(d.old), d.shape.written(d.now)})
 	}
 	for _, d := range ch.added {

@@ -19,7 +19,7 @@ type api struct {
 // attempts is the maximum number of attempts, over about half a minute.
 const attempts = 6
 
-// again calls do until it succeeds, its error is not temporary, or all attempts are used up.
+// again calls do until it succeeds, its error is not temporary, or no attempts are left.
 func (a *api) again(ctx context.Context, do func() error) error {
 	wait := a.firstWait
 	for attempt := 1; ; attempt++ {
@@ -63,11 +63,11 @@ func (a *api) load(ctx context.Context, of []*kind) (*company, error) {
 			return nil, err
 		}
 		for _, node := range nodes {
-			t := &thing{kind: k, id: node.text("id"), node: node}
+			t := &resource{kind: k, id: node.text("id"), node: node}
 			if k == folder || k == simulation || k == classification {
 				t.agent = c.byID[node.text("agentId")]
 			}
-			c.things[k] = append(c.things[k], t)
+			c.resources[k] = append(c.resources[k], t)
 			c.byID[t.id] = t
 		}
 	}
@@ -94,11 +94,11 @@ func (a *api) loadDocuments(ctx context.Context, c *company) error {
 
 // present sets the normal form of the server's resources, which can be compared.
 func (c *company) present() {
-	for _, t := range c.things[agent] {
-		t.subAgents = map[string]*thing{}
+	for _, t := range c.resources[agent] {
+		t.subAgents = map[string]*resource{}
 		for _, one := range t.node.list("subAgents") {
 			node := one.(object)
-			s := &thing{kind: subAgent, id: node.text("id"), agent: t, node: node}
+			s := &resource{kind: subAgent, id: node.text("id"), agent: t, node: node}
 			t.subAgents[node.text("technicalName")], c.byID[s.id] = s, s
 		}
 	}
@@ -109,14 +109,14 @@ func (c *company) present() {
 		return nil
 	}
 	for _, k := range kinds {
-		for _, t := range c.things[k] {
+		for _, t := range c.resources[k] {
 			t.present = k.shape().normal(c.asFiles(t), found, path{}).(object)
 		}
 	}
 }
 
 // asFiles returns a server's node with the members that files use.
-func (c *company) asFiles(t *thing) object {
+func (c *company) asFiles(t *resource) object {
 	node := t.node
 	switch t.kind {
 	case agent:
@@ -143,7 +143,7 @@ func (c *company) asFiles(t *thing) object {
 }
 
 // hasField reports whether the agent has the field on the server.
-func (t *thing) hasField(name string) bool {
+func (t *resource) hasField(name string) bool {
 	return t != nil && slices.ContainsFunc(t.node.list("fields"),
 		func(f any) bool { return f.(object).text("name") == name })
 }

@@ -35,7 +35,7 @@ type shape struct {
 	members []field
 	// to names the kind that a reference points to.
 	to *kind
-	// isNullable is set if null is a value of its own.
+	// isNullable is set if null is a value in itself.
 	isNullable bool
 }
 
@@ -43,13 +43,13 @@ type shape struct {
 type field struct {
 	name string
 	shape
-	// isApart is set if the field is sent by separate requests.
-	isApart bool
+	// isSeparate is set if the field is sent by separate requests.
+	isSeparate bool
 	// isFixed is set if the field cannot be changed after creation.
 	isFixed bool
 }
 
-// resolve returns the target of a reference, or nil to leave out the object that contains it.
+// resolve returns the target of a reference. Nil leaves out the object that contains the reference.
 type resolve func(to *kind, name string, at path) any
 
 // normal returns the normal form of a value, which can be compared.
@@ -117,8 +117,8 @@ func (s shape) normalList(values list, resolve resolve, at path) list {
 	return normal
 }
 
-// normalObject returns the members in the order of the shape. If the shape is merged, it returns only the given ones.
-// It returns nil if a reference has no target.
+// normalObject returns the members in the order of the shape. For a merged shape, it returns only the members that are
+// given. It returns nil if a reference has no target.
 func (s shape) normalObject(o object, resolve resolve, at path) any {
 	normal := object{}
 	for _, f := range s.members {
@@ -140,7 +140,7 @@ func nameOf(value any) string {
 	switch v := value.(type) {
 	case string:
 		return v
-	case *thing:
+	case *resource:
 		return v.reference()
 	case object:
 		if name := v.text("technicalName"); name != "" {
@@ -155,14 +155,14 @@ func nameOf(value any) string {
 	return ""
 }
 
-// written returns a normal value in the format of files: with references, and without defaults.
+// written returns a normal value in the format of files: references are names, and defaults are left out.
 func (s shape) written(value any) any {
 	switch v := value.(type) {
 	case string:
 		if s.form == delimiter {
 			return escaped.Replace(v)
 		}
-	case *thing:
+	case *resource:
 		return v.reference()
 	case list:
 		l := make(list, len(v))
@@ -186,8 +186,8 @@ func (s shape) written(value any) any {
 	return value
 }
 
-// sent returns a normal value in the format of requests: with ids, and with the value that clears a field instead of
-// null.
+// sent returns a normal value in the format of requests: references are ids, and null becomes the value that clears the
+// field.
 func (s shape) sent(value any) any {
 	switch v := value.(type) {
 	case nil:
@@ -198,8 +198,8 @@ func (s shape) sent(value any) any {
 		if s.form == delimiter {
 			return escaped.Replace(v)
 		}
-	case *thing:
-		// During checks, there may be no id yet.
+	case *resource:
+		// During checks, the resource may have no id yet.
 		return cmp.Or(v.id, v.reference())
 	case list:
 		l := make(list, len(v))
@@ -222,7 +222,7 @@ func (s shape) sent(value any) any {
 	return value
 }
 
-// sentWithin does the same as sent, for a part of a value that is replaced as a whole. There, null stays null.
+// sentWithin does the same as sent, for a part of a value that is replaced as a whole. In such parts, null stays null.
 func (s shape) sentWithin(value any) any {
 	if value == nil && s.form != text {
 		return nil

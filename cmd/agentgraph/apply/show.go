@@ -56,8 +56,8 @@ func (p *changeSet) count(verb string) (n int) {
 }
 
 func (ch *change) show(out io.Writer) {
-	_, _ = fmt.Fprintf(out, "%s %s %s%s\n", signs[ch.verb], ch.verb, ch.thing, ch.loss())
-	for _, d := range slices.Concat(ch.own, ch.apart) {
+	_, _ = fmt.Fprintf(out, "%s %s %s%s\n", signs[ch.verb], ch.verb, ch.resource, ch.loss())
+	for _, d := range slices.Concat(ch.own, ch.separate) {
 		d.show(out, ch.verb == "create")
 	}
 	if ch.headers {
@@ -77,19 +77,19 @@ func (ch *change) loss() string {
 	if ch.verb != "delete" {
 		return ""
 	}
-	switch ch.thing.kind {
+	switch ch.resource.kind {
 	case agent:
 		return ", with its prompt versions, simulated chats, tests and campaigns"
 	case dataset:
-		return fmt.Sprintf(", with its %d documents", len(ch.thing.stored))
+		return fmt.Sprintf(", with its %d documents", len(ch.resource.stored))
 	case folder:
 		return "; its tests move to the root"
 	}
 	return ""
 }
 
-// longest is the maximum length of a text that is shown on the line of its name, and longestList that of a list or an
-// object, in bytes.
+// longest is the maximum length in bytes of a text that is shown on the same line as its name. longestList is the
+// maximum for a list or an object.
 const longest, longestList = 100, 60
 
 func isShort(shown string, value any) bool {

@@ -26,7 +26,7 @@ type testFiles struct {
 	Strict bool
 	Prune  bool
 
-	// carried is the outcome of importing another tool's file.
+	// carried has the result of importing another tool's file.
 	carried *carriedTests
 }
 
@@ -152,11 +152,11 @@ func (c *testFiles) changeSet(cmd *cobra.Command) (*api, *changeSet, error) {
 	return server, made, err
 }
 
-// leaveMocks removes mocks of tools that the server does not have.
+// leaveMocks leaves out mocks of tools that the server does not have.
 func (c *company) leaveMocks(s *source, to *report) {
 	isMissing := func(mock any) bool {
 		name := mock.(object).text("toolId")
-		return !slices.ContainsFunc(c.things[tool], func(t *thing) bool { return t.reference() == name })
+		return !slices.ContainsFunc(c.resources[tool], func(t *resource) bool { return t.reference() == name })
 	}
 	group := s.content.list("agentTests")[0].(object)
 	tests := group.list("simulations")
@@ -252,5 +252,5 @@ func (c *TestImport) Run(cmd *cobra.Command) error {
 	if c.DryRun {
 		return made.print(cmd.OutOrStdout(), false)
 	}
-	return carryOut(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
+	return applyChanges(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
 }

@@ -82,12 +82,12 @@ func (c *company) tests(agents []string, withIDs bool) object {
 	for _, k := range []*kind{folder, simulation, classification} {
 		c.order(k)
 	}
-	slices.SortFunc(c.things[agent], func(a, b *thing) int {
+	slices.SortFunc(c.resources[agent], func(a, b *resource) int {
 		return strings.Compare(a.name()+"\x00"+a.id, b.name()+"\x00"+
 			b.id)
 	})
 	groups := list{}
-	for _, t := range c.things[agent] {
+	for _, t := range c.resources[agent] {
 		if len(agents) > 0 && !slices.Contains(agents, t.id) {
 			continue
 		}
@@ -100,7 +100,8 @@ func (c *company) tests(agents []string, withIDs bool) object {
 		if len(group) == 1 {
 			continue
 		}
-		if slices.ContainsFunc(c.things[agent], func(other *thing) bool { return other != t && other.name() == t.name() }) {
+		hasSameName := func(other *resource) bool { return other != t && other.name() == t.name() }
+		if slices.ContainsFunc(c.resources[agent], hasSameName) {
 			group[0].value = t.id
 		}
 		groups = append(groups, group)

@@ -12,7 +12,7 @@ import (
 )
 
 // A value has a type that YAML and JSON share: nil, bool, int64, float64, string, list, object. References to other
-// resources are *thing.
+// resources are *resource.
 type (
 	list []any
 	// object keeps the order of its members.
@@ -169,8 +169,8 @@ func toYAML(value any) any {
 // yamlOptions set the style of written files.
 var yamlOptions = []yaml.EncodeOption{yaml.IndentSequence(true), yaml.UseLiteralStyleIfMultiline(true)}
 
-// isReadAsWritten reports whether a text survives YAML in the usual style. Some texts with white space at an end do
-// not.
+// isReadAsWritten reports whether YAML in the usual style preserves a text. It does not preserve all white space at the
+// beginning and the end.
 func isReadAsWritten(text string) bool {
 	encoded, err := yaml.MarshalWithOptions(yaml.MapSlice{{Key: "k", Value: []any{text}}}, yamlOptions...)
 	if err != nil {

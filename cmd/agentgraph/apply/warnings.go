@@ -9,17 +9,17 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// testsAtOnce is how many tests one request asks the server about.
+// testsAtOnce is how many tests one request checks.
 const testsAtOnce = 50
 
 const obstaclesDocument = `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on AgentTest { obstacles } } }`
 
-// warn prints the obstacles of the written tests, and returns how many there are.
+// warn prints why written tests cannot run as described, and returns the number of warnings.
 func (p *changeSet) warn(ctx context.Context, out io.Writer, server *api) (warnings int, err error) {
-	var tests []*thing
+	var tests []*resource
 	for _, ch := range p.changes {
-		if isTest := ch.thing.kind == simulation || ch.thing.kind == classification; isTest && ch.verb != "delete" {
-			tests = append(tests, ch.thing)
+		if isTest := ch.resource.kind == simulation || ch.resource.kind == classification; isTest && ch.verb != "delete" {
+			tests = append(tests, ch.resource)
 		}
 	}
 	for some := range slices.Chunk(tests, testsAtOnce) {

@@ -28,10 +28,10 @@ func (w *writer) write(ctx context.Context, p *changeSet) error {
 		if err := s.do(ctx, w); err != nil {
 			if client.CodeOf(err) == model.Conflict {
 				return fmt.Errorf("%s: somebody else changed it meanwhile, and that change was kept. Compare again with "+
-					"agentgraph diff: %w", s.change.thing,
+					"agentgraph diff: %w", s.change.resource,
 					err)
 			}
-			return fmt.Errorf("%s: %w", s.change.thing, err)
+			return fmt.Errorf("%s: %w", s.change.resource, err)
 		}
 		w.done++
 		w.onStep(s)
@@ -59,7 +59,7 @@ func (w *writer) mutate(ctx context.Context, mutation, selection string, input o
 
 // write creates or changes the resource itself.
 func (ch *change) write(ctx context.Context, w *writer) error {
-	t := ch.thing
+	t := ch.resource
 	input, mutation := ch.input(), "create"+t.kind.typeName
 	if ch.verb == "change" {
 		mutation = "update" + t.kind.typeName
@@ -74,7 +74,7 @@ func (ch *change) write(ctx context.Context, w *writer) error {
 }
 
 // revise records the server's timestamps after a change.
-func (t *thing) revise(node object) {
+func (t *resource) revise(node object) {
 	t.id = node.text("id")
 	t.node = t.node.with("updatedAt", node.text("updatedAt")).with("createdAt", node.text("createdAt"))
 }
@@ -112,13 +112,13 @@ func (ch *change) endpoint() any {
 	if !isSent && !ch.headers {
 		return nil
 	}
-	value, _ := ch.thing.given.get("endpoint")
-	endpoint := ch.thing.kind.member("endpoint").sent(value).(object).without("headerNames")
+	value, _ := ch.resource.given.get("endpoint")
+	endpoint := ch.resource.kind.member("endpoint").sent(value).(object).without("headerNames")
 	if !ch.headers {
 		return endpoint
 	}
 	headers := object{}
-	for _, h := range ch.thing.headers {
+	for _, h := range ch.resource.headers {
 		_, value, _ := environment(h.value.(string))
 		headers = append(headers, member{h.name, value})
 	}
@@ -127,13 +127,13 @@ func (ch *change) endpoint() any {
 
 // connect applies the differences that need separate requests.
 func (ch *change) connect(ctx context.Context, w *writer) error {
-	// Removals come first: names of tools and sub-agents share one set.
-	for _, d := range ch.apart {
+	// Removals come first, because tools and sub-agents share one set of names.
+	for _, d := range ch.separate {
 		if err := ch.remove(ctx, w, d); err != nil {
 			return err
 		}
 	}
-	for _, d := range ch.apart {
+	for _, d := range ch.separate {
 		if err := ch.add(ctx, w, d); err != nil {
 			return err
 		}
@@ -149,11 +149,11 @@ func (ch *change) remove(ctx context.Context, w *writer, d difference) error {
 		case "toolIds":
 			if !contains(d.now, one) {
 				_, err = w.mutate(ctx, "disconnectTool", "agent { id }",
-					object{{"agentId", ch.thing.id}, {"toolId", one.(*thing).id}}, nil)
+					object{{"agentId", ch.resource.id}, {"toolId", one.(*resource).id}}, nil)
 			}
 		case "subAgents":
 			name := one.(object).text("technicalName")
-			if ch.thing.subAgents[name] == nil {
+			if ch.resource.subAgents[name] == nil {
 				_, err = w.mutate(ctx, "removeSubAgent", "deletedId", object{{"subAgentId", ch.subAgentID(name)}}, nil)
 			}
 		}
@@ -166,7 +166,7 @@ func (ch *change) remove(ctx context.Context, w *writer, d difference) error {
 
 // subAgentID returns the id of a sub-agent on the server.
 func (ch *change) subAgentID(technicalName string) string {
-	for _, one := range ch.thing.node.list("subAgents") {
+	for _, one := range ch.resource.node.list("subAgents") {
 		if node := one.(object); node.text("technicalName") == technicalName {
 			return node.text("id")
 		}
@@ -191,11 +191,11 @@ func (ch *change) add(ctx context.Context, w *writer, d difference) error {
 		switch d.name {
 		case "toolIds":
 			_, err = w.mutate(ctx, "connectTool", "agent { id }",
-				object{{"agentId", ch.thing.id}, {"toolId", one.(*thing).id}}, nil)
+				object{{"agentId", ch.resource.id}, {"toolId", one.(*resource).id}}, nil)
 		case "subAgents":
 			err = ch.addSubAgent(ctx, w, one.(object), d.shape.of.sent(one).(object))
 		case "fields":
-			input := append(object{{"campaignId", ch.thing.id}}, d.shape.of.sent(one).(object)...)
+			input := append(object{{"campaignId", ch.resource.id}}, d.shape.of.sent(one).(object)...)
 			_, err = w.mutate(ctx, "addCampaignField", "campaign { id }", input, nil)
 		}
 		if err != nil {
@@ -206,25 +206,25 @@ func (ch *change) add(ctx context.Context, w *writer, d difference) error {
 }
 
 func (ch *change) connectChat(ctx context.Context, w *writer, chat any) error {
-	mutation, input := "disconnectKnowledgeBaseChat", object{{"agentId", ch.thing.id}}
+	mutation, input := "disconnectKnowledgeBaseChat", object{{"agentId", ch.resource.id}}
 	if chat != nil {
 		mutation = "connectKnowledgeBaseChat"
-		input = append(input, member{"chatId", chat.(*thing).id}, member{"expectedUpdatedAt", ch.thing.changedAt()})
+		input = append(input, member{"chatId", chat.(*resource).id}, member{"expectedUpdatedAt", ch.resource.changedAt()})
 	}
 	payload, err := w.mutate(ctx, mutation, "agent { id createdAt updatedAt }", input, nil)
 	if err != nil {
 		return err
 	}
-	ch.thing.revise(payload.object("agent"))
+	ch.resource.revise(payload.object("agent"))
 	return nil
 }
 
 // addSubAgent adds a sub-agent, or changes the existing one of that name.
 func (ch *change) addSubAgent(ctx context.Context, w *writer, wanted, input object) error {
-	s := ch.thing.subAgents[wanted.text("technicalName")]
+	s := ch.resource.subAgents[wanted.text("technicalName")]
 	mutation := "addSubAgent"
 	if s.id == "" {
-		input = input.with("agentId", ch.thing.id)
+		input = input.with("agentId", ch.resource.id)
 	} else {
 		mutation, input = "updateSubAgent", input.without("technicalName").with("subAgentId", s.id)
 	}
@@ -243,7 +243,7 @@ func (ch *change) writeDocuments(ctx context.Context, w *writer) error {
 		if err != nil {
 			return err
 		}
-		input := object{{"datasetId", ch.thing.id}, {"name", d.name}, {"upload", nil}}
+		input := object{{"datasetId", ch.resource.id}, {"name", d.name}, {"upload", nil}}
 		file := &client.File{Variable: "variables.input.upload", Name: safeName(d.name), Content: content}
 		if _, err := w.mutate(ctx, "addDocument", "document { id }", input, file); err != nil {
 			return fmt.Errorf("document %q: %w", d.name, err)
@@ -257,12 +257,12 @@ func (ch *change) writeDocuments(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// delete deletes the thing.
+// delete deletes the resource.
 func (ch *change) delete(ctx context.Context, w *writer) error {
-	typeName := ch.thing.kind.typeName
-	if ch.thing.kind == simulation || ch.thing.kind == classification {
+	typeName := ch.resource.kind.typeName
+	if ch.resource.kind == simulation || ch.resource.kind == classification {
 		typeName = "AgentTest"
 	}
-	_, err := w.mutate(ctx, "delete"+typeName, "deletedId", object{{ch.thing.kind.id, ch.thing.id}}, nil)
+	_, err := w.mutate(ctx, "delete"+typeName, "deletedId", object{{ch.resource.kind.id, ch.resource.id}}, nil)
 	return err
 }

@@ -1,6 +1,6 @@
-// Package cli adds to cobra: commands whose flags are declared once, with their environment variables, defaults and
-// help; values from the environment, from secret files and from a settings file; and errors of one sentence. Start
-// reading at New.
+// Package cli adds to cobra. Commands declare each flag once, with its environment variable, default and help. Values
+// come from the command line, the environment, secret files and a settings file. Errors are one sentence. Start reading
+// at New.
 package cli
 
 import (
@@ -74,8 +74,8 @@ func AddGroup(program *cobra.Command, title string, commands ...*cobra.Command) 
 func Version(cmd *cobra.Command) string { return cmd.Root().Annotations[versionKey] }
 
 // New completes a command that can be run. cmd has its name, help and examples. The flags and arguments set fields of
-// c, and the help lists them in their order. After all have their values, c's Validate method is called if it has one,
-// and then Run.
+// c, and the help lists them in their order. Once all have their values, New calls the Validate method of c, if it has
+// one, and then Run.
 func New(c Runner, cmd *cobra.Command, arguments []Argument, flags ...Declarer) *cobra.Command {
 	cmd.Flags().SortFlags = false
 	for _, group := range flags {
@@ -108,7 +108,7 @@ func Group(name, help string, commands ...*cobra.Command) *cobra.Command {
 	return group
 }
 
-// answerVersion prints the version if the command line asks for it, and returns errAnswered then.
+// answerVersion prints the version if the command line asks for it. In that case it returns errAnswered.
 func answerVersion(cmd *cobra.Command) error {
 	if isAsked, err := cmd.Flags().GetBool(versionKey); err != nil || !isAsked {
 		return err
@@ -133,7 +133,7 @@ func Execute(ctx context.Context, program *cobra.Command, words []string) error 
 	if err := refuseUnknownCommands(program, words); err != nil {
 		return err
 	}
-	// With nil, cobra would read the arguments of the process.
+	// With nil, cobra would use the arguments of the process.
 	program.SetArgs(slices.Concat([]string{}, words))
 	if err := program.ExecuteContext(ctx); !errors.Is(err, errAnswered) {
 		return err

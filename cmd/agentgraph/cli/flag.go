@@ -78,7 +78,8 @@ type value struct {
 	pflag.Value
 	Flag
 	// isSet is set once the flag has a value. repeated is the flag that was given twice although it takes one value, or
-	// the repeated name of a pair. It is refused only when the command runs, because completion sets flags twice.
+	// the name that two of its pairs have. It is refused only when the command runs, because completion sets flags
+	// twice.
 	isSet    bool
 	repeated string
 }
@@ -152,7 +153,7 @@ func (v *value) noteRepetition(text string) {
 	}
 }
 
-// truth converts yes and no to true and false, which pflag accepts.
+// truth converts yes and no to true and false, which pflag expects.
 func truth(text string) string {
 	text = strings.ToLower(text)
 	switch text {

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// usualWidth is the width of help lines if the width of the terminal is unknown, and maxWidth the maximum, in
-	// characters.
+	// usualWidth is the width of help lines if the width of the terminal is unknown. maxWidth is their maximum width.
+	// Both are in characters.
 	usualWidth, maxWidth = 80, 100
-	// between is the distance between two columns, in characters.
+	// between is the space between two columns, in characters.
 	between = 4
 )
 

@@ -12,7 +12,8 @@ import (
 
 // resolve sets each flag that is not on the command line. The sources are, in this order: its environment variable, the
 // file that the variable with the suffix _FILE names, the settings file, and the default. It returns the names of the
-// flags that have a value other than the default. pflag's Changed stays true only for flags on the command line.
+// flags that have a value other than the default. It does not change pflag's Changed, which is true only for flags on
+// the command line.
 func resolve(cmd *cobra.Command) (given map[string]bool, err error) {
 	given = map[string]bool{}
 	var file *settings
@@ -56,7 +57,7 @@ func resolve(cmd *cobra.Command) (given map[string]bool, err error) {
 	return given, err
 }
 
-// refuseRepetition refuses a second value for a flag that takes one. Otherwise, the later value would win silently.
+// refuseRepetition refuses a second value for a flag that takes one. Otherwise, the later value would silently win.
 func refuseRepetition(cmd *cobra.Command) (err error) {
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if v, isDeclared := flag.Value.(*value); isDeclared && v.repeated != "" && err == nil {
@@ -111,9 +112,9 @@ func checkGiven(cmd *cobra.Command, given map[string]bool) error {
 			missing = append(missing, v.summary())
 		case !isDeclared || v.Xor == "" || !given[v.Name]:
 		case chosen[v.Xor] != "" && twice == nil:
-			twice = fmt.Errorf("%s and %s cannot be combined. Pass one of them", chosen[v.Xor], v.whence(flag.Changed))
+			twice = fmt.Errorf("%s and %s cannot be combined. Pass one of them", chosen[v.Xor], v.sourceName(flag.Changed))
 		default:
-			chosen[v.Xor] = v.whence(flag.Changed)
+			chosen[v.Xor] = v.sourceName(flag.Changed)
 		}
 	})
 	if len(missing) > 0 {
@@ -123,8 +124,8 @@ func checkGiven(cmd *cobra.Command, given map[string]bool) error {
 	return twice
 }
 
-// whence returns the name of the flag, with its environment variable if the value comes from there.
-func (v *value) whence(isTyped bool) string {
+// sourceName returns the name of the flag, and of its environment variable if the value comes from there.
+func (v *value) sourceName(isTyped bool) string {
 	if _, isSet := os.LookupEnv(v.Env); isSet && !isTyped {
 		return fmt.Sprintf("--%s (from %s)", v.Name, v.Env)
 	}

@@ -12,8 +12,8 @@ import (
 // configFlag is the name of the flag for the settings file.
 const configFlag = "config"
 
-// settings is a settings file: values of flags by name, for all commands, or below the name of a command for that
-// command only. A nil *settings has no values.
+// settings is a settings file: values of flags by name. Values at the top apply to all commands. Values below the name
+// of a command apply to that command only. A nil *settings has no values.
 type settings struct{ values map[string]any }
 
 // readSettings reads the file, and refuses keys that are neither a flag nor a command of the program. It returns nil if

@@ -66,8 +66,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &UsageError{err}
 }
 
-// refuseFlagsAsValues refuses a flag where another flag's value is missing: pflag would take the flag as the value. A
-// value that begins with a dash can be written after an equals sign.
+// refuseFlagsAsValues refuses a flag where the value of another flag is expected, because pflag would use it as the
+// value. A value that begins with a dash can be written after an equals sign.
 func refuseFlagsAsValues(program *cobra.Command, words []string) error {
 	cmd, words, err := program.Find(words)
 	if err != nil || cmd == program {
@@ -88,8 +88,8 @@ func refuseFlagsAsValues(program *cobra.Command, words []string) error {
 	return nil
 }
 
-// refuseUnknownCommands refuses a word that is no subcommand where one is expected. Otherwise, a --help after it would
-// show the help of the group.
+// refuseUnknownCommands refuses a word that is not a subcommand where one is expected. Otherwise, a --help after that
+// word would show the help of the group.
 func refuseUnknownCommands(program *cobra.Command, words []string) error {
 	cmd, words, err := program.Find(words)
 	if err != nil || !cmd.HasSubCommands() {

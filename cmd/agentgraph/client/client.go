@@ -129,8 +129,8 @@ type Querier interface {
 	Query(ctx context.Context, document string, with Variables, into any) error
 }
 
-// ReadAll returns the nodes of all pages, or at most the limit most of nodes unless that is 0. The document declares
-// the variable $after, and gives its list the alias page.
+// ReadAll returns the nodes of all pages, or at most most nodes unless that is 0. The document declares the variable
+// $after, and gives its list the alias page.
 func ReadAll[T any](ctx context.Context, c Querier, document string, with Variables, most int) ([]T, error) {
 	with, all := maps.Clone(with), []T{}
 	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (most == 0 || len(all) < most); {

@@ -54,7 +54,7 @@ func contextsPath() (string, error) {
 	return filepath.Join(directory, "agentgraph", "contexts.yaml"), nil
 }
 
-// ReadContexts reads the user's contexts. Without a file there are none.
+// ReadContexts reads the user's contexts. It returns no contexts if there is no file.
 func ReadContexts() (Contexts, error) {
 	contexts := Contexts{Servers: map[string]Server{}}
 	path, err := contextsPath()

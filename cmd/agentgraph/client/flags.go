@@ -46,7 +46,7 @@ func (f Flags) Connect(cmd *cobra.Command) (*Client, error) {
 }
 
 // server returns the server from the first of these: the flags, a named context, the environment, the current context.
-// Address and key always come from the same one, so that no key is sent to another server.
+// The address and the key always have the same source, so that a key is never sent to another server.
 func (f Flags) server(cmd *cobra.Command) (Server, error) {
 	// The command line overrides the environment.
 	isGiven := cmd.Flags().Changed

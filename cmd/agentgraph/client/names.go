@@ -11,7 +11,7 @@ import (
 type Named struct {
 	ID   string
 	Name string
-	// Of has the name, and AgentID the id, of the agent that it belongs to, if any.
+	// Of and AgentID are the name and the id of the agent that it belongs to, if any.
 	Of, AgentID string
 }
 
@@ -145,7 +145,7 @@ func keep(all []Named, isKept func(Named) bool) []Named {
 	return slices.DeleteFunc(slices.Clone(all), func(n Named) bool { return !isKept(n) })
 }
 
-// candidates lists objects for an error by name, and if withIDs is set also by id and agent.
+// candidates lists objects for an error by name. With withIDs it adds their ids and agents.
 func candidates(all []Named, withIDs bool) string {
 	var texts []string
 	for _, n := range all[:min(len(all), maxCandidates)] {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// campaign is a campaign with a made-up past.
+// campaign is a campaign with an invented past.
 type campaign struct {
 	model.CreateCampaignInput
 	Fields []model.AddCampaignFieldInput `json:"fields"`
@@ -66,7 +66,7 @@ type line struct {
 	Intent    *string `json:"intent"`
 }
 
-// dial makes up the past of the campaign.
+// dial invents the past of the campaign.
 func (c campaign) dial(agent *model.Agent, random *rand.Rand, now time.Time) (*dialer, error) {
 	created := ago(now, c.CreatedDaysAgo)
 	in := c.CreateCampaignInput
@@ -89,7 +89,7 @@ func (c campaign) dial(agent *model.Agent, random *rand.Rand, now time.Time) (*d
 		return nil, err
 	}
 	for i, stage := range d.stages() {
-		if err := d.bring(i, stage); err != nil {
+		if err := d.inventPast(i, stage); err != nil {
 			return nil, fmt.Errorf("contact %d, %s: %w", i, stage, err)
 		}
 	}

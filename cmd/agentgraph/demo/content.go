@@ -51,7 +51,7 @@ type agent struct {
 	model.CreateAgentInput
 	// EarlierPrompts are the agent's previous prompts, oldest first.
 	EarlierPrompts []string `json:"earlierPrompts"`
-	// examples are the example exchanges that end each of its prompts.
+	// examples are the example exchanges at the end of each of its prompts.
 	examples            string
 	ToolIDs             []string                 `json:"toolIds"`
 	KnowledgeBaseChatID string                   `json:"knowledgeBaseChatId"`
@@ -79,7 +79,7 @@ func read(folder string) (company, error) {
 		if err != nil {
 			return company{}, err
 		}
-		// These lists are spread over several files. All others are in one.
+		// These lists are split over several files. Each other list is in one file.
 		before := whole
 		whole.Tools, whole.Agents, whole.AgentTests = nil, nil, nil
 		if err := decode(text, &whole); err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// dialer makes up the reports of a dialer on a campaign's items. Every step goes through the model, so that only
+// dialer invents the reports of a dialer on a campaign's items. Every step goes through the model, so that only
 // reachable states occur.
 type dialer struct {
 	content  campaign
 	agent    *model.Agent
 	campaign *model.Campaign
 	random   *rand.Rand
-	// Everything happens between these times, except calls that started earlier.
+	// All events are between these times, except calls that started earlier.
 	now, begun, ended time.Time
 
 	items []*model.CampaignItem
@@ -75,8 +75,8 @@ func (d *dialer) within(bounds [2]time.Duration) time.Duration {
 	return span(d.random, bounds[0], bounds[1])
 }
 
-// bring makes up the past of an item, up to the stage.
-func (d *dialer) bring(n int, to stage) error {
+// inventPast invents the past of an item, up to the stage.
+func (d *dialer) inventPast(n int, to stage) error {
 	missed := d.missedBefore(to)
 	isReset := d.content.Status != model.CampaignStatusDraft && (to == waiting || to == finished) && d.random.IntN(10) == 0
 	times := d.times(to, missed, isReset)
@@ -117,8 +117,8 @@ func (d *dialer) missedBefore(to stage) int {
 	return d.random.IntN(most)
 }
 
-// times returns the start times of the attempts up to a stage: the one before a reset if there was one, then the
-// unanswered ones, then the decisive one.
+// times returns the start times of the attempts up to a stage. The attempt before a reset comes first, if there was
+// one, then the unanswered attempts, then the decisive one.
 func (d *dialer) times(to stage, missed int, isReset bool) []time.Time {
 	count := missed
 	if to != waiting && to != retrying && to != unanswered {
@@ -154,13 +154,13 @@ func (d *dialer) last(to stage, count int) time.Time {
 		// For most of these items, the next attempt is still due.
 		return d.now.Add(-d.pace().missed - span(d.random, time.Minute, d.apart()))
 	}
-	// Each attempt takes at most this long, including its move into the calling hours.
+	// Each attempt takes at most this long, even if it is moved into the calling hours.
 	earliest := d.begun.Add(time.Duration(count) * (d.apart() + spread + 24*time.Hour))
 	return inHours(earliest.Add(span(d.random, 0, d.ended.Add(-settling).Sub(earliest))))
 }
 
 // inHours returns the time itself if it is within the calling hours. Otherwise it returns a time up to a day earlier.
-// These are spread over the hours, so that they do not crowd at the end of a day.
+// Such times are spread over the hours, so that they do not all fall at the end of a day.
 func inHours(at time.Time) time.Time {
 	if hour := at.Hour(); firstHour <= hour && hour < lastHour {
 		return at
@@ -264,7 +264,7 @@ func (d *dialer) outcome() outcome {
 	return pick(d.random, all)
 }
 
-// heard returns all values that come up in the conversation with a contact.
+// heard returns all values that the contact and the agent mention in the conversation.
 func (d *dialer) heard(n int, at time.Time) map[string]string {
 	values := d.draw(d.content.Said)
 	maps.Copy(values, d.values[n])

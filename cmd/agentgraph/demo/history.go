@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// history is the made-up past of the agents and their tests.
+// history is the invented past of the agents and their tests.
 type history struct {
 	// DaysAgo is the age of each prompt in days, oldest first, by the key of the agent.
 	DaysAgo    map[string][]float64 `json:"promptsDaysAgo"`

@@ -21,13 +21,13 @@ type months struct {
 // chance returns a random source with a fixed seed, so that the past is the same every time.
 func chance() *rand.Rand { return rand.New(rand.NewPCG(14, 400)) }
 
-// pastMonths is a made-up past that is not written yet.
+// pastMonths is an invented past that is not written yet.
 type pastMonths struct {
 	campaigns []*dialer
 	entries   []*model.UsageEntryInput
 }
 
-// makeUp makes up the past of the agents, relative to now.
+// makeUp invents the past of the agents, relative to now.
 func (h months) makeUp(agents map[string]*model.Agent, now time.Time) (past pastMonths, err error) {
 	random := chance()
 	if past.entries, err = usage(h.Usage, agents, random, now); err != nil {
@@ -47,7 +47,7 @@ func (h months) makeUp(agents map[string]*model.Agent, now time.Time) (past past
 	return past, nil
 }
 
-// months writes the past of the company, and deletes the agents that should not exist any more.
+// months writes the past of the company, and deletes the agents that should no longer exist.
 func (s seeding) months(ctx context.Context, h months, past pastMonths) error {
 	for _, d := range past.campaigns {
 		if err := s.tenant.ImportCampaign(ctx, d.campaign, d.items, d.events); err != nil {

@@ -15,14 +15,14 @@ type past struct {
 	rows      testRows
 	recording recording
 	agents    map[string]*model.Agent
-	// executions are the converted ones, by key.
+	// executions are the converted executions, by key.
 	executions map[string]*model.AgentTestExecution
 }
 
 // pastConcurrency is how many runs of a past execution were in progress at the same time.
 const pastConcurrency = 5
 
-// execution returns the rows of an execution that started at that time, with the agent as it was then.
+// execution returns the rows of an execution that started at that time, with the agent's prompt of that time.
 func (p past) execution(e pastExecution, agent *model.Agent,
 	at time.Time) (*model.AgentTestExecution, []*model.AgentTestRun, error) {
 	planned := e.plan()
@@ -95,7 +95,7 @@ func (p past) unmocked(test *model.AgentTestRow, tools []string) *model.AgentTes
 	return &was
 }
 
-// play sets the result of a run that started at that time.
+// play sets the result of a run that started at the time at.
 func (p past) play(run *model.AgentTestRun, t *take, at time.Time) error {
 	if t == nil {
 		return fmt.Errorf("it is not recorded")

@@ -6,8 +6,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Samples returns the results of the demo companies' tools, by method and address of the endpoint, because nobody
-// serves these addresses. The results depend on the arguments.
+// Samples returns the results of the demo companies' tools, by method and address of the endpoint. No server answers at
+// these addresses. The results depend on the arguments.
 func Samples() (map[string]*model.Mock, error) {
 	samples := map[string]*model.Mock{}
 	for _, folder := range folders {

@@ -135,7 +135,7 @@ func (s seeding) all(ctx context.Context, c company, recorded recording) error {
 	if err != nil {
 		return err
 	}
-	// Making up the past takes as long as the next writes, so both run concurrently.
+	// Inventing the past takes as long as the next writes, so both run concurrently.
 	past := sync.OnceValues(func() (pastMonths, error) {
 		return c.makeUp(agents, time.Now().UTC().Truncate(time.Microsecond))
 	})

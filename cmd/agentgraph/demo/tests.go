@@ -26,7 +26,7 @@ type testFolder struct {
 	model.CreateAgentTestFolderInput
 }
 
-// about has the members of a test in the files that are not stored.
+// about has the members of a test in the files that are not part of the API's input.
 type about struct {
 	Key string `json:"key"`
 	// Expect is the expected status with the offline models.

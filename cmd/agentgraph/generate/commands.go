@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/server"
 )
 
-// fewCommands is the maximum number of commands that repeat the description of the same flag. A flag with more commands
-// is described once.
+// fewCommands is the maximum number of commands that each describe the same flag. A flag of more commands is described
+// once for all of them.
 const fewCommands = 7
 
 type (

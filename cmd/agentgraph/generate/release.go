@@ -11,12 +11,12 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/program"
 )
 
-// writeRelease writes what packages install beside the program into dir: a manual page for each command below man/,
-// and completion scripts below completions/, named as their shells expect. The version is that of a release, such as
-// v1.2.3.
+// writeRelease writes the files that packages install with the program into dir: a manual page for each command below
+// man/, and completion scripts below completions/, with the names that their shells expect. The version is that of a
+// release, such as v1.2.3.
 func writeRelease(dir, version string) {
 	root := program.New(version)
-	root.DisableAutoGenTag = true // Two builds of one release are equal.
+	root.DisableAutoGenTag = true // so that two builds of one release are equal
 	manual := filepath.Join(dir, "man")
 	if err := os.MkdirAll(manual, 0o755); err != nil { //nolint:gosec // for everybody
 		log.Fatal(err)

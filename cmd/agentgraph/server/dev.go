@@ -114,7 +114,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 	defer discard()
 	companies := sync.OnceValues(demo.Read)
 	if c.Ephemeral {
-		go func() { _, _ = companies() }() // They are needed soon, and starting the database takes a while.
+		go func() { _, _ = companies() }() // needed soon, and the database takes a while to start
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -128,7 +128,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 		return err
 	}
 	defer func() {
-		end(nil) // stopping the database is not a failure
+		end(nil) // stops the database on purpose
 		err = errors.Join(err, database.stop())
 	}()
 	store, err := c.openStore(ctx, database.address, directory, observer, log)

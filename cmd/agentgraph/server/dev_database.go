@@ -23,7 +23,7 @@ type devDatabase struct {
 	stop func() error
 }
 
-// database returns the database. If none is named, it starts a private server, and calls end if that server stops
+// database returns the database. Without an address it starts a private server, and calls end if that server stops
 // unexpectedly.
 func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log io.Writer,
 	end context.CancelCauseFunc) (devDatabase, error) {
@@ -61,8 +61,8 @@ func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log 
 var errDatabaseEnded = errors.New("the private database server stopped unexpectedly. Read postgres.log in the " +
 	"data directory, and start agentgraph again")
 
-// mayUse returns a description of the database in DATABASE_URL. If the database has tables of others and none of
-// agentgraph, a flag or the user at the terminal must allow its use.
+// mayUse returns a description of the database in DATABASE_URL. If the database has tables of other programs and none
+// of agentgraph, a flag or the user at the terminal must allow its use.
 func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, error) {
 	contents, err := schema.Inspect(ctx, c.DatabaseURL)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, 
 		"demo company, or unset DATABASE_URL to use a private database")
 }
 
-// others lists some tables, with the total number.
+// others lists some of the tables, with their total number.
 func others(tables []string) string {
 	const shown = 3
 	if len(tables) <= shown {

@@ -46,14 +46,14 @@ func (c *Dev) directory() (string, func(), error) {
 
 const (
 	temporaryName = "agentgraph-ephemeral-"
-	// memory is the in-memory file system on Linux. It is used only if memoryRoom is free, which is more than a database
-	// without documents needs. Docker and Kubernetes provide less.
+	// memory is the in-memory file system on Linux. It is used only if memoryRoom is free, which is more than a
+	// database without documents needs. In Docker and Kubernetes it is smaller by default.
 	memory     = "/dev/shm"
 	memoryRoom = 1 << 30
 )
 
 // temporaryDirectory creates a directory for this process, and removes those of killed processes. It uses TMPDIR if
-// that is set, or else memory if there is room: creating the database on a disk takes a fifth of the start.
+// that is set, or else memory if there is room. Creating the database on a disk takes a fifth of the startup time.
 func temporaryDirectory() (string, func(), error) {
 	var err error
 	for _, parent := range temporaryParents(memory, memoryRoom) {

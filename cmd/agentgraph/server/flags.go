@@ -21,7 +21,7 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// Validate refuses limits that would block everything, and settings of a model that is not named.
+// Validate refuses limits that would block everything, and settings of models that are not configured.
 func (f agentFlags) Validate() error {
 	return errors.Join(f.validateModels(), f.validateKnowledge(), cmp.Or(
 		cli.Refuse(f.TurnTimeout <= 0 || f.MaxModelCalls <= 0, "--turn-timeout and --max-model-calls must be above 0"),
@@ -30,7 +30,7 @@ func (f agentFlags) Validate() error {
 	), f.validatePrices())
 }
 
-// validateModels refuses a timeout of 0 or less, and an address or a key for a model that is not named.
+// validateModels refuses a timeout of 0 or less, and an address or a key without a model.
 func (f agentFlags) validateModels() error {
 	isUnnamed := func(c openai.Config) bool { return c.Model == "" && (c.BaseURL != "" || c.Key != "") }
 	return errors.Join(cli.Refuse(f.Provider.Timeout <= 0, "--model-timeout must be above 0"), cmp.Or(
@@ -124,7 +124,7 @@ func (f busFlags) nats(log *slog.Logger) *db.NATS {
 	return &f.NATS
 }
 
-// listen listens on the address. If another program uses the port, the error includes the advice.
+// listen listens on the address. If the port is in use, the error includes the advice.
 func listen(ctx context.Context, address, advice string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {

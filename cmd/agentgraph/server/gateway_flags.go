@@ -62,7 +62,7 @@ func isOrigin(text string) bool {
 		text == address.Scheme+"://"+address.Host && !strings.Contains(strings.TrimPrefix(address.Host, "*."), "*")
 }
 
-// costPerWork relates the cost limit of operations to the limit of values in a response, so that raising one raises the
+// costPerWork relates the cost limit of operations to the limit of values in a response. Raising one limit raises the
 // other.
 const costPerWork = 20
 

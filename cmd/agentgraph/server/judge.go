@@ -129,8 +129,8 @@ func readLabelled(text []byte) ([]labelled, error) {
 	return all, nil
 }
 
-// Run prints how often the judge is right. The exit code is 1 if the judge passed a criterion that does not hold, and 3
-// if it did not decide one.
+// Run measures the judge and prints the figures. The exit code is 1 if the judge passed a criterion that does not hold,
+// and 3 if it did not decide one.
 func (c *judgeEval) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	text := shippedVerdicts
@@ -212,10 +212,10 @@ type judgeMeasured struct {
 	// FalseFailures counts the criteria that hold and that the judge failed.
 	FalseFailures int `json:"falseFailures"`
 	Undecided     int `json:"undecided"`
-	// Accuracy is the share of right verdicts, nil without verdicts.
+	// Accuracy is the share of correct verdicts. Nil without verdicts.
 	Accuracy *float64 `json:"accuracy"`
-	// Kappa is Cohen's kappa: the agreement with the known verdicts beyond chance, at most 1. It is nil if chance alone
-	// would always agree.
+	// Kappa is Cohen's kappa, at most 1: the agreement with the known verdicts, corrected for agreement by chance. Nil
+	// if chance alone would always agree.
 	Kappa    *float64       `json:"kappa"`
 	Verdicts []judgeVerdict `json:"verdicts"`
 	holding  int

@@ -47,7 +47,7 @@ func (f observeFlags) start(ctx context.Context, version string, log *slog.Logge
 	}, nil
 }
 
-// observed returns the settings with the threshold for slow operations.
+// observed returns the settings with the threshold from which an operation is logged as slow.
 func (f observeFlags) observed(settings gateway.Settings) gateway.Settings {
 	settings.SlowOperation = f.SlowOperation
 	return settings

@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// Serve runs the gateway on a database that is managed elsewhere.
+// Serve runs the gateway on an existing database.
 type Serve struct {
 	admin.DatabaseFlag
 	agentFlags
@@ -130,7 +130,7 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 // modelCheckTime bounds the check whether the provider accepts the key.
 const modelCheckTime = 10 * time.Second
 
-// warnOfModel logs a warning if a provider of a model does not answer, so that this is known before the first
+// warnOfModel logs a warning if the provider of a model does not answer. Operators see it before the first
 // conversation.
 func warnOfModel(ctx context.Context, options app.EngineOptions, log *slog.Logger) {
 	checking, cancel := context.WithTimeout(ctx, modelCheckTime)

@@ -110,7 +110,7 @@ type gatewayFlags struct {
 	Console          string
 }
 
-// rateLimits are the defaults of the rate limits. dev has none, because there is no one else to protect.
+// rateLimits are the default rate limits. dev has none, because it serves only its own user.
 type rateLimits struct{ key, company, model string }
 
 var (
@@ -118,7 +118,8 @@ var (
 	devLimits   = rateLimits{key: "0", company: "0", model: "0"}
 )
 
-// declare returns all flags of the gateway, with the default rate limits. Settings without a flag get their defaults.
+// declare returns all flags of the gateway, with the default rate limits. Settings that have no flag get their
+// defaults.
 func (f *gatewayFlags) declare(rates rateLimits) cli.Flags {
 	f.Settings = gateway.DefaultSettings()
 	return slices.Concat(f.limits(rates), f.browsers(), f.Declare())

@@ -7,25 +7,25 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// thing is a resource, such as an agent or a test, that the files describe, that the server has, or both.
-type thing struct {
+// resource is an agent, a test or another object that the files describe, that the server has, or both.
+type resource struct {
 	kind *kind
 	// key is its name in the files, and id its id on the server. Each is "" until there is one.
 	key, id string
-	// agent is its owner, if it is a sub-agent, a folder or a test.
-	agent *thing
+	// agent is the agent that it belongs to, if it is a sub-agent, a folder or a test.
+	agent *resource
 
-	// raw is its description in the files, and given the normal form of raw. at is the place of the description. raw and
+	// raw is its description in the files. given is the normal form of raw. at is the place of the description. raw and
 	// given are nil if the files do not describe it.
 	raw, given object
 	at         path
-	// node is the server's answer, and present the normal form of node. Both are nil if the resource is not on the
-	// server.
+	// node is the object that the server returned. present is the normal form of node. Both are nil if the resource is
+	// not on the server.
 	node, present object
 
 	// subAgents are the sub-agents of an agent, by technical name.
-	subAgents map[string]*thing
-	// documents lists the documents of a dataset in the files, and stored those on the server.
+	subAgents map[string]*resource
+	// documents are the documents of a dataset in the files. stored are those on the server.
 	documents []document
 	stored    []storedDocument
 	// isAmbiguous is set if another resource has the same name, so that only the id identifies this one.
@@ -35,10 +35,10 @@ type thing struct {
 }
 
 // name returns its name in the files, or else on the server.
-func (t *thing) name() string { return cmp.Or(t.raw.text("name"), t.node.text("name"), t.key) }
+func (t *resource) name() string { return cmp.Or(t.raw.text("name"), t.node.text("name"), t.key) }
 
 // reference returns the name by which files refer to it.
-func (t *thing) reference() string {
+func (t *resource) reference() string {
 	if t.kind == tool || t.kind == subAgent {
 		return cmp.Or(t.raw.text("technicalName"), t.node.text("technicalName"))
 	}
@@ -46,11 +46,11 @@ func (t *thing) reference() string {
 }
 
 // String returns a description for people, such as `agent "Front desk"`.
-func (t *thing) String() string {
+func (t *resource) String() string {
 	called := fmt.Sprintf("%s %q", t.kind.name, client.Printable(cmp.Or(t.name(), t.reference())))
 	for _, of := range []object{t.given, t.present} {
 		if in, _ := of.get("folderId"); in != nil {
-			called += fmt.Sprintf(" in folder %q", client.Printable(in.(*thing).name()))
+			called += fmt.Sprintf(" in folder %q", client.Printable(in.(*resource).name()))
 			break
 		}
 	}
@@ -61,10 +61,12 @@ func (t *thing) String() string {
 }
 
 // changedAt returns the server's timestamp that a change must be based on.
-func (t *thing) changedAt() string { return cmp.Or(t.node.text("updatedAt"), t.node.text("createdAt")) }
+func (t *resource) changedAt() string {
+	return cmp.Or(t.node.text("updatedAt"), t.node.text("createdAt"))
+}
 
-// whole returns all members as they will be after the change.
-func (t *thing) whole() object {
+// whole returns all of the resource's members after the change.
+func (t *resource) whole() object {
 	whole := object{}
 	for _, f := range t.kind.members {
 		now, _ := t.present.get(f.name)

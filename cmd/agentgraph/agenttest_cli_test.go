@@ -25,7 +25,7 @@ type bench struct {
 	agent    string
 }
 
-// newBench starts a server with the flags. Without any, the offline models answer.
+// newBench starts a server with the flags. Without flags for a model, the offline models answer.
 func newBench(t *testing.T, flags ...string) *bench {
 	t.Helper()
 	address := dbtest.URL(t)
@@ -46,7 +46,7 @@ func newBench(t *testing.T, flags ...string) *bench {
 	return b
 }
 
-// The offline judge can decide the first two criteria. It cannot decide the third.
+// The offline judge can decide the first two criteria, but not the third.
 const (
 	holds     = `says "Welcome"`
 	fails     = `says "]]> & <b>"`
@@ -150,7 +150,7 @@ func TestRunExitCodesFollowVerdicts(t *testing.T) {
 	}
 }
 
-func TestCommandsSayWhyTheServerDoesNotAnswer(t *testing.T) {
+func TestErrorsSayWhyTheServerDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
 	reader := newKey(t, dbtest.Open(t, b.database, dbtest.Options()).Tenant(b.companyID(t)), model.APIKeyScopeRead)

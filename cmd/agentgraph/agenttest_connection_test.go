@@ -19,8 +19,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// cut is a proxy whose connections can be cut.
-type cut struct {
+// cuttableProxy is a proxy whose connections can be cut.
+type cuttableProxy struct {
 	*httptest.Server
 	target  atomic.Pointer[url.URL]
 	streams chan struct{}
@@ -28,9 +28,9 @@ type cut struct {
 	noStreams bool
 }
 
-func newCut(t *testing.T, target string, noStreams bool) *cut {
+func newCuttableProxy(t *testing.T, target string, noStreams bool) *cuttableProxy {
 	t.Helper()
-	c := &cut{streams: make(chan struct{}, 100), noStreams: noStreams}
+	c := &cuttableProxy{streams: make(chan struct{}, 100), noStreams: noStreams}
 	c.pointTo(t, target)
 	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(c.target.Load()) },
@@ -51,7 +51,7 @@ func newCut(t *testing.T, target string, noStreams bool) *cut {
 	return c
 }
 
-func (c *cut) pointTo(t *testing.T, target string) {
+func (c *cuttableProxy) pointTo(t *testing.T, target string) {
 	t.Helper()
 	address, err := url.Parse(target)
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestTestRunResumesAfterALostConnection(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
 	test := b.simulation(t, "Passing", holds)
-	proxy := newCut(t, b.url, false)
+	proxy := newCuttableProxy(t, b.url, false)
 	ran := make(chan outcome, 1)
 	go func() {
 		ran <- testAgainst(context.WithoutCancel(t.Context()), proxy.URL, b.key, "run", "--test", test, "--repeat", "5")
@@ -82,7 +82,7 @@ func TestTestRunWithoutEventsIsPolled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	test := b.simulation(t, "Passing", holds)
-	o := testAgainst(t.Context(), newCut(t, b.url, true).URL, b.key, "run", "--test", test, "--repeat", "5")
+	o := testAgainst(t.Context(), newCuttableProxy(t, b.url, true).URL, b.key, "run", "--test", test, "--repeat", "5")
 	require.Equal(t, 0, o.code, o.out+o.log)
 	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is reported once")
 }
@@ -91,7 +91,7 @@ func TestTestRunWithLostServerIsAnError(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
 	test := b.simulation(t, "Passing", holds)
-	proxy := newCut(t, b.url, false)
+	proxy := newCuttableProxy(t, b.url, false)
 	junit := filepath.Join(t.TempDir(), "junit.xml")
 	ran := make(chan outcome, 1)
 	go func() {
@@ -111,7 +111,7 @@ func TestTestRunWithLostServerCountsSeenRuns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")
 	test := b.simulation(t, "Passing", holds)
-	proxy := newCut(t, b.url, false)
+	proxy := newCuttableProxy(t, b.url, false)
 	var out dbtest.Output
 	ran := make(chan int, 1)
 	go func() {

@@ -12,7 +12,7 @@ import (
 )
 
 // Replicas are killed three times while 500 runs are in progress, the last time during verdicts. All runs finish, and
-// none is judged twice.
+// no run is judged twice.
 func TestKilledReplicasLoseNoRun(t *testing.T) {
 	t.Parallel()
 	const runs, executions = 500, 10
@@ -55,8 +55,7 @@ func TestKilledReplicasLoseNoRun(t *testing.T) {
 	t.Logf("workers were lost %d times with one of %d runs", lost(), runs)
 }
 
-// A stopping replica returns its runs to the queue. A returned run does not count as lost, however often it is
-// returned.
+// A stopping replica returns its runs to the queue. However often a run is returned, it does not count as lost.
 func TestStoppedReplicasReturnTheirRuns(t *testing.T) {
 	t.Parallel()
 	const runs = 20

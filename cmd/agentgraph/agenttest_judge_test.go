@@ -98,11 +98,11 @@ func TestSeparateJudgeVotes(t *testing.T) {
 	require.Equal(t, 2, b.test(t, "rejudge", "execution_none").code)
 }
 
-// A judge that always says yes, without evidence, decides only what says that something does not happen.
+// A judge that always says yes without evidence can pass only criteria that say that something does not happen.
 func TestJudgeEvalMeasuresTheJudge(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
-	asked.Store(1) // from now on the judge says yes
+	asked.Store(1) // from this point on the judge says yes
 	flags := []string{"--judge-model", "strict", "--judge-base-url", judgeProvider(t, &asked), "--judge-api-key",
 		"strict-key"}
 	o := ran(t, append([]string{"judge", "eval", "--json"}, flags...)...)
@@ -116,7 +116,7 @@ func TestJudgeEvalMeasuresTheJudge(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(o.out), &measured))
 	require.Equal(t, "strict", measured.Model)
 	require.Len(t, measured.Verdicts, 60)
-	// The judge quotes nothing. A criterion on the agent's words is undecided without a quote.
+	// The judge quotes nothing. Without a quote, a criterion on the agent's words is undecided.
 	require.Positive(t, measured.Undecided)
 	require.Equal(t, 60, measured.Right+measured.FalsePasses+measured.Undecided)
 	require.Zero(t, measured.FalseFailures)

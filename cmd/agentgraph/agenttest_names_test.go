@@ -28,7 +28,7 @@ func (b *bench) inFolder(t *testing.T, folder, test string, criteria ...string) 
 	return folderID, testID
 }
 
-func TestFolderAndAgentFlagsAddUp(t *testing.T) {
+func TestFolderAndAgentFlagsAreCombined(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.inFolder(t, "A", "Fails in A", fails)

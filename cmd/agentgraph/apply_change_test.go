@@ -79,10 +79,10 @@ campaigns:
 `
 
 // startSmall applies the small company. It returns the server, a key, the file and the tenant.
-func startSmall(t *testing.T) (c *coded, key, file string, tenant *db.Tenant) {
+func startSmall(t *testing.T) (c *applyServer, key, file string, tenant *db.Tenant) {
 	t.Helper()
 	t.Setenv("AGENTGRAPH_TEST_BOOK_TOKEN", "Bearer hunter2")
-	c = newCoded(t)
+	c = newApplyServer(t)
 	tenant, key = newCompany(t, c.store, "Small")
 	file = write(t, small)
 	knowledge := filepath.Join(filepath.Dir(file), "knowledge")
@@ -246,9 +246,9 @@ func TestApplyDoesNotOverwriteForeignChanges(t *testing.T) {
 	require.Contains(t, o.out, "-Theirs.")
 }
 
-func TestFailedApplyContinues(t *testing.T) {
+func TestNextApplyCompletesAFailedOne(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, key := newCompany(t, c.store, "Fails")
 	file := write(t, "tools: [{name: A, technicalName: a}, {name: B, technicalName: b}, {name: C, technicalName: c}]")
 	calls := 0
@@ -323,9 +323,9 @@ func TestToolSecretsAreNeverShown(t *testing.T) {
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file))
 }
 
-func TestKeysNeedTheScopes(t *testing.T) {
+func TestApplyNeedsTheScopesOfItsChanges(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	tenant, _ := newCompany(t, c.store, "Scopes")
 	file := write(t, "tools: [{name: A, technicalName: a}]")
 	o := c.run(t, newKey(t, tenant, model.APIKeyScopeRead), "apply", "-f", file)

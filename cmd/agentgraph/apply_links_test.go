@@ -15,7 +15,7 @@ import (
 
 func TestApplyFollowsNoLinkOutOfItsDirectory(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, key := newCompany(t, c.store, "Links")
 	outside := filepath.Join(t.TempDir(), "secret.yaml")
 	require.NoError(t, os.WriteFile(outside, []byte("agents: [hunter2]\n"), 0o600))
@@ -49,7 +49,7 @@ func TestApplyFollowsNoLinkOutOfItsDirectory(t *testing.T) {
 
 func TestPullWritesThroughNoLink(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, key := newCompany(t, c.store, "Pulled")
 	file := write(t, "datasets: [{name: A, documents: [a.md]}]\ntools: [{name: T, technicalName: t}]\n")
 	require.NoError(t, os.Mkdir(filepath.Join(filepath.Dir(file), "knowledge"), 0o755))
@@ -82,7 +82,7 @@ func TestPullWritesThroughNoLink(t *testing.T) {
 
 func TestFilesThatExpandTooFarAreRefused(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	tenant, key := newCompany(t, c.store, "Bombs")
 	_, err := tenant.CreateTool(t.Context(), model.CreateToolInput{Name: "t", TechnicalName: "t"})
 	require.NoError(t, err)

@@ -12,10 +12,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Tests that were created over REST may share a name. Files distinguish them by id.
+// Tests that were created over REST may have the same name. Files distinguish them by id.
 func TestTestsWithTheSameNameKeepTheirIDs(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	tenant, key := newCompany(t, c.store, "Repeats")
 	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Desk", Channel: "Web",
 		Direction: "Inbound", Language: "en", Prompt: "Help."})
@@ -46,7 +46,7 @@ func TestTestsWithTheSameNameKeepTheirIDs(t *testing.T) {
 
 func TestAmbiguousNamesNeedIDs(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	tenant, key := newCompany(t, c.store, "Doubles")
 	var ids []string
 	for range 2 {
@@ -90,7 +90,7 @@ campaigns:
 // The ids in the files belong to another company.
 func TestSameNamedObjectsMoveToAnotherCompany(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, staging := newCompany(t, c.store, "Staging")
 	_, production := newCompany(t, c.store, "Production")
 	file := write(t, strings.Replace(twins, "language: en, prompt: You are the second.",
@@ -124,10 +124,10 @@ func TestSameNamedObjectsMoveToAnotherCompany(t *testing.T) {
 	require.Equal(t, []string{"updateAgent"}, c.mutations)
 }
 
-// These names must be unique on the server, so apply would stop halfway.
+// These names must be unique on the server. Without the check, apply would stop halfway.
 func TestTakenNamesAreRefusedBeforeWriting(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, key := newCompany(t, c.store, "Once")
 	const tests = "agentTests:\n  - agent: A\n"
 	c.good(t, key, "apply", write(t, anAgent+tests+"    simulations: [{name: Old, scenario: x, criteria: [y]}, {name: "+
@@ -156,10 +156,10 @@ func TestTakenNamesAreRefusedBeforeWriting(t *testing.T) {
 	require.Contains(t, c.mutations, "deleteAgentTest", "it replaces the deleted object")
 }
 
-// A name that a change releases is free only for later changes of the same plan.
+// If a change releases a name, only later changes of the same change set can use it.
 func TestSwappedNamesAreRefused(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, key := newCompany(t, c.store, "Handed on")
 	c.good(t, key, "apply", write(t, anAgent+"agentTests:\n  - agent: A\n    simulations: ["+
 		"{name: First, scenario: x, criteria: [y]}, {name: Second, scenario: x, criteria: [y]}]\n"))

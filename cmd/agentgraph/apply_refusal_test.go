@@ -15,7 +15,7 @@ const anAgent = "agents:\n  - {name: A, channel: Web, direction: Inbound, langua
 
 func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, key := newCompany(t, c.store, "Wrong")
 	for name, w := range map[string]struct {
 		text string

@@ -24,8 +24,9 @@ agentTests:
     simulations: [{name: Kind, scenario: "The guest is angry and wants the money back.", criteria: [is kind]}]
 `
 
-// pulledWith pulls into a new directory, and replaces texts in all files. The texts alternate: old, new.
-func (c *coded) pulledWith(t *testing.T, key string, flags []string, oldAndNow ...string) string {
+// pulledWith pulls into a new directory, and replaces texts in all files. oldAndNow alternates between old and new
+// texts.
+func (c *applyServer) pulledWith(t *testing.T, key string, flags []string, oldAndNow ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	c.good(t, key, append([]string{"pull", dir}, flags...)...)
@@ -44,7 +45,7 @@ var newNames = []string{
 
 func TestRenamedObjectsKeepTheirIDs(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, key := newCompany(t, c.store, "Renamed")
 	c.good(t, key, "apply", write(t, renamable))
 	dir := c.pulledWith(t, key, nil, newNames...)
@@ -60,7 +61,7 @@ func TestRenamedObjectsKeepTheirIDs(t *testing.T) {
 
 func TestForeignIDsAreMatchedByName(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, staging := newCompany(t, c.store, "Staging")
 	_, production := newCompany(t, c.store, "Production")
 	c.good(t, staging, "apply", write(t, renamable))
@@ -85,7 +86,7 @@ func TestForeignIDsAreMatchedByName(t *testing.T) {
 
 func TestRenamedObjectWithoutIDIsNotDeleted(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, key := newCompany(t, c.store, "Unsaid")
 	c.good(t, key, "apply", write(t, renamable))
 	dir := c.pulledWith(t, key, []string{"--no-ids"}, "name: Front desk", "name: Reception")
@@ -113,7 +114,7 @@ func TestRenamedObjectWithoutIDIsNotDeleted(t *testing.T) {
 
 func TestDiffAndApplyPrintJSON(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, key := newCompany(t, c.store, "JSON")
 	file := write(t, renamable)
 	var report struct {
@@ -154,10 +155,10 @@ func TestDiffAndApplyPrintJSON(t *testing.T) {
 	require.False(t, report.Changes[0].Done)
 }
 
-// pull writes no file larger than apply reads, so an agent's tests may take several files.
+// pull never writes a file that is too large for apply, so an agent's tests may take several files.
 func TestAgentTestsSpanSeveralFiles(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, key := newCompany(t, c.store, "Large")
 	var text strings.Builder
 	text.WriteString(renamable)
@@ -173,10 +174,10 @@ func TestAgentTestsSpanSeveralFiles(t *testing.T) {
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", dir, "--prune"))
 }
 
-// An unchanged key, or otherwise equal contents, show that an object was renamed, however short its lines are.
+// An object counts as renamed if its key or all other content is unchanged, however short its lines are.
 func TestRenamedObjectWithShortLinesIsNotDeleted(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, key := newCompany(t, c.store, "Short")
 	const anAgent = "agents: [{key: %s, name: %s, channel: Web, direction: Inbound, language: en, prompt: %q}]\n"
 	const bullets = "- Be kind\n- Be brief\n- Ask for the day\n- Say goodbye\n- Never swear"

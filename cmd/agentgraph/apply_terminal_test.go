@@ -10,7 +10,7 @@ import (
 
 func TestPruneAsksAtTheTerminal(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	tenant, key := newCompany(t, c.store, "Asked")
 	for _, name := range []string{"one", "two"} {
 		_, err := tenant.CreateTool(t.Context(), model.CreateToolInput{Name: name, TechnicalName: name})

@@ -23,16 +23,16 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// coded is a server whose companies are kept as files, behind a proxy that counts mutations.
-type coded struct {
+// applyServer is a server whose companies are managed as files, behind a proxy that counts mutations.
+type applyServer struct {
 	*served
 	store *db.Store
 	proxy *httptest.Server
 
 	mu        sync.Mutex
 	mutations []string
-	// The function before is called before the proxy forwards a mutation, unless it is nil. A status other than 0 refuses
-	// the mutation. If the status is the constant lost, the mutation runs, but its answer does not arrive.
+	// The proxy calls before with the name of each mutation, unless before is nil. A status other than 0 refuses the
+	// mutation. If the status is the constant lost, the mutation runs, but its answer does not arrive.
 	before func(mutation string) (status int)
 }
 
@@ -40,11 +40,11 @@ const lost = -1
 
 var mutationName = regexp.MustCompile(`answer: (\w+)\(`)
 
-func newCoded(t *testing.T) *coded {
+func newApplyServer(t *testing.T) *applyServer {
 	t.Helper()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)})
-	c := &coded{store: store, served: serve(t, address, "", "--secret-key",
+	c := &applyServer{store: store, served: serve(t, address, "", "--secret-key",
 		base64.StdEncoding.EncodeToString(make([]byte, 32)), "--workers", "0", "--rate-limit", "0")}
 	target, err := url.Parse(c.url)
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func newCoded(t *testing.T) *coded {
 }
 
 // demo creates the demo company and returns a key to it.
-func (c *coded) demo(t *testing.T) string {
+func (c *applyServer) demo(t *testing.T) string {
 	t.Helper()
 	company, err := demo.Seed(t.Context(), c.store)
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func (c *coded) demo(t *testing.T) string {
 }
 
 // run runs a command with the key.
-func (c *coded) run(t *testing.T, key string, args ...string) outcome {
+func (c *applyServer) run(t *testing.T, key string, args ...string) outcome {
 	t.Helper()
 	c.mu.Lock()
 	c.mutations = nil
@@ -97,7 +97,7 @@ func (c *coded) run(t *testing.T, key string, args ...string) outcome {
 }
 
 // good runs a command that must succeed, and returns its output.
-func (c *coded) good(t *testing.T, key string, args ...string) string {
+func (c *applyServer) good(t *testing.T, key string, args ...string) string {
 	t.Helper()
 	o := c.run(t, key, args...)
 	require.Zero(t, o.code, "%s\n%s", o.out, o.log)
@@ -137,7 +137,7 @@ func write(t *testing.T, text string) string {
 
 func TestPulledCompanyAppliesUnchanged(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	first, second, third := t.TempDir(), t.TempDir(), t.TempDir()
 	key := c.demo(t)
 	c.good(t, key, "pull", "--no-ids", first)

@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Obstacles, such as settings that cannot work, are printed and counted. They are not errors.
+// Obstacles, such as settings that cannot work, are printed and counted. They do not change the exit code.
 func TestWritesWithObstaclesAreReportedAndCounted(t *testing.T) {
 	t.Parallel()
-	c := newCoded(t)
+	c := newApplyServer(t)
 	_, key := newCompany(t, c.store, "Desk")
 	const tests = `agentTests:
   - agent: Desk

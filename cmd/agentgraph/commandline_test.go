@@ -99,7 +99,7 @@ func parse(t *testing.T, words []string) (selected *cobra.Command, err error) {
 	return selected, cli.Execute(t.Context(), program, words)
 }
 
-// The test gives each flag of each command twice. Lists are exempt, because their values add up.
+// The test gives each flag of each command twice. Lists are exempt, because they may repeat.
 func TestRepeatedFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	seen := 0

@@ -162,7 +162,7 @@ func TestDevEndsWithItsDatabase(t *testing.T) {
 	require.Zero(t, stop(), "it recovers")
 }
 
-func TestDevMakesNoKeyForExistingCompanies(t *testing.T) {
+func TestDevCreatesNoKeyForExistingCompanies(t *testing.T) {
 	address := dbtest.URL(t)
 	_, err := dbtest.Open(t, address, dbtest.Options()).CreateCompany(t.Context(), "Somebody's company")
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A company moves over the v1 API of a real server, with all pages of all lists. Rows that the API cannot show are
+// A company moves over the v1 API of a real server, with all pages of all lists. Rows that the API does not return are
 // reported as an error.
 func TestCompanyMovesOverTheV1API(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestCompanyMovesOverTheV1API(t *testing.T) {
 		"--v1-api-key", "wrong", "--company-name", "N"}, streams{out: &o, log: &l}))
 	require.Contains(t, l.String(), "401 Unauthorized")
 
-	// A row that was not moved is an error.
+	// A row that was not moved makes the command fail.
 	_, err = tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Untested", Channel: model.ChannelWeb,
 		Direction: model.DirectionInbound, Language: "en", Prompt: "Hi."})
 	require.NoError(t, err)

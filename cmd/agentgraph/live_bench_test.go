@@ -25,8 +25,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkLive measures the cost of subscribers in a process that only serves them. It reports memory, processor time
-// and statements while idle, and the delay until all subscribers of a chat receive its messages.
+// BenchmarkLive measures the cost of subscribers in a process that does nothing else. It reports memory, processor time
+// and statements while the process is idle. It also reports the delay until all subscribers of a chat have received its
+// messages.
 func BenchmarkLive(b *testing.B) {
 	for _, load := range []struct {
 		name        string
@@ -49,9 +50,9 @@ func BenchmarkLive(b *testing.B) {
 			heard := make(chan time.Time, 2*load.followers)
 			s.open(b, load.followers, func(int) string { return chats[0] }, heard)
 			if load.followers > 0 {
-				s.speak(b, chats[0], load.followers, heard)
+				s.measureTurns(b, chats[0], load.followers, heard)
 			} else {
-				s.rest(b)
+				s.measureIdle(b)
 			}
 			b.ReportMetric(0, "ns/op")
 		})
@@ -117,7 +118,7 @@ func startLive(b *testing.B) *liveServer {
 	return s
 }
 
-// open opens sockets that each follow a chat. Each socket sends on the channel heard after every second message.
+// open opens sockets that each follow a chat. After every second message, a socket sends the time on the channel heard.
 func (s *liveServer) open(b *testing.B, count int, chat func(int) string, heard chan<- time.Time) {
 	b.Helper()
 	next, failed := make(chan int), make(chan error, count)
@@ -184,8 +185,8 @@ const (
 	rounds   = 100
 )
 
-// rest measures the idle process, after it has become stable.
-func (s *liveServer) rest(b *testing.B) {
+// measureIdle measures the idle process, once it is stable.
+func (s *liveServer) measureIdle(b *testing.B) {
 	b.Helper()
 	<-time.After(restTime)
 	statements, spent := s.statements(b), s.spent(b)
@@ -195,8 +196,9 @@ func (s *liveServer) rest(b *testing.B) {
 	b.ReportMetric(s.memory(b), "MiB")
 }
 
-// speak runs turns in the chat. It measures the time from each commit until a follower has received both messages.
-func (s *liveServer) speak(b *testing.B, chat string, followers int, heard <-chan time.Time) {
+// measureTurns runs turns in the chat. It measures the time from each commit until a follower has received both
+// messages.
+func (s *liveServer) measureTurns(b *testing.B, chat string, followers int, heard <-chan time.Time) {
 	b.Helper()
 	<-time.After(5 * time.Second) // the newly opened sockets are still being served
 	var took []time.Duration
@@ -222,7 +224,7 @@ func (s *liveServer) speak(b *testing.B, chat string, followers int, heard <-cha
 	b.ReportMetric(s.memory(b), "MiB")
 }
 
-// statements is the number of transactions that the database has seen. Each statement of the server is one.
+// statements returns the number of transactions of the database. Each statement of the server is one transaction.
 func (s *liveServer) statements(b *testing.B) (n int) {
 	b.Helper()
 	require.NoError(b, s.conn.QueryRow(b.Context(), "SELECT xact_commit FROM pg_stat_database WHERE datname = "+

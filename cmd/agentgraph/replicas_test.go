@@ -39,11 +39,11 @@ func TestMain(m *testing.M) {
 }
 
 // replicaFixture is a database and a model server for replicas of the program. The simulated contact asks for an
-// appointment, the agent books it once the gate opens, and the judge passes the run.
+// appointment. The agent books it once the gate opens, and the judge passes the run.
 type replicaFixture struct {
 	*dbtest.Stage
 	provider *httptest.Server
-	// gate lets the agent answer once per element, and without limit after it is closed.
+	// gate lets one agent answer for each element. Once it is closed, all agents answer.
 	gate chan struct{}
 	// waiting counts agents that wait at the gate.
 	waiting atomic.Int64

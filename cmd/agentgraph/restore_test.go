@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A dump of a database in use can be restored and used, as docs/guides/backups.md describes.
+// A dump of a database in use can be restored as docs/guides/backups.md describes.
 func TestDumpIsRestored(t *testing.T) {
 	t.Parallel()
 	const secretKey = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
@@ -66,7 +66,7 @@ func (s *served) look(t *testing.T) string {
 	return string(data)
 }
 
-// countRows counts the rows of every table, except River's tables, whose rows come and go.
+// countRows counts the rows of every table, except River's tables, whose rows change all the time.
 func countRows(t *testing.T, address string) map[string]int {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), address)

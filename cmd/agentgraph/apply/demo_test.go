@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The demo's files have this format too, with additional members from which the demo generates its history.
+// The demo's files have this format, plus members from which the demo generates its history.
 func TestDemoFilesUseThisFormat(t *testing.T) {
 	t.Parallel()
 	more := map[string][]string{
@@ -27,18 +27,18 @@ func TestDemoFilesUseThisFormat(t *testing.T) {
 		}
 		read, err := readSource(file, file)
 		require.NoError(t, err)
-		read.content = lessen("", read.content, more).(object)
+		read.content = withoutExtras("", read.content, more).(object)
 		require.Empty(t, checkSource(read))
 	}
 }
 
-// lessen removes the additional members from a value. more maps each list to the members that it contains.
-func lessen(in string, value any, more map[string][]string) any {
+// withoutExtras removes the extra members from a value. more maps each list to the extra members of its elements.
+func withoutExtras(in string, value any, more map[string][]string) any {
 	switch v := value.(type) {
 	case list:
 		l := list{}
 		for _, one := range v {
-			l = append(l, lessen(in, one, more))
+			l = append(l, withoutExtras(in, one, more))
 		}
 		return l
 	case object:
@@ -47,7 +47,7 @@ func lessen(in string, value any, more map[string][]string) any {
 		}
 		o := object{}
 		for _, m := range v {
-			o = append(o, member{m.name, lessen(m.name, m.value, more)})
+			o = append(o, member{m.name, withoutExtras(m.name, m.value, more)})
 		}
 		return o
 	}

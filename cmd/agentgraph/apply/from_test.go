@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The samples are written in the formats that the tools document. Next to each sample is the expected output of import,
-// with its report.
+// The samples are written in the formats that the tools document. Next to each sample is the expected output, with the
+// report as a comment.
 func TestForeignTestsAreConverted(t *testing.T) {
 	t.Parallel()
 	samples, err := filepath.Glob("testdata/foreign/*")

@@ -104,7 +104,7 @@ func TestEveryKeyNamesAnObject(t *testing.T) {
 		for _, k := range c.KnowledgeBaseChats {
 			usedDatasets = append(usedDatasets, k.DatasetIds...)
 		}
-		// Subset in both directions means that nothing is missing and nothing is unused.
+		// Together, the two Subset checks mean that nothing is missing and nothing is unused.
 		for used, all := range map[*[]string][]string{&usedTools: tools, &usedDatasets: datasets, &usedChats: chats} {
 			require.Subset(t, all, *used)
 			require.Subset(t, *used, all)
@@ -316,7 +316,7 @@ func TestEveryAgentHasTestsOfBothKinds(t *testing.T) {
 	require.Equal(t, map[model.AgentTestRunStatus]int{
 		model.AgentTestRunStatusPassed: tests - 3, model.AgentTestRunStatusFailed: 2, model.AgentTestRunStatusError: 1,
 	}, outcomes)
-	// The history dates every agent and every version of its prompt.
+	// The history has a date for every agent and every version of its prompt.
 	for _, a := range c.Agents {
 		require.Len(t, c.History.DaysAgo[a.Key], len(a.prompts()), a.Key)
 		require.IsDecreasing(t, append(c.History.DaysAgo[a.Key], 0), a.Key)

@@ -42,7 +42,7 @@ func newHistoryFixture(t *testing.T) *historyFixture {
 	content.History = history{}
 	s := newSeeding(store.Tenant(company.ID))
 	require.NoError(t, s.all(t.Context(), content, recording{}))
-	working(t, store)
+	startWorkers(t, store)
 	var calls atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		answer := `[{"trialId":"T7","class":"Back care","when":"Wednesday 18:30","trainer":"Noor"}]`
@@ -85,7 +85,7 @@ func (s *historyFixture) play(t *testing.T, c company, e pastExecution) map[stri
 		require.NoError(t, err)
 	}
 	takes := map[string][]take{}
-	for i, run := range played(t, s.tenant, in) {
+	for i, run := range runTests(t, s.tenant, in) {
 		if e.CancelledAfter > 0 && i >= e.CancelledAfter {
 			break
 		}
@@ -163,8 +163,8 @@ func sameTake(a, b take) string {
 		cmpopts.IgnoreFields(recordedCall{}, "DurationMs"), cmpopts.EquateEmpty())
 }
 
-// separator returns before for the first element. For others it returns a comma, a line break and before without its
-// brace.
+// separator returns the text between two elements: a comma, a line break and before without its brace. For the first
+// element it returns before.
 func separator(n int, before string) string {
 	if n == 0 {
 		return before
@@ -193,8 +193,8 @@ func lines(t *testing.T, r recording) []byte {
 	return text.Bytes()
 }
 
-// The demo history must equal the program's real behavior. This test repeats each execution. With -record it rewrites
-// the history.
+// The demo history must equal the program's real behavior, so this test repeats each execution. With -record it
+// rewrites the history.
 func TestDemoHistoryEqualsRealRuns(t *testing.T) {
 	t.Parallel()
 	content := mustRead(t, "merrowby")

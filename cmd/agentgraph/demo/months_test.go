@@ -13,15 +13,15 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// presents are times at which a demo may start.
-var presents = []time.Time{
+// startTimes are times at which a demo may start.
+var startTimes = []time.Time{
 	time.Date(2026, 3, 2, 3, 0, 0, 0, time.UTC),
 	time.Date(2026, 8, 15, 16, 59, 59, 999_999_000, time.UTC),
 	time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
 	time.Date(2028, 2, 29, 23, 59, 59, 0, time.UTC),
 }
 
-// dialed generates the demo company's campaigns as of the given time.
+// dialed generates the campaigns of the demo company as of the given time.
 func dialed(t *testing.T, now time.Time) []*dialer {
 	t.Helper()
 	c := mustRead(t, "merrowby")
@@ -91,7 +91,7 @@ func TestCampaignsFitTheirAgents(t *testing.T) {
 
 func TestEveryItemHasACoherentHistory(t *testing.T) {
 	t.Parallel()
-	for _, now := range presents {
+	for _, now := range startTimes {
 		t.Run(now.Format(time.DateOnly), func(t *testing.T) {
 			t.Parallel()
 			for _, d := range dialed(t, now) {
@@ -103,7 +103,7 @@ func TestEveryItemHasACoherentHistory(t *testing.T) {
 				}
 				versions := map[int32]bool{}
 				for _, item := range d.items {
-					coherent(t, d, item, byItem[item.ID])
+					requireCoherent(t, d, item, byItem[item.ID])
 					versions[item.Version] = true
 				}
 				require.Len(t, versions, len(d.items))
@@ -112,8 +112,8 @@ func TestEveryItemHasACoherentHistory(t *testing.T) {
 	}
 }
 
-// coherent requires that an item agrees with its events.
-func coherent(t *testing.T, d *dialer, item *model.CampaignItem, events []*model.CampaignItemEvent) {
+// requireCoherent requires that an item agrees with its events.
+func requireCoherent(t *testing.T, d *dialer, item *model.CampaignItem, events []*model.CampaignItemEvent) {
 	t.Helper()
 	require.EqualValues(t, len(events), item.EventCount)
 	var launches int32
@@ -164,12 +164,12 @@ func coherent(t *testing.T, d *dialer, item *model.CampaignItem, events []*model
 		require.True(t, strings.HasSuffix(kinds, " EndCall "), kinds)
 		require.False(t, item.ProcessedAt.Before(last))
 		require.False(t, item.ProcessedAt.After(d.ended))
-		fitting(t, d, item)
+		requireFit(t, d, item)
 	}
 }
 
-// fitting requires that an item's result fits its agent.
-func fitting(t *testing.T, d *dialer, item *model.CampaignItem) {
+// requireFit requires that an item's result fits its agent.
+func requireFit(t *testing.T, d *dialer, item *model.CampaignItem) {
 	t.Helper()
 	result := item.Result
 	tag := slices.IndexFunc(d.agent.ClassificationTags,
@@ -206,7 +206,7 @@ func TestCampaignHistoryIsDeterministic(t *testing.T) {
 		}
 		return lines
 	}
-	first, second := dialed(t, presents[0]), dialed(t, presents[0])
+	first, second := dialed(t, startTimes[0]), dialed(t, startTimes[0])
 	for i := range first {
 		require.Empty(t, cmp.Diff(tell(first[i]), tell(second[i])))
 	}
@@ -219,7 +219,7 @@ func TestUsageVariesByMonth(t *testing.T) {
 	for _, a := range append(slices.Clone(c.Agents), c.DeletedAgents...) {
 		agents[a.Key] = &model.Agent{ID: a.Key, Channel: a.Channel}
 	}
-	for _, now := range presents {
+	for _, now := range startTimes {
 		entries, err := usage(c.Usage, agents, chance(), now)
 		require.NoError(t, err)
 		between(t, len(entries), 3_000, 6_000, now.String())
@@ -245,6 +245,6 @@ func TestUsageVariesByMonth(t *testing.T) {
 		require.Greater(t, average("fitness_leads", time.January), 1.3*average("fitness_leads", time.July))
 		require.Greater(t, average("airline_rebooking", time.August), 1.1*average("airline_rebooking", time.November))
 	}
-	_, err := usage([]agentUsage{{AgentID: "nobody"}}, agents, chance(), presents[0])
+	_, err := usage([]agentUsage{{AgentID: "nobody"}}, agents, chance(), startTimes[0])
 	require.ErrorContains(t, err, `"nobody"`)
 }

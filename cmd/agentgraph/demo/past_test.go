@@ -68,7 +68,7 @@ func TestHistoryShowsResultsOfExecutions(t *testing.T) {
 	require.EqualValues(t, 2, compared.NewlyFailing)
 	require.Equal(t, model.AgentTestConclusionRegressed, compared.Conclusion)
 
-	// The retry repeats the cancelled runs and nothing else.
+	// The retry repeats only the cancelled runs.
 	require.Equal(t, h.executions["delivery_cancelled"].ID, *h.executions["delivery_retry"].RetryOfID)
 	var cancelled, repeated []string
 	for _, run := range h.runs["delivery_cancelled"] {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// These are the usual parameters of BM25: k1, which saturates the frequency of a word, and b, the weight of a chunk's
+// The usual parameters of BM25: k1, which limits the effect of a word's frequency, and b, the weight of a chunk's
 // length.
 const frequencyBound, lengthShare = 1.2, 0.75
 

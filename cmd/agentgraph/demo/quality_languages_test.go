@@ -34,11 +34,11 @@ func readAnswered(t *testing.T, file string) []answered {
 	return all
 }
 
-// letters are long questions in English, with a separate chat.
+// letters is the chat for long questions in English.
 const letters = "letters"
 
-// newLanguages returns a library with a chat for each language, one for letters and one for everything, and the
-// questions.
+// newLanguages returns a library and the questions. The library has a chat for each language, one for letters and one
+// for everything.
 func newLanguages(t *testing.T, languages ...string) (library, []asked) {
 	t.Helper()
 	address := dbtest.URL(t)
@@ -133,10 +133,10 @@ func misspelled(question string) string {
 	return strings.Join(words, " ")
 }
 
-// leads are the allowed leads of other rankings, in hit@6 and mean reciprocal rank.
+// leads are the margins by which other rankings may be better, in hit@6 and mean reciprocal rank.
 type leads struct{ hits, reciprocal float64 }
 
-// conceded are the allowed leads that are larger. In English, alone and among all languages, other rankings find one
+// conceded are larger margins that are accepted. In English, alone and among all languages, other rankings find one
 // more answer (63 of 64): agentgraph takes the "camp" of one question for "ramp". Among all languages, the mean
 // reciprocal ranks are 0.941 and 0.954: long product texts contain "month" and "turned" too, and their length hardly
 // lowers their rank.

@@ -39,7 +39,7 @@ type set struct {
 	unanswerable   []setLine
 }
 
-// readSets reads the files that the patterns match, which spaces separate.
+// readSets reads the files that the patterns match. Spaces separate the patterns.
 func readSets(t *testing.T, patterns string) []*set {
 	t.Helper()
 	var sets []*set
@@ -79,8 +79,8 @@ func (s *set) read(t *testing.T, path string) {
 	require.NoError(t, lines.Err(), path)
 }
 
-// shelf is a set that is indexed, with the same documents ranked by other means.
-type shelf struct {
+// indexedSet is a set that is indexed, with the data to rank the same documents by other methods.
+type indexedSet struct {
 	library
 	*set
 	// plain ranks by BM25 over the words, bigrams by BM25 with pairs of characters for scripts without spaces, and
@@ -88,8 +88,8 @@ type shelf struct {
 	plain, bigrams, stems *inverted
 }
 
-// newShelf indexes each document of the set as one chunk of a document.
-func newShelf(t *testing.T, s *set) *shelf {
+// newIndexedSet indexes each document of the set as one chunk of a document.
+func newIndexedSet(t *testing.T, s *set) *indexedSet {
 	t.Helper()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{})
@@ -109,7 +109,7 @@ func newShelf(t *testing.T, s *set) *shelf {
 		require.NoError(t, l.base.Index(t.Context(), l.tenant, document.IndexingID, 1))
 	}
 	l.connect(t, s.name, dataset.ID)
-	sh := &shelf{l, s, newInverted(), newInverted(), newInverted()}
+	sh := &indexedSet{l, s, newInverted(), newInverted(), newInverted()}
 	for _, d := range s.documents {
 		text := d.Title + "\n" + d.Text
 		sh.plain.add(d.ID+".txt", counts(plainWords(text)))
@@ -120,7 +120,7 @@ func newShelf(t *testing.T, s *set) *shelf {
 }
 
 // stem lets Postgres stem the documents, and keeps their vectors for its own ranking.
-func (s *shelf) stem(t *testing.T) {
+func (s *indexedSet) stem(t *testing.T) {
 	t.Helper()
 	configuration := cmp.Or(configurations[s.language], "simple")
 	_, err := s.conn.Exec(t.Context(), `CREATE TEMPORARY TABLE ranked AS SELECT documents.name,
@@ -144,12 +144,12 @@ func (s *shelf) stem(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// inverted is an index for BM25.
+// inverted is an inverted index for BM25.
 type inverted struct {
 	names   []string
 	lengths []float64
 	total   float64
-	// holders has the documents of each word, with its frequency.
+	// holders has, for each word, the documents that contain it and the word's frequency in each.
 	holders map[string]map[int]float64
 }
 
@@ -221,8 +221,8 @@ func bigramWords(text string) (all []string) {
 	return all
 }
 
-// rankings are the compared methods, without the product.
-func (s *shelf) others() []ranking {
+// others returns the compared methods, without agentgraph itself.
+func (s *indexedSet) others() []ranking {
 	configuration := cmp.Or(configurations[s.language], "simple")
 	return []ranking{
 		{"BM25", func(_ *testing.T, a asked) []found { return s.plain.rank(plainWords(a.Question)) }},
@@ -258,8 +258,8 @@ func placeOf(ranked []found, ids []string) int {
 }
 
 // TestRetrievalQualityOfSets prints hit@1 / hit@6 for the sets of the files in EVAL_KNOWLEDGE_SETS: those of
-// agentgraph, the same with misspelled questions, and those of other rankings. "Refused" counts the questions for which
-// nothing is found, and "recognized" the unanswerable ones for which nothing is found.
+// agentgraph, those of agentgraph with misspelled questions, and those of other rankings. "Refused" counts the
+// questions for which nothing is found. "Recognized" counts those of them that no document answers.
 func TestRetrievalQualityOfSets(t *testing.T) {
 	patterns := os.Getenv("EVAL_KNOWLEDGE_SETS")
 	if patterns == "" {
@@ -268,11 +268,11 @@ func TestRetrievalQualityOfSets(t *testing.T) {
 	fmt.Fprintln(t.Output(), "| set | documents | questions | agentgraph | misspelled | BM25 | BM25, stems | "+
 		"BM25, bigrams | `ts_rank` | refused | recognized |\n|---|--:|--:|---|---|---|---|---|---|--:|--:|")
 	for _, s := range readSets(t, patterns) {
-		t.Run(s.name, func(t *testing.T) { newShelf(t, s).print(t) })
+		t.Run(s.name, func(t *testing.T) { newIndexedSet(t, s).print(t) })
 	}
 }
 
-func (s *shelf) print(t *testing.T) {
+func (s *indexedSet) print(t *testing.T) {
 	t.Helper()
 	ask := func(question string) []found { return s.retrieve(t, asked{Chat: s.name, Question: question}) }
 	others := s.others()

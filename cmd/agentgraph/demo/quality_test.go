@@ -39,14 +39,14 @@ type asked struct {
 	Or []rightChunk
 }
 
-// rightChunk names a chunk by its document and a phrase that no other chunk of the document contains.
+// rightChunk names a chunk by its document, and by a phrase that no other chunk of the document contains.
 type rightChunk struct{ Document, Phrase string }
 
 func (c rightChunk) is(document, content string) bool {
 	return c.Document == document && strings.Contains(content, c.Phrase)
 }
 
-// place is the rank of the first right chunk, starting at 1. It is 0 if there is none.
+// place is the rank of the first correct chunk, starting at 1. It is 0 if there is none.
 func (a asked) place(ranking []found) int {
 	return 1 + slices.IndexFunc(ranking, func(f found) bool {
 		return slices.ContainsFunc(append(a.Or, a.Answer), func(c rightChunk) bool { return c.is(f.document, f.content) })
@@ -202,7 +202,7 @@ func (q quality) String() string {
 	return fmt.Sprintf("%.2f / %.2f / %.2f", float64(q.first)/float64(q.questions), q.hitRate(), q.meanReciprocal())
 }
 
-// result is a question with its rankings.
+// result is a question with the outcome of each ranking.
 type result struct {
 	asked
 	rankings [][]found

@@ -120,7 +120,7 @@ func TestSeedConnectsDatasets(t *testing.T) {
 	require.Equal(t, "Price list", datasets[2].Name)
 }
 
-// The last agent of the last company is invalid, so nothing may remain.
+// The last agent of the last company is invalid, so nothing may be created.
 func TestSeedIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -80,8 +80,8 @@ func (a *asker) ask(t *testing.T, agentName string, mocking *model.ToolMocking, 
 	return said.String()
 }
 
-// This prints the answers to the sentences in a file of lines with the agent's name, a tab, and messages separated by
-// " || ", for a person to read: AGENTGRAPH_SENTENCES=file go test -v -run Sentences.
+// This test prints the answers to sentences, for a person to read. Each line of the file has the agent's name, a tab,
+// and messages separated by " || ". Run it with AGENTGRAPH_SENTENCES=file go test -v -run Sentences.
 func TestAnswersToSentencesArePrinted(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv("AGENTGRAPH_SENTENCES")

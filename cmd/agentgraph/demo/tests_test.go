@@ -19,8 +19,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// working runs workers with the offline models until the Go test ends.
-func working(t *testing.T, store *db.Store) {
+// startWorkers runs workers with the offline models until the Go test ends.
+func startWorkers(t *testing.T, store *db.Store) {
 	t.Helper()
 	caller, err := endpoint.New(endpoint.Options{Allow: []string{"127.0.0.1"}})
 	require.NoError(t, err)
@@ -33,8 +33,8 @@ func working(t *testing.T, store *db.Store) {
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
 }
 
-// played runs tests and returns their runs in order.
-func played(t *testing.T, tenant *db.Tenant, in model.StartAgentTestExecutionInput) []*model.AgentTestRun {
+// runTests runs tests and returns their runs in order.
+func runTests(t *testing.T, tenant *db.Tenant, in model.StartAgentTestExecutionInput) []*model.AgentTestRun {
 	t.Helper()
 	in.VirtualTime = true
 	execution, err := tenant.StartAgentTestExecution(t.Context(), in)
@@ -74,14 +74,14 @@ func describeRun(run *model.AgentTestRun) string {
 	return b.String()
 }
 
-// With the program's workers and the offline models, every test has the result that its file expects.
+// With the program's workers and the offline models, every test has the verdict that its file expects.
 func TestDemoTestsHaveTheirExpectedVerdicts(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	shown, err := Seed(t.Context(), store)
 	require.NoError(t, err)
 	index(t, store)
-	working(t, store)
+	startWorkers(t, store)
 	tenant := store.Tenant(shown.ID)
 	expected := map[string]model.AgentTestRunStatus{}
 	var tests []about
@@ -97,7 +97,8 @@ func TestDemoTestsHaveTheirExpectedVerdicts(t *testing.T) {
 	counts := map[model.AgentTestRunStatus]int{}
 	_, agents := agentsOf(t, tenant)
 	for _, id := range agents {
-		for _, run := range played(t, tenant, model.StartAgentTestExecutionInput{AgentID: &id, Repeats: 1, Concurrency: 10}) {
+		in := model.StartAgentTestExecutionInput{AgentID: &id, Repeats: 1, Concurrency: 10}
+		for _, run := range runTests(t, tenant, in) {
 			counts[run.Status]++
 			if expected[run.TestName] != run.Status {
 				t.Errorf("%s: %s, not %s\n%s", run.TestName, run.Status, expected[run.TestName], describeRun(run))

@@ -29,9 +29,9 @@ type voice struct {
 	Results map[string]string
 }
 
-// New users meet the offline model first, so its answers are recorded in testdata/voice, for each demo agent. In these
-// files ">" starts a line of the customer, "*" a tool call, and any other line is the agent's. Any changed answer fails
-// this test; -rewrite rewrites the files.
+// New users see the offline model first, so its answers are recorded in testdata/voice, for each demo agent. In these
+// files, a customer's line starts with ">" and a tool call with "*". All other lines are the agent's. The test fails if
+// an answer changes; -rewrite rewrites the files.
 func TestConversationsMatchTheirRecordings(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/voice/*.txt")
@@ -71,8 +71,8 @@ func TestConversationsMatchTheirRecordings(t *testing.T) {
 	}
 }
 
-// hold sends the customer's lines of a conversation, and returns the conversation with the agent's new answers. A first
-// line that starts with "#" describes the customer.
+// hold sends the customer's lines of a conversation. It returns the conversation with the agent's new answers. If the
+// first line starts with "#", it describes the customer.
 func (v voice) hold(t *testing.T, store *db.Store, companies []*model.Company, e *engine.Engine,
 	conversation string) string {
 	t.Helper()

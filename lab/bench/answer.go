@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// parse reads an answer. It normalizes numbers, times and the forms of lists, so that answers can be compared value by
+// parse parses an answer. It normalizes numbers, times and the forms of lists, so that answers can be compared value by
 // value.
 func parse(answer []byte) (any, error) {
 	var value any
@@ -43,8 +43,8 @@ func normal(value any) any {
 	return value
 }
 
-// differs returns the path of the first wanted value that an answer lacks or has differently, or "". The answer may
-// have further values, since some servers cannot select within JSON. A list with one object counts as that object.
+// differs returns the path of the first wanted value that is missing or different in an answer, or "". The answer may
+// have additional values, because some servers cannot select within JSON. A list with one object equals that object.
 func differs(path string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -86,7 +86,7 @@ func differs(path string, want, got any) string {
 // refused reports whether the answer has errors.
 func refused(answer []byte) bool { return bytes.Contains(answer, []byte(`"errors"`)) }
 
-// quantile returns the value at the given part of the sorted values.
+// quantile returns the quantile of the sorted values at the given fraction.
 func quantile(sorted []time.Duration, part float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0

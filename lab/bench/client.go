@@ -17,8 +17,8 @@ type request struct {
 	body              []byte
 }
 
-// asker sends one request after another on one connection. It supports only the necessary parts of HTTP: the client
-// must use little processor time, and Go's client uses more than some of the servers.
+// asker sends one request after another on one connection. It supports only the necessary parts of HTTP, because the
+// client must use little processor time. Go's client uses more than some of the servers.
 type asker struct {
 	address string
 	conn    net.Conn
@@ -27,7 +27,7 @@ type asker struct {
 	answer  bytes.Buffer
 }
 
-// askPatience bounds the wait for one answer.
+// askPatience bounds the time for one answer.
 const askPatience = time.Minute
 
 func newAsker(address string) (*asker, error) {

@@ -25,14 +25,14 @@ var (
 	views string
 )
 
-// database is the one Postgres that all servers read.
+// database is the Postgres that all servers read.
 type database struct {
 	server *local.Server
 	pid    int
 	socket string // directory
 }
 
-// settings suit small reads from memory. They are the same for all servers.
+// settings are suited to small reads from memory. They are the same for all servers.
 var settings = []string{"jit = off", "max_parallel_workers_per_gather = 0", "autovacuum = off"}
 
 func startDatabase(ctx context.Context, directory string) (*database, error) {

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// checked is the number of answers of each workload that are compared, value by value.
+	// checked is the number of answers of each workload that are compared value by value.
 	checked = 40
-	// firstWarmup is how long each server runs each workload before the first round, so that just-in-time compilers are
-	// done. warmup is the same before each measurement.
+	// firstWarmup is how long each server runs each workload before the first round, so that just-in-time compilers
+	// finish. warmup is the same before each measurement.
 	firstWarmup = 3 * time.Second
 	warmup      = 500 * time.Millisecond
 )
@@ -76,7 +76,7 @@ func (b *bench) checkServer(s *server, p *proxy, wanted map[string][]any) error 
 				return fmt.Errorf("answers differ: %s", at)
 			}
 		}
-		// The median excludes what a server does periodically, and once per connection.
+		// The median excludes work that a server does periodically or once per connection.
 		b.counts[workload+" "+s.name] = count{Statements: middle(statements), RoundTrips: middle(trips), Bytes: size}
 	}
 	return nil
@@ -95,7 +95,7 @@ func (b *bench) warmUp(ctx context.Context) error {
 				continue
 			}
 			if _, err := drive(ctx, s.address, s.requests[workload], 16, firstWarmup); err != nil {
-				return fmt.Errorf("%s: %w: %s", s.name, err, s.lastWords())
+				return fmt.Errorf("%s: %w: %s", s.name, err, s.logTail())
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func (b *bench) measure(ctx context.Context) error {
 				s := b.servers[slices.IndexFunc(b.servers, func(s *server) bool { return s.name == c.server })]
 				measured, err := b.measureCell(ctx, c, s)
 				if err != nil {
-					return fmt.Errorf("%s: %w: %s", s.name, err, s.lastWords())
+					return fmt.Errorf("%s: %w: %s", s.name, err, s.logTail())
 				}
 				c.rounds = append(c.rounds, measured)
 			}

@@ -73,8 +73,8 @@ func cpuOf(root int) (time.Duration, error) {
 	return sum, err
 }
 
-// peakOf returns the peak resident memory since forgetPeak, in bytes, of the process, or summed over it and its
-// descendants.
+// peakOf returns the peak resident memory since forgetPeak, in bytes. It is that of the process, or the sum over the
+// process and its descendants.
 func peakOf(root int, descendants bool) (int64, error) {
 	all, err := tree(root)
 	if !descendants {

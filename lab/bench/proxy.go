@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// proxy forwards connections between a server and Postgres. It counts requests in Postgres's protocol, which is the
-// same for every driver.
+// proxy forwards connections between a server and Postgres. It counts requests in Postgres's protocol, so it works for
+// every driver.
 type proxy struct {
 	listener net.Listener
 	target   string // directory of Postgres' socket
@@ -55,7 +55,7 @@ func (p *proxy) join(server net.Conn) {
 		if kind == 'Q' || kind == 'E' {
 			p.statements.Add(1)
 		}
-		// Messages sent before the answer belong to the same round trip: a pipeline.
+		// Messages that are sent before the answer belong to the same round trip, as in a pipeline.
 		if (kind == 'Q' || kind == 'S') && unanswered.Add(1) == 1 {
 			p.trips.Add(1)
 		}

@@ -32,7 +32,7 @@ func (c *cell) spread(value func(round) float64) spread {
 	return spreadOf(values)
 }
 
-// ratio returns this cell's value divided by the other's, paired by round.
+// ratio returns the ratio of this cell's value to the other's, for each round.
 func (c *cell) ratio(other *cell, value func(round) float64) spread {
 	values := make([]float64, len(c.rounds))
 	for i := range c.rounds {
@@ -46,7 +46,7 @@ func perSecond(r round) float64 { return r.perSecond }
 // cpu returns the processor time of a request, of the server and Postgres together.
 func cpu(r round) float64 { return r.cpu[0] + r.cpu[1] }
 
-// group holds the cells that are compared with each other, the first server's first.
+// group has the cells that are compared with each other. Those of the first server come first.
 type group struct {
 	workload    int
 	connections int
@@ -76,8 +76,8 @@ func (b *bench) groups() []group {
 	return all
 }
 
-// markdown writes the ratios, and then a table for each group: medians, followed by the minimum and maximum of the
-// rounds for rates and ratios.
+// markdown writes the ratios, and then a table for each group. It has medians. Rates and ratios also have the minimum
+// and maximum of the rounds.
 func (b *bench) markdown(w io.Writer) {
 	fmt.Fprintf(w, "%d processors, %s; %d rounds of %s, pools of %d; medians [least–most].\n",
 		runtime.NumCPU(), runtime.Version(), b.rounds, b.duration, b.pool)

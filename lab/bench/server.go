@@ -99,15 +99,15 @@ func (s *server) awaitReady(ctx context.Context) error {
 		}
 		select {
 		case <-s.ended:
-			return fmt.Errorf("%s ended: %s", s.name, s.lastWords())
+			return fmt.Errorf("%s ended: %s", s.name, s.logTail())
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer: %w: %s", s.name, err, s.lastWords())
+			return fmt.Errorf("%s does not answer: %w: %s", s.name, err, s.logTail())
 		case <-tick.C:
 		}
 	}
 }
 
-// answers sends the server one request of each workload, one at a time: GraphJin panics if an operation arrives while
+// answers sends the server one request of each workload, one at a time. GraphJin panics if an operation arrives while
 // it compiles the same one.
 func (s *server) answers() error {
 	a, err := newAsker(s.address)
@@ -123,8 +123,8 @@ func (s *server) answers() error {
 	return nil
 }
 
-// lastWords returns the end of the server's log.
-func (s *server) lastWords() string {
+// logTail returns the end of the server's log.
+func (s *server) logTail() string {
 	text, _ := os.ReadFile(s.log) // a missing log means that nothing was said
 	return string(text[max(len(text)-2000, 0):])
 }

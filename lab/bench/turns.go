@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// said has the messages of each chat. They cause calls, delegations and retrievals, and do not end the chat.
+// said has the contact's messages of each chat. They cause calls, delegations and retrievals, and do not end the chat.
 var said = []string{
 	"Hello, I have a question.",
 	"What are your opening hours on Saturday?",
@@ -33,7 +33,7 @@ type gateway struct {
 	chats []request // each starts one
 }
 
-// turns measures how many turns of chats this tree and the old revision answer. Both are restarted for each round.
+// turns measures how many chat turns this tree and the old revision answer. It restarts both for each round.
 func (b *bench) turns(ctx context.Context) (err error) {
 	if b.directory, err = os.MkdirTemp("", "agentgraph-bench-"); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (b *bench) turnsOf(ctx context.Context, s spec) error {
 	if err != nil {
 		return err
 	}
-	defer g.stop() // and so its Postgres
+	defer g.stop() // stops its Postgres too
 	for _, c := range b.cells {
 		if c.server != s.name {
 			continue
@@ -142,17 +142,17 @@ func (b *bench) startGateway(ctx context.Context, s spec) (*gateway, error) {
 		close(g.ended)
 	}()
 	if err == nil {
-		err = g.meet(first)
+		err = g.readStart(first)
 	}
 	if err != nil {
 		g.stop()
-		return nil, fmt.Errorf("%w: %s", err, g.lastWords())
+		return nil, fmt.Errorf("%w: %s", err, g.logTail())
 	}
 	return g, nil
 }
 
-// meet reads the key from the program's first output, and the agents from its API.
-func (g *gateway) meet(first []byte) error {
+// readStart reads the key from the program's first output, and the agents from its API.
+func (g *gateway) readStart(first []byte) error {
 	var ready struct {
 		APIKey string `json:"apiKey"`
 	}

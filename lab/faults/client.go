@@ -28,7 +28,7 @@ type client struct {
 }
 
 const (
-	// requestTimeout bounds one attempt, and patience all attempts of an operation together.
+	// requestTimeout bounds one attempt. patience bounds all attempts of an operation together.
 	requestTimeout = 35 * time.Second
 	patience       = 45 * time.Second
 	// retryEvery is how long a client waits before it sends an operation again.
@@ -42,14 +42,13 @@ type outcome int
 
 const (
 	acknowledged outcome = iota
-	// again means that the request was not carried out and may be sent again. doubtful means that it may have been
-	// carried out.
+	// again means that the request was not executed and may be sent again. doubtful means that it may have been executed.
 	again
 	doubtful
-	// modelFailed means that the request was not carried out, since its model failed.
+	// modelFailed means that the request was not executed, because its model failed.
 	modelFailed
 	refused
-	// found means that the request was refused because an earlier attempt was carried out.
+	// found means that the request was refused because an earlier attempt was executed.
 	found
 )
 
@@ -59,7 +58,7 @@ func (c *client) try(ctx context.Context, kind, name, document string, variables
 	o := c.ledger.begin(kind, name)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	// The key includes the variables: a dialer that gets an item again reports it under another claim.
+	// The key includes the variables: a dialer that claims an item again reports it with another claim id.
 	once := fmt.Sprintf("%s %x", kind, sha256.Sum256(fmt.Append(nil, variables)))
 	failures := 0
 	for {
@@ -90,7 +89,8 @@ func (c *client) try(ctx context.Context, kind, name, document string, variables
 	}
 }
 
-// send sends an operation once. o is nil if the operation is not in the ledger. The text is the reason of a refusal.
+// send sends an operation once. o is nil if the operation is not in the ledger. The returned text says why the server
+// refused it.
 func (c *client) send(ctx context.Context, o *operation, once, document string, variables map[string]any,
 	into any) (outcome, string) {
 	body, err := json.Marshal(map[string]any{"query": document, "variables": variables})

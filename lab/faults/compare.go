@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// kinds are the kinds of operations. Each query selects the names of the operations in Postgres, and how often each is
-// there.
+// kinds are the kinds of operations. Each query selects the names of the operations in Postgres, and how often each
+// occurs.
 var kinds = []struct{ name, title, query string }{
 	// A message counts with its reply.
 	{"message", "messages, with their replies", `SELECT m.text, count(*) FROM simulation_chat_messages m
@@ -30,14 +30,14 @@ var kinds = []struct{ name, title, query string }{
 	{"run", "verdicts of runs", "SELECT run_id, count(*) FROM verdicts GROUP BY 1"},
 }
 
-// settled count the unfinished work, which the program must finish on its own once the faults are over.
+// settled has queries that count the unfinished work. The program must finish it once the faults are over.
 var settled = []struct{ what, query string }{
 	{"runs of tests that have not ended", "SELECT count(*) FROM agent_test_runs WHERE status IN ('Queued', 'Running')"},
 	{"documents that are not indexed", "SELECT count(*) FROM documents WHERE status IN ('Pending', 'Indexing')"},
 	{"jobs", "SELECT count(*) FROM jobs"},
 }
 
-// invariants count violations.
+// invariants has queries that count violations.
 var invariants = []struct{ what, query string }{
 	{"chats whose messages are not numbered without gaps", `SELECT count(*) FROM (SELECT 1 FROM simulation_chat_messages
 		GROUP BY company_id, chat_id HAVING max(sequence) <> count(*)) AS wrong`},
@@ -52,14 +52,14 @@ var invariants = []struct{ what, query string }{
 	{"runs that Failed", "SELECT count(*) FROM agent_test_runs WHERE status = 'Failed'"},
 }
 
-// noteVerdicts makes Postgres record each verdict of a run in a separate table, which the program does not know.
+// noteVerdicts makes Postgres record each verdict of a run in a table of the tool.
 const noteVerdicts = `CREATE TABLE verdicts (run_id text, status text);
 	CREATE FUNCTION note_verdict() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN INSERT INTO verdicts
 		VALUES (NEW.id, NEW.status); RETURN NULL; END $$;
 	CREATE TRIGGER verdict AFTER UPDATE ON agent_test_runs FOR EACH ROW
 		WHEN (NEW.status NOT IN ('Queued', 'Running')) EXECUTE FUNCTION note_verdict()`
 
-// settleTime bounds the remaining work once the faults are over.
+// settleTime bounds the time to finish the work once the faults are over.
 const settleTime = 2 * time.Minute
 
 // compare waits until the program has finished its work, and looks up each operation in Postgres.
@@ -95,7 +95,7 @@ func (b *ledger) compare(ctx context.Context, address string) error {
 			return fmt.Errorf("count %s: %w", invariant.what, err)
 		}
 		if n > 0 {
-			b.faults = append(b.faults, fmt.Sprintf("there are %d %s", n, invariant.what))
+			b.contradictions = append(b.contradictions, fmt.Sprintf("there are %d %s", n, invariant.what))
 		}
 	}
 	return nil
@@ -109,13 +109,13 @@ func (b *ledger) settle(ctx context.Context, conn *pgx.Conn) error {
 		for left := 1; left > 0; {
 			if err := conn.QueryRow(ctx, s.query).Scan(&left); err != nil {
 				if ctx.Err() != nil {
-					b.faults = append(b.faults, fmt.Sprintf("after %s there still are %s", settleTime, s.what))
+					b.contradictions = append(b.contradictions, fmt.Sprintf("after %s there are still %s", settleTime, s.what))
 					return nil
 				}
 				return err
 			}
 			if left > 0 && !pause(ctx, 200*time.Millisecond) {
-				b.faults = append(b.faults, fmt.Sprintf("after %s there still are %d %s", settleTime, left, s.what))
+				b.contradictions = append(b.contradictions, fmt.Sprintf("after %s there are still %d %s", settleTime, left, s.what))
 				return nil
 			}
 		}
@@ -125,10 +125,10 @@ func (b *ledger) settle(ctx context.Context, conn *pgx.Conn) error {
 
 // addRuns adds each run of a test to the ledger as an acknowledged operation, which must have one verdict.
 func (b *ledger) addRuns(ctx context.Context, conn *pgx.Conn) error {
-	scenes := map[string]*scene{}
+	phases := map[string]*phase{}
 	for _, o := range b.operations {
 		if o.kind == "execution" {
-			scenes[o.name] = o.scene
+			phases[o.name] = o.phase
 		}
 	}
 	rows, err := conn.Query(ctx, "SELECT r.id, t.name FROM agent_test_runs r JOIN agent_tests t ON t.company_id = "+
@@ -138,7 +138,7 @@ func (b *ledger) addRuns(ctx context.Context, conn *pgx.Conn) error {
 	}
 	var run, test string
 	_, err = pgx.ForEachRow(rows, []any{&run, &test}, func() error {
-		b.operations = append(b.operations, &operation{kind: "run", name: run, scene: scenes[test], isAcked: true})
+		b.operations = append(b.operations, &operation{kind: "run", name: run, phase: phases[test], isAcked: true})
 		return nil
 	})
 	return err

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// follower follows a chat over server-sent events. When the stream ends, it resumes after its last message, at the next
+// follower follows a chat over server-sent events. When the stream ends, it resumes after its last message at the next
 // replica.
 type follower struct {
 	*client
@@ -20,9 +20,9 @@ type follower struct {
 
 	mu   sync.Mutex
 	last int
-	// seen counts how often each message arrived, by its number. scenes has the scene in which it first arrived.
+	// seen counts how often each message arrived, by its number. phases has the phase in which it first arrived.
 	seen   map[int]int
-	scenes map[int]*scene
+	phases map[int]*phase
 }
 
 const subscription = `subscription ($chat: ID!, $after: Int!) { simulationChatMessages(simulationChatId: $chat,
@@ -73,21 +73,21 @@ func (f *follower) note(sequence int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.seen[sequence]++; f.seen[sequence] == 1 {
-		f.scenes[sequence] = f.ledger.current()
+		f.phases[sequence] = f.ledger.current()
 	}
 	f.last = max(f.last, sequence)
 }
 
-// audience follows all chats from their start.
-type audience struct {
+// watchers follow all chats from their start.
+type watchers struct {
 	wait   sync.WaitGroup
 	cancel context.CancelFunc
 }
 
 // watch follows the chats that the company starts, until ctx ends.
-func (w *company) watch(ctx context.Context) *audience {
+func (w *company) watch(ctx context.Context) *watchers {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &audience{cancel: cancel}
+	a := &watchers{cancel: cancel}
 	a.wait.Go(func() {
 		followed := map[int]bool{}
 		for pause(ctx, retryEvery) {
@@ -104,8 +104,8 @@ func (w *company) watch(ctx context.Context) *audience {
 	return a
 }
 
-// leave lets each follower read all existing messages, and records in the ledger what it saw.
-func (w *company) leave(ctx context.Context, a *audience, address string) error {
+// finish lets each follower read all existing messages, and records in the ledger what it saw.
+func (w *company) finish(ctx context.Context, a *watchers, address string) error {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (w *company) leave(ctx context.Context, a *audience, address string) error 
 			o := w.ledger.begin("event", fmt.Sprintf("%s message %d", f.id, sequence))
 			o.isAcked, o.kept = true, f.seen[sequence]
 			if o.kept > 0 {
-				o.scene = f.scenes[sequence]
+				o.phase = f.phases[sequence]
 			}
 		}
 	}

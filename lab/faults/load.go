@@ -14,7 +14,7 @@ import (
 type company struct {
 	*client
 	agent, dataset, campaign string
-	// chats has the chats in which no client waits for a response.
+	// chats has the chats that no client waits for.
 	chats     chan *follower
 	mu        sync.Mutex
 	followers []*follower
@@ -23,7 +23,7 @@ type company struct {
 
 const (
 	maxChats = 40
-	// maxInProgress bounds the running operations.
+	// maxInProgress bounds the operations in progress.
 	maxInProgress = 300
 )
 
@@ -39,13 +39,13 @@ func newCompany(ctx context.Context, c *client) (*company, error) {
 		`mutation { createAgent(input: {name: "Front desk", channel: Phone, direction: Outbound, language: "en",
 			prompt: "Be kind."}) { agent { id } }
 		createDataset(input: {name: "Handbook"}) { dataset { id } } }`, nil, &made) {
-		return nil, w.failure("an agent could not be made")
+		return nil, w.failure("an agent could not be created")
 	}
 	w.agent, w.dataset = made.CreateAgent.Agent.ID, made.CreateDataset.Dataset.ID
 	if !w.try(ctx, "", "campaign",
 		`mutation ($agent: ID!) { createCampaign(input: {agentId: $agent, name: "Recall"}) { campaign { id } } }`,
 		map[string]any{"agent": w.agent}, &made) {
-		return nil, w.failure("a campaign could not be made")
+		return nil, w.failure("a campaign could not be created")
 	}
 	w.campaign = made.CreateCampaign.Campaign.ID
 	if !w.try(ctx, "", "running",
@@ -67,7 +67,7 @@ func (w *company) failure(what string) error {
 }
 
 // work starts perSecond operations a second until ctx ends, and returns when all are done. It does not wait for earlier
-// operations, so that a slow one delays no other.
+// operations, so that a slow operation does not delay others.
 func (w *company) work(ctx context.Context, perSecond func() int) {
 	patient := context.WithoutCancel(ctx)
 	doing := []func(context.Context, int64){w.say, w.say, w.say, w.record, w.record, w.add, w.dial, w.upload, w.execute,
@@ -89,7 +89,7 @@ func (w *company) work(ctx context.Context, perSecond func() int) {
 	}
 }
 
-// say sends a message in a chat that is free, or in a new one.
+// say sends a message in a chat that no client waits for, or in a new one.
 func (w *company) say(ctx context.Context, n int64) {
 	var chat *follower
 	select {
@@ -119,7 +119,7 @@ func (w *company) startChat(ctx context.Context, n int64) *follower {
 	var made struct {
 		StartSimulationChat struct{ SimulationChat struct{ ID string } }
 	}
-	lost := 0 // chats that started, but whose ids did not arrive
+	lost := 0 // chats that were started, but whose ids did not arrive
 	for result := again; result != acknowledged; {
 		result, _ = w.send(ctx, nil, fmt.Sprintf("chat %d.%d", n, lost),
 			`mutation ($agent: ID!) { startSimulationChat(input: {agentId: $agent}) { simulationChat { id } } }`,
@@ -132,14 +132,14 @@ func (w *company) startChat(ctx context.Context, n int64) *follower {
 		}
 	}
 	chat := &follower{client: w.client, id: made.StartSimulationChat.SimulationChat.ID, seen: map[int]int{},
-		scenes: map[int]*scene{}}
+		phases: map[int]*phase{}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.followers[place] = chat
 	return chat
 }
 
-// record records an entry of usage.
+// record records a usage entry.
 func (w *company) record(ctx context.Context, n int64) {
 	w.try(ctx, "usage", fmt.Sprintf("usage-%d", n), `mutation ($key: String!, $agent: ID!, $at: DateTime!) {
 		recordUsage(input: {entries: [{idempotencyKey: $key, agentId: $agent, channel: Phone, credits: 0.5,

@@ -13,7 +13,7 @@ import (
 )
 
 // errVerdict is returned when the rows in Postgres contradict the acknowledged operations.
-var errVerdict = errors.New("the books do not agree")
+var errVerdict = errors.New("Postgres contradicts the acknowledged operations")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -34,16 +34,16 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("faults", flag.ExitOnError)
 	program := flags.String("program", "bin/agentgraph", "the program to test")
-	isShort := flags.Bool("short", false, "a tenth of it, in two minutes")
-	old := flags.String("old", "", "a program of the version before: instead of faults, upgrade from it to the program, "+
-		"back, and up again")
-	logs := flags.String("logs", "", "directory for the logs of the replicas; they are thrown away without it")
+	isShort := flags.Bool("short", false, "a tenth of the faults, in two minutes")
+	old := flags.String("old", "", "a program of the previous version: instead of faults, upgrade from it to the "+
+		"program, back, and up again")
+	logs := flags.String("logs", "", "directory for the logs of the replicas; without it they are deleted")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	acts, verdict, first := script(*isShort), (*ledger).verdict, *program
+	steps, verdict, first := scenario(*isShort), (*ledger).verdict, *program
 	if *old != "" {
-		acts, verdict, first = upgrade(*old, *program), (*ledger).verdictOfUpgrade, *old
+		steps, verdict, first = upgrade(*old, *program), (*ledger).verdictOfUpgrade, *old
 	}
 	s, err := newEnvironment(ctx, first, *logs)
 	if err != nil {
@@ -53,15 +53,15 @@ func run(ctx context.Context, args []string) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	books, err := s.play(ctx, acts)
+	ledger, err := s.run(ctx, steps)
 	if err != nil {
 		return err
 	}
-	if err := books.compare(ctx, s.database.URL()); err != nil {
+	if err := ledger.compare(ctx, s.database.URL()); err != nil {
 		return err
 	}
-	books.print(os.Stdout)
-	if err := verdict(books); err != nil {
+	ledger.print(os.Stdout)
+	if err := verdict(ledger); err != nil {
 		return fmt.Errorf("%w: %w", errVerdict, err)
 	}
 	return nil

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// provider is a server of an OpenAI-compatible model. It answers as an agent, which repeats each message, as a contact
-// and as a judge.
+// provider is a stub of an OpenAI-compatible model provider. As an agent it repeats each message. It also answers as a
+// contact and as a judge.
 type provider struct {
 	*httptest.Server
-	// isFaulty makes two thirds of the requests fail, by each of ways in turn.
+	// isFaulty makes two thirds of the requests fail, using the failures in turn.
 	isFaulty atomic.Bool
 	asked    atomic.Int64
 }
@@ -36,7 +36,7 @@ func (p *provider) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if n := p.asked.Add(1); p.isFaulty.Load() && n%3 != 0 {
-		ways[int(n)%len(ways)].fail(w, r)
+		modelFailures[int(n)%len(modelFailures)].fail(w, r)
 		return
 	}
 	if !pause(r.Context(), answerTime) {
@@ -64,7 +64,7 @@ func (p *provider) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "data: [DONE]\n\n")
 }
 
-// speak sends a text as the last piece of an answer, with the finish reason.
+// speak sends a text as the last chunk of an answer, with the finish reason.
 func speak(w http.ResponseWriter, text, reason string) {
 	piece := map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"content": text},
 		"finish_reason": reason}}}
@@ -78,8 +78,8 @@ func send(w http.ResponseWriter, text string) {
 	_ = http.NewResponseController(w).Flush()
 }
 
-// way is a way for a model to fail.
-type way struct {
+// modelFailure is one way in which a model can fail.
+type modelFailure struct {
 	name string
 	fail http.HandlerFunc
 }
@@ -87,7 +87,7 @@ type way struct {
 // open has the start of an answer.
 const open = `data: {"choices":[{"index":0,"delta":{"content":"I was about to"}}]}` + "\n\n"
 
-var ways = []way{
+var modelFailures = []modelFailure{
 	{"400", status(http.StatusBadRequest)},
 	{"401", status(http.StatusUnauthorized)},
 	{"403", status(http.StatusForbidden)},

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// leaving is the time in which a load balancer may still send requests to a replica that it has stopped using.
+// leaving is how long a load balancer may still send requests to a replica that it has stopped using.
 const leaving = 200 * time.Millisecond
 
-// upgrade returns the acts of an upgrade from the old program to the new one, back, and up again. No request may fail.
-func upgrade(from, to string) []act {
-	replaced := func(name, program string) act {
-		return act{name: name, do: func(ctx context.Context, s *environment) error {
+// upgrade returns the steps of an upgrade from the old program to the new one, back, and up again. No request may fail.
+func upgrade(from, to string) []step {
+	replaced := func(name, program string) step {
+		return step{name: name, do: func(ctx context.Context, s *environment) error {
 			for i, r := range s.replicas {
 				if err := s.replace(ctx, i, r, program); err != nil {
 					return err
@@ -22,7 +22,7 @@ func upgrade(from, to string) []act {
 			return nil
 		}}
 	}
-	return []act{
+	return []step{
 		{name: "none", do: func(ctx context.Context, _ *environment) error { return rest(ctx, 3*time.Second) }},
 		{name: "the schema moves on", do: func(ctx context.Context, s *environment) error {
 			s.program = to
@@ -36,7 +36,7 @@ func upgrade(from, to string) []act {
 	}
 }
 
-// replace stops sending requests to the replica, ends it, and starts the program at its address.
+// replace stops sending requests to the replica, stops it, and starts the program at the same address.
 func (s *environment) replace(ctx context.Context, i int, r *replica, program string) error {
 	if err := rest(ctx, between); err != nil {
 		return err

@@ -91,7 +91,7 @@ var after = []string{
 	"VACUUM ANALYZE",
 }
 
-// fill inserts the rows. It switches off the checks of foreign keys, since the rows are correct.
+// fill inserts the rows. It disables the checks of foreign keys, because the rows are correct.
 func fill(ctx context.Context, conn *pgx.Conn, s size) error {
 	if _, err := conn.Exec(ctx, "SET session_replication_role = replica"); err != nil {
 		return err
@@ -107,7 +107,7 @@ func fill(ctx context.Context, conn *pgx.Conn, s size) error {
 		"{company}", fmt.Sprintf("(CASE WHEN i %% 2 = 0 THEN 'company_0' ELSE 'company_' || i %% %d END)", s.companies),
 		"{companies}", fmt.Sprint(s.companies), "{perExecution}", fmt.Sprint(runsPerExecution), "{perChat}",
 		fmt.Sprint(messagesPerChat),
-		// Rows are spread over two years, the last rows over the last days.
+		// Creation times are spread over two years, so that the newest rows have the newest times.
 		"{at}", fmt.Sprintf("(timestamptz '2024-01-01' + i %% %d * interval '63 seconds')", whole.runs),
 	)
 	for _, r := range rows {

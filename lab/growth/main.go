@@ -1,5 +1,5 @@
-// Command growth measures the same queries on a database with the rows of a service after years, and on a small
-// database. docs/internals/performance.md has the results.
+// Command growth measures the same queries on two databases: one with the rows of a service after years, and a small
+// one. docs/internals/performance.md has the results.
 package main
 
 import (
@@ -44,7 +44,7 @@ func (s size) scaled(by float64) size {
 	return size{part(s.companies), part(s.agents), part(s.runs), part(s.entries), part(s.messages), part(s.items)}
 }
 
-// ofSmall is the size of the small database as a part of whole.
+// ofSmall is the size of the small database as a fraction of whole.
 const ofSmall = 0.001
 
 func run(ctx context.Context, args []string, out io.Writer) error {

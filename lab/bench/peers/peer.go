@@ -42,7 +42,7 @@ func FromEnvironment() (Peer, error) {
 // Handler answers a request of the company.
 type Handler func(w http.ResponseWriter, r *http.Request, company string) error
 
-// Authenticated refuses requests without a known key, and answers 500 if handle returns an error.
+// Authenticated refuses requests without a known key, and responds with 500 if handle returns an error.
 func (p Peer) Authenticated(handle Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		company, known := p.Companies[r.Header.Get("X-Api-Key")]

@@ -1,5 +1,5 @@
 // Command goclient tests a gateway with the Go client that oapi-codegen generates from its OpenAPI document. Its
-// arguments are the address, an API key and the id of an agent. It reports what differs from the expectation, and then
+// arguments are the address, an API key and the id of an agent. It prints what differs from the expectation, and then
 // exits with 1.
 package main
 
@@ -41,7 +41,7 @@ func run(ctx context.Context, address, key, agentID string) error {
 	return tests(ctx, client, agentID)
 }
 
-// datasets creates a dataset, finds it in the list, and reads the problem for an invalid one.
+// datasets creates a dataset, finds it in the list, and checks the error for an invalid one.
 func datasets(ctx context.Context, client *v1.ClientWithResponses) error {
 	tokens := int32(64)
 	key := "goclient-1"

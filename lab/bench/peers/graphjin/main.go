@@ -50,7 +50,7 @@ func run(_ context.Context, p peers.Peer) error {
 		if err != nil {
 			return err
 		}
-		// The data is sent as Postgres returned it, since encoding it again would cost time.
+		// The data is sent as Postgres returned it, because encoding it again would take time.
 		_, err = w.Write(slices.Concat([]byte(`{"data":`), result.Data, []byte("}")))
 		return err
 	}))

@@ -1,5 +1,5 @@
 // Command graphql tests a gateway with the Go client that genqlient generates from its schema. Its arguments are the
-// address, an API key and the id of an agent. It reports what differs from the expectation, and then exits with 1.
+// address, an API key and the id of an agent. It prints what differs from the expectation, and then exits with 1.
 package main
 
 import (
@@ -51,7 +51,7 @@ func run(ctx context.Context, address, key, agentID string) error {
 	return nil
 }
 
-// pages searches the list for the agent, from the end.
+// pages pages through the list from the end until it finds the agent.
 func pages(ctx context.Context, client graphql.Client, agentID string) error {
 	size := 2
 	for before := (*string)(nil); ; {

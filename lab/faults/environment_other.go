@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// withParent does nothing: only Linux can end a child with its parent.
+// withParent returns nil, because only Linux can end a child with its parent.
 func withParent() *syscall.SysProcAttr { return nil }
 
 func mountDisk(string, int) error { return errors.New("a disk to fill can only be mounted on Linux") }

@@ -23,7 +23,7 @@ type environment struct {
 	program   string
 	logs      string
 	directory string
-	// isOwnDisk is set if the directory is a separate disk, which can be filled. Otherwise noDisk is the reason.
+	// isOwnDisk is set if the directory is on a separate disk, which can be filled. If not, noDisk is the reason.
 	isOwnDisk bool
 	noDisk    error
 	database  *local.Server
@@ -33,7 +33,7 @@ type environment struct {
 	company   *company
 }
 
-// replica is a process of the program, which has the same address after each start.
+// replica is a process of the program. It has the same address after each start.
 type replica struct {
 	environment *environment
 	// program is the path of the executable.
@@ -43,7 +43,7 @@ type replica struct {
 	cmd     *exec.Cmd
 }
 
-// diskSize is the size in bytes of the disk that is filled, which is in memory.
+// diskSize is the size of the disk that is filled, in bytes. The disk is in memory.
 const diskSize = 768 << 20
 
 func newEnvironment(ctx context.Context, program, logs string) (_ *environment, err error) {
@@ -59,7 +59,7 @@ func newEnvironment(ctx context.Context, program, logs string) (_ *environment, 
 	if s.directory, err = os.MkdirTemp("", "agentgraph-faults-"); err != nil {
 		return nil, err
 	}
-	// Postgres may run as another user, who must be able to reach its directory.
+	// Postgres may run as another user, who needs access to its directory.
 	if err = os.Chmod(s.directory, 0o755); err != nil {
 		return nil, err
 	}
@@ -124,9 +124,9 @@ func (s *environment) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	s.ledger.beginScene("preparing")
+	s.ledger.beginPhase("preparing")
 	s.company, err = newCompany(ctx, &client{ledger: s.ledger, key: key, addresses: addresses})
-	s.ledger.scenes = nil
+	s.ledger.phases = nil
 	return err
 }
 

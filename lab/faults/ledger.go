@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// operation is an operation that must be carried out once. Its client sends it again, under the same Idempotency-Key,
-// until it is acknowledged or the client gives up.
+// operation is an operation that must be executed once. Its client sends it again with the same Idempotency-Key until
+// it is acknowledged or the client gives up.
 type operation struct {
 	kind, name string
-	scene      *scene
+	phase      *phase
 	// doubts counts the attempts with an unknown outcome: the connection broke, or the response was a 5xx.
 	doubts  int
 	isAcked bool
@@ -23,7 +23,7 @@ type operation struct {
 	kept int
 }
 
-// mayBeKept returns how many times an operation may have been carried out: once for each attempt in doubt, and once for
+// mayBeKept returns how often Postgres may have recorded the operation: once for each attempt in doubt, and once for
 // the acknowledged attempt. It returns at least 1.
 func (o *operation) mayBeKept() int {
 	if o.isAcked {
@@ -32,8 +32,8 @@ func (o *operation) mayBeKept() int {
 	return max(1, o.doubts)
 }
 
-// scene is a fault with its results, including those of the recovery.
-type scene struct {
+// phase is the time of one fault and of the recovery from it, with the results.
+type phase struct {
 	name string
 	// skipped is the reason why the fault could not be injected.
 	skipped string
@@ -47,34 +47,34 @@ type scene struct {
 // ledger has all operations. It is safe for concurrent use.
 type ledger struct {
 	mu         sync.Mutex
-	scenes     []*scene
+	phases     []*phase
 	operations []*operation
-	// faults are other errors found in Postgres.
-	faults []string
+	// contradictions are other errors found in Postgres.
+	contradictions []string
 	// unreached counts the requests that no replica accepted.
 	unreached atomic.Int64
 }
 
-func (b *ledger) beginScene(name string) *scene {
+func (b *ledger) beginPhase(name string) *phase {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := &scene{name: name, started: time.Now(), lastAck: time.Now()}
-	b.scenes = append(b.scenes, s)
+	s := &phase{name: name, started: time.Now(), lastAck: time.Now()}
+	b.phases = append(b.phases, s)
 	return s
 }
 
-func (b *ledger) endScene(s *scene) {
+func (b *ledger) endPhase(s *phase) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s.ended = time.Now()
 	s.gap = max(s.gap, time.Since(s.lastAck))
 }
 
-// begin adds an operation to the current scene.
+// begin adds an operation to the current phase.
 func (b *ledger) begin(kind, name string) *operation {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	o := &operation{kind: kind, name: name, scene: b.scenes[len(b.scenes)-1]}
+	o := &operation{kind: kind, name: name, phase: b.phases[len(b.phases)-1]}
 	b.operations = append(b.operations, o)
 	return o
 }
@@ -83,7 +83,7 @@ func (b *ledger) acknowledge(o *operation) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o.isAcked = true
-	current := b.scenes[len(b.scenes)-1]
+	current := b.phases[len(b.phases)-1]
 	current.gap = max(current.gap, time.Since(current.lastAck))
 	current.lastAck = time.Now()
 }
@@ -103,8 +103,8 @@ func (b *ledger) refuse(o *operation, why string) {
 	o.refused = why
 }
 
-// find handles a refusal that says that the operation was already carried out. This is expected after an attempt in
-// doubt: the process died before it saved the response. Without such an attempt, the refusal is an error.
+// find handles a refusal which says that the operation was already executed. It is expected after an attempt in doubt,
+// when the process died before it saved the response. Without such an attempt, it is an error.
 func (b *ledger) find(o *operation, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,11 +115,11 @@ func (b *ledger) find(o *operation, why string) {
 	o.isAcked = true
 }
 
-// current returns the current scene.
-func (b *ledger) current() *scene {
+// current returns the current phase.
+func (b *ledger) current() *phase {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.scenes[len(b.scenes)-1]
+	return b.phases[len(b.phases)-1]
 }
 
 // tally counts operations.
@@ -159,13 +159,13 @@ func (b *ledger) print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "fault"+heading, "s without one")
 	all := tally{}
-	for _, s := range b.scenes {
+	for _, s := range b.phases {
 		if s.skipped != "" {
 			continue
 		}
 		t := tally{}
 		for _, o := range b.operations {
-			if o.scene == s {
+			if o.phase == s {
 				t.add(o)
 				all.add(o)
 			}
@@ -174,7 +174,7 @@ func (b *ledger) print(out io.Writer) {
 	}
 	all.row(w, "all", "")
 	_ = w.Flush()
-	for _, s := range b.scenes {
+	for _, s := range b.phases {
 		if s.skipped != "" {
 			fmt.Fprintf(out, "left out: %s: %s\n", s.name, s.skipped)
 		}
@@ -194,18 +194,18 @@ func (b *ledger) print(out io.Writer) {
 	_ = w.Flush()
 	for _, o := range b.operations {
 		if o.isAcked && o.kept == 0 {
-			fmt.Fprintf(out, "lost: %s %s, during %q\n", o.kind, o.name, o.scene.name)
+			fmt.Fprintf(out, "lost: %s %s, during %q\n", o.kind, o.name, o.phase.name)
 		}
 		if o.kept > o.mayBeKept() {
-			fmt.Fprintf(out, "doubled: %s %s, during %q, %d times after %d attempts in doubt\n", o.kind, o.name, o.scene.name,
+			fmt.Fprintf(out, "doubled: %s %s, during %q, %d times after %d attempts in doubt\n", o.kind, o.name, o.phase.name,
 				o.kept, o.doubts)
 		}
 		if o.refused != "" {
-			fmt.Fprintf(out, "refused: %s %s, during %q: %s\n", o.kind, o.name, o.scene.name, o.refused)
+			fmt.Fprintf(out, "refused: %s %s, during %q: %s\n", o.kind, o.name, o.phase.name, o.refused)
 		}
 	}
-	for _, fault := range b.faults {
-		fmt.Fprintln(out, fault)
+	for _, contradiction := range b.contradictions {
+		fmt.Fprintln(out, contradiction)
 	}
 }
 
@@ -219,7 +219,7 @@ func (b *ledger) verdict() error {
 		}
 	}
 	switch {
-	case all.lost > 0 || all.doubled > 0 || len(b.faults) > 0:
+	case all.lost > 0 || all.doubled > 0 || len(b.contradictions) > 0:
 		return errors.New("something was lost or doubled")
 	case all.acknowledged == 0:
 		return errors.New("nothing was acknowledged")

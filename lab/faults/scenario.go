@@ -13,19 +13,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// act is a fault and how it is injected.
-type act struct {
+// step is a fault, and the function that injects it.
+type step struct {
 	name string
 	// load multiplies the usual number of operations; 0 means 1.
 	load int
 	do   func(context.Context, *environment) error
 }
 
-// between is the time in which everything works before the next fault.
+// between is how long everything works before the next fault.
 const between = 1500 * time.Millisecond
 
-// script returns the acts in order.
-func script(isShort bool) []act {
+// scenario returns the steps in order.
+func scenario(isShort bool) []step {
 	times := func(long, short int) int {
 		if isShort {
 			return short
@@ -35,7 +35,7 @@ func script(isShort bool) []act {
 	lasting := func(long, short int) time.Duration { return time.Duration(times(long, short)) * time.Second }
 	kills, restarts, crashes, cuts := times(20, 4), times(10, 2), times(5, 1), times(20, 5)
 	away, small, full, failing, deaf := lasting(15, 4), lasting(15, 5), lasting(6, 3), lasting(30, 10), lasting(15, 5)
-	return []act{
+	return []step{
 		{name: "none", do: func(ctx context.Context, _ *environment) error { return rest(ctx, lasting(10, 5)) }},
 		{name: fmt.Sprintf("replica killed (-9) × %d", kills), load: 3, do: func(ctx context.Context, s *environment) error {
 			return repeat(ctx, kills, func(i int) error {
@@ -67,7 +67,7 @@ func script(isShort bool) []act {
 			}},
 		{name: fmt.Sprintf("disk full for %s, 4 times the load", full), load: 4,
 			do: func(ctx context.Context, s *environment) error { return s.fillDisk(ctx, full) }},
-		{name: fmt.Sprintf("model failing in %d ways, %s", len(ways), failing),
+		{name: fmt.Sprintf("model failing in %d ways, %s", len(modelFailures), failing),
 			do: func(ctx context.Context, s *environment) error {
 				s.provider.isFaulty.Store(true)
 				defer s.provider.isFaulty.Store(false)
@@ -84,35 +84,35 @@ func script(isShort bool) []act {
 	}
 }
 
-// skipped is the error of an act that cannot be run on this machine.
+// skipped is the error of a step that cannot run on this machine.
 type skipped struct{ error }
 
 // operationsPerSecond is the usual load.
 const operationsPerSecond = 15
 
-// play runs the acts while clients work, and returns the ledger.
-func (s *environment) play(ctx context.Context, acts []act) (*ledger, error) {
+// run runs the steps while clients work, and returns the ledger.
+func (s *environment) run(ctx context.Context, steps []step) (*ledger, error) {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	var load atomic.Int64
 	load.Store(1)
-	first := s.ledger.beginScene(acts[0].name)
-	audience := s.company.watch(ctx)
+	first := s.ledger.beginPhase(steps[0].name)
+	watchers := s.company.watch(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		s.company.work(working, func() int { return operationsPerSecond * int(load.Load()) })
 	}()
-	for i, a := range acts {
-		scene := first
+	for i, a := range steps {
+		phase := first
 		if i > 0 {
-			scene = s.ledger.beginScene(a.name)
+			phase = s.ledger.beginPhase(a.name)
 		}
 		load.Store(int64(max(1, a.load)))
 		var omitted skipped
 		err := a.do(ctx, s)
 		if errors.As(err, &omitted) {
-			scene.skipped, err = omitted.Error(), nil
+			phase.skipped, err = omitted.Error(), nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", a.name, err)
@@ -126,12 +126,12 @@ func (s *environment) play(ctx context.Context, acts []act) (*ledger, error) {
 		if err := rest(ctx, between); err != nil {
 			return nil, err
 		}
-		s.ledger.endScene(scene)
-		fmt.Fprintf(os.Stderr, "%s: done after %s\n", a.name, time.Since(scene.started).Round(time.Second))
+		s.ledger.endPhase(phase)
+		fmt.Fprintf(os.Stderr, "%s: done after %s\n", a.name, time.Since(phase.started).Round(time.Second))
 	}
 	stop()
 	<-done
-	if err := s.company.leave(ctx, audience, s.database.URL()); err != nil {
+	if err := s.company.finish(ctx, watchers, s.database.URL()); err != nil {
 		return nil, err
 	}
 	return s.ledger, nil
@@ -157,7 +157,7 @@ func repeat(ctx context.Context, times int, do func(i int) error) error {
 }
 
 func (s *environment) restartDatabase(ctx context.Context, away time.Duration) error {
-	_ = s.database.Stop() // if it must be killed, since its disk is slow, it recovers at its next start
+	_ = s.database.Stop() // a slow disk may delay it until it is killed; then it recovers at its next start
 	if err := rest(ctx, away); err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func TestLedgerIsComparedWithPostgres(t *testing.T) {
 	t.Parallel()
 	stage := dbtest.NewStage(t)
 	b := &ledger{}
-	b.beginScene("none")
+	b.beginPhase("none")
 	for _, name := range []string{"kept", "missing"} {
 		b.acknowledge(b.begin("usage", name))
 	}

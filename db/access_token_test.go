@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// newToken makes a token with a new key of the tenant.
+// newToken creates a token with a new key of the tenant.
 func newToken(t *testing.T, tenant *db.Tenant) (by *db.Tenant, key *model.APIKey, token *model.AccessToken,
 	text string) {
 	t.Helper()
@@ -64,7 +64,7 @@ func TestTokenEndsWithItsKey(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, found.Usable(time.Now()))
 
-	// A request admitted just before the key was revoked creates a token that nobody can use.
+	// The request was admitted just before the key was revoked, so its token is useless.
 	late, _, err := by.CreateAccessToken(t.Context(), readToken)
 	require.NoError(t, err)
 	require.False(t, late.Usable(time.Now()))

@@ -61,8 +61,9 @@ func TestDuplicateHasEverythingButTests(t *testing.T) {
 	require.Empty(t, tests.Nodes)
 }
 
-// One agent has no tools and no sub-agents. The other delegates to an agent that is deleted at the same time: the copy
-// delegates to it only if the copy came first, and then the deletion takes that relation along.
+// One agent has no tools and no sub-agents. The other delegates to an agent that is deleted at the same time. If the
+// copy is first, it delegates to that agent, and the deletion removes the relation. Otherwise the copy has no such
+// relation.
 func TestDuplicateWhileDelegateIsDeleted(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)

@@ -14,14 +14,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// odd generates texts of the characters that are special to Postgres, its arrays or JSON.
+// odd generates texts of characters that are special in Postgres, in its arrays or in JSON.
 func odd(least, most int) *rapid.Generator[string] {
 	return rapid.StringOfN(rapid.OneOf(
 		rapid.RuneFrom([]rune(`'"\,{}[](?$:;%_u0n<>& `)), rapid.RuneFrom([]rune("a\n\té😀\u2028\ufeff\u0001")), rapid.Rune(),
 	).Filter(func(r rune) bool { return r != 0 }), least, most, -1)
 }
 
-func TestAgentIsReadAsItWasWritten(t *testing.T) {
+func TestAgentIsStoredUnchanged(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, _ := newCompany(t, store)
@@ -51,7 +51,7 @@ func TestAgentIsReadAsItWasWritten(t *testing.T) {
 		read, err := tenant.Agent(ctxOf(t), created.ID)
 		require.NoError(r, err)
 		same(r, created, read)
-		// What was read can be written back.
+		// A value that was read can be written again.
 		updated, err := tenant.UpdateAgent(ctxOf(t), model.UpdateAgentInput{AgentID: created.ID, Name: new("Renamed")})
 		require.NoError(r, err)
 		read, err = tenant.Agent(ctxOf(t), created.ID)
@@ -147,7 +147,7 @@ func TestUpdateAgentLeavesOmittedFields(t *testing.T) {
 	require.Nil(t, updated.InboundWelcomeMessage, "an empty text takes a welcome back")
 	require.False(t, updated.IsCallTransferEnabled)
 
-	// A refused change changes nothing, not even the prompt's version.
+	// A refused change changes nothing, not even the version of the prompt.
 	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Prompt: new("Other"),
 		Language: new("french")})
 	faults(t, err, model.BadInput, "language", "ISO 639-1")
@@ -186,7 +186,7 @@ func TestDeletedAgentDeletesItsConnections(t *testing.T) {
 	}, left)
 }
 
-// Linking agents to each other in both directions at once does not deadlock.
+// Agents are linked to each other in both directions at once, without a deadlock.
 func TestConcurrentWritesToAgentsOfACycleDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)

@@ -20,7 +20,7 @@ func cancel(t *testing.T, tenant *db.Tenant, id string) (*model.AgentTestExecuti
 
 func TestCancelledExecutionCancelsItsRuns(t *testing.T) {
 	t.Parallel()
-	queue := &line{}
+	queue := &jobRecorder{}
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{Enqueue: queue.enqueue})
 	tenant, company := newCompany(t, store)
 	elsewhere := dbtest.Again(t, store).Tenant(company)
@@ -185,7 +185,7 @@ func TestExecutionsEndUnderConcurrentCancellation(t *testing.T) {
 	}
 }
 
-// Whatever changes a run locks its test before its execution, so that a cancellation and the end of a run cannot
+// Every change of a run locks its test before its execution. Otherwise, a cancellation and the end of a run could
 // deadlock.
 func TestCancellationLocksTestsBeforeExecution(t *testing.T) {
 	t.Parallel()

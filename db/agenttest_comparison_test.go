@@ -17,7 +17,7 @@ const (
 	erred  = model.AgentTestRunStatusError
 )
 
-// executed returns an execution whose runs of each test have the outcomes. Runs without one stay queued.
+// executed returns an execution whose runs of each test have the given outcomes. Runs without an outcome remain queued.
 func executed(t *testing.T, tenant *db.Tenant, repeats int32, tests []string,
 	outcomes map[string][]model.AgentTestRunStatus) *model.AgentTestExecution {
 	t.Helper()
@@ -133,7 +133,7 @@ func TestTestsWithMixedOutcomesAreFlaky(t *testing.T) {
 	stranger, _ := newCompany(t, store)
 	require.Empty(t, flaky(stranger))
 
-	// Unfinished runs do not count, and a test whose outcome differs only between executions is not flaky.
+	// Unfinished runs do not count. A test is not flaky if only its executions differ.
 	newest := executed(t, tenant, 2, tests, map[string][]model.AgentTestRunStatus{mixed: {passed, passed},
 		steady: {failed, failed}, unsure: {failed}})
 	require.Equal(t, map[string]bool{mixed: true}, flaky(tenant))

@@ -20,7 +20,7 @@ func startDraft(t *testing.T, in model.StartAgentTestExecutionInput, prompt stri
 func TestTriedDraftChangesNothing(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	tenant, _ := lined(t)
+	tenant, _ := recordingJobs(t)
 	agent := newAgent(t, tenant)
 	test := newSimulationTest(t, tenant, agent.ID)
 	before := runsOf(t, tenant, start(t, tenant, test.ID).ID)[0]
@@ -39,7 +39,7 @@ func TestTriedDraftChangesNothing(t *testing.T) {
 	}
 	lastRun(t, tenant, test.ID, before.ID, model.AgentTestRunStatusPassed)
 
-	// A worker is lost, and the next one tries the same prompt.
+	// A worker is lost. The next worker tries the same prompt.
 	_, err = tenant.ClaimRun(ctx, runs[0].ID, 1)
 	require.NoError(t, err)
 	again, err := tenant.ClaimRun(ctx, runs[0].ID, 2)

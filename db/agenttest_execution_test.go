@@ -15,14 +15,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// line replaces the queue and records enqueued jobs in order.
-type line struct {
+// jobRecorder replaces the queue and records enqueued jobs in order.
+type jobRecorder struct {
 	mu   sync.Mutex
 	runs []string
 	fail error
 }
 
-func (l *line) enqueue(_ context.Context, tx bun.Tx, companyID string, runIDs []string) error {
+func (l *jobRecorder) enqueue(_ context.Context, tx bun.Tx, companyID string, runIDs []string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.fail != nil {
@@ -35,8 +35,8 @@ func (l *line) enqueue(_ context.Context, tx bun.Tx, companyID string, runIDs []
 	return nil
 }
 
-// take empties the line and returns its jobs.
-func (l *line) take() []string {
+// take returns the recorded jobs and clears them.
+func (l *jobRecorder) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	runs := l.runs
@@ -44,9 +44,9 @@ func (l *line) take() []string {
 	return runs
 }
 
-func lined(t *testing.T) (*db.Tenant, *line) {
+func recordingJobs(t *testing.T) (*db.Tenant, *jobRecorder) {
 	t.Helper()
-	queue := &line{}
+	queue := &jobRecorder{}
 	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), db.Options{Enqueue: queue.enqueue}))
 	return tenant, queue
 }
@@ -61,7 +61,7 @@ func counts(t *testing.T, tenant *db.Tenant, executionID string) model.AgentTest
 
 func TestExecutionRunsTheNamedTests(t *testing.T) {
 	t.Parallel()
-	tenant, queue := lined(t)
+	tenant, queue := recordingJobs(t)
 	agent, other := newTaggedAgent(t, tenant, "New"), newAgent(t, tenant)
 	folder, empty := newFolder(t, tenant, agent.ID, "Smoke"), newFolder(t, tenant, agent.ID, "Empty")
 	a := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) { in.FolderID = &folder.ID })
@@ -122,7 +122,7 @@ func TestExecutionRunsTheNamedTests(t *testing.T) {
 
 func TestConcurrentRunsAreBounded(t *testing.T) {
 	t.Parallel()
-	tenant, queue := lined(t)
+	tenant, queue := recordingJobs(t)
 	agent := newAgent(t, tenant)
 	const tests, allowed = 20, 3
 	for range tests {

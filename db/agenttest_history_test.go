@@ -25,7 +25,7 @@ type plainRun struct {
 	isDraft  bool
 }
 
-// insertRuns inserts finished runs by SQL, each in an execution of its own, so that a test can have any history.
+// insertRuns inserts finished runs by SQL, so that a test can have any history. Each run has its own execution.
 func insertRuns(t require.TestingT, conn *pgx.Conn, companyID string, runs []plainRun) {
 	for _, run := range runs {
 		var fault *string
@@ -48,7 +48,7 @@ func insertRuns(t require.TestingT, conn *pgx.Conn, companyID string, runs []pla
 	}
 }
 
-// failingSince recomputes from a test's runs, oldest first, when the test started to fail.
+// failingSince computes from a test's runs, oldest first, since when the test has been failing.
 func failingSince(runs []plainRun) (since, lastPassed *plainRun) {
 	for i := range runs {
 		switch {
@@ -85,7 +85,7 @@ func TestRunsOfPromptVersionCountOnlyItsOwnLastRuns(t *testing.T) {
 		runs = append(runs, plainRun{fmt.Sprintf("run_%06d", n), test, status, version,
 			epoch.Add(time.Duration(n) * time.Second), isDraft})
 	}
-	// The first five runs of version 1 failed and are older than its last twenty. Then version 2 ran thirty times.
+	// The first five runs of version 1 failed, and its last twenty passed. Then version 2 ran thirty times.
 	for n := range 25 {
 		run(test, 1, []model.AgentTestRunStatus{failed, passed}[min(n/5, 1)], false)
 	}
@@ -124,7 +124,7 @@ func TestFailuresAndHistoriesEqualTheRuns(t *testing.T) {
 				seen++
 				histories[test] = append(histories[test], plainRun{
 					id: fmt.Sprintf("run_%06d", seen), test: test, status: status, version: int32(i + 1),
-					// Runs of one execution have the same time.
+					// Two runs of one execution have the same time.
 					at: epoch.Add(time.Duration(i/2) * time.Second), isDraft: rapid.IntRange(0, 4).Draw(r, "draft") == 0,
 				})
 			}
@@ -164,7 +164,8 @@ func TestFailuresAndHistoriesEqualTheRuns(t *testing.T) {
 	}
 }
 
-// One statement reads a hundred tests: a few rows of each by an index, whatever the number of runs.
+// One statement reads the history of a hundred tests. It reads a few rows of each by an index, whatever the number of
+// runs.
 func TestFailuresAndHistoriesOfAGrownCompany(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -176,7 +177,7 @@ func TestFailuresAndHistoriesOfAGrownCompany(t *testing.T) {
 	for i := range tests {
 		tests[i] = newSimulationTest(t, tenant, agent.ID).ID
 	}
-	// The first test never passed, the others did once, long ago.
+	// The first test has never passed. The others passed once, long ago.
 	_, err := conn.Exec(t.Context(),
 		`INSERT INTO agent_test_executions (company_id, id, repeats, concurrency, virtual_time, status, unfinished,
 			next_position, version, created_at, started_at, finished_at)
@@ -221,7 +222,7 @@ func TestFailuresAndHistoriesOfAGrownCompany(t *testing.T) {
 		plan := planOf(t, conn, asked.asked[i])
 		require.Contains(t, plan, index)
 		require.NotContains(t, plan, "Seq Scan on agent_test_runs")
-		// Sorting or hashing all runs of a test would show here.
+		// A plan that sorts or hashes all runs of a test would contain these.
 		require.False(t, strings.Contains(plan, "Hash Join") || strings.Contains(plan, "Bitmap"), plan)
 	}
 }

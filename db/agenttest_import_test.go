@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ended returns an execution of a test that ended at the time, with a run for each status.
+// ended returns an execution of a test that ended at the given time. It has a run for each status.
 func ended(agent *model.Agent, test *model.AgentTestRow, at time.Time,
 	statuses ...model.AgentTestRunStatus) (*model.AgentTestExecution, []*model.AgentTestRun) {
 	execution := &model.AgentTestExecution{
@@ -34,7 +34,7 @@ func ended(agent *model.Agent, test *model.AgentTestRow, at time.Time,
 
 func TestImportedTestsHaveAHistory(t *testing.T) {
 	t.Parallel()
-	tenant, queue := lined(t)
+	tenant, queue := recordingJobs(t)
 	agent := newTaggedAgent(t, tenant, "New")
 	long, lately := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 	folder, err := model.NewAgentTestFolder(folderInput(agent.ID, "Smoke"), long)

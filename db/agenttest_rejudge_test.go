@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// hold gives a run a conversation and judges one of its criteria.
+// hold gives a run a conversation, and a verdict on one of its criteria.
 func hold(t *testing.T, tenant *db.Tenant, runID string, passed bool) {
 	t.Helper()
 	run, err := tenant.ClaimRun(t.Context(), runID, 1)
@@ -144,7 +144,7 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 	require.Empty(t, left, "the conversation is deleted with its verdicts")
 }
 
-// No single transaction deletes all of them.
+// There are too many rows for a single transaction.
 func TestRejudgedConversationsAreDeletedInBatches(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
@@ -171,7 +171,7 @@ func TestRejudgedConversationsAreDeletedInBatches(t *testing.T) {
 func TestTestsAreRepeatedUntilTheyAreDecided(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	tenant, queue := lined(t)
+	tenant, queue := recordingJobs(t)
 	agent := newAgent(t, tenant)
 	bad, good := newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID)
 	execution, err := tenant.StartAgentTestExecution(ctx, model.StartAgentTestExecutionInput{
@@ -218,7 +218,7 @@ func TestTestsAreRepeatedUntilTheyAreDecided(t *testing.T) {
 	require.Equal(t, model.AgentTestRunCounts{Total: 6, Passed: 3, Failed: 1, Skipped: 2}, counts(t, tenant, table.ID),
 		"each row is decided by itself")
 
-	// The retry skips no run for another reason.
+	// The retry does not skip a run for any other reason.
 	again, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID,
 		Only: model.AgentTestRetryNotPassed})
 	require.NoError(t, err)

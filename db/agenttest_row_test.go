@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// days are rows: the first two have names.
+// days returns rows. The first two have names.
 func days() []*model.TestRow {
 	return []*model.TestRow{
 		{Name: new("Monday"), Values: model.JSONObject(`{"day":"Monday"}`)},
@@ -83,7 +83,7 @@ func TestTestRunsWithEachOfItsRows(t *testing.T) {
 	require.Len(t, failures, 1)
 	require.Equal(t, "Tuesday", *failures[table.ID].Run.RowName, "although the newest run, of another row, passed")
 
-	// Rows may be added and removed. They are compared by name, or by values.
+	// Rows may be added and removed. A comparison matches them by name, or by values.
 	_, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: table.ID,
 		Rows: []*model.TestRow{
 			{Name: new("Sunday"), Values: model.JSONObject(`{"day":"Sunday"}`)},
@@ -217,7 +217,7 @@ func TestTestNamesAreUniqueInTheirFolder(t *testing.T) {
 	errs := together(5, func(int) error { _, err := named("Raced", nil); return err })
 	require.Len(t, errs, 4)
 
-	// An older database may have tests that share a name. All their other fields can be changed.
+	// An older database may have tests with the same name. All their other fields can be changed.
 	shared := *first.AgentTestRow
 	shared.ID = model.NewID("test")
 	require.NoError(t, tenant.ImportAgentTests(t.Context(), db.AgentTestHistory{Tests: []*model.AgentTestRow{&shared}}))

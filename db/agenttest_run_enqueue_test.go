@@ -13,14 +13,14 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// turn is a worker that has finished a run and waits for goOn before it reports that to the queue.
+// turn is a worker that has finished a run. It waits for goOn before it reports that to the queue.
 type turn struct {
 	runID string
 	goOn  chan struct{}
 }
 
-// passing makes the store's only worker call a function and pass the run, for each of its runs. The channel delivers
-// the worker after each.
+// passing makes the store's only worker call the given function for each of its runs, and pass the run. After each run
+// it sends the worker on the channel.
 func passing(t *testing.T, store *db.Store, begun func(context.Context, *model.AgentTestRun) error) <-chan turn {
 	t.Helper()
 	finished, ended := make(chan turn, 100), make(chan struct{})
@@ -71,7 +71,7 @@ func awaitTurn(t *testing.T, finished <-chan turn) turn {
 	}
 }
 
-// oneByOne starts an execution of new tests of an agent, one run at a time, and returns its runs.
+// oneByOne starts an execution of new tests of an agent that runs one test at a time. It returns the runs.
 func oneByOne(t *testing.T, tenant *db.Tenant, tests int) []*model.AgentTestRun {
 	t.Helper()
 	agentID, ids := newAgent(t, tenant).ID, make([]string, tests)
@@ -118,7 +118,8 @@ func TestFinishedRunClaimsTheNext(t *testing.T) {
 	}
 }
 
-// The end of a run does not wait for a lock on the next run's test: its holder may be waiting for this run.
+// The end of a run does not wait for a lock on the next run's test, because the holder of the lock may wait for this
+// run.
 func TestFinishedRunDoesNotWaitForALockedTest(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -138,12 +139,12 @@ func TestFinishedRunDoesNotWaitForALockedTest(t *testing.T) {
 	require.Equal(t, model.AgentTestRunStatusPassed, runByID(t, tenant, runs[1].ID).Status)
 }
 
-// The next run is not claimed if it was cancelled in the queue, or belongs to another execution.
+// The next run is not claimed if it was cancelled in the queue or belongs to another execution.
 func TestCancelledOrForeignRunIsNotClaimed(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	conn := connect(t, address)
-	store := dbtest.Open(t, address, db.Options{RunsPerCompany: 1}) // so each run waits for the one before
+	store := dbtest.Open(t, address, db.Options{RunsPerCompany: 1}) // so that each run waits for the previous one
 	tenant, _ := newCompany(t, store)
 	agentID := newAgent(t, tenant).ID
 	test := func() string { return newSimulationTest(t, tenant, agentID).ID }
@@ -181,7 +182,7 @@ func TestCancelledOrForeignRunIsNotClaimed(t *testing.T) {
 	require.Zero(t, execution.Unfinished)
 }
 
-// A transaction that is rolled back leaves the run's job and the next run as they were.
+// When the transaction is rolled back, the run's job and the next run are unchanged.
 func TestRolledBackFinishKeepsRunAndJob(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -258,7 +259,7 @@ func TestRolledBackFinishKeepsRunAndJob(t *testing.T) {
 	require.Equal(t, model.AgentTestExecutionStatusCompleted, execution.Status())
 }
 
-// A run that is released after its execution was cancelled has ended, and its job with it.
+// If a run is released after its execution was cancelled, the run and its job end.
 func TestReleasedCancelledRunEndsItsJob(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

@@ -67,7 +67,7 @@ func TestReleasedCancelledRunIsCancelled(t *testing.T) {
 	}
 }
 
-// Nobody works on runs without a job any more, whatever the reason, so the sweep ends them.
+// A run without a job has no worker, whatever the reason, so the sweep ends it.
 func TestRunsWithoutJobsEnd(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

@@ -22,7 +22,7 @@ func start(t *testing.T, tenant *db.Tenant, testIDs ...string) *model.AgentTestE
 	return execution
 }
 
-// runsOf returns the runs of an execution in running order.
+// runsOf returns the runs of an execution, in the order in which they run.
 func runsOf(t *testing.T, tenant *db.Tenant, executionID string) []*model.AgentTestRun {
 	t.Helper()
 	runs, err := dbtest.Pages[*model.AgentTestRun](t.Context(), tenant, db.RunsOfExecutions, nil, []string{executionID},
@@ -72,7 +72,7 @@ func newRun(t *testing.T, tenant *db.Tenant) *model.AgentTestRun {
 	return runsOf(t, tenant, start(t, tenant, test.ID).ID)[0]
 }
 
-// lastRun requires the test's most recent run to be this one, with the status.
+// lastRun requires that this run, with this status, is the test's most recent run.
 func lastRun(t *testing.T, tenant *db.Tenant, testID, runID string, status model.AgentTestRunStatus) {
 	t.Helper()
 	test := testByID(t, tenant, testID).Row()
@@ -114,7 +114,7 @@ func TestRunIsClaimedAndFinished(t *testing.T) {
 	run.Error = &model.RunError{Cause: model.RunErrorCauseJudge, Message: "c"}
 	require.NoError(t, tenant.FinishRun(t.Context(), run))
 	stored := runByID(t, tenant, run.ID)
-	stored.Snapshot = run.Snapshot // which its execution keeps
+	stored.Snapshot = run.Snapshot // the execution stores the snapshot
 	for _, r := range []*model.AgentTestRun{run, stored} {
 		r.Owned = model.Owned{CompanyID: run.CompanyID}
 	}
@@ -178,7 +178,8 @@ func TestRunOfLostWorkerStartsAgain(t *testing.T) {
 	require.Equal(t, model.AgentTestRunStatusFailed, runByID(t, tenant, queued.ID).Status)
 }
 
-// No signal tells a worker that its run was cancelled before it watched it, or belongs to another company.
+// No signal reaches a worker that did not watch the run yet when it was cancelled, or whose signal belongs to another
+// company.
 func TestCancelledRunIsDetectedWithoutSignals(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
@@ -268,7 +269,7 @@ func TestRunsShareSnapshots(t *testing.T) {
 		require.Equal(t, agent.Prompt, run.Snapshot.Agent.Prompt)
 		require.True(t, run.Snapshot.VirtualTime)
 	}
-	// A run of an older program has its own copy.
+	// A run of an older program has its own snapshot.
 	_, err = conn.Exec(t.Context(),
 		`UPDATE agent_test_runs SET snapshot = '{"test": {"Scenario": "Its own"}, "agent": {}}' WHERE id = $1`, runs[1].ID)
 	require.NoError(t, err)

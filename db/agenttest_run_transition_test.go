@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// atOnce calls fn for each run, all at the same time, and returns the errors.
+// atOnce calls fn concurrently for each run, and returns the errors.
 func atOnce(runs []*model.AgentTestRun, fn func(run *model.AgentTestRun) error) []error {
 	errs := make([]error, len(runs))
 	start := make(chan struct{})
@@ -26,8 +26,8 @@ func atOnce(runs []*model.AgentTestRun, fn func(run *model.AgentTestRun) error) 
 	return errs
 }
 
-// One process claims and finishes runs of two executions at the same time: each transition counts once, and one that
-// cannot be written does not hold up the others.
+// One process claims and finishes runs of two executions at the same time. Each transition counts once, and a
+// transition that cannot be written does not delay the others.
 func TestConcurrentRunTransitionsAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)

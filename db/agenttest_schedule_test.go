@@ -24,7 +24,7 @@ func newSchedule(t *testing.T, tenant *db.Tenant,
 	return schedule
 }
 
-// pass makes schedules due, as if their next time had come.
+// pass makes schedules due, as if the time had passed.
 func pass(t *testing.T, tenant *db.Tenant) {
 	t.Helper()
 	_, err := db.Raw(tenant).ExecContext(t.Context(), "UPDATE agent_test_schedules SET next_run_at = now(), last_run_at "+
@@ -47,7 +47,7 @@ func executionsOf(t *testing.T, tenant *db.Tenant) []*model.AgentTestExecution {
 	return page.Nodes
 }
 
-func TestSchedulesStartOneExecutionForATime(t *testing.T) {
+func TestSchedulesStartOneExecutionPerTime(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, dbtest.Options())
@@ -84,7 +84,7 @@ func TestSchedulesStartOneExecutionForATime(t *testing.T) {
 	require.True(t, started.NextRunAt.After(time.Now()))
 	require.Nil(t, started.LastError)
 
-	// It waits for the end of its last execution.
+	// The schedule waits until its last execution ends.
 	pass(t, tenant)
 	require.NoError(t, db.StartScheduled(t.Context(), store))
 	require.Len(t, executionsOf(t, tenant), 1)
@@ -100,7 +100,7 @@ func TestSchedulesStartOneExecutionForATime(t *testing.T) {
 	for _, run := range runsOf(t, tenant, executions[0].ID) {
 		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusFailed))
 	}
-	_, data := told(t, tenant, hook.ID)
+	_, data := sentTo(t, tenant, hook.ID)
 	require.Len(t, data, 2)
 	require.Nil(t, data[0]["comparison"])
 	require.Equal(t, map[string]any{"id": schedule.ID, "name": "Nightly"}, data[1]["schedule"])
@@ -171,7 +171,7 @@ func TestSchedulesReportWhyTheyDidNotStart(t *testing.T) {
 	require.Contains(t, *scheduleByID(t, tenant, ofTests.ID).LastError, "is used up")
 	require.Contains(t, *scheduleByID(t, tenant, ofFolder.ID).LastError, "folderId has no tests")
 	require.True(t, scheduleByID(t, tenant, ofTests.ID).IsEnabled)
-	types, failures := told(t, tenant, hook.ID)
+	types, failures := sentTo(t, tenant, hook.ID)
 	require.Equal(t, []string{"agent_test_schedule.failed", "agent_test_schedule.failed"}, types)
 	for _, failure := range failures {
 		failed := scheduleByID(t, tenant, failure["scheduleId"].(string))

@@ -21,7 +21,7 @@ func simulationInput(agentID string) model.CreateSimulationTestInput {
 
 var madeTests atomic.Int64
 
-// newSimulationTest returns a test with a name of its own.
+// newSimulationTest returns a test with a unique name.
 func newSimulationTest(t *testing.T, tenant *db.Tenant, agentID string,
 	with ...func(*model.CreateSimulationTestInput)) *model.SimulationTest {
 	t.Helper()
@@ -102,7 +102,7 @@ func TestTestsAreStoredUnchanged(t *testing.T) {
 	require.JSONEq(t, "{}", string(stored.Row().Variables))
 	require.Nil(t, stored.Row().FolderID)
 	require.Nil(t, stored.Row().LastRunID)
-	// The kind is known whatever columns are read.
+	// The kind is known, whichever columns are read.
 	require.IsType(t, &model.ClassificationTest{}, testByID(t, tenant, classification.ID, "name"))
 
 	types, err := tenant.Types(t.Context(), []string{plain.ID, folder.ID})
@@ -277,7 +277,7 @@ func TestUpdatesOfTestsAreValidatedAndStored(t *testing.T) {
 		Criteria: []string{"a", " "}})
 	faults(t, err, model.BadInput, "criteria.1", "must not be blank")
 
-	// A test whose agent has lost the tag can still be renamed.
+	// If the agent has lost the tag, its test can still be renamed.
 	_, err = tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: agent.ID,
 		ClassificationTags: []*model.ClassificationTag{}})
 	require.NoError(t, err)
@@ -301,7 +301,7 @@ func TestRunsOutliveTheirTest(t *testing.T) {
 	require.Nil(t, runs[0].TestID)
 	require.Equal(t, test.ID, runs[0].TestedID)
 	require.Equal(t, &kept.ID, runs[1].TestID)
-	// A run whose test is gone runs its own copy.
+	// If its test was deleted, a run uses its own copy.
 	for _, run := range runs {
 		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusFailed))
 	}

@@ -20,7 +20,7 @@ import (
 
 const archiveSchema = "../docs/archive.schema.json"
 
-// The archive schema matches the migrated tables. AGENTGRAPH_RECORD=1 rewrites it.
+// The archive's JSON Schema must match the migrated tables. AGENTGRAPH_RECORD=1 rewrites it.
 func TestArchiveSchemaIsCurrent(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, dbtest.URL(t))
@@ -153,7 +153,7 @@ func enumsOf(t *testing.T) enums {
 	return values
 }
 
-// schemaOf returns the JSON Schema of values that are read into the Go type.
+// schemaOf returns the JSON Schema of values that are decoded into the Go type.
 func (e enums) schemaOf(t reflect.Type, isNullable bool) map[string]any {
 	if t.Kind() == reflect.Pointer {
 		return e.schemaOf(t.Elem(), true)

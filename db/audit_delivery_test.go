@@ -32,7 +32,7 @@ func (b *inbox) take(_ context.Context, companyID string, events []*model.AuditE
 
 func newInbox() *inbox { return &inbox{events: map[string][]string{}} }
 
-// eventIDs are the ids of a company's events, oldest first.
+// eventIDs returns the ids of a company's events, oldest first.
 func eventIDs(t *testing.T, address, companyID string) (ids []string) {
 	t.Helper()
 	rows, err := connect(t, address).Query(t.Context(), "SELECT id FROM audit_events WHERE company_id = $1 ORDER BY "+
@@ -120,7 +120,7 @@ func TestFailedDeliveriesAreRetriedLater(t *testing.T) {
 	}
 	_, err := conn.Exec(t.Context(), "UPDATE audit_deliveries SET due_at = now()")
 	require.NoError(t, err)
-	// Another company does not wait for it.
+	// Another company does not wait for this one.
 	other, otherID := newCompany(t, store)
 	newAgent(t, other)
 	got := newInbox()

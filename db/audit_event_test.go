@@ -93,7 +93,7 @@ func TestAuditLogIsReadInOrder(t *testing.T) {
 	other, _ := newCompany(t, store)
 	newAgent(t, other)
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	// The events fill more than one part, and many have the same time.
+	// There are more events than one part has, and many have the same time.
 	_, err := conn.Exec(t.Context(),
 		`INSERT INTO audit_events (company_id, id, action, target_id, is_access_token, created_at)
 		SELECT $1, format('audit_%s', lpad(n::text, 5, '0')), 'CreateAgent', 'agent', false,
@@ -113,7 +113,7 @@ func TestAuditLogIsReadInOrder(t *testing.T) {
 	require.Equal(t, all[700:1400], read(day.Add(time.Hour), day.Add(2*time.Hour)))
 	for _, err := range tenant.AuditLog(t.Context(), day, day.AddDate(0, 0, 1)) {
 		require.NoError(t, err)
-		break // which is allowed
+		break // the caller may stop early
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The database's own checks agree with Validate: values at a bound are stored, values beyond it are refused.
+// The database's checks agree with Validate: values at a bound are stored, and values beyond it are refused.
 func TestDatabaseChecksAgreeWithValidation(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -29,7 +29,7 @@ func TestDatabaseChecksAgreeWithValidation(t *testing.T) {
 	}
 	simulation := func(values ...string) []string { return ofKind("Simulation", values...) }
 	classification := func(values ...string) []string { return ofKind("Classification", values...) }
-	// Of the two items one is pending, without an error, and one has failed.
+	// One of the two items is pending, without an error. The other has failed.
 	pendingOr := func(values ...string) []string {
 		for i, v := range values {
 			values[i] = "CASE running_status WHEN 'Error' THEN " + v + " END"

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// benchmarkCampaign returns a running campaign with thousands × 1,000 items.
+// benchmarkCampaign returns a running campaign with 1,000 times thousands items.
 func benchmarkCampaign(b *testing.B, thousands int) (*db.Tenant, *model.Campaign) {
 	b.Helper()
 	store := dbtest.Open(b, dbtest.URL(b), db.Options{MaxConnections: 24})
@@ -66,7 +66,8 @@ func BenchmarkClaimItems(b *testing.B) {
 	}
 }
 
-// BenchmarkAdvanceItems measures how many transitions of one campaign's items are stored per second, 16 at once.
+// BenchmarkAdvanceItems measures how many transitions of one campaign's items are stored per second by 16 concurrent
+// clients.
 func BenchmarkAdvanceItems(b *testing.B) {
 	tenant, campaign := benchmarkCampaign(b, 1)
 	page, err := tenant.CampaignItems(b.Context(), model.PageArgs{First: 16}, campaign.ID, nil, nil, nil)

@@ -62,7 +62,7 @@ func TestDialersNeverShareAnItem(t *testing.T) {
 		}
 	})
 	require.Empty(t, errs)
-	// A claim may return no item while other dialers receive the last ones. No item is left behind.
+	// A claim may return no item while other dialers receive the last ones. No item remains unclaimed.
 	require.Len(t, taken, 1_000)
 	for id, claims := range taken {
 		require.Len(t, claims, 1, id)
@@ -87,7 +87,7 @@ func TestClaimsExpireAndAreRenewed(t *testing.T) {
 	none, _ := claimItems(t, tenant, campaign.ID, 3)
 	require.Empty(t, none)
 
-	// An item leaves the claim when its call starts, and is never handed out again.
+	// When its call starts, an item leaves the claim. It is never claimed again.
 	report(t, tenant, items[0], model.CampaignItemStatusCalling)
 	held, err := tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: id,
 		LeaseSeconds: 3_600})
@@ -112,7 +112,7 @@ func TestClaimsExpireAndAreRenewed(t *testing.T) {
 	require.Contains(t, fails(t, late(id), model.Conflict), "no longer claimed")
 	require.NoError(t, late(second))
 
-	// Renewing a lapsed claim takes back the items that nobody else was handed.
+	// Renewing an expired claim claims its items again, except those that another dialer has claimed.
 	lapse(t, conn)
 	held, err = tenant.RenewCampaignClaim(t.Context(), model.RenewCampaignClaimInput{CampaignID: campaign.ID,
 		ClaimID: second, LeaseSeconds: 60})

@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// countedByRows requires that counters say what rows do: of each campaign by states, and as totals of lists with each
-// filter.
+// countedByRows requires that the counters agree with the rows: the counts of each campaign by state, and the totals of
+// lists with each filter.
 func countedByRows(t *rapid.T, tenant *db.Tenant, conn *pgx.Conn, campaignID string) {
 	totals := func(status *model.CampaignItemStatus, isArchived *bool) (n int32) {
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*)::int FROM campaign_items
@@ -76,7 +76,7 @@ func TestCountersEqualTheRows(t *testing.T) {
 				_, err := tenant.UpdateCampaign(r.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID,
 					Name: new("Another")})
 				require.NoError(r, err)
-			case 4: // an older program changes an item, and the sweep counts again
+			case 4: // an older program changes an item, and the sweep recounts
 				_, err := conn.Exec(r.Context(),
 					`WITH item AS (UPDATE campaign_items SET running_status = 'Error', error = 'old', attempt_count = 1,
 						last_call_date = '2020-01-01', created_at = '2020-01-01', processed_at = NULL, next_try_date = NULL,
@@ -118,8 +118,8 @@ func TestRunsAreCountedByTheirExecutions(t *testing.T) {
 	for _, end := range ends {
 		require.NoError(t, finish(t, tenant, newRun(t, tenant).ID, end))
 	}
-	newRun(t, tenant) // is in progress
-	// An older program has finished one.
+	newRun(t, tenant) // this run is in progress
+	// An older program has finished one run.
 	_, err := conn.Exec(t.Context(),
 		`UPDATE agent_test_executions SET passed_runs = NULL, failed_runs = NULL, error_runs = NULL, cancelled_runs = NULL,
 			skipped_runs = NULL
@@ -142,7 +142,7 @@ func TestRunsAreCountedByTheirExecutions(t *testing.T) {
 			}
 		}
 		require.EqualValues(t, 12, all)
-		// The counts of finished executions equal their rows.
+		// An execution without stored counts is counted by its rows. They change for the second round.
 		_, err = conn.Exec(t.Context(), "UPDATE agent_test_runs SET status = 'Failed' WHERE status = 'Passed' AND "+
 			"execution_id IN (SELECT id FROM agent_test_executions WHERE passed_runs IS NULL)")
 		require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A few archived items are found without reading whole campaigns, for one campaign and for several at once.
+// A list of a few archived items does not read whole campaigns, whether of one campaign or of several.
 func TestArchivedItemsAreListedByTheirIndex(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -63,7 +63,7 @@ func eventsOf(t *testing.T, tenant *db.Tenant, itemID string) (events []*model.C
 	return events, strings.Join(names, " ")
 }
 
-// stored requires the stored item to equal the given one, and returns it.
+// stored requires that the stored item equals the given one, and returns it.
 func stored(t *testing.T, tenant *db.Tenant, item *model.CampaignItem) *model.CampaignItem {
 	t.Helper()
 	read, err := tenant.CampaignItem(t.Context(), item.CampaignID, item.ID)
@@ -148,7 +148,7 @@ func TestResetOfAChangedItemIsRefused(t *testing.T) {
 	require.Equal(t, model.CampaignItemStatusPending, reset.RunningStatus)
 }
 
-// After any report, the stored item is the one that the state machine computes, and its events are stored with it.
+// After any report, the stored item equals the result of the state machine, and its events are stored.
 func TestRandomReportsFollowTheStateMachine(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
@@ -197,7 +197,7 @@ func TestRandomReportsFollowTheStateMachine(t *testing.T) {
 	require.Greater(t, legal, 50)
 }
 
-func TestConcurrentReportsOfAMoveAreSavedOnce(t *testing.T) {
+func TestConcurrentReportsOfATransitionAreSavedOnce(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)

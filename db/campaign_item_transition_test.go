@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A legal transition is retried if the rows that it depended on have changed meanwhile.
-func TestMovesDetectConcurrentChanges(t *testing.T) {
+// If the rows that a legal transition depends on change meanwhile, the transition is retried.
+func TestTransitionsDetectConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change string

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Followers of a campaign get its counts after changes at any replica, but not after every single change.
+// Followers of a campaign receive its counts after changes by any replica, but not after every single change.
 func TestCampaignFollowersReceiveCounts(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
@@ -28,7 +28,7 @@ func TestCampaignFollowersReceiveCounts(t *testing.T) {
 		followers = append(followers, follower)
 	}
 	told := make([]int, len(followers))
-	// until receives campaigns until one satisfies the condition.
+	// until receives campaigns until one fulfills the condition.
 	until := func(isSo func(*model.Campaign) bool) {
 		t.Helper()
 		for i, follower := range followers {
@@ -67,7 +67,7 @@ func TestCampaignFollowersReceiveCounts(t *testing.T) {
 		}
 		require.Equal(t, model.CampaignStatusArchived, last.Status)
 		require.EqualValues(t, 250, last.ItemVersion)
-		// Independent of speed, one more is sent at once for the final state.
+		// At any speed, one more is sent at once for the final state.
 		require.LessOrEqual(t, told[i], int(time.Since(begun)/time.Second)+2)
 	}
 

@@ -18,8 +18,8 @@ func newOutboundAgent(t *testing.T, tenant *db.Tenant, fields ...*model.AgentFie
 	return agent
 }
 
-// newCampaign returns a running campaign, created from an input to which the changes were applied. It is for a new
-// agent unless a change sets one.
+// newCampaign returns a running campaign. The changes are applied to its input. It belongs to a new agent unless a
+// change sets an agent.
 func newCampaign(t *testing.T, tenant *db.Tenant, changes ...func(*model.CreateCampaignInput)) *model.Campaign {
 	t.Helper()
 	in := model.CreateCampaignInput{Name: "A campaign", MaxAttempts: 2, RetryDelayMinutes: 30}
@@ -166,7 +166,7 @@ func TestDeletedAgentDeletesItsCampaigns(t *testing.T) {
 }
 
 // Deleting an agent and reporting on its items take locks in the same order, so they cannot deadlock.
-func TestAgentIsDeletedWhileItsItemsMove(t *testing.T) {
+func TestAgentIsDeletedWhileItsItemsAdvance(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)

@@ -11,8 +11,9 @@ import (
 	"github.com/agentgraph/agentgraph/db/queue"
 )
 
-// rules let every table be sharded by company, and keep rows of two companies from being linked. Each query returns the
-// violations of its rule. Two tables are whole on every shard: companies, and the hashes by which keys from elsewhere
+// rules must hold so that every table can be sharded by company, and rows of two companies cannot be linked. Each query
+// returns the violations of its rule. Each shard has a full copy of two tables: companies, and the hashes by which
+// imported keys find their companies.
 // find theirs.
 var rules = map[string]string{
 	"every table belongs to a company": `SELECT relname FROM tenant_table t WHERE NOT EXISTS (
@@ -68,7 +69,7 @@ var rules = map[string]string{
 		UNION ALL SELECT polrelid::regclass::text FROM pg_policy WHERE polname = 'company'
 			AND pg_get_expr(polqual, polrelid) !~
 				'^\((company_id|id) = \( SELECT current_setting\(''agentgraph.company''::text, true\) AS current_setting\)\)$'`,
-	// Since version 18 Postgres also names NOT NULL constraints, with generated names that differ for each shard.
+	// Since version 18, Postgres also names NOT NULL constraints. The generated names differ for each shard.
 	"names leave room for a shard's number": `SELECT name FROM (
 			SELECT relname::text AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace
 			UNION ALL SELECT conname FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype <> 'n') AS names
@@ -100,7 +101,7 @@ func TestCatalogRules(t *testing.T) {
 		require.Empty(t, broken(rule), rule)
 	}
 
-	// Each rule finds a violation.
+	// Each rule finds a violation that the test creates.
 	for _, statement := range []string{
 		"CREATE TABLE strays (id serial PRIMARY KEY, company_id text REFERENCES companies ON DELETE SET NULL, agent_id text)",
 		"ALTER TABLE strays ADD UNIQUE (agent_id)",

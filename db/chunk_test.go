@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// requireTermsToBeRight compares the counted terms with the terms of the chunks.
-func requireTermsToBeRight(t *testing.T, conn *pgx.Conn) {
+// requireCorrectTerms compares the counted terms with the terms of the chunks.
+func requireCorrectTerms(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	var wrong int
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM (
@@ -46,16 +46,16 @@ func TestTermsOfDatasetsAreCounted(t *testing.T) {
 		{Word: "pear", Terms: []string{"pear"}, Chunks: 1},
 		{Word: "plum", Terms: []string{"plum"}},
 	}, found)
-	requireTermsToBeRight(t, conn)
+	requireCorrectTerms(t, conn)
 
 	_, err = tenant.ReindexDataset(t.Context(), dataset.ID)
 	require.NoError(t, err)
 	finishDocument(t, tenant, readDocument(t, tenant, first.ID), "blue apple")
-	requireTermsToBeRight(t, conn)
+	requireCorrectTerms(t, conn)
 	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: second.ID}))
-	requireTermsToBeRight(t, conn)
+	requireCorrectTerms(t, conn)
 	require.NoError(t, tenant.DeleteDataset(t.Context(), dataset.ID))
-	requireTermsToBeRight(t, conn)
+	requireCorrectTerms(t, conn)
 }
 
 func TestTermsAreCountedWhenDocumentsFinishTogether(t *testing.T) {
@@ -81,7 +81,7 @@ func TestTermsAreCountedWhenDocumentsFinishTogether(t *testing.T) {
 		return tenant.FinishDocument(context.Background(), claimed,
 			chunksOf("red apple", "apple pear", fmt.Sprint("none ", i%5)))
 	}))
-	requireTermsToBeRight(t, conn)
+	requireCorrectTerms(t, conn)
 	found := chunksWith(t, tenant, []string{dataset.ID}, "apple", "pear", `it's \ odd`)
 	require.Len(t, found, 32)
 	for _, c := range found {
@@ -102,7 +102,7 @@ func chunksWith(t *testing.T, tenant *db.Tenant, datasetIDs []string, terms ...s
 	return found
 }
 
-// Postgres knows all languages that a dataset may have. Words are stemmed with their accents, and without them.
+// Postgres has a stemmer for each language of a dataset. Words are stemmed both with and without their accents.
 func TestTermsAreStemmedByLanguage(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
@@ -207,7 +207,7 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	_, err := tenant.Tokens(t.Context(), datasets, model.UnknownLanguages, wordsOf("rare7", "common"))
 	require.NoError(t, err)
 
-	// Postgres updates statistics some time after the chunks are written, and questions do not wait for that.
+	// Postgres updates its statistics some time after the chunks are written, and searches must not wait for that.
 	indexes := map[string]string{
 		"WITH hit": "chunks_search_idx", "AS each_term": "dataset_terms_pkey",
 	}
@@ -219,7 +219,7 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	require.Len(t, likely(nil, nil, 3, 9), 9, "any chunks fill the rest")
 }
 
-// requireIndexes requires that the statements with a fragment use an index, as a Tenant would.
+// requireIndexes requires that the statements that contain a fragment use the index, when a Tenant runs them.
 func requireIndexes(t *testing.T, conn *pgx.Conn, statements []string, indexes map[string]string) {
 	t.Helper()
 	tx, err := conn.Begin(t.Context())
@@ -239,8 +239,8 @@ func requireIndexes(t *testing.T, conn *pgx.Conn, statements []string, indexes m
 	require.NoError(t, tx.Rollback(t.Context()))
 }
 
-// explained returns the plan of a statement, which is for any values and a connection for reads if it has places for
-// them.
+// explained returns the plan of a statement. If the statement has parameters, the plan is the generic one, on a
+// connection for reads.
 func explained(t *testing.T, conn *pgx.Conn, statement string) []string {
 	t.Helper()
 	values := 0
@@ -265,14 +265,14 @@ func explained(t *testing.T, conn *pgx.Conn, statement string) []string {
 	return lines
 }
 
-// The version of a dataset changes with its terms.
+// The version of a dataset's vocabulary changes with its terms.
 func TestVocabularyVersionFollowsItsTerms(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	dataset, other := newDataset(t, tenant), newDataset(t, tenant)
 	chat := newChat(t, tenant, dataset.ID, other.ID)
 	versions := map[string]bool{}
-	// requireTerms requires the terms, under a version that has not occurred before.
+	// requireTerms requires the terms, and a version that has not occurred before.
 	requireTerms := func(terms ...string) {
 		t.Helper()
 		vocabularies, err := tenant.Vocabularies(t.Context(), []string{dataset.ID, other.ID}, 1<<20)
@@ -335,7 +335,7 @@ func TestChunksWithoutFullTextAreFound(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, migrator.Up(t.Context()))
-	requireTermsToBeRight(t, conn)
+	requireCorrectTerms(t, conn)
 	for position, words := range [][]string{{"12.50", "at", "deliver", "delivering", "were", "example", "com", "v1", "2"},
 		{"rembourse", "remboursements", "est"}} {
 		tokens, err := tenant.Tokens(t.Context(), []string{dataset.ID}, model.UnknownLanguages, wordsOf(words...))

@@ -25,8 +25,9 @@ func TestEveryTableIsArchivedOrExcluded(t *testing.T) {
 	require.ElementsMatch(t, slices.Collect(maps.Keys(tables)), known)
 }
 
-// archived has the rows of a company as they are in another database: by its own words, an archive leaves out
-// credentials, who wrote a prompt's version by which key, and which worker has a job. Secrets are left out unless they
+// archived returns the rows of a company as they should be after an import into another database. An archive leaves out
+// credentials, the key that wrote a version of a prompt, and the worker that has a job. It contains secrets only on
+// request.
 // are asked for.
 func archived(t *testing.T, rows []string, secrets bool) []string {
 	t.Helper()
@@ -55,7 +56,7 @@ func archived(t *testing.T, rows []string, secrets bool) []string {
 			delete(endpoint, "sealedHeaders")
 			endpoint["headerNames"] = []any{}
 		}
-		// Vectors are stored as arrays, or by pgvector, which returns them as text.
+		// Vectors are arrays, or values of pgvector, which are text.
 		if vector, ok := values["embedding"].(string); ok {
 			values["embedding"] = json.RawMessage(vector)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// recount adds up a ledger in the plainest way. All names are unknown.
+// recount adds up a ledger in the simplest way. All names are unknown.
 func recount(ledger []*model.UsageEntryInput, from, to model.DateBound) *model.ConsumptionBreakdown {
 	first, last := from.At, to.At
 	if to.IsDay {
@@ -99,7 +99,7 @@ func count(b *model.ConsumptionBreakdown, e *model.UsageEntryInput) {
 	agent.Campaigns[in].Credits += e.Credits
 }
 
-// withoutBatches clears the batches that rows were read in, and returns the breakdown.
+// withoutBatches clears the batches of the rows, and returns the breakdown.
 func withoutBatches(b *model.ConsumptionBreakdown) *model.ConsumptionBreakdown {
 	for _, a := range b.ByAgent {
 		a.Owned = model.Owned{}
@@ -142,7 +142,7 @@ func entries() *rapid.Generator[*model.UsageEntryInput] {
 	})
 }
 
-// ranges generates valid ranges with both forms of bounds, in order and at most 366 days apart.
+// ranges generates valid ranges of at most 366 days, with both forms of bounds.
 func ranges() *rapid.Generator[[2]model.DateBound] {
 	return rapid.Custom(func(t *rapid.T) [2]model.DateBound {
 		one := func(name string) model.DateBound {

@@ -29,7 +29,7 @@ func breakdownOf(t require.TestingT, tenant *db.Tenant, from, to string) *model.
 	return b
 }
 
-// The breakdowns of 1,000 ranges of random ledgers, written in random parts, equal a plain recount.
+// The breakdowns of 1,000 ranges of random ledgers, which are written in random parts, equal a plain recount.
 func TestBreakdownEqualsARecount(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -53,8 +53,8 @@ func TestBreakdownEqualsARecount(t *testing.T) {
 			got, err := tenant.ConsumptionBreakdown(ctxOf(t), r[0], r[1], model.AllConsumptionAxes)
 			require.NoError(t, err)
 			same(t, recount(ledger, r[0], r[1]), withoutBatches(got))
-			axesAddUp(t, got, ledger, r)
-			partsAreOfTheWhole(t, tenant, got, r)
+			requireConsistentSums(t, got, ledger, r)
+			requireSameSums(t, tenant, got, r)
 			cases++
 		}
 		requireTrueSums(t, conn, company.ID)
@@ -62,8 +62,8 @@ func TestBreakdownEqualsARecount(t *testing.T) {
 	require.GreaterOrEqual(t, cases, ledgers*rangesPerLedger)
 }
 
-// partsAreOfTheWhole checks that a breakdown by some axes agrees with the breakdown by all axes.
-func partsAreOfTheWhole(t *rapid.T, tenant *db.Tenant, whole *model.ConsumptionBreakdown, r [2]model.DateBound) {
+// requireSameSums checks that a breakdown by some axes agrees with the breakdown by all axes.
+func requireSameSums(t *rapid.T, tenant *db.Tenant, whole *model.ConsumptionBreakdown, r [2]model.DateBound) {
 	wanted := func(axis string) bool { return rapid.Bool().Draw(t, axis) }
 	axes := model.ConsumptionAxes{Channels: wanted("channels"), Months: wanted("months"), Days: wanted("days"),
 		Agents: wanted("agents"), Campaigns: wanted("campaigns")}
@@ -122,8 +122,8 @@ func requireTrueSums(t require.TestingT, conn *pgx.Conn, companyID string) {
 	}
 }
 
-// axesAddUp checks that the sums within an answer agree, as the schema promises.
-func axesAddUp(t require.TestingT, b *model.ConsumptionBreakdown, ledger []*model.UsageEntryInput,
+// requireConsistentSums checks that the sums within an answer agree, as the schema promises.
+func requireConsistentSums(t require.TestingT, b *model.ConsumptionBreakdown, ledger []*model.UsageEntryInput,
 	r [2]model.DateBound) {
 	var channels, months, days, agents model.Credits
 	for _, c := range b.ByChannel {
@@ -242,7 +242,7 @@ func TestWholeDaysAreReadFromDailySums(t *testing.T) {
 	require.EqualValues(t, 10, breakdownOf(t, tenant, "2026-03-01T00:00:00.001Z", "2026-03-03T23:59:59.998Z").TotalCredits)
 	require.Zero(t, breakdownOf(t, tenant, "2026-03-02T00:00:00.001Z", "2026-03-02").TotalCredits)
 
-	// Whole months are read from their own sums, unless days are asked for.
+	// Whole months are read from the monthly sums, unless the request needs days.
 	_, err = conn.Exec(t.Context(), "DELETE FROM usage_days")
 	require.NoError(t, err)
 	withoutDays := func(from, to string) model.Credits {

@@ -45,7 +45,7 @@ func TestDatasetEchoesItsDefaults(t *testing.T) {
 	faults(t, err, model.BadInput, "chunkMethod", "presentation")
 }
 
-// Its documents are indexed again when a dataset's language changes.
+// When a dataset's language changes, its documents are indexed again.
 func TestChangedDatasetLanguageReindexesDocuments(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ofBusyAgent adds years of rows to an agent, $2, its chat, $3, and its campaign, $4: more than one part of each
-// type.
+// ofBusyAgent adds the rows of years to an agent, $2, its chat, $3, and its campaign, $4. There is more than one part
+// of each type.
 var ofBusyAgent = []string{
 	`INSERT INTO simulation_chats SELECT (jsonb_populate_record(chat, jsonb_build_object('id', chat.id || '_' || i))).*
 		FROM simulation_chats AS chat, generate_series(1, 250) AS i WHERE company_id = $1 AND id = $3 AND $2 <> $4`,
@@ -33,7 +33,7 @@ var ofBusyAgent = []string{
 		FROM agent_test_executions AS e, generate_series(1, 600) AS i WHERE company_id = $1 AND agent_id = $2 AND $3 <> $4`,
 }
 
-// Deleting an agent with very many rows is quick for the request, and its remaining rows are no longer visible.
+// A request to delete an agent with a very large number of rows is quick. The rows that remain are no longer visible.
 func TestAgentWithManyChatsIsRemovedInParts(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -18,26 +18,26 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// aged has a company's tests and executions after years, with enough rows to be removed in several parts.
-type aged struct {
+// oldCompany has a company's tests and executions after years. It has enough rows to be removed in several parts.
+type oldCompany struct {
 	store     *db.Store
 	conn      *pgx.Conn
 	tenant    *db.Tenant
 	companyID string
 	agent     *model.Agent
 	test      string
-	// The old execution has been judged again, and repeated.
+	// The old execution has been judged again, and it has been repeated.
 	first, old, again, retry, schedule string
-	// held has runs of these executions.
+	// held maps each of these executions to one of its runs.
 	held map[string]*model.AgentTestRun
 }
 
 // moreRuns is how many runs are added to an execution: more than two parts.
 const moreRuns = 1_100
 
-func newAged(t *testing.T) *aged {
+func newOldCompany(t *testing.T) *oldCompany {
 	t.Helper()
-	a := &aged{held: map[string]*model.AgentTestRun{}}
+	a := &oldCompany{held: map[string]*model.AgentTestRun{}}
 	a.store, a.conn = fresh(t)
 	a.tenant, a.companyID = newCompany(t, a.store)
 	a.agent = newAgent(t, a.tenant)
@@ -86,14 +86,14 @@ func newAged(t *testing.T) *aged {
 	return a
 }
 
-func (a *aged) count(t *testing.T, condition string) (n int) {
+func (a *oldCompany) count(t *testing.T, condition string) (n int) {
 	t.Helper()
 	require.NoError(t, a.conn.QueryRow(t.Context(), "SELECT count(*) FROM "+condition).Scan(&n))
 	return n
 }
 
-// seen has everything that readers see of the company's tests, executions and runs: rows and errors alike.
-func (a *aged) seen(t *testing.T) map[string]string {
+// seen returns everything that readers see of the company's tests, executions and runs: rows and errors.
+func (a *oldCompany) seen(t *testing.T) map[string]string {
 	t.Helper()
 	ctx, tenant, seen := t.Context(), a.tenant, map[string]string{}
 	see := func(what string, value any, err error) {
@@ -119,7 +119,7 @@ func (a *aged) seen(t *testing.T) map[string]string {
 		run := a.held[id]
 		runs = append(runs, run.ID, run.ID+"_7")
 	}
-	// Rows below a test are read only after the test was found.
+	// Rows that depend on a test are read only after the test was found.
 	there, err := tenant.Find(ctx, db.AgentTestRows, tests, "name")
 	require.NoError(t, err)
 	parents := []string{a.agent.ID}
@@ -205,9 +205,9 @@ func idOf(row model.Row) string {
 	return string(text)
 }
 
-// removed removes the marked rows part by part and requires that readers see no difference meanwhile. It returns the
+// removed removes the marked rows part by part. It requires that readers see no difference meanwhile, and returns the
 // number of parts.
-func (a *aged) removed(t *testing.T) (parts int) {
+func (a *oldCompany) removed(t *testing.T) (parts int) {
 	t.Helper()
 	seen := a.seen(t)
 	for hasMore := true; hasMore; {
@@ -227,7 +227,7 @@ func (a *aged) removed(t *testing.T) (parts int) {
 
 func TestLargeExecutionIsRemovedInParts(t *testing.T) {
 	t.Parallel()
-	a := newAged(t)
+	a := newOldCompany(t)
 	ctx := t.Context()
 	follower, err := a.tenant.FollowExecution(ctx, a.retry)
 	require.NoError(t, err)
@@ -268,10 +268,11 @@ func TestLargeExecutionIsRemovedInParts(t *testing.T) {
 		"agent_test_snapshots WHERE execution_id NOT IN (SELECT id FROM agent_test_executions)"))
 }
 
-// If a removal fails between two parts, as when the process dies, the next sweep of any process continues it.
+// If a removal fails between two parts, for example because the process dies, the next sweep of any process continues
+// it.
 func TestRemovalContinuesAfterAnError(t *testing.T) {
 	t.Parallel()
-	a := newAged(t)
+	a := newOldCompany(t)
 	require.NoError(t, a.tenant.DeleteAgentTestExecution(t.Context(), a.old))
 	_, err := db.RemovePart(t.Context(), a.tenant)
 	require.NoError(t, err)
@@ -297,7 +298,7 @@ func TestRemovalContinuesAfterAnError(t *testing.T) {
 
 func TestTestWithManyRunsIsRemovedInParts(t *testing.T) {
 	t.Parallel()
-	a := newAged(t)
+	a := newOldCompany(t)
 	ctx := t.Context()
 	running, err := a.tenant.ClaimRun(ctx, a.held[a.retry].ID, 1)
 	require.NoError(t, err)
@@ -328,27 +329,27 @@ func TestTestWithManyRunsIsRemovedInParts(t *testing.T) {
 	require.Equal(t, 4+2*moreRuns, a.count(t, "agent_test_runs"))
 }
 
-// Rows marked for removal block the deletion of neither their parents nor their children.
+// Rows that are marked for removal do not block the deletion of their parents or children.
 func TestSoftDeletedRowsDoNotBlockDeletes(t *testing.T) {
 	t.Parallel()
-	for name, remove := range map[string]func(t *testing.T, a *aged, folder string){
-		"the agent": func(t *testing.T, a *aged, _ string) {
+	for name, remove := range map[string]func(t *testing.T, a *oldCompany, folder string){
+		"the agent": func(t *testing.T, a *oldCompany, _ string) {
 			require.NoError(t, a.tenant.DeleteAgent(t.Context(), a.agent.ID))
 		},
-		"the folder": func(t *testing.T, a *aged, folder string) {
+		"the folder": func(t *testing.T, a *oldCompany, folder string) {
 			require.NoError(t, a.tenant.DeleteAgentTestFolder(t.Context(), folder))
 		},
-		"the executions": func(t *testing.T, a *aged, _ string) {
+		"the executions": func(t *testing.T, a *oldCompany, _ string) {
 			require.NoError(t, a.tenant.DeleteAgentTestExecution(t.Context(), a.old))
 			require.NoError(t, a.tenant.DeleteAgentTestExecution(t.Context(), a.first))
 		},
-		"the company": func(t *testing.T, a *aged, _ string) {
+		"the company": func(t *testing.T, a *oldCompany, _ string) {
 			require.NoError(t, a.store.DeleteCompany(t.Context(), a.companyID, func(string, int64) {}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAged(t)
+			a := newOldCompany(t)
 			folder := newFolder(t, a.tenant, a.agent.ID, "Smoke")
 			_, err := a.tenant.MoveAgentTests(t.Context(), model.MoveAgentTestsInput{TestIds: []string{a.test},
 				FolderID: &folder.ID})
@@ -363,10 +364,10 @@ func TestSoftDeletedRowsDoNotBlockDeletes(t *testing.T) {
 	}
 }
 
-// No statement changes more rows than a part has, so that none takes long.
+// No statement changes more rows than one part has, so every statement is short.
 func TestSweepStatementsChangeAtMostOnePart(t *testing.T) {
 	t.Parallel()
-	a := newAged(t)
+	a := newOldCompany(t)
 	ctx := t.Context()
 	execute := func(statement string, values ...any) {
 		_, err := a.conn.Exec(ctx, statement, values...)

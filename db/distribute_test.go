@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// citus imitates Citus: it has the columns of Citus's catalog, distributes nothing, and refuses the statements that
-// Citus refuses.
+// citus imitates Citus. It has the columns of Citus's catalog and refuses the statements that Citus refuses, but it
+// distributes nothing.
 const citus = `CREATE SCHEMA citus;
 	CREATE TABLE citus.pg_dist_partition (logicalrelid regclass PRIMARY KEY, partmethod "char" NOT NULL, partkey text,
 		colocationid int NOT NULL DEFAULT 0, repmodel "char" NOT NULL, autoconverted bool NOT NULL DEFAULT false);
@@ -122,13 +122,13 @@ func TestTablesAreDistributed(t *testing.T) {
 	execute("UPDATE citus.nodes SET extensions = '1'")
 	require.Empty(t, said, "nothing is done before everything is there")
 
-	// The first try is interrupted in the middle.
+	// The first attempt is interrupted in the middle.
 	before := constraints(t, conn)
 	execute("ALTER TABLE citus.pg_dist_partition ADD CONSTRAINT away CHECK (logicalrelid <> 'agent_test_runs'::regclass)")
 	require.Error(t, migrator.Distribute(ctx, 32, say))
 	require.Equal(t, before, constraints(t, conn))
 	execute("ALTER TABLE citus.pg_dist_partition DROP CONSTRAINT away")
-	// Citus lists local tables, too, that it manages because of a reference.
+	// Citus also lists local tables that it manages because of a foreign key.
 	execute("INSERT INTO citus.pg_dist_partition VALUES ('webhooks', 'n', NULL, 0, 's', true)")
 	begun := len(said)
 	require.Positive(t, begun)
@@ -142,7 +142,7 @@ func TestTablesAreDistributed(t *testing.T) {
 	require.NoError(t, migrator.Distribute(ctx, 32, say))
 	require.Equal(t, rest, said)
 
-	// A program serves distributed tables, and names the tables of a later version that are not distributed.
+	// A program serves distributed tables. It names the tables of a later version that are not distributed.
 	execute("ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE real[] USING embedding::real[]; DROP DOMAIN " +
 		"citus.vector")
 	require.NoError(t, migrator.Up(ctx))

@@ -67,7 +67,7 @@ func TestDocumentFollowersReceiveFinalStates(t *testing.T) {
 	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: failing}))
 	for _, follower := range followers {
 		d, _ := next(t, follower)
-		for d.ID != again.ID { // A state may come twice if it was read before the notice of its change.
+		for d.ID != again.ID { // A state may arrive twice if it was read before the signal of its change.
 			require.True(t, ready[d.ID])
 			d, _ = next(t, follower)
 		}
@@ -75,7 +75,7 @@ func TestDocumentFollowersReceiveFinalStates(t *testing.T) {
 	}
 	require.NoError(t, tenant.DeleteDataset(t.Context(), dataset.ID))
 	for _, follower := range followers {
-		for open := true; open; { // The dataset is gone.
+		for open := true; open; { // The dataset was deleted.
 			_, open = next(t, follower)
 		}
 	}
@@ -107,7 +107,7 @@ func TestDocumentWithLostSignalIsSeen(t *testing.T) {
 	}
 }
 
-// documentLooks counts the reads of documents of datasets, and the rows that statements returned.
+// documentLooks counts the reads of documents of datasets, and the rows that they returned.
 type documentLooks struct{ looks, rows atomic.Int64 }
 
 func (l *documentLooks) TraceQueryStart(ctx context.Context, _ *pgx.Conn,
@@ -122,7 +122,7 @@ func (l *documentLooks) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.T
 	l.rows.Add(data.CommandTag.RowsAffected())
 }
 
-// While the documents of a dataset rest, each look reads one row, however many they are.
+// While the documents of a dataset do not change, each look reads one row, however many documents there are.
 func TestUnchangedDocumentsAreNotReadAgain(t *testing.T) {
 	t.Parallel()
 	address, traced := dbtest.URL(t), &documentLooks{}
@@ -144,7 +144,7 @@ func TestUnchangedDocumentsAreNotReadAgain(t *testing.T) {
 	}
 	db.Listen(t.Context(), store)
 	look()
-	look() // what the first one had to read has arrived
+	look() // to receive everything that the first look had to read
 	before := traced.rows.Load()
 	look()
 	look()

@@ -245,7 +245,7 @@ func TestDocumentCountsStayExact(t *testing.T) {
 		for i := range each {
 			d := addDocument(t, tenant, dataset.ID, "x")
 			switch i % 3 {
-			case 0: // indexed, and stays
+			case 0: // indexed, and remains
 				finishDocument(t, tenant, d, "a", "b", "c")
 			case 1: // deleted while it is indexed
 				claimed := claim(t, tenant, d.IndexingID, 1)
@@ -280,8 +280,8 @@ func TestDocumentCountsStayExact(t *testing.T) {
 	require.Equal(t, counts[dataset.ID].Chunks, stored)
 }
 
-// A document that is added while the cut of its dataset changes is indexed by the new cut.
-func TestDocumentsAreCutByCurrentSettings(t *testing.T) {
+// If the settings of a dataset change while a document is added, the document is split by the new settings.
+func TestDocumentsAreSplitByCurrentSettings(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	dataset := newDataset(t, tenant)

@@ -20,7 +20,7 @@ func TestLaterAttemptTakesOverDocument(t *testing.T) {
 	require.Equal(t, []string{"second"}, contentsOf(t, tenant, added.ID))
 }
 
-func TestEndlessIndexingFails(t *testing.T) {
+func TestIndexingFailsAfterTooManyAttempts(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	added := addDocument(t, tenant, newDataset(t, tenant).ID, "x")
@@ -83,7 +83,7 @@ func TestReleasedDocumentDoesNotFail(t *testing.T) {
 	added := addDocument(t, tenant, newDataset(t, tenant).ID, "x")
 	attempt := int32(0)
 	for range model.MaxIndexAttempts {
-		attempt += 3 // the attempts between could not claim it
+		attempt += 3 // the attempts in between could not claim it
 		released := claim(t, tenant, added.IndexingID, attempt)
 		require.NotNil(t, released)
 		require.NoError(t, tenant.ReleaseDocument(ctx, released))

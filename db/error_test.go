@@ -17,8 +17,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// In turn, each text argument of a method contains a character that Postgres cannot store.
-func TestUnstorableTextIsNoInternalError(t *testing.T) {
+// Each text argument of a method contains, in turn, a character that Postgres cannot store.
+func TestUnstorableTextIsAUserError(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	own := newFixture(t, store, "OWN")

@@ -19,40 +19,40 @@ func Pgx(t *Tenant, fn func(pgx.Tx) error) error {
 	return t.db.PGX(context.Background(), func(tx *pg.OpenTx) error { return fn(tx) })
 }
 
-// Raw takes statements as they are, for the company's rows.
+// Raw returns the company's connections, which run statements unchanged.
 func Raw(t *Tenant) bun.IConn { return t.db }
 
-// RawProgram takes statements as they are, for the rows of all companies.
+// RawProgram returns connections for the rows of all companies, which run statements unchanged.
 func RawProgram(s *Store) bun.IConn { return s.db.Program() }
 
-// Listen waits until the Store receives the signals of other replicas, or ctx ends. Something must be followed.
+// Listen waits until the Store receives the signals of other replicas, or ctx ends. The caller must follow something.
 func Listen(ctx context.Context, s *Store) { s.hub.Listening(ctx) }
 
 // Reads returns the connections for reads.
 func (s *Store) Reads() *pgxpool.Pool { return s.db.Readers() }
 
-// MostPipelines is how many pipelines there may be at a time.
+// MostPipelines returns the maximum number of pipelines at a time.
 func MostPipelines(s *Store) int {
 	most, _, _ := s.db.Pipelines()
 	return most
 }
 
-// SetPipelines sets how many pipelines there are at most, and how long a request waits for one.
+// SetPipelines sets the maximum number of pipelines, and how long a request waits for one.
 func SetPipelines(s *Store, most int, patience time.Duration) { s.db.LimitPipelines(most, patience) }
 
-// Pipelined is how many requests wait for a pipeline.
+// Pipelined returns the number of requests that wait for a pipeline.
 func Pipelined(s *Store) int {
 	_, _, waiting := s.db.Pipelines()
 	return waiting
 }
 
-// ActivePipelines is how many pipelines there are.
+// ActivePipelines returns the number of open pipelines.
 func ActivePipelines(s *Store) int {
 	_, active, _ := s.db.Pipelines()
 	return active
 }
 
-// Pool are the connections that the queue and others use as they are.
+// Pool returns the connections of the queue and of all other writes.
 func (s *Store) Pool() *pgxpool.Pool { return s.db.Writes() }
 
 // OnCommit calls f once the transaction of the Tenant is committed.
@@ -61,32 +61,32 @@ func OnCommit(t *Tenant, f func()) { t.db.OnCommit(f) }
 // ForgetAuditEvents deletes old audit events, as the sweep does.
 func ForgetAuditEvents(ctx context.Context, s *Store) error { return s.forgetAuditEvents(ctx) }
 
-// ForgetExecutions deletes some executions that are older than the given time, like the sweep, and reports whether
-// there may be more.
+// ForgetExecutions deletes some executions that are older than the given time, like the sweep. It reports whether there
+// may be more.
 func ForgetExecutions(ctx context.Context, t *Tenant, before time.Time) (bool, error) {
 	return t.forgetExecutions(ctx, before)
 }
 
-// RemovePart removes one part of the rows that a company has marked as deleted, as the sweep does, and reports whether
+// RemovePart removes one part of the rows that are marked as deleted in a company, like the sweep. It reports whether
 // there may be more.
 func RemovePart(ctx context.Context, t *Tenant) (bool, error) { return t.removePart(ctx) }
 
 // RawStatement returns a statement with exactly this text.
 func RawStatement(text string) pg.Statement { return pg.NewStatement(text) }
 
-// Look does what the queue does about once a second in every process.
+// Look does the work that the queue does about once a second in every process.
 func Look(ctx context.Context, s *Store) error { return s.db.Await(ctx) }
 
-// Sweep does what the queue does about once a second in one process.
+// Sweep does the work that the queue does about once a second in one process.
 func Sweep(s *Store) func(context.Context) error { return s.sweeper() }
 
 // Wake signals a change of the row with the id.
 func Wake(t *Tenant, id string) { t.wake(id) }
 
-// ConstraintOf names the constraint that a statement broke.
+// ConstraintOf returns the name of the constraint that a statement violated.
 var ConstraintOf = pg.ConstraintOf
 
-// NotArchived gives the reason for each table that archives leave out.
+// NotArchived maps each table that archives omit to the reason.
 var NotArchived = notArchived
 
 // StartScheduled starts the executions of due schedules, as the sweep does.
@@ -114,7 +114,7 @@ func ForgetDeliveries(ctx context.Context, t *Tenant, webhookID string) error {
 	return t.forgetDeliveries(ctx, webhookID)
 }
 
-// Insert inserts a row as bun does, and Write by a prepared statement.
+// Insert inserts a row by bun. Write inserts it by a prepared statement.
 func Insert(ctx context.Context, t *Tenant, r pg.Row) error { return pg.Insert(ctx, t.db, r) }
 
 func Write(ctx context.Context, t *Tenant, rows ...pg.Row) error {
@@ -123,8 +123,8 @@ func Write(ctx context.Context, t *Tenant, rows ...pg.Row) error {
 	return w.Send(ctx)
 }
 
-// ArchivedColumns returns the columns of a table that archives leave out, those that a line may leave out, and those
-// that an import sets itself.
+// ArchivedColumns returns the columns of a table that archives omit, those that a line may omit, and those that an
+// import sets itself.
 func ArchivedColumns(table string) (without []string, absent, forced map[string]any) {
 	of := archivedTableOf(table)
 	if of.absent != nil {
@@ -133,18 +133,18 @@ func ArchivedColumns(table string) (without []string, absent, forced map[string]
 	return of.without, absent, of.forced
 }
 
-// TypeOfColumn returns the type and the format that a JSON Schema has for a type of Postgres.
+// TypeOfColumn returns the type and the format in a JSON Schema for a type of Postgres.
 var TypeOfColumn = typeOfColumn
 
-// JSONTypeOf returns the type and the format that a JSON Schema has for a Go type.
+// JSONTypeOf returns the type and the format in a JSON Schema for a Go type.
 var JSONTypeOf = jsonTypeOf
 
-// JSONColumn returns the Go type of a column that holds JSON, or nil.
+// JSONColumn returns the Go type of a JSON column, or nil.
 func JSONColumn(table, column string) reflect.Type {
 	return archivedTableOf(table).jsonColumn(column, nil)
 }
 
-// JSONMembers returns the types of the members that JSON of a struct has, and those that it must have.
+// JSONMembers returns the types of the JSON members of a struct, and the names of those that are required.
 func JSONMembers(t reflect.Type) (types map[string]reflect.Type, required []string) {
 	types = map[string]reflect.Type{}
 	for _, m := range membersOf(t) {

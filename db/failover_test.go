@@ -23,7 +23,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// standby copies the running primary in the directory to another one and starts it as its synchronous standby.
+// standby copies the running primary server to another directory, and starts the copy as its synchronous standby.
 func standby(t *testing.T, primary *local.Server, from, to string) *local.Server {
 	t.Helper()
 	ctx, conn := t.Context(), connect(t, primary.URL())
@@ -36,7 +36,7 @@ func standby(t *testing.T, primary *local.Server, from, to string) *local.Server
 		"--write-recovery-conf", "--no-sync", "--host", address.Query().Get("host"), "--port", "5432", "--username",
 		"postgres")
 	cmd.Dir = to
-	if os.Geteuid() == 0 { // the server's user has to own the copy
+	if os.Geteuid() == 0 { // the user of the server must own the copy
 		info, err := os.Stat(filepath.Join(from, "postgres"))
 		require.NoError(t, err)
 		owner := info.Sys().(*syscall.Stat_t)
@@ -111,7 +111,7 @@ func TestStandbyTakesOver(t *testing.T) {
 	say := func() {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			// A turn whose start was stored but not acknowledged holds the chat for that long.
+			// If the start of a turn was stored but not acknowledged, the turn holds the chat for this time.
 			turn, err := tenant.BeginChatTurn(ctx, chat.ID, 2*time.Second)
 			if err == nil {
 				message, reply := messages(fmt.Sprint("question ", said), "answer")

@@ -13,7 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// filtered inserts 20,000 documents, items of a campaign, tests of one of two agents, and runs. Most of them are alike.
+// filtered inserts 20,000 rows of each type: documents, items of a campaign, tests of one of two agents, and runs. Most
+// of them have the same values.
 var filtered = []string{
 	`INSERT INTO documents (company_id, id, dataset_id, name, content_type, size, status, chunk_count, indexing_id, claim,
 		waits, created_at, indexed_at)

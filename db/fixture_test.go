@@ -17,7 +17,7 @@ type fixture struct {
 	mark   string
 	// tokenHash is the hash of an access token.
 	tokenHash []byte
-	// ids holds the rows' ids by the names of the input fields that take them.
+	// ids has the rows' ids, by the names of the input fields for them.
 	ids map[string]string
 }
 
@@ -86,7 +86,8 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 			&folder.ID
 	})
 	tagged := newClassificationTest(t, tenant, agent.ID, mark+" tags")
-	// There are three executions, one a retry of the first, one that judged it again, and no run is in progress.
+	// There are three executions: the second is a retry of the first, and the third judges it again. No run is in
+	// progress.
 	execution := start(t, tenant, test.ID, tagged.ID)
 	held := runsOf(t, tenant, execution.ID)
 	hold(t, tenant, held[0].ID, false)
@@ -142,7 +143,7 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 	}}
 }
 
-// blameSearchOf returns a search for the cause of a test's failure, not stored yet: the prompt lost a text.
+// blameSearchOf returns a search, not stored yet, for the cause of a test's failure: the prompt lost a text.
 func blameSearchOf(testID, lost string) *model.BlameSearch {
 	change := &model.PromptChange{Number: 1, Was: lost, Needed: []string{lost},
 		BeforePieces: []model.PromptPiece{{Text: lost}}, AfterPieces: []model.PromptPiece{}, IsSuspect: true}

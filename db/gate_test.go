@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A company that holds all the connections it may have does not keep another company waiting.
+// A company that uses all connections that it may use does not delay another company.
 func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
@@ -33,7 +33,7 @@ func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 
 	reads := 4 - db.MostPipelines(store)
 
-	// Eight statements of each way to read wait for the lock of the table, or for a connection.
+	// Eight statements of each way to read wait for the lock on the table, or for a connection.
 	ctx, cancel := context.WithCancel(as(t.Context(), busyID))
 	var waiting sync.WaitGroup
 	for range 8 {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// grown inserts 20,000 agents of the company, 2,000 tests of one, and 2,000 executions with 20,000 runs, all passed.
+// grown inserts 20,000 agents of the company, 2,000 tests of one agent, and 2,000 executions with 20,000 passed runs.
 var grown = []string{
 	`INSERT INTO agents (company_id, id, name, channel, direction, language, tags, prompt, prompt_version, fields,
 		classification_tags,
@@ -132,7 +132,7 @@ func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
 		}
 	}
 
-	// If a filter matches many agents, only the newest are read.
+	// If a filter matches many agents, the query reads only the newest.
 	for name, filter := range map[string]model.AgentFilter{"name": {NameContains: new("front")},
 		"tag": {Tags: []string{"team-1"}}} {
 		asked.asked = nil
@@ -143,7 +143,7 @@ func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
 	}
 }
 
-// planOf returns the plan of a statement. Given values for its parameters, it returns the generic plan.
+// planOf returns the plan of a statement. With values for its parameters, it returns the generic plan.
 func planOf(t *testing.T, conn *pgx.Conn, statement string, values ...any) string {
 	t.Helper()
 	explained := "EXPLAIN " + statement
@@ -164,7 +164,7 @@ func planOf(t *testing.T, conn *pgx.Conn, statement string, values ...any) strin
 	return strings.Join(lines, "\n")
 }
 
-// Executions count their runs, including executions older than run_count.
+// Executions have the count of their runs, including executions from before the column run_count.
 func TestAllRunsAreCounted(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -205,7 +205,7 @@ func TestAllRunsAreCounted(t *testing.T) {
 	require.EqualValues(t, 5, total(), "runs stay when their tests go")
 }
 
-// The index on names changes nothing about which names match.
+// With the index on names, the same names match as without it.
 func TestNameIndexMatchesTheSameNames(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -29,7 +29,7 @@ func claimRequest(t *testing.T, tenant *db.Tenant, id, fingerprint string) *db.R
 	return end
 }
 
-// refused requires that a request is not executed, and returns the reason.
+// refused requires that a request is refused with the code, and returns the reason.
 func refused(t *testing.T, tenant *db.Tenant, id, fingerprint string, code model.Code) string {
 	t.Helper()
 	kept, end, err := tenant.ClaimRequest(t.Context(), digestOf(id), digestOf(fingerprint))

@@ -200,7 +200,7 @@ func TestDeletedKnowledgeBaseChatIsDisconnected(t *testing.T) {
 		}
 		return connect(ctx, agents[i+1])
 	}) {
-		fails(t, err, model.NotFound) // it came after the deletion
+		fails(t, err, model.NotFound) // it was created after the deletion
 	}
 	fails(t, tenant.DeleteKnowledgeBaseChat(ctx, chat.ID), model.NotFound)
 	for _, agent := range agents {

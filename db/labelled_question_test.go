@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// longest is how many rows the longest answer from documents had.
+// longest is the largest number of rows in a response from the table of documents.
 type longest struct {
 	dbtest.Unchecked
 	rows atomic.Int64

@@ -58,7 +58,7 @@ func TestIdleFollowersSendNoStatements(t *testing.T) {
 	db.Listen(t.Context(), store)
 	sweep := func() {
 		above := statements.sweeps.Load() + 2
-		require.NoError(t, killListeners(url)) // a replica that reconnects sweeps everything
+		require.NoError(t, killListeners(url)) // a replica sweeps everything when it reconnects
 		require.Eventually(t, func() bool { return statements.sweeps.Load() > above }, time.Minute, time.Millisecond)
 	}
 	sweep()
@@ -93,7 +93,7 @@ func TestMessageIsReadOnceForAllFollowers(t *testing.T) {
 			}
 		}
 	}
-	// The beginning and the end of a turn may both signal, and the chat and its messages are read for each signal.
+	// A turn may signal at its beginning and at its end. Each signal reads the chat and its messages.
 	require.LessOrEqual(t, statements.others.Load()-before, int64(4*turns+2))
 }
 

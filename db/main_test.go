@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// rapid prints the failing case anyway, and its files would be left behind.
+	// rapid prints the failing case anyway, and its files would remain in the directory.
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		panic(err)
 	}
@@ -40,7 +40,7 @@ func connect(t *testing.T, address string) *pgx.Conn {
 	return conn
 }
 
-// boundByPolicies makes the connection act as statements for companies do, so that it is shown their plans.
+// boundByPolicies makes the connection run statements with the role of companies, so that it can show their plans.
 func boundByPolicies(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	_, err := conn.Exec(t.Context(), "SET ROLE agentgraph_gateway")
@@ -128,7 +128,7 @@ func written(t require.TestingT, err error, code model.Code) *model.Error {
 
 // same requires two values to be equal, except for the locations of times.
 func same(t require.TestingT, want, got any) {
-	if reflect.DeepEqual(want, got) { // which takes a hundredth of the time
+	if reflect.DeepEqual(want, got) { // a hundred times faster
 		return
 	}
 	require.Empty(t, cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })))
@@ -168,8 +168,8 @@ func waitForLocks(t *testing.T, conn *pgx.Conn, want int) {
 	}, waitFor, tick)
 }
 
-// statements counts the statements of contexts that in returns. It leaves out what a store does in the background,
-// which may happen at any time.
+// statements counts the statements with contexts that the method in returned. It omits the background work of a store,
+// which may run at any time.
 type statements struct{ n atomic.Int64 }
 
 func (s *statements) in(ctx context.Context) context.Context { return context.WithValue(ctx, s, true) }
@@ -221,13 +221,13 @@ func ctxOf(t require.TestingT) context.Context {
 	return context.Background()
 }
 
-// Bounds of waits. They are generous: what is awaited comes at once, unless the test fails.
+// Bounds of waits. They are generous, because a wait is long only if the test fails.
 const (
 	waitFor = 10 * time.Second
 	tick    = 5 * time.Millisecond
 )
 
-// findPrepared is Tenant.Find by a prepared statement, on a connection for reads.
+// findPrepared does the same as Tenant.Find by a prepared statement, on a connection for reads.
 func findPrepared(ctx context.Context, t *db.Tenant, rows pg.Rows, keys []string,
 	columns ...string) ([]model.Row, error) {
 	found, err := t.FindTogether(ctx, pg.Want{Rows: rows, Keys: keys, Columns: columns})

@@ -16,11 +16,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// purse is a budget that counts charged rows and statements. It refuses rows beyond left bytes, and statements beyond
-// questions.
-type purse struct{ left, rows, asked, questions int }
+// testBudget is a budget that counts reserved rows and statements. It refuses rows beyond left bytes, and statements
+// beyond maxStatements.
+type testBudget struct{ left, rows, statements, maxStatements int }
 
-func (p *purse) Reserve(bytes int) error {
+func (p *testBudget) Reserve(bytes int) error {
 	if p.rows++; bytes > p.left {
 		return fmt.Errorf("spending: %w", model.ErrTooLarge)
 	}
@@ -28,14 +28,14 @@ func (p *purse) Reserve(bytes int) error {
 	return nil
 }
 
-func (p *purse) CountStatement() error {
-	if p.asked++; p.left < 0 || p.questions > 0 && p.asked > p.questions {
+func (p *testBudget) CountStatement() error {
+	if p.statements++; p.left < 0 || p.maxStatements > 0 && p.statements > p.maxStatements {
 		return fmt.Errorf("asking: %w", model.ErrTooLarge)
 	}
 	return nil
 }
 
-// Every way to read charges rows one by one, and stops where the budget is used up.
+// Every way to read reserves bytes row by row, and stops when the budget is used up.
 func TestRowsAreChargedAsTheyAreRead(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
@@ -50,29 +50,29 @@ func TestRowsAreChargedAsTheyAreRead(t *testing.T) {
 		ids[i] = agent.ID
 	}
 	page := model.PageArgs{First: agents}
-	for name, read := range map[string]func(p *purse) error{
-		"a list": func(p *purse) error {
+	for name, read := range map[string]func(p *testBudget) error{
+		"a list": func(p *testBudget) error {
 			_, err := tenant.Agents(model.WithMemoryBudget(t.Context(), p), page, nil)
 			return err
 		},
-		"by ids": func(p *purse) error {
+		"by ids": func(p *testBudget) error {
 			_, err := findPrepared(model.WithMemoryBudget(t.Context(), p), tenant, db.AgentRows, ids)
 			return err
 		},
-		"lists of parents": func(p *purse) error {
+		"lists of parents": func(p *testBudget) error {
 			_, err := tenant.FindPages(model.WithMemoryBudget(t.Context(), p), db.PromptVersionsOfAgents, nil, ids, page)
 			return err
 		},
 	} {
-		enough := &purse{left: agents * prompt * 4}
+		enough := &testBudget{left: agents * prompt * 4}
 		require.NoError(t, read(enough), name)
 		require.EqualValues(t, agents, enough.rows, name)
 		require.Less(t, enough.left, agents*prompt, "%s: the bytes of the prompts count", name)
 
-		short := &purse{left: 5 * prompt}
+		short := &testBudget{left: 5 * prompt}
 		require.True(t, errors.Is(read(short), model.ErrTooLarge), name)
 		require.Less(t, short.rows, 6, "%s: nothing is read after it", name)
-		require.NoError(t, read(&purse{left: agents * prompt * 4}), "%s: the connection is of use", name)
+		require.NoError(t, read(&testBudget{left: agents * prompt * 4}), "%s: the connection is of use", name)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestRowsBeyondTheBudgetAreNotReceived(t *testing.T) {
 		},
 	} {
 		before := passed.Load()
-		require.ErrorIs(t, read(model.WithMemoryBudget(t.Context(), &purse{left: bytes})), model.ErrTooLarge, name)
+		require.ErrorIs(t, read(model.WithMemoryBudget(t.Context(), &testBudget{left: bytes})), model.ErrTooLarge, name)
 		require.Less(t, passed.Load()-before, int64(agents*bytes*3/4), "%s: most of it stays behind", name)
 		require.NoError(t, read(t.Context()), name)
 	}
@@ -123,7 +123,7 @@ func TestDeletedRowsAreNotRead(t *testing.T) {
 			in.ConversationContext = []*model.TestMessage{{Role: model.MessageRoleUser, Text: strings.Repeat("x", 10_000)}}
 		}).ID
 	}
-	ctx := model.WithMemoryBudget(t.Context(), &purse{left: 50_000})
+	ctx := model.WithMemoryBudget(t.Context(), &testBudget{left: 50_000})
 	execution, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids,
 		Repeats: 1, Concurrency: 1, Votes: new(int32(1))})
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestDeletedRowsAreNotRead(t *testing.T) {
 	require.NoError(t, tenant.DeleteAgent(ctx, agent.ID))
 }
 
-// An execution does not start in any way if its tests are too large together.
+// In whatever way an execution is started, it is refused if its tests together are too large.
 func TestExecutionOfTooLargeTestsIsRefused(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -165,7 +165,7 @@ func TestExecutionOfTooLargeTestsIsRefused(t *testing.T) {
 	require.NoError(t, start(ids[2:]))
 }
 
-// Every way to read charges a statement before it is sent, and sends none that exceeds the budget.
+// Every way to read counts a statement before sending it. A statement beyond the budget is not sent.
 func TestStatementsAreCountedBeforeTheyAreSent(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
@@ -180,12 +180,12 @@ func TestStatementsAreCountedBeforeTheyAreSent(t *testing.T) {
 			return err
 		},
 	} {
-		p := &purse{left: 1 << 20, questions: 2}
+		p := &testBudget{left: 1 << 20, maxStatements: 2}
 		for _, ctx := range []context.Context{model.WithMemoryBudget(t.Context(), p),
 			pg.WithSlots(model.WithMemoryBudget(t.Context(), p))} {
 			require.NoError(t, read(ctx), name)
 		}
-		require.Equal(t, 2, p.asked, name)
+		require.Equal(t, 2, p.statements, name)
 		rows := p.rows
 		require.ErrorIs(t, read(model.WithMemoryBudget(t.Context(), p)), model.ErrTooLarge, name)
 		require.Equal(t, rows, p.rows, name)

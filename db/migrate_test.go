@@ -136,7 +136,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	require.Equal(t, before, catalog(t, conn))
 }
 
-// A newer program would have done this.
+// The statements below are those of a newer program.
 func TestSchemaExpandedByNewerProgramIsAccepted(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
@@ -170,7 +170,7 @@ func TestSchemaExpandedByNewerProgramIsAccepted(t *testing.T) {
 	require.Error(t, migrator.Up(ctx))
 }
 
-// The migrations up to 40 were before the first release.
+// The migrations up to 40 were made before the first release.
 func TestMigrationsDeclareExpandOrContract(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("migrations/*.sql")
@@ -205,7 +205,7 @@ func TestStatusListsMigrationsInOrder(t *testing.T) {
 	}
 }
 
-// A program that only serves needs no right to create anything.
+// A program that only serves does not need the right to create anything.
 func TestSchemaIsReadWithoutCreatePrivilege(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
@@ -233,7 +233,7 @@ func TestMigratorReportsUnreachableDatabase(t *testing.T) {
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
-// An index build that fails while others write leaves an invalid index. Migrating again rebuilds it.
+// If an index build fails because others write, an invalid index remains. Migrating again rebuilds it.
 func TestInvalidIndexesAreRebuilt(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)

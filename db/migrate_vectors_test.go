@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// kept has the vectors of a document with three chunks; the second has none.
+// kept has the vectors of a document with three chunks. The second chunk has none.
 var kept = [][]float32{{0.1, -0.25, 3e-8}, nil, {1, 0, 0}}
 
 // keepVectors indexes a document with the vectors that kept lists.
@@ -48,7 +48,7 @@ func typeOfVectors(t *testing.T, conn *pgx.Conn) (name string) {
 	return name
 }
 
-// typeByMigrating returns the column type that migrating gives vectors on this server.
+// typeByMigrating migrates, and returns the resulting column type of vectors on this server.
 func typeByMigrating(t *testing.T, conn *pgx.Conn) string {
 	t.Helper()
 	var available bool
@@ -60,7 +60,7 @@ func typeByMigrating(t *testing.T, conn *pgx.Conn) string {
 	return "real[]"
 }
 
-// Vectors survive when a server gains or loses pgvector while replicas run.
+// Vectors are kept when a server gains or loses pgvector while replicas run.
 func TestVectorsMoveWithoutLoss(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
@@ -103,7 +103,7 @@ func TestVectorsMoveWithoutLoss(t *testing.T) {
 		}
 	}
 
-	// An older schema keeps vectors with the chunks.
+	// An older schema stores vectors with the chunks.
 	require.NoError(t, migrator.Up(ctx))
 	const withChunks = 10
 	for schema, err := migrator.Schema(ctx); schema.Current > withChunks; schema, err = migrator.Schema(ctx) {
@@ -122,7 +122,7 @@ func TestVectorsMoveWithoutLoss(t *testing.T) {
 	require.Zero(t, rows)
 }
 
-// A dump made with pgvector is restored on a server without it, which loses the table.
+// A dump from a server with pgvector is restored on a server without it. The table of vectors is lost.
 func TestLostVectorsAreComputedAgain(t *testing.T) {
 	t.Parallel()
 	for name, loss := range map[string]string{
@@ -154,7 +154,7 @@ func TestLostVectorsAreComputedAgain(t *testing.T) {
 	}
 }
 
-// On most managed servers only a superuser may create extensions.
+// On most managed servers, only a superuser can create extensions.
 func TestVectorsStayArraysWithoutTheRightToCreateExtensions(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.EmptyURL(t)
@@ -178,14 +178,14 @@ func TestVectorsStayArraysWithoutTheRightToCreateExtensions(t *testing.T) {
 	require.NoError(t, migrator.Up(ctx))
 	require.Equal(t, "real[]", typeOfVectors(t, conn))
 
-	// If another user has created the extension, migrating uses it.
+	// If another user has created the extension, the migration uses it.
 	if wanted := typeByMigrating(t, conn); wanted == "vector" {
 		_, err := conn.Exec(ctx, "CREATE EXTENSION vector")
 		require.NoError(t, err)
 		require.NoError(t, migrator.Up(ctx))
 		require.Equal(t, wanted, typeOfVectors(t, conn))
 
-		// Vectors that can no longer be read are reported.
+		// Vectors that have become unreadable are reported.
 		for _, statement := range []string{"CREATE SCHEMA elsewhere", "ALTER EXTENSION vector SET SCHEMA elsewhere"} {
 			_, err := conn.Exec(ctx, statement)
 			require.NoError(t, err)

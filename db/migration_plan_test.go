@@ -52,7 +52,7 @@ func TestOlderRunsAreCountedInBatches(t *testing.T) {
 	}
 }
 
-// runsAreCountedBy migrates executions without counters up from before the version, which counts their runs.
+// runsAreCountedBy migrates executions without counters from an older version. The migration must count their runs.
 func runsAreCountedBy(t *testing.T, counting int64) {
 	t.Helper()
 	store, conn := fresh(t)

@@ -29,7 +29,7 @@ func insertDatasets(t require.TestingT, conn *pgx.Conn, companyID string, ids []
 
 var epoch = time.Date(2026, 3, 1, 9, 30, 0, 123_456_000, time.UTC)
 
-// walk reads all pages, each after the end cursor of the one before, or by offset.
+// walk reads all pages, each after the end cursor of the previous page, or by offset.
 func walk(t require.TestingT, tenant *db.Tenant, first int32, byOffset bool) []string {
 	ids := []string{}
 	args := model.PageArgs{First: first}
@@ -53,7 +53,7 @@ func walk(t require.TestingT, tenant *db.Tenant, first int32, byOffset bool) []s
 	}
 }
 
-// walkBack reads all pages from the end of the list, each before the start cursor of the one after it.
+// walkBack reads all pages from the end of the list, each before the start cursor of the previously read page.
 func walkBack(t require.TestingT, read func(model.PageArgs) (*model.Page[*model.Dataset], error), last int32) []string {
 	ids := []string{}
 	args := model.PageArgs{Last: &last}
@@ -80,7 +80,7 @@ func TestPagesContainEachRowOnceNewestFirst(t *testing.T) {
 		company, err := store.CreateCompany(ctxOf(t), "Pages")
 		require.NoError(r, err)
 		tenant := store.Tenant(company.ID)
-		// Legacy ids may contain anything, even what looks like part of a statement.
+		// Legacy ids may contain anything, even text that looks like a part of a statement.
 		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-zA-Z0-9?$:'\\ ]{1,6}|\?TableAlias|ü+`), 0, 12,
 			rapid.ID[string]).Draw(r, "ids")
 		times := rapid.SliceOfN(rapid.Int64Range(0, 3), len(ids), len(ids)).Draw(r, "microseconds")
@@ -193,7 +193,7 @@ func TestPagesOfManyParentsAreRead(t *testing.T) {
 	for i := range parents {
 		agent := newAgent(t, tenant)
 		parents[i] = agent.ID
-		for n := range i * 2 { // so that agents have 1, 3, 5 and 7 versions
+		for n := range i * 2 { // so that the agents have 1, 3, 5 and 7 versions
 			_, err := tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: agent.ID,
 				Prompt: fmt.Sprint("prompt ", n)})
 			require.NoError(t, err)
@@ -263,7 +263,7 @@ func TestOnlyRequestedColumnsAreRead(t *testing.T) {
 	require.False(t, strings.Contains(err.Error(), "syntax"), "a column is an identifier: %v", err)
 }
 
-// A list filtered by a parent that does not exist for the company fails with NOT_FOUND and names the parent.
+// A list that is filtered by a missing parent fails with NOT_FOUND, and the error names the parent.
 func TestListsOfMissingParentsAreNotFound(t *testing.T) {
 	t.Parallel()
 	ctx, args := t.Context(), model.PageArgs{First: 10}

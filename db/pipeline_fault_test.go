@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 )
 
-// A failure affects its own request only, not requests that any company sent before or after it.
+// A failure affects only its own request, not requests that any company sent before or after it.
 func TestFailedPipelinedReadAffectsOnlyItsRequest(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
@@ -34,7 +34,7 @@ func TestFailedPipelinedReadAffectsOnlyItsRequest(t *testing.T) {
 			tenant, _ := newCompany(t, store)
 			tenants, ids = append(tenants, tenant), append(ids, newAgent(t, tenant).ID)
 		}
-		for _, tenant := range tenants { // so that nothing has to be prepared in between
+		for _, tenant := range tenants { // so that the statements in between are already prepared
 			_, err := namesOf(t.Context(), tenant, everyName, wide)
 			require.NoError(t, err)
 		}
@@ -76,7 +76,7 @@ func TestFailedPipelinedReadAffectsOnlyItsRequest(t *testing.T) {
 	}
 }
 
-// A statement that Postgres rejects soon stops failing other requests.
+// A statement that Postgres rejects soon stops affecting other requests.
 func TestInvalidStatementDoesNotBlockPipelines(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
@@ -89,7 +89,7 @@ func TestInvalidStatementDoesNotBlockPipelines(t *testing.T) {
 	require.Equal(t, []string{agent.ID}, ids)
 }
 
-// An error or a panic of one receiver does not affect the others. Results that are too large are not shared.
+// An error or a panic of one receiver does not affect the others. Large results do not use a pipeline.
 func TestRejectedRowsAffectOnlyTheirReceiver(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
@@ -134,7 +134,7 @@ func TestRejectedRowsAffectOnlyTheirReceiver(t *testing.T) {
 	}
 }
 
-// Ended or cut connections, and connections with outdated statements, fail no request.
+// Requests succeed although their connections were closed or cut, or have outdated statements.
 func TestPipelinedReadsSurviveBrokenConnections(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -20,7 +20,7 @@ import (
 // everyName has no company condition: it finds all agents that the connection may see.
 var everyName = db.RawStatement("SELECT id, name FROM agents WHERE $1 <> '' AND $2 <> ''")
 
-// namesOf reads the ids that a statement finds together with what others read.
+// namesOf runs statements together with those of other callers, and returns the ids that they find.
 func namesOf(ctx context.Context, tenant *db.Tenant, statements ...pg.Statement) (ids []string, err error) {
 	var reads []pg.Read
 	for _, statement := range statements {
@@ -33,7 +33,7 @@ func namesOf(ctx context.Context, tenant *db.Tenant, statements ...pg.Statement)
 	return ids, err
 }
 
-// openPipeline opens a store with one pipeline at a time, whose requests are patient.
+// openPipeline opens a store with one pipeline, for which requests wait a long time.
 func openPipeline(t *testing.T, address string) *db.Store {
 	t.Helper()
 	dbtest.Direct(t)
@@ -43,7 +43,7 @@ func openPipeline(t *testing.T, address string) *db.Store {
 	return store
 }
 
-// held keeps the only pipeline busy until release is called, with rows of the company.
+// held keeps the only pipeline busy, with rows of the company, until release is called.
 func held(t *testing.T, tenant *db.Tenant) (release func()) {
 	t.Helper()
 	started, goOn, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -75,7 +75,7 @@ func awaitWaiting(t *testing.T, store *db.Store, many int) {
 	require.Eventually(t, func() bool { return db.Pipelined(store) == many }, waitFor, time.Millisecond)
 }
 
-// In shared reads, each company sees only its own rows, even by statements without a company condition.
+// In shared reads, each company sees only its own rows, even with statements that have no company condition.
 func TestPipelinedReadsSeparateCompanies(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
@@ -126,7 +126,7 @@ func keysOf(set map[string]bool) (keys []string) {
 	return keys
 }
 
-// A request waits only so long for a pipeline that waits for a lock. Others open another one meanwhile.
+// If a pipeline waits for a lock, new requests wait for it only briefly. Then they open another pipeline.
 func TestRequestsWaitBrieflyForABlockedPipeline(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -148,7 +148,7 @@ func TestRequestsWaitBrieflyForABlockedPipeline(t *testing.T) {
 	_, err = namesOf(t.Context(), other, companies)
 	require.ErrorIs(t, err, pg.ErrUnshared)
 	db.SetPipelines(store, 2, waitFor)
-	require.Eventually(t, func() bool { // once the first one has received nothing for long
+	require.Eventually(t, func() bool { // as soon as the first pipeline has received nothing for a while
 		ids, err := namesOf(t.Context(), other, companies)
 		return err == nil && len(ids) == 1
 	}, waitFor, time.Millisecond)
@@ -165,7 +165,7 @@ func TestRequestsWaitBrieflyForABlockedPipeline(t *testing.T) {
 	require.Len(t, rows, 1)
 }
 
-// A cancelled request is not sent, or receives none of its rows if they arrive later.
+// A cancelled request is not sent. If it was already sent, it receives none of its rows.
 func TestCancelledPipelinedReadReceivesNoRows(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -181,7 +181,7 @@ func TestCancelledPipelinedReadReceivesNoRows(t *testing.T) {
 		given, slow := make(chan error, 1), make(chan error, 1)
 		waiting := 0
 		if isSent {
-			// This request is sent first and waits for a lock, so that the rows of the next one cannot arrive.
+			// This request is sent first and waits for a lock. Therefore, the rows of the next one cannot arrive.
 			_, err := lock.Exec(t.Context(), "BEGIN; LOCK TABLE tools")
 			require.NoError(t, err)
 			go func() {
@@ -222,7 +222,7 @@ func TestCancelledPipelinedReadReceivesNoRows(t *testing.T) {
 	}
 }
 
-// Keys are sent, and sent again for each read, before anything is received that could be counted.
+// Each read sends its keys, and sends them again for every statement, before any received bytes can be counted.
 func TestLongKeysAreNotPipelined(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
@@ -235,8 +235,8 @@ func TestLongKeysAreNotPipelined(t *testing.T) {
 	}
 }
 
-// While others wait, one company has only a share of a pipeline. Its many requests delay those of another company only
-// briefly.
+// While others wait, a company gets only a share of a pipeline. So its many requests delay those of another company
+// only briefly.
 func TestOneCompanyDoesNotFillPipelines(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
@@ -270,7 +270,7 @@ func TestOneCompanyDoesNotFillPipelines(t *testing.T) {
 	require.Positive(t, before.Load())
 }
 
-// A quarter of the connections may be pipelines. The rest are left for all other reads.
+// A quarter of the connections may be pipelines. The rest are for all other reads.
 func TestPipelinesUseAQuarterOfTheConnections(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)

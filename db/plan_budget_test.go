@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// logLines receives what a handler writes.
+// logLines receives the lines that a log handler writes.
 type logLines chan string
 
 func (l logLines) Write(line []byte) (int, error) {
@@ -60,7 +60,7 @@ func setBudget(t *testing.T, tenant *db.Tenant, credits model.Credits) {
 	require.NoError(t, tenant.SetPlan(t.Context(), model.SetPlanInput{Name: "Pro", Budget: &credits}))
 }
 
-// recordNow records credits at the present time, as a client does.
+// recordNow records credits at the current time, as a client does.
 func recordNow(t *testing.T, tenant *db.Tenant, credits model.Credits) {
 	t.Helper()
 	record(t, tenant, &model.UsageEntryInput{
@@ -133,7 +133,7 @@ func TestAllKindsOfUsageCheckTheBudget(t *testing.T) {
 	}
 }
 
-// Closing a store makes its scheduled checks of budgets at once, and no more after that.
+// When a store closes, it makes the scheduled checks of budgets at once. After that it makes none.
 func TestClosingAStoreChecksBudgets(t *testing.T) {
 	t.Parallel()
 	for credits, want := range map[model.Credits]int{7_999_999: 0, 8_000_000: 1, 10_000_000: 1} {
@@ -167,8 +167,8 @@ func TestEachReplicaWarnsOncePerBudget(t *testing.T) {
 	require.Empty(t, logs[1].rest(stores[1]))
 }
 
-// looks returns how many of the statements read plans.
-func looks(seen *recorder) (n int) {
+// planReads returns how many of the statements read plans.
+func planReads(seen *recorder) (n int) {
 	for _, statement := range seen.asked {
 		if strings.Contains(statement, `FROM "plans"`) {
 			n++
@@ -191,8 +191,8 @@ func TestBudgetChecksAreFew(t *testing.T) {
 		return err
 	}))
 	store.Close()
-	require.Positive(t, looks(seen))
-	require.Less(t, looks(seen), times/2)
+	require.Positive(t, planReads(seen))
+	require.Less(t, planReads(seen), times/2)
 }
 
 func TestUnneededBudgetChecksAreSkipped(t *testing.T) {
@@ -213,10 +213,10 @@ func TestUnneededBudgetChecksAreSkipped(t *testing.T) {
 		model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("new", "2026-03-01T00:00:00Z", 1), &changed}})
 	fails(t, err, model.Unprocessable)
 	store.Close()
-	require.Zero(t, looks(seen))
+	require.Zero(t, planReads(seen))
 }
 
-// Chats and executions that start while a budget runs out exist completely or not at all.
+// If a budget runs out while chats and executions start, each of them is created completely or not at all.
 func TestBudgetRunsOutDuringConcurrentStarts(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Many companies share the pooler's few connections, and each sees its own rows by every way to them.
+// Many companies share the pooler's few connections. In each way to use them, a company sees only its own rows.
 func TestPoolerSharesConnectionsBetweenCompanies(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -91,8 +91,8 @@ func TestPoolerSharesConnectionsBetweenCompanies(t *testing.T) {
 	require.True(t, isFree, "nothing of a company stays on a connection")
 }
 
-// Settings at connection time do not pass a pooler, so each transaction sets its limits. That includes the statements
-// of companies and those of the program for all companies: sweeps, claims and lookups of keys.
+// A pooler does not forward settings of a new connection, so each transaction sets its limits. That includes statements
+// of companies, and statements for all companies: sweeps, claims and lookups of keys.
 func TestEveryStatementBehindAPoolerHasALimit(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -105,7 +105,7 @@ func TestEveryStatementBehindAPoolerHasALimit(t *testing.T) {
 		require.NoError(t, conn.QueryRowContext(t.Context(), limits).Scan(&found), who)
 		require.Equal(t, "2min off 0", found, who)
 	}
-	for range 5 { // on whichever connection of the pooler
+	for range 5 { // on any connection of the pooler
 		limited("the program", db.RawProgram(store))
 		limited("a company", db.Raw(tenant))
 		require.NoError(t, tenant.Tx(t.Context(), func(_ context.Context, tenant *db.Tenant) error {
@@ -147,7 +147,7 @@ func TestUnsafePoolersAreRefused(t *testing.T) {
 	require.ErrorContains(t, migrator.Up(t.Context()), "pool_mode = session")
 }
 
-// A session pooler that is configured as documented accepts all connections. It rejects startup parameters that its
+// A session pooler with the documented configuration accepts all connections. It rejects startup parameters that the
 // configuration does not list.
 func TestSessionPoolerAcceptsConnections(t *testing.T) {
 	t.Parallel()

@@ -78,7 +78,7 @@ func TestPromptVersionsAreNumberedAndRestored(t *testing.T) {
 	require.Nil(t, versions[2].APIKeyID)
 	require.True(t, versions[0].CreatedAt.Equal(restored.UpdatedAt))
 
-	// The key stays on record after it is revoked.
+	// The recorded key remains when it is revoked.
 	_, err = tenant.RevokeAPIKey(ctx, key.ID)
 	require.NoError(t, err)
 	same(t, versions, versionsOf(t, tenant, agent.ID))
@@ -99,7 +99,7 @@ func TestPromptLengthIsBounded(t *testing.T) {
 	require.Len(t, versionsOf(t, tenant, agent.ID), 3)
 }
 
-// Of several changes to the same version of a prompt, one wins and the others fail with CONFLICT.
+// Of several changes that are based on the same version of a prompt, one succeeds and the others fail with CONFLICT.
 func TestStaleChangesAreRefused(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)

@@ -12,9 +12,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A narrowed part of a company has the chats of its holder with its agents; others do not exist for it, as if they were
-// another company's.
-func TestOnlyChatsWithinReachExist(t *testing.T) {
+// A tenant within a reach has only the chats of its holder with its agents. All other chats do not exist for it, like
+// those of another company.
+func TestOnlyChatsWithinReachAreVisible(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	agent, other := newAgent(t, tenant), newAgent(t, tenant)
@@ -25,7 +25,7 @@ func TestOnlyChatsWithinReachExist(t *testing.T) {
 	ofBob := newSimulationChat(t, tenant.Within(bob), agent.ID, nil)
 	ofNobody := newSimulationChat(t, tenant, agent.ID, nil)
 	require.Nil(t, ofNobody.Holder)
-	// The holder's own, but with an agent that is out of reach.
+	// This chat belongs to the holder, but its agent is out of reach.
 	elsewhere := newSimulationChat(t, tenant.Within(&model.Reach{Holder: ada.Holder}), other.ID, nil)
 
 	within := tenant.Within(ada)

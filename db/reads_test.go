@@ -20,7 +20,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The prepared statements of a connection are bounded, whatever is read.
+// The number of prepared statements of a connection is bounded, whatever is read.
 func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
@@ -55,8 +55,8 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 	require.GreaterOrEqual(t, prepared, pg.MostReads)
 }
 
-// Reads find out which connections Postgres has ended, or have statements that a migration has changed. Callers do not
-// notice, however few connections there are.
+// A read detects that Postgres has closed its connection, or that a migration has changed its statement. It then
+// succeeds anyway, however few connections there are.
 func TestReadsSurviveBrokenConnections(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -92,8 +92,8 @@ func TestReadsSurviveBrokenConnections(t *testing.T) {
 	require.Empty(t, none)
 }
 
-// proxied returns the address of a database behind a proxy, a function that cuts its connections without a message from
-// Postgres, and the number of bytes that the proxy has passed on, both ways.
+// proxied returns the address of a database behind a proxy. cut cuts the proxy's connections without a message from
+// Postgres. passed is the number of bytes that the proxy has forwarded, in both directions.
 func proxied(t *testing.T, address string) (proxied string, cut func(), passed *atomic.Int64) {
 	t.Helper()
 	config, err := pgx.ParseConfig(address)
@@ -140,7 +140,7 @@ func proxied(t *testing.T, address string) (proxied string, cut func(), passed *
 	return behind.String(), cut, passed
 }
 
-// counting counts what is written.
+// counting counts the bytes that are written.
 type counting struct {
 	io.Writer
 	bytes *atomic.Int64
@@ -152,7 +152,8 @@ func (c counting) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// All connections are cut at once, and all readers notice at once. No reader waits for a connection of another.
+// All connections are cut at once, and all readers detect that at once. No reader waits for another reader's
+// connection.
 func TestReadsSurviveCutConnections(t *testing.T) {
 	t.Parallel()
 	address, cut, _ := proxied(t, dbtest.URL(t))
@@ -177,7 +178,7 @@ func TestReadsSurviveCutConnections(t *testing.T) {
 	}
 }
 
-// A page has a row more only where somebody asks whether another page follows.
+// A page reads one additional row only if the request asks whether another page follows.
 func TestPagesReadTheNextRowOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{})

@@ -38,7 +38,7 @@ func TestExpiredRowsAreDeleted(t *testing.T) {
 			run := newRun(t, tenant)
 			require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusPassed))
 		}
-		newRun(t, tenant) // is not finished, and never too old
+		newRun(t, tenant) // not finished, so never too old
 		campaign := newCampaign(t, tenant)
 		for i, item := range add(t, tenant, campaign.ID, 3) {
 			if i > 0 {
@@ -51,7 +51,7 @@ func TestExpiredRowsAreDeleted(t *testing.T) {
 	}
 	all := counts(companyID)
 	require.Equal(t, []int{2, 3, 3, 3, 6, 1}, all)
-	// Half of all are of long ago.
+	// Half of the rows are too old.
 	for _, statement := range []string{
 		"UPDATE simulation_chats SET created_at = created_at - interval '100 days'",
 		"UPDATE simulation_chat_messages SET written_at = written_at - interval '100 days' WHERE chat_id IN (SELECT " +

@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// securedTables are the tables with rows of companies, and the column that names the company.
+// securedTables returns the tables with rows of companies. It maps each to the column that names the company.
 func securedTables(t *testing.T, conn *pgx.Conn) map[string]string {
 	t.Helper()
 	rows, err := conn.Query(t.Context(),
@@ -180,7 +180,7 @@ func TestConnectionIsBoundToOneCompanyAtATime(t *testing.T) {
 	sees("after the queue")
 }
 
-// Reads are bound in the round trip that reads, and only when the company changes.
+// A connection for reads is bound in the same round trip as the read, and only when the company changes.
 func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
@@ -194,7 +194,7 @@ func TestReadsAreBoundToTheirCompany(t *testing.T) {
 		require.NoError(t, err)
 		return len(rows)
 	}
-	// bindings is how often the only connection for reads was bound.
+	// bindings returns how often the only connection for reads was bound.
 	bindings := func() (calls int) {
 		conn, err := store.Reads().Acquire(t.Context())
 		require.NoError(t, err)
@@ -214,7 +214,7 @@ func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	}
 	require.Equal(t, 5, bindings())
 
-	// A failed read binds nothing.
+	// A read that fails does not bind the connection.
 	failing := pg.Read{Statement: store.ManyRows(db.AgentRows, []string{"id"}), Keys: []string{"\x00"}, IsOne: true}
 	require.Error(t, two.Read(t.Context(), []pg.Read{failing}, func(int, [][]byte) error { return nil }))
 	require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
@@ -256,8 +256,8 @@ func TestCompaniesCannotAccessQueueTables(t *testing.T) {
 	}
 }
 
-// A process that started before the database was secured is bound by it without a restart, on the connections that it
-// has, and in a transaction that began before.
+// Once the database is secured, row-level security also applies to processes that are already running, without a
+// restart. It applies to their open connections, and in transactions that began before.
 func TestRowSecurityBindsRunningProcesses(t *testing.T) {
 	t.Parallel()
 	const agents = "SELECT count(*) FROM agents"
@@ -274,7 +274,7 @@ func TestRowSecurityBindsRunningProcesses(t *testing.T) {
 			one, _ := newCompany(t, store)
 			two, _ := newCompany(t, store)
 			mine, theirs := newAgent(t, one), newAgent(t, two)
-			// The statement asks for every company's agents.
+			// The statement reads the agents of every company.
 			find := func(tenant *db.Tenant) (found int) {
 				read := pg.Read{Statement: db.RawStatement("SELECT id FROM agents WHERE $1 <> '' AND id = ANY($2)"),
 					Keys: []string{mine.ID, theirs.ID}}
@@ -307,7 +307,7 @@ func TestRowSecurityBindsRunningProcesses(t *testing.T) {
 	}
 }
 
-// userOf makes a user who is no superuser, with a database of its own.
+// userOf creates a user that is not a superuser, with its own database.
 func userOf(t *testing.T, name, rights string) (address string) {
 	t.Helper()
 	empty := dbtest.EmptyURL(t)
@@ -334,18 +334,18 @@ func userOf(t *testing.T, name, rights string) (address string) {
 	return u.String()
 }
 
-// warnings are the lines of a log.
+// warnings has the lines of a log.
 type warnings struct{ strings.Builder }
 
 func (w *warnings) log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// A user with the roles owns the tables and sees all companies, but its Tenants do not; without the roles the program
-// is alone, and says so.
+// A user with the roles owns the tables and sees all companies, but its Tenants do not. Without the roles, only the
+// program's conditions separate companies, and it logs that.
 func TestRowSecurityOfPlainOwnersNeedsTheRoles(t *testing.T) {
 	t.Parallel()
-	dbtest.URL(t) // the roles exist from here on
+	dbtest.URL(t) // from this point on the roles exist
 	for name, c := range map[string]struct {
 		grant  string
 		isHeld bool
@@ -374,7 +374,7 @@ func TestRowSecurityOfPlainOwnersNeedsTheRoles(t *testing.T) {
 				&model.AgentFilter{NameContains: new("secret")})
 			require.NoError(t, err)
 			require.Len(t, page.Nodes, 1)
-			// An older program connects as the owner, and only its own conditions restrict it.
+			// An older program connects as the owner, so only its own conditions restrict it.
 			var seen int
 			require.NoError(t, connect(t, address).QueryRow(t.Context(), "SELECT count(*) FROM agents").Scan(&seen))
 			require.Equal(t, 2, seen)

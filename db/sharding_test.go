@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// The errors are as Citus 13 sends them, and as Postgres does.
+// The errors are those of Citus 13 and of Postgres.
 func TestConstraintsAreIdentifiedByName(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]*pgconn.PgError{
@@ -27,7 +27,7 @@ func TestConstraintsAreIdentifiedByName(t *testing.T) {
 	require.Empty(t, db.ConstraintOf(&pgconn.PgError{Message: "out of memory"}))
 }
 
-// unfit matches changes that Citus refuses on tables that are already sharded.
+// unfit matches changes that Citus refuses on tables that are already distributed.
 var unfit = map[string]*regexp.Regexp{
 	"a column with a check: add the column, and then a constraint with a name": regexp.MustCompile(
 		`(?is)\bADD COLUMN [^,;]*\bCHECK\b`),
@@ -38,7 +38,7 @@ var unfit = map[string]*regexp.Regexp{
 	"a subquery without columns": regexp.MustCompile(`(?i)\bSELECT\s+FROM\b`),
 }
 
-// lastUnread is the last migration that is older than these rules, and has to come before the tables are sharded.
+// lastUnread is the last migration before these rules existed. It must run before the tables are distributed.
 const lastUnread = "0034"
 
 func TestMigrationsFitShardedTables(t *testing.T) {

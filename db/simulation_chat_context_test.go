@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// longChat gives the chat 600 messages. Each message of the contact has a call of the agent, one of a sub-agent and a
-// retrieval, and the outcome of a transfer in the first turn is unknown. The company has nine more chats like it.
+// longChat gives the chat 600 messages. Each message of the contact has a call of the agent, a call of a sub-agent and
+// a retrieval. The outcome of a transfer in the first turn is unknown. The company has nine more such chats.
 var longChat = []string{
 	`INSERT INTO simulation_chats (company_id, id, agent_id, status, data_bag, tool_mocking, warnings, last_sequence,
 		created_at)
@@ -84,7 +84,7 @@ func TestTurnReadsTheEndOfItsChat(t *testing.T) {
 	}
 }
 
-// The texts are bounded too: a turn reads back to the one that goes beyond the bound, and none before it.
+// The length of the texts is bounded too: a turn reads back to the message that exceeds the bound, and no further.
 func TestContextOfATurnIsBounded(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)

@@ -55,7 +55,7 @@ func killListeners(url string) error {
 // tortureTurns is the number of turns of the chat that is followed while the bus is cut.
 const tortureTurns = 150
 
-// write completes turns until the chat has tortureTurns of them, and the last one ends it. Now and then it cuts the
+// write completes turns until the chat has tortureTurns of them. The last turn ends the chat. Sometimes it cuts the
 // bus.
 func write(tenant *db.Tenant, chatID string, cut func() error) error {
 	ctx := context.Background()
@@ -92,7 +92,7 @@ func write(tenant *db.Tenant, chatID string, cut func() error) error {
 	}
 }
 
-// read follows the chat to its end. It reconnects as often as the argument cuts says, each time after a few messages.
+// read follows the chat to its end. It reconnects cuts times, each time after a few messages.
 func read(tenant *db.Tenant, chatID string, cuts int) ([]*model.SimulationChatMessage, error) {
 	var got []*model.SimulationChatMessage
 	for {
@@ -136,7 +136,7 @@ func TestMessagesArriveOnceAndInOrder(t *testing.T) {
 	})
 }
 
-// torture lets two replicas write a chat and follow it while the bus between them is cut.
+// torture lets two replicas write a chat and follow it while the bus between them is cut repeatedly.
 func torture(t *testing.T, url string, options db.Options, cut func() error) {
 	one, other := dbtest.Open(t, url, options), dbtest.Open(t, url, options)
 	tenant, chat := newSimulation(t, one, nil)

@@ -70,7 +70,7 @@ func TestFollowersReceiveLongChatsInOrder(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
-	const turns = 120 // more messages than are read at once
+	const turns = 120 // more messages than one read returns
 	for i := range turns {
 		say(t, tenant, chat.ID, fmt.Sprint(2*i+1), fmt.Sprint(2*i+2))
 	}
@@ -88,7 +88,7 @@ func TestFollowingEndsWhenTheChatIsDeleted(t *testing.T) {
 	live, err := tenant.FollowMessages(t.Context(), chat.ID, 0)
 	require.NoError(t, err)
 	require.NoError(t, tenant.DeleteAgent(t.Context(), chat.AgentID))
-	require.NoError(t, killListeners(url)) // a replica that reconnects looks again
+	require.NoError(t, killListeners(url)) // a replica reads again when it reconnects
 	_, open := receive(t, live)
 	require.False(t, open)
 }
@@ -102,7 +102,7 @@ func TestEventFollowersReceiveTextAndMessages(t *testing.T) {
 	live, err := elsewhere.FollowEvents(t.Context(), chat.ID)
 	require.NoError(t, err)
 
-	// Text that is written before the replica listens is lost, so this writes until some arrives.
+	// Text is lost if it is written before the replica listens, so the loop writes until some text arrives.
 	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 	ticks := time.NewTicker(5 * time.Millisecond)
@@ -122,7 +122,7 @@ func TestEventFollowersReceiveTextAndMessages(t *testing.T) {
 	require.Equal(t, int32(3), delta.Sequence)
 	turn.Write("Good")
 	turn.Write("bye")
-	// Text still on its way when the message is read is left out, so this waits for all of it.
+	// Text that is still on its way when the message is read is omitted, so the loop waits for all text.
 	text := delta.Text
 	for !strings.HasSuffix(text, "Goodbye") {
 		event, _ := receive(t, live)
@@ -193,8 +193,8 @@ func TestEventFollowersDetectFailedTurns(t *testing.T) {
 	elsewhere := dbtest.Again(t, store)
 	live, err := elsewhere.Tenant(chat.CompanyID).FollowEvents(t.Context(), chat.ID)
 	require.NoError(t, err)
-	db.Listen(t.Context(), elsewhere) // text written before it listens would be lost
-	// A client puts the pieces of each attempt together, and can tell where there is a gap.
+	db.Listen(t.Context(), elsewhere) // text that is written before it listens would be lost
+	// A client joins the pieces of each attempt, and detects gaps.
 	texts := map[string]string{}
 	until := func(seen func(model.SimulationChatEvent) bool) {
 		for {
@@ -224,7 +224,7 @@ func TestEventFollowersDetectFailedTurns(t *testing.T) {
 	why := model.TurnFailed{TurnID: failed.ID, MessageSequence: 1, Reason: "the model failed"}
 	failed.Announce(why)
 	until(func(event model.SimulationChatEvent) bool { return event == why })
-	require.NoError(t, attempt("Gu").Release(t.Context(), nil)) // as if its process had died, so nothing is announced
+	require.NoError(t, attempt("Gu").Release(t.Context(), nil)) // as if its process had died without an announcement
 	kept := attempt("Guten ", "Täg")
 	message, reply := messages("Hello", "Guten Täg")
 	_, err = kept.Finish(t.Context(), message, reply, nil)
@@ -237,7 +237,7 @@ func TestEventFollowersDetectFailedTurns(t *testing.T) {
 }
 
 // This test is not parallel: it inspects every goroutine.
-func TestFollowersLeaveNothingBehind(t *testing.T) {
+func TestFollowersEndAllGoroutines(t *testing.T) {
 	url := dbtest.URL(t)
 	before := goleak.IgnoreCurrent()
 	store, err := db.Open(t.Context(), url, db.Options{})
@@ -246,7 +246,7 @@ func TestFollowersLeaveNothingBehind(t *testing.T) {
 	say(t, tenant, chat.ID, "One", "Two")
 	ctx, cancel := context.WithCancel(t.Context())
 	for range 10 {
-		_, err := tenant.FollowMessages(ctx, chat.ID, 0) // nobody reads it
+		_, err := tenant.FollowMessages(ctx, chat.ID, 0) // nobody reads the channel
 		require.NoError(t, err)
 		_, err = tenant.FollowEvents(ctx, chat.ID)
 		require.NoError(t, err)

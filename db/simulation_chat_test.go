@@ -15,7 +15,7 @@ import (
 // lease is longer than any test holds a chat.
 const lease = time.Minute
 
-// saidFirst is what an agent says first.
+// saidFirst returns the agent's first message.
 func saidFirst(text string) model.TestMessage {
 	return model.TestMessage{Role: model.MessageRoleAssistant, Text: text}
 }

@@ -70,7 +70,7 @@ func TestAbandonedTurnCannotFinish(t *testing.T) {
 	tenant, chat := newSimulation(t, store, nil)
 	elsewhere := dbtest.Again(t, store).Tenant(chat.CompanyID)
 
-	// A lease that ends at once simulates a process that died one lease ago.
+	// A lease that ends at once simulates a process that died when it began the turn.
 	dead, err := tenant.BeginChatTurn(t.Context(), chat.ID, time.Microsecond)
 	require.NoError(t, err)
 	alive, err := elsewhere.BeginChatTurn(t.Context(), chat.ID, lease)
@@ -159,7 +159,7 @@ func TestTurnCanEndItsChat(t *testing.T) {
 	fails(t, err, model.Conflict)
 }
 
-// A client that does not learn that a turn was saved gives it up, which does not change the saved turn.
+// If a client does not learn that a turn was saved, it releases the turn. That does not change the saved turn.
 func TestCallsOfASavedTurnStaySaved(t *testing.T) {
 	t.Parallel()
 	tenant, chat := newSimulation(t, dbtest.New(t), nil)

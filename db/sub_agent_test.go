@@ -42,7 +42,7 @@ func TestSubAgentsKeepTheirOrder(t *testing.T) {
 	}
 	require.Equal(t, map[string][]string{a.ID: idsOf(added[:3]), b.ID: {added[3].ID}}, byParent)
 
-	// A new sub-agent does not take the place of one that was removed from the middle.
+	// A new sub-agent does not take the position of one that was removed from the middle.
 	parent, err := tenant.RemoveSubAgent(ctx, added[1].ID)
 	require.NoError(t, err)
 	require.Equal(t, a.ID, parent.ID)
@@ -112,7 +112,7 @@ func TestSubAgentsOfAnAgentAreBounded(t *testing.T) {
 	}
 }
 
-// Concurrent changes of the same agent and tool do not deadlock, and no two names become equal.
+// Concurrent changes of the same agent and tool do not deadlock, and never produce equal names.
 func TestConcurrentRenamesKeepTechnicalNamesUnique(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// arguments returns values for a parameter. If the parameter holds ids, the first value has the company's own, and each
-// further one has the other company's id in one place. The result known is false for an unknown type.
+// arguments returns values for a parameter. If the parameter has ids, the first value has only ids of the own company.
+// Each further value has one id of the other company. known is false for an unknown type.
 func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 	switch of {
 	case reflect.TypeFor[string]():
@@ -30,7 +30,7 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 		return []any{(*string)(nil), &id}, true
 	case reflect.TypeFor[[]string]():
 		values = []any{[]string{}}
-		for ids := range slices.Chunk(slices.Sorted(maps.Values(other.ids)), 4) { // as many as any method takes
+		for ids := range slices.Chunk(slices.Sorted(maps.Values(other.ids)), 4) { // as many as any method accepts
 			values = append(values, ids)
 		}
 		return values, true
@@ -153,13 +153,14 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 	return inputs(of, own, other), true
 }
 
-// oneTarget lists inputs that take only one of their fields of what is to be run.
+// oneTarget lists inputs that accept only one of the fields that select what to run.
 var oneTarget = []reflect.Type{
 	reflect.TypeFor[model.StartAgentTestExecutionInput](), reflect.TypeFor[model.CreateAgentTestScheduleInput](),
 	reflect.TypeFor[model.UpdateAgentTestScheduleInput](),
 }
 
-// inputs returns a valid input with the company's own ids, and for each of its ids one input with the other company's.
+// inputs returns a valid input with ids of the own company. For each of these ids it also returns an input that has the
+// other company's id instead.
 func inputs(of reflect.Type, own, other fixture) []any {
 	valid := reflect.New(of).Elem()
 	texts := map[string]string{
@@ -237,7 +238,7 @@ func inputs(of reflect.Type, own, other fixture) []any {
 	return all
 }
 
-// suiting returns the fixture with ids of rows that the input can be applied to.
+// suiting returns the fixture with the ids of rows to which the input can be applied.
 func (e fixture) suiting(input reflect.Type) fixture {
 	e.ids = maps.Clone(e.ids)
 	switch input {

@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rowsOf reads everything that is stored, by company. It leaves out River's tables, whose content follows from jobs.
+// rowsOf reads all stored rows by company. It omits River's tables, because they are derived from jobs.
 func rowsOf(t *testing.T, conn *pgx.Conn) map[string][]string {
 	t.Helper()
 	rows, _ := conn.Query(t.Context(),
@@ -44,18 +44,18 @@ func rowsOf(t *testing.T, conn *pgx.Conn) map[string][]string {
 var (
 	contextType = reflect.TypeFor[context.Context]()
 	errorType   = reflect.TypeFor[error]()
-	// quiet lists the methods that return nothing, rather than NOT_FOUND, for ids that do not exist.
+	// quiet lists the methods that return an empty result instead of NOT_FOUND for ids that do not exist.
 	quiet = []string{
 		"FirstChunks", "Find", "FindPages", "Count", "MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "AgentTestRuns",
 		"ClaimDocument", "ContentOfDocument", "PartOfDocument", "SearchedDatasets", "ReindexOtherModels", "RevokeAccessToken",
 		"LabelledQuestionsOfChat", "ContinueBlameSearch", "CreditsOfRuns", "PromptsOf",
 	}
 	// free lists methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements
-	// of its caller. Both have tests of their own.
+	// of its caller. Both have their own tests.
 	free = []string{"HeadersOf", "Tx", "By", "Within", "WatchRun", "ClaimRequest", "Read", "ReadShared", "Reader"}
 )
 
-// shown returns a result as text: pages, lists read for many parents, and rows.
+// shown returns a result as text: pages, lists for many parents, and rows.
 func shown(t *testing.T, result reflect.Value) string {
 	t.Helper()
 	if result.Kind() == reflect.Pointer && result.Type().Elem().Kind() == reflect.Struct && !result.IsNil() {
@@ -80,7 +80,8 @@ func shown(t *testing.T, result reflect.Value) string {
 	return string(text)
 }
 
-// Every method of a Tenant, present or future, is called with another company's ids in every place that takes one.
+// The test calls every method of a Tenant with another company's id in each place that takes an id. It finds new
+// methods by reflection.
 func TestRowsOfAnotherCompanyAreUnreachable(t *testing.T) {
 	t.Parallel()
 	for held, address := range dbtest.Locks(t) {
@@ -108,7 +109,7 @@ func nothingOfAnotherCompanyIsReachable(t *testing.T, address string) {
 	}
 }
 
-// call is one call of a method. foreign says that an argument has an id of the other company.
+// call is one call of a method. foreign is set if an argument has an id of the other company.
 type call struct {
 	args    []any
 	foreign bool
@@ -145,7 +146,7 @@ func callsOf(t *testing.T, method reflect.Method, own, other fixture) []call {
 
 var errRolledBack = errors.New("rolled back")
 
-// probe makes the call inside a transaction that is rolled back.
+// probe makes the call in a transaction that is rolled back.
 func probe(t *testing.T, name string, c call, own, other fixture) {
 	t.Helper()
 	err := own.tenant.Tx(t.Context(), func(ctx context.Context, tenant *db.Tenant) error {
@@ -158,7 +159,7 @@ func probe(t *testing.T, name string, c call, own, other fixture) {
 			in = append(in, reflect.ValueOf(arg).Convert(method.Type().In(len(in))))
 		}
 		if method.Type().NumOut() > 0 && method.Type().Out(0).Kind() == reflect.Chan && !c.foreign {
-			return errRolledBack // the channel would outlive the transaction
+			return errRolledBack // the channel would remain open after the transaction
 		}
 		results := method.Call(in)
 		var failed error
@@ -180,7 +181,7 @@ func probe(t *testing.T, name string, c call, own, other fixture) {
 			if out.Type() != errorType {
 				text := shown(t, out)
 				require.NotContains(t, text, other.mark)
-				if name != "Tokens" { // it returns the words that it is given
+				if name != "Tokens" { // it returns the given words
 					require.NotContains(t, text, other.ids["AgentID"])
 					require.NotContains(t, text, other.ids["ChunkID"])
 				}
@@ -193,14 +194,14 @@ func probe(t *testing.T, name string, c call, own, other fixture) {
 
 func isList(arg any) bool { _, list := arg.([]string); return list }
 
-// isInput reports whether the argument is an input, which is valid, so that the call must succeed.
+// isInput reports whether the argument is an input. Inputs are valid, so the call must succeed.
 func isInput(arg any) bool { return strings.HasSuffix(reflect.TypeOf(arg).Name(), "Input") }
 
 func requireHidden(t *testing.T, name string, err error) {
 	t.Helper()
 	var known *model.Error
 	require.ErrorAs(t, err, &known, name)
-	// Callers of these have read the agent, or claimed the run or the document.
+	// Callers of these methods have already read the agent, or claimed the run or the document.
 	claimed := []string{"CreateSimulationChat", "FinishRun", "ReleaseRun", "FinishDocument", "FailDocument",
 		"PostponeDocument", "ReleaseDocument"}
 	if slices.Contains(claimed, name) {

@@ -78,8 +78,8 @@ func TestCallOfDeadProcessHasUnknownOutcome(t *testing.T) {
 	alive, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)
 
-	// A turn that was wrongly considered dead may still continue. It cannot begin calls, but can record the outcome of
-	// calls that it began.
+	// A turn that was wrongly considered dead may still continue. It cannot begin calls, but it can record the outcome of
+	// calls that it started.
 	fails(t, dead.BeginCall(t.Context(), late), model.Conflict)
 	require.True(t, recordedCalls(t, tenant, chat.ID)[0].IsOutcomeUnknown)
 	message, reply := messages("Hello", "Good morning")

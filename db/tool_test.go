@@ -20,12 +20,12 @@ func endpoint(headers string) *model.ToolEndpointInput {
 	return in
 }
 
-func TestToolIsReadAsItWasWritten(t *testing.T) {
+func TestToolIsStoredUnchanged(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	store, _ := fresh(t)
 	tenant, _ := newCompany(t, store)
-	// The order of keys and characters that are special to JSON or SQL are kept.
+	// The order of keys is kept, and so are characters that are special in JSON or SQL.
 	parameters := `{"type":"object","properties":{"z":{"type":"string","description":"it's \"?\" \\ $1 é \u0000"},"a":{}},"required":["z"]}`
 	tool, err := tenant.CreateTool(ctx, model.CreateToolInput{
 		Name: "Tool", TechnicalName: "a_tool", Description: new("It's"), Parameters: model.JSONObject(parameters),
@@ -135,7 +135,7 @@ func TestConnectedToolsKeepTheirOrder(t *testing.T) {
 	connect(agent, a, c, b, a)
 	connect(other, b, a)
 	require.Equal(t, map[string][]string{agent.ID: {a.ID, c.ID, b.ID}, other.ID: {b.ID, a.ID}}, order())
-	for range 2 { // the second time there is nothing left to disconnect
+	for range 2 { // the second time, nothing is connected any more
 		_, err := tenant.DisconnectTool(ctx, model.DisconnectToolInput{AgentID: agent.ID, ToolID: a.ID})
 		require.NoError(t, err)
 	}
@@ -232,7 +232,7 @@ func TestToolsOfAnAgentAreBounded(t *testing.T) {
 	require.Len(t, again, 128)
 }
 
-// Each list is read in one statement, however many parents there are.
+// Each list takes one statement, however many parents there are.
 func TestStatementsDoNotGrowWithTheParents(t *testing.T) {
 	t.Parallel()
 	count := &statements{}

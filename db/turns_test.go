@@ -14,7 +14,7 @@ import (
 
 func TestOneResponseUsesFewConnections(t *testing.T) {
 	t.Parallel()
-	// As many that both responses fit in, however many a slow machine has shared reads take.
+	// There are enough connections for both responses, even if a slow machine uses more of them for shared reads.
 	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), db.Options{MaxConnections: 20}))
 	ctx := pg.WithSlots(t.Context())
 	var readers []*pg.Reader
@@ -22,7 +22,7 @@ func TestOneResponseUsesFewConnections(t *testing.T) {
 		reader, err := tenant.Reader(ctx)
 		require.NoError(t, err)
 		readers = append(readers, reader)
-		defer reader.Close() // or a failure would wait for it
+		defer reader.Close() // otherwise a failure would wait for it
 	}
 	impatient, cancel := context.WithCancel(ctx)
 	cancel()
@@ -35,7 +35,7 @@ func TestOneResponseUsesFewConnections(t *testing.T) {
 	other.Close()
 
 	readers[0].Close()
-	_, err = tenant.Reader(model.WithMemoryBudget(ctx, &purse{left: -1}))
+	_, err = tenant.Reader(model.WithMemoryBudget(ctx, &testBudget{left: -1}))
 	require.ErrorIs(t, err, model.ErrTooLarge, "nothing is read for a response that is cut short")
 	_, err = tenant.Agents(ctx, model.PageArgs{First: 1}, nil)
 	require.NoError(t, err, "and its turn is given back")

@@ -58,7 +58,7 @@ func TestBunAndPgxShareATransaction(t *testing.T) {
 	}
 }
 
-// Anything pgx did after bun's rollback would be kept.
+// Otherwise, anything that pgx did after bun's rollback would be committed.
 func TestPgxIsUnusableAfterTheTransaction(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)

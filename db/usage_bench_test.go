@@ -18,8 +18,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// benchEntries returns the size of the ledger, 200,000 or AGENTGRAPH_BENCH_ENTRIES. The documentation's figures are for
-// 10,000,000.
+// benchEntries returns the size of the ledger: AGENTGRAPH_BENCH_ENTRIES, or else 200,000. The figures in the
+// documentation are for 10,000,000.
 func benchEntries(b *testing.B) int {
 	b.Helper()
 	text, ok := os.LookupEnv("AGENTGRAPH_BENCH_ENTRIES")
@@ -37,8 +37,8 @@ const (
 	benchDays      = 366
 )
 
-// benchEntry returns an entry of the ledger. Each agent is on one channel and has three campaigns, and a quarter of its
-// entries have none.
+// benchEntry returns an entry of the ledger. Each agent has one channel and three campaigns. A quarter of its entries
+// have no campaign.
 func benchEntry(i int, random *rand.Rand) (e model.UsageEntry) {
 	agent := random.IntN(benchAgents)
 	e.IdempotencyKey = fmt.Sprintf("call-%010d", i)
@@ -53,7 +53,8 @@ func benchEntry(i int, random *rand.Rand) (e model.UsageEntry) {
 	return e
 }
 
-// newBenchLedger fills a company's ledger by COPY and sums it up. It returns the tenant, its id and a connection.
+// newBenchLedger fills a company's ledger by COPY, and computes the sums. It returns the tenant, its id and a
+// connection.
 func newBenchLedger(b *testing.B, entries int) (*db.Tenant, string, *pgx.Conn) {
 	b.Helper()
 	ctx := context.Background()
@@ -91,7 +92,7 @@ func newBenchLedger(b *testing.B, entries int) (*db.Tenant, string, *pgx.Conn) {
 	return store.Tenant(company.ID), company.ID, conn
 }
 
-// sameFromTheLedger groups like the breakdown, but without the daily sums.
+// sameFromTheLedger groups the ledger as the breakdown does, but without the daily sums.
 const sameFromTheLedger = `SELECT date_trunc('month', at AT TIME ZONE 'UTC'), channel, agent_id, campaign_id,
 	sum(micro_credits)::bigint
 	FROM usage_entries WHERE company_id = $1 AND at >= '2024-01-01' AND at < '2025-01-01' GROUP BY 1, 2, 3, 4`
@@ -166,7 +167,7 @@ func p50(took []time.Duration) float64 {
 	return float64(took[len(took)/2].Microseconds()) / 1_000
 }
 
-// BenchmarkRecordUsage records a thousand entries at a time, of one day or of a whole year, into a filled ledger.
+// BenchmarkRecordUsage records a thousand entries at a time in a filled ledger. They are of one day or of a whole year.
 func BenchmarkRecordUsage(b *testing.B) {
 	for _, c := range []struct{ writers, days int }{{1, 1}, {4, 1}, {1, benchDays}, {4, benchDays}} {
 		b.Run(fmt.Sprintf("writers=%d/days=%d", c.writers, c.days), func(b *testing.B) {
@@ -198,7 +199,7 @@ func BenchmarkRecordUsage(b *testing.B) {
 	}
 }
 
-// BenchmarkRecordOne records one entry at a time, as a turn does, into a filled ledger.
+// BenchmarkRecordOne records one entry at a time in a filled ledger, as a turn does.
 func BenchmarkRecordOne(b *testing.B) {
 	tenant, _, _ := newBenchLedger(b, 100_000)
 	at := time.Now()

@@ -116,7 +116,8 @@ func TestUsageBelongsToOneCompany(t *testing.T) {
 	fails(t, err, model.Conflict)
 }
 
-// The statement is prepared in the first transaction that needs it, and stays prepared when that is rolled back.
+// A transaction prepares the statement when it first needs it. When that transaction is rolled back, the statement
+// remains prepared.
 func TestUsageIsRecordedAfterAFailure(t *testing.T) {
 	t.Parallel()
 	store, _ := fresh(t)
@@ -135,7 +136,7 @@ func TestUsageIsRecordedAfterAFailure(t *testing.T) {
 	require.EqualValues(t, 24, breakdownOf(t, tenant, "2026-03-01", "2026-03-31").TotalCredits)
 }
 
-// Many writers of the same entries in different orders record each entry once, and do not deadlock.
+// Many writers write the same entries in different orders. Each entry is recorded once, and nothing deadlocks.
 func TestConcurrentWritersRecordUsageOnce(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
@@ -227,7 +228,7 @@ func TestUsageEntriesAreReadInOrder(t *testing.T) {
 	for batch := range 3 {
 		some := make([]*model.UsageEntryInput, 1_000)
 		for i := range some {
-			// Many entries have the same time, so that parts end in the middle of them.
+			// Many entries have the same time, so that parts end between entries of one time.
 			n := batch*1_000 + i
 			some[i] = entry(fmt.Sprintf("%05d", n), "2026-03-01T00:00:00Z", 1)
 			some[i].At = some[i].At.Add(time.Duration(n/700) * time.Second)

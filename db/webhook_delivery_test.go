@@ -56,7 +56,7 @@ func TestMessagesAreDeliveredOnce(t *testing.T) {
 	}
 	to.take()
 
-	// Only the delivered message is delivered again.
+	// Only this message is delivered again.
 	one := deliveriesOf(t, tenant, hook.ID)[3]
 	_, err = tenant.RedeliverWebhook(t.Context(), one.ID)
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestMessagesAreDeliveredOnce(t *testing.T) {
 	require.Equal(t, one.ID, to.parcels[0].ID)
 	to.take()
 
-	// For a day there are two secrets.
+	// Both secrets are valid for a day.
 	_, next, err := tenant.RotateWebhookSecret(t.Context(), hook.ID)
 	require.NoError(t, err)
 	require.NotEqual(t, secret, next)
@@ -132,7 +132,7 @@ func TestMessagesAreRetriedUntilTheWebhookIsDisabled(t *testing.T) {
 	_, err = tenant.SendTestWebhook(t.Context(), hook.ID)
 	fails(t, err, model.Unprocessable)
 
-	// Enabled again, it delivers the waiting messages, and a success forgets the failures.
+	// When it is enabled again, it delivers the waiting messages. A success clears the failures.
 	_, err = tenant.UpdateWebhook(t.Context(), model.UpdateWebhookInput{WebhookID: hook.ID, IsEnabled: new(true)})
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "UPDATE webhook_deliveries SET due_at = now()")
@@ -153,7 +153,7 @@ func TestMessagesAreRetriedUntilTheWebhookIsDisabled(t *testing.T) {
 	require.False(t, stored.IsEnabled)
 }
 
-// A process is killed, or ends, during a delivery.
+// A process is killed, or stops, during a delivery.
 func TestMessagesOfAnEndedProcessAreDelivered(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -171,7 +171,7 @@ func TestMessagesOfAnEndedProcessAreDelivered(t *testing.T) {
 	var late []string
 	require.NoError(t, db.DeliverOnce(t.Context(), store, func(ctx context.Context, p db.Parcel) (int, error) {
 		late = append(late, p.ID)
-		// Meanwhile another process considered it lost and delivered it.
+		// Meanwhile, another process has considered it lost and delivered the message.
 		_, err := db.Raw(tenant).ExecContext(ctx, "UPDATE webhook_deliveries SET due_at = now() WHERE company_id = '"+
 			tenant.CompanyID()+"'")
 		if err == nil {
@@ -214,7 +214,7 @@ func TestMessagesOfAKilledProcessAreDelivered(t *testing.T) {
 	require.Len(t, d.Attempts, 1)
 }
 
-// A company whose receivers do not answer delays no other company.
+// A company whose receivers do not answer does not delay other companies.
 func TestSlowWebhooksDelayOnlyTheirCompany(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())

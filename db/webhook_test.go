@@ -19,7 +19,7 @@ import (
 type receiver struct {
 	mu      sync.Mutex
 	parcels []db.Parcel
-	// status and err are its answer.
+	// status and err are its response.
 	status int
 	err    error
 }
@@ -31,7 +31,7 @@ func (r *receiver) post(_ context.Context, p db.Parcel) (int, error) {
 	return r.status, r.err
 }
 
-// take returns what was received since the last call, as text.
+// take returns the messages since the last call, as text.
 func (r *receiver) take() (bodies []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,8 +60,8 @@ func deliveriesOf(t *testing.T, tenant *db.Tenant, webhookID string) []*model.We
 	return found
 }
 
-// told returns the types and the data of a webhook's messages, oldest first.
-func told(t *testing.T, tenant *db.Tenant, webhookID string) (types []string, data []map[string]any) {
+// sentTo returns the types and the data of a webhook's messages, oldest first.
+func sentTo(t *testing.T, tenant *db.Tenant, webhookID string) (types []string, data []map[string]any) {
 	t.Helper()
 	for _, d := range deliveriesOf(t, tenant, webhookID) {
 		var message struct {
@@ -94,14 +94,14 @@ func TestWebhooksReceiveExecutionEvents(t *testing.T) {
 	const passed, failed, erred = model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed,
 		model.AgentTestRunStatusError
 	run(passed, passed)
-	run(passed, erred) // which says nothing of the test
+	run(passed, erred) // which does not change the state of the test
 	red := run(passed, failed)
-	run(passed, failed) // as before
+	run(passed, failed) // no change
 	cancelled := start(t, tenant, steady.ID)
 	_, err := cancel(t, tenant, cancelled.ID)
 	require.NoError(t, err)
 
-	types, data := told(t, tenant, both.ID)
+	types, data := sentTo(t, tenant, both.ID)
 	const ended, turned = "agent_test_execution.ended", "agent_tests.turned_red"
 	require.Equal(t, []string{ended, ended, ended, turned, ended, ended}, types)
 	require.Equal(t, red.ID, data[3]["executionId"])
@@ -112,10 +112,10 @@ func TestWebhooksReceiveExecutionEvents(t *testing.T) {
 	require.Equal(t, "Failed", data[2]["verdict"])
 	require.Equal(t, data[3]["tests"], data[2]["failedTests"])
 	require.Equal(t, "Cancelled", data[5]["status"])
-	types, _ = told(t, tenant, other.ID)
+	types, _ = sentTo(t, tenant, other.ID)
 	require.Empty(t, types)
 
-	// The end of a draft is reported, but no failed test.
+	// The end of a draft execution is reported, but not its failed test.
 	_, err = tenant.UpdateWebhook(t.Context(), model.UpdateWebhookInput{WebhookID: both.ID, IsEnabled: new(false)})
 	require.NoError(t, err)
 	run(passed, passed)
@@ -126,7 +126,7 @@ func TestWebhooksReceiveExecutionEvents(t *testing.T) {
 			Prompt: new("Be brief.")})
 	require.NoError(t, err)
 	require.NoError(t, finish(t, tenant, runsOf(t, tenant, draft.ID)[0].ID, failed))
-	types, data = told(t, tenant, both.ID)
+	types, data = sentTo(t, tenant, both.ID)
 	require.Len(t, types, 7, "nothing was told while it was disabled")
 	require.Equal(t, true, data[6]["isDraft"])
 }
@@ -156,14 +156,14 @@ func TestWebhooksReceiveDocumentAndBudgetEvents(t *testing.T) {
 	recordNow(t, tenant, model.Credits(1))
 	store.Close()
 
-	// And so does another process.
+	// The same happens in another process.
 	again := dbtest.Open(t, address, dbtest.Options())
 	tenant = again.Tenant(tenant.CompanyID())
 	recordNow(t, tenant, model.Credits(1))
 	again.Close()
 
 	tenant = dbtest.Open(t, address, dbtest.Options()).Tenant(tenant.CompanyID())
-	types, data := told(t, tenant, hook.ID)
+	types, data := sentTo(t, tenant, hook.ID)
 	require.Equal(t, []string{"document.ready", "document.failed", "budget.warned"}, types)
 	require.Equal(t, 1.0, data[0]["chunkCount"])
 	require.Equal(t, "it has no text", data[1]["error"])

@@ -15,13 +15,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// row can be inserted both ways.
+// row can be inserted by bun and by a prepared statement.
 type row interface {
 	OwnBy(companyID string)
 	Parent() string
 }
 
-// A row is the same whether bun writes it or a prepared statement does.
+// bun and a prepared statement insert the same row.
 func TestPreparedStatementsWriteTheSameRowsAsBun(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -98,7 +98,7 @@ func TestPreparedStatementsWriteTheSameRowsAsBun(t *testing.T) {
 
 var madeKeys atomic.Int64
 
-// sameRow inserts a row both ways, under two keys, and requires that all other columns are equal.
+// sameRow inserts a row in both ways, with two keys, and requires that all other columns are equal.
 func sameRow(t *testing.T, conn *pgx.Conn, tenant *db.Tenant, table, key string, make func(key string) row) {
 	t.Helper()
 	n := madeKeys.Add(1)
@@ -115,7 +115,7 @@ func sameRow(t *testing.T, conn *pgx.Conn, tenant *db.Tenant, table, key string,
 	require.Equal(t, found[0], found[2])
 }
 
-// trips counts how often statements are sent for contexts that the function in returns.
+// trips counts how often statements are sent with contexts that the method in returned.
 type trips struct{ statements }
 
 func (s *trips) TraceBatchStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
@@ -151,12 +151,12 @@ func TestTurnTakesFewRoundTrips(t *testing.T) {
 		return sent.n.Load() - before
 	}
 	turn()
-	// The claim, and everything that is written.
+	// One round trip claims the chat, and the other writes everything.
 	require.Equal(t, int64(2), turn(), "with forty calls as with none")
 }
 
-// A migration that changes what a statement returns while the program runs costs nobody a message, however many
-// connections have prepared it.
+// A migration changes what a statement returns while the program runs. No message is lost, however many connections
+// have prepared the statement.
 func TestTurnsSucceedWhileAMigrationRuns(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -67,7 +67,7 @@ func TestFreeSlotGoesToTheTenantWithFewest(t *testing.T) {
 		for _, tenant := range []string{"a", "b", "c", "d"} {
 			waiting[tenant] = enter(t, g, tenant)
 		}
-		// a has three slots and b has one. a came first and has waited longest.
+		// a has three slots and b has one. a was the first to wait, so it has waited longest.
 		for _, turn := range []struct{ leaves, next string }{{"a", "c"}, {"a", "d"}, {"b", "b"}, {"a", "a"}} {
 			require.False(t, isAdmitted(waiting[turn.next]))
 			g.Leave(turn.leaves)
@@ -95,8 +95,8 @@ func TestCancelledWaiterTakesNoSlot(t *testing.T) {
 	})
 }
 
-// For any order of arrivals and departures, the gate never admits more than its slots, or more of one tenant than its
-// share, and loses no slot.
+// For any order of arrivals and departures, the gate never admits more waiters than it has slots, or more of one tenant
+// than its share. It loses no slot.
 func TestSlotsAreNeitherLostNorDuplicated(t *testing.T) {
 	t.Parallel()
 	const slots, share, tenants = 5, 3, 4

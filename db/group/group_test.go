@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/group"
 )
 
-// gate is a commit that waits until the test ends it.
+// gate is a commit that blocks until the test releases it.
 type gate struct {
 	mu      sync.Mutex
 	commits [][]string
@@ -86,7 +86,7 @@ func TestCommitsKeepTheLimitAndSeparateConflicts(t *testing.T) {
 	})
 }
 
-// A commit continues when the context of the caller who started it ends.
+// A commit continues when the context of the caller that started it ends.
 func TestCommitsOutliveTheirContexts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,7 @@ func installed(t *testing.T, root string, major int) string {
 	dir := filepath.Join(root, strconv.Itoa(major), "bin")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	script := "#!/bin/sh\necho 'postgres (PostgreSQL) " + strconv.Itoa(major) + ".3 (Debian)'\n"
-	// A process forked meanwhile would inherit the file open for writing, and nobody could execute it.
+	// Otherwise, a process that is forked meanwhile would inherit the open file, and nobody could execute it.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	for _, name := range []string{"postgres", "initdb"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program may be killed between initdb and the creation of its database, or while it creates the database again.
+// A program may be killed between initdb and the creation of its database, or while it recreates the database.
 func TestMissingDatabaseIsCreated(t *testing.T) {
 	t.Parallel()
 	o := Options{Dir: reachable(t)}
@@ -24,7 +24,7 @@ func TestMissingDatabaseIsCreated(t *testing.T) {
 	require.Equal(t, database, query[string](t, start(t, o).URL(), "SELECT current_database()::text"))
 }
 
-// awaitUnfinished waits until initdb is at work in dir.
+// awaitUnfinished waits until initdb has started its work in dir.
 func awaitUnfinished(t *testing.T, dir string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

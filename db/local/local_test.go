@@ -47,7 +47,7 @@ func query[T any](t *testing.T, url, sql string) T {
 	return value
 }
 
-// keep commits a value for kept to read.
+// keep commits a value, which kept reads.
 func keep(t *testing.T, url string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -69,7 +69,7 @@ func servers(t *testing.T, dir string) []int {
 	return pids
 }
 
-// unprivileged returns a user other than the one that root's servers run as, or nil if the tests do not run as root.
+// unprivileged returns a user other than the one that runs root's servers, or nil if the tests do not run as root.
 func unprivileged(t *testing.T) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -142,7 +142,7 @@ func TestKilledServerRecovers(t *testing.T) {
 	require.Equal(t, "ÄPFEL", kept(t, start(t, o).URL()))
 }
 
-func TestServerLeftBehindIsStopped(t *testing.T) {
+func TestOrphanedServerIsStopped(t *testing.T) {
 	t.Parallel()
 	o := Options{Dir: reachable(t)}
 	s := start(t, o)
@@ -177,7 +177,7 @@ func TestReusedProcessIDDoesNotBlockStart(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, s.Stop())
 
-			// Postgres takes any process of its own user with this pid for a server.
+			// Postgres assumes that any process of its own user with this pid is a server.
 			other := exec.CommandContext(t.Context(), "sleep", "600")
 			other.SysProcAttr = &syscall.SysProcAttr{Credential: s.cluster.user, Pdeathsig: syscall.SIGKILL}
 			require.NoError(t, other.Start())
@@ -217,7 +217,7 @@ func TestSecondProgramAttaches(t *testing.T) {
 	require.Equal(t, "ÄPFEL", kept(t, next.URL()))
 }
 
-// When the owner ends, even by a kill, an attached program takes the server over.
+// When the owner ends, even if it is killed, an attached program takes over the server.
 func TestAttachedProgramTakesOver(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)

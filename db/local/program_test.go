@@ -16,12 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asProgram names a directory and makes the test binary a program that owns it until its standard input ends. It prints
-// the URL, or the error of Start.
+// asProgram is an environment variable with a directory. It makes the test binary a program that owns the directory
+// until its standard input ends. The program prints the URL, or the error of Start.
 const asProgram = "LOCAL_TEST_DIR"
 
 func TestMain(m *testing.M) {
-	// Even with the strictest mask, the server's user must reach its files.
+	// Even with the strictest mask, the server's user must be able to access its files.
 	syscall.Umask(0o077)
 	if dir := os.Getenv(asProgram); dir != "" {
 		os.Exit(program(dir))
@@ -44,7 +44,7 @@ func program(dir string) int {
 	return 0
 }
 
-// child is another program on a directory.
+// child is another program that uses a directory.
 type child struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
@@ -56,7 +56,7 @@ func startChild(t *testing.T, dir string, as *syscall.Credential) *child {
 	binary, err := os.Executable()
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(binary, 0o755))
-	// Unlike the binary's own path, this one works for every user.
+	// Unlike the path of the binary, this path works for every user.
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), asProgram+"="+dir)
 	cmd.Dir = "/"

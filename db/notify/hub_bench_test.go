@@ -15,7 +15,7 @@ import (
 func BenchmarkSignals(b *testing.B) {
 	url, server := dbtest.URL(b), natstest.Start(b)
 	buses := map[string]func() notify.Bus{
-		"Postgres": func() notify.Bus { return notify.Postgres(openPool(b, url), asItIs) },
+		"Postgres": func() notify.Bus { return notify.Postgres(openPool(b, url), unchanged) },
 		"NATS":     func() notify.Bus { return openNATS(b, server) },
 	}
 	for name, open := range buses {
@@ -33,7 +33,7 @@ func BenchmarkSignals(b *testing.B) {
 			b.ResetTimer()
 			for i := range b.N {
 				from.Wake(keys[i%len(keys)])
-				// Some thousand are in progress at once.
+				// Up to four thousand signals are in progress at once.
 				for to.Stats().Received+4_000 < before+uint64(i) {
 					runtime.Gosched()
 				}

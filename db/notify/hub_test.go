@@ -27,7 +27,7 @@ var (
 	theirs = notify.Key{CompanyID: "company_2", ID: "chat_1"}
 )
 
-// onEachBus runs the test with each engine. Hubs that it opens share one.
+// onEachBus runs the test on Postgres and on NATS. All hubs that the test opens share one bus.
 func onEachBus(t *testing.T, test func(t *testing.T, open func(*testing.T) *notify.Hub)) {
 	t.Run("Postgres", func(t *testing.T) {
 		t.Parallel()
@@ -58,15 +58,15 @@ func hubOn(t *testing.T, bus notify.Bus) *notify.Hub {
 	return hub
 }
 
-// asItIs returns the context unchanged, for pools that do not depend on it.
-func asItIs(ctx context.Context) context.Context { return ctx }
+// unchanged returns its argument, for pools that do not depend on it.
+func unchanged(ctx context.Context) context.Context { return ctx }
 
 // openHub returns a hub on a bus of Postgres.
 func openHub(t *testing.T, url string) *notify.Hub {
 	t.Helper()
 	pool := openPool(t, url)
 	t.Cleanup(pool.Close)
-	return hubOn(t, notify.Postgres(pool, asItIs))
+	return hubOn(t, notify.Postgres(pool, unchanged))
 }
 
 // delta returns a piece of the first attempt at a message.
@@ -79,16 +79,16 @@ func listening(t *testing.T, hub *notify.Hub, key notify.Key) *notify.Subscripti
 	t.Helper()
 	s := hub.Subscribe(key)
 	t.Cleanup(s.Close)
-	// Beginning to listen wakes every subscription. A later one has to ask for a signal of its own.
+	// When it starts to listen, it wakes every subscription. A later one needs its own signal.
 	hub.Wake(key)
 	dbtest.Receive(t, s.Woken())
 	return s
 }
 
-// settle waits until all signals that were sent so far have been delivered. Text to a new subscription may be lost.
+// settle waits until all earlier signals have been delivered. Text to a new subscription may be lost.
 func settle(t testing.TB, from, to *notify.Hub) {
 	t.Helper()
-	key := notify.Key{CompanyID: "company_0", ID: rand.Text()} // what an earlier one wrote may still arrive
+	key := notify.Key{CompanyID: "company_0", ID: rand.Text()} // signals of an earlier key may still arrive
 	s := to.Subscribe(key)
 	defer s.Close()
 	require.Eventually(t, func() bool {
@@ -130,11 +130,11 @@ func requireSilent[E any](t *testing.T, events <-chan E) {
 }
 
 // This test comes first and is not parallel: it inspects every goroutine.
-func TestCloseLeavesNothingBehind(t *testing.T) {
+func TestCloseEndsAllGoroutines(t *testing.T) {
 	url, server := dbtest.URL(t), natstest.Start(t)
 	before := goleak.IgnoreCurrent()
 	pool := openPool(t, url)
-	for _, bus := range []notify.Bus{notify.Postgres(pool, asItIs), openNATS(t, server)} {
+	for _, bus := range []notify.Bus{notify.Postgres(pool, unchanged), openNATS(t, server)} {
 		hub := notify.New(bus)
 		listening(t, hub, ours)
 		hub.Close()
@@ -143,7 +143,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 		hub.Subscribe(theirs).Close()
 	}
 	pool.Close()
-	require.NoError(t, server.Cut()) // the server lets go of what it has for a client with some delay
+	require.NoError(t, server.Cut()) // the server releases the resources of a client with some delay
 	goleak.VerifyNone(t, before)
 }
 
@@ -241,13 +241,13 @@ func TestTextsOfSeveralMessagesStaySeparate(t *testing.T) {
 	})
 }
 
-func TestSlowReaderDelaysNobody(t *testing.T) {
+func TestSlowReaderDelaysNoOtherReader(t *testing.T) {
 	t.Parallel()
 	onEachBus(t, func(t *testing.T, open func(*testing.T) *notify.Hub) {
 		from := open(t)
 		to := open(t)
 		slow := listening(t, to, ours)
-		settle(t, from, to) // until then, what is written may be lost
+		settle(t, from, to) // earlier text may be lost
 		long := strings.Repeat("x", 1_000)
 		for i := range 400 {
 			from.Write(ours, delta(1, i*len(long), long))
@@ -298,7 +298,7 @@ func TestHubListensAgainAfterAnOutage(t *testing.T) {
 			WHERE datname = current_database() AND query LIKE 'LISTEN %'`).Scan(&killed)
 		require.NoError(t, err)
 		require.Positive(t, killed)
-		dbtest.Receive(t, s.Woken()) // signals may have been missed
+		dbtest.Receive(t, s.Woken()) // because signals may have been lost
 		hub.Wake(ours)
 		dbtest.Receive(t, s.Woken())
 	}

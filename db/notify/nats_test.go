@@ -29,7 +29,7 @@ func TestHubReconnectsToNATS(t *testing.T) {
 	drain(far)
 	for range 3 {
 		require.NoError(t, server.Cut())
-		dbtest.Receive(t, near.Woken()) // signals may have been missed
+		dbtest.Receive(t, near.Woken()) // because signals may have been lost
 		dbtest.Receive(t, far.Woken())
 		settle(t, one, other)
 		drain(near)
@@ -42,7 +42,7 @@ func TestHubReconnectsToNATS(t *testing.T) {
 	}
 	one.Wake(ours)
 	one.Write(ours, delta(1, 0, "nobody else hears this"))
-	dbtest.Receive(t, near.Woken()) // a replica needs no network to wake itself
+	dbtest.Receive(t, near.Woken()) // a replica can always wake its own subscriptions
 	dbtest.Receive(t, near.Arrived())
 	require.Eventually(t, func() bool { return one.Stats().Lost > 0 }, time.Minute, time.Millisecond, "text is not kept")
 	server.Run()

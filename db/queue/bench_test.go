@@ -50,8 +50,8 @@ func BenchmarkSchedule(b *testing.B) {
 	}
 }
 
-// BenchmarkFairness measures how long 10 jobs wait that a company enqueues behind 5,000 of another, with jobs of 50 ms,
-// 10 in progress at once.
+// BenchmarkFairness measures how long 10 jobs of one company wait behind 5,000 jobs of another company. Each job takes
+// 50 ms, and 10 are in progress at once.
 func BenchmarkFairness(b *testing.B) {
 	for range b.N {
 		_, pool := fresh(b)

@@ -77,8 +77,8 @@ func TestWorkersContinueAfterFailedJobs(t *testing.T) {
 	require.Equal(t, 1, count(t, pool, riverJobs))
 }
 
-// end ends jobs in a transaction. If the error result is not nil, the transaction is rolled back. It returns the next
-// deliveries of their workers, and a function that tells the queue that the transaction is committed.
+// end ends jobs in a transaction. If result is not nil, the transaction is rolled back. end returns the next deliveries
+// of their workers, and a function that tells the queue about the commit.
 func end(t *testing.T, pool *pgxpool.Pool, q *queue.Queue, result error,
 	deliveries ...*queue.Delivery) (next []*queue.Delivery, hear func()) {
 	t.Helper()
@@ -131,8 +131,8 @@ func TestJobsEndWithTheirTransaction(t *testing.T) {
 	require.Equal(t, 2, count(t, pool, riverJobs))
 }
 
-// The process never learns that a transaction was committed. The transaction's changes remain, and the job that it gave
-// to the worker has used up an attempt with an unknown outcome.
+// The process never learns that a transaction was committed. The changes of the transaction remain. The job that it
+// gave to the worker has used up an attempt with an unknown outcome.
 func TestUnacknowledgedCommitUsesUpAnAttempt(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)
@@ -183,7 +183,7 @@ func TestLostWorkersStop(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-// The process misses two commits in a row. The job then has had two attempts by the same worker, and the first of them
+// The process misses two commits in a row. So the same worker has made two attempts at the job, and the first of them
 // can no longer end it.
 func TestOlderAttemptOfAWorkerCannotEndTheJob(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/queue"
 )
 
-// Bounds of waits. They are generous: what is awaited comes at once, unless the test fails.
+// Bounds of waits. They are generous, because a wait is long only if the test fails.
 const (
 	waitFor = time.Minute
 	tick    = 5 * time.Millisecond
@@ -92,7 +92,7 @@ func enqueue(t testing.TB, pool *pgxpool.Pool, q *queue.Queue, jobs ...queue.Job
 	require.NoError(t, inTx(t, pool, func(tx queue.Tx) error { return put(t, q, tx, queue.Change{}, jobs...) }))
 }
 
-// put applies the change once for each company of the jobs, and enqueues its jobs with it.
+// put applies the change once for each company of the jobs, and enqueues the company's jobs with it.
 func put(t testing.TB, q *queue.Queue, tx queue.Tx, change queue.Change, jobs ...queue.Job) error {
 	t.Helper()
 	companies := map[string][]queue.Job{}
@@ -108,7 +108,7 @@ func put(t testing.TB, q *queue.Queue, tx queue.Tx, change queue.Change, jobs ..
 	return nil
 }
 
-// transaction collects the functions to call once it is committed.
+// transaction collects the functions to call after its commit.
 type transaction struct {
 	pgx.Tx
 	committed []func()
@@ -139,10 +139,10 @@ type attempt struct {
 	result chan error
 }
 
-// stage passes each call of its worker to the test, which decides the result.
+// environment passes each call of its worker to the test, which decides the result.
 type environment struct {
 	started chan *attempt
-	// working counts the calls in progress, and most is the highest count so far.
+	// working counts the calls in progress. most is its maximum so far.
 	working, most atomic.Int64
 }
 

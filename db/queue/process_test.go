@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// asWorker holds the address of a database, and makes the test binary a worker on it until its standard input ends or
-	// it is killed.
+	// asWorker is an environment variable with the address of a database. It makes the test binary a worker on that
+	// database until its standard input ends or it is killed.
 	asWorker = "QUEUE_TEST_DATABASE"
 
-	// jobsUnderWay is how many jobs a process has when it is killed. Another one has room for one more.
-	jobsUnderWay     = 200
-	workersOfProcess = jobsUnderWay + 1
+	// jobsInProgress is how many jobs a process has when it is killed. Another process has the capacity for one more.
+	jobsInProgress   = 200
+	workersOfProcess = jobsInProgress + 1
 )
 
-// workerProcess writes a row when a job starts, waits until the gate is open, and writes a row to done when the job
-// ends.
+// workerProcess writes a row when a job starts, waits until the gate is open, and writes a row to the table done when
+// the job ends.
 func workerProcess(url string) int {
 	ctx := context.Background()
 	err := func() error {
@@ -63,7 +63,7 @@ func workerProcess(url string) int {
 		}
 		fmt.Println("working")
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		return nil // the jobs are left as they are
+		return nil // the jobs remain unchanged
 	}()
 	if err != nil {
 		fmt.Println(err)
@@ -118,14 +118,14 @@ func stageTables(t *testing.T, pool *pgxpool.Pool) {
 
 func TestKilledWorkerLosesNoJob(t *testing.T) {
 	t.Parallel()
-	const jobs = jobsUnderWay
+	const jobs = jobsInProgress
 	url, pool := fresh(t)
 	stageTables(t, pool)
 	victim := startProcess(t, url)
 	enqueue(t, pool, newQueue(t, pool, workersOfProcess), jobsOf(newCompany(t, pool, "company_1"), jobs)...)
 	awaitCount(t, pool, jobs, "SELECT count(*) FROM begun")
 	heir := startProcess(t, url)
-	// Only a sweep finds this job, because the heir is idle by then.
+	// Only a sweep finds this job, because the other process is idle by then.
 	_, err := pool.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, 'job_found', 0, 0, 0, $2, NULL, 'test')",
 		newCompany(t, pool, "company_2"), time.Now())
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestKilledWorkerLosesNoJob(t *testing.T) {
 	require.Equal(t, jobs+1, count(t, pool, "SELECT count(DISTINCT job_id) FROM done"), "none is lost")
 }
 
-// Workers are killed again and again while jobs finish. Each job is done, and no attempt is given out twice.
+// Workers are killed repeatedly while jobs finish. Each job is done, and no attempt is delivered twice.
 func TestWorkersKilledInSequence(t *testing.T) {
 	t.Parallel()
 	const jobs = 300

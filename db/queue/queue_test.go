@@ -16,9 +16,9 @@ import (
 )
 
 // This test comes first and is not parallel: it inspects every goroutine.
-func TestStopLeavesNothingBehind(t *testing.T) {
+func TestStopEndsAllGoroutines(t *testing.T) {
 	_, pool := fresh(t)
-	// A connection that stays in the pool has goroutines of its own.
+	// A pooled connection has its own goroutines.
 	require.NoError(t, pool.Ping(t.Context()))
 	before := goleak.IgnoreCurrent()
 	q, s := newQueue(t, pool, 2), newEnvironment()
@@ -38,7 +38,7 @@ func TestJobsAreWorkedInOrder(t *testing.T) {
 	q, s := newQueue(t, pool, 1), newEnvironment()
 	jobs := jobsOf(newCompany(t, pool, "company_1"), 5)
 	enqueue(t, pool, q, jobs[:3]...)
-	enqueue(t, pool, q, jobs[1:]...) // jobs that are in the queue are not added again
+	enqueue(t, pool, q, jobs[1:]...) // jobs that are already in the queue are not added again
 	s.start(t, q, 4)
 	for _, job := range jobs {
 		a := s.next(t)
@@ -80,7 +80,7 @@ func TestJobsOfAnUnknownCompanyAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "admit jobs of company company_none: ")
 }
 
-// hurry makes the job that waits for its next attempt ready now.
+// hurry makes a job that waits for its next attempt ready now.
 func hurry(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	awaitCount(t, pool, 1, "SELECT count(*) FROM jobs WHERE river_job_id IS NULL AND ready_at > $1", time.Now())

@@ -128,7 +128,7 @@ func TestLostLockInterruptsJobs(t *testing.T) {
 		"under a new name")
 }
 
-// A worker that does not notice that it is lost writes nothing more.
+// A worker that does not notice that it is lost cannot write any more.
 func TestResultOfLostAttemptIsIgnored(t *testing.T) {
 	t.Parallel()
 	url, pool := fresh(t)
@@ -193,7 +193,7 @@ func TestJobThatLosesTooManyWorkersIsDropped(t *testing.T) {
 	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_1"), 2)...)
 	_, err := pool.Exec(t.Context(), "UPDATE jobs SET losses = $1 WHERE id = 'job_10000'", queue.MaxLosses)
 	require.NoError(t, err)
-	// A worker that no longer exists has the jobs.
+	// A worker that no longer exists owns the jobs.
 	_, err = pool.Exec(t.Context(), "UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now(), "+
 		"attempted_by = '{abc}'")
 	require.NoError(t, err)
@@ -222,7 +222,7 @@ func TestJobsMissingInRiverAreEnqueuedAgain(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-// A place in the window may be left empty when its job goes with a transaction that was not yet visible.
+// A slot of the window may remain empty if the transaction that ends its job was not visible yet.
 func TestSweepFillsEmptySlotsOfTheWindow(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)

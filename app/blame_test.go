@@ -28,7 +28,7 @@ func openBlame(t *testing.T) *gatewayUnderTest {
 	return &gatewayUnderTest{url: serveEngine(t, store, e, v), store: store, statements: counted}
 }
 
-// workOffline works on the store's jobs with the offline models until the test ends.
+// workOffline runs the store's jobs with the offline models until the test ends.
 func workOffline(t *testing.T, store *db.Store) (*engine.Engine, *evaluation.Evaluator) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -344,7 +344,7 @@ func TestBlameIsBoundedAndCancelled(t *testing.T) {
 	require.Equal(t, search.ID, *execution.BlameSearchID)
 	require.Equal(t, []string{"CONFLICT"}, g.query(t, key, cancel, map[string]any{"id": search.ID}).codes())
 
-	// A finished search is replaced, and goes with its test.
+	// A finished search is replaced by the next one, and is deleted with its test.
 	require.NoError(t, tenant.StartBlameSearch(t.Context(), &other))
 	_, err = tenant.BlameSearch(t.Context(), search.ID)
 	require.ErrorAs(t, err, &conflict)

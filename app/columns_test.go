@@ -21,7 +21,7 @@ func TestEachFieldAloneEqualsTheWholeObject(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
 	settings := gateway.DefaultSettings()
-	settings.QueryCost, settings.ResponseWork = 0, 0 // the demo is small, and lists within lists are read whole
+	settings.QueryCost, settings.ResponseWork = 0, 0 // the demo is small, and lists within lists are read in full
 	settings.QueryTokens *= 2
 	settings.ResponseBytes *= 8 // each run has its agent's prompt with all examples
 	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}

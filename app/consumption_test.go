@@ -10,7 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Each axis of a breakdown is the same whether it is selected alone or with others, and only selected axes are read.
+// Each axis of a breakdown has the same values whether it is selected alone or with others. Only selected axes are
+// read.
 func TestBreakdownReadsOnlySelectedAxes(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -265,7 +265,7 @@ func TestTurnTimeoutCancelsTheCall(t *testing.T) {
 	ask, back := "Book Monday", "Hello?"
 	c := openClinic(t, book.but("match", fixture{"userMessage": ask}), says("I am back.").
 		but("match", fixture{"userMessage": back}))
-	// A timeout that ends the turn before its call proves nothing, so the test retries with a longer timeout.
+	// If a timeout ends the turn before its call, the test proves nothing, so it retries with a longer timeout.
 	for timeout := 500 * time.Millisecond; ; timeout *= 2 {
 		hasty := c.serve(t, c.key, func(o *app.EngineOptions) { o.TurnTimeout = timeout })
 		chatID := c.start(t, c.desk, mocking{"mockedTools": []mocking{mockedTool(c.book, mocking{"delaySeconds": 60})}})

@@ -25,7 +25,7 @@ type hostileFixture struct {
 	key, agent, campaign, execution, knowledge, chat, test string
 }
 
-// newHostileFixture writes rows directly to the database where the API would take long.
+// newHostileFixture writes rows directly to the database where the API would take too long.
 func newHostileFixture(t testing.TB, store *db.Store, address string, items, large, tests int) hostileFixture {
 	t.Helper()
 	ctx := t.Context()
@@ -129,7 +129,8 @@ func aliases(n int, field string) string {
 	return "{" + all.String() + " }"
 }
 
-// withLists selects the field other, and the given number of lists of a hundred items, each with the field 99 times.
+// withLists selects the field other, and the given number of lists of a hundred items. Each list selects the field 99
+// times.
 func withLists(other string, lists int, field string) string {
 	return strings.Replace(aliases(lists, `campaignItems(campaignId: "CAMPAIGN", first: 100) { nodes { ...Many } }`), "{",
 		"{ "+other, 1) +

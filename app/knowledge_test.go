@@ -18,18 +18,18 @@ const (
 	aboutKettles = "How often do I descale the kettle?"
 )
 
-// shelf is a knowledge base chat and its dataset.
-type shelf struct{ chatID, datasetID string }
+// library is a knowledge base chat and its dataset.
+type library struct{ chatID, datasetID string }
 
-// shelf gives an agent a knowledge base with a manual and a list of questions. It returns when both are indexed.
-func (s *served) shelf(t *testing.T, agentID string, settings map[string]any) shelf {
+// library gives an agent a knowledge base with a manual and a list of questions. It returns when both are indexed.
+func (s *served) library(t *testing.T, agentID string, settings map[string]any) library {
 	t.Helper()
 	var made struct {
 		CreateDataset           struct{ Dataset struct{ ID string } }
 		CreateKnowledgeBaseChat struct{ KnowledgeBaseChat struct{ ID string } }
 	}
 	s.must(t, s.key, `mutation { createDataset(input: {name: "Manuals"}) { dataset { id } } }`, nil, &made)
-	l := shelf{datasetID: made.CreateDataset.Dataset.ID}
+	l := library{datasetID: made.CreateDataset.Dataset.ID}
 	s.must(t, s.key, `mutation ($in: CreateKnowledgeBaseChatInput!) { createKnowledgeBaseChat(input: $in) {
 		knowledgeBaseChat { id } } }`,
 		map[string]any{"in": map[string]any{"name": "Manuals", "datasetIds": []string{l.datasetID},
@@ -95,7 +95,7 @@ func TestAnswersCiteRetrievedChunks(t *testing.T) {
 		calls("ask_expert", askExpert), says("Up."), says("Up it is."))
 	c.must(t, c.key, `mutation ($id: ID!) { updateAgent(input: {agentId: $id, channel: Web}) { agent { id } } }`,
 		map[string]any{"id": c.desk}, &struct{}{})
-	l := c.shelf(t, c.desk, map[string]any{"prompt": "From the manuals:\n{knowledge}"})
+	l := c.library(t, c.desk, map[string]any{"prompt": "From the manuals:\n{knowledge}"})
 	chatID := c.start(t, c.desk, mocking{"mockAllTools": true, "mockAllSubAgents": false})
 	require.Equal(t, "Every two months [1], not.", c.say(t, chatID, aboutKettles).Text)
 
@@ -134,7 +134,7 @@ func TestAnswersCiteRetrievedChunks(t *testing.T) {
 }
 
 // requireParity requires an agent's retrieval to equal the answer of the field retrieve exactly, scores included.
-func (s *served) requireParity(t *testing.T, l shelf, call keptCall) {
+func (s *served) requireParity(t *testing.T, l library, call keptCall) {
 	t.Helper()
 	require.Equal(t, "Retrieval", call.Kind)
 	require.Equal(t, l.chatID, *call.TargetID)
@@ -180,7 +180,7 @@ func serveDesk(t *testing.T) (s *served, agentID string) {
 func TestOfflineModelAnswersFromDocuments(t *testing.T) {
 	t.Parallel()
 	s, agentID := serveDesk(t)
-	l := s.shelf(t, agentID, map[string]any{})
+	l := s.library(t, agentID, map[string]any{})
 	chatID := s.start(t, agentID, nil)
 	require.Contains(t, s.say(t, chatID, aboutKettles).Text, "“"+descaling+"” [1]")
 	kept := s.cited(t, chatID)
@@ -193,7 +193,7 @@ func TestOfflineModelAnswersFromDocuments(t *testing.T) {
 func TestAgentTestRunsSearchTheKnowledgeBase(t *testing.T) {
 	t.Parallel()
 	s, agentID := serveDesk(t)
-	l := s.shelf(t, agentID, map[string]any{"opener": "Not said: there is a welcome message."})
+	l := s.library(t, agentID, map[string]any{"opener": "Not said: there is a welcome message."})
 	var made struct {
 		CreateSimulationTest struct{ AgentTest struct{ ID string } }
 	}
@@ -240,7 +240,7 @@ func TestQuestionModelWritesTheRetrievalQuery(t *testing.T) {
 	}
 	s.must(t, key, `mutation { createAgent(input: {name: "Help", channel: Web, direction: Inbound, language: "en",
 		prompt: "Help."}) { agent { id } } }`, nil, &made)
-	l := s.shelf(t, made.CreateAgent.Agent.ID, map[string]any{})
+	l := s.library(t, made.CreateAgent.Agent.ID, map[string]any{})
 	chatID := s.start(t, made.CreateAgent.Agent.ID, nil)
 	s.say(t, chatID, "I have a kettle.")
 	require.Empty(t, p.asked(t, "question-model"), "nothing was said before")

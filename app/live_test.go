@@ -48,7 +48,7 @@ func (f *subscriber) receive() (message frame) {
 }
 
 // However many clients follow a campaign, a changed item and its selected relations are read once. Subscribers with
-// another selection or fewer scopes get their own answers.
+// another selection or fewer scopes get other answers.
 func TestEventIsReadOnceForAllFollowers(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -101,7 +101,7 @@ func TestEventIsReadOnceForAllFollowers(t *testing.T) {
 	}
 }
 
-// Following shows a company nothing of another.
+// Followers of one company get nothing of another company.
 func TestFollowersOfOtherCompaniesGetNothing(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -12,7 +12,8 @@ import (
 )
 
 func init() {
-	// tuneMemory is for a process with one gateway. Here, the first test that serves one would make the collector run more
+	// tuneMemory is for a process with one gateway. Without this line, it would change the collector for all tests of the
+	// process.
 	// often for all other tests.
 	tuneMemory = func() {}
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// modelFailure is a way for a model to fail a turn.
+// modelFailure is one way in which a model can fail a turn.
 type modelFailure struct {
 	// script is what the provider does in one turn, request by request, retries included.
 	script []fixture
-	// says has the error message that the client receives.
+	// says is the error message that the client receives.
 	says string
-	// made has the calls that the chat keeps as evidence, as "name: result" or "name: error".
+	// made has the calls that the chat stores as evidence, as "name: result" or "name: error".
 	made []string
 	// noHeader is a header that the provider omits.
 	noHeader string

@@ -121,7 +121,7 @@ func (w *watched) load(t *testing.T) {
 	refused := w.do(t, http.MethodPost, "/graphql", "ag_wrong", `{"query":"{ agents { nodes { id } } }"}`)
 	require.NoError(t, refused.Body.Close())
 	require.Equal(t, http.StatusUnauthorized, refused.StatusCode)
-	w.shelf(t, w.agentID, nil)
+	w.library(t, w.agentID, nil)
 	chatID := w.start(t, w.agentID, nil)
 	require.Equal(t, "You are booked.", w.say(t, chatID, said).Text)
 }

@@ -31,8 +31,7 @@ func longPrompts(t *testing.T, limit int64, agents int) (g *gatewayUnderTest, ke
 	return g, key
 }
 
-// TestQueryPlansRespectTheResponseLimit: rows count towards the response limit when they are read, before any is
-// written.
+// Rows count towards the response limit when they are read, before any row is written.
 func TestQueryPlansRespectTheResponseLimit(t *testing.T) {
 	t.Parallel()
 	g, key := longPrompts(t, 400_000, 20)
@@ -42,7 +41,7 @@ func TestQueryPlansRespectTheResponseLimit(t *testing.T) {
 	require.Equal(t, "null", string(refused.Data))
 }
 
-// TestOversizedBodiesAreNotReadToTheEnd: reading stops when a response is too large. The next request is not affected.
+// Reading stops when a response is too large. The next request is not affected.
 func TestOversizedBodiesAreNotReadToTheEnd(t *testing.T) {
 	t.Parallel()
 	g, key := longPrompts(t, 200_000, 30)
@@ -56,7 +55,7 @@ func TestOversizedBodiesAreNotReadToTheEnd(t *testing.T) {
 	}
 }
 
-// TestAliasesDoNotMultiplyPastTheLimit: a query may select the same rows a thousand times, although they are read once.
+// A query may select the same rows a thousand times, although they are read once.
 func TestAliasesDoNotMultiplyPastTheLimit(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())

@@ -35,15 +35,15 @@ type writing struct {
 	fields    int
 }
 
-// unasked lists fields that cost too much, or whose values change all the time.
-var unasked = []string{"retrieve", "content", "coverage", "consumptionBreakdown", "compareAgentTestExecutions",
+// excludedFields lists fields that are too expensive, or whose values change all the time.
+var excludedFields = []string{"retrieve", "content", "coverage", "consumptionBreakdown", "compareAgentTestExecutions",
 	"apiKeys", "subscription", "rest", "evaluateRetrieval"}
 
 // make generates the operation of a seed.
 func (o *operations) make(seed uint64) operation {
 	w := &writing{operations: o, random: rand.New(rand.NewPCG(seed, 1)), variables: map[string]any{}}
 	roots := slices.DeleteFunc(slices.Clone(o.schema.Query.Fields),
-		func(f *ast.FieldDefinition) bool { return slices.Contains(unasked, f.Name) })
+		func(f *ast.FieldDefinition) bool { return slices.Contains(excludedFields, f.Name) })
 	var body strings.Builder
 	for range 1 + w.random.IntN(2) {
 		w.field(&body, roots[w.random.IntN(len(roots))], "Query", 2+w.random.IntN(3))
@@ -77,7 +77,7 @@ func (w *writing) selection(of string, depth int) string {
 			w.fragment(&body, of, depth)
 		default:
 			field := definition.Fields[w.random.IntN(len(definition.Fields))]
-			if !strings.HasPrefix(field.Name, "__") && !slices.Contains(unasked, field.Name) {
+			if !strings.HasPrefix(field.Name, "__") && !slices.Contains(excludedFields, field.Name) {
 				w.field(&body, field, of, depth)
 			}
 		}

@@ -18,9 +18,9 @@ import (
 var ofBounds = regexp.MustCompile(
 	`must have \d|must have at most|must have at least|must be between|must be a number between|must not be empty`)
 
-// everyBoundHolds sends every body of the story again for each bound in the document: at the bound, which must be
-// accepted, and beyond it.
-func (s *story) everyBoundHolds(t *testing.T) {
+// requireBounds sends every body of the story again for each bound in the document. A value at the bound must be
+// accepted, and a value beyond it must be refused.
+func (s *story) requireBounds(t *testing.T) {
 	t.Helper()
 	tried := map[string]map[string]bool{}
 	for _, call := range slices.Clone(s.calls) {

@@ -22,8 +22,8 @@ const examplesFile = "../gateway/rest/openapi/examples.json"
 func TestRESTAnswersFitTheirExamples(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
-	tell(t, s)
-	s.everyBoundHolds(t)
+	callEveryOperation(t, s)
+	s.requireBounds(t)
 	s.tidyUp(t)
 
 	recorded := map[string]restExample{}
@@ -129,8 +129,8 @@ func (s *stability) example(t *testing.T, call restCall) restExample {
 	return e
 }
 
-// tell calls the operations. The first call of an operation is its example.
-func tell(t *testing.T, s *story) {
+// callEveryOperation calls the operations. The first call of an operation becomes its example.
+func callEveryOperation(t *testing.T, s *story) {
 	t.Helper()
 	agent, tool, subAgent := s.agent(t)
 	dataset := s.call(t, "CreateDataset", nil, object{"name": "House rules", "description": "What guests ask for",
@@ -215,8 +215,8 @@ func tell(t *testing.T, s *story) {
 		"and kind."})
 }
 
-// runTests returns a finished execution. It cancels and retries an execution before workers start, because the workers'
-// progress would differ between runs.
+// runTests returns a finished execution. It cancels and retries an execution before workers start, because with workers
+// the progress would differ between runs.
 func (s *story) runTests(t *testing.T, test string) string {
 	t.Helper()
 	body := object{"testIds": []any{test}, "repeats": 1, "concurrency": 2, "virtualTime": true}
@@ -290,7 +290,7 @@ func (s *story) tellOfUsage(t *testing.T, agent string) {
 	s.call(t, "ExportAuditEvents", with("from", day(-1), "to", day(1)), nil)
 }
 
-// tidyUp deletes the objects of the story.
+// tidyUp deletes the objects that the story created.
 func (s *story) tidyUp(t *testing.T) {
 	t.Helper()
 	first := func(operation string) map[string]string {

@@ -247,8 +247,8 @@ func dump(t *testing.T, address, companyID string) string {
 	return all.String()
 }
 
-// walker writes operations for each root field, with the victim's ids wherever an id fits, and everything selected
-// three levels deep.
+// walker writes operations for each root field. They contain the victim's ids wherever an id fits, and select
+// everything down to three levels.
 type walker struct {
 	schema *ast.Schema
 	victim victim

@@ -23,7 +23,7 @@ import (
 const recordUsage = `mutation ($entries: [UsageEntryInput!]!) { recordUsage(input: {entries: $entries}) { recorded
 	duplicates } }`
 
-// spend returns an entry for the variable entries.
+// spend returns a usage entry.
 func spend(key, agentID, at string, credits any) map[string]any {
 	return map[string]any{"idempotencyKey": key, "agentId": agentID, "channel": "Phone", "credits": credits, "at": at}
 }

@@ -26,7 +26,7 @@ func TestCallsAreMadeAndAnswered(t *testing.T) {
 	got := s.play(t)
 	require.NoError(t, got.err)
 	require.Equal(t, []string{`book{"day":"Monday","seats":2}`}, s.effected)
-	require.Equal(t, []string{"result of book"}, s.told(1))
+	require.Equal(t, []string{"result of book"}, s.resultsBefore(1))
 	require.Len(t, got.calls, 1)
 	call := got.calls[0]
 	require.True(t, strings.HasPrefix(call.ID, "call_"))
@@ -67,7 +67,7 @@ func TestCallsOfOneAnswerRunConcurrently(t *testing.T) {
 		got := <-played
 		require.NoError(t, got.err)
 		require.Len(t, got.calls, calls)
-		for i, told := range s.told(1) {
+		for i, told := range s.resultsBefore(1) {
 			require.Equal(t, fmt.Sprintf(`{"n":%d}`, i), told)
 			require.Equal(t, told, string(got.calls[i].Arguments), "they begin in their order")
 		}
@@ -113,7 +113,7 @@ func TestInvalidCallIsReportedToTheModel(t *testing.T) {
 			got := s.play(t)
 			require.NoError(t, got.err)
 			require.Equal(t, []string{"look{}"}, s.effected, "the other call is carried out, and it alone")
-			require.Equal(t, []string{test.told, "result of look"}, s.told(1))
+			require.Equal(t, []string{test.told, "result of look"}, s.resultsBefore(1))
 			require.Len(t, got.calls, 2)
 			for _, call := range got.calls {
 				if call.TechnicalName == test.call {
@@ -170,7 +170,7 @@ func TestArgumentsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// The model never learns the results of the last answer that it may give.
+// A model does not see the results of calls in the last answer that it may give.
 func TestCallsWithoutReadableResultsAreNotMade(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("look", `{}`), do("book", `{"day":"x"}`).saying("One moment."))
@@ -222,7 +222,7 @@ func TestToolFailureIsReportedToTheModel(t *testing.T) {
 			require.NoError(t, got.err)
 			require.Equal(t, "Sorry", got.reply.Text)
 			require.Equal(t, test.want, *got.calls[0].Error)
-			require.Equal(t, []string{"The call failed: " + test.want + "."}, s.told(1))
+			require.Equal(t, []string{"The call failed: " + test.want + "."}, s.resultsBefore(1))
 		})
 	}
 }
@@ -251,7 +251,7 @@ func TestResultsAreCleanedAndCut(t *testing.T) {
 	require.True(t, strings.HasSuffix(result, content.CutMark))
 	require.Equal(t, content.Clean(result), result)
 	require.Equal(t, "{\"a\":\"b\uFFFD\"}", string(got.calls[0].Arguments))
-	require.Equal(t, []string{result}, s.told(1))
+	require.Equal(t, []string{result}, s.resultsBefore(1))
 }
 
 func TestConversationEndsAfterItsLastCallsSucceed(t *testing.T) {
@@ -268,7 +268,7 @@ func TestConversationEndsAfterItsLastCallsSucceed(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Nil(t, got.reply.EndReason, "the agent learns of what failed before it hangs up")
 	require.Equal(t, "The call failed: the conversation continues, because another call of the same answer failed.",
-		s.told(1)[0])
+		s.resultsBefore(1)[0])
 	require.Equal(t, "Goodbye\n\nI could not look.", got.reply.Text)
 }
 
@@ -292,7 +292,7 @@ func TestCancelledTurnStopsItsCalls(t *testing.T) {
 	require.Len(t, got.calls, 2, "what was called is told although the turn failed")
 	require.True(t, got.calls[0].IsOutcomeUnknown)
 	require.Equal(t, "booked", *got.calls[1].Result)
-	require.ElementsMatch(t, []string{"look", "book"}, s.begun)
+	require.ElementsMatch(t, []string{"look", "book"}, s.started)
 }
 
 func TestWorkStartsOnlyAfterItsStartIsSaved(t *testing.T) {

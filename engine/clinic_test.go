@@ -22,10 +22,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// greets is a model that only talks.
+// greets is a model that only says hello.
 var greets = actor(func(context.Context, llm.Request) (llm.Answer, error) { return say("Hello") })
 
-// actor is a model as a function from the request to the answer.
+// actor is a model that is a function from the request to the answer.
 type actor func(ctx context.Context, req llm.Request) (llm.Answer, error)
 
 func (actor) Name() string { return "an actor" }
@@ -68,7 +68,7 @@ func results(req llm.Request) []string {
 	return results
 }
 
-// once makes the calls in each turn and then says their results.
+// once makes the calls in each turn, and then says their results.
 func once(namesAndArguments ...string) actor {
 	return func(_ context.Context, req llm.Request) (llm.Answer, error) {
 		if told := results(req); len(told) > 0 {
@@ -78,13 +78,13 @@ func once(namesAndArguments ...string) actor {
 	}
 }
 
-// reads counts the statements that read rows, and do not hold them for a change. It leaves out signals, whose number is
-// a matter of timing.
+// reads counts the statements that read rows without locking them. It omits signals, because their number depends on
+// timing.
 type reads struct {
 	atomic.Int64
-	// broken has the beginning of statements that fail. It may be nil.
+	// broken is the beginning of statements that fail. It may be nil.
 	broken atomic.Pointer[string]
-	// holding has a text that makes any statement that contains it fail. It may be nil.
+	// holding is a text. Every statement that contains it fails. It may be nil.
 	holding atomic.Pointer[string]
 }
 
@@ -177,7 +177,7 @@ func (c *clinic) calls(t *testing.T, chatID string) []*model.ToolCall {
 	return calls
 }
 
-// loopback returns a Caller that reaches the servers of tests.
+// loopback returns a Caller that can reach the servers of tests.
 func loopback(t testing.TB) *endpoint.Caller {
 	t.Helper()
 	caller, err := endpoint.New(endpoint.Options{Allow: []string{"127.0.0.1"}})

@@ -58,7 +58,7 @@ func TestCoverageCountsCallsByEffect(t *testing.T) {
 	}
 }
 
-// covered returns the calls of a chat, each as its path, its name and its effect.
+// covered returns the calls that are possible in a chat, each with its path, its name and its effect.
 func (c *clinic) covered(t *testing.T, e *engine.Engine, chat *model.SimulationChat) []string {
 	t.Helper()
 	coverage, err := e.Coverage(t.Context(), c.tenant, []*model.SimulationChat{chat})

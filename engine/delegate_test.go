@@ -23,7 +23,7 @@ func TestSubAgentAnswersADelegation(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Equal(t, "One moment.\n\nIt is 42.", got.text, "the contact does not hear the sub-agent")
 	require.Equal(t, []string{"+ask_expert", "+dig", "-dig", "-ask_expert"}, got.order)
-	require.Equal(t, []string{"Digging.\n\n42"}, s.told(1))
+	require.Equal(t, []string{"Digging.\n\n42"}, s.resultsBefore(1))
 
 	first := s.script.asked[expert][0]
 	require.Equal(t, []llm.Message{{Role: llm.RoleUser, Text: "Dig, please"}}, first.Messages,
@@ -53,7 +53,7 @@ func TestDelegationsRunConcurrently(t *testing.T) {
 	}
 	s.script.answers[expert] = []answer{{texts: []string{"42"}, hook: meet}}
 	require.NoError(t, s.play(t).err)
-	require.Equal(t, []string{"42", "42"}, s.told(1))
+	require.Equal(t, []string{"42", "42"}, s.resultsBefore(1))
 }
 
 func TestDelegationFailureIsReportedToTheModel(t *testing.T) {
@@ -78,7 +78,7 @@ func TestDelegationFailureIsReportedToTheModel(t *testing.T) {
 			require.NoError(t, got.err, "the agent can say so")
 			require.Equal(t, "Sorry", got.reply.Text)
 			require.Equal(t, "the sub-agent could not answer", *got.calls[0].Error, "no provider and no status")
-			require.Equal(t, []string{"The call failed: the sub-agent could not answer."}, s.told(1))
+			require.Equal(t, []string{"The call failed: the sub-agent could not answer."}, s.resultsBefore(1))
 			require.Len(t, got.causes, 1, "the log has more")
 			require.ErrorContains(t, got.causes[0], test.cause)
 		})
@@ -104,11 +104,11 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	s.script.answers["Deep 2026-03-01"] = []answer{say("43")}
 	got := s.play(t)
 	require.NoError(t, got.err)
-	require.Equal(t, []string{"42"}, s.told(1))
+	require.Equal(t, []string{"42"}, s.resultsBefore(1))
 	require.Equal(t, "43", *got.calls[1].Result, "what its parent knows is known to it")
 	require.Equal(t, []string{"the prompt of the sub-agent ask_expert has the placeholder {mood}, which has no value " +
 		"and is left unchanged"}, got.warnings)
-	require.Equal(t, []string{"ask_expert", "deeper"}, s.begun)
+	require.Equal(t, []string{"ask_expert", "deeper"}, s.started)
 
 	s = newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
 	s.others["expert"].Agent.Fields = []model.AgentField{{Name: "shoe", IsMandatory: true}}
@@ -120,7 +120,7 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 		`the sub-agent ask_expert needs a value for its mandatory field "shoe", but the data bag has none`, "it is asked all the same")
 }
 
-// chain lets agent_0 delegate to agent_1 and so on, and the last agent to the first.
+// chain makes agent_0 delegate to agent_1 and so on, and the last agent to the first.
 func chain(s *scene, length int) {
 	for i := range length {
 		name := fmt.Sprintf("agent_%d", i)
@@ -159,7 +159,7 @@ func TestDelegationsDoNotFormCycles(t *testing.T) {
 		require.Equal(t, "the agent behind it is already waiting for this answer, so asking it would never end",
 			*got.calls[length-1].Error)
 	}
-	// An agent may be asked twice in succession.
+	// An agent may get two requests one after the other.
 	s := newScene(do("ask_expert", `{"request":"x"}`), do("ask_expert", `{"request":"y"}`), say("Done"))
 	s.script.answers[expert] = []answer{say("42")}
 	got := s.play(t)
@@ -190,7 +190,7 @@ func TestMocksApplyInsideDelegations(t *testing.T) {
 	s.script.answers["Other"] = []answer{say("43")}
 	s.mocking = model.ToolMocking{
 		MockAllTools: true, MockAllSubAgents: false,
-		// The id is of a tool of the sub-agent, which cannot be mocked.
+		// The id belongs to a tool of the sub-agent, which cannot be mocked.
 		MockedTools:     []model.MockedTool{{ToolID: "tool_dig"}},
 		MockedSubAgents: []model.MockedSubAgent{{SubAgentID: "sub_other"}},
 	}

@@ -55,7 +55,7 @@ func TestDraftChatContinuesFromGivenMessages(t *testing.T) {
 	require.Equal(t, chat.CreatedAt, messages[0].Timestamp.UTC())
 	require.Equal(t, at, messages[1].Timestamp.UTC())
 
-	// The process that answers dies. Another one continues with the same draft.
+	// The process that answers dies. Another process continues with the same draft.
 	_, err = tenant.BeginChatTurn(ctx, chat.ID, time.Microsecond)
 	require.NoError(t, err)
 	other := dbtest.Open(t, address, db.Options{}).Tenant(companyID)

@@ -47,8 +47,8 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
-// FuzzArguments requires that the arguments of a call are what encoding/json reads, and that reading their stored text
-// gives the same again.
+// FuzzArguments requires that the arguments of a call equal the result of encoding/json, and that their stored text
+// decodes to the same values.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{
 		`{"day":"Monday","n":2.50,"who":{"b":1,"a":[null,true]},"n":3}`, `{"a\u0000":1,"a":2}`, `{"a":1e400,"b":-1E-401}`,
@@ -75,13 +75,13 @@ func FuzzArguments(f *testing.F) {
 		if !strings.Contains(written, `\u0000`) {
 			require.Equal(t, want, digits(string(text)))
 		}
-		// Clients read the remaining numbers as 64-bit floating point.
+		// Clients read the other numbers as 64-bit floating point.
 		require.NoError(t, json.Unmarshal(text, new(any)))
 		var compact bytes.Buffer
 		require.NoError(t, json.Compact(&compact, text))
 		require.Equal(t, compact.String(), string(text))
 		if len(text) > content.MaxArguments {
-			return // Half a surrogate pair is shorter as it was written.
+			return // half a surrogate pair takes fewer bytes as an escape
 		}
 		again, twice, err := content.ParseArguments(string(text))
 		require.NoError(t, err)
@@ -90,8 +90,8 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// FuzzMockCondition requires that every condition a mocking may hold can be evaluated: an expression matches as it does
-// alone, and an argument equals its own text.
+// FuzzMockCondition requires that every valid condition of a mock can be evaluated. A regular expression matches as it
+// does alone, and an argument equals its own text.
 func FuzzMockCondition(f *testing.F) {
 	f.Add(`{"day":"Monday"}`, "day", "(?i)^mon")
 	f.Add(`{"who":{"name":"Ana","n":2.50}}`, "who.n", `^2\.50$`)
@@ -121,7 +121,7 @@ func FuzzMockCondition(f *testing.F) {
 	})
 }
 
-// FuzzToolSchema requires that each JSON Schema that a tool may have is usable, and that its faults are short.
+// FuzzToolSchema requires that each JSON Schema that is accepted for a tool can be used, and that its errors are short.
 func FuzzToolSchema(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"object","properties":{"a":{"type":"string","enum":["x"]}},"required":["a"],"additionalProperties":false}`,

@@ -56,7 +56,7 @@ func TestMeterCountsTokens(t *testing.T) {
 	}
 	require.Equal(t, []int64{100, 20}, []int64{m.input.Load(), m.output.Load()}, "what failed or was left is not counted")
 
-	// Without a report, 28 bytes were read and 16 written.
+	// There is no report, so 28 bytes read and 16 bytes written are counted.
 	_, err = ask(counting{})
 	require.NoError(t, err)
 	require.Equal(t, []int64{107, 24}, []int64{m.input.Load(), m.output.Load()})

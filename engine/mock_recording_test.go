@@ -33,14 +33,14 @@ func TestRecordedFailuresBecomeMockFailures(t *testing.T) {
 	}
 }
 
-// A mock made from a conversation answers the same calls in the same way.
+// A mock that was made from a conversation answers the same calls in the same way.
 func TestRecordedCallsAreRepeated(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		tool, at := "tool", time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
 		before := rapid.IntRange(0, 3).Draw(t, "before")
 		var calls []*model.ToolCall
-		// A mock has no more rules than this.
+		// A mock has at most 20 rules.
 		for i := range rapid.IntRange(1, 20).Draw(t, "calls") {
 			call := &model.ToolCall{
 				Kind: model.ToolCallKindTool, TargetID: &tool, TechnicalName: "look", IsTurnKept: true, MessageSequence: 2,

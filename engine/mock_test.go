@@ -183,7 +183,7 @@ func TestTemplatesFillKnownPlaceholders(t *testing.T) {
 		var template, want strings.Builder
 		for range rapid.IntRange(1, 12).Draw(t, "pieces") {
 			if rapid.Bool().Draw(t, "literal") {
-				// The text has nothing that could begin or end a placeholder.
+				// The text contains no character that could begin or end a placeholder.
 				text := rapid.StringMatching(`[^{}A-Za-z0-9_.]{0,5}(\{"[a-z]":\{\}\})?`).Draw(t, "text")
 				template.WriteString(text)
 				want.WriteString(text)
@@ -230,10 +230,10 @@ func TestMockedCallsReturnTheirTemplate(t *testing.T) {
 	require.GreaterOrEqual(t, got.calls[0].DurationMs, int32(250), "a delay counts even where nobody waits")
 	require.Equal(t, []string{"the mock of book has the placeholder {nobody}, which has no value and is left unchanged"},
 		got.warnings)
-	require.Empty(t, s.begun)
+	require.Empty(t, s.started)
 	require.Equal(t, []string{
 		"Monday at Lakeside for {nobody}", `{"status":"success","message":"The call to look succeeded."}`, "On What?: 42",
-	}, s.told(1))
+	}, s.resultsBefore(1))
 	for _, call := range got.calls {
 		require.True(t, call.Mocked)
 		require.Nil(t, call.MockRule)
@@ -296,7 +296,7 @@ func TestCallIndexCountsCallsOfTheChat(t *testing.T) {
 	for _, call := range got.calls {
 		require.Equal(t, string(call.Arguments) != "{}", call.Mocked, "a call that was wrong was not answered by the mock")
 	}
-	told := s.told(2)
+	told := s.resultsBefore(2)
 	require.Equal(t, []string{"a", "x", "rule b"}, told[:3], "in the order in which the model wrote them, after those "+
 		"of earlier turns")
 	require.Equal(t, []string{"c", "rule y"}, told[4:], "a call that was wrong does not count")

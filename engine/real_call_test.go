@@ -91,7 +91,7 @@ func TestAgentRemembersCallsOfAFailedTurn(t *testing.T) {
 	require.False(t, calls[0].IsTurnKept)
 }
 
-// transferring returns a clinic with a telephony provider, and how often that was asked.
+// transferring returns a clinic with a telephony provider, and the number of requests to the provider.
 func transferring(t *testing.T, m llm.Model, meanwhile func()) (*clinic, *engine.Engine, *atomic.Int32) {
 	t.Helper()
 	c := newClinic(t, func(in *model.CreateAgentInput) { in.IsCallTransferEnabled, in.Channel = true, model.ChannelPhone })
@@ -149,8 +149,8 @@ func TestCallThatCannotBeRecordedIsNotMade(t *testing.T) {
 	require.Zero(t, asked.Load())
 }
 
-// die leaves a chat as a process does that dies while it transfers the contact.
-func (c *clinic) die(t *testing.T, chatID string, result *string) {
+// dieDuringTransfer leaves a chat as if a process had died while it transferred the contact.
+func (c *clinic) dieDuringTransfer(t *testing.T, chatID string, result *string) {
 	t.Helper()
 	dead, err := c.tenant.BeginChatTurn(t.Context(), chatID, time.Microsecond)
 	require.NoError(t, err)
@@ -167,7 +167,7 @@ func (c *clinic) die(t *testing.T, chatID string, result *string) {
 
 func TestTransferOfDeadProcessHasUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	// This agent tries again at once. A real one sees what it did and may do better.
+	// This agent tries again at once. A real agent sees the earlier call and may act differently.
 	c, e, asked := transferring(t, actor(func(_ context.Context, req llm.Request) (llm.Answer, error) {
 		told := results(req)
 		if len(told) == 1 {
@@ -176,7 +176,7 @@ func TestTransferOfDeadProcessHasUnknownOutcome(t *testing.T) {
 		return say(told[0] + " | " + told[1])
 	}), func() {})
 	chat := c.start(t, e, nil)
-	c.die(t, chat.ID, nil)
+	c.dieDuringTransfer(t, chat.ID, nil)
 	calls := c.calls(t, chat.ID)
 	require.Len(t, calls, 1, "the started call is visible")
 	require.True(t, calls[0].IsOutcomeUnknown)
@@ -195,7 +195,7 @@ func TestTransferOfDeadProcessIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	c, e, asked := transferring(t, once(llm.TransferCall, wish), func() {})
 	chat := c.start(t, e, nil)
-	c.die(t, chat.ID, new("The contact is being transferred."))
+	c.dieDuringTransfer(t, chat.ID, new("The contact is being transferred."))
 	after, messages, err := send(t.Context(), e, c.tenant, chat.ID, "A human, please")
 	require.NoError(t, err)
 	require.Equal(t, "The contact is being transferred.", messages[1].Text)
@@ -205,7 +205,7 @@ func TestTransferOfDeadProcessIsNotRepeated(t *testing.T) {
 	require.Len(t, c.calls(t, chat.ID), 1)
 
 	chat = c.start(t, e, nil)
-	c.die(t, chat.ID, new("The contact is being transferred."))
+	c.dieDuringTransfer(t, chat.ID, new("The contact is being transferred."))
 	after, _, err = send(t.Context(), newEngine(offline.New(), engine.Options{}), c.tenant, chat.ID, "A human, please")
 	require.NoError(t, err)
 	require.Equal(t, model.SimulationChatStatusEnded, after.Status())

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rehearse lets the scene's agent answer the last message of a test.
+// rehearse makes the scene's agent answer the last message of a test.
 func (s *scene) rehearse(t *testing.T, messages []model.TestMessage,
 	calls []*model.ToolCall) (*Reply, []*model.ToolCall, error) {
 	t.Helper()

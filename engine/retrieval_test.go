@@ -63,7 +63,7 @@ func leaflets() map[string]string {
 
 const aboutFlu = "What does the influenza vaccination cost at the clinic?"
 
-// A found is the stored record of a retrieval.
+// found is the stored record of a retrieval.
 type found struct {
 	Chunks []struct {
 		Number                                     int
@@ -99,7 +99,7 @@ func TestAgentAnswersFromItsKnowledgeBase(t *testing.T) {
 	_, messages, err := send(t.Context(), e, c.tenant, chat.ID, aboutFlu)
 	require.NoError(t, err)
 
-	// retrieve returns exactly what the agent was given, scores included.
+	// retrieve returns exactly what the agent received, including the scores.
 	want, err := e.Knowledge().Retrieve(t.Context(), c.tenant, l.chat, aboutFlu)
 	require.NoError(t, err)
 	require.Len(t, want, 2)
@@ -150,7 +150,7 @@ func TestAgentAnswersFromItsKnowledgeBase(t *testing.T) {
 	require.Empty(t, cmp.Diff(answer.Citations, kept[1].Citations))
 	require.Empty(t, kept[0].Citations)
 
-	// The next turn asks again, and the model is not told of earlier retrievals.
+	// The next turn searches again, and the model does not see earlier retrievals.
 	_, _, err = send(t.Context(), e, c.tenant, chat.ID, "When does the parking garage close?")
 	require.NoError(t, err)
 	require.Len(t, asked[1].Messages, 3)
@@ -277,7 +277,7 @@ func TestSubAgentAnswersFromItsOwnKnowledgeBase(t *testing.T) {
 		return once("ask_expert", `{"request":"`+aboutFlu+`"}`)(ctx, req)
 	}), engine.Options{})
 	l := c.library(t, e, expert, model.PromptSettingsInput{TopN: new(int32(1))}, leaflets())
-	// Neither mocks nor denied side effects keep an agent from looking something up.
+	// Neither mocks nor denied side effects prevent a search.
 	mocking := &model.ToolMocking{MockAllTools: true, MockCallTransfer: true, SideEffects: model.SideEffectsDeny}
 	chat := c.start(t, e, mocking)
 	require.Equal(t, []string{"ask_expert Real", "ask_expert/knowledge_base Real"}, c.covered(t, e, chat))
@@ -309,7 +309,7 @@ func TestRetrievalIsAnnouncedAndCovered(t *testing.T) {
 	events := c.follow(t, chat.ID)
 	_, _, err = send(t.Context(), e, c.tenant, chat.ID, aboutFlu)
 	require.NoError(t, err)
-	// A reader that reads the rows itself may see the messages before the call is announced.
+	// A follower that reads the rows itself may see the messages before the announcement of the call.
 	var started model.ToolCallStarted
 	var finished model.ToolCallFinished
 	for finished.ID == "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// script is a model with prepared answers, by the first line of the prompt.
+// script is a model with prepared answers. The first line of the prompt selects its answers.
 type script struct {
 	answers map[string][]answer
 
@@ -62,7 +62,7 @@ func (s *script) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 	}
 }
 
-// next returns the next answer. The last one repeats.
+// next returns the next answer. Once all were given, the last one repeats.
 func (s *script) next(req llm.Request) answer {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -111,11 +111,11 @@ type scene struct {
 	limits  limits
 
 	mutex sync.Mutex
-	// effected has the real calls in order of time, and waited has the waits.
+	// effected has the real calls by time. waited has the delays.
 	effected []string
 	waited   []time.Duration
-	// These are the names of the real calls that began.
-	begun []string
+	// started has the names of the real calls that were started.
+	started []string
 }
 
 // newScene returns an agent with the tools book and look, the sub-agent ask_expert and the transfer.
@@ -157,7 +157,7 @@ func newScene(answers ...answer) *scene {
 		begin: func(_ context.Context, call *model.ToolCall) error {
 			s.mutex.Lock()
 			defer s.mutex.Unlock()
-			s.begun = append(s.begun, call.TechnicalName)
+			s.started = append(s.started, call.TechnicalName)
 			return nil
 		},
 	}
@@ -187,9 +187,9 @@ func (s *scene) note(to *[]time.Duration, d time.Duration) {
 type outcome struct {
 	text  string
 	reply *Reply
-	// calls are in the order in which they began.
+	// calls has the calls in the order in which they started.
 	calls []model.ToolCall
-	// order is the order in which calls began (+) and ended (-).
+	// order has the starts (+) and ends (-) of calls, in order.
 	order    []string
 	warnings []string
 	causes   []error
@@ -217,7 +217,7 @@ func (s *scene) play(t *testing.T) outcome {
 	return s.playUntil(t.Context(), t)
 }
 
-// playUntil plays the turn in a context, and checks the rules of every turn.
+// playUntil plays the turn with a context, and checks the rules of every turn.
 func (s *scene) playUntil(ctx context.Context, t *testing.T) outcome {
 	t.Helper()
 	var o outcome
@@ -262,7 +262,7 @@ func (s *scene) playUntil(ctx context.Context, t *testing.T) outcome {
 	return o
 }
 
-// requireAnswered requires that every call has its result before anything else is said.
+// requireAnswered requires that every call has its result before any other message.
 func requireAnswered(t *testing.T, req llm.Request) {
 	t.Helper()
 	for i, m := range req.Messages {
@@ -273,8 +273,8 @@ func requireAnswered(t *testing.T, req llm.Request) {
 	}
 }
 
-// told returns the results of calls that the agent Main saw before its answer of that number.
-func (s *scene) told(number int) []string {
+// resultsBefore returns the results of calls that the agent Main saw before its answer with that number.
+func (s *scene) resultsBefore(number int) []string {
 	var told []string
 	for _, m := range s.script.asked["Main"][number].Messages {
 		if m.Role == llm.RoleTool {
@@ -284,7 +284,7 @@ func (s *scene) told(number int) []string {
 	return told
 }
 
-// requireFault requires that an error is the model's fault and returns its text.
+// requireFault requires that an error is the fault of the model, and returns its text.
 func requireFault(t *testing.T, err error) string {
 	t.Helper()
 	var known *model.Error
@@ -293,7 +293,7 @@ func requireFault(t *testing.T, err error) string {
 	return known.Error()
 }
 
-// retrieves is an effect that finds the same chunks for every question.
+// retrieves returns an effect that finds the same chunks for every question.
 func retrieves(found ...*model.RetrievedChunk) func(context.Context, *model.KnowledgeBaseChat,
 	string) ([]*model.RetrievedChunk, error) {
 	return func(context.Context, *model.KnowledgeBaseChat, string) ([]*model.RetrievedChunk, error) {

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-// modelFunc is a model as a function. It speaks, and returns how the answer ends.
+// modelFunc is a model that is a function. It calls speak with its text, and returns how the answer ends.
 type modelFunc func(ctx context.Context, req llm.Request, speak func(string)) error
 
 func (modelFunc) Name() string { return "a model" }
@@ -80,7 +80,7 @@ func send(ctx context.Context, e *engine.Engine, tenant *db.Tenant, chatID,
 	return e.SendSimulationMessage(ctx, tenant, model.SendSimulationMessageInput{SimulationChatID: chatID, Text: text})
 }
 
-// requireCode requires an error with the code and returns its text.
+// requireCode requires an error with the code, and returns its text.
 func requireCode(t *testing.T, want model.Code, err error) string {
 	t.Helper()
 	var known *model.Error

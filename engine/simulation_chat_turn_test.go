@@ -161,7 +161,7 @@ func TestStreamedTextIsSeenByOtherReplicas(t *testing.T) {
 		_, _, err := send(context.Background(), e, tenant, chat.ID, "Hello")
 		sent <- err
 	}()
-	// Text that is generated before the other replica listens is lost.
+	// Text is lost if it is generated before the other replica listens.
 	ticks := time.NewTicker(5 * time.Millisecond)
 	defer ticks.Stop()
 	for seen := false; !seen; {
@@ -188,7 +188,7 @@ func TestChatsRunConcurrently(t *testing.T) {
 	store := dbtest.New(t)
 	tenant, _ := newTenant(t, store)
 	const chats = 100
-	// Every turn waits until all of them are in progress, so none may wait for another's model.
+	// Every turn waits until all are in progress, so no turn may wait for the model of another.
 	var together sync.WaitGroup
 	together.Add(chats)
 	e := newEngine(modelFunc(func(_ context.Context, _ llm.Request, speak func(string)) error {

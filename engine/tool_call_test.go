@@ -59,7 +59,7 @@ func TestToolsAreCalledOverHTTP(t *testing.T) {
 	require.Equal(t, "the tool answered 503 Service Unavailable: out of order", *calls[1].Error)
 	require.JSONEq(t, `{"day":"Monday"}`, string(calls[0].Arguments))
 
-	// By default, an engine reaches no loopback address.
+	// By default, an engine cannot reach loopback addresses.
 	before = c.reads.Load()
 	_, messages, err = send(t.Context(), newEngine(once("book", "{}"), engine.Options{}), c.tenant, chat.ID, "Again")
 	require.NoError(t, err)
@@ -271,7 +271,7 @@ func TestCallsAreAnnounced(t *testing.T) {
 	events := c.follow(t, chat.ID)
 	_, _, err := send(t.Context(), e, c.tenant, chat.ID, "Book")
 	require.NoError(t, err)
-	// A reader that reads the rows itself may see the messages before the calls are announced.
+	// A follower that reads the rows itself may see the messages before the announcement of the calls.
 	call := c.calls(t, chat.ID)[0]
 	var started model.ToolCallStarted
 	var finished model.ToolCallFinished

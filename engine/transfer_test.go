@@ -64,13 +64,13 @@ func TestTransferEndsTheConversation(t *testing.T) {
 				}
 			}
 			if test.told != "" {
-				require.Equal(t, []string{test.told}, s.told(1))
+				require.Equal(t, []string{test.told}, s.resultsBefore(1))
 			}
 		})
 	}
 }
 
-// After a transfer or an end, the turn succeeds whatever the model does, so that nothing is repeated.
+// After a transfer or the end of the conversation, the turn succeeds even if the model fails, so nothing is repeated.
 func TestFinishedTurnDoesNotFail(t *testing.T) {
 	t.Parallel()
 	broken := answer{err: &llm.Error{Cause: llm.Unavailable, Status: 500, Message: "the provider answered 500"}}
@@ -192,8 +192,8 @@ func TestSubAgentTransfersTheContact(t *testing.T) {
 	require.Len(t, got.causes, 1)
 }
 
-// The contact hears what really happened, even if the sender of the message is gone.
-func TestContactIsToldOfATransferAfterItsClientLeft(t *testing.T) {
+// The contact learns what really happened, even if the client that sent the message is gone.
+func TestContactLearnsOfATransferAfterTheClientLeft(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		answers []answer
@@ -274,12 +274,12 @@ func TestEarlierTransferIsNotRepeated(t *testing.T) {
 			require.NoError(t, got.err)
 			require.Equal(t, "Well.", got.reply.Text)
 			require.Equal(t, test.reason, got.reply.EndReason)
-			require.Equal(t, test.begun, s.begun)
+			require.Equal(t, test.begun, s.started)
 			if test.told == "" {
 				require.Empty(t, s.script.asked["Main"][0].Tools, "the conversation is over")
 				return
 			}
-			require.Equal(t, []string{test.told}, s.told(1))
+			require.Equal(t, []string{test.told}, s.resultsBefore(1))
 		})
 	}
 }

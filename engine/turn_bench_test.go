@@ -19,8 +19,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkTurn measures a turn with one call, without its model, which takes no time. A real call is recorded before
-// it is made and when it ends, and its tool is called over HTTP.
+// BenchmarkTurn measures a turn with one call. The model takes no time. The call is recorded before it is made and when
+// it ends, and it calls the tool over HTTP.
 func BenchmarkTurn(b *testing.B) {
 	for _, isMocked := range []bool{true, false} {
 		b.Run(fmt.Sprintf("mocked=%t", isMocked), func(b *testing.B) {
@@ -38,7 +38,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenTurns has 500 turns open at once, whose model takes 2 s. Any more time is overhead.
+// BenchmarkOpenTurns has 500 turns in progress at once. The model takes 2 s, so any additional time is overhead.
 func BenchmarkOpenTurns(b *testing.B) {
 	const chats, thinks = 500, 2 * time.Second
 	e, tenant, agent := newBench(b, 32, actor(func(ctx context.Context, _ llm.Request) (llm.Answer, error) {

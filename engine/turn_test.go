@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// allSaid are arguments of end_conversation.
+// allSaid has arguments of end_conversation.
 const allSaid = `{"reason":"all is said"}`
 
 func TestReplyCombinesTextAndEndReason(t *testing.T) {
@@ -161,7 +161,7 @@ func TestTurnStopsWhenItsReaderLeaves(t *testing.T) {
 		require.Equal(t, "one", e.text)
 		break
 	}
-	// A running call is stopped when nobody wants the rest.
+	// A running call is stopped when nobody reads the answer any longer.
 	s := newScene(do("look", `{}`))
 	s.mocking.MockAllTools = true
 	s.mocking.MockedTools = mocks("tool_look", 60)

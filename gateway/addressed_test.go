@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// An EventSource sends its token in the address. Such a token opens only its subscription, and is not logged.
+// An EventSource sends its token in the address. Such a token allows only its subscription, and is not logged.
 func TestAddressesCarryOnlySubscriptionTokens(t *testing.T) {
 	t.Parallel()
 	f := start(t, func(o *gateway.Options) {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// While a client does not read a response, the gateway makes one more response, and then waits.
+// While a client does not read a response, the gateway renders one more response and then waits.
 func TestBacklogBoundsPendingResponses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

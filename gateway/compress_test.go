@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// plainTexts is a transport that serves texts of any length, whole or, with ?stream, in pieces.
+// plainTexts is a transport that serves texts of any length, whole or, with ?stream, in chunks.
 type plainTexts struct{}
 
 func (plainTexts) Supports(*http.Request) bool { return true }

@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// A client that sends no body, or half of one, gets an error, with and without a key.
+// A client that sends no body, or only half of one, gets an error, with or without a key.
 func TestMissingBodiesGetAnError(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.RequestTimeout = time.Second }))

@@ -35,7 +35,7 @@ const (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// front is a running gateway in front of the probe schema.
+// front is a running gateway with the probe schema.
 type front struct {
 	*gateway.Server
 	root    *probe.Root
@@ -188,7 +188,7 @@ func (a answer) fault(t *testing.T) (err map[string]any, code string) {
 	return err, code
 }
 
-// settles waits until no subscription is running.
+// settles waits until no subscription is open.
 func (f *front) settles(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool { return f.root.Live.Load() == 0 }, patience, time.Millisecond)

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// noTurns records requests for a turn and grants none.
+// noTurns records requests for a slot and grants none.
 type noTurns struct{ asked []string }
 
 func (n *noTurns) Enter(_ context.Context, companyID string) error {

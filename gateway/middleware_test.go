@@ -168,7 +168,7 @@ func TestDrainStopsAtItsDeadline(t *testing.T) {
 	require.NoError(t, f.Drain(t.Context()))
 }
 
-// other is a transport for other paths that words refusals in its own form.
+// other is a transport for other paths that writes its own refusals.
 type other struct {
 	do func(http.ResponseWriter, *http.Request)
 }

@@ -33,7 +33,7 @@ func persisted(query, hash string) string {
 	return text + "}"
 }
 
-func TestPersistedQueriesAreLearned(t *testing.T) {
+func TestPersistedQueriesAreRegistered(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	send := func(text string) answer { return f.do(t, call{method: "POST", path: "/graphql", body: text}) }

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The bucket refills so slowly that nothing is added while a test runs.
+// withRateLimit sets a rate limit. The bucket refills so slowly that nothing is added while a test runs.
 func withRateLimit(perMinute int) func(*gateway.Options) {
 	return settings(func(s *gateway.Settings) { s.RateLimit = perMinute })
 }

@@ -49,7 +49,7 @@ func unreadSocket(t *testing.T, f *front, request string, operations int) (leave
 	c.expect(`{"type":"connection_ack"}`)
 	ctx, end := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { // The server stops reading, too.
+	go func() { // the server stops reading, too
 		defer close(done)
 		for i := range operations {
 			message := fmt.Appendf(nil, `{"id":"%d","type":"subscribe","payload":%s}`, i, request)

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// revoker revokes keys. countMessage is called first, like on a signal.
+// revoker revokes keys. It calls countMessage first, as a signal does.
 type revoker struct {
 	isRevoked atomic.Bool
 	heard     atomic.Uint64
@@ -29,7 +29,7 @@ func (r *revoker) Revoked(_ context.Context, credentials []model.CredentialRef) 
 	return credentials, nil
 }
 
-// opened returns an idle socket and an idle stream, to which no ping is sent.
+// opened returns an idle socket and an idle stream. Neither receives pings.
 func opened(t *testing.T, change ...func(*gateway.Options)) (*front, *client, <-chan event) {
 	t.Helper()
 	f := start(t, change...)

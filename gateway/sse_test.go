@@ -36,7 +36,7 @@ func (f *front) stream(t *testing.T, c call) (stream <-chan event, leave func())
 			field, value, _ := strings.Cut(lines.Text(), ":")
 			switch {
 			case lines.Text() == "":
-				// Like a browser, this drops an event without a data line.
+				// Like a browser, the test drops an event without a data line.
 				if named && hasData {
 					out <- e
 				}

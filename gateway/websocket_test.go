@@ -234,7 +234,7 @@ func TestSocketRunsOperations(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	s := f.ready(t)
-	for range 2 { // After complete the id can be used again.
+	for range 2 { // after complete, the id can be used again
 		s.subscribe("1", "subscription { count(to: 2) }")
 		s.expect(`{"id":"1","type":"next","payload":{"data":{"count":1}}}`)
 		s.expect(`{"id":"1","type":"next","payload":{"data":{"count":2}}}`)

@@ -21,13 +21,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A seen is a request that a server received.
+// seen is a request that a server received.
 type seen struct {
 	Method, URI, Body string
 	Header            http.Header
 }
 
-// record starts a server that answers with the request it received, as JSON.
+// record starts a server that answers with the received request, as JSON.
 func record(t *testing.T) string {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -88,7 +88,7 @@ func TestEndpointHeadersCannotChangeTheMessage(t *testing.T) {
 		if err != nil || string(body) != `{"a":1}` {
 			w.WriteHeader(http.StatusBadRequest)
 		}
-		// The values are reversed because they would be hidden as they are.
+		// The values are reversed, because the program would hide them otherwise.
 		_ = json.NewEncoder(w).Encode(r.Header)
 	})
 	text, err := c.Call(t.Context(), endpoint(model.HTTPMethodPost, address), map[string]string{
@@ -125,7 +125,7 @@ func TestCallsTimeOut(t *testing.T) {
 	t.Parallel()
 	c := local(t)
 	silent := func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // the server notices that the client left only after the body
+		_, _ = io.Copy(io.Discard, r.Body) // the server detects a disconnect only after reading the body
 		<-r.Context().Done()
 	}
 	slow := func(w http.ResponseWriter, r *http.Request) {
@@ -252,8 +252,8 @@ func TestCertificatesAreVerified(t *testing.T) {
 	require.Equal(t, "the tool does not speak HTTPS at its address", fails(t, err, Unreachable).Message)
 }
 
-// The environment of these tests names a proxy, which TestMain watches. Loopback addresses bypass proxies, so this uses
-// a host name.
+// The environment of these tests names a proxy, and TestMain counts its requests. Loopback addresses bypass proxies, so
+// the test uses a host name.
 func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 	t.Parallel()
 	c := caller(t, "tool.test")

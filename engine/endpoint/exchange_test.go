@@ -117,7 +117,7 @@ const (
 	encoded = "the tool answered in a content encoding that it was not asked for"
 )
 
-// malformed has answers, byte by byte, with the errors that they lead to.
+// malformed has invalid responses as bytes, with the resulting errors.
 var malformed = map[string]struct {
 	answer, want string
 	cause        Cause
@@ -150,7 +150,7 @@ var malformed = map[string]struct {
 		"the tool answered 400 Bad Request: " + strings.Repeat("x", 490) + "[hidden]", Status},
 }
 
-// The server writes a header's value everywhere, but no error repeats it.
+// The server returns a header's value in many places, but no error contains it.
 func TestMalformedAnswersAreReportedWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cr3t-token-1234"
@@ -192,7 +192,7 @@ func TestSecretHeadersInResponsesAreHidden(t *testing.T) {
 	}
 }
 
-// No part of a header value of any length remains at the end of an answer's excerpt.
+// No part of a header's value remains at the end of a response's excerpt, whatever its length.
 func TestSecretsAreHiddenBeforeAnswersAreCut(t *testing.T) {
 	t.Parallel()
 	c := local(t)

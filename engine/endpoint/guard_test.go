@@ -77,7 +77,7 @@ func TestNewRefusesABadAllowEntry(t *testing.T) {
 	}
 }
 
-// These are all the ways to write an address that is not public.
+// The test covers all ways to write an address that is not public.
 func TestPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Bool
@@ -121,7 +121,7 @@ func TestNamesAreCheckedAgainAfterResolution(t *testing.T) {
 		text, err := get(t, c, "http://"+name+":"+server.Port())
 		require.NoError(t, err, name)
 		require.Equal(t, "here", text)
-		c.Close() // an open connection would go to the first address
+		c.Close() // an open connection would still use the first address
 		_, err = get(t, c, "http://"+name+":"+server.Port())
 		_ = fails(t, err, Refused)
 	}
@@ -144,7 +144,7 @@ func TestHostsAreAllowedByName(t *testing.T) {
 	}
 }
 
-// Saving an address fails at once if no name server could make it valid.
+// An address is refused when it is saved if no name server could resolve it.
 func TestUnknownNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	caller, err := New(Options{Allow: []string{"10.1.0.0/16", "crm.internal"}})

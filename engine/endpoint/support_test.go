@@ -63,8 +63,8 @@ func serve(t *testing.T, handler http.HandlerFunc) string {
 	return server.URL
 }
 
-// serveRaw starts a server that answers each request with exactly these bytes, and then closes the connection. If hold
-// is set, it waits for the client to close the connection.
+// serveRaw starts a server that answers each request with exactly these bytes, and then closes the connection. With
+// hold, it waits until the client closes the connection.
 func serveRaw(t *testing.T, answer string, hold bool) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -98,7 +98,7 @@ func serveRaw(t *testing.T, answer string, hold bool) string {
 	return "http://" + listener.Addr().String()
 }
 
-// resolve makes the Caller ask a name server of the test. It answers the nth question for a name, counted from 0.
+// resolve makes the Caller use a name server of the test. answer gets the number of the lookup of a name, from 0.
 func resolve(t *testing.T, c *Caller, answer func(name string, nth int) string) {
 	t.Helper()
 	server, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -160,7 +160,7 @@ func get(t *testing.T, c *Caller, url string) (string, error) {
 	return c.Call(t.Context(), endpoint(model.HTTPMethodGet, url), nil, nil)
 }
 
-// fails requires an *Error of the cause and returns it.
+// fails requires an *Error with the cause, and returns it.
 func fails(t *testing.T, err error, cause Cause) *Error {
 	t.Helper()
 	var failure *Error

@@ -46,7 +46,7 @@ func TestOnlyStatus2xxAcceptsAMessage(t *testing.T) {
 		w.Header().Set("Location", "/elsewhere")
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		_, _ = fmt.Fprintf(w, "not JSON, and long: %05000d", 0) // ignored if the message is accepted
+		_, _ = fmt.Fprintf(w, "not JSON, and long: %05000d", 0) // the body is ignored if the message is accepted
 	})
 	message := Message{ID: "msg_1", Body: []byte(`{}`), Keys: [][]byte{[]byte("a key")}}
 	for _, status = range []int{http.StatusOK, http.StatusAccepted} {

@@ -13,7 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Imported benchmark tasks pass no recorded conversation that the benchmark fails. The conversations are invented.
+// Imported benchmark tasks do not pass a recorded conversation that the benchmark fails. The conversations are
+// invented.
 func TestImportedTasksNeverPassBenchmarkFailures(t *testing.T) {
 	t.Parallel()
 	const folder = "../../cmd/agentgraph/apply/testdata/"

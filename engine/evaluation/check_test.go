@@ -83,7 +83,7 @@ func TestLenientJudgeCannotPassCheckedCriteria(t *testing.T) {
 	}
 }
 
-// Placeholders are filled for the contact, the judge and the checks. Verdicts keep the texts of the test.
+// Placeholders are filled for the contact, the judge and the checks. Verdicts show the texts of the test.
 func TestPlaceholdersOfATestAreFilled(t *testing.T) {
 	t.Parallel()
 	r := rehearsal{

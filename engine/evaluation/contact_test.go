@@ -54,9 +54,9 @@ func TestContactAnswersAreValidated(t *testing.T) {
 	for name, test := range map[string]struct {
 		lines []line
 		want  contactMessage
-		// wrong has the fault in the first answer, as the model sees it.
+		// wrong is the fault of the first answer, as the model sees it.
 		wrong string
-		// fault is why there is no answer.
+		// fault is the error if there is no answer.
 		fault string
 	}{
 		"text":         {lines: []line{{text: " Yes\x00, please \n"}}, want: contactMessage{text: "Yes, please"}},

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// picky rejects requests that have a temperature, or all of them.
+// picky rejects requests with a temperature, or all requests.
 type picky struct {
 	rejectsAll bool
 	asked      []*float64

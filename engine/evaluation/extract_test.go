@@ -65,7 +65,7 @@ func TestExtractedValuesAreReadAndChecked(t *testing.T) {
 	require.Equal(t, `extracts day = "MONDAY"`, run.CheckResults[0].Expected())
 	require.EqualValues(t, 1, run.CheckResults[0].Evidence[0].MessageIndex)
 
-	// A model that fails leaves checks of values undecided, and nothing else.
+	// If the model fails, only checks of values are undecided.
 	for needs, status := range map[bool]model.AgentTestRunStatus{true: model.AgentTestRunStatusError,
 		false: model.AgentTestRunStatusPassed} {
 		run.Status, run.Extracted = "", nil

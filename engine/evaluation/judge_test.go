@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// booked returns a run in which the agent booked a slot with the help of another agent.
+// booked returns a run in which the agent booked a slot with the help of a sub-agent.
 func booked() *model.AgentTestRun {
 	ok, failed, delegation := `{"ok":true}`, "the tool answered 500", "call_1"
 	return &model.AgentTestRun{
@@ -230,7 +230,7 @@ func TestJudgeDecidesEachCriterionSeparately(t *testing.T) {
 			if n > judgedAtOnce {
 				tooMany.Store(true)
 			}
-			<-full // as many as judgedAtOnce run concurrently
+			<-full // judgedAtOnce criteria are judged concurrently
 			now.Add(-1)
 		}
 		return said

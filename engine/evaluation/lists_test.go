@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// heldOut is the directory of other lists, for which figures are printed only.
+// heldOut is a directory with other lists. For them, the tests only print figures.
 var heldOut = os.Getenv("AGENTGRAPH_LISTS")
 
 // readList reads a list of testdata, or of the directory in AGENTGRAPH_LISTS.
@@ -39,7 +39,7 @@ func readList[T any](t *testing.T, name string) (list []T) {
 	return list
 }
 
-// listedQuote is a quote, with the conversation that it is said to be from.
+// listedQuote is a quote that is supposed to be from the conversation.
 type listedQuote struct {
 	Transcript []struct {
 		Role, Text, Name  string
@@ -49,7 +49,7 @@ type listedQuote struct {
 	Faithful bool
 }
 
-// isTaken reports whether a message of the conversation has the quote.
+// isTaken reports whether a message of the conversation contains the quote.
 func (q listedQuote) isTaken() bool {
 	var calls []transcriptCall
 	var messages []transcriptMessage
@@ -75,7 +75,7 @@ func (q listedQuote) isTaken() bool {
 	return false
 }
 
-func TestQuotesOfTheListAreTakenIfFaithful(t *testing.T) {
+func TestFaithfulQuotesOfTheListAreAccepted(t *testing.T) {
 	t.Parallel()
 	list := readList[listedQuote](t, "quotes")
 	var refused, taken []string
@@ -108,7 +108,7 @@ type listedTurn struct {
 	History                                    []struct{ Role, Text string }
 }
 
-// refusal returns why rules refuse the message.
+// refusal returns why the rules refuse the message.
 func (l listedTurn) refusal() error {
 	var messages []model.TestMessage
 	for _, m := range l.History {
@@ -121,8 +121,8 @@ func (l listedTurn) refusal() error {
 	return offRole(l.ContactTurn, l.Scenario, append(messages, written(model.MessageRoleAssistant, l.AgentTurn)))
 }
 
-// Rules alone notice most of what contacts write outside of their role. The review after a run finds the rest.
-func TestContactsOfTheListsAreToldApart(t *testing.T) {
+// Rules alone detect most messages that are outside of the contact's role. The review after a run finds the others.
+func TestRulesDetectContactsOutOfRole(t *testing.T) {
 	t.Parallel()
 	known := read.Set("en fr de es it pt")
 	var missed, refused []string

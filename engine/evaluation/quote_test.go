@@ -80,8 +80,8 @@ func TestQuoteNamesItsCall(t *testing.T) {
 	}
 }
 
-// told has the messages and calls of an agent, as a judge sees them.
-var told = transcriptMessage{
+// exchange has messages and calls of an agent, as a judge sees them.
+var exchange = transcriptMessage{
 	Text: "Your ﬁrst visit is booked for **Monday, 2 March** at 9:30, room ２０４.\n\n- Bring your “blue” card\n- It’s " +
 		"€10.50…\n\n" +
 		"> You can’t cancel – it is non\u2011refundable.\n\nUse `book_slot` again, Mr.\u00a0Smith. I can do that; l’agent " +
@@ -115,7 +115,7 @@ func TestFaithfulQuotesAreAccepted(t *testing.T) {
 		"a call in words of JSON":            `book_slot {"day":"Monday","seats":2`,
 		"one of a list":                      `"10:00"`,
 	} {
-		found, _ := told.find(quote, nil)
+		found, _ := exchange.find(quote, nil)
 		require.NotEmpty(t, found, "%s: %q", form, quote)
 	}
 }
@@ -161,7 +161,7 @@ func TestFalseQuotesAreRefused(t *testing.T) {
 		"another list":                   `"09:0"`,
 		"a translation":                  "est réservé pour lundi",
 	} {
-		found, _ := told.find(quote, nil)
+		found, _ := exchange.find(quote, nil)
 		require.Empty(t, found, "%s: %q", form, quote)
 	}
 }

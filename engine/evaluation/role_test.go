@@ -14,7 +14,7 @@ const anasScenario = `You are Ana Silva, an AI engineer of 41 years who wants to
 	`Your date of birth is 3 May 1985 and your customer number is 77 20 14. You grow impatient when you are asked the same thing twice. ` +
 	`At the end you say: "Thank you for calling us back, and how can I help you to improve?"`
 
-// stuck is a conversation in which Ana has said the same thing twice, in reply to different answers.
+// stuck is a conversation in which Ana says the same thing twice, although the answers differ.
 var stuck = []model.TestMessage{
 	written(model.MessageRoleAssistant, "Good morning, this is the clinic."),
 	written(model.MessageRoleUser, "I want to move my appointment to Thursday."),
@@ -52,7 +52,7 @@ func TestContactsOutOfRoleAreDetected(t *testing.T) {
 		"Yes. *pauses for a moment* Thursday.",
 		// loops and echoes
 		"I want to move my appointment to Thursday.", "Which appointment is it?",
-		// the scenario, and the play itself
+		// the scenario, and texts about the role play
 		"I am Ana Silva. You grow impatient when you are asked the same thing twice.",
 		"You are Ana Silva, an AI engineer of 41 years who wants to move an appointment.",
 		"According to the scenario my customer number is 77 20 14.",

@@ -18,13 +18,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// evaluatorOf returns an evaluator whose parts and agents are a model, except those of the options.
+// evaluatorOf returns an evaluator. The model plays all parts and agents, except those that the options set.
 func evaluatorOf(m llm.Model, o Options) *Evaluator {
 	o.Log = slog.New(slog.DiscardHandler)
 	return New(engine.New(m, engine.Options{Log: o.Log}), o)
 }
 
-// newRun returns the only run of a new execution, and a function that reads it again.
+// newRun returns the only run of a new execution, and a function that reads the run from the database.
 func newRun(t *testing.T, store *db.Store) (tenant *db.Tenant, id string, stored func() *model.AgentTestRun) {
 	t.Helper()
 	company, err := store.CreateCompany(t.Context(), "Company")
@@ -132,7 +132,7 @@ func TestRunRecordsTheInstructionsOfItsModels(t *testing.T) {
 	require.Contains(t, agents[0], "Talk with Ana, +12025550143, {nobody}.")
 }
 
-// The database does not answer during a run, but is back when the run is released.
+// The database is unavailable during a run, and available again when the run is released.
 func TestRunIsReleasedDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -161,7 +161,7 @@ func TestRunIsReleasedDuringAnOutage(t *testing.T) {
 	require.NoError(t, e.RunTest(t.Context(), tenant, id, 2))
 	require.Equal(t, model.AgentTestRunStatusPassed, stored().Status)
 
-	breakOff(t, address)
+	disconnect(t, address)
 	later = nil
 	require.ErrorAs(t, e.RunTest(t.Context(), tenant, id, 3), &later, "an outage is no failure of the run either")
 }
@@ -185,8 +185,8 @@ func (f failedConnections) TraceConnectEnd(_ context.Context, data pgx.TraceConn
 	}
 }
 
-// A worker is interrupted because its database is unavailable. It releases its run as soon as the database lets it, and
-// does not count as lost.
+// The database becomes unavailable, so a worker is interrupted. It releases its run as soon as the database is
+// available, and does not count as lost.
 func TestRunInterruptedByAnOutageIsNotLost(t *testing.T) {
 	t.Parallel()
 	failed := make(failedConnections, 1000)
@@ -202,7 +202,7 @@ func TestRunInterruptedByAnOutageIsNotLost(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- e.RunTest(ctx, tenant, id, 1) }()
 	<-begun
-	breakOff(t, address)
+	disconnect(t, address)
 	interrupt()
 	close(answer)
 	for range 5 {
@@ -214,27 +214,28 @@ func TestRunInterruptedByAnOutageIsNotLost(t *testing.T) {
 	require.Zero(t, stored().Lost)
 }
 
-// breakOff ends every connection to the database at the address, and makes it refuse others.
-func breakOff(t *testing.T, address string) {
+// disconnect ends every connection to the database at the address, and makes it refuse new ones.
+func disconnect(t *testing.T, address string) {
 	t.Helper()
 	admit(t, address, false)
-	aside(t, address, func(conn *pgx.Conn, name string) {
+	withOtherDatabase(t, address, func(conn *pgx.Conn, name string) {
 		_, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
 		require.NoError(t, err)
 	})
 }
 
-// admit lets the database at the address accept connections, or refuse them.
+// admit makes the database at the address accept or refuse connections.
 func admit(t *testing.T, address string, connections bool) {
 	t.Helper()
-	aside(t, address, func(conn *pgx.Conn, name string) {
+	withOtherDatabase(t, address, func(conn *pgx.Conn, name string) {
 		_, err := conn.Exec(t.Context(), fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS %t", name, connections))
 		require.NoError(t, err)
 	})
 }
 
-// aside calls fn with a connection to another database of the server, and the name of the one at the address.
-func aside(t *testing.T, address string, fn func(conn *pgx.Conn, name string)) {
+// withOtherDatabase calls fn with a connection to another database on the server, and with the name of the database at
+// the address.
+func withOtherDatabase(t *testing.T, address string, fn func(conn *pgx.Conn, name string)) {
 	t.Helper()
 	config, err := pgx.ParseConfig(address)
 	require.NoError(t, err)

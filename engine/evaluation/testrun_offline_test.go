@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// withoutKey returns a tester whose parts are all offline. The agent books what it is asked for.
+// withoutKey returns a tester whose models are all offline. The agent books what the contact asks for.
 func withoutKey() *tester {
 	return &tester{
 		parts: parts{
@@ -83,7 +83,7 @@ func TestSimulationRunsOffline(t *testing.T) {
 	require.Len(t, undecided.CriteriaResults, 1)
 }
 
-// The program decides these criteria without asking the judge, so a lenient judge cannot pass them.
+// The program decides these criteria itself, so a lenient judge cannot pass them.
 func TestLenientJudgeCannotPassOfflineCriteria(t *testing.T) {
 	t.Parallel()
 	yes := lines(`{"evidence":[],"rationale":"It was wonderful.","passed":true}`)

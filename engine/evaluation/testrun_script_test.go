@@ -16,11 +16,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// player is a model that answers in turn, or by the request, and remembers its requests.
+// player is a model that answers from a list or by a function, and remembers its requests.
 type player struct {
-	// lines are the answers in their order. The last one repeats.
+	// lines are the answers in order. The last one repeats.
 	lines []line
-	// If the function by is set, it answers instead of the lines.
+	// by, if it is set, answers instead of lines.
 	by func(llm.Request) line
 
 	mutex sync.Mutex
@@ -88,7 +88,7 @@ func leave(text, reason string) line {
 			Arguments: content.Encode(map[string]any{"reason": reason})}}}
 }
 
-// as gives a model its role.
+// as gives a model its part.
 func as(m llm.Model, cause model.RunErrorCause) part {
 	return part{Model: m, name: "the " + string(cause), cause: cause, timeout: time.Minute}
 }
@@ -97,7 +97,7 @@ func written(role model.MessageRole, text string) model.TestMessage {
 	return model.TestMessage{Role: role, Text: text}
 }
 
-// requireRunFault requires that an error is the fault of a part and returns its text.
+// requireRunFault requires that an error is the fault of a part, and returns its text.
 func requireRunFault(t *testing.T, err error, cause model.RunErrorCause) string {
 	t.Helper()
 	var fault *rules.Fault
@@ -107,7 +107,7 @@ func requireRunFault(t *testing.T, err error, cause model.RunErrorCause) string 
 	return fault.Message
 }
 
-// lastOf returns the last message of the model's request of that number.
+// lastOf returns the last message in the model's request with that number.
 func (p *player) lastOf(number int) string {
 	messages := p.asked[number].Messages
 	return messages[len(messages)-1].Text

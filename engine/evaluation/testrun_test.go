@@ -18,10 +18,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rehearsal is a simulation run whose parts are scripted.
+// rehearsal is a simulation run with scripted models.
 type rehearsal struct {
 	contact, judge *player
-	// replies are the agent's, in their order. The last one repeats.
+	// replies are the agent's answers in order. The last one repeats.
 	replies []agentLine
 	test    model.AgentTestRow
 	agent   model.Agent
@@ -257,7 +257,7 @@ func TestSimulationKeepsMessagesAndCalls(t *testing.T) {
 		},
 	}
 	run := r.run()
-	// Leftovers of an earlier attempt are replaced.
+	// The partial result of an earlier attempt is replaced.
 	run.ToolCalls, run.Error = []*model.ToolCall{{ID: "old"}}, &model.RunError{}
 	require.Error(t, r.tester().simulate(t.Context(), run))
 

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// longWinded returns a run of 30 turns, in each of which the agent writes 60 KB.
+// longWinded returns a run of 30 turns. In each of them the agent writes 60 KB.
 func longWinded() *model.AgentTestRun {
 	run := &model.AgentTestRun{}
 	for turn := range 30 {

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// outages breaks the connections of a database.
+// outages simulates outages of a database.
 type outages struct {
 	t    *testing.T
 	conn *pgx.Conn
@@ -42,13 +42,13 @@ func (o *outages) cut() {
 	require.NoError(o.t, err)
 }
 
-// admit lets the database accept connections, or refuse them.
+// admit makes the database accept or refuse connections.
 func (o *outages) admit(connections bool) {
 	_, err := o.conn.Exec(o.t.Context(), fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS %t", o.name, connections))
 	require.NoError(o.t, err)
 }
 
-// hooked is an embedding model that calls a function before it answers.
+// hooked is an embedding model that calls a function before each answer.
 type hooked struct {
 	lengths
 	before func(ctx context.Context)
@@ -62,7 +62,7 @@ func (h *hooked) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return h.lengths.Embed(ctx, texts)
 }
 
-// The database restarts in the middle of a document far more often than a document may fail or lose its worker.
+// While a document is indexed, the database restarts far more often than a document may fail or lose its worker.
 func TestDocumentIsIndexedAcrossDatabaseRestarts(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
@@ -78,7 +78,7 @@ func TestDocumentIsIndexedAcrossDatabaseRestarts(t *testing.T) {
 		}
 		database.cut()
 		if n%2 == 0 {
-			<-ctx.Done() // workers notice and interrupt
+			<-ctx.Done() // workers detect the outage and interrupt
 		}
 	}}
 	l := newLibrary(t, knowledge.Options{Embedder: embedder, Log: silent}, store, []string{})
@@ -96,7 +96,7 @@ func TestDocumentIsIndexedAcrossDatabaseRestarts(t *testing.T) {
 	for _, d := range added {
 		var stored *model.Document
 		require.Eventually(t, func() bool {
-			// The outage may fail this read, too.
+			// The outage may make this read fail, too.
 			stored, err = l.tenant.Document(ctx, d.ID)
 			return err == nil && (stored.Status == model.DocumentStatusReady || stored.Status == model.DocumentStatusFailed)
 		}, 2*time.Minute, 20*time.Millisecond)
@@ -105,7 +105,7 @@ func TestDocumentIsIndexedAcrossDatabaseRestarts(t *testing.T) {
 	require.Greater(t, calls.Load(), int32(restarts))
 }
 
-// An attempt that an outage interrupts counts as a wait, and so does one that cannot even begin.
+// An attempt counts as a wait if an outage interrupts it or prevents its start.
 func TestAttemptDuringAnOutageIsNotCounted(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 )
 
-// unspaced are texts in scripts without spaces, with a question that one of them answers.
+// unspaced has texts in scripts without spaces, each with a question that only this text answers.
 var unspaced = map[string]string{
 	"ร้านเปิดเก้าโมงเช้าทุกวัน":           "ร้านเปิดกี่โมง",
 	"คืนสินค้าได้ภายในสามสิบวัน":          "คืนสินค้าได้กี่วัน",
@@ -43,7 +43,7 @@ func TestPairsOfCharactersAreFound(t *testing.T) {
 	require.Len(t, l.ask("水"), 1, "a question of one character")
 }
 
-// Chunks that an earlier version indexed get the same pairs as new ones, without being indexed again.
+// Chunks that an earlier version indexed get the same pairs as new ones, without a new indexing.
 func TestOlderChunksGetPairsOfCharacters(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -63,7 +63,7 @@ func TestOlderChunksGetPairsOfCharacters(t *testing.T) {
 		require.NoError(t, err)
 		return rows
 	}
-	// Postgres splits some pairs with marks of new chunks. Their characters count as well.
+	// Postgres splits some pairs that contain marks in new chunks. Their characters count as well.
 	const whole = " WHERE length(term) > 1 AND tsvector_to_array(to_tsvector('pg_catalog.simple', term)) = ARRAY[term] "
 	const chunks, terms = `SELECT document_id || position || ' ' || term || ' ' || coalesce(cardinality(positions), 0)
 		FROM chunks CROSS JOIN LATERAL unnest(search) AS held (term, positions)` + whole + `ORDER BY 1`,

@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// FuzzChunk requires that cutting loses none of the text, leaves no piece blank, and keeps pieces within their bound
-// unless a single character exceeds it.
+// FuzzChunk requires that splitting loses no text, leaves no piece blank, and keeps each piece within its bound unless
+// a single character exceeds it.
 func FuzzChunk(f *testing.F) {
 	for _, content := range []string{
 		"one two three; four five six\nseven eight nine ## ten", "Question: When?\nAnswer: On Monday.\nQuestion: Where?",

@@ -20,7 +20,7 @@ func config(tokens int32, delimiter string) model.ParserConfig {
 	return model.ParserConfig{ChunkTokenNum: tokens, Delimiter: delimiter}
 }
 
-// read reads a file, which must be readable.
+// read reads a file and requires success.
 func read(t testing.TB, name, content string) knowledge.Text {
 	t.Helper()
 	text, err := knowledge.Read(t.Context(), name, "", []byte(content))
@@ -80,7 +80,7 @@ func TestNaiveChunksAreCompleteAndBounded(t *testing.T) {
 		for _, p := range pieces {
 			require.NotEmpty(t, strings.TrimSpace(p.Content))
 			require.True(t, utf8.ValidString(p.Content))
-			// A character of several tokens is one unit. Tokens at the seam of two units may also be cut differently.
+			// A character of several tokens is one unit. Where two units meet, the text may have other tokens.
 			require.LessOrEqual(t, count(p.Content), int(limit)+12, "%q", p.Content)
 			require.LessOrEqual(t, p.Tokens, int(limit)+12)
 			whole.WriteString(p.Content)
@@ -91,7 +91,7 @@ func TestNaiveChunksAreCompleteAndBounded(t *testing.T) {
 
 func TestNaiveCutsAtDelimitersAndMerges(t *testing.T) {
 	t.Parallel()
-	// This is the way of a setting: the dataset decodes the escapes, then the text is cut.
+	// As with a stored setting, the dataset decodes the escapes before the text is cut.
 	delimiter, tokens := "\\n`##`;", int32(9)
 	dataset, err := model.NewDataset(model.CreateDatasetInput{
 		Name: "d", ParserConfig: &model.ParserConfigInput{Delimiter: &delimiter, ChunkTokenNum: &tokens},
@@ -305,7 +305,7 @@ func TestSectionsKeepTheirPathInEveryChunk(t *testing.T) {
 	require.Contains(t, note, "no headings")
 }
 
-// BenchmarkChunk also measures counting the tokens of the whole text, which cutting cannot avoid.
+// BenchmarkChunk also measures counting the tokens of the whole text, because splitting needs that.
 func BenchmarkChunk(b *testing.B) {
 	text := read(b, "a.txt", strings.Repeat("The customer may return a lamp within thirty days of its delivery. "+
 		"Le client peut demander le remboursement de sa commande.\n\n", 8_000))

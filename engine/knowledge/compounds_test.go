@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 )
 
-// A compound that no chunk holds is found by its words, and a word that none holds by compounds with it.
+// A compound that no chunk contains is found by its parts. A word that no chunk contains is found by compounds with it.
 func TestRetrieveFindsCompounds(t *testing.T) {
 	t.Parallel()
 	const delivery, room, other = "Die Zeit bis zur Lieferung beträgt drei Tage", "Der Gruppenraum ist frei",

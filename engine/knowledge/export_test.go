@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// Narrow returns a copy that scores as many chunks of a set as the window takes.
+// Narrow returns a copy that scores only as many chunks as the window.
 func (b *Base) Narrow(window int) *Base {
 	narrow := *b
 	narrow.limits.window = window
@@ -23,12 +23,12 @@ func (b *Base) Glancing(visits int) *Base {
 	return &glancing
 }
 
-// ReadAs reads a file other than a PDF in the caller's goroutine.
+// ReadAs reads a file, other than a PDF, in the caller's goroutine.
 func ReadAs(ctx context.Context, name string, content []byte) (Text, error) {
 	return reader(name, "", content)(ctx, content)
 }
 
-// EndOutage forgets that the embedding model was unavailable.
+// EndOutage clears the recorded outage of the embedding model.
 func (b *Base) EndOutage() { b.outage.Store(nil) }
 
 // Token is a word of a question.
@@ -50,7 +50,7 @@ var (
 // Codes returns the codes of a text, as they are indexed.
 func Codes(text string) []string { return folded(wholes(codesOf(text))) }
 
-// Score returns the similarity of a chunk, not bounded by 1.
+// Score returns the similarity of a chunk. It may exceed 1.
 func (s *scorer) Score(c db.ChunkTerms) float64 {
 	_, sum := s.score(c)
 	return sum
@@ -59,7 +59,7 @@ func (s *scorer) Score(c db.ChunkTerms) float64 {
 // Weight returns the weight of the token.
 func (t token) Weight() float64 { return t.weight }
 
-// Nearest returns the words that the token may stand for, and its credit for them.
+// Nearest returns the words that the token may mean, and its credit for them.
 func (t token) Nearest(known []string) (words []string, credit float64) { return t.nearest(known) }
 
 // Alike returns the words of a vocabulary that are compared with a misspelled one.
@@ -70,38 +70,38 @@ func Alike(words []string, word string) []string {
 // CachedVocabularies returns how many vocabularies are cached.
 func (b *Base) CachedVocabularies() int { return b.vocabularies.known.Len() }
 
-// ReadVocabularies waits for a free place to read vocabularies for the company, and returns the function that releases
-// the place.
+// ReadVocabularies waits for a slot to read vocabularies for the company. It returns the function that releases the
+// slot.
 func (b *Base) ReadVocabularies(ctx context.Context, companyID string) (leave func(), err error) {
 	return func() { b.vocabularies.places.Leave(companyID) }, b.vocabularies.places.Enter(ctx, companyID)
 }
 
-// ReadFile waits for a free place to read a file of the company, and returns the function that releases the place.
+// ReadFile waits for a slot to read a file of the company. It returns the function that releases the slot.
 func (b *Base) ReadFile(ctx context.Context, companyID string) (leave func(), err error) {
 	return func() { b.files.Leave(companyID) }, b.files.Enter(ctx, companyID)
 }
 
-// Recognize returns the writing in a picture or in the given number of pages of a scanned PDF.
+// Recognize returns the text in a picture, or in the given number of pages of a scanned PDF.
 func Recognize(ctx context.Context, o OCR, pages int, content []byte) (Text, error) {
 	r := newRecognizer(o)
 	r.pages = pages
 	return r.read(ctx, content)
 }
 
-// RecognizeWithin is Recognize within other limits: of the bytes of pages, and the time for a picture and for a file.
+// RecognizeWithin is like Recognize with other limits: the bytes of pages, and the time for a picture and for a file.
 func RecognizeWithin(ctx context.Context, o OCR, bytes int, picture, file time.Duration, content []byte) (Text, error) {
 	r := newRecognizer(o)
 	r.bytes, r.picture, r.file = bytes, picture, file
 	return r.read(ctx, content)
 }
 
-// ScanLimits are the limits of pages, their bytes, and the time for a picture and for a file.
+// ScanLimits returns the limits of pages, of their bytes, and of the time for a picture and for a file.
 func ScanLimits() (pages, bytes int, picture, file time.Duration) {
 	l := newRecognizer(OCR{Program: "tesseract"}).scanLimits
 	return l.pages, l.bytes, l.picture, l.file
 }
 
-// RecognizeNothing lets no pictures be read until the returned function is called.
+// RecognizeNothing blocks the reading of pictures until the returned function is called.
 func (b *Base) RecognizeNothing() (end func()) {
 	b.pictures.busy.Lock()
 	return b.pictures.busy.Unlock

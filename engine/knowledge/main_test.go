@@ -8,11 +8,11 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// raceDetector reports whether the race detector is on. Reading then takes ten times the processor time.
+// raceDetector reports whether the race detector is on. It makes reading take ten times the processor time.
 var raceDetector bool
 
 func TestMain(m *testing.M) {
-	// The output shows the failing case, so rapid should leave no files behind.
+	// rapid prints the failing case anyway, and its files would remain in the directory.
 	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
 		panic(err)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// recognizes returns a program that is asked as Tesseract is, and then runs the script. Which letters Tesseract sees is
-// not ours to test.
+// recognizes returns a program that is called like Tesseract and runs the script. The tests do not check which letters
+// Tesseract recognizes.
 func recognizes(t *testing.T, script string) knowledge.OCR {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "tesseract")
@@ -29,7 +29,7 @@ func recognizes(t *testing.T, script string) knowledge.OCR {
 	return knowledge.OCR{Program: program, Languages: "eng+fra"}
 }
 
-// writes tells that it was given a PNG, as pages that Tesseract ends with a form feed.
+// writes checks that the input is a PNG, and prints pages that end with a form feed, as Tesseract does.
 const writes = `head -c 4 | grep -q PNG || exit 1
 cat > /dev/null
 printf 'Invoice 4711\n\nTotal: 20 pounds\n\f'`
@@ -96,7 +96,7 @@ func TestScansAreBounded(t *testing.T) {
 	endless := recognizes(t, "exec tail -f /dev/null")
 	_, err = knowledge.RecognizeWithin(t.Context(), endless, size, 20*time.Millisecond, file, scan)
 	require.ErrorContains(t, err, late)
-	// The first page is read, the second one takes the rest of the file's time.
+	// The first page is read. The second one takes the rest of the file's time.
 	second := recognizes(t, `[ -e "$0.read" ] && exec tail -f /dev/null; : > "$0.read"
 `+writes)
 	_, err = knowledge.RecognizeWithin(t.Context(), second, size, picture, 500*time.Millisecond, scan)

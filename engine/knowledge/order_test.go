@@ -17,7 +17,7 @@ func TestRelevantChunksComeFirst(t *testing.T) {
 	for i := range fillers {
 		fillers[i] = fmt.Sprintf("padding%d", i)
 	}
-	// The long chunk holds the most words of a long question, by chance.
+	// By chance, the long chunk contains the most words of a long question.
 	long := "kettle " + strings.Join(fillers[:300], " ")
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"refund of a pear\npears refund a pear\nany pear " +
 		"comes with a bowl and a lid\n" + long + "\nkettle descaling with vinegar\nan orange"})

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 )
 
-// readFile reads a file of another program, which testdata/make.sh describes.
+// readFile reads a file that another program wrote. testdata/make.sh describes these files.
 func readFile(t *testing.T, name string) knowledge.Text {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", name))
@@ -45,7 +45,7 @@ func TestReadWorkbookOfPandas(t *testing.T) {
 	}, readFile(t, "pandas.xlsx"))
 }
 
-// Both formats of LibreOffice read alike, except for what only one of them holds.
+// Both formats of LibreOffice give the same text, except for content that only one of them stores.
 func TestReadWorkbooksOfLibreOffice(t *testing.T) {
 	t.Parallel()
 	for name, moment := range map[string]string{"libreoffice.xlsx": "2026-03-01 14:30",
@@ -103,7 +103,7 @@ func TestNumbersAreShownInTheirFormat(t *testing.T) {
 	}
 }
 
-// Blank rows separate tables. A sheet may hold notes, titles and values with their names beside them.
+// Blank rows separate tables. A sheet may contain notes, titles, and values next to their names.
 func TestReadTablesOfSheet(t *testing.T) {
 	t.Parallel()
 	table := func(rows ...string) string {
@@ -152,7 +152,7 @@ func TestReadTablesOfSheet(t *testing.T) {
 	}
 }
 
-// Hidden text is left out in every format.
+// Hidden text is omitted in every format.
 func TestReadTextsOfLibreOffice(t *testing.T) {
 	t.Parallel()
 	table := row([]string{"Day", "Hours"}, "Monday", "9 to 5")

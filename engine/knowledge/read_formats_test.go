@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 )
 
-// workbook returns a workbook of these sheets; the last is hidden.
+// workbook returns a workbook with these sheets. The last sheet is hidden.
 func workbook(t testing.TB, sheets ...string) []byte {
 	files := map[string]string{
 		"xl/sharedStrings.xml": `<sst><si><t>Article</t></si><si><r><t>Ket</t></r><r><t>tle</t></r><rPh><t>x</t></rPh></si></sst>`,
@@ -127,7 +127,7 @@ func TestReadRefusesImages(t *testing.T) {
 	requireBlocks(t, []knowledge.Block{para("BM 25")}, read(t, "a.txt", "BM 25"))
 }
 
-// Each of these files unpacks to much more than its size, or nests without end.
+// Each of these files unpacks to much more than its size, or nests without limit.
 func TestReadBoundsOtherFormats(t *testing.T) {
 	t.Parallel()
 	const m = 1 << 20
@@ -167,14 +167,14 @@ func TestReadBoundsOtherFormats(t *testing.T) {
 	} {
 		_, err := knowledge.Read(t.Context(), c.name, "", c.content)
 		require.Error(t, err, name)
-		// Under the race detector, reading may exceed the bound on work before another one.
+		// Under the race detector, reading may exceed the bound on work before another bound.
 		if !raceDetector || !strings.Contains(err.Error(), "seconds of work, too much for what it holds") {
 			require.ErrorContains(t, err, c.want, name)
 		}
 	}
 }
 
-// An encrypted file, and one of another program, is refused by a sentence.
+// An encrypted file is refused with a sentence, and so is the file of another program.
 func TestReadRefusesOtherOpenDocuments(t *testing.T) {
 	t.Parallel()
 	_, err := knowledge.Read(t.Context(), "a.odp", "", odf(t, "presentation", "", ""))
@@ -186,8 +186,8 @@ func TestReadRefusesOtherOpenDocuments(t *testing.T) {
 	require.ErrorContains(t, err, "the OpenDocument file is encrypted")
 }
 
-// book returns a book that has one chapter several times, and a picture of 1 MiB, for which a slow machine may work two
-// seconds more.
+// book returns a book that contains one chapter several times, and a picture of 1 MiB. The picture allows two more
+// seconds of work, for slow machines.
 func book(t testing.TB, times int, chapter string) []byte {
 	picture := make([]byte, 1<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(picture)
@@ -198,7 +198,7 @@ func book(t testing.TB, times int, chapter string) []byte {
 	})
 }
 
-// nested returns a message of this many parts, each within the one before.
+// nested returns a message with this many parts, each within the previous one.
 func nested(depth int) string {
 	message := "Subject: a\r\n"
 	for i := range depth {

@@ -40,7 +40,7 @@ func TestReadLeavesOutHiddenParagraphsOfBooks(t *testing.T) {
 	require.Equal(t, "a\nb\nc\nd\n", read(t, "a.epub", string(archive(t, files))).String())
 }
 
-// odf returns an OpenDocument file of a kind, with styles of its own.
+// odf returns an OpenDocument file of a kind, with its own styles.
 func odf(t testing.TB, kind, styles, body string) []byte {
 	return archive(t, map[string]string{
 		"mimetype": "application/vnd.oasis.opendocument." + kind,

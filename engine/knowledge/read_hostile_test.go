@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// objects returns a PDF of these objects. The first one is the catalog.
+// objects returns a PDF of these objects. The first object is the catalog.
 func objects(bodies ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -62,7 +62,7 @@ func paged(t testing.TB, pages int, content, fontKeys string, more ...string) []
 	return objects(bodies...)
 }
 
-// ballast returns text that does not compress, so that a file may take more work.
+// ballast returns text that does not compress. It makes a file larger, so that the file may take more work.
 func ballast() string {
 	noise := make([]byte, 4<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
@@ -76,7 +76,7 @@ func heavy(t testing.TB, body string) []byte {
 	})
 }
 
-// Each of these files unpacks to much more than its size. The error names the bound that ends it.
+// Each of these files unpacks to much more than its size. The error names the bound that it exceeds.
 func TestReadBoundsUnpackedFiles(t *testing.T) {
 	t.Parallel()
 	const m = 1 << 20
@@ -94,7 +94,7 @@ func TestReadBoundsUnpackedFiles(t *testing.T) {
 		file    string
 		content []byte
 		want    string
-		// or is an alternative bound, which a slower or faster machine may reach first.
+		// or is another bound that a slower or faster machine may exceed first.
 		or string
 	}{
 		"a page that unpacks to text": {"a.pdf", paged(t, 1, fill("BT /F 1 Tf (aaaa bbbb) Tj ET ", 60*m), ""), memory,
@@ -149,13 +149,13 @@ func TestReadBoundsUnpackedFiles(t *testing.T) {
 		"small rows in Markdown": {"a.md", []byte(fill("|a|\n|-|\n"+strings.Repeat("|1|\n", 4000)+"\n", m)), text,
 			""},
 	} {
-		// Parallel tests would be charged for each other's work.
+		// Parallel tests would count each other's work.
 		t.Run(name, func(t *testing.T) {
 			result, err := knowledge.Read(t.Context(), c.file, "", c.content)
 			known := new(model.Error)
 			require.ErrorAs(t, err, &known)
 			require.Equal(t, model.Unprocessable, known.Code)
-			// Under the race detector, reading may exceed the bound on work before the one on text.
+			// Under the race detector, reading may exceed the bound on work before the bound on text.
 			isSlow := raceDetector && strings.Contains(known.Message, work)
 			if !isSlow && !strings.Contains(known.Message, cmp.Or(c.or, c.want)) {
 				require.Contains(t, known.Message, c.want)
@@ -165,7 +165,7 @@ func TestReadBoundsUnpackedFiles(t *testing.T) {
 	}
 }
 
-// The library caches what it has read of a PDF. Reading on must not take more memory with each page.
+// The library caches what it has read of a PDF. The memory must not grow with each page.
 func TestReadLongPDF(t *testing.T) {
 	t.Parallel()
 	const pages = 700
@@ -174,8 +174,8 @@ func TestReadLongPDF(t *testing.T) {
 		deflated(t, "", "BT /F 10 Tf 9 700 Td (top) Tj 0 -50 Td (hello) Tj 0 -50 Td (bottom) Tj ET"),
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
 	}
-	// Each page keeps many numbers. They are long because a larger file may take more work, and the race detector
-	// makes three times as much.
+	// Each page has many numbers. They are long, because a larger file may take more work, and reading takes three times
+	// as much work under the race detector.
 	var kids strings.Builder
 	for range pages {
 		bodies = append(bodies, "<</Font<</F 4 0 R>>/Kept["+strings.Repeat("1000000 ", 2500)+"]>>")
@@ -188,7 +188,7 @@ func TestReadLongPDF(t *testing.T) {
 	require.Equal(t, pages, strings.Count(text.String(), "hello"))
 }
 
-// A parser searches for the end of unclosed emphasis again and again. A part with much of it is read as plain text.
+// A parser searches repeatedly for the end of unclosed emphasis. A part with many such marks is read as plain text.
 func TestMarkdownWithManyMarksIsReadAsPlainText(t *testing.T) {
 	t.Parallel()
 	requireBlocks(t, []knowledge.Block{para("a b")}, read(t, "a.md", "a *b*"))
@@ -198,8 +198,7 @@ func TestMarkdownWithManyMarksIsReadAsPlainText(t *testing.T) {
 	requireBlocks(t, []knowledge.Block{para(names + " b")}, read(t, "a.md", names+" *b*"))
 }
 
-// The context ends while a file is read. A context that counts how often it is checked reveals readers that never
-// check.
+// The context ends while a file is read. It counts how often it is checked, which reveals readers that never check it.
 func TestReadersCheckTheirContext(t *testing.T) {
 	t.Parallel()
 	const m = 1 << 20
@@ -236,7 +235,7 @@ func (e *ending) Err() error {
 	return e.Context.Err()
 }
 
-// Read carelessly, each of these files takes time quadratic in its length, or worse.
+// A careless reader would take quadratic time for each of these files, or more.
 func TestReadHostileFilesInTime(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 17

@@ -26,7 +26,7 @@ func proseLines(f *fpdf.Fpdf, count, from int, width float64) []string {
 	return lines
 }
 
-// Programs write a page as they like. Here each row of it is written over all columns.
+// Programs write the text of a page in any order. Here each row is written across all columns.
 func TestReadColumnsOfPDF(t *testing.T) {
 	t.Parallel()
 	for columns := 2; columns <= 3; columns++ {
@@ -103,7 +103,7 @@ func TestReadBrokenWordsOfPDF(t *testing.T) {
 		read(t, "a.pdf", string(content)).String())
 }
 
-// Word and LibreOffice write the bullets of Symbol and Wingdings as characters that only the font knows.
+// Word and LibreOffice write the bullets of Symbol and Wingdings as characters that only those fonts define.
 func TestReadBulletsOfPDF(t *testing.T) {
 	t.Parallel()
 	const page = "BT /F 10 Tf 20 700 Td (\x01 one) Tj 0 -12 Td (\x01 two) Tj ET"
@@ -114,7 +114,7 @@ func TestReadBulletsOfPDF(t *testing.T) {
 	require.Equal(t, "• one\n• two\n", read(t, "a.pdf", string(content)).String())
 }
 
-// A word that is broken at the end of a line loses its hyphen, unless it has one there itself.
+// A word that is broken at the end of a line loses its hyphen, unless the hyphen is part of the word.
 func TestReadHyphensOfPDF(t *testing.T) {
 	t.Parallel()
 	content := pdf(t, func(f *fpdf.Fpdf) {

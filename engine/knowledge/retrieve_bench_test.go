@@ -20,7 +20,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// vocabulary makes up words. As in a language, few of them are frequent and most are rare.
+// vocabulary invents words. As in a language, few of them are frequent and most are rare.
 type vocabulary struct {
 	words []string
 	zipf  *rand.Zipf
@@ -52,7 +52,7 @@ func (v vocabulary) text(words int) string {
 	return text.String()
 }
 
-// BenchmarkRetrieve indexes 100,000 chunks of about 100 words in one dataset and asks 8 questions at a time. Every
+// BenchmarkRetrieve indexes 100,000 chunks of about 100 words in one dataset. It asks 8 questions at a time, and every
 // tenth question has a misspelled word.
 func BenchmarkRetrieve(b *testing.B) {
 	const documents, chunksEach, atOnce = 1000, 100, 8

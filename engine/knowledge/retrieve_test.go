@@ -29,7 +29,7 @@ type library struct {
 	chat   *model.KnowledgeBaseChat
 }
 
-// newLibrary returns a chat with a dataset for each list of documents. The chunks of a document are its lines.
+// newLibrary returns a chat with a dataset for each list of documents. Each line of a document becomes a chunk.
 func newLibrary(t testing.TB, o knowledge.Options, store *db.Store, datasets ...[]string) library {
 	t.Helper()
 	company, err := store.CreateCompany(t.Context(), "A company")
@@ -53,7 +53,7 @@ func newLibrary(t testing.TB, o knowledge.Options, store *db.Store, datasets ...
 
 func (l library) add(datasetID, name, text string) *model.Document {
 	l.t.Helper()
-	// This adds a column without a title, and one that is empty.
+	// This adds a column without a title, and an empty column.
 	text = ",\n" + strings.ReplaceAll(text, "\n", ",\n") + ",\n"
 	d, err := l.base.AddDocument(l.t.Context(), l.tenant, model.AddDocumentInput{DatasetID: datasetID, Name: &name,
 		Text: &text})
@@ -98,7 +98,7 @@ func TestRetrieveFindsWords(t *testing.T) {
 		"opening hours of the shop in lyon":       shop[2],
 		"Quand serai-je rembourse ?":              shop[3],
 		"LIVRAISON gratuité":                      shop[4],
-		// These are misspelled.
+		// misspelled words
 		"refnuded":                shop[1],
 		"remboursemnts":           shop[3],
 		"is the livrasion cheap?": shop[4],
@@ -180,7 +180,7 @@ func TestChunksBelowTheThresholdAreMarked(t *testing.T) {
 	require.Len(t, terms, 2)
 	require.Equal(t, []string{"green", "aplpes"}, []string{terms[0].Word, terms[1].Word}, "the weightiest first")
 	require.InDelta(t, terms[0].Credit*(1-1.0/6), terms[1].Credit, 1e-9)
-	// Of five chunks one is green, and two are of apples. The stop word is as rare as the two are on average.
+	// Of five chunks, one is green and two are about apples. The stop word gets the mean rarity of these two words.
 	green, apples := math.Log2(6)*math.Log(1+4.5/1.5), math.Log2(7)*math.Log(1+3.5/2.5)
 	average := (green + apples) / (math.Log2(6) + math.Log2(7))
 	require.InDelta(t, green/(green+apples+0.1*average), terms[0].Weight, 1e-9)
@@ -205,7 +205,7 @@ func TestRareWordsWeighMore(t *testing.T) {
 	require.InDelta(t, 1.0, l.ask("remboursement")[0].Score, 1e-9, "a score remains a share")
 }
 
-// Equal chunks stay in the order of documents and positions, whatever order they were made in.
+// Chunks with equal scores are in the order of documents and positions, whatever order they were created in.
 func TestWindowTakesEqualChunksByDocumentAndPosition(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"red apples\ngreen apples", "blue apples"})
@@ -224,7 +224,7 @@ func TestWindowTakesEqualChunksByDocumentAndPosition(t *testing.T) {
 type statements struct{ n atomic.Int64 }
 
 func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, query pgx.TraceQueryStartData) context.Context {
-	// Signals of documents that were just added are sent without a request.
+	// Signals of recently added documents are sent without a request.
 	if !strings.Contains(query.SQL, "pg_notify") && !strings.HasPrefix(query.SQL, "LISTEN") {
 		s.n.Add(1)
 	}
@@ -262,7 +262,7 @@ func TestRetrieveTakesAConstantNumberOfStatements(t *testing.T) {
 	}
 }
 
-// lengths embeds texts by how often they hold an "e" or an "i", and fails when told to.
+// lengths embeds a text by how often it contains an "e" or an "i". It fails on request.
 type lengths struct {
 	name string
 	err  error
@@ -300,7 +300,7 @@ func testVectorsAreAPartOfTheScore(t *testing.T, store *db.Store) {
 		require.Zero(t, found[2].TermSimilarity)
 		require.InDelta(t, 0.70710678, *found[2].VectorSimilarity, 1e-6)
 	}
-	// A question whose vector is zero is answered by its words.
+	// A question with a zero vector is answered by its words.
 	found := l.ask("bush eee")
 	require.Equal(t, []string{"eee", "tree"}, texts(found)[:2])
 	require.Empty(t, l.ask("bush"))
@@ -328,7 +328,7 @@ func TestVectorsOfAnotherModelAreNotCompared(t *testing.T) {
 	require.Equal(t, model.Unprocessable, known.Code)
 	require.Contains(t, known.Message, "new, old")
 
-	// Refreshing for another model indexes documents with vectors of the old one again.
+	// After a change of the model, Refresh indexes documents that have vectors of the old model again.
 	require.NoError(t, l.base.Refresh(t.Context(), l.store))
 	documents, err := l.tenant.Documents(t.Context(), model.PageArgs{First: 10}, nil, nil)
 	require.NoError(t, err)

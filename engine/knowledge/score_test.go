@@ -158,12 +158,12 @@ func TestWeightsDependOnTheWord(t *testing.T) {
 	require.InDelta(t, 1.5*math.Log2(6), weights["a1234"], 1e-12)
 }
 
-// A word that no chunk holds takes the rarity of the others, so that it lowers scores by its letters alone.
+// A word that no chunk contains gets the mean rarity of the others. So it lowers scores only by its letters.
 func TestWeightsGrowWithRarity(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		chunks := rapid.IntRange(1, 1_000_000).Draw(t, "chunks")
-		count := rapid.IntRange(1, chunks+1) // another count may be a moment older
+		count := rapid.IntRange(1, chunks+1) // another count may be slightly older
 		rare, frequent := count.Draw(t, "rare"), count.Draw(t, "frequent")
 		if rare > frequent {
 			rare, frequent = frequent, rare

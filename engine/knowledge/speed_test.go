@@ -25,14 +25,14 @@ import (
 )
 
 const (
-	// chunksOfDocument and wordsOfChunk are what the documents of the speed test have.
+	// chunksOfDocument and wordsOfChunk are the sizes of the documents and chunks of the speed test.
 	chunksOfDocument, wordsOfChunk = 100, 100
-	// questionsAtOnce is how many questions are in progress.
+	// questionsAtOnce is how many questions are in progress at once.
 	questionsAtOnce = 8
 )
 
-// TestSpeed prints how long questions take in datasets of as many chunks as BENCH_KNOWLEDGE says, such as
-// 100000,1000000: right after the chunks were written, and later.
+// TestSpeed prints how long questions take, right after the chunks were written and later. BENCH_KNOWLEDGE lists the
+// numbers of chunks of the datasets, such as 100000,1000000.
 func TestSpeed(t *testing.T) {
 	sizes := os.Getenv("BENCH_KNOWLEDGE")
 	if sizes == "" {
@@ -72,7 +72,7 @@ type filled struct {
 func fill(t *testing.T, chunks int) filled {
 	t.Helper()
 	address := dbtest.URL(t)
-	// Looking at each statement would be a good part of the time.
+	// Checking each statement would take a large part of the time.
 	store := dbtest.Open(t, address, db.Options{Tracer: dbtest.Unchecked{}})
 	company, err := store.CreateCompany(t.Context(), "A company")
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func fill(t *testing.T, chunks int) filled {
 	return s
 }
 
-// terms returns what Postgres makes of each word, as a text search vector has it.
+// terms returns the terms of each word in a text search vector.
 func (s filled) terms(t *testing.T) map[string][]string {
 	t.Helper()
 	terms := map[string][]string{}
@@ -109,8 +109,8 @@ func (s filled) terms(t *testing.T) map[string][]string {
 	return terms
 }
 
-// copyChunks writes the documents, chunks and terms of a dataset, and then the index of terms: one by one would take
-// hours.
+// copyChunks writes the documents, chunks and terms of a dataset, and then builds the index of terms. Adding them one
+// by one would take hours.
 func (s filled) copyChunks(t *testing.T, companyID, datasetID string, chunks int) {
 	t.Helper()
 	terms := s.terms(t)
@@ -162,8 +162,8 @@ func (s filled) copy(t *testing.T, to string, rows *bytes.Buffer) {
 	rows.Reset()
 }
 
-// questions returns questions of about as many characters, with a wrong letter in every second word of a misspelled
-// one.
+// questions returns questions of about as many characters. If they are misspelled, every second word has a wrong
+// letter.
 func (s filled) questions(length int, isMisspelled bool) []string {
 	questions := make([]string, max(16, min(400, 40_000/length)))
 	for i := range questions {
@@ -180,7 +180,7 @@ func (s filled) questions(length int, isMisspelled bool) []string {
 	return questions
 }
 
-// measure asks the questions and returns p50, p99, and what processors spent on one, as cells of a table.
+// measure asks the questions. It returns p50, p99 and the processor time of one question, as cells of a table.
 func (s filled) measure(t *testing.T, questions []string) string {
 	t.Helper()
 	took := make([]time.Duration, len(questions))
@@ -214,7 +214,7 @@ func (s filled) measure(t *testing.T, questions []string) string {
 	return fmt.Sprintf("%s | %s | %s | %s", at(0.5), at(0.99), each(here), each(there))
 }
 
-// processorTime is how long processors have worked for this process.
+// processorTime returns the processor time of this process.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var usage syscall.Rusage
@@ -222,7 +222,7 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// serverTime is how long processors have worked for the server's processes that are connected to the database.
+// serverTime returns the processor time of the server's processes that are connected to the database.
 func (s filled) serverTime(t *testing.T) (all time.Duration) {
 	t.Helper()
 	rows, err := s.conn.Query(t.Context(), "SELECT pid FROM pg_stat_activity WHERE datname = current_database()")

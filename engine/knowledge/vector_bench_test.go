@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// topics embeds a text near one of a few directions, with much noise. The text determines both.
+// topics embeds a text near one of a few directions, with much noise. The direction and the noise depend on the text.
 type topics struct{ dimensions int }
 
 func (topics) Name() string { return "topics" }
@@ -36,7 +36,7 @@ func (e topics) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return vectors, nil
 }
 
-// shelve stores chunks as documents of 100, each with the vector and the first word of its text.
+// shelve stores chunks as documents of 100 chunks. Each chunk has the vector and the first word of its text.
 func shelve(t testing.TB, tenant *db.Tenant, datasetID string, embedder topics, texts []string) {
 	t.Helper()
 	base := knowledge.New(knowledge.Options{})
@@ -59,7 +59,7 @@ func shelve(t testing.TB, tenant *db.Tenant, datasetID string, embedder topics, 
 	}
 }
 
-// BenchmarkVectors asks 8 questions at a time of 10,000 and of 100,000 chunks that only vectors distinguish.
+// BenchmarkVectors asks 8 questions at a time about 10,000 and about 100,000 chunks that only vectors distinguish.
 func BenchmarkVectors(b *testing.B) {
 	const atOnce = 8
 	embedder := topics{384}

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// directions embeds a text as the numbers in it, so that texts can be equal, opposite or without direction.
+// directions embeds a text as the numbers in it. So texts can be equal, opposite, or have a zero vector.
 type directions struct{}
 
 func (directions) Name() string { return "directions" }
@@ -32,7 +32,7 @@ func (directions) Embed(_ context.Context, texts []string) ([][]float32, error) 
 	return vectors, nil
 }
 
-// text returns a word and a direction. Since few directions exist, texts share theirs.
+// text returns a word and a direction. There are few directions, so texts share them.
 func text(random *rand.Rand) string {
 	words := []string{"red", "green", "blue", "apple", "pear"}
 	numbers := make([]string, 5)
@@ -84,7 +84,7 @@ func TestVectorStorageDoesNotChangeAnswers(t *testing.T) {
 	})
 }
 
-// shownAnswer returns an answer without its ids.
+// shownAnswer returns the text of an answer, without ids.
 func shownAnswer(found []*model.RetrievedChunk) []string {
 	lines := make([]string, len(found))
 	for i, f := range found {
@@ -93,7 +93,7 @@ func shownAnswer(found []*model.RetrievedChunk) []string {
 	return lines
 }
 
-// The set was embedded in two lengths, by a model that changed but kept its name.
+// The vectors have two lengths, because the model changed but kept its name.
 func TestVectorsOfAnotherLengthAreNotNear(t *testing.T) {
 	t.Parallel()
 	for kept, store := range dbtest.Stores(t, db.Options{}) {

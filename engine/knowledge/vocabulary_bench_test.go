@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 )
 
-// BenchmarkTypingErrors asks a question of four unknown words, of datasets with few and with many words.
+// BenchmarkTypingErrors asks a question with four unknown words, in datasets with few and with many words.
 func BenchmarkTypingErrors(b *testing.B) {
 	for _, terms := range []int{700, 100_000} {
 		b.Run(fmt.Sprintf("terms=%d", terms), func(b *testing.B) {

@@ -16,11 +16,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// No word that is near enough is dropped before distances are computed.
+// Every word that is similar enough must remain for the comparison of distances.
 func TestSimilarWordsIncludeAllNearWords(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		// Few letters keep words near each other. Some share one of 32 bits (a and 1, b and â).
+		// A small alphabet makes words similar. Some letters share one of 32 bits (a and 1, b and â).
 		word := rapid.StringMatching(`[abcâ]{4,10}`).Draw(t, "word")
 		words := rapid.SliceOfDistinct(rapid.OneOf(rapid.StringMatching(`[abcâ1]{1,12}`),
 			rapid.Custom(func(t *rapid.T) string {
@@ -64,7 +64,7 @@ func TestVocabularyFindsSimilarWords(t *testing.T) {
 	require.Empty(t, knowledge.Alike(nil, "unknown"))
 }
 
-// The words that match a misspelled word change with the documents.
+// When the documents change, so do the words that match a misspelled word.
 func TestTypingErrorsAreCorrectedToKnownWords(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), shop[:1], shop[4:])
@@ -104,7 +104,7 @@ func TestWordsAreReadOnce(t *testing.T) {
 	require.Equal(t, first-1, count())
 	datasets, err := l.tenant.SearchedDatasets(t.Context(), l.chat.ID)
 	require.NoError(t, err)
-	// No chunk of the new document is found, because two chunks with the same score would need another statement.
+	// The new document has no matching chunk, because two chunks with the same score would take another statement.
 	l.add(datasets[0].ID, "more.csv", shop[0])
 	require.Equal(t, first, count())
 	require.Equal(t, first-1, count())

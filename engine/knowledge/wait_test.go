@@ -22,7 +22,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// newProvider returns an embedding model whose provider answers with the status and counts requests.
+// newProvider returns an embedding model and a counter of its requests. Its provider answers with the status.
 func newProvider(t *testing.T, status *atomic.Int64) (*openai.Embedder, *atomic.Int64) {
 	t.Helper()
 	asked := &atomic.Int64{}
@@ -77,7 +77,7 @@ func TestDocumentsWaitForTheirEmbeddingModel(t *testing.T) {
 	eventually := func(want int, query string) {
 		require.Eventually(t, func() bool { return count(query) == want }, time.Minute, 10*time.Millisecond, query)
 	}
-	// This is far more often than a job may fail.
+	// A job may fail far less often.
 	const rounds = 8
 	hurry := func() {
 		_, err := conn.Exec(ctx, "UPDATE jobs SET ready_at = $1 WHERE river_job_id IS NULL AND ready_at > $1", time.Now())
@@ -91,7 +91,7 @@ func TestDocumentsWaitForTheirEmbeddingModel(t *testing.T) {
 	require.Less(t, asked.Load(), int64(documents*rounds), "an unavailable model is not asked for each document")
 	require.Equal(t, documents, count(`SELECT count(*) FROM documents WHERE status = 'Indexing'
 		AND warning LIKE 'it waits to be embedded%the provider answered 503%'`))
-	// The delay grows, but is bounded.
+	// The delay grows up to a bound.
 	eventually(documents, "SELECT count(*) FROM jobs WHERE ready_at BETWEEN now() + interval '3 minutes' AND now() + "+
 		"interval '7 minutes'")
 

@@ -33,7 +33,7 @@ func TestWordsAreFolded(t *testing.T) {
 	}
 }
 
-// tokensIn makes tokens of texts. No chunk holds them.
+// tokensIn returns a function that makes tokens of a text. No chunk contains them.
 func tokensIn(t *testing.T) func(text string) []db.Token {
 	store := dbtest.New(t)
 	company, err := store.CreateCompany(t.Context(), "A company")
@@ -116,7 +116,7 @@ func TestWordsOfRandomTextAreValid(t *testing.T) {
 	})
 }
 
-// BenchmarkWords also measures merely cutting the text at white space.
+// BenchmarkWords also measures only splitting the text at white space, for comparison.
 func BenchmarkWords(b *testing.B) {
 	text := strings.Repeat("Le client peut demander le remboursement de sa commande dans les trente jours. ", 25)
 	b.Run("words", func(b *testing.B) {

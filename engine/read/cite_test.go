@@ -44,8 +44,8 @@ func TestEveryTextCanBeCited(t *testing.T) {
 	})
 }
 
-// A text that repeats itself has many places where a quote almost fits.
-func TestCiteComparesBoundedly(t *testing.T) {
+// A repetitive text has many places where a quote almost matches.
+func TestCiteComparisonsAreBounded(t *testing.T) {
 	t.Parallel()
 	for text, quote := range map[string]string{
 		strings.Repeat("可", 50_000):    strings.Repeat("可", 4_000) + "以",

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzFold requires that folding letter by letter gives the same as folding the whole text.
+// FuzzFold requires that folding each letter alone gives the same as folding the whole text.
 func FuzzFold(f *testing.F) {
 	for _, seed := range []string{"L’ŒUF « à Genève » – déjà…", "İstanbul ĲſŉǄ", "e\u0301", "\xff é", "ﬁn ΑΣ 각",
 		"“So”, €5"} {
@@ -18,7 +18,7 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-// Next to any other letter, each letter is folded as it is alone.
+// Each letter is folded in the same way, whatever letter is next to it.
 func TestLettersAreFoldedIndependently(t *testing.T) {
 	t.Parallel()
 	var letters []rune

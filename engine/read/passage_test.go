@@ -21,7 +21,7 @@ func TestQuotesAreFoundInScriptsWithoutSpaces(t *testing.T) {
 	require.Empty(t, found)
 }
 
-// wordsOf returns the words of a text, which is how quotes are compared, by another method.
+// wordsOf returns the words of a text by a second method. Quotes are compared by words.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(norm.NFKC.String(text)), func(r rune) bool { return !isWord(r) })
 }
@@ -38,7 +38,7 @@ func TestFoundQuotesOccurInTheText(t *testing.T) {
 		}
 		return pieces
 	})
-	t.Run("what stands there is found", func(t *testing.T) {
+	t.Run("existing quotes are found", func(t *testing.T) {
 		t.Parallel()
 		rapid.Check(t, func(t *rapid.T) {
 			text := texts.Draw(t, "text")
@@ -47,7 +47,7 @@ func TestFoundQuotesOccurInTheText(t *testing.T) {
 			retyped := strings.Map(func(r rune) rune {
 				switch {
 				case r == '\n':
-					return r // line breaks say what a mark of Markdown is
+					return r // line breaks decide which characters are Markdown
 				case isSpace(r):
 					return rapid.SampledFrom([]rune(" \t\u00a0\u202f")).Draw(t, "space")
 				case strings.ContainsRune(doubleMarks, r):
@@ -63,7 +63,7 @@ func TestFoundQuotesOccurInTheText(t *testing.T) {
 			}
 		})
 	})
-	t.Run("what is found stands there", func(t *testing.T) {
+	t.Run("found quotes exist", func(t *testing.T) {
 		t.Parallel()
 		rapid.Check(t, func(t *rapid.T) {
 			text, quote := strings.Join(texts.Draw(t, "text"), ""), strings.Join(texts.Draw(t, "quote"), "")

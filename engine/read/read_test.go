@@ -59,7 +59,7 @@ func TestNumbersAreRead(t *testing.T) {
 	}
 }
 
-func TestOrdinalsChooseAPlace(t *testing.T) {
+func TestOrdinalsChooseAPosition(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, 1, Place(Words("the second, please"), 3))
 	require.Equal(t, 0, Place(Words("le premier"), 3))
@@ -67,7 +67,7 @@ func TestOrdinalsChooseAPlace(t *testing.T) {
 	require.Equal(t, -1, Place(Words("the blue one"), 3))
 }
 
-func TestDetectsBirthDates(t *testing.T) {
+func TestBirthDatesAreDetected(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		"I was born on 3 June": true, "my birthday is 3 June": true, "née le 3 juin": true,

@@ -18,7 +18,7 @@ func TestWordListsOfLanguagesAreDisjoint(t *testing.T) {
 	}
 }
 
-func TestWordFormsAreAlike(t *testing.T) {
+func TestWordFormsMatch(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		one, other string

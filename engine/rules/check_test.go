@@ -91,7 +91,7 @@ func TestExpectationsAreDecided(t *testing.T) {
 		expect   model.TestExpectation
 		passed   bool
 		observed string
-		// at has the messages of the evidence.
+		// at lists the messages of the evidence.
 		at []int32
 	}{
 		{model.TestExpectation{Called: called("book_slot")}, true, "called 2 times, of which 1 failed", []int32{5, 5}},

@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// judged is a conversation with everything that the forms decide on.
+// judged is a conversation that contains something for every form of criterion.
 func judged() *rules.Conversation {
 	made := func(at int32, name, arguments string, failure *string) *model.ToolCall {
 		return &model.ToolCall{TechnicalName: name, Arguments: model.JSONObject(arguments), MessageSequence: at - 1,

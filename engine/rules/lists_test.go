@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// listed is a criterion with a conversation, written by somebody who did not know the rules.
+// listed is a criterion with a conversation. Its author did not know the rules.
 type listed struct {
 	Criterion        string
 	Tools, SubAgents []string
@@ -21,7 +21,7 @@ type listed struct {
 		Role, Text, Name, To string
 		Arguments            json.RawMessage
 	}
-	// Holds is what a careful reader finds.
+	// Holds is the verdict of a careful reader.
 	Holds bool
 }
 
@@ -47,8 +47,8 @@ func readList(t *testing.T, name string) (list []listed) {
 	return list
 }
 
-// conversation returns the conversation of a listed criterion. A transfer to somebody other than a person is a failed
-// transfer.
+// conversation returns the conversation of a listed criterion. A transfer to a destination that is not a person counts
+// as a failed transfer.
 func (l listed) conversation() *rules.Conversation {
 	run, endedBy := &model.AgentTestRun{}, rules.Contact
 	call := func(name string, arguments json.RawMessage, failure *string) {
@@ -81,7 +81,7 @@ func (l listed) conversation() *rules.Conversation {
 	return held
 }
 
-// A judge that says yes to everything must not make a false criterion pass, if a program can decide the criterion.
+// If the program can decide a criterion, a judge that always says yes must not make a false one pass.
 func TestDecidableCriteriaOfTheListAreDecided(t *testing.T) {
 	t.Parallel()
 	list := readList(t, "decidable")

@@ -12,7 +12,7 @@ import (
 
 var tenth = time.Date(2026, time.October, 10, 0, 0, 0, 0, time.UTC) // a Saturday
 
-func TestFindsValues(t *testing.T) {
+func TestValuesAreFound(t *testing.T) {
 	t.Parallel()
 	const unasked, asked = false, true
 	for _, test := range []struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/form"
 )
 
-// A client that falls behind the pace is refused. A client that keeps the pace may take longer in total.
+// A client that falls behind the pace is refused. A client that keeps up may take longer in total.
 func TestSlowBodiesAreRefused(t *testing.T) {
 	t.Parallel()
 	const part = 256 << 10

@@ -207,6 +207,29 @@ journeys("tests", () => {
       assert.equal(await dialog.getByLabel("Description").inputValue(), "By car and by bus.");
     }));
 
+  test("a check takes the place of a criterion that needs no judge", async () => {
+    const { createSimulationTest } = await gateway.ask<{ createSimulationTest: { agentTest: { id: string } } }>(
+      "mutation ($input: CreateSimulationTestInput!) { createSimulationTest(input: $input) { agentTest { id } } }",
+      { input: { agentId: agent("Card support"), name: "Closes politely", scenario: "You lost your card.", criteria: ['works the words "all the best" into the answer', "is polite"] } },
+    );
+    const { id } = createSimulationTest.agentTest;
+    await visit(`tests?agent=${agent("Card support")}&edit=${id}`, async (page, { checkAccessible }) => {
+      const editor = page.getByRole("dialog", { name: "Edit test" });
+      await editor.getByText('This check needs no judge: says "all the best"').waitFor();
+      await checkAccessible();
+      await editor.getByRole("button", { name: "Use the check" }).click();
+      await editor.getByText("This check needs no judge").waitFor({ state: "detached" });
+      assert.equal(await editor.getByLabel("Criteria, one per line").inputValue(), "is polite");
+      assert.equal(await editor.getByLabel("Check 1: Text").inputValue(), "all the best");
+      await editor.getByRole("button", { name: "Save" }).click();
+      await editor.waitFor({ state: "detached" });
+    });
+    const { agentTest } = await gateway.ask<{ agentTest: { criteria: string[]; checks: { description: string }[] } }>(
+      "query ($id: ID!) { agentTest(id: $id) { ... on SimulationTest { criteria checks { description } } } }", { id });
+    assert.deepEqual(agentTest, { criteria: ["is polite"], checks: [{ description: 'says "all the best"' }] });
+    await gateway.ask("mutation ($id: ID!) { deleteAgentTest(input: { testId: $id }) { deletedId } }", { id });
+  });
+
   test("an agent's tests are run from its page, and a long execution is cancelled", () =>
     visit(`agents/${agent("Clinic reception")}`, async (page) => {
       await page.getByRole("button", { name: "Run tests" }).click();

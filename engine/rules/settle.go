@@ -69,6 +69,8 @@ func (r *reading) settle() {
 		r.isLeading, r.isUnsure = r.hasHuman || isPlain(r.verb), isOfContact
 	case r.object == 0 && r.kind == endVerb && (r.hasTalk || isPlain(r.verb)):
 		r.isLeading, r.byContact = true, isOfContact
+	case r.object == quotation: // Suggest reads it, the judge decides it.
+		r.kind, r.isUnsure, r.byContact = sayVerb, true, isOfContact
 	default:
 		r.kind, r.isUnsure = unknown, true
 	}

@@ -19,6 +19,9 @@ func TestChecksAreSuggested(t *testing.T) {
 	said := Suggest(`gloriously says "Friday"`, targets)
 	require.NotNil(t, said)
 	require.Equal(t, "Friday", *said.Says.Text)
+	quoted := Suggest(`works the words "behind the building" into the answer`, targets)
+	require.NotNil(t, quoted)
+	require.Equal(t, "behind the building", *quoted.Says.Text)
 	for name, criterion := range map[string]string{
 		"the program decides it":   "calls get_order with id A-1",
 		"it mentions nothing":      "is friendly to the contact",

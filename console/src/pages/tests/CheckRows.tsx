@@ -1,4 +1,3 @@
-import { useState } from "react";
 import type { CombinedError } from "@urql/core";
 import { checkKinds, checkOf, initialMore, type CheckRow } from "../../logic/checks";
 import { faultsAt } from "../../logic/faults";
@@ -6,8 +5,7 @@ import { faultsAt } from "../../logic/faults";
 const none: CheckRow = { kind: "says", value: "", more: "", weight: null };
 
 /** One row for each check. The form reads them as JSON. */
-export function CheckRows({ rows: before, error }: { rows: readonly CheckRow[]; error: CombinedError | undefined }) {
-  const [rows, setRows] = useState(before);
+export function CheckRows({ rows, setRows, error }: { rows: CheckRow[]; setRows: (rows: CheckRow[]) => void; error: CombinedError | undefined }) {
   const change = (at: number, changes: Partial<CheckRow>) => setRows(rows.map((row, i) => (i === at ? { ...row, ...changes } : row)));
   return (
     <fieldset className="stack tight">

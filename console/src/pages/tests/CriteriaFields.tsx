@@ -1,5 +1,6 @@
 import type { CombinedError } from "@urql/core";
 import { useState } from "react";
+import type { CheckRow } from "../../logic/checks";
 import { linesOf, type TestValues } from "../../logic/testValues";
 import { Field } from "../../ui/Field";
 import { Weight } from "./CheckRows";
@@ -13,17 +14,44 @@ export function CriteriaHint() {
   );
 }
 
-/** The criteria, one per line, and their weights. */
-export function CriteriaFields({ values, error }: { values: TestValues; error: CombinedError | undefined }) {
+/** A check that could replace a criterion of the saved test. */
+export interface Suggestion {
+  criterion: string;
+  /** The check in words. */
+  description: string;
+  row: CheckRow;
+}
+
+/** The criteria, one per line, and their weights. `accept` adds checks that replace a criterion. */
+export function CriteriaFields({ values, suggested, accept, error }: {
+  values: TestValues;
+  suggested: readonly Suggestion[];
+  accept: (rows: CheckRow[]) => void;
+  error: CombinedError | undefined;
+}) {
   const [text, setText] = useState(values.criteria?.join("\n") ?? "");
   const [weights, setWeights] = useState(() => Object.fromEntries((values.criteria ?? []).map((criterion, i) => [criterion, values.criteriaWeights?.[i] ?? null])));
   const criteria = linesOf(text);
   const isWeighted = criteria.some((criterion) => weights[criterion]);
+  const replace = (criterion: string) => {
+    setText(criteria.filter((each) => each !== criterion).join("\n"));
+    accept(suggested.filter((each) => each.criterion === criterion).map(({ row }) => ({ ...row, weight: weights[criterion] ?? null })));
+  };
   return (
     <>
       <Field label="Criteria, one per line" path="criteria" error={error} hint={<CriteriaHint />}>
         {(control) => <textarea {...control} rows={4} value={text} onChange={(event) => setText(event.target.value)} />}
       </Field>
+      {criteria.filter((criterion) => suggested.some((each) => each.criterion === criterion)).map((criterion) => (
+        <p key={criterion} className="row between">
+          <span>
+            The judge decides “{criterion}”. This check needs no judge: <strong>{suggested.filter((each) => each.criterion === criterion).map(({ description }) => description).join(", ")}</strong>
+          </span>
+          <button type="button" onClick={() => replace(criterion)}>
+            Use the check
+          </button>
+        </p>
+      ))}
       <input type="hidden" name="criteriaWeights" value={JSON.stringify(isWeighted ? criteria.map((criterion) => weights[criterion] ?? null) : [])} />
       <details open={isWeighted || values.passAt !== undefined && values.passAt !== 1}>
         <summary>Weights</summary>

@@ -13,8 +13,21 @@ import { FormFailure } from "../../ui/Field";
 import { Failure, Loading } from "../../ui/states";
 import type { AgentOfTests } from "./AgentTests";
 import { Obstacles } from "./Obstacles";
+import type { Suggestion } from "./CriteriaFields";
 import { shown, TestFields } from "./TestFields";
 import { TestRows } from "./TestRows";
+
+const EditedCheck = graphql(`
+  fragment EditedCheck on TestCheck @_unmask {
+    weight
+    expect {
+      called { technicalName kind where { argument equals matches present } succeeded min max before }
+      neverCalled { technicalName kind where { argument equals matches present } }
+      says { text matches role turn } neverSays { text matches role turn }
+      endedBy tag turnsAtMost durationAtMost creditsAtMost resultJson { technicalName schema } extracts { name equals matches }
+    }
+  }
+`);
 
 const EditedTest = graphql(`
   query EditedTest($id: ID!, $seesContacts: Boolean!) {
@@ -23,20 +36,13 @@ const EditedTest = graphql(`
       ... on SimulationTest {
         scenario criteria criteriaWeights passAt judgeSees maxTurns variables @include(if: $seesContacts)
         persona @include(if: $seesContacts) { mood patience language knowledge } contactSays @include(if: $seesContacts)
-        checks {
-          weight
-          expect {
-            called { technicalName kind where { argument equals matches present } succeeded min max before }
-            neverCalled { technicalName kind where { argument equals matches present } }
-            says { text matches role turn } neverSays { text matches role turn }
-            endedBy tag turnsAtMost durationAtMost creditsAtMost resultJson { technicalName schema } extracts { name equals matches }
-          }
-        }
+        checks { ...EditedCheck }
+        suggestedChecks { criterion check { description ...EditedCheck } }
       }
       ... on ClassificationTest { tagExpected }
     }
   }
-`);
+`, [EditedCheck]);
 
 const CreateTest = graphql(`
   mutation CreateTest($input: CreateSimulationTestInput!) {
@@ -141,7 +147,7 @@ function TestForm({ agent, test, rowsStored, reread, takeTheirs, onClose }: {
     <form ref={form} onSubmit={submit}>
       <fieldset className="stack" disabled={!may("write")}>
         <Obstacles of={test.obstacles} />
-        <TestFields values={before} agent={agent} error={update.error} />
+        <TestFields values={before} suggested={suggestionsOf(began)} agent={agent} error={update.error} />
         {isForeign && (
           <Conflict
             what="test"
@@ -202,6 +208,12 @@ function valuesOf(test: SavedTest): TestValues {
     // Without the scope contacts these values are not readable, so they are not sent.
     persona: persona === undefined ? undefined : personaOf(persona), contactSays, maxTurns, variables,
   };
+}
+
+/** The checks that could replace criteria, by the text of the criterion. */
+function suggestionsOf(test: SavedTest): readonly Suggestion[] {
+  if (test.__typename === "ClassificationTest") return [];
+  return test.suggestedChecks.map(({ criterion, check: { description, ...check } }) => ({ criterion: test.criteria[criterion] ?? "", description, row: rowOf(check) }));
 }
 
 function personaOf(persona: NonNullable<Extract<SavedTest, { __typename: "SimulationTest" }>["persona"]> | null): Persona {

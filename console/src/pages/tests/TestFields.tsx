@@ -1,10 +1,11 @@
 import type { CombinedError } from "@urql/core";
+import { useState } from "react";
 import { rowOf } from "../../logic/checks";
 import { shownValue, type TestValues } from "../../logic/testValues";
 import { Field, type Control } from "../../ui/Field";
 import { CheckRows } from "./CheckRows";
 import { ContactFields, JudgeSees } from "./ContactFields";
-import { CriteriaFields } from "./CriteriaFields";
+import { CriteriaFields, type Suggestion } from "./CriteriaFields";
 
 interface AgentField {
   name: string;
@@ -16,8 +17,10 @@ interface AgentField {
 export const shown = ["name", "folderId", "scenario", "criteria", "passAt", "checks", "persona", "contactSays", "maxTurns", "variables", "tagExpected"];
 
 /** The controls of a test. */
-export function TestFields({ values, agent, isNew, error }: {
+export function TestFields({ values, suggested = [], agent, isNew, error }: {
   values: TestValues;
+  /** Checks that could replace criteria. */
+  suggested?: readonly Suggestion[];
   agent: { fields: readonly AgentField[]; testFolders: readonly { id: string; name: string }[] };
   isNew?: boolean;
   error: CombinedError | undefined;
@@ -32,7 +35,7 @@ export function TestFields({ values, agent, isNew, error }: {
           {(control) => <input {...control} required defaultValue={values.tagExpected} />}
         </Field>
       )}
-      {values.scenario !== undefined && <Simulated values={values} error={error} />}
+      {values.scenario !== undefined && <Simulated values={values} suggested={suggested} error={error} />}
       {values.variables && <Variables values={values.variables} fields={agent.fields} error={error} />}
       <Field label="Folder" path="folderId" error={error}>
         {(control) => <FolderChoice control={control} folders={agent.testFolders} chosen={values.folderId} />}
@@ -54,15 +57,16 @@ export function FolderChoice({ control, folders, chosen }: { control: Control; f
   );
 }
 
-function Simulated({ values, error }: { values: TestValues; error: CombinedError | undefined }) {
+function Simulated({ values, suggested, error }: { values: TestValues; suggested: readonly Suggestion[]; error: CombinedError | undefined }) {
+  const [checks, setChecks] = useState(() => values.checks?.map(rowOf));
   return (
     <>
       <Field label="Scenario" path="scenario" error={error}>
         {(control) => <textarea {...control} required rows={5} defaultValue={values.scenario} />}
       </Field>
       <ContactFields values={values} error={error} />
-      <CriteriaFields values={values} error={error} />
-      {values.checks && <CheckRows rows={values.checks.map(rowOf)} error={error} />}
+      <CriteriaFields values={values} suggested={checks ? suggested : []} accept={(rows) => setChecks([...(checks ?? []), ...rows])} error={error} />
+      {checks && <CheckRows rows={checks} setRows={setChecks} error={error} />}
       {values.judgeSees && <JudgeSees chosen={values.judgeSees} />}
       <Field label="Maximum turns" path="maxTurns" error={error}>
         {(control) => <input {...control} type="number" min={1} max={30} required defaultValue={values.maxTurns} />}

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// headroom is how much the heap grows between collections, in bytes: at least leastPercent and at most mostPercent of
+	// headroom is how much the heap grows between collections, in bytes: at least minPercent and at most maxPercent of
 	// the live heap. Go's default growth of 100% would collect a heap of a few MB all the time.
-	headroom     = 12 << 20
-	leastPercent = 50
-	mostPercent  = 400
+	headroom   = 12 << 20
+	minPercent = 50
+	maxPercent = 400
 
 	// limitRatio is the share of the container's memory for Go. The rest is for the PDF reader and the system.
 	limitRatio = 0.8
@@ -78,7 +78,7 @@ func leaveHeadroom() {
 // percentFor returns the GC percentage for a number of live bytes, in steps of 25.
 func percentFor(live uint64) int {
 	percent := 100 * headroom / max(live, 1)
-	return int(min(max(percent/25*25, leastPercent), mostPercent))
+	return int(min(max(percent/25*25, minPercent), maxPercent))
 }
 
 // settle returns unused memory to the system until ctx ends: after the start, when the process is idle with a small

@@ -43,7 +43,7 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 		return nil, "", err
 	}
 	// Each call removes several, so that few remain. Rows that another transaction is removing are skipped.
-	expired := t.db.Select((*model.AccessToken)(nil)).Column("hash").Where("expires_at <= ?", at).Limit(mostRemoved).
+	expired := t.db.Select((*model.AccessToken)(nil)).Column("hash").Where("expires_at <= ?", at).Limit(maxRemoved).
 		For("UPDATE SKIP LOCKED")
 	return token, text, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if _, err := t.db.Delete((*model.AccessToken)(nil)).Where("hash IN (?)", expired).Exec(ctx); err != nil {
@@ -91,5 +91,5 @@ func (t *Tenant) RevokeAccessToken(ctx context.Context, hash []byte) (isRevoked 
 	})
 }
 
-// mostRemoved bounds the expired tokens that one call of CreateAccessToken removes.
-const mostRemoved = 100
+// maxRemoved bounds the expired tokens that one call of CreateAccessToken removes.
+const maxRemoved = 100

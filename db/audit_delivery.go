@@ -20,8 +20,8 @@ const (
 	deliveryTimeout = 10 * time.Second
 	// eventsPerDelivery bounds the events in one message.
 	eventsPerDelivery = 100
-	// mostFailures is how many failures end a round.
-	mostFailures = 3
+	// maxFailures is how many failures end a round.
+	maxFailures = 3
 	// longestRetry bounds the wait after a failure. The wait starts at a second and doubles with each failure.
 	longestRetry = 15 * time.Minute
 )
@@ -80,7 +80,7 @@ func (s *Store) DeliverAuditEvents(ctx context.Context, deliver Deliver) error {
 	for _, id := range companies {
 		if failure := s.Tenant(id).deliverAuditEvents(ctx, deliver); failure != nil {
 			// The target is down, and each further company would wait for its timeout.
-			if failed++; failed == mostFailures {
+			if failed++; failed == maxFailures {
 				return failure
 			}
 			err = failure

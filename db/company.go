@@ -18,15 +18,15 @@ func (t *Tenant) Company(ctx context.Context) (*model.Company, error) {
 	return company, err
 }
 
-// mostTags bounds the tags that AgentTags returns.
-const mostTags = 1_000
+// maxTags bounds the tags that AgentTags returns.
+const maxTags = 1_000
 
-// AgentTags returns the distinct tags of the company's agents, by name, at most mostTags.
+// AgentTags returns the distinct tags of the company's agents, by name, at most maxTags.
 func (t *Tenant) AgentTags(ctx context.Context) ([]string, error) {
 	tags := []string{}
 	err := t.db.Select((*model.Agent)(nil)).ColumnExpr("DISTINCT tag").
 		Join("CROSS JOIN jsonb_array_elements_text(?TableAlias.tags) AS tag").
-		OrderExpr("tag").Limit(mostTags).Scan(ctx, &tags)
+		OrderExpr("tag").Limit(maxTags).Scan(ctx, &tags)
 	return tags, err
 }
 

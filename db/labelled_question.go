@@ -91,15 +91,15 @@ func (t tenantTx) labelled(ctx context.Context, in model.AddLabelledQuestionsInp
 	return added, faults.Err()
 }
 
-// mostDrawn bounds the chunks of a dataset that passages are drawn from, because drawing reads each of them.
-const mostDrawn = 10_000
+// maxDrawn bounds the chunks of a dataset that passages are drawn from, because drawing reads each of them.
+const maxDrawn = 10_000
 
 // DrawPassages returns up to count random chunks of a dataset as drafts without questions. The dataset may be empty.
 func (t *Tenant) DrawPassages(ctx context.Context, datasetID string, count int32) ([]*model.DraftedQuestion, error) {
 	if _, err := t.Dataset(ctx, datasetID); err != nil {
 		return nil, err
 	}
-	firsts := t.db.Select((*model.Chunk)(nil)).Column("id").Where("dataset_id = ?", datasetID).Limit(mostDrawn)
+	firsts := t.db.Select((*model.Chunk)(nil)).Column("id").Where("dataset_id = ?", datasetID).Limit(maxDrawn)
 	drawn := t.db.NewSelect().TableExpr("(?) AS firsts", firsts).Column("id").OrderExpr("random()").Limit(int64(count))
 	drafts := []*model.DraftedQuestion{}
 	err := t.db.Select((*model.Chunk)(nil)).Column("document_id").ColumnExpr("left(?TableAlias.content, ?) AS passage",

@@ -12,8 +12,8 @@ import (
 
 const (
 	// Because a signal may be lost, topics are checked again after 5 to 10 s.
-	leastRest = 5 * time.Second
-	mostRest  = 10 * time.Second
+	minRest = 5 * time.Second
+	maxRest = 10 * time.Second
 	// missedRest is how long possibly missed signals are collected before all topics are notified.
 	missedRest = 20 * time.Millisecond
 	// sweepSize bounds the rows of one statement.
@@ -38,7 +38,7 @@ var (
 		"status = 'Archived' OR deleted_at IS NOT NULL"}
 )
 
-func untilSweep() time.Duration { return leastRest + rand.N(mostRest-leastRest) }
+func untilSweep() time.Duration { return minRest + rand.N(maxRest-minRest) }
 
 // look notifies the topics whose rows have changed or are gone. One statement covers many topics of all companies.
 func (s *topics) look() {

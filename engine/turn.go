@@ -102,7 +102,7 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*Reply
 		case err != nil:
 			return nil, err
 		}
-		isLast := asked == c.limits.modelCalls || c.asked.Load() >= c.mostAsked()
+		isLast := asked == c.limits.modelCalls || c.asked.Load() >= c.maxAsked()
 		wanted := len(calls)
 		if isLast {
 			calls = c.finalCalls(calls)
@@ -166,7 +166,7 @@ var errTooSlow = errors.New("the answer takes too long")
 // ask streams one answer of the model and returns its calls.
 func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.ToolCall, error) {
 	// Nested delegations would multiply the bound of one conversation.
-	if most := c.mostAsked(); c.asked.Add(1) > most {
+	if most := c.maxAsked(); c.asked.Add(1) > most {
 		return nil, c.fault("gave no final answer to %d requests in one turn, the limit including sub-agents: raise "+
 			"AGENTGRAPH_MAX_MODEL_CALLS, or change the prompts", most)
 	}
@@ -198,8 +198,8 @@ func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.To
 	return calls, nil
 }
 
-// mostAsked bounds the requests to the model in one turn, delegations included.
-func (t *turn) mostAsked() int64 { return int64(t.limits.modelCalls * t.limits.depth) }
+// maxAsked bounds the requests to the model in one turn, delegations included.
+func (t *turn) maxAsked() int64 { return int64(t.limits.modelCalls * t.limits.depth) }
 
 // fault returns the error for a mistake of the model. It does not name the model.
 func (t *turn) fault(format string, args ...any) error {

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// mostMaking bounds the queries of one socket that run at the same time.
-const mostMaking = 8
+// maxInProgress bounds the queries of one socket that run at the same time.
+const maxInProgress = 8
 
 // backlog delays the queries of a socket whose client does not receive the responses. While a response is being
 // written, at most one other query runs. The rest wait in order of arrival.
 type backlog struct {
 	mu sync.Mutex
 	// making and unwritten count the responses that are being made and that are being written. taken counts the responses
-	// that the client has received, up to the number mostMaking.
+	// that the client has received, up to the number maxInProgress.
 	making, unwritten, taken int
 	waiting                  []chan struct{}
 }
@@ -67,7 +67,7 @@ func (b *backlog) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unwritten--
-	b.taken = min(b.taken+1, mostMaking)
+	b.taken = min(b.taken+1, maxInProgress)
 	b.admit()
 }
 

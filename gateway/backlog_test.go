@@ -47,11 +47,11 @@ func TestBacklogBoundsPendingResponses(t *testing.T) {
 		}
 		require.Equal(t, 20, run(), "canceled waiters do not count")
 		require.Empty(t, b.waiting)
-		for range 2 * mostMaking {
+		for range 2 * maxInProgress {
 			go enter(t.Context())
 		}
-		require.Equal(t, 20+mostMaking, run(), "a client that reads its responses may have more at once")
-		for range 2 * mostMaking {
+		require.Equal(t, 20+maxInProgress, run(), "a client that reads its responses may have more at once")
+		for range 2 * maxInProgress {
 			b.made()
 			b.leave()
 		}

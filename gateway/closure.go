@@ -24,7 +24,7 @@ var (
 	closeInitTimeout = &closure{4408, "Connection initialisation timeout"}
 	closeDuplicate   = &closure{4409, "Subscriber for this id already exists"}
 	closeBusy        = &closure{websocket.StatusPolicyViolation,
-		fmt.Sprintf("More than %d pings between two of the server's", mostSigns)}
+		fmt.Sprintf("More than %d pings between two of the server's", maxSigns)}
 	closeTooMany   = &closure{websocket.StatusTryAgainLater, "Too many sockets are open on this key"}
 	closeInitTwice = &closure{4429, "Too many initialisation requests"}
 )

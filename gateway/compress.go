@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/console"
 )
 
-// leastCompressed is the size in bytes from which compression is worth its time.
-const leastCompressed = 4 << 10
+// minCompressed is the size in bytes from which compression is worth its time.
+const minCompressed = 4 << 10
 
 // zippers reuses compressors, since each takes hundreds of kilobytes.
 var zippers = sync.Pool{New: func() any {
@@ -55,7 +55,7 @@ func (w *compressible) WriteHeader(status int) {
 	w.status = status
 	length, err := strconv.Atoi(w.Header().Get("Content-Length"))
 	mediaType, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
-	if err != nil || length < leastCompressed || !strings.HasSuffix(mediaType, "json") && mediaType != sdlType {
+	if err != nil || length < minCompressed || !strings.HasSuffix(mediaType, "json") && mediaType != sdlType {
 		w.ResponseWriter.WriteHeader(status)
 		return
 	}

@@ -2,8 +2,8 @@ package gateway
 
 import "net/http"
 
-// mostHeld is the size in bytes up to which a body is written in one piece. A longer body is worth another system call.
-const mostHeld = 64 << 10
+// maxHeld is the size in bytes up to which a body is written in one piece. A longer body is worth another system call.
+const maxHeld = 64 << 10
 
 // Write writes to the connection, or holds the bytes while writeWhole runs. Only one goroutine writes at a time.
 func (c *clientConn) Write(p []byte) (int, error) {

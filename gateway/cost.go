@@ -19,16 +19,16 @@ const (
 	usualLength = 5
 	// skippedRow is the cost of a row that an offset skips, since Postgres reads it too.
 	skippedRow = 3
-	// mostSkipped bounds the cost of skipped rows: an offset far beyond the end of a list skips only the list's rows. Only
+	// maxSkipped bounds the cost of skipped rows: an offset far beyond the end of a list skips only the list's rows. Only
 	// REST's page numbers reach this bound.
-	mostSkipped = 60_000
+	maxSkipped = 60_000
 	// introspected is the cost of a value of the schema, which the executor resolves more slowly than a column of a row.
 	// One operation can read the whole schema once, as tools do.
 	introspected = 3
 	// mutated is the cost of a mutation's root field without an @cost: a transaction.
 	mutated = 20_000
-	// mostCost is the highest cost. The product of two costs fits an int.
-	mostCost = 1_000_000_000
+	// maxCost is the highest cost. The product of two costs fits an int.
+	maxCost = 1_000_000_000
 )
 
 func (g guard) checkCost(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
@@ -73,7 +73,7 @@ func hasConstantCost(operation *ast.OperationDefinition) bool {
 // the weight of its field's @cost; a shared weight counts once for all objects. The length of a list comes from its
 // page size or from the arguments that @listSize names, else from @listSize's assumedSize. A field selected twice
 // counts twice. For an interface, the most expensive of its types counts. For introspection, the real lengths of the
-// schema's lists count. The cost stops growing at mostCost.
+// schema's lists count. The cost stops growing at maxCost.
 func costOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) int {
 	c := costs{schema: schema, variables: variables, fragments: map[spread]price{}}
 	return c.object(operation.SelectionSet, c.root(operation), 0).sum()
@@ -88,7 +88,7 @@ func (c costs) root(operation *ast.OperationDefinition) *ast.Definition {
 // price is the cost of a selection: each for every object, and once for all objects, which one statement reads.
 type price struct{ each, once int }
 
-func (p price) sum() int { return min(p.each+p.once, mostCost) }
+func (p price) sum() int { return min(p.each+p.once, maxCost) }
 func (p price) plus(other price) price {
 	return price{plus(p.each, other.each), plus(p.once, other.once)}
 }
@@ -168,7 +168,7 @@ func (c costs) field(f *ast.Field, page int) price {
 		}
 	}
 	skipped := times(lengthOf(c.argument(f, []string{"offset"})), skippedRow)
-	own.each = plus(own.each, min(skipped, mostSkipped))
+	own.each = plus(own.each, min(skipped, maxSkipped))
 	definition := c.schema.Types[f.Definition.Type.Name()]
 	asked := c.asked(f)
 	if f.Definition.Type.Elem == nil {
@@ -280,7 +280,7 @@ func constant(definition *ast.FieldDefinition, directive, argument string) (numb
 // lengthOf returns the length of a list, the value of a number, or 0 for anything else.
 func lengthOf(value any) int {
 	if n, ok := integer(value); ok {
-		return int(max(0, min(n, mostCost)))
+		return int(max(0, min(n, maxCost)))
 	}
 	if list := reflect.ValueOf(value); list.IsValid() && list.Kind() == reflect.Slice {
 		return list.Len()
@@ -288,5 +288,5 @@ func lengthOf(value any) int {
 	return 0
 }
 
-func plus(a, b int) int  { return min(a+b, mostCost) }
-func times(a, b int) int { return min(a*b, mostCost) }
+func plus(a, b int) int  { return min(a+b, maxCost) }
+func times(a, b int) int { return min(a*b, maxCost) }

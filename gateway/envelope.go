@@ -55,28 +55,28 @@ func appendResponse(buffer []byte, response *graphql.Response) []byte {
 
 // Bounds of a response's errors: their number, and the bytes of each message.
 const (
-	mostErrors  = 10
-	mostMessage = 2_000
+	maxErrors  = 10
+	maxMessage = 2_000
 )
 
 // bounded returns the first errors with shortened messages, and an error that counts the omitted ones. A short document
 // can cause thousands of errors that quote it.
 func bounded(errs gqlerror.List) gqlerror.List {
-	isLong := func(err *gqlerror.Error) bool { return len(err.Message) > mostMessage }
-	if len(errs) <= mostErrors && !slices.ContainsFunc(errs, isLong) {
+	isLong := func(err *gqlerror.Error) bool { return len(err.Message) > maxMessage }
+	if len(errs) <= maxErrors && !slices.ContainsFunc(errs, isLong) {
 		return errs
 	}
-	cut := slices.Clone(errs[:min(len(errs), mostErrors)])
+	cut := slices.Clone(errs[:min(len(errs), maxErrors)])
 	for i, err := range cut {
 		if isLong(err) {
 			short := *err
-			short.Message = strings.ToValidUTF8(err.Message[:mostMessage], "") + "…"
+			short.Message = strings.ToValidUTF8(err.Message[:maxMessage], "") + "…"
 			cut[i] = &short
 		}
 	}
-	if left := len(errs) - mostErrors; left > 0 {
+	if left := len(errs) - maxErrors; left > 0 {
 		cut = append(cut, &gqlerror.Error{Message: fmt.Sprintf("and %d more errors", left),
-			Extensions: errs[mostErrors].Extensions})
+			Extensions: errs[maxErrors].Extensions})
 	}
 	return cut
 }

@@ -144,13 +144,13 @@ func writeBody(w http.ResponseWriter, status int, mediaType string, body []byte)
 	_, _ = w.Write(body) // one write takes the fewest system calls; its failure is harmless
 }
 
-// buffers reuses response buffers of up to mostBuffer bytes.
+// buffers reuses response buffers of up to maxBuffer bytes.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-const mostBuffer = 256 << 10
+const maxBuffer = 256 << 10
 
 func giveBack(buffer *[]byte) {
-	if cap(*buffer) <= mostBuffer {
+	if cap(*buffer) <= maxBuffer {
 		buffers.Put(buffer)
 	}
 }

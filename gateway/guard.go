@@ -45,8 +45,8 @@ func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.R
 			return exceeded("the query is nested deeper than the limit of %d levels", g.settings.QueryDepth)
 		}
 	}
-	if w.repeats > mostRepeats {
-		return exceeded("the query repeats a field more often than the limit of %d times", mostRepeats)
+	if w.repeats > maxRepeats {
+		return exceeded("the query repeats a field more often than the limit of %d times", maxRepeats)
 	}
 	if w.introspects && !g.settings.Introspection {
 		return errorOf("introspection is switched off on this server", errcode.ValidationFailed)
@@ -91,9 +91,9 @@ func moreTokens(source *ast.Source, limit int) bool {
 	return true
 }
 
-// mostRepeats bounds how often one selection names the same field. Validation compares these in pairs, which takes two
+// maxRepeats bounds how often one selection names the same field. Validation compares these in pairs, which takes two
 // seconds for four thousand.
-const mostRepeats = 100
+const maxRepeats = 100
 
 // walk measures a document. It visits each fragment once.
 type walk struct {

@@ -21,8 +21,8 @@ const (
 	idempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotent-Replayed"
 	longestKey        = 255
-	// mostKept bounds the size of a kept response, in bytes.
-	mostKept = 1 << 20
+	// maxSaved bounds the size of a kept response, in bytes.
+	maxSaved = 1 << 20
 )
 
 // keptHeaders are the headers that belong to a response rather than to its transmission.
@@ -144,7 +144,7 @@ func (k *keyed) keepable() *model.StoredResponse {
 			kept.Headers[name] = value
 		}
 	}
-	if !k.isSecret && k.response.Len() <= mostKept {
+	if !k.isSecret && k.response.Len() <= maxSaved {
 		kept.Body = append([]byte{}, k.response.Bytes()...)
 	}
 	return kept

@@ -69,8 +69,8 @@ func TestOnlyFinalStatusesAreSaved(t *testing.T) {
 		require.Equal(t, map[string]string{"Content-Type": "application/json", "Location": "/Dataset/1"}, kept.Headers)
 		require.Equal(t, []byte{}, kept.Body)
 
-		k.response.Write(make([]byte, mostKept))
-		require.Len(t, k.keepable().Body, mostKept)
+		k.response.Write(make([]byte, maxSaved))
+		require.Len(t, k.keepable().Body, maxSaved)
 		k.isSecret = true
 		require.Nil(t, k.keepable().Body, "a secret")
 		k.isSecret = false

@@ -320,7 +320,7 @@ func (w *statusWriter) begin(status int) {
 
 func (w *statusWriter) Write(p []byte) (int, error) {
 	w.begin(http.StatusOK)
-	if w.conn != nil && len(p) <= mostHeld && w.Header().Get("Content-Length") == strconv.Itoa(len(p)) {
+	if w.conn != nil && len(p) <= maxHeld && w.Header().Get("Content-Length") == strconv.Itoa(len(p)) {
 		return w.conn.writeWhole(w.ResponseWriter, p)
 	}
 	return w.ResponseWriter.Write(p)

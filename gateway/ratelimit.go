@@ -15,9 +15,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// mostBuckets bounds the buckets of a rate limit. The least recently used are dropped, and start full on their next
+// maxBuckets bounds the buckets of a rate limit. The least recently used are dropped, and start full on their next
 // use.
-const mostBuckets = 10_000
+const maxBuckets = 10_000
 
 // rateLimit allows each owner, such as an API key or a company, perMinute things a minute. Each has a bucket of that
 // size, which refills evenly. Access tokens share their key's bucket. A nil rateLimit limits nothing. It is safe for
@@ -34,7 +34,7 @@ func newRateLimit(whose, things string, perMinute int) *rateLimit {
 	if perMinute <= 0 {
 		return nil
 	}
-	buckets, _ := lru.New[string, *rate.Limiter](mostBuckets) // it fails only for sizes below 1
+	buckets, _ := lru.New[string, *rate.Limiter](maxBuckets) // it fails only for sizes below 1
 	return &rateLimit{owner: whose, things: things, perMinute: perMinute, buckets: buckets}
 }
 

@@ -65,9 +65,9 @@ func TestLimitIsNeverExceeded(t *testing.T) {
 func TestBucketsAreBounded(t *testing.T) {
 	t.Parallel()
 	l, at := newRateLimit("API key", "things", 1), time.Unix(1_800_000_000, 0)
-	for i := range 2 * mostBuckets {
+	for i := range 2 * maxBuckets {
 		require.NoError(t, l.take(nil, fmt.Sprint(i), 1, at))
 	}
-	require.Equal(t, mostBuckets, l.buckets.Len())
-	codeIs(t, l.take(nil, fmt.Sprint(2*mostBuckets-1), 1, at), model.RateLimited)
+	require.Equal(t, maxBuckets, l.buckets.Len())
+	codeIs(t, l.take(nil, fmt.Sprint(2*maxBuckets-1), 1, at), model.RateLimited)
 }

@@ -40,11 +40,11 @@ const (
 // rows. The executor takes one or two microseconds for each value.
 const workPerQuestion = 125
 
-// All responses together may hold the bytes of mostLarge responses of the largest size, until they are written. Beyond
+// All responses together may hold the bytes of maxLarge responses of the largest size, until they are written. Beyond
 // that, only responses of mutations may exceed 1/largeShare of that size. Most responses are far smaller. A mutation
 // may read ownShare times that size for itself, which counts with its response.
 const (
-	mostLarge  = 4
+	maxLarge   = 4
 	largeShare = 8
 	ownShare   = 3
 )
@@ -68,9 +68,9 @@ type size struct {
 	atomic.Int64
 	// most has the limit, in bytes.
 	most int64
-	// work counts the executor's work in values. mostWork is its limit; 0 means no limit.
-	work     atomic.Int64
-	mostWork int
+	// work counts the executor's work in values. maxWork is its limit; 0 means no limit.
+	work    atomic.Int64
+	maxWork int
 	// isOver is set when a limit is exceeded; then nothing more is added. isBusy is set if other responses took the
 	// memory, and isLong if the work was too much.
 	isOver, isBusy, isLong atomic.Bool
@@ -94,12 +94,12 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		out = l.memory.open(model.KeyRef{}, nil)
 		defer out.close()
 	}
-	size := &size{most: l.settings.ResponseBytes, mostWork: l.settings.ResponseWork, isMutation: operation != nil &&
+	size := &size{most: l.settings.ResponseBytes, maxWork: l.settings.ResponseWork, isMutation: operation != nil &&
 		operation.Operation == ast.Mutation, out: out}
 	if operation != nil && operation.Operation == ast.Query {
 		size.document = of.RawQuery
 		if _, only := introspects(of); only {
-			size.mostWork = 0 // The cost bounds operations that read only the schema.
+			size.maxWork = 0 // The cost bounds operations that read only the schema.
 		}
 	}
 	if out.isHopeless(size.document) {
@@ -231,7 +231,7 @@ func (ownReads) CountStatement() error { return nil }
 
 // addWork counts work for a response. The unit is the work for one value.
 func (s *size) addWork(work int) {
-	now, most := s.work.Add(int64(work)), int64(s.mostWork)
+	now, most := s.work.Add(int64(work)), int64(s.maxWork)
 	if now > most && most > 0 && s.isOver.CompareAndSwap(false, true) {
 		s.isLong.Store(true)
 	}

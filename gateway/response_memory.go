@@ -28,7 +28,7 @@ type keyMemory struct {
 	// The mutex of responseMemory guards the fields below. users counts the key's open outgoing values.
 	users   int
 	waiting map[*outgoing]time.Time
-	// large maps the hashes of documents to the bytes that their responses took to make. It has at most mostLargeKnown
+	// large maps the hashes of documents to the bytes that their responses took to make. It has at most maxLargeKnown
 	// entries, and no entries for small responses.
 	large map[uint64]int64
 }
@@ -42,14 +42,14 @@ const (
 	smallResponse = 64 << 10
 	// slowAfter is how long a response waits for its client before the client may be dropped in favor of others.
 	slowAfter = 5 * time.Second
-	// mostLargeKnown bounds the entries of keyMemory.large.
-	mostLargeKnown = 64
+	// maxLargeKnown bounds the entries of keyMemory.large.
+	maxLargeKnown = 64
 )
 
 var documentHashes = maphash.MakeSeed()
 
 func newResponseMemory(s Settings) *responseMemory {
-	return &responseMemory{budget: mostLarge * s.ResponseBytes, keys: map[model.KeyRef]*keyMemory{}}
+	return &responseMemory{budget: maxLarge * s.ResponseBytes, keys: map[model.KeyRef]*keyMemory{}}
 }
 
 // outgoing counts the responses to one HTTP request, or to one operation of a socket. Responses of an operation may be
@@ -130,7 +130,7 @@ func (o *outgoing) noteLarge(document string, bytes int64) {
 	hash := maphash.String(documentHashes, document)
 	o.memory.mu.Lock()
 	defer o.memory.mu.Unlock()
-	if len(o.key.large) >= mostLargeKnown {
+	if len(o.key.large) >= maxLargeKnown {
 		clear(o.key.large)
 	}
 	o.key.large[hash] = max(o.key.large[hash], bytes)
@@ -139,7 +139,7 @@ func (o *outgoing) noteLarge(document string, bytes int64) {
 // isHopeless reports whether the response to a document is likely to exceed the memory that is available. Such a
 // document is refused before it queries Postgres.
 func (o *outgoing) isHopeless(document string) bool {
-	if document == "" || o.hasRoom(o.memory.budget/mostLarge) {
+	if document == "" || o.hasRoom(o.memory.budget/maxLarge) {
 		return false
 	}
 	o.memory.mu.Lock()

@@ -10,8 +10,8 @@ import (
 const (
 	// turn is how many events of one operation are sent before the socket's next operation gets its turn.
 	turn = 64
-	// mostAtOnce and bytesAtOnce bound the messages of one write.
-	mostAtOnce  = 16
+	// maxAtOnce and bytesAtOnce bound the messages of one write.
+	maxAtOnce   = 16
 	bytesAtOnce = 64 << 10
 )
 
@@ -94,7 +94,7 @@ func (s *socket) sendEvents(op *operation) bool {
 // gather returns messages for the available events, possibly none. After an error, or if the execution is broken, there
 // are no more events.
 func (x *execution) gather(op *operation) (messages [][][]byte, err error) {
-	for bytes := 0; len(messages) < mostAtOnce && bytes < bytesAtOnce; {
+	for bytes := 0; len(messages) < maxAtOnce && bytes < bytesAtOnce; {
 		event, err := x.feed.Next(x.ctx)
 		if err != nil || event == nil {
 			return messages, err

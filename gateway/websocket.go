@@ -21,9 +21,9 @@ import (
 // subprotocol is the only WebSocket subprotocol that the gateway speaks.
 const subprotocol = "graphql-transport-ws"
 
-// mostSigns is the maximum number of messages outside the rate limit between two server pings. These are pings, pongs,
+// maxSigns is the maximum number of messages outside the rate limit between two server pings. These are pings, pongs,
 // and unnecessary "complete" messages. Each KiB of such a message counts as one more.
-const mostSigns = 1_000
+const maxSigns = 1_000
 
 type socketTransport struct{ *Server }
 
@@ -102,7 +102,7 @@ type socket struct {
 	// Only the reading goroutine writes credential, and only until the socket is acknowledged.
 	credential   string
 	acknowledged atomic.Bool
-	// signs counts up to mostSigns, from 0 after each ping of the server.
+	// signs counts up to maxSigns, from 0 after each ping of the server.
 	signs atomic.Int64
 	// session closes the socket's session. It is nil before the socket is acknowledged.
 	session func()
@@ -199,12 +199,12 @@ func (s *socket) handle(text []byte) *closure {
 }
 
 // countMessage counts a message of the given length, and reports whether the client may continue.
-func (s *socket) countMessage(bytes int) bool { return s.signs.Add(int64(1+bytes>>10)) <= mostSigns }
+func (s *socket) countMessage(bytes int) bool { return s.signs.Add(int64(1+bytes>>10)) <= maxSigns }
 
-// countFrame counts a ping or pong frame, and closes the socket at the first one above mostSigns.
+// countFrame counts a ping or pong frame, and closes the socket at the first one above maxSigns.
 func (s *socket) countFrame() bool {
 	mayContinue := s.countMessage(0)
-	if !mayContinue && s.signs.Load() == mostSigns+1 {
+	if !mayContinue && s.signs.Load() == maxSigns+1 {
 		s.spawn(func() { s.close(closeBusy) })
 	}
 	return mayContinue

@@ -104,9 +104,9 @@ type Subscription struct {
 }
 
 const (
-	// A subscription stores heldPieces for a slow reader before it drops text, and mostPieces before it also drops calls.
+	// A subscription stores heldPieces for a slow reader before it drops text, and maxPieces before it also drops calls.
 	heldPieces = 256
-	mostPieces = 16_384
+	maxPieces  = 16_384
 )
 
 // Subscribe returns a subscription that receives the signals of the key until Close.
@@ -169,7 +169,7 @@ func (s *Subscription) hold(p Piece, hasMore bool) {
 		p.Event = turn
 	}
 	_, isText := p.Event.(model.MessageDelta)
-	if len(s.pieces) >= mostPieces || isText && len(s.pieces) >= heldPieces {
+	if len(s.pieces) >= maxPieces || isText && len(s.pieces) >= heldPieces {
 		return
 	}
 	s.pieces = append(s.pieces, p)

@@ -24,9 +24,9 @@ const (
 	maxWaiting = 1 << 20
 
 	notifyTimeout = 2 * time.Second
-	// sendAgain is the wait before a retry, and mostPutBack the maximum number of keys that are retried.
-	sendAgain   = time.Second
-	mostPutBack = 10_000
+	// sendAgain is the wait before a retry, and maxPutBack the maximum number of keys that are retried.
+	sendAgain  = time.Second
+	maxPutBack = 10_000
 )
 
 // signal is the payload of a notification. Without an event it only wakes subscriptions.
@@ -215,7 +215,7 @@ func (o *outbox) putBack(signals []signal) (lost int) {
 	}
 	for _, s := range signals {
 		key := Key{s.CompanyID, s.ID}
-		if s.piece() != nil || len(waiting) >= mostPutBack {
+		if s.piece() != nil || len(waiting) >= maxPutBack {
 			continue
 		}
 		lost--

@@ -198,15 +198,15 @@ func (b *Batch) sendInTx(ctx context.Context) error {
 		err := b.scope.Begin(ctx, nil, func(ctx context.Context, tx *Tx) error {
 			return (&Batch{tx.Company(b.scope.companyID), b.of, b.hasRequired, b.err}).Send(ctx)
 		})
-		if !errors.Is(err, errUpgrading) || attempt == b.mostStale() {
+		if !errors.Is(err, errUpgrading) || attempt == b.maxStale() {
 			return err
 		}
 	}
 }
 
-// mostStale returns how many connections may hold outdated statements. Each one is closed when Postgres rejects it,
+// maxStale returns how many connections may hold outdated statements. Each one is closed when Postgres rejects it,
 // so the next attempt uses another connection.
-func (b *Batch) mostStale() int { return int(b.scope.db.pools.writes.Config().MaxConns) }
+func (b *Batch) maxStale() int { return int(b.scope.db.pools.writes.Config().MaxConns) }
 
 // Send sends the statements in one round trip. If Postgres returns an error, none of their changes are kept. If ctx
 // ends first, the changes may have been committed nevertheless.
@@ -220,7 +220,7 @@ func (b *Batch) Send(ctx context.Context) error {
 		return b.sendInTx(ctx)
 	}
 	err := b.sendOnce(ctx)
-	for attempt := 0; (isStale(err) || pgconn.SafeToRetry(err)) && !isInTx && attempt < b.mostStale() &&
+	for attempt := 0; (isStale(err) || pgconn.SafeToRetry(err)) && !isInTx && attempt < b.maxStale() &&
 		ctx.Err() == nil; attempt++ {
 		err = b.sendOnce(ctx) // nothing was done
 	}

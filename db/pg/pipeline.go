@@ -16,8 +16,8 @@ const (
 	// other companies wait.
 	pipelineDepth = 16
 	pipelineShare = 4
-	// mostQueued bounds the requests that wait for a pipeline. Further requests read on their own connections.
-	mostQueued = 16 * pipelineDepth
+	// maxQueued bounds the requests that wait for a pipeline. Further requests read on their own connections.
+	maxQueued = 16 * pipelineDepth
 	// pipelinePatience is how long a request waits for its rows before it reads on a connection of its own.
 	pipelinePatience = 100 * time.Millisecond
 	// pipelineStalls is how long all pipelines must receive nothing before another one may be opened.
@@ -25,9 +25,9 @@ const (
 	// pipelineRequests and pipelineTime bound how much a pipeline sends before it acquires a connection again.
 	pipelineRequests = 256
 	pipelineTime     = 2 * time.Second
-	// mostKeyBytes bounds the keys of one request, and mostPipelinedBytes its rows, in bytes.
-	mostKeyBytes       = 16 << 10
-	mostPipelinedBytes = 256 << 10
+	// maxKeyBytes bounds the keys of one request, and maxPipelinedBytes its rows, in bytes.
+	maxKeyBytes       = 16 << 10
+	maxPipelinedBytes = 256 << 10
 )
 
 // MostPipelinedReads bounds the reads that one request may send through a pipeline.
@@ -70,7 +70,7 @@ type pipelined struct {
 // reuse the memory of reads, nor what receive writes to: the pipeline may still use them.
 func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) error {
 	p := r.scope.db.pipelines
-	if p == nil || len(reads) > MostPipelinedReads || lengthOf(reads) > mostKeyBytes {
+	if p == nil || len(reads) > MostPipelinedReads || lengthOf(reads) > maxKeyBytes {
 		return ErrUnshared
 	}
 	q := &pipelined{ctx: ctx, scope: r.scope, reads: reads, receive: receive, done: make(chan struct{}, 1)}
@@ -81,7 +81,7 @@ func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) er
 		p.mu.Unlock()
 		defer func() { p.mu.Lock(); p.alone--; p.mu.Unlock() }()
 		return r.Read(ctx, reads, receive)
-	case len(p.queue) >= mostQueued:
+	case len(p.queue) >= maxQueued:
 		p.mu.Unlock()
 		return ErrUnshared
 	}

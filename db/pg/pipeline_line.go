@@ -125,9 +125,9 @@ func (r *pipelined) rows(send *sender) (own, err error) {
 			}
 			isWanted = isWanted || r.isTaken.CompareAndSwap(false, true)
 			switch {
-			case bytes > mostPipelinedBytes && (own != nil || !isWanted):
+			case bytes > maxPipelinedBytes && (own != nil || !isWanted):
 				return errUnread
-			case bytes > mostPipelinedBytes:
+			case bytes > maxPipelinedBytes:
 				own = ErrUnshared
 			case isWanted && own == nil:
 				own = r.hand(i, values)

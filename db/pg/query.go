@@ -60,12 +60,12 @@ type statementCache struct {
 	known *simplelru.LRU[Query, *cachedStatement]
 }
 
-// mostCached bounds the cache. Each selection of columns is an entry of its own.
-const mostCached = 1_024
+// maxCached bounds the cache. Each selection of columns is an entry of its own.
+const maxCached = 1_024
 
 func newStatementCache() *statementCache {
 	// The only error is a size below one.
-	known, _ := simplelru.NewLRU[Query, *cachedStatement](mostCached, nil)
+	known, _ := simplelru.NewLRU[Query, *cachedStatement](maxCached, nil)
 	return &statementCache{known: known}
 }
 

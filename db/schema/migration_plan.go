@@ -148,11 +148,11 @@ func stepsOfMigration(text string) (steps []MigrationStep) {
 	return steps
 }
 
-const mostOfStatement = 70
+const maxOfStatement = 70
 
 func beginOf(statement string) string {
-	if len(statement) > mostOfStatement {
-		return statement[:mostOfStatement] + "…"
+	if len(statement) > maxOfStatement {
+		return statement[:maxOfStatement] + "…"
 	}
 	return statement
 }

@@ -79,8 +79,8 @@ func requestAnswer[T any](ctx context.Context, p part, req llm.Request, read fun
 }
 
 const (
-	// mostCut bounds the retries after an answer that broke off. cutBackoff is the wait before the first of them.
-	mostCut    = 2
+	// maxCut bounds the retries after an answer that broke off. cutBackoff is the wait before the first of them.
+	maxCut     = 2
 	cutBackoff = 500 * time.Millisecond
 )
 
@@ -90,7 +90,7 @@ func (p part) collect(ctx context.Context, req llm.Request) (llm.Answer, error) 
 	for cuts := 0; ; cuts++ {
 		answer, err := llm.Collect(p.Chat(ctx, req))
 		var failure *llm.Error
-		if answer.Text == "" || cuts == mostCut || !errors.As(err, &failure) || !failure.Retryable() {
+		if answer.Text == "" || cuts == maxCut || !errors.As(err, &failure) || !failure.Retryable() {
 			return answer, err
 		}
 		if engine.Wait(ctx, cutBackoff<<cuts) != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// leastPart is the minimum length of a word in a compound, and leastCompound that of a compound, in letters.
-	leastPart, leastCompound = 4, 9
+	// minPart is the minimum length of a word in a compound, and minCompound that of a compound, in letters.
+	minPart, minCompound = 4, 9
 	// maxCompound bounds a compound, in letters, and maxPartsOf the number of its words.
 	maxCompound, maxPartsOf = 60, 4
 	// maxCompounds bounds the compounds that match a word.
@@ -33,7 +33,7 @@ func partsOf(known []*vocabulary, terms []string) []string {
 	for most := 2; most <= maxPartsOf; most++ {
 		for _, term := range terms {
 			letters := []rune(term)
-			if len(letters) < leastCompound || len(letters) > maxCompound {
+			if len(letters) < minCompound || len(letters) > maxCompound {
 				continue
 			}
 			if parts := split(known, letters, most, &lookups); len(parts) > 1 {
@@ -72,7 +72,7 @@ func split(known []*vocabulary, letters []rune, most int, lookups *int) []string
 	if most == 1 {
 		return nil
 	}
-	for end := len(letters) - leastPart; end >= leastPart; end-- {
+	for end := len(letters) - minPart; end >= minPart; end-- {
 		if *lookups--; *lookups < 0 {
 			return nil
 		}
@@ -81,7 +81,7 @@ func split(known []*vocabulary, letters []rune, most int, lookups *int) []string
 		}
 		for _, link := range links {
 			rest := letters[end:]
-			if len(rest)-len(link) < leastPart || !strings.HasPrefix(string(rest), link) {
+			if len(rest)-len(link) < minPart || !strings.HasPrefix(string(rest), link) {
 				continue
 			}
 			if parts := split(known, rest[len(link):], most-1, lookups); parts != nil {
@@ -98,11 +98,11 @@ func compoundsWith(known []*vocabulary, terms []string) (compounds []string, cre
 	credit = 1
 	for _, term := range terms {
 		letters, held := utf8.RuneCountInString(term), lettersOf(term)
-		if letters < leastPart {
+		if letters < minPart {
 			continue
 		}
 		for _, v := range known {
-			for length := max(leastCompound, letters+leastPart); length <= maxCompound; length++ {
+			for length := max(minCompound, letters+minPart); length <= maxCompound; length++ {
 				for _, k := range v.words[length] {
 					if k.letters&held == held && len(compounds) < maxCompounds && isCompound(known, k.text, term) {
 						compounds, credit = append(compounds, k.text), min(credit, float64(letters)/float64(length))
@@ -129,7 +129,7 @@ func isCompound(known []*vocabulary, word, part string) bool {
 		if isFirst {
 			without, isLinked = strings.CutPrefix(rest, link)
 		}
-		if isLinked && utf8.RuneCountInString(without) >= leastPart && knows(known, without) {
+		if isLinked && utf8.RuneCountInString(without) >= minPart && knows(known, without) {
 			return true
 		}
 	}

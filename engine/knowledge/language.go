@@ -15,10 +15,10 @@ import (
 const (
 	// sample is the length of a text for recognizing its language, in bytes. samples bounds the samples of a document.
 	sample, samples = 1_000, 100
-	// leastSample is the minimum length of a text for recognizing its language, in bytes.
-	leastSample = 150
-	// leastShare is the minimum share of a language in a document. maxLanguages bounds a document's languages.
-	leastShare, maxLanguages = 0.2, 3
+	// minSample is the minimum length of a text for recognizing its language, in bytes.
+	minSample = 150
+	// minShare is the minimum share of a language in a document. maxLanguages bounds a document's languages.
+	minShare, maxLanguages = 0.2, 3
 )
 
 // languagesOf returns the languages of a document that have a stemmer, the most frequent first. It returns nil if none
@@ -42,7 +42,7 @@ func languagesOf(chunks []*model.Chunk) []string {
 		all += share
 	}
 	known := slices.DeleteFunc(slices.Collect(maps.Keys(shares)), func(language string) bool {
-		return shares[language] < leastShare*all || !slices.Contains(model.Languages, language)
+		return shares[language] < minShare*all || !slices.Contains(model.Languages, language)
 	})
 	if len(known) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func languagesOf(chunks []*model.Chunk) []string {
 // languageOf returns the language of a text, or "" if it is not recognized. Scripts with one dominant language give
 // that language.
 func languageOf(text string) string {
-	if len(text) < leastSample {
+	if len(text) < minSample {
 		return ""
 	}
 	switch told := whatlanggo.Detect(text); {

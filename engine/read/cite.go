@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// mostLeftOut bounds the words that an ellipsis in a quote may leave out.
-	mostLeftOut = 40
-	// mostCompared bounds the comparisons of words for one quote. Texts that repeat themselves may need more; then the
+	// maxLeftOut bounds the words that an ellipsis in a quote may leave out.
+	maxLeftOut = 40
+	// maxWordsCompared bounds the comparisons of words for one quote. Texts that repeat themselves may need more; then the
 	// quote is not found.
-	mostCompared = 2_000_000
+	maxWordsCompared = 2_000_000
 	// deniedBefore and deniedAfter are how many words before and after a quote may not deny it, in the same clause.
 	deniedBefore, deniedAfter = 8, 2
 )
@@ -55,7 +55,7 @@ func (c *cited) cite(quote string) string {
 	first, last := asked.lexemes[0], asked.lexemes[len(asked.lexemes)-1]
 	wanted := Quote{head: asked.source[:asked.Passage.starts[first.start]],
 		tail: asked.source[asked.Passage.ends[last.end-1]:]}
-	for from := 0; from < len(c.lexemes) && c.compared <= mostCompared; from++ {
+	for from := 0; from < len(c.lexemes) && c.compared <= maxWordsCompared; from++ {
 		if to := c.match(from, asked.lexemes); to > 0 && !c.cuts(from, to) {
 			return c.origin(wanted, from, to)
 		}
@@ -76,14 +76,14 @@ func (c *cited) citeParts(wanted Quote, quote string) string {
 	if len(parts) < 2 {
 		return ""
 	}
-	for first := 0; first < len(c.lexemes) && c.compared <= mostCompared; first++ {
+	for first := 0; first < len(c.lexemes) && c.compared <= maxWordsCompared; first++ {
 		to := c.match(first, parts[0])
 		for _, part := range parts[1:] {
 			if to == 0 {
 				break
 			}
 			next := 0
-			for from := to; from < min(len(c.lexemes), to+mostLeftOut) && next == 0; from++ {
+			for from := to; from < min(len(c.lexemes), to+maxLeftOut) && next == 0; from++ {
 				if end := c.match(from, part); end > 0 && !slices.ContainsFunc(c.lexemes[to:from], turns) {
 					next = end
 				}
@@ -106,7 +106,7 @@ func (c *cited) match(from int, wanted []lexeme) int {
 	for i := 0; i < len(wanted); at++ {
 		c.compared++
 		switch {
-		case at == len(c.lexemes) || c.compared > mostCompared:
+		case at == len(c.lexemes) || c.compared > maxWordsCompared:
 			return 0
 		case c.lexemes[at].text == wanted[i].text:
 			i++

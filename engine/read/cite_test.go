@@ -53,6 +53,6 @@ func TestCiteComparisonsAreBounded(t *testing.T) {
 	} {
 		in := lexemesOf(text)
 		require.Empty(t, in.cite(quote))
-		require.LessOrEqual(t, in.compared, mostCompared+mostLeftOut)
+		require.LessOrEqual(t, in.compared, maxWordsCompared+maxLeftOut)
 	}
 }

@@ -23,8 +23,8 @@ const touchEvery = time.Minute
 // replica has revoked is accepted for this time.
 const rememberFor = 1500 * time.Millisecond
 
-// mostRemembered bounds the cached credentials. The least recently used are dropped first.
-const mostRemembered = 10_000
+// maxRemembered bounds the cached credentials. The least recently used are dropped first.
+const maxRemembered = 10_000
 
 // Keys authenticates API keys and their access tokens against the database, and caches them briefly. A revoked key and
 // its tokens are refused at once on the replica that revoked it. Other replicas refuse it when the signal arrives, or
@@ -54,7 +54,7 @@ type remembered struct {
 // NewKeys returns Keys that authenticate against the store. timeout bounds each lookup.
 func NewKeys(store *db.Store, timeout time.Duration) *Keys {
 	// lru.New only fails for a size below one.
-	known, _ := lru.New[[sha256.Size]byte, remembered](mostRemembered)
+	known, _ := lru.New[[sha256.Size]byte, remembered](maxRemembered)
 	return &Keys{store: store, timeout: timeout, known: known}
 }
 

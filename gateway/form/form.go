@@ -26,8 +26,8 @@ type Limits struct {
 	Pace time.Duration
 }
 
-// leastPerPace is how many bytes must arrive in the time of Limits.Pace.
-const leastPerPace = 256 << 10
+// minPerPace is how many bytes must arrive in the time of Limits.Pace.
+const minPerPace = 256 << 10
 
 // TooLargeError is returned when a form exceeds a limit.
 type TooLargeError struct{ Limits }
@@ -148,21 +148,21 @@ func (b *pacedBody) expect() {
 
 func (b *pacedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.arrived += n; b.arrived >= leastPerPace && err == nil {
+	if b.arrived += n; b.arrived >= minPerPace && err == nil {
 		b.expect()
 	}
 	b.isLate = b.isLate || errors.Is(err, os.ErrDeadlineExceeded)
 	return n, err
 }
 
-// mostDiscarded bounds the bytes that discard reads.
-const mostDiscarded = 64 << 20
+// maxDiscarded bounds the bytes that discard reads.
+const maxDiscarded = 64 << 20
 
 // discard reads and drops the rest of a body that is too large. A client that is still sending when the connection
 // closes sees the closed connection instead of the response. Clients that wait for 100 Continue have sent nothing.
 func discard(r *http.Request, body io.Reader) {
 	if !strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
-		_, _ = io.CopyN(io.Discard, body, mostDiscarded)
+		_, _ = io.CopyN(io.Discard, body, maxDiscarded)
 	}
 }
 

@@ -81,7 +81,7 @@ func TestDatasetTableBecomesTestRows(t *testing.T) {
 		code       string
 	}{
 		"does not exist": {document("foreign.csv", "day\nMonday\n"), "day", "NOT_FOUND"},
-		`has "when", which is no column of the table`: {hours, "when", "UNPROCESSABLE"},
+		`has "when", which is not a column of the table`: {hours, "when", "UNPROCESSABLE"},
 		"names a document without a table": {
 			document("letter.txt", "Dear Ana,\nwe open at eight."), "day", "UNPROCESSABLE"},
 		"names a table of 501 rows": {document("many.csv", "day,hours\n"+

@@ -106,7 +106,7 @@ func NewBlameSearch(in StartBlameInput, blame *AgentTestBlame, now time.Time) (*
 		faults.Add("testId", "names a test whose prompt did not change between the run that passed and the one that "+
 			"failed; look for changes of models, tools and documents")
 	case len(blame.Changes) > maxBlameChanges:
-		faults.Add("testId", "names a test between whose prompts are %d changes, and a search takes at most %d",
+		faults.Add("testId", "names a test with %d changes between its prompts, but a search can examine at most %d",
 			len(blame.Changes), maxBlameChanges)
 	}
 	if len(faults) > 0 {

@@ -153,7 +153,7 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 		"must be one of":                      {"import", "--from", "other", file},
 		`no agent has the key or name "nobody"`: {"import", "--from", "retell", "apply/testdata/foreign/retell/main.json",
 			"--agent", "nobody"},
-		"holds no tests":                         {"import", "--from", "tau2-bench", write(t, "[]"), "--agent", b.agent},
+		"contains no tests":                      {"import", "--from", "tau2-bench", write(t, "[]"), "--agent", b.agent},
 		"is not a list of tests. Use agentgraph": {"import", write(t, "tools: []\n")},
 		`agent "nobody" does not exist`:          {"export", "--agent", "nobody"},
 		"none.csv does not exist": {"import", write(t, "agentTests: [{agent: Front <desk>, simulations: "+

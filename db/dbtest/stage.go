@@ -74,7 +74,7 @@ func (s *Stage) Await(t testing.TB, done func() bool, what string) {
 		select {
 		case <-tick.C:
 		case <-late:
-			require.FailNow(t, "it never came to this: "+what)
+			require.FailNow(t, "this did not happen in time: "+what)
 		}
 	}
 }

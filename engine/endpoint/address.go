@@ -37,7 +37,7 @@ func parseArguments(text model.JSONObject) (map[string]any, error) {
 		return nil, errors.New("the arguments are not a JSON object")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the JSON object of the arguments")
+		return nil, errors.New("the arguments have more text after the JSON object")
 	}
 	return arguments, nil
 }
@@ -91,7 +91,7 @@ func (a *address) segment(template string) (string, error) {
 	}
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '/' || r == '\\' }) {
 		if part == "." || part == ".." {
-			return "", fmt.Errorf(`the arguments must not make "." or ".." of %q in the tool's address`, template)
+			return "", fmt.Errorf(`the arguments must not turn %q in the tool's address into "." or ".."`, template)
 		}
 	}
 	return filled, nil

@@ -70,7 +70,7 @@ func (x *exchange) failure(ctx context.Context, err error) *Error {
 	case errors.As(err, &host):
 		return x.fail(Unreachable, host, "the host of %s cannot be found", x.callee)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return x.fail(Unreachable, errors.Unwrap(err), "the host of %s takes no connections", x.callee)
+		return x.fail(Unreachable, errors.Unwrap(err), "the host of %s refuses connections", x.callee)
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return x.fail(Unreachable, dial, "the host of %s cannot be reached", x.callee)
 	case errors.As(err, &trust):
@@ -78,5 +78,5 @@ func (x *exchange) failure(ctx context.Context, err error) *Error {
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return x.fail(Unreachable, nil, "%s does not speak HTTPS at its address", x.callee)
 	}
-	return x.fail(Malformed, nil, "%s broke off its answer or did not answer in HTTP", x.callee)
+	return x.fail(Malformed, nil, "%s did not finish its answer, or did not answer in HTTP", x.callee)
 }

@@ -113,7 +113,7 @@ func TestGzipIsDecompressed(t *testing.T) {
 }
 
 const (
-	cutOff  = "the tool broke off its answer or did not answer in HTTP"
+	cutOff  = "the tool did not finish its answer, or did not answer in HTTP"
 	encoded = "the tool answered in a content encoding that it was not asked for"
 )
 
@@ -235,7 +235,7 @@ func TestUnreachableHostsAreReported(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
 	for host, want := range map[string]string{
-		"127.0.0.1": "the host of the tool takes no connections", "closed.test": "the host of the tool takes no connections",
+		"127.0.0.1": "the host of the tool refuses connections", "closed.test": "the host of the tool refuses connections",
 		"nowhere.test": "the host of the tool cannot be found",
 	} {
 		_, err := get(t, c, "http://"+host+":"+port)

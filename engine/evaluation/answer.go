@@ -99,7 +99,7 @@ func checkNames(decoder *json.Decoder, names []string) error {
 			isSame := func(other string) bool { return strings.EqualFold(name, other) }
 			switch wanted := slices.IndexFunc(names, isSame); {
 			case slices.ContainsFunc(seen, isSame):
-				return unusablef("%q is there more than once", name)
+				return unusablef("%q occurs more than once", name)
 			case wanted >= 0 && names[wanted] != name:
 				return unusablef("it has %q instead of %q", name, names[wanted])
 			}

@@ -110,14 +110,14 @@ func TestJudgeVerdictsAreValidated(t *testing.T) {
 		"a draft that breaks off": {`{"evidence":[{"messageIndex":2,"quo` + "\n\nAgain:\n" + good, ""},
 		"an object after it":      {good + ` {"passed":true}`, `"evidence" is missing`},
 		"passed twice": {`{"evidence":[],"rationale":"r","passed":false,"passed":true}`,
-			`"passed" is there more than once`},
+			`"passed" occurs more than once`},
 		"passed in two cases": {`{"evidence":[],"rationale":"r","passed":false,"Passed":true}`,
-			`"Passed" is there more than once`},
+			`"Passed" occurs more than once`},
 		"passed in another case": {`{"evidence":[],"rationale":"r","PASSED":true}`,
 			`it has "PASSED" instead of "passed"`},
 		"a quote twice": {
 			`{"evidence":[{"messageIndex":1,"quote":"a","quote":"Monday"}],"rationale":"r","passed":false}`,
-			`"quote" is there more than once`},
+			`"quote" occurs more than once`},
 		"the contact's word for it": {
 			`{"evidence":[{"messageIndex":1,"quote":"Monday"}],"rationale":"r","passed":true}`,
 			"no evidence cites a message or call of the agent itself"},

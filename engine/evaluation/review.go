@@ -112,13 +112,13 @@ func readReview(text string, t transcript, mayLeave bool) (string, error) {
 		}
 	}
 	add(!*said.OnRole, "left its role")
-	add(*said.Loops, "went round in circles")
-	add(*said.Leaked, "gave its part away")
+	add(*said.Loops, "repeated itself")
+	add(*said.Leaked, "revealed its role")
 	shown := ""
 	if len(faults) > 0 {
 		at := slices.IndexFunc(cited.Evidence, func(e model.Evidence) bool { return t.at(int(e.MessageIndex)).isOfContact() })
 		if at < 0 {
-			return "", unusable("no evidence is of what the contact wrote itself")
+			return "", unusable("no evidence quotes a message of the contact")
 		}
 		shown = fmt.Sprintf(" (message %d: %q)", cited.Evidence[at].MessageIndex, cited.Evidence[at].Quote)
 	}

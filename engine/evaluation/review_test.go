@@ -34,7 +34,8 @@ func TestJudgeReviewsTheSimulationOnce(t *testing.T) {
 			asked:   1, fault: `it left its role (message 2: "Two"): So it is.`},
 		"all at once": {rehearsal: rehearsal{contact: left()},
 			answers: []string{badly(`0,"quote":"One"`, `"onRole":false,"loops":true,"leaked":true,"completed":false`)}, asked: 1,
-			fault: `it left its role and went round in circles and gave its part away and ended the conversation too early (message 0: "One"): So it is.`},
+			fault: `it left its role and repeated itself and revealed its role and ended the conversation too early ` +
+				`(message 0: "One"): So it is.`},
 		"it left too early": {rehearsal: rehearsal{contact: left()},
 			answers: []string{strings.Replace(playedWell, `"completed":true`, `"completed":false`, 1)}, asked: 1,
 			fault: "it ended the conversation too early: It asked"},
@@ -42,7 +43,7 @@ func TestJudgeReviewsTheSimulationOnce(t *testing.T) {
 			rehearsal: rehearsal{replies: []agentLine{{text: "Bye", ends: "All is done"}}},
 			answers:   []string{strings.Replace(playedWell, `"completed":true`, `"completed":false`, 1), holds}, asked: 2,
 		},
-		"its patience was at an end": {
+		"its patience ran out": {
 			rehearsal: rehearsal{test: model.AgentTestRow{Persona: &model.ContactPersona{Patience: new(int32(1))}}},
 			answers:   []string{strings.Replace(playedWell, `"completed":true`, `"completed":false`, 1), holds}, asked: 2,
 		},
@@ -51,19 +52,19 @@ func TestJudgeReviewsTheSimulationOnce(t *testing.T) {
 			answers: []string{`{"evidence":[],"rationale":"r","onRole":true,"loops":false,"completed":true}`}, asked: 2,
 			judge: `one of "onRole", "loops", "leaked" and "completed" is missing`},
 		"it is there twice": {answers: []string{strings.Replace(playedWell, `"loops"`, `"onrole":true,"loops"`,
-			1)}, asked: 2, judge: `"onrole" is there more than once`},
+			1)}, asked: 2, judge: `"onrole" occurs more than once`},
 		"nothing is quoted": {answers: []string{strings.Replace(playedWell, `"loops":false`, `"loops":true`, 1)},
-			asked: 2, judge: "no evidence is of what the contact wrote itself"},
+			asked: 2, judge: "no evidence quotes a message of the contact"},
 		"the agent is quoted": {
 			answers: []string{badly(`1,"quote":"Fine"`, `"onRole":false,"loops":false,"leaked":false,"completed":true`)},
-			asked:   2, judge: "no evidence is of what the contact wrote itself"},
+			asked:   2, judge: "no evidence quotes a message of the contact"},
 		"the quote is made up": {
 			answers: []string{badly(`0,"quote":"As an AI"`, `"onRole":false,"loops":false,"leaked":false,"completed":true`)},
 			asked:   2, judge: `the quote "As an AI" is neither in message 0`},
 		"what the test has it say is not its own": {
 			rehearsal: rehearsal{test: model.AgentTestRow{ContactSays: []*string{new("As an AI I am lost")}}},
 			answers:   []string{badly(`0,"quote":"As an AI"`, `"onRole":false,"loops":false,"leaked":false,"completed":true`)},
-			asked:     2, judge: "no evidence is of what the contact wrote itself",
+			asked:     2, judge: "no evidence quotes a message of the contact",
 		},
 		"all that it says is the test's": {
 			rehearsal: rehearsal{test: model.AgentTestRow{MaxTurns: 1, ContactSays: []*string{new("As an AI I am lost")}}},

@@ -239,7 +239,7 @@ func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values conte
 		case leaving != nil:
 			return t.left(run, *leaving)
 		case isOut(test.Persona, run.Messages[given:]):
-			return t.left(run, "its patience was at an end, because the agent went on answering the same.")
+			return t.left(run, "its patience ran out, because the agent kept giving the same answer.")
 		}
 	}
 	return &ending{By: rules.Limit, Reason: fmt.Sprintf(limitReached+"%d turns was reached.", test.MaxTurns)}, nil

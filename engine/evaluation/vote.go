@@ -43,6 +43,6 @@ func vote(ctx context.Context, p part, criterion string, t transcript) (*model.C
 	if fault != nil {
 		return nil, fault
 	}
-	return nil, p.fault(nil, "it is of two minds about %q: %d of %d votes say that it holds", criterion,
+	return nil, p.fault(nil, "its votes disagree about %q: %d of %d votes say that it holds", criterion,
 		len(given[outcome{true, true}]), p.votes)
 }

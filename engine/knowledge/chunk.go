@@ -43,7 +43,7 @@ func Chunk(ctx context.Context, text Text, method string,
 		note = c.sections(text, method)
 	default:
 		c.loose(text.String())
-		note = fmt.Sprintf("The chunk method %s is not available; the document was cut by the method naive.", method)
+		note = fmt.Sprintf("The chunk method %s is not available; the document was split by the method naive.", method)
 	}
 	return c.pieces, note, ctx.Err()
 }
@@ -63,7 +63,7 @@ func (c *cutter) table(text Text) string {
 	blocks, rows := asRows(text)
 	if rows == 0 {
 		c.loose(text.String())
-		return "The document holds no table; it was cut by the method naive."
+		return "The document contains no table; it was split by the method naive."
 	}
 	var between strings.Builder
 	for _, b := range blocks {

@@ -36,10 +36,10 @@ func (c *cutter) pairs(text Text) string {
 		return ""
 	}
 	if c.bySection(outlineOf(text, nil), maxWhole) {
-		return "The document holds no marked questions and answers; each heading was taken for a question."
+		return "The document contains no marked questions and answers; each heading was used as a question."
 	}
 	c.loose(text.String())
-	return "The document holds no questions and answers; it was cut by the method naive."
+	return "The document contains no questions and answers; it was split by the method naive."
 }
 
 type pairing struct {

@@ -76,7 +76,7 @@ func (c *cutter) sections(text Text, method string) string {
 	entries := outlineOf(text, rules[method])
 	if !c.bySection(entries, c.limit) {
 		c.loose(text.String())
-		return "The document has no headings; it was cut by the method naive."
+		return "The document has no headings; it was split by the method naive."
 	}
 	return ""
 }

@@ -158,7 +158,7 @@ func TestPairsFallBackToHeadingsOrNaive(t *testing.T) {
 	got, note := cut(t, "a.md", "# FAQ\n\n## Can I return a lamp?\n\nYes.\n\n## Do you ship to Spain?\n\nWe do.", "qa",
 		config(512, "\n"))
 	require.Empty(t, cmp.Diff([]string{"FAQ > Can I return a lamp?\nYes.", "FAQ > Do you ship to Spain?\nWe do."}, got))
-	require.Contains(t, note, "each heading was taken for a question")
+	require.Contains(t, note, "each heading was used as a question")
 
 	got, note = cut(t, "a.txt", "Only a sentence.", "qa", config(512, "\n"))
 	require.Equal(t, []string{"Only a sentence."}, got)

@@ -75,12 +75,12 @@ func whyMissed(settings model.PromptSettings, found []*model.RetrievedChunk, rig
 	place int) string {
 	switch {
 	case right == nil && len(found) == 0:
-		return "nothing holds a word of the question"
+		return "no chunk contains a word of the question"
 	case right == nil && len(used(found)) >= int(settings.TopN):
-		return fmt.Sprintf("at least %d chunks score higher, and only topN are compared; or no chunk holds the passage "+
-			"anymore", settings.TopN)
+		return fmt.Sprintf("at least %d chunks score higher, and only topN are compared; or no chunk contains the passage "+
+			"now", settings.TopN)
 	case right == nil:
-		return "it holds no word of the question, or scores far below the threshold; or no chunk holds the passage any more"
+		return "it contains no word of the question, or scores far below the threshold; or no chunk contains the passage now"
 	case right.IsBelowThreshold:
 		return fmt.Sprintf("its score %.3f is below similarityThreshold, %g", right.Score, settings.SimilarityThreshold)
 	}

@@ -68,9 +68,9 @@ func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) err
 		return fail(ctx, t, d, known.Message)
 	case isAway(err) != nil && d.Waits < maxWaits:
 		return later(ctx, t, d, max(waitOf(firstWait, d.Waits), isAway(err).RetryAfter),
-			"it waits to be embedded, and is tried again and again for about a day: "+isAway(err).Message, isAway(err))
+			"it waits for the embedding model; the server retries for about a day: "+isAway(err).Message, isAway(err))
 	case errors.Is(err, errBusy) && d.Waits < maxWaits:
-		return later(ctx, t, d, waitOf(firstWait, d.Waits), "it waits until the writing in another file has been recognized",
+		return later(ctx, t, d, waitOf(firstWait, d.Waits), "it waits until the text in another file has been recognized",
 			err)
 	case !isOver(err) && d.Claim-d.Waits >= lastAttempt:
 		b.log.ErrorContext(ctx, "a document could not be indexed", "document", d.ID, "error", err)

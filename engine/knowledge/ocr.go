@@ -48,12 +48,12 @@ var quickly = png.Encoder{CompressionLevel: png.BestSpeed}
 
 // errPicture and errScanned are returned for files that contain only pictures.
 var (
-	errPicture = unreadable("the file is an image: there is no text to read, since writing in pictures is not recognized")
-	errScanned = unreadable("the PDF holds no text: it may be scanned pages")
+	errPicture = unreadable("the file is an image, and this server does not recognize text in images")
+	errScanned = unreadable("the PDF contains no text: its pages may be scanned")
 )
 
 // errBusy is returned while another file's pictures are being read. Waiting for minutes would block the worker.
-var errBusy = errors.New("the writing in another file is being recognized")
+var errBusy = errors.New("text in another file is being recognized")
 
 // recognizer reads pictures, one file at a time.
 type recognizer struct {
@@ -96,7 +96,7 @@ func (r *recognizer) read(ctx context.Context, content []byte) (Text, error) {
 	if err != nil {
 		return Text{}, err
 	}
-	text := Text{limit: maxText, Warning: "its writing was recognized in pictures and may have mistakes" + warning}
+	text := Text{limit: maxText, Warning: "its text was recognized in images and may have mistakes" + warning}
 	reading, cancel := context.WithTimeout(ctx, r.file)
 	defer cancel()
 	for _, picture := range pictures {
@@ -112,7 +112,7 @@ func (r *recognizer) read(ctx context.Context, content []byte) (Text, error) {
 		}
 	}
 	if len(text.Blocks) == 0 {
-		return Text{}, unreadable("no writing was recognized in the file")
+		return Text{}, unreadable("no text was recognized in the file")
 	}
 	return text, nil
 }
@@ -135,7 +135,7 @@ func (r *recognizer) recognize(ctx context.Context, picture []byte) (string, err
 		return "", err
 	}
 	if err := cmd.Start(); err != nil {
-		return "", fmt.Errorf("start the program that recognizes writing: %w", err)
+		return "", fmt.Errorf("start the OCR program: %w", err)
 	}
 	written, readErr := io.ReadAll(io.LimitReader(out, maxRecognized+1))
 	if len(written) > maxRecognized {
@@ -144,11 +144,11 @@ func (r *recognizer) recognize(ctx context.Context, picture []byte) (string, err
 	err = cmd.Wait()
 	switch {
 	case len(written) > maxRecognized:
-		return "", unreadable("more than 1 MiB of writing was recognized in a picture")
+		return "", unreadable("more than 1 MiB of text was recognized in one image")
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return "", unreadable("recognizing the writing takes longer than a minute for a picture, or five for the file")
+		return "", unreadable("recognizing the text took longer than a minute for an image, or five minutes for the file")
 	case err != nil || readErr != nil:
-		return "", unreadable("writing could not be recognized: the picture is damaged, or of a kind that is not known")
+		return "", unreadable("text could not be recognized: the image is damaged or has an unknown format")
 	}
 	return strings.ToValidUTF8(string(written), ""), nil
 }
@@ -158,9 +158,9 @@ func isSmall(picture []byte) error {
 	config, _, err := image.DecodeConfig(bytes.NewReader(picture))
 	switch {
 	case err != nil:
-		return unreadable("the picture is damaged, or neither PNG nor JPEG nor GIF")
+		return unreadable("the image is damaged, or is not a PNG, JPEG or GIF")
 	case config.Width*config.Height > maxPixels:
-		return unreadable("the picture has more than 40 million pixels")
+		return unreadable("the image has more than 40 million pixels")
 	}
 	return nil
 }

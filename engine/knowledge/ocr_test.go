@@ -62,10 +62,10 @@ func TestPicturesAreBounded(t *testing.T) {
 		says    string
 	}{
 		"too many pixels": {writes, []byte("GIF89a\x00\x20\x00\x20\x00\x00\x00"), "more than 40 million pixels"},
-		"another kind":    {writes, []byte("BM\x00\x00\x00\x00"), "neither PNG nor JPEG nor GIF"},
-		"nothing written": {"cat > /dev/null", picture(t), "no writing was recognized"},
+		"another kind":    {writes, []byte("BM\x00\x00\x00\x00"), "is not a PNG, JPEG or GIF"},
+		"nothing written": {"cat > /dev/null", picture(t), "no text was recognized"},
 		"endless writing": {"exec yes", picture(t), "more than 1 MiB of writing"},
-		"a failure":       {"exit 1", picture(t), "writing could not be recognized"},
+		"a failure":       {"exit 1", picture(t), "text could not be recognized"},
 	} {
 		_, err := knowledge.Recognize(t.Context(), recognizes(t, c.script), 1, c.content)
 		require.ErrorContains(t, err, c.says, name)

@@ -44,7 +44,7 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 	case text.full():
 		return Text{}, text.fault()
 	case len(text.Blocks) == 0:
-		return Text{}, unreadable("the file holds no text")
+		return Text{}, unreadable("the file contains no text")
 	}
 	return text, nil
 }
@@ -131,11 +131,11 @@ func reader(name, contentType string, content []byte) readFunc {
 		case ".txt", ".text", ".log", "text/plain":
 			return readPlain
 		case ".pdf", "application/pdf":
-			return refuse("the file is named a PDF and is none")
+			return refuse("the file has the name of a PDF but is not one")
 		case ".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
-			return refuse("the file is named a Word document and is none")
+			return refuse("the file has the name of a Word document but is not one")
 		case ".xlsx", ".pptx", ".odt", ".ods", ".epub", ".rtf":
-			return refuse("the file is named " + key + " and is none")
+			return refuse("the file's content is not " + key + ", as its name or type says")
 		}
 	}
 	return readPlain

@@ -32,7 +32,7 @@ type email struct {
 func readEML(ctx context.Context, content []byte) (Text, error) {
 	message, err := mail.ReadMessage(bytes.NewReader(content))
 	if err != nil {
-		return Text{}, unreadable("the file is named a message and is none")
+		return Text{}, unreadable("the file has the name of a message but is not one")
 	}
 	e := &email{ctx: ctx, text: newText(content)}
 	words := mime.WordDecoder{CharsetReader: charset.NewReaderLabel}

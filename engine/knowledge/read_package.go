@@ -60,8 +60,8 @@ func readPackage(ctx context.Context, content []byte) (Text, error) {
 			return d.text, err
 		}
 	}
-	return Text{}, unreadable("the file is an archive that holds no document: Word, Excel, PowerPoint, OpenDocument and " +
-		"EPUB are read")
+	return Text{}, unreadable("the file is an archive that contains no document: Word, Excel, PowerPoint, OpenDocument " +
+		"and EPUB are read")
 }
 
 func (d *document) damaged() error { return unreadable("the " + d.kind + " is damaged") }
@@ -147,7 +147,7 @@ func (m *markup) Read(p []byte) (int, error) {
 	case m.of.unpacked >= maxUnpacked:
 		m.err = m.of.tooLarge()
 	case m.token >= maxMarkup:
-		m.err = unreadable("the " + m.of.kind + " holds a tag or a text of more than 1 MiB")
+		m.err = unreadable("the " + m.of.kind + " contains a tag or a text of more than 1 MiB")
 	}
 	if m.err != nil {
 		return 0, m.err

@@ -266,8 +266,8 @@ func TestReadRefusesWithASentence(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"nothing":     {"a.txt", nil, "the file holds no text"},
-		"white space": {"a.md", []byte(" \n\n\t"), "the file holds no text"},
+		"nothing":     {"a.txt", nil, "the file contains no text"},
+		"white space": {"a.md", []byte(" \n\n\t"), "the file contains no text"},
 		"too large":   {"a.txt", make([]byte, 25<<20+1), "the file is larger than 25 MiB"},
 		"an image": {"a.txt", []byte("\x89PNG\r\n\x1a\n" + strings.Repeat("\x00\x01\xfe\x02", 100)),
 			"the file is an image"},
@@ -275,13 +275,13 @@ func TestReadRefusesWithASentence(t *testing.T) {
 			pdf(t, func(f *fpdf.Fpdf) { f.SetProtection(0, "secret", "owner"); f.AddPage(); f.Cell(9, 9, "hidden") }),
 			"the PDF is encrypted"},
 		"an empty PDF": {"a.pdf", pdf(t, func(f *fpdf.Fpdf) { f.AddPage(); f.Rect(9, 9, 9, 9, "F") }),
-			"the PDF holds no text: it may be scanned pages"},
+			"the PDF contains no text: its pages may be scanned"},
 		"a broken PDF": {"a.pdf", []byte("%PDF-1.7\nnothing"), "the PDF is damaged"},
-		"no PDF":       {"a.pdf", []byte("hello"), "the file is named a PDF and is none"},
+		"no PDF":       {"a.pdf", []byte("hello"), "the file has the name of a PDF but is not one"},
 		"an old document": {"a.doc", []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"),
 			"the file is an old or an encrypted Office document"},
 		"another archive": {"a.docx", archive(t, map[string]string{"a.txt": "hello"}),
-			"the file is an archive that holds no document"},
+			"the file is an archive that contains no document"},
 		"a broken archive": {"a.docx", []byte("PK\x03\x04nothing"), "the file is damaged"},
 		"an XML bomb": {"a.docx",
 			archive(t, map[string]string{

@@ -82,7 +82,7 @@ func rowsOf(text Text, columns []string) (rows []*model.TestRow, count int, err 
 	var faults model.Fields
 	for _, column := range columns {
 		if count > 0 && !known[column] {
-			faults.Add("columns", "has %q, which is no column of the table", column)
+			faults.Add("columns", "has %q, which is not a column of the table", column)
 		}
 	}
 	return rows, count, faults.As(model.Unprocessable)

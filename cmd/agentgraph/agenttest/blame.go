@@ -40,7 +40,8 @@ agentgraph test blame "Says where to park" --repeat 10 --yes`,
 		{Into: &c.Yes, Name: "yes", Help: "Search without asking."},
 		{Into: &c.Markdown, Name: "markdown", Placeholder: "FILE", Help: "Write the result in Markdown, for a comment " +
 			"on a pull request."},
-		{Into: &c.Reconnect, Name: "reconnect", Default: "1m", Help: "How long to wait for a lost server to come back."},
+		{Into: &c.Reconnect, Name: "reconnect", Default: "1m",
+			Help: "How long to try to reconnect to a server that cannot be reached."},
 	}, &c.OutputFlag)
 }
 

@@ -105,7 +105,7 @@ func readBlame(ctx context.Context, server *client.Client, id string, repeats in
 	var read struct{ AgentTest *blamedTest }
 	err := server.Query(ctx, blameDocument, client.Variables{"id": id, "repeats": repeats}, &read)
 	if err == nil && read.AgentTest == nil {
-		err = client.NotFound(fmt.Sprintf("test %q does not exist any more", id))
+		err = client.NotFound(fmt.Sprintf("test %q no longer exists", id))
 	}
 	return read.AgentTest, err
 }
@@ -152,7 +152,7 @@ func (t *blamedTest) describe(style client.Style) string {
 
 func (e estimateShown) price() string {
 	if e.Credits == nil || e.CreditsAtMost == nil {
-		return "no price is known"
+		return "the price is unknown"
 	}
 	return fmt.Sprintf("%.4g credits, at most %.4g", *e.Credits, *e.CreditsAtMost)
 }
@@ -286,7 +286,8 @@ func (s *searchShown) verdict() string {
 		return "Not reproduced: the test passes with the failing prompt now"
 	}
 	if len(s.Cause) > 0 {
-		return fmt.Sprintf("Undecided: restoring %s repairs the test, and perhaps fewer do", count(len(s.Cause), "change"))
+		return fmt.Sprintf("Undecided: restoring %s repairs the test, but fewer changes may be enough",
+			count(len(s.Cause), "change"))
 	}
 	return "Undecided: the runs do not decide it. Repeat each step more often"
 }

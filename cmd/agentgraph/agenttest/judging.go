@@ -40,9 +40,9 @@ func (f *judgingFlags) Declare() cli.Flags {
 		{Into: &f.MinPassRate, Name: "min-pass-rate", Env: "AGENTGRAPH_TEST_MIN_PASS_RATE", Placeholder: "RATE",
 			Help: "Pass if at least this share of the judged runs passed, 0 to 1. Without it, every judged run must pass."},
 		{Into: &f.Timeout, Name: "timeout", Env: "AGENTGRAPH_TEST_TIMEOUT", Placeholder: "DURATION",
-			Help: "Cancel the execution if it takes longer, such as 10m. 0, the default, waits as long as it takes."},
+			Help: "Cancel the execution after this time, such as 10m. 0, the default, means no limit."},
 		{Into: &f.Reconnect, Name: "reconnect", Env: "AGENTGRAPH_TEST_RECONNECT", Default: "1m",
-			Help: "How long to wait for a lost server to come back."},
+			Help: "How long to try to reconnect to a server that cannot be reached."},
 	}
 }
 
@@ -61,7 +61,7 @@ func (f *judgingFlags) Validate() error {
 }
 
 // errTimeout ends an execution that takes longer than --timeout.
-var errTimeout = errors.New("the time of --timeout is over")
+var errTimeout = errors.New("the time limit of --timeout was reached")
 
 // bounded returns a context that is cancelled after --timeout.
 func (f *judgingFlags) bounded(ctx context.Context) (context.Context, context.CancelFunc) {

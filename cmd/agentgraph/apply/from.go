@@ -266,7 +266,7 @@ func (c *carriedTests) cases(members ...string) ([]object, place, error) {
 		cases = append(cases, o)
 	}
 	if len(cases) == 0 {
-		return nil, at, errors.New("holds no tests")
+		return nil, at, errors.New("contains no tests")
 	}
 	return cases, at, nil
 }

@@ -28,7 +28,7 @@ func fromPromptfoo(c *carriedTests) error {
 	}
 	config, isObject := value.(object)
 	if !isObject {
-		return errors.New("is no configuration of promptfoo, nor a list of its tests")
+		return errors.New("is neither a promptfoo configuration nor a list of promptfoo tests")
 	}
 	p.configuration(config, at)
 	return nil
@@ -156,7 +156,7 @@ func (p *promptfoo) collectFile(name string, at place) {
 			}
 		}
 		if _, isText := value.(string); isText {
-			err = fmt.Errorf("%s holds no tests", file)
+			err = fmt.Errorf("%s contains no tests", file)
 			break
 		}
 		if one, isObject := value.(object); isObject {

@@ -71,7 +71,7 @@ func (p *promptfoo) readPrompt(text string, at place) {
 		}
 	}
 	if len(p.prompts) == before {
-		leave("%s holds no prompt", text)
+		leave("%s contains no prompt", text)
 	}
 }
 

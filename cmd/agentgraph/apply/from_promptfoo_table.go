@@ -21,7 +21,7 @@ func (p *promptfoo) collectCSV(file string) error {
 	reader.FieldsPerRecord, reader.LazyQuotes = -1, true
 	header, err := reader.Read()
 	if err != nil {
-		return fmt.Errorf("%s holds no table", file)
+		return fmt.Errorf("%s contains no table", file)
 	}
 	at := place{&sourceLines{file, map[string]int{}}, ""}
 	for n := 0; ; n++ {

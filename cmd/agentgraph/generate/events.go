@@ -49,7 +49,7 @@ var examples = map[model.WebhookEvent]any{
 	model.WebhookEventDocumentReady: model.DocumentIndexed{DocumentID: "document_01m82a7c9d1e3f5g7h9j1k3m5n",
 		DatasetID: "dataset_01m82a6b8c0d2e4f6g8h0j2k4m", Name: "prices.md", ChunkCount: 12},
 	model.WebhookEventDocumentFailed: model.DocumentIndexed{DocumentID: "document_01m82a7c9d1e3f5g7h9j1k3m5n",
-		DatasetID: "dataset_01m82a6b8c0d2e4f6g8h0j2k4m", Name: "scan.pdf", Error: new("the file holds no text")},
+		DatasetID: "dataset_01m82a6b8c0d2e4f6g8h0j2k4m", Name: "scan.pdf", Error: new("the file contains no text")},
 }
 
 var messageTime = time.Date(2026, time.November, 22, 22, 40, 0, 0, time.UTC)

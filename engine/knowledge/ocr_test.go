@@ -64,7 +64,7 @@ func TestPicturesAreBounded(t *testing.T) {
 		"too many pixels": {writes, []byte("GIF89a\x00\x20\x00\x20\x00\x00\x00"), "more than 40 million pixels"},
 		"another kind":    {writes, []byte("BM\x00\x00\x00\x00"), "is not a PNG, JPEG or GIF"},
 		"nothing written": {"cat > /dev/null", picture(t), "no text was recognized"},
-		"endless writing": {"exec yes", picture(t), "more than 1 MiB of writing"},
+		"endless writing": {"exec yes", picture(t), "more than 1 MiB of text"},
 		"a failure":       {"exit 1", picture(t), "text could not be recognized"},
 	} {
 		_, err := knowledge.Recognize(t.Context(), recognizes(t, c.script), 1, c.content)
@@ -92,7 +92,7 @@ func TestScansAreBounded(t *testing.T) {
 	require.Len(t, cut.Blocks, 2, "a page that takes the bytes is the last")
 	require.Contains(t, cut.Warning, "only the first 1 pages")
 
-	const late = "longer than a minute for a picture, or five for the file"
+	const late = "longer than a minute for an image, or five minutes"
 	endless := recognizes(t, "exec tail -f /dev/null")
 	_, err = knowledge.RecognizeWithin(t.Context(), endless, size, 20*time.Millisecond, file, scan)
 	require.ErrorContains(t, err, late)
@@ -126,6 +126,6 @@ func TestScannedDocumentsAreIndexedOneByOne(t *testing.T) {
 	d, err = l.tenant.Document(t.Context(), d.ID)
 	require.NoError(t, err)
 	require.Equal(t, model.DocumentStatusReady, d.Status)
-	require.Contains(t, *d.Warning, "recognized in pictures")
+	require.Contains(t, *d.Warning, "recognized in images")
 	require.Contains(t, texts(l.ask("invoice"))[0], "Invoice 4711")
 }

@@ -90,7 +90,7 @@ func TestDocumentsWaitForTheirEmbeddingModel(t *testing.T) {
 	eventually(documents, "SELECT count(*) FROM jobs WHERE river_job_id IS NULL AND failures = 0")
 	require.Less(t, asked.Load(), int64(documents*rounds), "an unavailable model is not asked for each document")
 	require.Equal(t, documents, count(`SELECT count(*) FROM documents WHERE status = 'Indexing'
-		AND warning LIKE 'it waits to be embedded%the provider answered 503%'`))
+		AND warning LIKE 'it waits for the embedding model%the provider answered 503%'`))
 	// The delay grows up to a bound.
 	eventually(documents, "SELECT count(*) FROM jobs WHERE ready_at BETWEEN now() + interval '3 minutes' AND now() + "+
 		"interval '7 minutes'")

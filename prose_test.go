@@ -59,6 +59,15 @@ var habits = []struct{ phrase, advice string }{
 	{`nobody knows`, "say what is unknown"},
 	{`(?:is|are) there twice`, "occurs twice"},
 	{`the flag again`, "repeat the flag"},
+	{`again and again`, "repeatedly"},
+	{`any ?more`, "no longer"},
+	{`(?:is|are|was|were) gone`, "deleted, disconnected or ended"},
+	{`and (?:is|are) none`, "is not one"},
+	{`at times`, "sometimes"},
+	{`(?:breaks?|broke|broken) off`, "end, cut off or close"},
+	{`hand(?:s|ed) out`, "return, or claim"},
+	{`(?:of|in) two minds`, "disagree"},
+	{`made up`, "invented"},
 	{`(?:that|it|which|file|value|answer|response) is no (?:text|list|object|archive|number|field|member)`, "is not a"},
 }
 

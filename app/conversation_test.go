@@ -211,7 +211,7 @@ func TestDelayEndsWithTheChat(t *testing.T) {
 	require.Equal(t, "Ended", kept.Status)
 	require.Len(t, kept.ToolCalls, 1)
 	require.False(t, kept.ToolCalls[0].IsTurnKept)
-	require.Equal(t, "the turn was broken off before the call ended", *kept.ToolCalls[0].Error)
+	require.Equal(t, "the turn ended before the call did", *kept.ToolCalls[0].Error)
 }
 
 func TestDisconnectCancelsTheCall(t *testing.T) {

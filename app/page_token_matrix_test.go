@@ -154,7 +154,7 @@ func (w *pageFixture) ways() map[string]way {
 }
 
 // TestPageTokensSelectOnlyOpenFields tries each field of each type in the schema with a page token. Fields that are not
-// in openToPages are refused by plans and by resolvers, and nothing of the operation runs.
+// in openToPages are refused by plans and by resolvers, and no part of the operation runs.
 func TestPageTokensSelectOnlyOpenFields(t *testing.T) {
 	t.Parallel()
 	w := newPageFixture(t)

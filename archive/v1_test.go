@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
-// oldServer is a stub of a v1 server. It is busy at times, answers in pages, and has missing members and nulls.
+// oldServer is a stub of a v1 server. It is sometimes busy, answers in pages, and has missing members and nulls.
 type oldServer struct {
 	mu    sync.Mutex
 	asked map[string]int

@@ -10,7 +10,7 @@ import (
 )
 
 // FollowBlameSearch delivers the current state of a search, and again after each change. It closes the channel after
-// delivering the finished search, when the search is gone, and when ctx ends.
+// delivering the finished search, when the search was deleted, and when ctx ends.
 func (t *Tenant) FollowBlameSearch(ctx context.Context, id string) (<-chan *model.BlameSearch, error) {
 	p := t.followed(followedBlameSearches, id, func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &blameReader{tenant: t, id: id}

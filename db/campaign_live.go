@@ -18,7 +18,7 @@ const countTimeout = 20 * time.Second
 
 // FollowCampaign delivers the current state of a campaign, and again after changes of it or its items, at most once a
 // second. Changes in quicker succession are delivered once, with the last state. It closes the channel after
-// delivering the archived campaign, when the campaign is gone, and when ctx ends.
+// delivering the archived campaign, when the campaign was deleted, and when ctx ends.
 func (t *Tenant) FollowCampaign(ctx context.Context, id string) (<-chan *model.Campaign, error) {
 	p, r, err := t.followCampaign(ctx, id)
 	if err != nil {

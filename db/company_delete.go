@@ -15,7 +15,7 @@ const rowsPerPart = 1_000
 
 // DeleteCompany deletes a company and all its rows permanently, in parts. It calls the function deleted with each table
 // and the number of its deleted rows. It first revokes the keys and drops the jobs, so that nothing works for the
-// company any more. After an interruption, call it again to continue. It returns NOT_FOUND when there is no such
+// company. After an interruption, call it again to continue. It returns NOT_FOUND when there is no such
 // company.
 func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table string, rows int64)) error {
 	if _, err := s.Tenant(id).Company(ctx); err != nil {

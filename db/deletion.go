@@ -133,7 +133,7 @@ func (t *Tenant) firstMarked(ctx context.Context, table, order string, args ...a
 }
 
 // someOf returns the ids of some rows of a table that satisfy a condition, whatever their parents. It reads them by
-// the list's index, which skips rows that are gone. A table scan would start at the beginning each time.
+// the list's index, which skips rows that were deleted. A table scan would start at the beginning each time.
 func (t *Tenant) someOf(ctx context.Context, table, condition, id string, most int) ([]string, error) {
 	ids := []string{}
 	err := t.db.NewSelect().TableExpr("? AS part", bun.Ident(table)).Column("id").

@@ -182,7 +182,7 @@ type documentContent struct {
 	Content    []byte
 }
 
-// ContentOfDocument returns the uploaded file of a document. It is empty if the document is gone.
+// ContentOfDocument returns the uploaded file of a document. It is empty if the document was deleted.
 func (t *Tenant) ContentOfDocument(ctx context.Context, id string) ([]byte, error) {
 	parts := []*documentContent{}
 	if err := t.db.Select(&parts).Column("content").Where("document_id = ?", id).Order("part").Scan(ctx); err != nil {

@@ -17,7 +17,7 @@ import (
 const restOfDocuments = time.Second
 
 // FollowDocuments delivers each document of a dataset that is added or changes from now on, in its current state.
-// Changes within a second are delivered together, each document once. It closes the channel when the dataset is gone,
+// Changes within a second are delivered together, each document once. It closes the channel when the dataset was deleted,
 // and when ctx ends.
 func (t *Tenant) FollowDocuments(ctx context.Context, datasetID string) (<-chan *model.Document, error) {
 	p := t.followed(followedDatasets, datasetID, newDocumentReader(datasetID))
@@ -109,7 +109,7 @@ func (r *documentReader) look(ctx context.Context, p *topic, isWoken bool) (outl
 
 func (r *documentReader) end() { r.documents.Close() }
 
-// digest reads the digest of the documents. It returns NOT_FOUND when the dataset is gone.
+// digest reads the digest of the documents. It returns NOT_FOUND when the dataset was deleted.
 func (r *documentReader) digest(ctx context.Context) (d digest, err error) {
 	err = r.all().ColumnExpr("count(*) AS count").ColumnExpr(hashOfDocuments+" AS hash").Scan(ctx, &d)
 	if err == nil && d.Count == 0 {
@@ -118,7 +118,7 @@ func (r *documentReader) digest(ctx context.Context) (d digest, err error) {
 	return d, err
 }
 
-// rows reads the rows of the dataset's documents. It returns NOT_FOUND when the dataset is gone.
+// rows reads the rows of the dataset's documents. It returns NOT_FOUND when the dataset was deleted.
 func (r *documentReader) rows(ctx context.Context) ([]documentRow, error) {
 	rows := []documentRow{}
 	err := r.all().ColumnExpr("?TableAlias.id, ?TableAlias.xmin::text::bigint AS row").Scan(ctx, &rows)

@@ -40,7 +40,7 @@ var (
 
 func untilSweep() time.Duration { return minRest + rand.N(maxRest-minRest) }
 
-// look notifies the topics whose rows have changed or are gone. One statement covers many topics of all companies.
+// look notifies the topics whose rows have changed or were deleted. One statement covers many topics of all companies.
 func (s *topics) look() {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()

@@ -74,7 +74,7 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 
 // copySubAgents gives a new agent the sub-agents of another.
 func (t tenantTx) copySubAgents(ctx context.Context, of string, agent *model.Agent) error {
-	// A delegate that is being deleted takes its relations along. They are read when no delegate can be deleted any more.
+	// A delegate that is being deleted takes its relations along. They are read when delegates can no longer be deleted.
 	delegates := []*model.Agent{}
 	if err := t.db.Select(&delegates).Column("id").
 		Where("id IN (SELECT delegate_agent_id FROM sub_agents WHERE company_id = ? AND agent_id = ?)", t.CompanyID(), of).

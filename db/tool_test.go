@@ -135,7 +135,7 @@ func TestConnectedToolsKeepTheirOrder(t *testing.T) {
 	connect(agent, a, c, b, a)
 	connect(other, b, a)
 	require.Equal(t, map[string][]string{agent.ID: {a.ID, c.ID, b.ID}, other.ID: {b.ID, a.ID}}, order())
-	for range 2 { // the second time, nothing is connected any more
+	for range 2 { // the second time, nothing is left to disconnect
 		_, err := tenant.DisconnectTool(ctx, model.DisconnectToolInput{AgentID: agent.ID, ToolID: a.ID})
 		require.NoError(t, err)
 	}

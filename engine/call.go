@@ -15,7 +15,7 @@ const (
 	maxCalls = 64
 	// maxCallsAtOnce bounds the calls that run concurrently.
 	maxCallsAtOnce = 8
-	// maxName bounds a name that the model made up, in bytes.
+	// maxName bounds a name that the model invented, in bytes.
 	maxName = 100
 	// maxTechnicalName bounds the recorded name of a call whose target does not exist, in characters.
 	maxTechnicalName = 64

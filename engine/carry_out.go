@@ -176,7 +176,7 @@ func (c *conversation) perform(ctx context.Context, call *call, emit func(event)
 		call.record.Begin()
 		text = *call.record.Error
 	case ctx.Err() != nil && !call.isReal:
-		text = "the turn was broken off before the call ended"
+		text = "the turn ended before the call did"
 		call.record.Error = &text
 	default:
 		call.record.Error = &text

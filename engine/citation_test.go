@@ -124,6 +124,6 @@ func TestTurnStopsDuringRetrieval(t *testing.T) {
 	}
 	got := s.playUntil(ctx, t)
 	require.ErrorIs(t, got.err, context.Canceled)
-	require.Equal(t, "the turn was broken off before the call ended", *got.calls[0].Error)
+	require.Equal(t, "the turn ended before the call did", *got.calls[0].Error)
 	require.Empty(t, s.script.asked)
 }

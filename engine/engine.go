@@ -60,7 +60,7 @@ type Options struct {
 	ObserveCall func(ctx context.Context, technicalName string) (context.Context, func(error))
 }
 
-// Engine runs conversations. It is safe for concurrent use and holds no conversation between calls.
+// Engine runs conversations. It is safe for concurrent use and keeps no conversation between calls.
 type Engine struct {
 	model     llm.Model
 	tested    llm.Model

@@ -314,7 +314,7 @@ func TestDelayEndsWithTheTurn(t *testing.T) {
 	}
 	got := s.playUntil(ctx, t)
 	require.ErrorIs(t, got.err, context.Canceled)
-	require.Equal(t, "the turn was broken off before the call ended", *got.calls[0].Error)
+	require.Equal(t, "the turn ended before the call did", *got.calls[0].Error)
 	require.NoError(t, Wait(t.Context(), time.Nanosecond))
 }
 

@@ -81,7 +81,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Rep
 	if err != nil {
 		text := content.Cut(messageForModel(err), maxError)
 		if ctx.Err() != nil {
-			text = "the turn was broken off before the call ended"
+			text = "the turn ended before the call did"
 		}
 		call.Result, call.Error, done.cause = nil, &text, err
 	}

@@ -256,7 +256,7 @@ func TestDelayEndsWhenTheClientLeaves(t *testing.T) {
 	requireUntouched(t, c.tenant, chat.ID)
 	calls := c.calls(t, chat.ID)
 	require.Len(t, calls, 1)
-	require.Equal(t, "the turn was broken off before the call ended", *calls[0].Error)
+	require.Equal(t, "the turn ended before the call did", *calls[0].Error)
 	require.Less(t, calls[0].DurationMs, int32(time.Minute.Milliseconds()))
 }
 

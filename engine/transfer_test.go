@@ -192,7 +192,7 @@ func TestSubAgentTransfersTheContact(t *testing.T) {
 	require.Len(t, got.causes, 1)
 }
 
-// The contact learns what really happened, even if the client that sent the message is gone.
+// The contact learns what really happened, even if the client that sent the message has disconnected.
 func TestContactLearnsOfATransferAfterTheClientLeft(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -66,7 +66,7 @@ func (c *conversation) offer(t *target) {
 
 // events lets the agent answer. The sequence ends with the reply, or with an error: UPSTREAM_FAILED for any failure of
 // the model, or ctx's error. By then every call has ended. After a real transfer there is a reply even if ctx ended,
-// because the contact is gone.
+// because the contact has left.
 func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
 		emit := func(e event) bool { return yield(e, nil) }

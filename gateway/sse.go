@@ -52,7 +52,7 @@ func (x exchange) openEvents(operation string) events {
 	return e
 }
 
-// next sends a result. It reports false if the client is gone or too slow.
+// next sends a result. It reports false if the client has disconnected or is too slow.
 func (e events) next(result []byte) bool {
 	if e.isParts {
 		return e.send([]byte(partHeader+`{"payload":`), result, []byte("}"+partDelimiter))
@@ -78,7 +78,7 @@ func (e events) complete() {
 	_ = e.send([]byte("event: complete\ndata:\n\n"))
 }
 
-// comment sends a keep-alive. It reports false if the client is gone or too slow.
+// comment sends a keep-alive. It reports false if the client has disconnected or is too slow.
 func (e events) comment() bool {
 	if e.isParts {
 		return e.send([]byte(partHeader + "{}" + partDelimiter))

@@ -180,7 +180,7 @@ func TestDeletedRowsEndTheirFollowers(t *testing.T) {
 	log := live.NewLog(live.NewMemoryBudget(0), func(_ context.Context, after, _ live.Position) ([]live.Stored[int],
 		live.Position,
 		error) {
-		return nil, after, nil // the rows are gone
+		return nil, after, nil // the rows were deleted
 	})
 	log.Begin(5)
 	values := live.Channel(t.Context(), log.Follow(0, nothing))

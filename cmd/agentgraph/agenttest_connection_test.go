@@ -68,7 +68,7 @@ func TestTestRunResumesAfterALostConnection(t *testing.T) {
 		ran <- testAgainst(context.WithoutCancel(t.Context()), proxy.URL, b.key, "run", "--test", test, "--repeat", "5")
 	}()
 	<-proxy.streams
-	proxy.pointTo(t, "http://127.0.0.1:1") // the server is gone
+	proxy.pointTo(t, "http://127.0.0.1:1") // the server cannot be reached
 	proxy.CloseClientConnections()
 	<-proxy.streams // the client has tried to reconnect
 	proxy.pointTo(t, serve(t, b.database, b.key).url)

@@ -158,7 +158,7 @@ journeys("tests", () => {
     await visit(`runs/${run.id}`, async (page, { checkAccessible }) => {
       await page.getByRole("link", { name: "Continue this chat" }).click();
       await page.getByLabel("Continue after message").selectOption({ index: 1 });
-      assert.notEqual(await page.getByLabel("clinicName").inputValue(), "", "what the test knows of the contact is filled in");
+      assert.notEqual(await page.getByLabel("clinicName").inputValue(), "", "the test's values for the contact are filled in");
       await checkAccessible();
       await page.getByRole("button", { name: "Start chat" }).click();
       await page.getByRole("heading", { level: 1, name: "Clinic reception" }).waitFor();

@@ -20,7 +20,7 @@ import (
 // it, which bun does not write.
 const describedStatements = 16
 
-// statementTimeout, as Postgres spells it, ends statements whose request has timed out or whose process is gone.
+// statementTimeout, as Postgres spells it, ends statements whose request has timed out or whose process has ended.
 const statementTimeout = "2min"
 
 // sessionConnections is how many connections the queue and signals have next to a pooler. Their statements are short.

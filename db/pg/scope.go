@@ -281,11 +281,11 @@ type reservingKey struct{}
 
 type asBoundKey struct{}
 
-// AsBound returns a context in which the pool hands out connections without binding them, for statements that see no
+// AsBound returns a context in which the pool returns connections without binding them, for statements that see no
 // rows.
 func AsBound(ctx context.Context) context.Context { return context.WithValue(ctx, asBoundKey{}, true) }
 
-// prepare binds a connection that the pool hands out: to the company of the context, or to all companies if it names
+// prepare binds a connection that the pool returns: to the company of the context, or to all companies if it names
 // none. Statements of bun bind their connections themselves.
 func (c *scopes) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	if ctx.Value(reservingKey{}) != nil || ctx.Value(asBoundKey{}) != nil {

@@ -96,7 +96,7 @@ func clientOf(name int64) string { return strconv.FormatInt(name, 16) }
 // lockName returns a new name, and a connection that holds its lock.
 func (q *Queue) lockName(ctx context.Context) (*pgx.Conn, int64, error) {
 	config := q.pool.Config().ConnConfig
-	// The database must notice within seconds that this machine is gone.
+	// The database must notice within seconds that this machine has failed.
 	for name, value := range map[string]string{
 		"application_name":    "agentgraph workers",
 		"tcp_keepalives_idle": "2", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3",

@@ -128,7 +128,7 @@ func TestLostLockInterruptsJobs(t *testing.T) {
 		"under a new name")
 }
 
-// A worker that does not notice that it is lost cannot write any more.
+// A worker that does not notice that it is lost can no longer write.
 func TestResultOfLostAttemptIsIgnored(t *testing.T) {
 	t.Parallel()
 	url, pool := fresh(t)

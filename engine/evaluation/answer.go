@@ -41,7 +41,7 @@ func objectIn(text string) []byte {
 }
 
 // objectsIn returns the complete JSON objects in a text, like objectIn. There is at least one: the text itself if it
-// has no object or breaks off within one.
+// has no object or ends within one.
 func objectsIn(text string) [][]byte {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "`") { // otherwise a quote in the thoughts may look like a tag

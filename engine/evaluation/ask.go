@@ -79,12 +79,12 @@ func requestAnswer[T any](ctx context.Context, p part, req llm.Request, read fun
 }
 
 const (
-	// maxCut bounds the retries after an answer that broke off. cutBackoff is the wait before the first of them.
+	// maxCut bounds the retries after an incomplete answer. cutBackoff is the wait before the first of them.
 	maxCut     = 2
 	cutBackoff = 500 * time.Millisecond
 )
 
-// collect returns a complete answer, and retries one that broke off. Adapters retry only before the first chunk,
+// collect returns a complete answer, and retries an incomplete one. Adapters retry only before the first chunk,
 // because they cannot take chunks back. Here no chunk has been shown.
 func (p part) collect(ctx context.Context, req llm.Request) (llm.Answer, error) {
 	for cuts := 0; ; cuts++ {

@@ -160,7 +160,7 @@ func (m transcriptMessage) texts() []string {
 	return []string{m.Text}
 }
 
-// results returns what came back from the call.
+// results returns the results of the call.
 func (c transcriptCall) results() (texts []string) {
 	for _, text := range []*string{c.Result, c.Error} {
 		if text != nil {

@@ -11,7 +11,7 @@ const (
 	French
 )
 
-// These words show the language of a text and nothing of its subject. Only the words in shared belong to both
+// These words show the language of a text but not its subject. Only the words in shared belong to both
 // languages. They have no accents, like all folded words.
 var (
 	englishWords = Set(`the an and or but is are was were be been am do does did have has had i you he she

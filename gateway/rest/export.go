@@ -147,7 +147,7 @@ func (t *Transport) export(w http.ResponseWriter, r *http.Request, e *export) *p
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(exportWriteTimeout))
 		}
 		if out.write(row) != nil {
-			panic(http.ErrAbortHandler) // the client is gone or too slow
+			panic(http.ErrAbortHandler) // the client has disconnected or is too slow
 		}
 	}
 	if out.close() != nil {

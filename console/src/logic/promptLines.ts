@@ -19,7 +19,7 @@ export function promptLines(text: string, saved: string): PromptLine[] {
   }));
 }
 
-/** How many lines of the text are new, and how many of the saved ones are gone. */
+/** How many lines of the text are new, and how many of the saved ones were removed. */
 export function lineChanges(text: string, saved: string): { added: number; removed: number } {
   const counted = (lines: string[]) => {
     const counts = new Map<string, number>();

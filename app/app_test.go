@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/graph"
 )
 
-func TestMutationsThatShowSecretsAreKnown(t *testing.T) {
+func TestMutationsThatReturnSecretsAreListed(t *testing.T) {
 	t.Parallel()
 	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
 	var found []string

@@ -52,7 +52,8 @@ type EngineOptions struct {
 	// TurnTimeout bounds the time of an agent's answer. MaxModelCalls bounds its requests to the model.
 	TurnTimeout   time.Duration
 	MaxModelCalls int
-	// Samples answer calls instead of the endpoints of tools. They are by method and address.
+	// Samples answer calls instead of the endpoints of tools. Their keys are methods and addresses, such as
+	// "GET https://api.example.com/orders".
 	Samples map[string]*model.Mock
 	// ToolAllow are the private hosts and CIDRs that tools may reach.
 	ToolAllow []string

@@ -36,9 +36,10 @@ func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
 	return histories, err
 }
 
-// endsOfFailures selects the ends of the failure of each test whose newest judged run failed: the last run that passed,
-// if there is one, and the first of the failed runs after it in the order. For a test with rows, it selects the first
-// row in the other order. Runs of drafts do not count.
+// endsOfFailures selects the ends of the failure of each test whose newest judged run failed: the last run that
+// passed, if there is one, and the first of the failed runs after it in the order. For a test with rows, it selects
+// the first row in the other order. Runs of drafts do not count. failedFirst orders the failed runs, rowFirst the
+// rows.
 func (t *Tenant) endsOfFailures(ids []string, failedFirst, rowFirst string) *bun.SelectQuery {
 	judged := func(status model.AgentTestRunStatus) *bun.SelectQuery {
 		return t.db.Select((*model.AgentTestRun)(nil)).Column("id", "created_at").

@@ -106,7 +106,7 @@ type budgetWarning struct {
 	status    model.CompanySubscriptionStatus
 }
 
-// isSent reports whether there is no warning to send.
+// isSent reports whether the current warning was already sent, or there is none.
 func (b *budgetWarnings) isSent(companyID string, s *model.CompanySubscription) bool {
 	if s.Warning() == "" {
 		return true

@@ -31,8 +31,9 @@ func (t *Tenant) reachable(q bun.QueryBuilder) bun.QueryBuilder {
 	return q
 }
 
-// Simulated chats of a company, by their ids, in pages, and by their agents. Also the messages of chats: all in
-// order, the last one, and the contact's first one, which only a welcome message may precede.
+// These describe how the simulated chats of a company are read: by their ids, in pages, and by their agents. They also
+// describe how the messages of chats are read: all in order, the last one, or the contact's first one, which only a
+// welcome message may precede.
 var (
 	SimulationChatRows      = pg.Rows{Type: simulationChat, Model: (*model.SimulationChat)(nil), Key: pg.ByID}
 	SimulationChatList      = pg.List{Model: (*model.SimulationChat)(nil), Order: pg.NewestFirst}
@@ -68,8 +69,8 @@ func ChatsThat(wanted *model.SimulationChatFilter) (f pg.Filter) {
 		" = ANY (?::text[])", wanted.Statuses)
 }
 
-// SimulationChats returns a page of the chats that pass the filter, newest first: with all agents, or with one. It
-// returns NOT_FOUND with the id of an agent that does not exist.
+// SimulationChats returns a page of the chats that pass the filter, newest first. They are the chats of one agent, or
+// of all agents if agentID is nil. It returns NOT_FOUND if the agent does not exist.
 func (t *Tenant) SimulationChats(
 	ctx context.Context, args model.PageArgs, agentID *string, filter *model.SimulationChatFilter, columns ...string,
 ) (*model.Page[*model.SimulationChat], error) {

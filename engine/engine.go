@@ -40,8 +40,8 @@ type Options struct {
 	MaxDepth int
 	// Caller calls the endpoints of tools and the telephony provider. Nil means a Caller with default settings.
 	Caller *endpoint.Caller
-	// Samples answer calls instead of the endpoints of tools, unless the chat has a mock with a result. They are by method
-	// and address, such as "GET https://api.example.com/orders".
+	// Samples answer calls instead of the endpoints of tools, unless the chat has a mock with a result. Their keys are
+	// methods and addresses, such as "GET https://api.example.com/orders".
 	Samples map[string]*model.Mock
 	// TransferWebhook is the address of the telephony provider. It may be empty.
 	TransferWebhook string

@@ -93,7 +93,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Rep
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, unknowing(err)
+		return nil, searchError(err)
 	case len(found) > 0 || empty == "":
 		return nil, nil
 	case !emit(event{text: empty}):
@@ -103,8 +103,8 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Rep
 	}
 }
 
-// unknowing returns the error for a failed search in the knowledge base.
-func unknowing(err error) error {
+// searchError returns the error for a failed search in the knowledge base.
+func searchError(err error) error {
 	if known, ok := errors.AsType[*model.Error](err); ok {
 		return model.Errorf(known.Code, "the search in the agent's knowledge base failed: %s", known.Message)
 	}

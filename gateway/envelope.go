@@ -33,7 +33,7 @@ func envelope(response *graphql.Response) (head, tail []byte) {
 	return head, append(tail, '}')
 }
 
-// dataHead precedes the data of a response with nothing else.
+// dataHead precedes the data of a response that has only data.
 const dataHead = `{"data":`
 
 // inPlace returns the JSON of a response that has only data. The data must already be in the buffer after dataHead.

@@ -1,6 +1,6 @@
 package model
 
-// noticed is the chance with which a fall must be found to count as noticed.
+// noticed is the probability with which a comparison must detect a drop of the pass rate to count as noticing it.
 const noticed = 0.9
 
 // MaxRepeats is how often an execution may run each test.
@@ -8,7 +8,7 @@ const MaxRepeats = maxRepeats
 
 // NoticedRate returns the highest pass rate, in tenths, to which a test that always passed can fall so that a
 // comparison notices it in nine of ten cases. The test passed base times before, and runs repeats times now, or until
-// stop decides. A nil stop never does. It returns false if no fall is noticed.
+// stop decides. A nil stop never does. It returns false if no drop is noticed.
 func NoticedRate(base, repeats int32, stop *StopRepeating) (rate float64, ok bool) {
 	for tenths := 9; tenths >= 0; tenths-- {
 		rate := float64(tenths) / 10

@@ -75,7 +75,7 @@ func (l *level) memberAfter(i int, sharded []string) string {
 	return l.member(l.at(i+1), "", sharded)
 }
 
-// member returns what a side of an equation stands for, or "" if it is no company.
+// member returns what a side of an equation stands for, or "" if it is not a company.
 func (l *level) member(t token, alias string, sharded []string) string {
 	switch {
 	case t.kind == constant:

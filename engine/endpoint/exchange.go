@@ -14,8 +14,8 @@ import (
 
 const (
 	maxRedirects = 3
-	// maxExcerpt bounds the quoted part of an error's body, in characters. maxExcerptBytes bounds the part that is
-	// read, in bytes, without the rest of a secret that begins in it.
+	// maxExcerpt bounds the quoted part of an error's body, in characters. maxExcerptBytes bounds the part to quote
+	// from, in bytes. More is read only to hide a secret that begins in that part and ends after it.
 	maxExcerpt      = 500
 	maxExcerptBytes = 16 << 10
 )

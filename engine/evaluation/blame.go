@@ -148,8 +148,8 @@ func (d promptDiffs) changes(ctx context.Context, prompts map[db.AgentVersion]st
 	return changes
 }
 
-// changeOf returns a changed sentence with the words that the needs find in it. whole is what the failing prompt has of
-// them.
+// changeOf returns a changed sentence with the words in it that are needed. whole records the needs that the failing
+// prompt meets anywhere.
 func changeOf(ctx context.Context, s read.SentenceChange, n needs, whole needed) *model.PromptChange {
 	c := &model.PromptChange{At: s.At, BeforePieces: []model.PromptPiece{}, AfterPieces: []model.PromptPiece{},
 		Needed: []string{}}
@@ -179,7 +179,7 @@ func changeOf(ctx context.Context, s read.SentenceChange, n needs, whole needed)
 	return c
 }
 
-// piecesOf cuts a sentence into pieces that are changed or not, and needed or not.
+// piecesOf cuts a sentence where changed or needed parts begin and end.
 func piecesOf(text string, changed, needed []read.Span) []model.PromptPiece {
 	cuts := []int{0, len(text)}
 	for _, span := range slices.Concat(changed, needed) {

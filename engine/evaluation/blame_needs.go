@@ -150,7 +150,7 @@ func (n *needs) addExpression(text *string, isUnwanted bool) {
 	}
 }
 
-// needed is what a text has of the needs.
+// needed records which of the needs a text has, and where.
 type needed struct {
 	// hasText and hasWord say which of the texts and words it has.
 	hasText, hasWord []bool

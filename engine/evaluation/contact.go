@@ -48,7 +48,7 @@ type contactMessage struct {
 // it has ended.
 func contactSays(ctx context.Context, p part, test *model.AgentTestRow, messages []model.TestMessage,
 	variables content.Values) (contactMessage, error) {
-	req := llm.Request{System: knowing(variables, contactInstruction) + partOf(test, variables),
+	req := llm.Request{System: withVariables(variables, contactInstruction) + partOf(test, variables),
 		Tools: []llm.Tool{contactEnd}, Messages: heardBy(messages)}
 	return requestAnswer(ctx, p, req, func(a llm.Answer) (contactMessage, error) {
 		said, err := readContact(a)

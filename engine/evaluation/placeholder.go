@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxTold bounds all variables in the instructions of contact and judge, and maxToldValue each value, in bytes.
-	maxTold      = 10_000
-	maxToldValue = 500
+	// maxVariables bounds all variables in the instructions of contact and judge, and maxVariable each value, in bytes.
+	maxVariables = 10_000
+	maxVariable  = 500
 )
 
 // filledExpectation returns an expectation with the placeholders of its texts filled. In regular expressions, values
@@ -74,14 +74,14 @@ func unfilledIn(b content.Values, test *model.AgentTestRow) []string {
 	return warnings
 }
 
-// toldOfValues returns the values for the instructions of contact and judge, in the order of their names, up to
-// maxTold.
-func toldOfValues(b content.Values) map[string]string {
+// shownVariables returns the values for the instructions of contact and judge, in the order of their names, up to
+// maxVariables.
+func shownVariables(b content.Values) map[string]string {
 	told, size := map[string]string{}, 0
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		value, known := b.Text(name)
-		value = content.Cut(value, maxToldValue)
-		if size += len(name) + len(value); size > maxTold {
+		value = content.Cut(value, maxVariable)
+		if size += len(name) + len(value); size > maxVariables {
 			break
 		}
 		if known && strings.TrimSpace(value) != "" {
@@ -91,9 +91,9 @@ func toldOfValues(b content.Values) map[string]string {
 	return told
 }
 
-// knowing returns the contact's instructions with the variables, which come before the scenario.
-func knowing(b content.Values, instruction string) string {
-	told := toldOfValues(b)
+// withVariables returns the contact's instructions with the variables, which come before the scenario.
+func withVariables(b content.Values, instruction string) string {
+	told := shownVariables(b)
 	if len(told) == 0 {
 		return instruction
 	}

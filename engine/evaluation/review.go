@@ -48,7 +48,7 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int,
 	values content.Values) error {
 	test := run.Snapshot.Test
 	shown := transcriptOf(run, given, end)
-	shown.Variables = toldOfValues(values)
+	shown.Variables = shownVariables(values)
 	turn := 0
 	for i := range shown.Messages {
 		m := &shown.Messages[i]

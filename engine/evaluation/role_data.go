@@ -35,8 +35,8 @@ var (
 		私の minun minu меня`)
 )
 
-// asksForOwnData reports whether a message asks for a datum that the scenario holds, such as "your order number", while
-// the assistant did not speak of it. A contact that speaks of its own number does not.
+// asksForOwnData reports whether a message asks for a datum that the scenario holds, such as "your order number",
+// although the assistant did not mention it. It returns false for a contact that speaks of its own number.
 func asksForOwnData(text, scenario string, messages []model.TestMessage) bool {
 	lower := strings.ToLower(text)
 	if !slices.ContainsFunc(requests, func(mark string) bool { return strings.Contains(lower, mark) }) {

@@ -1,7 +1,7 @@
 package evaluation
 
-// These phrases are what no real contact would write, in many languages. They match folded texts without what they
-// quote.
+// No real contact would write these phrases, which are in many languages. They match folded texts from which quotes
+// were removed.
 var (
 	// offer matches phrases of somebody who offers help.
 	offer = anyOf(

@@ -85,7 +85,7 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 		_ = json.Unmarshal([]byte(*run.Extracted), &held.Extracted) // the extractor writes only texts and nulls
 	}
 	transcript := transcriptOf(run, given, end)
-	transcript.Variables, transcript.values = toldOfValues(values), values
+	transcript.Variables, transcript.values = shownVariables(values), values
 	transcript.show(run, given, values)
 	var unchecked, unjudged error
 	if len(test.Checks) > 0 {

@@ -31,7 +31,7 @@ type transcript struct {
 	Ending   ending              `json:"ending"`
 	// Variables are the facts that the agent knows about the contact.
 	Variables map[string]string `json:"variables,omitempty"`
-	// Values fill the placeholders of criteria.
+	// values fill the placeholders of criteria.
 	values content.Values
 }
 

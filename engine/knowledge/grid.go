@@ -200,7 +200,7 @@ func (r *gridReader) titles(rows []gridRow) int {
 		_, column := row.first()
 		start = min(start, column)
 	}
-	// most has for each row the maximum width of it and the rows below.
+	// most has, for each row, the maximum width of that row and of the rows below it.
 	most := make([]int, len(rows)+1)
 	for i := len(rows) - 1; i >= 0; i-- {
 		most[i] = max(most[i+1], rows[i].count())

@@ -33,8 +33,8 @@ func (s *search) likely(ctx context.Context, all bool) ([]string, error) {
 // together. Then it searches frequent tokens, which only count for chunks that contain another token, too.
 type rarest struct {
 	searched []db.WeighedToken
-	// other has the terms of a frequent token. If the rare tokens do not fill the window, chunks that contain only this
-	// token do.
+	// other has the terms of a frequent token. Chunks that contain only this token are added if the rare tokens
+	// do not fill the window.
 	other []string
 }
 

@@ -69,7 +69,7 @@ func vocabularyOf(v db.Vocabulary) *vocabulary {
 }
 
 // mayBeMeant reports whether the word may be the correct form of a misspelled word, which has no digits and at most two
-// wrong letters. That excludes the numbers, most of the words in some vocabularies.
+// wrong letters. That excludes numbers, which are most of the words in some vocabularies.
 func mayBeMeant(word string) bool {
 	digits := 0
 	for i := range len(word) {

@@ -16,7 +16,7 @@ var errWork = errors.New("too much work")
 const workLook = 20 * time.Millisecond
 
 // maxWork bounds the processor time for reading a file of this size, at several times the time for ordinary files. Wall
-// time would count against the file on a busy machine.
+// time is not bounded, since it is longer on a busy machine.
 func maxWork(size int) time.Duration {
 	return time.Second + 2*time.Duration(size>>10)*time.Second>>10
 }

@@ -44,7 +44,7 @@ type cited struct {
 
 // Cite returns the part of a text that a quote repeats, or "". Words are compared, and numbers and signs; markup,
 // punctuation, emoji, and the numbers of lists may differ. A quote must not leave out a negation next to it, a sign, a
-// unit, or a part of a word. An ellipsis in it may leave out words that do not turn the meaning.
+// unit, or a part of a word. An ellipsis in it may leave out words that do not change the meaning.
 func Cite(source, quote string) string { return lexemesOf(source).cite(quote) }
 
 func (c *cited) cite(quote string) string {
@@ -122,7 +122,8 @@ func (c *cited) match(from int, wanted []lexeme) int {
 	return at
 }
 
-// cuts reports whether the lexemes from one position to another leave out what belongs to them.
+// cuts reports whether a quote of the lexemes from one position to another leaves out something that belongs to them,
+// such as a negation or a unit.
 func (c *cited) cuts(from, to int) bool {
 	if c.lexemes[from].isJoined || to < len(c.lexemes) && c.lexemes[to].isJoined || c.lexemes[to-1].isElided {
 		return true
@@ -280,7 +281,7 @@ func isUnspacedWord(text string) bool {
 
 func denies(word string) bool { return negations[word] || strings.HasSuffix(word, "n't") }
 
-// turns reports whether a word that is left out would turn the meaning of a quote.
+// turns reports whether leaving out a word changes the meaning of a quote.
 func turns(l lexeme) bool { return denies(l.text) || approximate[l.text] || conditions[l.text] }
 
 var (

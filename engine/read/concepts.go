@@ -114,7 +114,7 @@ saturday samedi
 sunday dimanche
 `
 
-// sameMeaning maps each word of a group to the group's first.
+// sameMeaning maps each word of a group to the group's first word.
 var sameMeaning = sync.OnceValue(func() map[string]string {
 	first := map[string]string{}
 	for line := range strings.Lines(synonyms) {

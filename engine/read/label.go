@@ -16,7 +16,7 @@ var afterLabel = lazyregexp.New(
 // Labelled finds the value after the first label that has one. A label is the word, ignoring case, but not as part of
 // another word.
 func Labelled(text, word string) (string, bool) {
-	// The text after a label begins with no letter, so the label must end like a word.
+	// No letter may follow a label, so it must end like a word.
 	if !isWordByte(word[len(word)-1]) {
 		return "", false
 	}

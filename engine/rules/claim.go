@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// claim is what a part of a criterion claims of the conversation.
+// claim is what a part of a criterion claims about the conversation.
 type claim struct {
 	// link joins the claim to the one before it: and, or.
 	link class
@@ -28,8 +28,8 @@ type claim struct {
 	// order says whether the claim comes before or after another.
 	order class
 	other *claim
-	// isUnsure is set if the part has words that the parser does not know. isLeading is set if all of these come after
-	// what is called or said, so that without this nothing of the part can hold.
+	// isUnsure is set if the part has words that the parser does not know. isLeading is set if all of these words come
+	// after what is called or said. Then the part cannot hold if that was never called or said.
 	isUnsure, isLeading, isHedged bool
 	// verb is the verb as it is written. isInherited is set if it is that of the part before.
 	verb        string

@@ -96,8 +96,8 @@ func (c *Conversation) decideAny(claims []*claim) (truth, Finding) {
 	return result, last
 }
 
-// decideClaim decides one claim. A claim with words that the parser does not know can only fail, because what it
-// speaks of never happened.
+// decideClaim decides one claim. If the claim has words that the parser does not know, it decides only that the claim
+// fails, and only if what the claim is about never happened.
 func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
 	if claim.kind == unknown || claim.isHedged ||
 		claim.other != nil && (claim.other.kind == unknown || claim.other.isUnsure) {
@@ -128,8 +128,8 @@ func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
 	return truthOf(found.Passed), found
 }
 
-// decideOrder decides whether a claim's event comes before or after another's. Rules decide no "before" whose second
-// event never happened.
+// decideOrder decides whether a claim's event comes before or after another's. If the second event of a
+// "before" never happened, only the judge can decide.
 func (c *Conversation) decideOrder(claim *claim, happened []event) (truth, Finding) {
 	others := c.eventsOf(claim.other)
 	positive := *claim
@@ -225,7 +225,7 @@ func (c *Conversation) eventsOfCalls(calls []*model.ToolCall) (events []event) {
 	return events
 }
 
-// fits reports whether a call has an argument. An argument whose name no call has may be any.
+// fits reports whether a call has an argument. If no call has an argument with that name, only the value counts.
 func (c *Conversation) fits(call *model.ToolCall, a argument) bool {
 	arguments := []byte(content.Encode(call.Arguments))
 	if a.name != "" && (a.isNamed || c.hasArgument(call.TechnicalName, a.name)) {

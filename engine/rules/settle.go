@@ -38,7 +38,7 @@ func (r *reading) inherit(link class, previous *claim) {
 
 func (r *reading) isBase() bool { return r.kind != 0 && r.parser.isBase(r.verb) }
 
-// isBase reports whether a verb is in its base form: "call" beside "calls", "appeler", "aufrufen".
+// isBase reports whether a verb is in its base form, such as "call" for "calls", or "appeler", or "aufrufen".
 func (p *parser) isBase(verb string) bool {
 	if c := p.words[verb+"s"]; c != unknown && (c == p.words[verb] || c == callVerb && p.words[verb] == callNoun) {
 		return true

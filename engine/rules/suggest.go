@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxSuggested bounds the criteria that Suggest reads, in bytes. A longer one says more than a check does, and reading
+// maxSuggested bounds the criteria that Suggest reads, in bytes. A longer one says more than a check can, and reading
 // the criteria of a page of tests must stay cheap.
 const maxSuggested = 500
 

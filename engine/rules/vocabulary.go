@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// class is the part that a word of a criterion plays.
+// class is the role of a word in a criterion.
 type class int
 
 const (
@@ -58,7 +58,7 @@ const (
 	timesNoun
 	// hedge words make a criterion depend on a condition, or on a meaning.
 	hedge
-	// These are no words.
+	// The other classes are not for words of a language.
 	quotation
 	name
 	value

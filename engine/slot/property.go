@@ -37,8 +37,8 @@ func (p Property) isUnformed() bool {
 	return (p.Kind == "string" || p.Kind == "") && len(p.Enum) == 0 && p.Pattern == nil && p.Fixed == nil && p.Format == ""
 }
 
-// Lasts reports whether the value is the contact's in every matter, such as a name, a birthday or the number of an
-// order. Other values must be said again in each matter.
+// Lasts reports whether the value stays valid when the contact turns to another matter, as a name, a birthday or the
+// number of an order does. Other values must be said again in each matter.
 func (p Property) Lasts() bool {
 	if p.Kind != "string" && p.Kind != "" || len(p.Enum) > 0 || p.IsText() {
 		return false
@@ -47,7 +47,7 @@ func (p Property) Lasts() bool {
 }
 
 // In looks for the property's value in a text of the contact. If the contact was asked for it, the text counts as the
-// answer. Otherwise it must say clearly what it means.
+// answer. Otherwise the text must also show that it is about this property.
 func (p Property) In(text string, asked bool, today time.Time) (any, bool) {
 	if len(p.Enum) > 0 || p.Item != nil && len(p.Item.Enum) > 0 || p.Format == "date" ||
 		p.Format == "date-time" || p.Format == "time" {

@@ -18,42 +18,42 @@ import (
 // Tool is an offered tool, or a sub-agent offered as one, as the rules read it.
 type Tool struct {
 	Name string
-	// title is the name in words.
+	// Title is the name in words.
 	Title       string
 	Description string
 	Properties  []Property
-	// wanted are the names of the properties that a call must have, in the order of asking.
+	// Wanted are the names of the properties that a call must have, in the order of asking.
 	Wanted []string
-	// alternatives are sets of properties. A call must also have one of the sets.
+	// Alternatives are sets of properties. A call must also have one of the sets.
 	Alternatives [][]string
-	// least is how many properties a call must have.
+	// Least is how many properties a call must have.
 	Least int
-	// delegate: it takes a request in words and nothing else, as sub-agents do.
+	// Delegate: it takes a request in words and nothing else, as sub-agents do.
 	Delegate bool
-	// confirm: the contact must say yes before it is called.
+	// Confirm: the contact must say yes before it is called.
 	Confirm bool
 }
 
 // Property is a property of a tool's schema, as the rules read it.
 type Property struct {
 	Name, Description, Format string
-	// kind is the type in the schema, "" if there is none, or several.
+	// Kind is the type in the schema, "" if there is none, or several.
 	Kind    string
 	Pattern *regexp.Regexp
 	Enum    []any
-	// fixed is the schema's const. It may be nil.
+	// Fixed is the schema's const. It may be nil.
 	Fixed            any
 	least, most      *float64
 	above            *float64
 	longest          int
 	Item             *Property
 	Title, searching []string
-	// question is the title of the schema if that is a question.
+	// Question is the title of the schema if that is a question.
 	Question string
-	// language is the language of the tool.
+	// Language is the language of the tool.
 	Language read.Language
 	traits
-	// producers are the names of the tools whose results hold the value.
+	// Producers are the names of the tools whose results hold the value.
 	Producers []string
 }
 
@@ -86,8 +86,8 @@ const anySentence = "I said so."
 // yesWanted matches in a description that the contact has to agree first.
 var yesWanted = lazyregexp.New(`(?i)\b(clear|said) yes\b|\boui clair\b|\bconfirmed by the \w+ first\b`)
 
-// ReadTools reads the tools that may be called for a contact. It leaves out the two that end the agent's part, and
-// those whose schema the rules cannot fill.
+// ReadTools reads the tools that may be called for a contact. It leaves out the transfer and the end of the
+// conversation, and tools whose schema the rules cannot fill.
 func ReadTools(offered []llm.Tool) []Tool {
 	var tools []Tool
 	for _, o := range offered {

@@ -7,17 +7,18 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// traits are what a property's name and description tell.
+// traits are what a property's name and description tell about its value.
 type traits struct {
-	// isMail, isPhone and isPostcode tell what its text is. If several are set, it may be any of them.
+	// IsMail, IsPhone and IsPostcode tell what its text is. If several are set, it may be any of them.
 	IsMail, IsPhone, IsPostcode bool
-	// isCode: it is a number or reference in somebody's records.
+	// IsCode: it is a number or reference in somebody's records.
 	IsCode bool
-	// isBirth: it is a birthday.
+	// IsBirth: it is a birthday.
 	IsBirth bool
-	// holder is the part of a person's name that it wants, "full", "first" or "last", and "" if it is no person's name.
+	// Holder is the part of a person's name that it wants: "full", "first" or "last". It is empty if the value is
+	// not a person's name.
 	Holder string
-	// example is the code that the description gives as one, if hasExample. shape is the example's shape.
+	// Example is the code that the description gives as one, if hasExample. shape is the example's shape.
 	hasExample     bool
 	Example, shape string
 	// named are the significant words of the name, and labels those that a value may follow.
@@ -57,7 +58,7 @@ func traitsOf(p Property) traits {
 	return t
 }
 
-// HolderOf returns whose value words of a property ask for, or "" if they do not say it.
+// HolderOf returns the part of a person's name that the words of a property ask for, as in Holder.
 func HolderOf(words string) string {
 	has := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(words, part) })

@@ -73,7 +73,7 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set(traceHeader, trace.id)
 	h[versionHeader], h["X-Content-Type-Options"] = headerVersion, headerNoSniff
-	// Caches must not store responses. Caches that do must store one for each credential.
+	// Caches must not store responses. Caches that do so anyway must store one for each credential.
 	h["Cache-Control"], h["Vary"] = headerNoStore, headerVary
 	control := http.NewResponseController(w)
 	// An earlier request on this connection may have left a deadline.

@@ -94,12 +94,12 @@ func TestCorrectionsKeepTheirOrder(t *testing.T) {
 		tests = append(tests, spreadOf(ran(5, 0), ran(5, 0)))
 	}
 	require.InDelta(t, 1.0/252, AgentTestCorrectionHolm.corrected(tests)[0], 1e-12)
-	// If the others could have fallen as far, each of them counts.
+	// If the other tests can fall as far, the correction counts each of them.
 	for i := 1; i < 50; i++ {
 		tests[i] = spreadOf(ran(2, 3), ran(3, 2))
 	}
 	require.InDelta(t, 50.0/252, AgentTestCorrectionHolm.corrected(tests)[0], 1e-12)
-	// Many that fell are all named, and more of them by Benjamini and Hochberg.
+	// If 20 tests fall as far, Benjamini and Hochberg finds all of them, and Holm none.
 	for i := range 20 {
 		tests[i] = spreadOf(ran(5, 0), ran(0, 5))
 	}

@@ -56,8 +56,9 @@ var mayImport = map[string]string{
 	"gateway/auth":                  "model db",
 	"gateway/console":               "",
 	"gateway/form":                  "",
-	"gateway/rest":                  "model gateway/form",
-	"gateway/rest/openapi":          "model gateway/rest",
+	"gateway/rest":                  "model gateway/form gateway/stored",
+	"gateway/rest/openapi":          "model gateway/rest gateway/stored",
+	"gateway/stored":                "model",
 	"gateway/rest/openapi/generate": "gateway/rest gateway/rest/openapi",
 	"app": "model db db/fair engine engine/endpoint engine/knowledge engine/llm " +
 		"engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/console gateway/rest " +

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -32,13 +33,13 @@ func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint
 	if err != nil {
 		return nil, t.problem(model.Errorf(code, "the body %v", err))
 	}
-	d := decoder{types: t.types, strict: e.strict, also: e.also, emptied: e.emptied}
-	values := d.object("", object, e.members)
-	if fault := t.invalid(d.faults, code); fault != nil {
+	d := stored.Decoder{Types: t.types, Strict: e.strict, V1: true, Also: e.also, Emptied: e.emptied}
+	values := d.Object("", object, e.members)
+	if fault := t.invalid(d.Faults, code); fault != nil {
 		return nil, fault
 	}
 	maps.Copy(variables, values)
-	return d.spelled, nil
+	return d.Spelled, nil
 }
 
 // rawBody reads the body until the read deadline that the gateway has set.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -326,17 +327,17 @@ func TestHostileBodiesGetSmallAnswers(t *testing.T) {
 		fmt.Fprintf(&body, `,"x%d":1`, i)
 	}
 	body.WriteString("}")
-	require.Len(t, refused(t, start, body.String()).Errors, mostFaults)
+	require.Len(t, refused(t, start, body.String()).Errors, stored.MostFaults)
 
 	p := refused(t, start, `{"agentId":"a","`+strings.Repeat("é", 10_000)+`":1}`)
-	require.Equal(t, model.Fields{strings.Repeat("é", longestName) + "…": {"is not a known property"}}, p.Errors)
+	require.Equal(t, model.Fields{strings.Repeat("é", 64) + "…": {"is not a known property"}}, p.Errors)
 }
 
 func FuzzBody(f *testing.F) {
 	f.Add(`{"agentId":"a","toolMocking":{"mockedTools":[{"toolId":"t"}]}}`)
 	f.Add(`{"agentId":null,"dataBag":{"a":1e999},"toolMocking":[[]]}`)
 	schema := theSchema(f)
-	all, err := readStored(stored)
+	all, err := stored.Read(operations)
 	require.NoError(f, err)
 	endpoints, err := newEndpoints(schema, all, routes)
 	require.NoError(f, err)
@@ -346,11 +347,11 @@ func FuzzBody(f *testing.F) {
 			return
 		}
 		for _, e := range endpoints {
-			d := decoder{types: schema.Types, strict: e.strict}
-			values := d.object("", object, e.members)
+			d := stored.Decoder{Types: schema.Types, Strict: e.strict, V1: true}
+			values := d.Object("", object, e.members)
 			for _, member := range e.members {
 				if _, given := values[member.Name]; member.Type.NonNull && member.DefaultValue == nil && !given {
-					require.NotEmpty(t, d.faults)
+					require.NotEmpty(t, d.Faults)
 				}
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/gateway/stored"
 )
 
 // deprecation is the notice that a route, an input or a part of its response will be removed.
@@ -23,8 +25,8 @@ const leastNotice = 6
 // deprecate sets the headers of the notice. The schema marks what is @deprecated, and the table has the dates. One
 // without the other is an error.
 func (e *endpoint) deprecate() error {
-	e.isDeprecated = deprecates(ast.SelectionSet{e.operation.fields[0]})
-	for _, variable := range e.operation.variables {
+	e.isDeprecated = deprecates(ast.SelectionSet{e.operation.Fields[0]})
+	for _, variable := range e.operation.Variables {
 		e.isDeprecated = e.isDeprecated || variable.Directives.ForName("deprecated") != nil
 	}
 	switch {
@@ -54,7 +56,7 @@ func (e *endpoint) deprecate() error {
 }
 
 func deprecates(set ast.SelectionSet) bool {
-	return slices.ContainsFunc(FieldsOf(set), func(f *ast.Field) bool {
+	return slices.ContainsFunc(stored.FieldsOf(set), func(f *ast.Field) bool {
 		return f.Definition.Directives.ForName("deprecated") != nil || deprecates(f.SelectionSet)
 	})
 }

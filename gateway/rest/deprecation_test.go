@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/gateway/stored"
 )
 
 // things is a schema with a deprecated field, a deprecated operation and a deprecated input.
@@ -41,7 +43,7 @@ func thingServer(t *testing.T, table ...route) (http.Handler, error) {
 	t.Helper()
 	schema, err := gqlparser.LoadSchema(&ast.Source{Input: things})
 	require.NoError(t, err)
-	all, err := readStored(fstest.MapFS{"operations/a.graphql": {Data: []byte(thingOperations)}})
+	all, err := stored.Read(fstest.MapFS{"operations/a.graphql": {Data: []byte(thingOperations)}})
 	require.NoError(t, err)
 	endpoints, err := newEndpoints(schema, all, table)
 	server := handler.New(&backend{schema: schema})

@@ -5,6 +5,9 @@ import (
 	"strconv"
 
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/gateway/stored"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // Route describes a route for the OpenAPI document. Variables have the descriptions of the inputs that they fill.
@@ -24,6 +27,8 @@ type Route struct {
 	Page ast.FieldList
 	// Status is the HTTP status of a success.
 	Status int
+	// Scopes are the scopes that the credential needs.
+	Scopes []model.APIKeyScope
 	// MayBeAbsent: the result may be null, which is a 404. IsStrict: the body may have no unknown properties.
 	MayBeAbsent, IsStrict, HasLocation, IsDeprecated bool
 	// HasTag: a success has an ETag. TakesMatch: the route accepts If-Match.
@@ -32,7 +37,7 @@ type Route struct {
 
 // Routes returns all routes. It returns an error if the table does not fit the schema.
 func Routes(schema *ast.Schema) ([]Route, error) {
-	all, err := readStored(stored)
+	all, err := stored.Read(operations)
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +57,15 @@ func Exports() []Export { return []Export{ledgerExport(nil).Export, auditExport(
 
 func (e *endpoint) describe() Route {
 	r := Route{
-		Method: e.method, Path: e.path, Operation: e.operation.name, Fields: e.operation.fields, About: e.about,
-		Variables: e.operation.variables, Upload: e.operation.variables.ForName(e.upload), Status: e.status,
+		Method: e.method, Path: e.path, Operation: e.operation.Name, Fields: e.operation.Fields, About: e.about,
+		Variables: e.operation.Variables, Upload: e.operation.Variables.ForName(e.upload), Status: e.status,
+		Scopes:      e.operation.Scopes(),
 		MayBeAbsent: e.absent != "", IsStrict: e.strict, HasLocation: e.location != "", IsDeprecated: e.isDeprecated,
 		HasTag: e.hasTag(), TakesMatch: e.current != nil,
 	}
 	for _, segment := range e.segments {
 		if name, ok := parameter(segment); ok {
-			r.InPath = append(r.InPath, e.operation.variables.ForName(name))
+			r.InPath = append(r.InPath, e.operation.Variables.ForName(name))
 		}
 	}
 	if e.paged {
@@ -67,7 +73,7 @@ func (e *endpoint) describe() Route {
 		r.InQuery = slices.Clone(r.Page)
 	}
 	if e.takesBody() {
-		r.InBody = OfV1(e.members)
+		r.InBody = stored.OfV1(e.members)
 	} else {
 		r.InQuery = append(r.InQuery, e.members...)
 	}

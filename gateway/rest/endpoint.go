@@ -11,6 +11,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -19,7 +20,7 @@ type endpoint struct {
 	route
 
 	segments  []string
-	operation *operation
+	operation *stored.Operation
 	// members are the variables that the JSON body fills, or the query string if takesBody is false.
 	members ast.FieldList
 	// The endpoints current and revision read the route's state, or are nil.
@@ -33,11 +34,11 @@ type endpoint struct {
 
 // newEndpoint checks a route against its operation: each variable must be filled by the path, the page or the body.
 func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint, error) {
-	o, err := newOperation(schema, all, r.operation, r.result)
+	o, err := stored.New(schema, all, r.operation, r.result)
 	if err != nil {
 		return nil, err
 	}
-	e := &endpoint{route: r, operation: o, segments: segments(r.path), members: slices.Clone(o.variables)}
+	e := &endpoint{route: r, operation: o, segments: segments(r.path), members: slices.Clone(o.Variables)}
 	e.status = cmp.Or(e.status, http.StatusOK)
 	for _, segment := range e.segments {
 		if name, ok := parameter(segment); ok {
@@ -52,8 +53,8 @@ func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint
 				return nil, err
 			}
 		}
-		if !slices.Equal(o.members, []string{"data", "total"}) {
-			return nil, fmt.Errorf("the result of a paged list is data and total, not %v", o.members)
+		if !slices.Equal(o.Members, []string{"data", "total"}) {
+			return nil, fmt.Errorf("the result of a paged list is data and total, not %v", o.Members)
 		}
 	}
 	if r.state != (state{}) {
@@ -61,14 +62,14 @@ func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint
 			return nil, err
 		}
 	}
-	for _, member := range o.variables {
+	for _, member := range o.Variables {
 		if member.Type.String() == "Upload" {
 			e.upload = member.Name
 			e.members = slices.DeleteFunc(e.members, func(f *ast.FieldDefinition) bool { return f.Name == member.Name })
 		}
 	}
 	for _, segment := range segments(e.location) {
-		if name, ok := parameter(segment); ok && !slices.Contains(o.members, name) {
+		if name, ok := parameter(segment); ok && !slices.Contains(o.Members, name) {
 			return nil, fmt.Errorf("the result has no %s for the location", name)
 		}
 	}
@@ -79,7 +80,7 @@ func newEndpoint(schema *ast.Schema, all *ast.QueryDocument, r route) (*endpoint
 			}
 		}
 	}
-	return e, readable(schema.Types, e.members, map[string]bool{})
+	return e, (&stored.Decoder{Types: schema.Types, V1: true}).Readable(e.members)
 }
 
 // readState finds the operations that read the route's state.
@@ -103,7 +104,7 @@ func (e *endpoint) needsBody() bool {
 
 // fill removes a variable of one of the types from members, since another part of the request fills it.
 func (e *endpoint) fill(name string, types ...string) error {
-	if !e.operation.has(name, types...) {
+	if !e.operation.Has(name, types...) {
 		return fmt.Errorf("the operation has no variable %s of type %s", name, strings.Join(types, " or "))
 	}
 	e.members = slices.DeleteFunc(e.members, func(f *ast.FieldDefinition) bool { return f.Name == name })

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/gateway/stored"
 )
 
 func TestPathsMatchLikeV1(t *testing.T) {
@@ -114,7 +116,7 @@ func TestDoubledSlashesAreIgnored(t *testing.T) {
 func TestEveryIntOfABodyHasABound(t *testing.T) {
 	t.Parallel()
 	schema := theSchema(t)
-	all, err := readStored(stored)
+	all, err := stored.Read(operations)
 	require.NoError(t, err)
 	endpoints, err := newEndpoints(schema, all, routes)
 	require.NoError(t, err)
@@ -126,7 +128,7 @@ func TestEveryIntOfABodyHasABound(t *testing.T) {
 			case of.Name == "Int":
 				found[field.Name] = true
 			case of.Kind == ast.InputObject:
-				look(OfV1(of.Fields))
+				look(stored.OfV1(of.Fields))
 			}
 		}
 	}

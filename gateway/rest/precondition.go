@@ -62,7 +62,7 @@ func (t *Transport) expect(r *http.Request, exec graphql.GraphExecutor, e *endpo
 		return problemf(http.StatusBadRequest, model.BadInput, "If-Match works only with PUT and PATCH: leave out the header")
 	}
 	path := map[string]any{}
-	for _, member := range e.current.operation.variables {
+	for _, member := range e.current.operation.Variables {
 		path[member.Name] = variables[member.Name]
 	}
 	revision, fault := t.execute(r.Context(), exec, e.revision, nil, e.revision.params(r, path))

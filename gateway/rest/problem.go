@@ -80,7 +80,7 @@ func (t *Transport) failure(e *endpoint, spelled map[string]string, errs gqlerro
 		if known.Code == model.BadInput && e.faults != "" {
 			known.Code = e.faults
 		}
-		if named := e.operation.named(known.Fields, spelled); named != nil && known.Code == model.NotFound {
+		if named := e.operation.Named(known.Fields, spelled); named != nil && known.Code == model.NotFound {
 			known.Fields = named // the message already names what does not exist
 		} else if named != nil {
 			known = faultsAs(named, known.Code)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -267,5 +268,5 @@ func TestManyUnknownParametersAreNotAllNamed(t *testing.T) {
 	}
 	w := call(server, "GET", "/Dataset?"+query.String(), "")
 	require.Equal(t, 400, w.Code)
-	require.Len(t, problemOf(t, w).Errors, mostFaults)
+	require.Len(t, problemOf(t, w).Errors, stored.MostFaults)
 }

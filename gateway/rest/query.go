@@ -10,6 +10,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -47,8 +48,8 @@ func (t *Transport) query(r *http.Request, e *endpoint) (url.Values, *problem) {
 	var faults model.Fields
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		isKnown := slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
-		if !isKnown && len(faults) < mostFaults {
-			faults.Add(clip(name), "is not a known parameter; %s", takes)
+		if !isKnown && len(faults) < stored.MostFaults {
+			faults.Add(stored.Clip(name), "is not a known parameter; %s", takes)
 		}
 	}
 	return given, t.invalid(faults, model.BadInput)
@@ -56,7 +57,7 @@ func (t *Transport) query(r *http.Request, e *endpoint) (url.Values, *problem) {
 
 // readQuery adds the values of the query string to the variables. An empty value counts as absent.
 func (t *Transport) readQuery(given url.Values, e *endpoint, variables map[string]any) *problem {
-	d := decoder{types: t.types}
+	d := stored.Decoder{Types: t.types, V1: true}
 	object := map[string]json.RawMessage{}
 	for name, texts := range given {
 		for _, field := range e.members {
@@ -64,14 +65,14 @@ func (t *Transport) readQuery(given url.Values, e *endpoint, variables map[strin
 				continue
 			}
 			if _, again := object[field.Name]; again || len(texts) > 1 {
-				d.fault(field.Name, "must be given once")
+				d.Fault(field.Name, "must be given once")
 			}
 			object[field.Name] = literal(texts[0], field.Type)
 		}
 	}
 	text, _ := json.Marshal(object) // literals can always be encoded
-	values := d.object("", text, e.members)
-	if fault := t.invalid(d.faults, model.BadInput); fault != nil {
+	values := d.Object("", text, e.members)
+	if fault := t.invalid(d.Faults, model.BadInput); fault != nil {
 		return fault
 	}
 	maps.Copy(variables, values)

@@ -5,10 +5,14 @@
 package rest
 
 import (
+	"embed"
 	"net/http"
 
 	"github.com/agentgraph/agentgraph/model"
 )
+
+//go:embed operations/*.graphql
+var operations embed.FS
 
 type route struct {
 	method string

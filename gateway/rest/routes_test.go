@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/gateway/stored"
 )
 
 const (
@@ -319,7 +321,7 @@ func TestTableMustFitTheSchema(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all, err := readStored(fstest.MapFS{"operations/a.graphql": {Data: []byte(test.stored)}})
+			all, err := stored.Read(fstest.MapFS{"operations/a.graphql": {Data: []byte(test.stored)}})
 			if err == nil {
 				_, err = newEndpoints(theSchema(t), all, []route{test.route})
 			}
@@ -337,7 +339,7 @@ func TestUnreadableTypeIsRefused(t *testing.T) {
 		type Query { thing: Thing }
 		type Mutation { create(input: CreateInput!): Thing }`})
 	require.NoError(t, err)
-	all, err := readStored(fstest.MapFS{"operations/a.graphql": {Data: []byte(
+	all, err := stored.Read(fstest.MapFS{"operations/a.graphql": {Data: []byte(
 		`mutation Create($name: String!, $odd: Odd) { create(input: {name: $name, odd: $odd}) { id } }`)}})
 	require.NoError(t, err)
 	_, err = newEndpoints(schema, all, []route{{method: "POST", path: "/Thing", operation: "Create", result: "create"}})

@@ -18,6 +18,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/gateway/form"
+	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -61,7 +62,7 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 	if o.Status == nil || o.TraceID == nil {
 		return nil, errors.New("rest needs Status and TraceID")
 	}
-	all, err := readStored(stored)
+	all, err := stored.Read(operations)
 	if err != nil {
 		return nil, fmt.Errorf("read the stored operations: %w", err)
 	}
@@ -86,7 +87,7 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 func (t *Transport) Operations() []string {
 	names := make([]string, len(t.endpoints))
 	for i, e := range t.endpoints {
-		names[i] = e.operation.name
+		names[i] = e.operation.Name
 	}
 	return names
 }
@@ -199,27 +200,21 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 }
 
 func (e *endpoint) params(r *http.Request, variables map[string]any) *graphql.RawParams {
-	return &graphql.RawParams{Query: e.operation.text, OperationName: e.operation.name, Variables: variables,
+	return &graphql.RawParams{Query: e.operation.Text, OperationName: e.operation.Name, Variables: variables,
 		Headers: r.Header}
 }
 
 // hasTag reports whether the response is the single resource that a GET at the same path returns.
 func (e *endpoint) hasTag() bool {
 	return e.method == http.MethodGet && !e.paged || e.current != nil &&
-		slices.Equal(e.operation.members, e.current.operation.members)
+		slices.Equal(e.operation.Members, e.current.operation.Members)
 }
 
 // execute runs the operation and returns the bytes of its result. It returns a problem for any error, since v1 has no
 // partial responses, and for a null result. Faults of members have the names that the caller used.
 func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *endpoint, spelled map[string]string,
 	params *graphql.RawParams) ([]byte, *problem) {
-	operation, errs := exec.CreateOperationContext(ctx, params)
-	if errs != nil {
-		response := exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs)
-		return nil, t.failure(e, spelled, response.Errors)
-	}
-	next, ctx := exec.DispatchOperation(ctx, operation)
-	response := next(ctx)
+	response := stored.Execute(ctx, exec, params)
 	if response == nil {
 		return nil, t.problem(model.Errorf(model.Unavailable, "the request was cancelled or took too long; try again, "+
 			"or request less"))
@@ -227,7 +222,7 @@ func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *
 	if len(response.Errors) > 0 {
 		return nil, t.failure(e, spelled, response.Errors)
 	}
-	result, found := e.operation.extract(response.Data)
+	result, found := e.operation.Extract(response.Data)
 	if !found {
 		return nil, t.problem(model.Errorf(model.NotFound, "%s", cmp.Or(e.absent, "the path names no resource")))
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 const (
@@ -185,8 +187,12 @@ func problemSchema() *openapi3.Schema {
 }
 
 // securityOf requires an API key or an access token with the scopes.
-func securityOf(scopes []string) *openapi3.SecurityRequirements {
+func securityOf(scopes []model.APIKeyScope) *openapi3.SecurityRequirements {
+	texts := make([]string, len(scopes))
+	for i, scope := range scopes {
+		texts[i] = string(scope)
+	}
 	return openapi3.NewSecurityRequirements().
-		With(openapi3.NewSecurityRequirement().Authenticate("ApiKey", scopes...)).
-		With(openapi3.NewSecurityRequirement().Authenticate("AccessToken", scopes...))
+		With(openapi3.NewSecurityRequirement().Authenticate("ApiKey", texts...)).
+		With(openapi3.NewSecurityRequirement().Authenticate("AccessToken", texts...))
 }

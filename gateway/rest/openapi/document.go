@@ -4,16 +4,18 @@ package openapi
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/gateway/rest"
+	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -24,14 +26,37 @@ func Describe(schema *ast.Schema, routes []rest.Route, exports []rest.Export) (*
 	if err != nil {
 		return nil, err
 	}
-	d := &describer{schema: schema, document: newDocument(), examples: examples, selections: map[string]string{}}
+	d := &describer{document: newDocument(), examples: examples, Describer: stored.Describer{
+		Schema: schema, Definitions: map[string]*jsonschema.Schema{}, Prefix: schemaPrefix, V1: true,
+	}}
 	for _, r := range routes {
 		d.add(r.Path, r.Method, resultOf(r).Definition.Type, d.operation(r))
 	}
 	for _, e := range exports {
 		d.add(e.Path, http.MethodGet, ast.NamedType(e.RowType, nil), d.export(e))
 	}
-	return d.document, d.fault
+	for name, definition := range d.Definitions {
+		d.document.Components.Schemas[name] = d.schemaRef(definition)
+	}
+	return d.document, d.Err
+}
+
+// schemaPrefix precedes the name of a component in references.
+const schemaPrefix = "#/components/schemas/"
+
+func componentSchema(name string) *openapi3.SchemaRef {
+	return &openapi3.SchemaRef{Ref: schemaPrefix + name}
+}
+
+// schemaRef converts a schema by its JSON.
+func (d *describer) schemaRef(schema *jsonschema.Schema) *openapi3.SchemaRef {
+	text, err := json.Marshal(schema)
+	converted := &openapi3.SchemaRef{}
+	if err == nil {
+		err = json.Unmarshal(text, converted)
+	}
+	d.Err = cmp.Or(d.Err, err)
+	return converted
 }
 
 // resultOf returns the field whose value is the response body.
@@ -41,17 +66,9 @@ func resultOf(r rest.Route) *ast.Field { return r.Fields[len(r.Fields)-1] }
 const counterpart = "x-graphql-field"
 
 type describer struct {
-	schema   *ast.Schema
+	stored.Describer
 	document *openapi3.T
 	examples map[string]example
-	// selections maps the names of components to the fragments and types that they describe.
-	selections map[string]string
-	// fault is the error of the first type that could not be described.
-	fault error
-}
-
-func (d *describer) fail(format string, args ...any) {
-	d.fault = cmp.Or(d.fault, fmt.Errorf(format, args...))
 }
 
 // add adds an operation to the document, under the tag of its path's first segment. A tag has the description of the
@@ -60,9 +77,9 @@ func (d *describer) add(path, method string, answer *ast.Type, o *openapi3.Opera
 	tag := strings.Split(path, "/")[1]
 	o.Tags = []string{tag}
 	if d.document.Tags.Get(tag) == nil {
-		what := d.schema.Types[tag]
-		if what == nil || what == d.schema.Subscription {
-			what = d.schema.Types[answer.Name()]
+		what := d.Schema.Types[tag]
+		if what == nil || what == d.Schema.Subscription {
+			what = d.Schema.Types[answer.Name()]
 		}
 		d.document.Tags = append(d.document.Tags, &openapi3.Tag{Name: tag, Description: what.Description})
 	}
@@ -82,7 +99,7 @@ func (d *describer) operation(r rest.Route) *openapi3.Operation {
 	summary, _, _ := strings.Cut(description, ". ")
 	o := &openapi3.Operation{
 		OperationID: r.Operation, Summary: strings.TrimSuffix(summary, "."), Description: description,
-		Deprecated: r.IsDeprecated, Security: d.security(r),
+		Deprecated: r.IsDeprecated, Security: securityOf(r.Scopes),
 		Extensions: map[string]any{counterpart: strings.Join(names, ".")},
 	}
 	for _, variable := range r.InPath {
@@ -117,27 +134,28 @@ func (d *describer) operation(r rest.Route) *openapi3.Operation {
 }
 
 func (d *describer) parameter(in string, v *ast.FieldDefinition) *openapi3.ParameterRef {
-	schema := d.input(v)
+	schema := d.Input(v)
 	if in == "path" {
-		schema.Value.MinLength = 1
+		schema.MinLength = new(1)
 	}
 	return &openapi3.ParameterRef{Value: &openapi3.Parameter{
-		Name: v.Name, In: in, Description: v.Description, Required: v.Type.NonNull && v.DefaultValue == nil, Schema: schema,
+		Name: v.Name, In: in, Description: v.Description, Required: v.Type.NonNull && v.DefaultValue == nil,
+		Schema: d.schemaRef(schema),
 	}}
 }
 
 func (d *describer) body(r rest.Route) *openapi3.RequestBodyRef {
-	object := d.inputObject(r.InBody, r.IsStrict)
+	object := d.InputObject(r.InBody, r.IsStrict)
 	// Only a POST without required properties may omit the body.
 	body := &openapi3.RequestBody{Required: len(object.Required) > 0 || r.Method != http.MethodPost,
 		Content: openapi3.Content{}}
 	name := r.Operation + "Body"
-	d.document.Components.Schemas[name] = &openapi3.SchemaRef{Value: object}
+	d.Definitions[name] = object
 	body.Content["application/json"] = &openapi3.MediaType{Schema: componentSchema(name)}
 	if r.Upload != nil {
 		form := openapi3.NewObjectSchema()
 		for _, member := range r.InBody {
-			form.WithPropertyRef(member.Name, d.input(member))
+			form.WithPropertyRef(member.Name, d.schemaRef(d.Input(member)))
 		}
 		form.WithProperty(r.Upload.Name, &openapi3.Schema{Description: r.Upload.Description,
 			ContentMediaType: "application/octet-stream"})
@@ -170,15 +188,15 @@ func (d *describer) success(r rest.Route) *openapi3.Response {
 	}
 	response.WithDescription("The response.")
 	result := resultOf(r)
-	schema := d.object(d.schema.Types[result.Definition.Type.NamedType], result.SelectionSet, r.Operation+"Result")
+	schema := d.Object(d.Schema.Types[result.Definition.Type.NamedType], result.SelectionSet, r.Operation+"Result")
 	for _, number := range r.Page {
-		page := d.document.Components.Schemas[strings.TrimPrefix(schema.Ref, schemaPrefix)].Value
-		property := d.input(number)
-		property.Value.Default = nil
-		page.WithPropertyRef(number.Name, property)
+		page := d.Definitions[strings.TrimPrefix(schema.Ref, schemaPrefix)]
+		property := d.Input(number)
+		property.Default = nil
+		page.Properties[number.Name] = property
 		page.Required = append(page.Required, number.Name)
 	}
-	response.Content = openapi3.Content{"application/json": &openapi3.MediaType{Schema: schema}}
+	response.Content = openapi3.Content{"application/json": &openapi3.MediaType{Schema: d.schemaRef(schema)}}
 	return response
 }
 
@@ -216,19 +234,21 @@ func (d *describer) export(e rest.Export) *openapi3.Operation {
 		OperationID: e.Name, Summary: strings.TrimSuffix(e.Description, "."),
 		Description: e.Description + " The response has no size limit. If the server fails while it sends the response, " +
 			"it breaks the connection.",
-		Security: securityOf([]string{string(e.Scope)}),
+		Security: securityOf([]model.APIKeyScope{e.Scope}),
 	}
 	for _, member := range e.InQuery {
 		o.Parameters = append(o.Parameters, d.parameter("query", member))
 	}
 	row := openapi3.NewObjectSchema()
-	for _, field := range d.schema.Types[e.RowType].Fields {
+	for _, field := range d.Schema.Types[e.RowType].Fields {
 		if slices.Contains(e.Columns, field.Name) {
-			row.WithPropertyRef(field.Name, d.output(field.Type, nil, field.Description))
+			row.WithPropertyRef(field.Name, d.schemaRef(d.Output(field.Type, nil, field.Description)))
 		}
 	}
 	row.Required = e.Columns
-	moment := func() *openapi3.SchemaRef { return d.output(ast.NonNullNamedType("DateTime", nil), nil, "") }
+	moment := func() *openapi3.SchemaRef {
+		return d.schemaRef(d.Output(ast.NonNullNamedType("DateTime", nil), nil, ""))
+	}
 	all := openapi3.NewObjectSchema().WithPropertyRef("periodFrom", moment()).WithPropertyRef("periodTo", moment()).
 		WithProperty(e.List, openapi3.NewArraySchema().WithItems(row))
 	all.Required = []string{"periodFrom", "periodTo", e.List}
@@ -248,33 +268,4 @@ func (d *describer) export(e rest.Export) *openapi3.Operation {
 	}
 	d.illustrate(o)
 	return o
-}
-
-// security returns the scopes that an operation needs for its fields, without those that another of these scopes
-// implies.
-func (d *describer) security(r rest.Route) *openapi3.SecurityRequirements {
-	scopes := scopesOf(nil, ast.SelectionSet{r.Fields[0]})
-	var needed []string
-	for _, scope := range scopes {
-		isHeld := func(other string) bool {
-			return other != scope && model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScope(other)}}.Can(
-				model.APIKeyScope(scope))
-		}
-		if !slices.ContainsFunc(scopes, isHeld) {
-			needed = append(needed, scope)
-		}
-	}
-	return securityOf(needed)
-}
-
-func scopesOf(scopes []string, set ast.SelectionSet) []string {
-	for _, field := range rest.FieldsOf(set) {
-		if d := field.Definition.Directives.ForName("requires"); d != nil {
-			if scope := d.Arguments.ForName("scope").Value.Raw; !slices.Contains(scopes, scope) {
-				scopes = append(scopes, scope)
-			}
-		}
-		scopes = scopesOf(scopes, field.SelectionSet)
-	}
-	return scopes
 }

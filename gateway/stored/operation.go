@@ -1,13 +1,17 @@
-package rest
+// Package stored has GraphQL operations that the program itself stores in files, such as those behind REST routes and
+// assistants' tools. It checks them against the schema, reads their input from JSON, runs them, and describes their
+// input and output as JSON Schema. Start reading at Operation.
+package stored
 
 import (
 	"bytes"
-	"embed"
+	"context"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/formatter"
 	"github.com/vektah/gqlparser/v2/parser"
@@ -17,11 +21,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-//go:embed operations/*.graphql
-var stored embed.FS
-
-// readStored parses every stored operation. Files share their fragments.
-func readStored(files fs.FS) (*ast.QueryDocument, error) {
+// Read parses the operations of all files in the folder operations. Files share their fragments.
+func Read(files fs.FS) (*ast.QueryDocument, error) {
 	all := &ast.QueryDocument{}
 	names, err := fs.Glob(files, "operations/*.graphql")
 	if err != nil {
@@ -52,26 +53,29 @@ func readStored(files fs.FS) (*ast.QueryDocument, error) {
 	return all, nil
 }
 
-type operation struct {
-	name string
-	// text is a document with the operation and its fragments.
-	text string
-	// variables are the operation's variables as input fields, with the descriptions and bounds of the inputs that they
+// Operation is a stored operation that was checked against the schema. It is immutable.
+type Operation struct {
+	Name string
+	// Kind is a query, a mutation or a subscription.
+	Kind ast.Operation
+	// Text is a document with the operation and its fragments.
+	Text string
+	// Variables are the operation's variables as input fields, with the descriptions and bounds of the inputs that they
 	// fill.
-	variables ast.FieldList
+	Variables ast.FieldList
 	// renamed maps the path of an input in the schema to the variable that fills it.
 	renamed map[string]string
-	// fields is the path to the result, which is the value of the last field.
-	fields []*ast.Field
+	// Fields is the path to the result, which is the value of the last field.
+	Fields []*ast.Field
 	// before and after have the JSON around the result in the operation's data.
 	before, after []byte
-	// members are the names of the result's members.
-	members []string
+	// Members are the names of the result's members.
+	Members []string
 }
 
-// newOperation returns the named operation, checked against the schema. result is the path to the result. Each level of
+// New returns the named operation, checked against the schema. result is the path to the result. Each level of
 // the path must have exactly one field.
-func newOperation(schema *ast.Schema, all *ast.QueryDocument, name, result string) (*operation, error) {
+func New(schema *ast.Schema, all *ast.QueryDocument, name, result string) (*Operation, error) {
 	definition := all.Operations.ForName(name)
 	if definition == nil {
 		return nil, fmt.Errorf("no file holds the operation %q", name)
@@ -91,9 +95,9 @@ func newOperation(schema *ast.Schema, all *ast.QueryDocument, name, result strin
 		return nil, errs
 	}
 	definition = parsed.Operations[0]
-	o := &operation{name: name, text: text.String(), renamed: map[string]string{}}
+	o := &Operation{Name: name, Kind: definition.Operation, Text: text.String(), renamed: map[string]string{}}
 	for _, v := range definition.VariableDefinitions {
-		o.variables = append(o.variables, &ast.FieldDefinition{Name: v.Variable, Type: v.Type, DefaultValue: v.DefaultValue})
+		o.Variables = append(o.Variables, &ast.FieldDefinition{Name: v.Variable, Type: v.Type, DefaultValue: v.DefaultValue})
 	}
 	return o, o.locate(definition.SelectionSet, result)
 }
@@ -125,7 +129,7 @@ func addFragments(document, all *ast.QueryDocument, set ast.SelectionSet) error 
 }
 
 // locate finds the result, and on the path to it the inputs that the variables fill.
-func (o *operation) locate(set ast.SelectionSet, result string) error {
+func (o *Operation) locate(set ast.SelectionSet, result string) error {
 	var field *ast.Field
 	for _, name := range strings.Split(result, ".") {
 		if len(set) == 1 {
@@ -142,7 +146,7 @@ func (o *operation) locate(set ast.SelectionSet, result string) error {
 			of := field.Definition.Arguments.ForName(argument.Name)
 			o.rename(path, argument.Value, &ast.FieldDefinition{Description: of.Description, Directives: of.Directives})
 		}
-		o.fields = append(o.fields, field)
+		o.Fields = append(o.Fields, field)
 		o.before = append(o.before, `{"`+name+`":`...)
 		o.after = append(o.after, '}')
 		set = field.SelectionSet
@@ -151,23 +155,55 @@ func (o *operation) locate(set ast.SelectionSet, result string) error {
 		return fmt.Errorf("the result %q is not an object", result)
 	}
 	for _, member := range FieldsOf(set) {
-		o.members = append(o.members, member.Alias)
+		o.Members = append(o.Members, member.Alias)
 	}
 	return nil
 }
 
 // rename records which variables fill an input or parts of it, and copies the input's description to the variable.
-func (o *operation) rename(path string, value *ast.Value, of *ast.FieldDefinition) {
+func (o *Operation) rename(path string, value *ast.Value, of *ast.FieldDefinition) {
 	switch value.Kind {
 	case ast.Variable:
 		o.renamed[path] = value.Raw
-		variable := o.variables.ForName(value.Raw)
+		variable := o.Variables.ForName(value.Raw)
 		variable.Description, variable.Directives = of.Description, of.Directives
 	case ast.ObjectValue:
 		for _, child := range value.Children {
 			o.rename(join(path, child.Name), child.Value, value.Definition.Fields.ForName(child.Name))
 		}
 	}
+}
+
+// Scopes returns the scopes that a credential needs to run the operation, without those that another of them includes.
+func (o *Operation) Scopes() []model.APIKeyScope {
+	all := scopesOf(nil, ast.SelectionSet{o.Fields[0]})
+	return slices.DeleteFunc(slices.Clone(all), func(scope model.APIKeyScope) bool {
+		return slices.ContainsFunc(all, func(other model.APIKeyScope) bool {
+			return other != scope && model.Principal{Scopes: []model.APIKeyScope{other}}.Can(scope)
+		})
+	})
+}
+
+func scopesOf(scopes []model.APIKeyScope, set ast.SelectionSet) []model.APIKeyScope {
+	for _, field := range FieldsOf(set) {
+		if d := field.Definition.Directives.ForName("requires"); d != nil {
+			if scope := model.APIKeyScope(d.Arguments.ForName("scope").Value.Raw); !slices.Contains(scopes, scope) {
+				scopes = append(scopes, scope)
+			}
+		}
+		scopes = scopesOf(scopes, field.SelectionSet)
+	}
+	return scopes
+}
+
+// Execute runs a query or mutation, and returns the response. The response is nil if ctx ended before it began.
+func Execute(ctx context.Context, exec graphql.GraphExecutor, params *graphql.RawParams) *graphql.Response {
+	operation, errs := exec.CreateOperationContext(ctx, params)
+	if errs != nil {
+		return exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs)
+	}
+	next, ctx := exec.DispatchOperation(ctx, operation)
+	return next(ctx)
 }
 
 // FieldsOf returns the fields of a selection, including the fields of its fragments.
@@ -185,15 +221,15 @@ func FieldsOf(set ast.SelectionSet) (fields []*ast.Field) {
 	return fields
 }
 
-// extract returns the bytes of the result. It returns false if the result is null.
-func (o *operation) extract(data []byte) ([]byte, bool) {
+// Extract returns the bytes of the result. It returns false if the result is null.
+func (o *Operation) Extract(data []byte) ([]byte, bool) {
 	data, begins := bytes.CutPrefix(data, o.before)
 	data, ends := bytes.CutSuffix(data, o.after)
-	return data, begins && ends && !isNull(data)
+	return data, begins && ends && !IsNull(data)
 }
 
-// named translates the paths of faults into names that the caller used. It returns nil if nothing changes.
-func (o *operation) named(faults model.Fields, spelled map[string]string) model.Fields {
+// Named translates the paths of faults into names that the caller used. It returns nil if nothing changes.
+func (o *Operation) Named(faults model.Fields, spelled map[string]string) model.Fields {
 	changed := false
 	out := make(model.Fields, len(faults))
 	for path, texts := range faults {
@@ -210,7 +246,7 @@ func (o *operation) named(faults model.Fields, spelled map[string]string) model.
 	return out
 }
 
-func (o *operation) callersName(path string) string {
+func (o *Operation) callersName(path string) string {
 	for end := len(path); end > 0; end = strings.LastIndexByte(path[:end], '.') {
 		if variable, found := o.renamed[path[:end]]; found {
 			return variable + path[end:]
@@ -219,8 +255,8 @@ func (o *operation) callersName(path string) string {
 	return path
 }
 
-// has reports whether the operation has the variable with one of the types.
-func (o *operation) has(variable string, types ...string) bool {
-	v := o.variables.ForName(variable)
+// Has reports whether the operation has the variable with one of the types.
+func (o *Operation) Has(variable string, types ...string) bool {
+	v := o.Variables.ForName(variable)
 	return v != nil && slices.Contains(types, v.Type.String())
 }

@@ -1,4 +1,4 @@
-package rest
+package stored
 
 import (
 	"bytes"
@@ -15,28 +15,33 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Bounds of a problem's faults: their number, and the bytes of a property name.
-const (
-	mostFaults  = 50
-	longestName = 64
-)
+// MostFaults bounds the faults of one input.
+const MostFaults = 50
 
-// decoder reads well-formed JSON as values of the schema's input types. It collects all faults by the path of the
+// longestName bounds the characters of a property's name in a fault.
+const longestName = 64
+
+// Decoder reads well-formed JSON as values of the schema's input types. It collects all faults by the path of the
 // faulty property ("toolMocking.mockedTools.0.toolId"). Case is ignored in names, the last of equal names counts, and
 // null means absent.
-type decoder struct {
-	types  map[string]*ast.Definition
-	strict bool
-	faults model.Fields
-	// also and emptied have the route's values, for the members at the top level.
-	also    map[string]string
-	emptied string
-	// spelled maps members to the other name that the client used.
-	spelled map[string]string
+type Decoder struct {
+	Types map[string]*ast.Definition
+	// Strict makes unknown properties faults at every depth.
+	Strict bool
+	// V1 makes fields with @beyondV1 unknown properties.
+	V1 bool
+	// Also maps other names of members at the top level to the members. Such a name counts only if its value is a list.
+	Also map[string]string
+	// Emptied names a member at the top level that null sets to "".
+	Emptied string
+	// Faults are the faults so far, at most MostFaults.
+	Faults model.Fields
+	// Spelled maps members to the other name that the client used.
+	Spelled map[string]string
 }
 
-// object reads a JSON object with these fields. The result has the fields that were given.
-func (d *decoder) object(path string, text json.RawMessage, fields ast.FieldList) map[string]any {
+// Object reads a well-formed JSON object with these fields. The result has the fields that were given.
+func (d *Decoder) Object(path string, text json.RawMessage, fields ast.FieldList) map[string]any {
 	given, ok := d.properties(path, text, fields)
 	if !ok {
 		return nil
@@ -44,22 +49,22 @@ func (d *decoder) object(path string, text json.RawMessage, fields ast.FieldList
 	values := make(map[string]any, len(given))
 	for _, field := range fields {
 		property, found := given[field.Name]
-		switch at := join(path, cmp.Or(d.spelled[field.Name], field.Name)); {
-		case found && !isNull(property):
+		switch at := join(path, cmp.Or(d.Spelled[field.Name], field.Name)); {
+		case found && !IsNull(property):
 			values[field.Name] = d.value(at, property, field.Type)
-		case found && path == "" && field.Name == d.emptied:
+		case found && path == "" && field.Name == d.Emptied:
 			values[field.Name] = ""
 		case field.Type.NonNull && field.DefaultValue == nil:
-			d.fault(at, "is required")
+			d.Fault(at, "is required")
 		}
 	}
 	return values
 }
 
-func (d *decoder) properties(path string, text json.RawMessage,
+func (d *Decoder) properties(path string, text json.RawMessage,
 	fields ast.FieldList) (map[string]json.RawMessage, bool) {
 	if text[0] != '{' {
-		d.fault(path, "must be an object")
+		d.Fault(path, "must be an object")
 		return nil, false
 	}
 	given, others := map[string]json.RawMessage{}, map[string]json.RawMessage{}
@@ -81,16 +86,16 @@ func (d *decoder) properties(path string, text json.RawMessage,
 		switch other := d.other(path, name, property); {
 		case other != "":
 			others[other] = property
-			d.spelled = map[string]string{other: clip(name)}
+			d.Spelled = map[string]string{other: Clip(name)}
 		case i >= 0:
 			given[fields[i].Name] = property
-		case d.strict:
-			d.fault(join(path, clip(name)), "is not a known property")
+		case d.Strict:
+			d.Fault(join(path, Clip(name)), "is not a known property")
 		}
 	}
 	for name, property := range others {
 		if _, both := given[name]; both {
-			d.fault(d.spelled[name], "means the same as %s, which is given too: give one of them", name)
+			d.Fault(d.Spelled[name], "means the same as %s, which is given too: give one of them", name)
 		}
 		given[name] = property
 	}
@@ -98,8 +103,8 @@ func (d *decoder) properties(path string, text json.RawMessage,
 }
 
 // other returns the member that has this other name, or "".
-func (d *decoder) other(path, name string, property json.RawMessage) string {
-	for also, member := range d.also {
+func (d *Decoder) other(path, name string, property json.RawMessage) string {
+	for also, member := range d.Also {
 		if path == "" && property[0] == '[' && strings.EqualFold(also, name) {
 			return member
 		}
@@ -107,17 +112,17 @@ func (d *decoder) other(path, name string, property json.RawMessage) string {
 	return ""
 }
 
-func (d *decoder) value(path string, text json.RawMessage, t *ast.Type) any {
+func (d *Decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 	if t.Elem != nil {
 		return d.list(path, text, t.Elem)
 	}
-	definition := d.types[t.NamedType]
+	definition := d.Types[t.NamedType]
 	switch definition.Kind {
 	case ast.InputObject:
-		outer := d.strict
-		d.strict = outer || definition.Directives.ForName("strict") != nil
-		defer func() { d.strict = outer }()
-		return d.object(path, text, OfV1(definition.Fields))
+		outer := d.Strict
+		d.Strict = outer || definition.Directives.ForName("strict") != nil
+		defer func() { d.Strict = outer }()
+		return d.Object(path, text, d.known(definition.Fields))
 	case ast.Enum:
 		return d.enum(path, text, definition)
 	default:
@@ -127,10 +132,17 @@ func (d *decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 		s := scalars[t.NamedType]
 		value, ok := s.read(text)
 		if !ok {
-			d.fault(path, "must be %s", s.wanted)
+			d.Fault(path, "must be %s", s.wanted)
 		}
 		return value
 	}
+}
+
+func (d *Decoder) known(fields ast.FieldList) ast.FieldList {
+	if d.V1 {
+		return OfV1(fields)
+	}
+	return fields
 }
 
 // OfV1 returns the fields without @beyondV1. For v1 clients the others are unknown properties.
@@ -139,26 +151,26 @@ func OfV1(fields ast.FieldList) ast.FieldList {
 		func(f *ast.FieldDefinition) bool { return f.Directives.ForName("beyondV1") != nil })
 }
 
-func (d *decoder) list(path string, text json.RawMessage, element *ast.Type) any {
+func (d *Decoder) list(path string, text json.RawMessage, element *ast.Type) any {
 	var elements []json.RawMessage
 	if json.Unmarshal(text, &elements) != nil {
-		d.fault(path, "must be an array")
+		d.Fault(path, "must be an array")
 		return nil
 	}
 	values := make([]any, len(elements))
 	for i, e := range elements {
 		at := join(path, strconv.Itoa(i))
 		switch {
-		case !isNull(e):
+		case !IsNull(e):
 			values[i] = d.value(at, e, element)
 		case element.NonNull:
-			d.fault(at, "must not be null")
+			d.Fault(at, "must not be null")
 		}
 	}
 	return values
 }
 
-func (d *decoder) enum(path string, text json.RawMessage, definition *ast.Definition) any {
+func (d *Decoder) enum(path string, text json.RawMessage, definition *ast.Definition) any {
 	name, ok := as[string](text)
 	var names []string
 	for _, v := range definition.EnumValues {
@@ -167,13 +179,14 @@ func (d *decoder) enum(path string, text json.RawMessage, definition *ast.Defini
 		}
 		names = append(names, v.Name)
 	}
-	d.fault(path, "must be one of %s", strings.Join(names, ", "))
+	d.Fault(path, "must be one of %s", strings.Join(names, ", "))
 	return nil
 }
 
-func (d *decoder) fault(path, format string, args ...any) {
-	if len(d.faults) < mostFaults {
-		d.faults.Add(path, format, args...)
+// Fault adds a fault, unless there are MostFaults.
+func (d *Decoder) Fault(path, format string, args ...any) {
+	if len(d.Faults) < MostFaults {
+		d.Faults.Add(path, format, args...)
 	}
 }
 
@@ -249,15 +262,18 @@ func readDateBound(text json.RawMessage) (any, bool) {
 	return bound, ok
 }
 
-func readable(types map[string]*ast.Definition, fields ast.FieldList, seen map[string]bool) error {
+// Readable returns an error if the decoder cannot read a type of the fields or of the fields below them.
+func (d *Decoder) Readable(fields ast.FieldList) error { return d.readable(fields, map[string]bool{}) }
+
+func (d *Decoder) readable(fields ast.FieldList, seen map[string]bool) error {
 	for _, field := range fields {
 		name := field.Type.Name()
-		definition := types[name]
+		definition := d.Types[name]
 		switch {
 		case seen[name]:
 		case definition.Kind == ast.InputObject:
 			seen[name] = true
-			if err := readable(types, OfV1(definition.Fields), seen); err != nil {
+			if err := d.readable(d.known(definition.Fields), seen); err != nil {
 				return err
 			}
 		case definition.Kind == ast.Scalar && scalars[name].read == nil:
@@ -267,7 +283,8 @@ func readable(types map[string]*ast.Definition, fields ast.FieldList, seen map[s
 	return nil
 }
 
-func isNull(text json.RawMessage) bool { return string(text) == "null" }
+// IsNull reports whether the JSON is null.
+func IsNull(text json.RawMessage) bool { return string(text) == "null" }
 
 func join(path, name string) string {
 	if path == "" {
@@ -276,7 +293,8 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-func clip(name string) string {
+// Clip shortens a name that the client sent.
+func Clip(name string) string {
 	if runes := []rune(name); len(runes) > longestName {
 		return string(runes[:longestName]) + "…"
 	}

@@ -56,13 +56,14 @@ var mayImport = map[string]string{
 	"gateway/auth":                  "model db",
 	"gateway/console":               "",
 	"gateway/form":                  "",
+	"gateway/mcp":                   "model gateway/stored",
 	"gateway/rest":                  "model gateway/form gateway/stored",
 	"gateway/rest/openapi":          "model gateway/rest gateway/stored",
 	"gateway/stored":                "model",
 	"gateway/rest/openapi/generate": "gateway/rest gateway/rest/openapi",
 	"app": "model db db/fair engine engine/endpoint engine/knowledge engine/llm " +
-		"engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/console gateway/rest " +
-		"observe engine/evaluation",
+		"engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/console gateway/mcp " +
+		"gateway/rest observe engine/evaluation",
 	"cmd/agentgraph": "model cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/program",
 	"cmd/agentgraph/program": "cmd/agentgraph/cli cmd/agentgraph/server cmd/agentgraph/admin cmd/agentgraph/agenttest " +
 		"cmd/agentgraph/api cmd/agentgraph/apply",

@@ -25,6 +25,7 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/gateway/auth"
 	"github.com/agentgraph/agentgraph/gateway/console"
+	"github.com/agentgraph/agentgraph/gateway/mcp"
 	"github.com/agentgraph/agentgraph/gateway/rest"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
@@ -71,6 +72,8 @@ type Options struct {
 	Plan bool
 	// TrustedDocuments are files with the only documents that GraphQL clients may use. Nil lets clients send any document.
 	TrustedDocuments fs.FS
+	// MCPReadOnly omits the tools of assistants that change something.
+	MCPReadOnly bool
 	// AuditWebhook receives audit events from processes with workers. Without a URL none are sent.
 	AuditWebhook db.AuditWebhook
 	// Observer watches the program. It may be nil.
@@ -126,13 +129,18 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 			return nil, err
 		}
 	}
+	var server *gateway.Server
+	assistants, err := mcp.New(schema.Schema(), assistantOptions(o, func() <-chan struct{} { return server.Closing() }))
+	if err != nil {
+		return nil, fmt.Errorf("load the tools of assistants: %w", err)
+	}
 	settings.SecretFields = secretFields
 	settings.SlowFields = map[string]time.Duration{
 		"sendSimulationMessage": o.Engine.ReplyTimeout(), "draftLabelledQuestions": o.Engine.ReplyTimeout(),
 		"callTool": model.MaxToolTimeout,
 	}
 	keys := auth.NewKeys(o.Store, settings.RequestTimeout)
-	server := gateway.New(gateway.Options{
+	server = gateway.New(gateway.Options{
 		Schema:       schema,
 		Authenticate: keys.Authenticate,
 		Doubts:       keys.Doubts,
@@ -152,7 +160,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		Log:        o.Log,
 		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}, resolvers.Confinement{}},
 			o.Observer.Extensions()...),
-		Transports: []graphql.Transport{v1},
+		Transports: []graphql.Transport{assistants, v1},
 		Console:    o.Console,
 		Pages: map[string]gateway.Page{
 			"/openapi.json":    {Type: "application/json; charset=utf-8", Content: rest.OpenAPI},
@@ -163,7 +171,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		Observer: o.Observer.Requests(),
 		Settings: settings,
 	})
-	o.Observer.Watch(o.Store, server, v1.Operations())
+	o.Observer.Watch(o.Store, server, append(v1.Operations(), assistants.Operations()...))
 	return &App{options: o, server: server, http: &http.Server{
 		Handler:           o.Observer.Handler(server),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -171,6 +179,20 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
 	}}, nil
+}
+
+// assistantOptions returns the options of /mcp. It offers free queries only where clients may send any document.
+func assistantOptions(o Options, closing func() <-chan struct{}) mcp.Options {
+	s := o.Settings
+	options := mcp.Options{
+		Version: o.Version, Status: gateway.StatusOf, Closing: closing, Origins: s.CORSOrigins, IsReadOnly: o.MCPReadOnly,
+		HasSchema: s.Introspection, HasQuery: o.TrustedDocuments == nil, MaxBody: s.BodyBytes,
+		RequestTimeout: s.RequestTimeout, WriteTimeout: s.WriteTimeout, Log: o.Log,
+	}
+	if o.Console != nil {
+		options.Console = s.BasePath + console.Path
+	}
+	return options
 }
 
 // Schema returns the schema as one file, which the server sends at gateway.SDLPath.

@@ -186,6 +186,9 @@ func (s *Server) Drain(ctx context.Context) error {
 	return nil
 }
 
+// Closing returns a channel that is closed when Drain begins.
+func (s *Server) Closing() <-chan struct{} { return s.traffic.closing.Done() }
+
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	ctx := graphql.StartOperationTrace(r.Context())
 	if r.URL.Path == Path {

@@ -99,7 +99,24 @@ func New(schema *ast.Schema, all *ast.QueryDocument, name, result string) (*Oper
 	for _, v := range definition.VariableDefinitions {
 		o.Variables = append(o.Variables, &ast.FieldDefinition{Name: v.Variable, Type: v.Type, DefaultValue: v.DefaultValue})
 	}
-	return o, o.locate(definition.SelectionSet, result)
+	if err := o.locate(definition.SelectionSet, result); err != nil {
+		return nil, err
+	}
+	o.describeBelow(o.Fields[len(o.Fields)-1].SelectionSet)
+	return o, nil
+}
+
+// describeBelow copies descriptions to the variables that fill arguments below the result.
+func (o *Operation) describeBelow(set ast.SelectionSet) {
+	for _, field := range FieldsOf(set) {
+		for _, argument := range field.Arguments {
+			if of := field.Definition.Arguments.ForName(argument.Name); argument.Value.Kind == ast.Variable {
+				v := o.Variables.ForName(argument.Value.Raw)
+				v.Description, v.Directives = of.Description, of.Directives
+			}
+		}
+		o.describeBelow(field.SelectionSet)
+	}
 }
 
 func addFragments(document, all *ast.QueryDocument, set ast.SelectionSet) error {

@@ -21,6 +21,8 @@ type Describer struct {
 	Prefix      string
 	// V1 omits inputs with @beyondV1, and lets others be null, which means absent.
 	V1 bool
+	// IsBrief leaves descriptions out of outputs.
+	IsBrief bool
 	// Err is the error of the first type that could not be described.
 	Err error
 
@@ -56,12 +58,19 @@ func (d *Describer) define(name string, schema *jsonschema.Schema) *jsonschema.S
 
 // Output describes a selection of a type. Many tools ignore a description next to a reference.
 func (d *Describer) Output(t *ast.Type, set ast.SelectionSet, description string) *jsonschema.Schema {
+	if d.IsBrief {
+		description = ""
+	}
 	switch definition := d.Schema.Types[t.Name()]; {
 	case t.Elem != nil:
 		list := &jsonschema.Schema{Type: "array", Description: description, Items: d.Output(t.Elem, set, "")}
 		return orNull(list, !t.NonNull, "")
 	case definition.IsLeafType():
-		return orNull(d.leaf(definition, description), !t.NonNull, description)
+		leaf := d.leaf(definition, description)
+		if d.IsBrief {
+			leaf.Description = ""
+		}
+		return orNull(leaf, !t.NonNull, description)
 	default:
 		return orNull(d.Object(definition, set, ""), !t.NonNull, description)
 	}
@@ -121,6 +130,9 @@ func (d *Describer) Object(definition *ast.Definition, set ast.SelectionSet, nam
 		return &jsonschema.Schema{Ref: d.Prefix + name}
 	}
 	schema := &jsonschema.Schema{Description: definition.Description}
+	if d.IsBrief {
+		schema.Description = ""
+	}
 	if definition.IsAbstractType() {
 		for _, possible := range d.Schema.GetPossibleTypes(definition) {
 			schema.OneOf = append(schema.OneOf, d.Object(possible, set, ""))

@@ -217,9 +217,14 @@ func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.
 	return c.unreachable(cmp.Or(lines.Err(), context.Cause(ctx), errors.New("the connection ended")))
 }
 
-// send sends a body as JSON, unless the header has another content type.
 func (c *Client) send(ctx context.Context, body []byte, header http.Header) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
+	return c.Send(ctx, "/graphql", body, header)
+}
+
+// Send posts a body to a path of the server, as JSON unless the header has another content type. The caller closes the
+// response's body.
+func (c *Client) Send(ctx context.Context, path string, body []byte, header http.Header) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Server()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

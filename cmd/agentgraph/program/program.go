@@ -27,7 +27,7 @@ func New(version string) *cobra.Command {
 		admin.NewRetention(),
 		admin.NewErase(), admin.NewAudit(), admin.NewExport(), admin.NewImport())
 	cli.AddGroup(program, "Ask a server:",
-		newTest(), api.NewAgents(), api.NewChat(), api.NewKnowledge(), api.NewUsage(), api.NewQuery(),
+		newTest(), api.NewAgents(), api.NewChat(), api.NewKnowledge(), api.NewUsage(), api.NewQuery(), api.NewMCP(),
 		apply.NewApply(), apply.NewDiff(), apply.NewPull(), api.NewContext())
 	help := newHelp()
 	cli.AddGroup(program, "About the program:", server.NewSchema(), newCompletion(), newVersion(), help)

@@ -144,7 +144,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 	gateway, err := app.New(app.Options{
 		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.observed(c.settings()),
 		Console: c.console(invitation), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(),
-		Observer: observer, Log: log,
+		Observer: observer, Log: log, MCPReadOnly: c.MCPReadOnly,
 		Version: cli.Version(cmd), Workers: c.Workers,
 	})
 	if err != nil {

@@ -111,7 +111,8 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 	defer store.Close()
 	gateway, err := app.New(app.Options{
 		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.observed(c.settings()), Console: c.console(nil),
-		Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(), Observer: observer, Log: log,
+		Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), MCPReadOnly: c.MCPReadOnly, AuditWebhook: c.webhook(),
+		Observer: observer, Log: log,
 		Version: cli.Version(cmd), Workers: c.Workers, DrainDelay: c.DrainDelay,
 	})
 	if err != nil {

@@ -108,6 +108,7 @@ type gatewayFlags struct {
 	Plan             bool
 	LogLevel         slog.Level
 	Console          string
+	MCPReadOnly      bool
 }
 
 // rateLimits are the default rate limits. dev has none, because it serves only its own user.
@@ -199,6 +200,9 @@ func (f *gatewayFlags) browsers() cli.Flags {
 			Help: "Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for " +
 				"all. By default browsers let no page of another origin call it.",
 			Docs: "See [allowed origins](../guides/live-chat.md#allowed-origins)."},
+		{Into: &f.MCPReadOnly, Name: "mcp-read-only", Env: "AGENTGRAPH_MCP_READ_ONLY",
+			Help: "Offer assistants at /mcp only tools that change nothing.",
+			Docs: "See [assistants](../guides/assistants.md)."},
 		{Into: &f.AllowedOrigins, Name: "allowed-origin", Env: "AGENTGRAPH_ALLOWED_ORIGINS", Placeholder: "HOST",
 			Help: "Another host whose pages may open sockets, but not send other requests."},
 	}

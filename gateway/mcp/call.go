@@ -1,0 +1,305 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/gateway/stored"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// mostAnswer bounds the JSON of an answer, in bytes.
+const mostAnswer = 100_000
+
+// readyTool is a tool whose operations were checked against the schema.
+type readyTool struct {
+	tool
+	// The operations of the tool's names, or nil.
+	operation, follow, answer *stored.Operation
+	scopes                    []model.APIKeyScope
+}
+
+// addTools checks the table of tools, and adds those that this server offers.
+func (t *Transport) addTools(all *ast.QueryDocument) error {
+	for _, one := range tools {
+		if one.run != nil && (!t.HasSchema || one.name == "query" && !t.HasQuery) {
+			continue
+		}
+		ready, err := t.prepare(all, one)
+		if err != nil {
+			return fmt.Errorf("tool %s: %w", one.name, err)
+		}
+		described, err := t.describe(ready)
+		if err != nil {
+			return fmt.Errorf("tool %s: %w", one.name, err)
+		}
+		if t.IsReadOnly && !described.Annotations.ReadOnlyHint {
+			continue
+		}
+		t.tools[one.name] = ready
+		t.server.AddTool(described, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return t.call(ctx, r, ready), nil
+		})
+	}
+	return nil
+}
+
+func (t *Transport) prepare(all *ast.QueryDocument, one tool) (*readyTool, error) {
+	ready := &readyTool{tool: one, scopes: []model.APIKeyScope{model.APIKeyScopeBrowse}}
+	for _, part := range []struct {
+		into         **stored.Operation
+		name, result string
+	}{
+		{&ready.operation, one.operation, one.result}, {&ready.follow, one.follow, one.followed},
+		{&ready.answer, one.answer, one.answered},
+	} {
+		if part.name == "" {
+			continue
+		}
+		o, err := stored.New(t.schema, all, part.name, part.result)
+		if err != nil {
+			return nil, err
+		}
+		*part.into = o
+		if len(ready.input) == 0 {
+			ready.input = slices.Clone(o.Variables)
+		}
+		ready.scopes = append(ready.scopes, o.Scopes()...)
+	}
+	if ready.follow != nil {
+		ready.input = append(ready.input, waitSeconds)
+	}
+	return ready, (&stored.Decoder{Types: t.schema.Types}).Readable(ready.input)
+}
+
+// describe returns the tool as clients see it.
+func (t *Transport) describe(one *readyTool) (*sdk.Tool, error) {
+	d := stored.Describer{Schema: t.schema, IsBrief: true}
+	isReading := one.operation == nil || one.operation.Kind == ast.Query
+	described := &sdk.Tool{
+		Name: one.name, Title: one.title, Description: one.about, InputSchema: d.InputObject(one.input, true),
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: isReading, IdempotentHint: isReading,
+			DestructiveHint: &one.isDestructive, OpenWorldHint: &one.isOpen},
+	}
+	if result := cmp.Or(one.answer, one.operation); result != nil {
+		last := result.Fields[len(result.Fields)-1]
+		output := d.Object(t.schema.Types[last.Definition.Type.Name()], last.SelectionSet, "")
+		output.Type = "object" // clients require it, also beside oneOf
+		described.OutputSchema = output
+	}
+	return described, d.Err
+}
+
+// call answers a call of a tool. Every error is a result, so that the assistant reads what to do next.
+func (t *Transport) call(ctx context.Context, r *sdk.CallToolRequest, one *readyTool) *sdk.CallToolResult {
+	principal, _ := model.PrincipalOf(ctx)
+	if scope := lacking(principal, one.scopes); scope != "" {
+		return refused(model.Errorf(model.Forbidden, "the credential does not have the scope %s", scope))
+	}
+	input, err := t.decode(r.Params.Arguments, one.input)
+	if err != nil {
+		return refused(err)
+	}
+	if one.run != nil {
+		return one.run(t, ctx, input)
+	}
+	seconds := waitOf(input)
+	var result json.RawMessage
+	if one.operation != nil {
+		if result, err = t.run(ctx, one.operation, input); err != nil {
+			return refused(err)
+		}
+	}
+	note := ""
+	if one.follow != nil {
+		members(result, input)
+		isOver := t.wait(ctx, r, one.follow, input, seconds)
+		if result, err = t.run(ctx, one.answer, input); err != nil {
+			return refused(err)
+		}
+		if !isOver {
+			note = "It is still in progress: call " + one.again + " with the same ids to read on."
+		}
+	}
+	return answered(result, note, t.linkTo(ctx, one.link, result, input))
+}
+
+// decode reads the arguments of a call. An error names every faulty one.
+func (t *Transport) decode(arguments json.RawMessage, fields ast.FieldList) (map[string]any, *model.Error) {
+	if len(arguments) == 0 || stored.IsNull(arguments) {
+		arguments = json.RawMessage("{}")
+	}
+	if err := model.CheckJSON(arguments); err != nil {
+		return nil, model.Errorf(model.BadInput, "the arguments are too complex: %v", err)
+	}
+	d := stored.Decoder{Types: t.schema.Types, Strict: true}
+	input := d.Object("", arguments, fields)
+	if len(d.Faults) > 0 {
+		return nil, &model.Error{Code: model.BadInput, Message: "the arguments do not fit", Fields: d.Faults}
+	}
+	return input, nil
+}
+
+// params returns a request for the operation. It picks the operation's variables from the input.
+func params(ctx context.Context, o *stored.Operation, input map[string]any) *graphql.RawParams {
+	variables := map[string]any{}
+	for _, v := range o.Variables {
+		if value, given := input[v.Name]; given {
+			variables[v.Name] = value
+		}
+	}
+	return request(ctx, o.Text, o.Name, variables)
+}
+
+func request(ctx context.Context, document, operation string, variables map[string]any) *graphql.RawParams {
+	now := graphql.Now()
+	return &graphql.RawParams{Query: document, OperationName: operation, Variables: variables,
+		Headers: callOf(ctx).request.Header, ReadTime: graphql.TraceTiming{Start: now, End: now}}
+}
+
+func callOf(ctx context.Context) *httpCall {
+	call, _ := ctx.Value(callKey{}).(*httpCall)
+	return call
+}
+
+// fresh returns a context with a buffer of its own, since a request may run several operations.
+func fresh(ctx context.Context) context.Context { return model.WithBuffer(ctx, new([]byte)) }
+
+// run runs a stored operation, and returns its result.
+func (t *Transport) run(ctx context.Context, o *stored.Operation, input map[string]any) (json.RawMessage,
+	*model.Error) {
+	response := stored.Execute(fresh(ctx), callOf(ctx).exec, params(ctx, o, input))
+	if err := failure(response); err != nil {
+		if named := o.Named(err.Fields, nil); named != nil {
+			err.Fields = named
+		}
+		return nil, err
+	}
+	result, found := o.Extract(response.Data)
+	if !found {
+		return nil, model.Errorf(model.NotFound, "there is nothing with this id")
+	}
+	return result, nil
+}
+
+// failure returns the first error of a response, or nil.
+func failure(response *graphql.Response) *model.Error {
+	if response == nil {
+		return model.Errorf(model.Unavailable, "the request was cancelled or took too long")
+	}
+	if len(response.Errors) == 0 {
+		return nil
+	}
+	return known(response.Errors[0])
+}
+
+func known(err *gqlerror.Error) *model.Error {
+	code, _ := err.Extensions["code"].(string)
+	fields, _ := err.Extensions["fields"].(model.Fields)
+	return &model.Error{Code: model.Code(cmp.Or(code, string(model.Internal))), Message: err.Message, Fields: fields}
+}
+
+// advice says for each code of an error what to do next.
+var advice = map[model.Code]string{
+	model.BadInput:       "Correct the arguments, and call the tool again.",
+	model.NotFound:       "Find the right id with find_agents, find_tests or find_results. Ids are case-sensitive.",
+	model.Forbidden:      "Ask the owner of the key for a key with that scope; trying again does not help.",
+	model.Conflict:       "Read the object again, and repeat the change on what it is now.",
+	model.Unprocessable:  "Change what the message names, and call the tool again.",
+	model.RateLimited:    "Wait as long as the message says, and call the tool again.",
+	model.LimitExceeded:  "Ask for less: a smaller page, a shorter range, or fewer objects.",
+	model.BudgetExceeded: "Ask the owner of the company for a larger budget; trying again does not help.",
+	model.UpstreamFailed: "Call the tool again. If it fails again, a language model or a tool behind it has a problem.",
+	model.Unavailable:    "Call the tool again in a few seconds.",
+	model.Internal:       "Call the tool again. If it fails again, tell the operator, who finds the cause in the log.",
+}
+
+// refused returns the error as a result: its code, its message, the fault of each argument, and what to do next.
+func refused(err *model.Error) *sdk.CallToolResult {
+	text := fmt.Sprintf("%s: %s.", err.Code, strings.TrimSuffix(err.Message, "."))
+	for _, name := range slices.Sorted(maps.Keys(err.Fields)) {
+		text += fmt.Sprintf("\n- %s: %s", name, strings.Join(err.Fields[name], "; "))
+	}
+	if next := advice[err.Code]; next != "" {
+		text += "\n" + next
+	}
+	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}
+}
+
+// answered returns a JSON object as a result, with notes for people and assistants after it.
+func answered(result json.RawMessage, notes ...string) *sdk.CallToolResult {
+	if len(result) > mostAnswer {
+		return refused(model.Errorf(model.LimitExceeded, "the answer has %d bytes, more than the limit of %d", len(result),
+			mostAnswer))
+	}
+	r := &sdk.CallToolResult{StructuredContent: result, Content: []sdk.Content{&sdk.TextContent{Text: string(result)}}}
+	for _, note := range notes {
+		if note != "" {
+			r.Content = append(r.Content, &sdk.TextContent{Text: note})
+		}
+	}
+	return r
+}
+
+// members adds the members of a JSON object to the input.
+func members(result json.RawMessage, input map[string]any) {
+	if len(result) > 0 {
+		_ = json.Unmarshal(result, &input) // an operation's result is a JSON object
+	}
+}
+
+var placeholder = regexp.MustCompile(`\{([a-zA-Z.]+)\}`)
+
+// linkTo returns a note with the address of the tool's page in the console. It is "" if there is none.
+func (t *Transport) linkTo(ctx context.Context, link string, result json.RawMessage, input map[string]any) string {
+	if link == "" || t.Console == "" {
+		return ""
+	}
+	known := maps.Clone(input)
+	members(result, known)
+	isComplete := true
+	path := placeholder.ReplaceAllStringFunc(link, func(name string) string {
+		text := textAt(known, strings.Split(strings.Trim(name, "{}"), "."))
+		isComplete = isComplete && text != ""
+		return url.QueryEscape(text)
+	})
+	if !isComplete {
+		return ""
+	}
+	r := callOf(ctx).request
+	scheme := "http"
+	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
+		scheme = "https"
+	}
+	return "In the console: " + scheme + "://" + r.Host + t.Console + path
+}
+
+func textAt(values map[string]any, path []string) string {
+	for _, name := range path[:len(path)-1] {
+		values, _ = values[name].(map[string]any)
+	}
+	text, _ := values[path[len(path)-1]].(string)
+	return text
+}
+
+// compact returns JSON without the spaces between tokens.
+func compact(value any) json.RawMessage {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // the values are texts and lists of them
+	return bytes.TrimSpace(text.Bytes())
+}

@@ -1,0 +1,172 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/gateway/stored"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// resource is a kind of object that clients can read by its address.
+type resource struct {
+	// template is the address, whose {variables} are those of the operation.
+	template, name, about, operation, result string
+}
+
+var resources = []resource{
+	{"agentgraph://agents/{agentId}", "agent", "An agent with its prompt, tools and tests.", "GetAgent", "agent"},
+	{"agentgraph://agents/{agentId}/prompts", "prompts", "The newest prompts of an agent, with notes and results of tests.",
+		"ListPromptVersions", "agent.promptVersions"},
+	{"agentgraph://runs/{runId}", "run", "A run of a test: the conversation, the calls and the verdicts.", "GetRun",
+		"agentTestRun"},
+}
+
+type readyResource struct {
+	resource
+	operation *stored.Operation
+}
+
+const jsonType = "application/json"
+
+// addResources checks the table of resources, and adds them.
+func (t *Transport) addResources(all *ast.QueryDocument) (err error) {
+	if t.agents, err = stored.New(t.schema, all, "FindAgents", "agents"); err != nil {
+		return err
+	}
+	for _, one := range resources {
+		o, err := stored.New(t.schema, all, one.operation, one.result)
+		if err != nil {
+			return fmt.Errorf("resource %s: %w", one.template, err)
+		}
+		ready := &readyResource{resource: one, operation: o}
+		t.resources = append(t.resources, ready)
+		t.server.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: one.template, Name: one.name,
+			Description: one.about, MIMEType: jsonType},
+			func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+				return t.read(ctx, ready, r.Params.URI)
+			})
+	}
+	return nil
+}
+
+func (t *Transport) resourceAt(template string) *readyResource {
+	for _, one := range t.resources {
+		if one.template == template {
+			return one
+		}
+	}
+	return nil
+}
+
+// read reads a resource. Its variables are the segments of its address.
+func (t *Transport) read(ctx context.Context, one *readyResource, uri string) (*sdk.ReadResourceResult, error) {
+	given, input := strings.Split(uri, "/"), map[string]any{}
+	for i, segment := range strings.Split(one.template, "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok && i < len(given) {
+			id, err := url.PathUnescape(given[i])
+			if err != nil {
+				return nil, sdk.ResourceNotFoundError(uri)
+			}
+			input[strings.TrimSuffix(name, "}")] = id
+		}
+	}
+	result, err := t.run(ctx, one.operation, input)
+	if err != nil {
+		return nil, failed(uri, err)
+	}
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: jsonType,
+		Text: string(result)}}}, nil
+}
+
+func failed(uri string, err *model.Error) error {
+	if err.Code == model.NotFound {
+		return sdk.ResourceNotFoundError(uri)
+	}
+	return &jsonrpc.Error{Code: serverError, Message: err.Error()}
+}
+
+// listResources lists the agents. Other resources are found through them and through tools.
+func (t *Transport) listResources(ctx context.Context, r *sdk.ListResourcesRequest) (*sdk.ListResourcesResult, error) {
+	list := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}, Cacheable: sdk.Cacheable{CacheScope: cacheScope}}
+	principal, _ := model.PrincipalOf(ctx)
+	if !canAll(principal, t.resources[0].operation.Scopes()) {
+		return list, nil
+	}
+	input := map[string]any{}
+	if r.Params != nil && r.Params.Cursor != "" {
+		input["after"] = r.Params.Cursor
+	}
+	result, err := t.run(ctx, t.agents, input)
+	if err != nil {
+		return nil, failed("", err)
+	}
+	var page struct {
+		Agents   []struct{ ID, Name, Channel string }
+		PageInfo struct {
+			HasNextPage bool
+			EndCursor   string
+		}
+	}
+	if err := json.Unmarshal(result, &page); err != nil {
+		return nil, err
+	}
+	for _, agent := range page.Agents {
+		list.Resources = append(list.Resources, &sdk.Resource{URI: "agentgraph://agents/" + agent.ID, Name: agent.Name,
+			Description: "An agent on the channel " + agent.Channel, MIMEType: jsonType})
+	}
+	if page.PageInfo.HasNextPage {
+		list.NextCursor = page.PageInfo.EndCursor
+	}
+	return list, nil
+}
+
+// prompt is a task that a person can choose in an assistant.
+type prompt struct {
+	name, title, about string
+	argument, describe string
+	// text has the argument's value instead of %s.
+	text string
+}
+
+var prompts = []prompt{
+	{"repair_red_test", "Repair a red test", "Find out why a test is red, and repair the agent's prompt.", "test",
+		"The name or id of the test.", `The test "%s" of agentgraph is red. Repair the agent, not the test.
+1. Find the test with find_tests, and read explain_red_test. It names what failed and which sentences changed.
+2. Read the prompt with get_agent. If the reason is not clear, read the red run with get_run.
+3. Write the smallest change of the prompt that repairs it. Try it with run_tests: the whole prompt, 5 repeats.
+4. If it passes, run all tests of the agent with the same prompt, and compare_results with its last execution.
+5. Unless something regressed, show me the change as a diff. After I agree, save it with change_prompt, with a note.`},
+	{"write_tests", "Write tests for an agent", "Write tests for what an agent should and should not do.", "agent",
+		"The name or id of the agent.", `Write tests for the agent "%s" of agentgraph.
+1. Read the agent with find_agents and get_agent, and its tests with find_tests.
+2. List the promises of its prompt that no test covers yet, also what it must refuse and what happens when a tool fails.
+3. Show me at most eight tests: name, scenario, and what is checked. Prefer checks to criteria.
+4. After I agree, write them with create_test, mock the tools, run them with run_tests, and explain each red one.`},
+}
+
+// mostArgument bounds the argument of a prompt, in bytes.
+const mostArgument = 1_000
+
+func (t *Transport) addPrompts() {
+	for _, one := range prompts {
+		t.server.AddPrompt(&sdk.Prompt{Name: one.name, Title: one.title, Description: one.about,
+			Arguments: []*sdk.PromptArgument{{Name: one.argument, Description: one.describe, Required: true}}},
+			func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+				value := r.Params.Arguments[one.argument]
+				if value == "" || len(value) > mostArgument {
+					return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+						Message: fmt.Sprintf("%s must have 1 to %d bytes", one.argument, mostArgument)}
+				}
+				return &sdk.GetPromptResult{Description: one.about, Messages: []*sdk.PromptMessage{{Role: "user",
+					Content: &sdk.TextContent{Text: fmt.Sprintf(one.text, value)}}}}, nil
+			})
+	}
+}

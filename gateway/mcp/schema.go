@@ -1,0 +1,168 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/gateway/stored"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+var (
+	searchInput = ast.FieldList{{Name: "words", Type: ast.NonNullNamedType("String", nil),
+		Description: "Words that the name or the description contains, such as `agent prompt`, or the name of a type."}}
+	documentInput = ast.FieldList{
+		{Name: "document", Type: ast.NonNullNamedType("String", nil), Description: "One GraphQL operation."},
+		{Name: "variables", Type: ast.NamedType("JSONObject", nil), Description: "The values of its variables."},
+	}
+)
+
+// Bounds of a search: the entries that it returns, and the characters of an entry's description.
+const (
+	mostMatches = 40
+	mostAbout   = 300
+)
+
+// match is an entry of the schema: a field, an input or an enum.
+type match struct {
+	Path  string `json:"path"`
+	Type  string `json:"type"`
+	About string `json:"description,omitempty"`
+	score int
+}
+
+// searchSchema finds entries of the schema, the best first.
+func (t *Transport) searchSchema(_ context.Context, input map[string]any) *sdk.CallToolResult {
+	text, _ := input["words"].(string)
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !isLetter(r) })
+	var found []match
+	for _, definition := range t.schema.Types {
+		if strings.HasPrefix(definition.Name, "__") {
+			continue
+		}
+		// All fields of a type that is named, in their order.
+		isNamed := strings.EqualFold(definition.Name, strings.TrimSpace(text))
+		for i, one := range entries(definition) {
+			if one.score = score(one, words); isNamed {
+				one.score = 1_000 - i
+			}
+			if one.score > 0 {
+				found = append(found, one)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b match) int {
+		return cmp.Or(b.score-a.score, len(a.Path)-len(b.Path), strings.Compare(a.Path, b.Path))
+	})
+	total := len(found)
+	found = append([]match{}, found[:min(total, mostMatches)]...)
+	return answered(compact(map[string]any{"matches": found, "total": total}))
+}
+
+func isLetter(r rune) bool { return r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }
+
+// entries returns the entries of a type.
+func entries(of *ast.Definition) []match {
+	var all []match
+	for _, field := range of.Fields {
+		if strings.HasPrefix(field.Name, "__") {
+			continue
+		}
+		path := of.Name + "." + field.Name
+		var arguments []string
+		for _, a := range field.Arguments {
+			arguments = append(arguments, a.Name+": "+a.Type.String())
+		}
+		if len(arguments) > 0 {
+			path += "(" + strings.Join(arguments, ", ") + ")"
+		}
+		all = append(all, match{Path: path, Type: field.Type.String(), About: clipped(field.Description)})
+	}
+	if of.Kind == ast.Enum {
+		var values []string
+		for _, value := range of.EnumValues {
+			values = append(values, value.Name)
+		}
+		all = append(all, match{Path: of.Name, Type: "enum " + strings.Join(values, " | "), About: clipped(of.Description)})
+	}
+	return all
+}
+
+func clipped(text string) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > mostAbout {
+		return string(runes[:mostAbout]) + "…"
+	}
+	return string(runes)
+}
+
+// score is 0 unless the entry has all words. Words in its name count more than those in its description, and root
+// fields more than others.
+func score(one match, words []string) int {
+	path, about, sum := strings.ToLower(one.Path), strings.ToLower(one.About), 0
+	name, _, _ := strings.Cut(path, "(")
+	for _, word := range words {
+		switch {
+		case strings.Contains(name, word):
+			sum += 10
+		case strings.Contains(path, word):
+			sum += 4
+		case strings.Contains(about, word):
+			sum += 2
+		default:
+			return 0
+		}
+	}
+	if sum > 0 && (strings.HasPrefix(one.Path, "Query.") || strings.HasPrefix(one.Path, "Mutation.")) {
+		sum += 5
+	}
+	return sum
+}
+
+// variablesOf returns the variables of a document, with exact numbers.
+func variablesOf(input map[string]any) map[string]any {
+	text, _ := input["variables"].(json.RawMessage)
+	variables := map[string]any{}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	_ = decoder.Decode(&variables) // the decoder has checked that it is an object
+	return variables
+}
+
+// validate checks a document and its variables, as before an execution.
+func (t *Transport) validate(ctx context.Context, input map[string]any) *sdk.CallToolResult {
+	document, _ := input["document"].(string)
+	_, errs := callOf(ctx).exec.CreateOperationContext(fresh(ctx), request(ctx, document, "", variablesOf(input)))
+	faults := []string{}
+	for _, err := range errs[:min(len(errs), stored.MostFaults)] {
+		faults = append(faults, err.Error())
+	}
+	return answered(compact(map[string]any{"isValid": len(errs) == 0, "errors": faults}))
+}
+
+// query runs a query of the caller's.
+func (t *Transport) query(ctx context.Context, input map[string]any) *sdk.CallToolResult {
+	ctx = fresh(ctx)
+	document, _ := input["document"].(string)
+	exec := callOf(ctx).exec
+	operation, errs := exec.CreateOperationContext(ctx, request(ctx, document, "", variablesOf(input)))
+	if len(errs) > 0 {
+		return refused(known(errs[0]))
+	}
+	if operation.Operation.Operation != ast.Query {
+		return refused(model.Errorf(model.BadInput, "only queries are allowed here: use the tools for changes"))
+	}
+	next, ctx := exec.DispatchOperation(ctx, operation)
+	response := next(ctx)
+	if err := failure(response); err != nil {
+		return refused(err)
+	}
+	return answered(response.Data)
+}

@@ -1,0 +1,162 @@
+package mcp
+
+import (
+	"context"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// tool is a tool for assistants. It runs a stored operation, or run.
+type tool struct {
+	name, title string
+	// about tells an assistant when to use the tool. The schema describes the inputs.
+	about string
+	// operation is the name of the stored operation. result is the path of the answer in its data.
+	operation, result string
+	// follow is a subscription that ends when the work of operation is finished. answer then reads the outcome. Their
+	// variables are filled by name, from the tool's input and from the answer of operation. again names the tool that
+	// continues to wait.
+	follow, followed, answer, answered, again string
+	// link is a path of the console. Members of the answer or of the input replace {member}.
+	link string
+	// isDestructive: the tool deletes or disconnects something. isOpen: it may reach other systems.
+	isDestructive, isOpen bool
+	// input and run describe a tool without a stored operation.
+	input ast.FieldList
+	run   func(t *Transport, ctx context.Context, input map[string]any) *sdk.CallToolResult
+}
+
+// tools are the tools, by task.
+var tools = []tool{
+	{name: "find_agents", title: "Find agents", operation: "FindAgents", result: "agents", link: "/agents",
+		about: "Lists the company's agents by name, with their ids. Start here: most other tools need an agent's id."},
+	{name: "get_agent", title: "Read an agent", operation: "GetAgent", result: "agent", link: "/agents/{id}",
+		about: "Reads one agent with everything around it: the prompt and its version, fields, tools, sub-agents, " +
+			"knowledge base, its newest 20 tests with their last results, and its last executions of tests."},
+	{name: "create_agent", title: "Create an agent", operation: "CreateAgent", result: "createAgent.agent",
+		link: "/agents/{id}",
+		about: "Creates an agent with its first prompt. Declare every {placeholder} of the prompt as a field. " +
+			"Connect tools afterwards with connect_tool."},
+	{name: "change_prompt", title: "Change a prompt", operation: "ChangePrompt", result: "updateAgentPrompt.agent",
+		link: "/agents/{id}/versions",
+		about: "Replaces the whole prompt of an agent, which becomes a new version. Send the complete text, not a " +
+			"part. Pass the promptVersion that you read as expectedVersion, so that no change of somebody else is " +
+			"lost. Try a prompt first: run_tests and start_chat take a prompt that is not saved."},
+	{name: "list_prompt_versions", title: "List prompt versions", operation: "ListPromptVersions",
+		result: "agent.promptVersions", link: "/agents/{agentId}/versions",
+		about: "Lists the prompts that an agent has had, newest first, with who wrote them and how its tests did " +
+			"with each."},
+	{name: "restore_prompt", title: "Roll back a prompt", operation: "RestorePrompt",
+		result: "restoreAgentPrompt.agent", link: "/agents/{id}/versions",
+		about: "Rolls the prompt of an agent back to an earlier version, by its number. The restored text becomes a " +
+			"new version, so nothing is lost."},
+
+	{name: "find_tools", title: "Find tools of agents", operation: "FindTools", result: "tools", link: "/agents",
+		about: "Lists the functions that agents can call, with the JSON Schema of their arguments, their endpoints, " +
+			"and the agents that have them."},
+	{name: "create_tool", title: "Create a tool of agents", operation: "CreateTool", result: "createTool.tool",
+		about: "Creates a function that agents can call, with a JSON Schema of its arguments. Without an endpoint " +
+			"it works only where it is mocked. Then connect it to an agent with connect_tool."},
+	{name: "connect_tool", title: "Connect a tool to an agent", operation: "ConnectTool", result: "connectTool.agent",
+		link:  "/agents/{id}",
+		about: "Lets an agent call a tool. Connecting it again changes nothing."},
+	{name: "disconnect_tool", title: "Disconnect a tool from an agent", operation: "DisconnectTool",
+		result: "disconnectTool.agent", link: "/agents/{id}", isDestructive: true,
+		about: "Takes a tool away from an agent. The tool itself remains."},
+
+	{name: "find_knowledge", title: "Find knowledge bases", operation: "FindKnowledge", result: "knowledgeBaseChats",
+		link:  "/knowledge",
+		about: "Lists the knowledge bases that agents answer from, with their datasets and documents."},
+	{name: "ask_knowledge", title: "Ask a knowledge base", operation: "AskKnowledge", result: "knowledgeBaseChat",
+		link: "/knowledge/chats/{id}",
+		about: "Shows which passages a knowledge base finds for a question, best first, as an agent would get them. " +
+			"Passages with isBelowThreshold are not used in conversations. get_agent and find_knowledge have the ids."},
+	{name: "add_document", title: "Add a document", operation: "AddDocument", result: "addDocument.document",
+		link: "/knowledge/documents/{id}",
+		about: "Adds a text to a dataset of a knowledge base. Agents find it once its status is Indexed, usually " +
+			"within seconds."},
+
+	{name: "start_chat", title: "Start a chat with an agent", operation: "StartChat", isOpen: true,
+		result: "startSimulationChat.simulationChat", link: "/chats/{id}",
+		about: "Starts a simulated chat, in which you are the contact. Then talk with send_message. dataBag has the " +
+			"values of the agent's fields. By default the agent's real calls are refused; mock tools with toolMocking. " +
+			"prompt tries a prompt without saving it."},
+	{name: "send_message", title: "Talk to an agent", operation: "SendMessage", result: "sendSimulationMessage",
+		isOpen: true, link: "/chats/{chatId}",
+		about: "Says something to an agent in a simulated chat, and returns its reply. get_chat shows the calls " +
+			"that it made."},
+	{name: "get_chat", title: "Read a chat", operation: "GetChat", result: "simulationChat", link: "/chats/{id}",
+		about: "Reads a simulated chat with all messages and all calls of the agent."},
+
+	{name: "find_tests", title: "Find tests", operation: "FindTests", result: "agentTests", link: "/tests",
+		about: "Lists tests of agents with their last results. For red tests, pass lastRunStatuses [\"Failed\", " +
+			"\"Error\"]. Then explain_red_test says why one is red."},
+	{name: "get_test", title: "Read a test", operation: "GetTest", result: "agentTest",
+		link:  "/tests?agent={agent.id}&edit={id}",
+		about: "Reads one test: what the contact does, what is expected, what is mocked, and its last results."},
+	{name: "create_test", title: "Write a test", operation: "CreateTest", result: "createSimulationTest.agentTest",
+		link: "/tests?agent={agentId}&edit={id}",
+		about: "Writes a test in which a simulated contact talks to an agent. The scenario says who the contact is " +
+			"and what it wants. Prefer checks, which the program decides exactly, such as {\"expect\": {\"says\": " +
+			"{\"text\": \"8 am\"}}} or {\"expect\": {\"called\": {\"technicalName\": \"book\"}}}; criteria are " +
+			"sentences for a judge. By default the agent's real calls are refused; mock tools with toolMocking. Then " +
+			"run it with run_tests."},
+	{name: "create_test_from_chat", title: "Turn a chat into a test", operation: "CreateTestFromChat",
+		result: "createTestFromSimulationChat",
+		about: "Turns a simulated chat into a test that continues from it, with its data and with mocks that repeat " +
+			"what its tools answered."},
+	{name: "update_test", title: "Change a test", operation: "UpdateTest", result: "updateSimulationTest.agentTest",
+		about: "Changes a test with a simulated contact. Inputs that are absent keep their values; lists are " +
+			"replaced."},
+	{name: "delete_test", title: "Delete a test", operation: "DeleteTest", result: "deleteAgentTest",
+		isDestructive: true,
+		about:         "Permanently deletes a test. Its runs remain in their executions."},
+
+	{name: "run_tests", title: "Run tests", operation: "StartTests", result: "startAgentTestExecution.execution",
+		follow: "FollowTests", followed: "agentTestExecutionUpdated", answer: "GetResults",
+		answered: "agentTestExecution", again: "get_results", link: "/tests?agent={agent.id}&execution={executionId}",
+		isOpen: true,
+		about: "Runs tests and waits for their results: exactly one of testIds, folderId, or agentId for all tests " +
+			"of an agent. Pass a prompt to try it without saving it, and repeats to see whether a result is luck. " +
+			"get_run shows the conversation of a red run."},
+	{name: "get_results", title: "Wait for results of tests", follow: "FollowTests",
+		followed: "agentTestExecutionUpdated", answer: "GetResults", answered: "agentTestExecution",
+		again: "get_results", link: "/tests?agent={agent.id}&execution={executionId}",
+		about: "Waits until an execution of tests has ended, or until waitSeconds are over, and reads its results " +
+			"with its first 20 red runs."},
+	{name: "find_results", title: "Find results of tests", operation: "FindResults", result: "agentTestExecutions",
+		link:  "/tests",
+		about: "Lists executions of tests, newest first, with their verdicts. compare_results compares two."},
+	{name: "get_run", title: "Read a run of a test", operation: "GetRun", result: "agentTestRun", link: "/runs/{id}",
+		about: "Reads one run of a test: the conversation, the agent's calls, and the verdict on each check and " +
+			"criterion with quotes. Use it to see what a red run did."},
+	{name: "explain_red_test", title: "Say why a test is red", operation: "ExplainRedTest", result: "agentTest",
+		link: "/tests/{testId}/blame",
+		about: "Says why a test is red: what failed in its last run, and which sentences of the prompt changed " +
+			"since it last passed. blame is null if it never passed. Use it first for a red test. Several suspects? " +
+			"search_cause finds the one, by running the test."},
+	{name: "search_cause", title: "Search what broke a test", operation: "StartBlame", result: "startBlame.search",
+		follow: "FollowBlame", followed: "blameUpdated", answer: "ExplainRedTest", answered: "agentTest",
+		again: "explain_red_test", link: "/tests/{testId}/blame", isOpen: true,
+		about: "Finds the change of the prompt that broke a red test, by running the test with some changes " +
+			"restored. This costs up to 400 runs; explain_red_test is free. The answer's search.restoredPrompt is the " +
+			"repaired prompt."},
+	{name: "compare_results", title: "Compare executions of tests", operation: "CompareResults",
+		result: "compareAgentTestExecutions", link: "/compare?base={baseId}&head={headId}",
+		about: "Compares two executions of tests, such as before and after a change, and says whether the " +
+			"difference is more than chance. As a gate: ship the change unless conclusion is Regressed."},
+	{name: "get_usage", title: "Explain usage", operation: "GetUsage", result: "consumptionBreakdown",
+		link: "/consumption",
+		about: "Reads what the company spent in credits between two dates, by channel, day, agent and campaign. " +
+			"Dates are like 2026-03-01; both are included."},
+
+	{name: "search_schema", title: "Search the GraphQL schema", input: searchInput, run: (*Transport).searchSchema,
+		about: "Finds types and fields of the GraphQL API by words of their names or descriptions. The name of a " +
+			"type lists its fields. Use it before query, for anything that has no tool."},
+	{name: "validate", title: "Check a GraphQL document", input: documentInput, run: (*Transport).validate,
+		about: "Checks a GraphQL document against the schema, without running it."},
+	{name: "query", title: "Run a GraphQL query", input: documentInput, run: (*Transport).query,
+		about: "Runs a GraphQL query, read only, for anything that has no tool. Ask only for fields that you need: " +
+			"the answer has at most 100,000 bytes. Mutations are refused."},
+}

@@ -1,0 +1,297 @@
+// Package mcp serves the Model Context Protocol at /mcp, for assistants. Each tool of the table runs a stored GraphQL
+// operation through the gateway's executor, so the rules for any other request hold. Requests are independent of each
+// other: there are no sessions, and any replica answers. Start reading at Transport and tools.
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rs/cors"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/gateway/stored"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Path is where the protocol is served, over streamable HTTP.
+const Path = "/mcp"
+
+//go:embed operations/*.graphql
+var operations embed.FS
+
+// Options configures a Transport. Status and Closing are required.
+type Options struct {
+	Version string
+	// Status returns the HTTP status of an error code.
+	Status func(code string) int
+	// Closing returns a channel that is closed when the server drains. Tools that wait then answer at once.
+	Closing func() <-chan struct{}
+	// Console is the path of the web console below the server's address, or "" without a console.
+	Console string
+	// Origins are the origins whose pages may call the server, as in CORS. Other pages may not.
+	Origins []string
+	// IsReadOnly omits every tool that changes something.
+	IsReadOnly bool
+	// HasSchema offers the tools that search the schema and check documents. HasQuery offers the tool that runs a query of
+	// the caller's.
+	HasSchema, HasQuery bool
+	// MaxBody bounds a request body, in bytes.
+	MaxBody int64
+	// RequestTimeout is how long the body may take to arrive. WriteTimeout is how long the client may take to receive one
+	// message.
+	RequestTimeout, WriteTimeout time.Duration
+	Log                          *slog.Logger
+}
+
+// Transport serves the protocol. It is safe for concurrent use.
+type Transport struct {
+	Options
+	schema    *ast.Schema
+	tools     map[string]*readyTool
+	resources []*readyResource
+	agents    *stored.Operation
+	names     []string
+	server    *sdk.Server
+	http      http.Handler
+	cors      *cors.Cors
+}
+
+var _ graphql.Transport = (*Transport)(nil)
+
+// instructions tell an assistant how the tools work together.
+const instructions = "agentgraph runs conversational agents and tests them. Start with find_agents, then get_agent: " +
+	"its answer has the prompt, tools and tests of an agent. To repair a red test: find_tests, explain_red_test, run_tests " +
+	"with a draft prompt, and change_prompt once the draft passes. Chats and tests call nothing real unless you say so. " +
+	"Every answer has ids with names, and ends with a link to the console for people. For anything without a tool, use " +
+	"search_schema and query."
+
+// New returns a Transport. It returns an error if a tool or a resource does not fit the schema.
+func New(schema *ast.Schema, o Options) (*Transport, error) {
+	t := &Transport{Options: o, schema: schema, tools: map[string]*readyTool{}}
+	if len(o.Origins) > 0 {
+		t.cors = cors.New(cors.Options{AllowedOrigins: o.Origins})
+	}
+	t.server = sdk.NewServer(&sdk.Implementation{Name: "agentgraph", Version: o.Version}, &sdk.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{},
+			Resources: &sdk.ResourceCapabilities{}},
+		// The scopes of the credential decide what a list contains.
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = cacheScope },
+	})
+	all, err := stored.Read(operations)
+	if err != nil {
+		return nil, fmt.Errorf("read the stored operations: %w", err)
+	}
+	for _, operation := range all.Operations {
+		t.names = append(t.names, operation.Name)
+	}
+	if err := t.addTools(all); err != nil {
+		return nil, err
+	}
+	if err := t.addResources(all); err != nil {
+		return nil, err
+	}
+	t.addPrompts()
+	t.server.AddReceivingMiddleware(t.checked)
+	t.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return t.server }, &sdk.StreamableHTTPOptions{
+		// A session would live in one process, but the next request may meet another replica.
+		Stateless: true,
+		// The server checks the origin itself: this check would refuse a proxy on the same machine.
+		DisableLocalhostProtection: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: o.MaxBody,
+	})
+	return t, nil
+}
+
+// Operations returns the names of the stored operations.
+func (t *Transport) Operations() []string { return t.names }
+
+// Supports is true for Path.
+func (t *Transport) Supports(r *http.Request) bool {
+	return strings.TrimSuffix(r.URL.Path, "/") == Path
+}
+
+// callKey is the key of the context's *httpCall.
+type callKey struct{}
+
+// httpCall is the HTTP request of a message, and the executor that answers it.
+type httpCall struct {
+	request *http.Request
+	exec    graphql.GraphExecutor
+}
+
+// Do answers the request.
+func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+	if fault := t.checkOrigin(r); fault != nil {
+		t.refuse(w, http.StatusForbidden, fault)
+		return
+	}
+	if r.Method == http.MethodPost {
+		if status, fault := t.readBody(w, r); fault != nil {
+			t.refuse(w, status, fault)
+			return
+		}
+	}
+	ctx := context.WithValue(r.Context(), callKey{}, &httpCall{request: r, exec: exec})
+	t.http.ServeHTTP(&writer{ResponseWriter: w, timeout: t.WriteTimeout}, r.WithContext(ctx))
+}
+
+// checkOrigin refuses pages of origins that are not allowed. A page may have given its own name the address of this
+// server, so the page's own host is allowed only if it is a loopback address.
+func (t *Transport) checkOrigin(r *http.Request) *model.Error {
+	given := r.Header.Get("Origin")
+	if given == "" || t.cors != nil && t.cors.OriginAllowed(r) {
+		return nil
+	}
+	origin, err := url.Parse(given)
+	host, _, splitErr := net.SplitHostPort(r.Host)
+	if splitErr != nil {
+		host = r.Host
+	}
+	if err == nil && isLoopback(origin.Hostname()) && isLoopback(strings.Trim(host, "[]")) {
+		return nil
+	}
+	return model.Errorf(model.Forbidden, "pages of this origin may not call the server, unless its operator adds the "+
+		"origin to AGENTGRAPH_CORS_ORIGINS")
+}
+
+func isLoopback(host string) bool {
+	address := net.ParseIP(host)
+	return host == "localhost" || address != nil && address.IsLoopback()
+}
+
+// readBody reads the body in time, and refuses lists of messages: each message must count for the rate limits.
+func (t *Transport) readBody(w http.ResponseWriter, r *http.Request) (int, *model.Error) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(t.RequestTimeout))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, t.MaxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return http.StatusRequestEntityTooLarge,
+			model.Errorf(model.LimitExceeded, "the body is larger than the limit of %d bytes", tooLarge.Limit)
+	case err != nil:
+		return http.StatusBadRequest, model.Errorf(model.BadInput, "the body is incomplete: send the request again")
+	case bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")):
+		return http.StatusBadRequest, model.Errorf(model.BadInput, "the body must be one message, not a list")
+	}
+	// Clear the deadline, which would otherwise cancel the request's context.
+	_ = control.SetReadDeadline(time.Time{})
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return 0, nil
+}
+
+// Refuse writes the gateway's refusal of a request as an error of JSON-RPC. The status follows from the error's code.
+func (t *Transport) Refuse(w http.ResponseWriter, _ *http.Request, err *gqlerror.Error) {
+	code, _ := err.Extensions["code"].(string)
+	t.refuse(w, t.Status(code), &model.Error{Code: model.Code(code), Message: err.Message})
+}
+
+// cacheScope lets a client keep an answer only for its own credential.
+const cacheScope = "private"
+
+// serverError is the code of JSON-RPC for errors of the server's own.
+const serverError = -32000
+
+func (t *Transport) refuse(w http.ResponseWriter, status int, err *model.Error) {
+	body, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{
+		"code": serverError, "message": err.Message, "data": map[string]any{"code": err.Code},
+	}}) // texts always encode
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// checked is a middleware. It shows a credential only what its scopes allow, ends with the HTTP request, and turns a
+// panic into an error.
+func (t *Transport) checked(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, request sdk.Request) (result sdk.Result, err error) {
+		defer func() {
+			if value := recover(); value != nil {
+				t.Log.ErrorContext(ctx, "internal error", "error", fmt.Sprint(value), "method", method,
+					"stack", string(debug.Stack()))
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
+			}
+		}()
+		call, ok := ctx.Value(callKey{}).(*httpCall)
+		if !ok {
+			return next(ctx, method, request)
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(call.request.Context(), cancel)()
+		if list, ok := request.(*sdk.ListResourcesRequest); ok {
+			return t.listResources(ctx, list)
+		}
+		result, err = next(ctx, method, request)
+		principal, _ := model.PrincipalOf(ctx)
+		switch list := result.(type) {
+		case *sdk.ListToolsResult:
+			list.Tools = shown(list.Tools, func(one *sdk.Tool) bool {
+				own := t.tools[one.Name]
+				return own == nil || canAll(principal, own.scopes)
+			})
+		case *sdk.ListResourceTemplatesResult:
+			list.ResourceTemplates = shown(list.ResourceTemplates, func(one *sdk.ResourceTemplate) bool {
+				own := t.resourceAt(one.URITemplate)
+				return own == nil || canAll(principal, own.operation.Scopes())
+			})
+		}
+		return result, err
+	}
+}
+
+// shown returns a new list, since the server shares the entries.
+func shown[T any](all []T, isShown func(T) bool) []T {
+	kept := []T{}
+	for _, one := range all {
+		if isShown(one) {
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}
+
+func canAll(principal model.Principal, scopes []model.APIKeyScope) bool {
+	return lacking(principal, scopes) == ""
+}
+
+// lacking returns the first of the scopes that the principal does not have, or "".
+func lacking(principal model.Principal, scopes []model.APIKeyScope) model.APIKeyScope {
+	for _, scope := range scopes {
+		if !principal.Can(scope) {
+			return scope
+		}
+	}
+	return ""
+}
+
+// writer gives the client a limited time to receive each piece of a stream.
+type writer struct {
+	http.ResponseWriter
+	timeout time.Duration
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }

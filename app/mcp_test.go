@@ -70,7 +70,7 @@ func listTools(t testing.TB, s *sdk.ClientSession) map[string]*sdk.Tool {
 // program.
 var neededBy = map[string]string{
 	"find_agents": "browse", "get_agent": "prompts", "create_agent": "write", "change_prompt": "write",
-	"list_prompt_versions": "prompts", "restore_prompt": "write prompts", "find_tools": "browse", "create_tool": "write",
+	"list_prompt_versions": "prompts", "get_prompt_version": "prompts", "restore_prompt": "write", "find_tools": "browse", "create_tool": "write",
 	"connect_tool": "write", "disconnect_tool": "write", "find_knowledge": "browse", "ask_knowledge": "browse",
 	"add_document": "write", "start_chat": "simulate contacts", "send_message": "simulate", "get_chat": "contacts",
 	"find_tests": "browse", "get_test": "contacts", "create_test": "write", "create_test_from_chat": "write",
@@ -321,12 +321,15 @@ func TestMCPResourcesAndPrompts(t *testing.T) {
 	require.NotEmpty(t, list.Resources)
 	templates, err := s.ListResourceTemplates(t.Context(), nil)
 	require.NoError(t, err)
-	require.Len(t, templates.ResourceTemplates, 3)
-	for _, suffix := range []string{"", "/prompts"} {
-		read, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: list.Resources[0].URI + suffix})
+	require.Len(t, templates.ResourceTemplates, 4)
+	read := func(uri string) string {
+		result, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
 		require.NoError(t, err)
-		require.Contains(t, read.Contents[0].Text, `"prompt":"`)
+		return result.Contents[0].Text
 	}
+	require.Contains(t, read(list.Resources[0].URI), `"prompt":"`)
+	version := idsIn(read(list.Resources[0].URI + "/prompts"))[0]
+	require.Contains(t, read("agentgraph://prompts/"+version), `"prompt":"`)
 	_, err = s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "agentgraph://runs/run_none"})
 	require.ErrorContains(t, err, "not found")
 

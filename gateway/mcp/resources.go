@@ -23,8 +23,9 @@ type resource struct {
 
 var resources = []resource{
 	{"agentgraph://agents/{agentId}", "agent", "An agent with its prompt, tools and tests.", "GetAgent", "agent"},
-	{"agentgraph://agents/{agentId}/prompts", "prompts", "The newest prompts of an agent, with notes and results of tests.",
+	{"agentgraph://agents/{agentId}/prompts", "prompts", "The newest versions of an agent's prompt, with their ids.",
 		"ListPromptVersions", "agent.promptVersions"},
+	{"agentgraph://prompts/{promptVersionId}", "prompt", "A version of a prompt.", "GetPromptVersion", "node"},
 	{"agentgraph://runs/{runId}", "run", "A run of a test: the conversation, the calls and the verdicts.", "GetRun",
 		"agentTestRun"},
 }

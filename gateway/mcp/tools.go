@@ -45,8 +45,11 @@ var tools = []tool{
 			"lost. Try a prompt first: run_tests and start_chat take a prompt that is not saved."},
 	{name: "list_prompt_versions", title: "List prompt versions", operation: "ListPromptVersions",
 		result: "agent.promptVersions", link: "/agents/{agentId}/versions",
-		about: "Lists the prompts that an agent has had, newest first, with who wrote them and how its tests did " +
-			"with each."},
+		about: "Lists the versions of an agent's prompt, newest first, with who wrote them, why, and how its tests " +
+			"did with each. get_prompt_version has the text of one."},
+	{name: "get_prompt_version", title: "Read a prompt version", operation: "GetPromptVersion", result: "node",
+		about: "Reads the text of an earlier or current prompt of an agent, by the id of the version from " +
+			"list_prompt_versions."},
 	{name: "restore_prompt", title: "Roll back a prompt", operation: "RestorePrompt",
 		result: "restoreAgentPrompt.agent", link: "/agents/{id}/versions",
 		about: "Rolls the prompt of an agent back to an earlier version, by its number. The restored text becomes a " +
@@ -74,7 +77,7 @@ var tools = []tool{
 			"Passages with isBelowThreshold are not used in conversations. get_agent and find_knowledge have the ids."},
 	{name: "add_document", title: "Add a document", operation: "AddDocument", result: "addDocument.document",
 		link: "/knowledge/documents/{id}",
-		about: "Adds a text to a dataset of a knowledge base. Agents find it once its status is Indexed, usually " +
+		about: "Adds a text to a dataset of a knowledge base. Agents find it once its status is Ready, usually " +
 			"within seconds."},
 
 	{name: "start_chat", title: "Start a chat with an agent", operation: "StartChat", isOpen: true,

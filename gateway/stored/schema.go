@@ -135,6 +135,9 @@ func (d *Describer) Object(definition *ast.Definition, set ast.SelectionSet, nam
 	}
 	if definition.IsAbstractType() {
 		for _, possible := range d.Schema.GetPossibleTypes(definition) {
+			if !d.selects(possible, set) {
+				continue
+			}
 			schema.OneOf = append(schema.OneOf, d.Object(possible, set, ""))
 		}
 	} else {
@@ -142,6 +145,19 @@ func (d *Describer) Object(definition *ast.Definition, set ast.SelectionSet, nam
 		d.properties(schema, definition, set)
 	}
 	return d.define(name, schema)
+}
+
+// selects reports whether a selection has fields of a concrete type.
+func (d *Describer) selects(of *ast.Definition, set ast.SelectionSet) bool {
+	return slices.ContainsFunc(set, func(selection ast.Selection) bool {
+		switch s := selection.(type) {
+		case *ast.InlineFragment:
+			return d.fits(of, s.TypeCondition) && d.selects(of, s.SelectionSet)
+		case *ast.FragmentSpread:
+			return d.fits(of, s.Definition.TypeCondition) && d.selects(of, s.Definition.SelectionSet)
+		}
+		return true
+	})
 }
 
 // isKnown reports whether the selection is already defined. It fails if another one has the name.

@@ -77,9 +77,9 @@ func namedLike(all []members, part string) members {
 	return nil
 }
 
-func (w *worker) agent(name string) string {
+func (w *worker) clinic() string {
 	w.Helper()
-	return w.use("find_agents", members{"nameContains": name}).text("agents.0.id")
+	return w.use("find_agents", members{"nameContains": "Clinic"}).text("agents.0.id")
 }
 
 // dataFor returns a value for each field that an agent needs.
@@ -105,7 +105,7 @@ var tasks = []struct {
 		require.Greater(w, len(why.list("blame.changes")), 3)
 		found := w.use("search_cause", members{"testId": id, "repeats": 4})
 		for found.text("blame.search.status") == "Running" {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			found = w.use("explain_red_test", members{"testId": id})
 		}
 		require.Equal(w, "Found", found.text("blame.search.verdict"))
@@ -123,7 +123,7 @@ var tasks = []struct {
 		require.Equal(w, "Passed", w.use("run_tests", members{"testIds": []string{id}}).text("verdict"))
 	}},
 	{"roll the prompt back", func(w *worker) {
-		agent := w.agent("Clinic")
+		agent := w.clinic()
 		versions := w.use("list_prompt_versions", members{"agentId": agent}).list("versions")
 		require.Equal(w, "Say where to park again", versions[0].text("note"))
 		restored := w.use("restore_prompt", members{"agentId": agent, "version": versions[1]["version"],
@@ -133,7 +133,7 @@ var tasks = []struct {
 			w.use("get_agent", members{"agentId": agent}).text("prompt"))
 	}},
 	{"gate a change", func(w *worker) {
-		agent := w.agent("Clinic")
+		agent := w.clinic()
 		red := w.use("find_tests", members{"agentId": agent, "nameContains": "park"}).text("tests.0.id")
 		earlier := w.use("list_prompt_versions", members{"agentId": agent, "first": 2}).list("versions")
 		prompt := w.use("get_prompt_version", members{"promptVersionId": earlier[1].text("id")}).text("prompt")
@@ -143,12 +143,13 @@ var tasks = []struct {
 		require.Equal(w, "Regressed", gate.text("conclusion"))
 	}},
 	{"add a tool with a mock", func(w *worker) {
-		agent := w.agent("Clinic")
+		agent := w.clinic()
 		tool := w.use("create_tool", members{"name": "Send directions", "technicalName": "send_directions",
 			"description": "Sends the way to the clinic by text message.",
 			"parameters":  members{"type": "object", "properties": members{"phone": members{"type": "string"}}},
 		}).text("id")
-		require.NotNil(w, namedLike(w.use("connect_tool", members{"agentId": agent, "toolId": tool}).list("tools"), "directions"))
+		connected := w.use("connect_tool", members{"agentId": agent, "toolId": tool}).list("tools")
+		require.NotNil(w, namedLike(connected, "directions"))
 		test := w.use("create_test", members{"agentId": agent, "name": "Sends directions",
 			"scenario": "You want to know the way to the clinic.", "variables": dataFor(w.use("get_agent",
 				members{"agentId": agent})), "checks": []members{{"expect": members{"turnsAtMost": 30}}},
@@ -169,14 +170,14 @@ var tasks = []struct {
 		var base members
 		for base == nil || !strings.Contains(base.text("datasets.0.documents.nodes.0.status"), "Ready") {
 			base = namedLike(w.use("find_knowledge", nil).list("knowledgeBaseChats"), "Merrowby Home")
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 		}
 		answer := w.use("ask_knowledge", members{"knowledgeBaseChatId": base.text("id"), "question": "How long is the warranty?"})
 		require.NotEmpty(w, answer.list("chunks"))
 		require.NotEmpty(w, answer.text("chunks.0.document.name"))
 	}},
 	{"talk to an agent, and keep the chat as a test", func(w *worker) {
-		agent := w.use("get_agent", members{"agentId": w.agent("Clinic")})
+		agent := w.use("get_agent", members{"agentId": w.clinic()})
 		chat := w.use("start_chat", members{"agentId": agent.text("id"), "dataBag": dataFor(agent)}).text("id")
 		reply := w.use("send_message", members{"chatId": chat, "text": "When are you open?"}).list("newMessages")
 		require.Equal(w, "assistant", reply[len(reply)-1].text("role"))
@@ -186,7 +187,7 @@ var tasks = []struct {
 		require.Equal(w, "Completed", w.use("run_tests", members{"testIds": []string{test}}).text("status"))
 	}},
 	{"write a wrong test, understand it and correct it", func(w *worker) {
-		agent := w.use("get_agent", members{"agentId": w.agent("Clinic")})
+		agent := w.use("get_agent", members{"agentId": w.clinic()})
 		test := w.use("create_test", members{"agentId": agent.text("id"), "name": "Says hello in Latin",
 			"scenario": "You ask when the clinic is open.", "variables": dataFor(agent),
 			"checks": []members{{"expect": members{"says": members{"text": "salve"}}}}}).text("id")

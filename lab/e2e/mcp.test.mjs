@@ -31,8 +31,7 @@ await once(proxy, "listening");
 after(() => proxy.close());
 const url = `http://127.0.0.1:${proxy.address().port}/mcp`;
 
-// Scenarios that need no tools of their own; gateway/mcp runs those that do. There are no sessions, sampling, elicitation
-// and subscriptions to resources.
+// Scenarios that need no tools of their own. There are no sessions, sampling, elicitation and subscriptions to resources.
 const scenarios = {
   "2025-06-18": ["server-initialize", "ping", "tools-list", "resources-list", "prompts-list"],
   "2025-11-25": ["server-initialize", "ping", "tools-list", "resources-list", "prompts-list", "dns-rebinding-protection"],
@@ -48,6 +47,12 @@ describe("the conformance suite", () => {
       test(`${version} ${scenario}`, async () => assert.deepEqual(await failures({ url, scenario, version }), []));
     }
   }
+  test("scenarios with tools of their own", async () => {
+    const environment = { ...process.env, AGENTGRAPH_CONFORMANCE: "1" };
+    const flags = ["test", "./gateway/mcp", "-run", "TestConformance", "-count=1"];
+    const { stdout } = await promisify(execFile)("go", flags, { cwd: new URL("../..", import.meta.url), env: environment });
+    assert.match(stdout, /^ok /);
+  });
   test("2026-07-28 server-stateless", async () => {
     // The suite calls tools of its own in these checks.
     assert.deepEqual(await failures({ url, scenario: "server-stateless", version: "2026-07-28" }), [

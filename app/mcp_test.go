@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -221,6 +223,7 @@ func TestMCPPassesTheSameDoor(t *testing.T) {
 		"allowed page":            {key, ping, map[string]string{"Origin": "https://ide.example.com"}, 200, `"result":{}`},
 		"page on the same host":   {key, ping, map[string]string{"Origin": "http://localhost:6274"}, 200, `"result":{}`},
 		"proxy without an origin": {key, ping, map[string]string{"Host": "agents.example.com"}, 200, `"result":{}`},
+		"idempotency key":         {key, ping, map[string]string{"Idempotency-Key": "a"}, 400, "leave it out"},
 		"another protocol version": {key, ping, map[string]string{"Mcp-Protocol-Version": "1999-01-01"}, 400,
 			"Unsupported protocol version"},
 	} {
@@ -407,4 +410,35 @@ func TestMCPSendsProgressAndLinks(t *testing.T) {
 	text, failed := callTool(t, s, "run_tests", map[string]any{"agentId": agent, "waitSeconds": 0})
 	require.False(t, failed)
 	require.Contains(t, text, "It is still in progress: call get_results")
+}
+
+// A server that stops answers tools that wait, instead of cutting them off.
+func TestMCPStopsWaitingWhenTheServerStops(t *testing.T) {
+	t.Parallel()
+	store := startGateway(t).store
+	g := &gatewayUnderTest{store: store}
+	shown, _ := g.demo(t)
+	program, err := app.New(app.Options{Store: store, Engine: engine.New(offline.New(), engine.Options{}), Plan: true,
+		Settings: gateway.DefaultSettings(), Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- program.Serve(ctx, listener) }()
+	waiting := make(chan struct{}, 100)
+	s := assistant(t, "http://"+listener.Addr().String(), shown, &sdk.ClientOptions{
+		ProgressNotificationHandler: func(context.Context, *sdk.ProgressNotificationClientRequest) { waiting <- struct{}{} }})
+	text, _ := callTool(t, s, "find_agents", map[string]any{"nameContains": "Clinic"})
+	params := &sdk.CallToolParams{Name: "run_tests", Arguments: map[string]any{"agentId": idsIn(text)[0]}}
+	params.SetProgressToken("token")
+	go func() { // nobody works on the jobs
+		<-waiting
+		end()
+	}()
+	result, err := s.CallTool(t.Context(), params)
+	require.NoError(t, err)
+	require.False(t, result.IsError)
+	require.Contains(t, result.Content[1].(*sdk.TextContent).Text, "It is still in progress")
+	require.NoError(t, <-ended)
 }

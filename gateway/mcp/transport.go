@@ -142,6 +142,11 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 		t.refuse(w, http.StatusForbidden, fault)
 		return
 	}
+	if r.Header.Get("Idempotency-Key") != "" {
+		// The gateway would hold back the stream until the end.
+		t.refuse(w, http.StatusBadRequest, model.Errorf(model.BadInput, "Idempotency-Key does not work here: leave it out"))
+		return
+	}
 	if r.Method == http.MethodPost {
 		if status, fault := t.readBody(w, r); fault != nil {
 			t.refuse(w, status, fault)

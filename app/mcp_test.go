@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -441,4 +442,29 @@ func TestMCPStopsWaitingWhenTheServerStops(t *testing.T) {
 	require.False(t, result.IsError)
 	require.Contains(t, result.Content[1].(*sdk.TextContent).Text, "It is still in progress")
 	require.NoError(t, <-ended)
+}
+
+func TestMCPOffersQueriesOnlyWhereClientsMay(t *testing.T) {
+	t.Parallel()
+	store := startGateway(t).store
+	hidden := gateway.DefaultSettings()
+	hidden.Introspection = false
+	for name, test := range map[string]struct {
+		options app.Options
+		without []string
+	}{
+		"trusted documents": {app.Options{Settings: gateway.DefaultSettings(), TrustedDocuments: fstest.MapFS{
+			"a.graphql": {Data: []byte("{ company { name } }")}}}, []string{"query"}},
+		"no introspection": {app.Options{Settings: hidden}, []string{"query", "search_schema", "validate"}},
+	} {
+		o := test.options
+		o.Store, o.Engine, o.Plan = store, engine.New(offline.New(), engine.Options{}), true
+		g := &gatewayUnderTest{store: store, url: serveApp(t, o)}
+		_, key := g.company(t, name)
+		tools := listTools(t, assistant(t, g.url, key, nil))
+		require.Len(t, tools, len(neededBy)-len(test.without), name)
+		for _, tool := range test.without {
+			require.NotContains(t, tools, tool, name)
+		}
+	}
 }

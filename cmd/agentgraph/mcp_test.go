@@ -51,8 +51,8 @@ func TestMCPPassesMessages(t *testing.T) {
 	require.Contains(t, answers[3]["error"].(map[string]any)["message"], `"nothing" unsupported`)
 	require.Contains(t, answers[4]["result"].(map[string]any)["structuredContent"], "tools")
 
-	refused := mcpOf(t, []string{"AGENTGRAPH_URL=" + b.url, "AGENTGRAPH_API_KEY=ag_wrong", "XDG_CONFIG_HOME=" + t.TempDir()},
-		`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	wrong := []string{"AGENTGRAPH_URL=" + b.url, "AGENTGRAPH_API_KEY=ag_wrong", "XDG_CONFIG_HOME=" + t.TempDir()}
+	refused := mcpOf(t, wrong, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	require.Contains(t, refused[1]["error"].(map[string]any)["message"], "API key is not valid")
 	away := mcpOf(t, []string{"AGENTGRAPH_URL=http://127.0.0.1:1", "AGENTGRAPH_API_KEY=ag_x", "XDG_CONFIG_HOME=" +
 		t.TempDir()}, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -293,13 +292,4 @@ func textAt(values map[string]any, path []string) string {
 	}
 	text, _ := values[path[len(path)-1]].(string)
 	return text
-}
-
-// compact returns JSON without the spaces between tokens.
-func compact(value any) json.RawMessage {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // the values are texts and lists of them
-	return bytes.TrimSpace(text.Bytes())
 }

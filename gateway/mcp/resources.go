@@ -30,11 +30,6 @@ var resources = []resource{
 		"agentTestRun"},
 }
 
-type readyResource struct {
-	resource
-	operation *stored.Operation
-}
-
 const jsonType = "application/json"
 
 // addResources checks the table of resources, and adds them.
@@ -47,30 +42,20 @@ func (t *Transport) addResources(all *ast.QueryDocument) (err error) {
 		if err != nil {
 			return fmt.Errorf("resource %s: %w", one.template, err)
 		}
-		ready := &readyResource{resource: one, operation: o}
-		t.resources = append(t.resources, ready)
+		t.resources[one.template] = o
 		t.server.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: one.template, Name: one.name,
 			Description: one.about, MIMEType: jsonType},
 			func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-				return t.read(ctx, ready, r.Params.URI)
+				return t.read(ctx, one.template, r.Params.URI)
 			})
 	}
 	return nil
 }
 
-func (t *Transport) resourceAt(template string) *readyResource {
-	for _, one := range t.resources {
-		if one.template == template {
-			return one
-		}
-	}
-	return nil
-}
-
 // read reads a resource. Its variables are the segments of its address.
-func (t *Transport) read(ctx context.Context, one *readyResource, uri string) (*sdk.ReadResourceResult, error) {
+func (t *Transport) read(ctx context.Context, template, uri string) (*sdk.ReadResourceResult, error) {
 	given, input := strings.Split(uri, "/"), map[string]any{}
-	for i, segment := range strings.Split(one.template, "/") {
+	for i, segment := range strings.Split(template, "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok && i < len(given) {
 			id, err := url.PathUnescape(given[i])
 			if err != nil {
@@ -79,7 +64,7 @@ func (t *Transport) read(ctx context.Context, one *readyResource, uri string) (*
 			input[strings.TrimSuffix(name, "}")] = id
 		}
 	}
-	result, err := t.run(ctx, one.operation, input)
+	result, err := t.run(ctx, t.resources[template], input)
 	if err != nil {
 		return nil, failed(uri, err)
 	}
@@ -98,7 +83,7 @@ func failed(uri string, err *model.Error) error {
 func (t *Transport) listResources(ctx context.Context, r *sdk.ListResourcesRequest) (*sdk.ListResourcesResult, error) {
 	list := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}, Cacheable: sdk.Cacheable{CacheScope: cacheScope}}
 	principal, _ := model.PrincipalOf(ctx)
-	if !canAll(principal, t.resources[0].operation.Scopes()) {
+	if lacking(principal, t.resources[resources[0].template].Scopes()) != "" {
 		return list, nil
 	}
 	input := map[string]any{}

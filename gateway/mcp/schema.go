@@ -63,7 +63,8 @@ func (t *Transport) searchSchema(_ context.Context, input map[string]any) *sdk.C
 	})
 	total := len(found)
 	found = append([]match{}, found[:min(total, mostMatches)]...)
-	return answered(compact(map[string]any{"matches": found, "total": total}))
+	result, _ := json.Marshal(map[string]any{"matches": found, "total": total}) // texts always encode
+	return answered(result)
 }
 
 func isLetter(r rune) bool { return r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }
@@ -144,7 +145,8 @@ func (t *Transport) validate(ctx context.Context, input map[string]any) *sdk.Cal
 	for _, err := range errs[:min(len(errs), stored.MostFaults)] {
 		faults = append(faults, err.Error())
 	}
-	return answered(compact(map[string]any{"isValid": len(errs) == 0, "errors": faults}))
+	result, _ := json.Marshal(map[string]any{"isValid": len(errs) == 0, "errors": faults}) // texts always encode
+	return answered(result)
 }
 
 // query runs a query of the caller's.

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,9 +64,10 @@ type Options struct {
 // Transport serves the protocol. It is safe for concurrent use.
 type Transport struct {
 	Options
-	schema    *ast.Schema
-	tools     map[string]*readyTool
-	resources []*readyResource
+	schema *ast.Schema
+	tools  map[string]*readyTool
+	// resources are the operations that read resources, by the template of their addresses.
+	resources map[string]*stored.Operation
 	agents    *stored.Operation
 	names     []string
 	server    *sdk.Server
@@ -84,7 +86,8 @@ const instructions = "agentgraph runs conversational agents and tests them. Star
 
 // New returns a Transport. It returns an error if a tool or a resource does not fit the schema.
 func New(schema *ast.Schema, o Options) (*Transport, error) {
-	t := &Transport{Options: o, schema: schema, tools: map[string]*readyTool{}}
+	t := &Transport{Options: o, schema: schema, tools: map[string]*readyTool{},
+		resources: map[string]*stored.Operation{}}
 	if len(o.Origins) > 0 {
 		t.cors = cors.New(cors.Options{AllowedOrigins: o.Origins})
 	}
@@ -248,33 +251,19 @@ func (t *Transport) checked(next sdk.MethodHandler) sdk.MethodHandler {
 		principal, _ := model.PrincipalOf(ctx)
 		switch list := result.(type) {
 		case *sdk.ListToolsResult:
-			list.Tools = shown(list.Tools, func(one *sdk.Tool) bool {
+			list.Tools = slices.DeleteFunc(slices.Clone(list.Tools), func(one *sdk.Tool) bool {
 				own := t.tools[one.Name]
-				return own == nil || canAll(principal, own.scopes)
+				return own != nil && lacking(principal, own.scopes) != ""
 			})
 		case *sdk.ListResourceTemplatesResult:
-			list.ResourceTemplates = shown(list.ResourceTemplates, func(one *sdk.ResourceTemplate) bool {
-				own := t.resourceAt(one.URITemplate)
-				return own == nil || canAll(principal, own.operation.Scopes())
-			})
+			list.ResourceTemplates = slices.DeleteFunc(slices.Clone(list.ResourceTemplates),
+				func(one *sdk.ResourceTemplate) bool {
+					own := t.resources[one.URITemplate]
+					return own != nil && lacking(principal, own.Scopes()) != ""
+				})
 		}
 		return result, err
 	}
-}
-
-// shown returns a new list, since the server shares the entries.
-func shown[T any](all []T, isShown func(T) bool) []T {
-	kept := []T{}
-	for _, one := range all {
-		if isShown(one) {
-			kept = append(kept, one)
-		}
-	}
-	return kept
-}
-
-func canAll(principal model.Principal, scopes []model.APIKeyScope) bool {
-	return lacking(principal, scopes) == ""
 }
 
 // lacking returns the first of the scopes that the principal does not have, or "".

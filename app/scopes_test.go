@@ -35,6 +35,7 @@ var narrowScopes = map[model.APIKeyScope][]string{
 		"AgentTestRun.rowValues", "TestRow.values", "AgentTestRun.messages", "AgentTestRun.toolCalls",
 		"AgentTestRun.endReason", "AgentTestRun.extracted", "Evidence.quote", "CheckResult.expected", "CheckResult.observed",
 		"CriterionResult.expected", "CriterionResult.rationale", "ClassificationResult.rationale",
+		"CriterionLabel.note", "Query.criterionQueue",
 	},
 	model.APIKeyScopeConsumption: {"Query.consumptionBreakdown", "Company.subscription"},
 }

@@ -218,7 +218,7 @@ func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at t
 	runs := t.db.Update(&b.changed).
 		Column("status", "claim", "lost", "messages", "tool_calls", "turn_count", "end_reason", "held",
 			"check_results", "score", "criteria_results", "classification_result", "error", "compared", "agreed", "extracted",
-			"extraction_error", "version", "started_at", "finished_at", "duration_ms").Bulk()
+			"extraction_error", "judge_model", "judge_prompt", "is_doubtful", "version", "started_at", "finished_at", "duration_ms").Bulk()
 	batch := &pgx.Batch{}
 	batch.Queue(tests.String())
 	batch.Queue(runs.String())

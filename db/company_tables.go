@@ -123,6 +123,8 @@ var archivedTables = []archivedTable{
 			ofTest: strings.NewReplacer("?0", "agent_test_runs", "?1", ofTest, "?3", "?0").Replace(existingTest),
 		},
 		absent: func() map[string]any { return map[string]any{"row_key": ""} }},
+	{name: "criterion_labels", row: (*model.CriterionLabel)(nil), stored: ofUnmarkedExecution,
+		absent: func() map[string]any { return with(changed(), map[string]any{"is_drawn": true}) }},
 	{name: "blame_searches", row: (*model.BlameSearch)(nil), without: []string{"api_key_id"}, stored: ofUnmarkedTest},
 	{name: "campaigns", row: (*model.Campaign)(nil), without: []string{"item_counts", "counted_at", "deleted_at"},
 		stored: isStored, absent: func() map[string]any {

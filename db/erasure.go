@@ -74,6 +74,12 @@ func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, er
 	if err != nil {
 		return erased, err
 	}
+	_, err = t.searchAll(ctx, (*model.CriterionLabel)(nil), func(ctx context.Context, ids []string) (int64, error) {
+		return 0, e.eraseFromLabels(ctx, t, ids)
+	})
+	if err != nil {
+		return erased, err
+	}
 	erased.Left, err = e.left(ctx, t)
 	return erased, err
 }

@@ -68,6 +68,16 @@ func (e erasure) eraseFromItemsOf(ctx context.Context, t tenantTx, campaignID st
 	return int64(len(ids)), err
 }
 
+// eraseFromLabels replaces the number by nines in labels. Their criteria stay those of their runs.
+func (e erasure) eraseFromLabels(ctx context.Context, t *Tenant, ids []string) error {
+	update := t.db.Update((*model.CriterionLabel)(nil))
+	for _, column := range []string{"criterion", "note"} {
+		update = update.Set("?0 = regexp_replace(?0, ?1, ?2, 'g')", bun.Ident(column), e.pattern, e.nines)
+	}
+	_, err := update.Where("id IN (?)", bun.List(ids)).Where("concat_ws(' ', criterion, note) ~ ?", e.pattern).Exec(ctx)
+	return err
+}
+
 // left counts the rows of the company's tables whose texts still contain the number.
 func (e erasure) left(ctx context.Context, t *Tenant) ([]model.ErasureLeft, error) {
 	tables := append(ArchivedTables(), slices.Sorted(maps.Keys(notArchived))...)

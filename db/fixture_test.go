@@ -92,6 +92,9 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 	held := runsOf(t, tenant, execution.ID)
 	hold(t, tenant, held[0].ID, false)
 	require.NoError(t, finish(t, tenant, held[1].ID, model.AgentTestRunStatusFailed))
+	_, err = tenant.LabelCriterionResult(ctx, model.LabelCriterionResultInput{RunID: held[0].ID, Criterion: "Is polite",
+		IsRight: new(true), Person: &mark, Note: &mark, IsDrawn: true})
+	require.NoError(t, err)
 	rejudged, err := tenant.RejudgeAgentTestExecution(ctx, rejudge(execution))
 	require.NoError(t, err)
 	require.NoError(t, finish(t, tenant, runsOf(t, tenant, rejudged.ID)[0].ID, model.AgentTestRunStatusFailed))
@@ -132,7 +135,7 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 		"CampaignID": campaign.ID, "ItemID": items[0].ID, "ItemIds": items[0].ID,
 		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID,
 		"ExecutionID":         retry.ID,
-		"FinishedExecutionID": execution.ID, "RunID": run.ID,
+		"FinishedExecutionID": execution.ID, "RunID": run.ID, "FinishedRunID": held[0].ID,
 		"DatasetID": dataset.ID, "DocumentID": documents[0].ID, "ChunkID": chunk.ID, "IndexingID": documents[1].IndexingID,
 		"IndexedID": documents[1].ID,
 		"AgentID":   agent.ID, "DelegateAgentID": agent.ID, "ToolID": tool.ID, "SubAgentID": edge.ID,

@@ -122,6 +122,17 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 			create(own.ids["AgentID"], own.ids["FolderID"]), create(other.ids["AgentID"], own.ids["FolderID"]),
 			create(own.ids["AgentID"], other.ids["FolderID"]),
 		}, true
+	case reflect.TypeFor[model.LabelCriterionResultsInput]():
+		labels := func(of fixture) model.LabelCriterionResultsInput {
+			in := right(of.ids["FinishedRunID"], "Is polite", "New", true)
+			return model.LabelCriterionResultsInput{Labels: []*model.LabelCriterionResultInput{&in}}
+		}
+		return []any{labels(own), labels(other)}, true
+	case reflect.TypeFor[model.CriterionQueueArgs]():
+		queue := func(of fixture) model.CriterionQueueArgs {
+			return model.CriterionQueueArgs{AgentID: of.ids["AgentID"], Person: new("New"), First: 10}
+		}
+		return []any{queue(own), queue(other)}, true
 	case reflect.TypeFor[model.AgentTestFilter]():
 		return []any{model.AgentTestFilter{FolderID: own.ids["FolderID"]},
 			model.AgentTestFilter{FolderID: other.ids["FolderID"]}}, true
@@ -168,7 +179,7 @@ func inputs(of reflect.Type, own, other fixture) []any {
 		"Direction": "Inbound", "Text": "New",
 		"Scenario": "New", "TagExpected": "New", "Color": "#112233", "Only": "All", "Criteria": "AsRun", "To": "Calling",
 		"Kind": "Chats", "PhoneNumber": "+4930901820", "Secret": "legacy-9876543210-abcdef", "URL": "https://example.com/",
-		"TimeZone": "UTC",
+		"TimeZone": "UTC", "Criterion": "Is polite",
 	}
 	own = own.suiting(of)
 	var named []int
@@ -188,6 +199,9 @@ func inputs(of reflect.Type, own, other fixture) []any {
 			named = append(named, i)
 		case texts[name] != "" && field.Kind() == reflect.String:
 			field.SetString(texts[name])
+		case name == "IsRight", name == "Person":
+			field.Set(map[string]reflect.Value{"IsRight": reflect.ValueOf(new(true)),
+				"Person": reflect.ValueOf(new("New"))}[name])
 		case name == "Cron":
 			field.Set(reflect.ValueOf(new("0 3 * * *")))
 		case name == "Events":
@@ -246,6 +260,8 @@ func (e fixture) suiting(input reflect.Type) fixture {
 		e.ids["TestID"] = e.ids["ClassificationTestID"]
 	case reflect.TypeFor[model.RetryAgentTestExecutionInput](), reflect.TypeFor[model.RejudgeAgentTestExecutionInput]():
 		e.ids["ExecutionID"] = e.ids["FinishedExecutionID"]
+	case reflect.TypeFor[model.LabelCriterionResultInput]():
+		e.ids["RunID"] = e.ids["FinishedRunID"]
 	}
 	return e
 }

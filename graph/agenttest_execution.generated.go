@@ -42,6 +42,8 @@ type AgentTestExecutionResolver interface {
 	StartedBy(ctx context.Context, obj *model.AgentTestExecution) (*string, error)
 
 	Schedule(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestSchedule, error)
+
+	CorrectedPassRate(ctx context.Context, obj *model.AgentTestExecution) (*model.CorrectedPassRate, error)
 }
 type AgentTestExecutionTestResolver interface {
 	Test(ctx context.Context, obj *model.AgentTestExecutionTest) (model.AgentTest, error)
@@ -1188,6 +1190,38 @@ func (ec *executionContext) _AgentTestExecution_blameSearchId(ctx context.Contex
 }
 func (ec *executionContext) fieldContext_AgentTestExecution_blameSearchId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentTestExecution", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestExecution_correctedPassRate(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecution) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecution_correctedPassRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentTestExecution().CorrectedPassRate(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.CorrectedPassRate) graphql.Marshaler {
+			return ec.marshalOCorrectedPassRate2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCorrectedPassRate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecution_correctedPassRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestExecution",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CorrectedPassRate(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _AgentTestExecutionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Page[*model.AgentTestExecution]) (ret graphql.Marshaler) {
@@ -3741,6 +3775,44 @@ func (ec *executionContext) _AgentTestExecution(ctx context.Context, sel ast.Sel
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "correctedPassRate":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._AgentTestExecution_correctedPassRate(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -4871,6 +4943,16 @@ func (ec *executionContext) marshalNNoticedFall2ᚖgithubᚗcomᚋagentgraphᚋa
 		return graphql.Null
 	}
 	return ec._NoticedFall(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRateInterval2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRateInterval(ctx context.Context, sel ast.SelectionSet, v *model.RateInterval) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RateInterval(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNRejudgeAgentTestExecutionInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐRejudgeAgentTestExecutionInput(ctx context.Context, v any) (model.RejudgeAgentTestExecutionInput, error) {

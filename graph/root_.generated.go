@@ -37,8 +37,10 @@ type ResolverRoot interface {
 	Chunk() ChunkResolver
 	ClassificationTest() ClassificationTestResolver
 	Company() CompanyResolver
+	CriterionQueueEntry() CriterionQueueEntryResolver
 	Dataset() DatasetResolver
 	Document() DocumentResolver
+	JudgeDisagreement() JudgeDisagreementResolver
 	KnowledgeBaseChat() KnowledgeBaseChatResolver
 	Mutation() MutationResolver
 	PromptVersion() PromptVersionResolver
@@ -147,6 +149,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputExtractedValueInput,
 		ec.unmarshalInputExtractsExpectationInput,
 		ec.unmarshalInputImportAgentTestRowsInput,
+		ec.unmarshalInputLabelCriterionResultInput,
+		ec.unmarshalInputLabelCriterionResultsInput,
 		ec.unmarshalInputLabelledQuestionInput,
 		ec.unmarshalInputLlmSettingsInput,
 		ec.unmarshalInputMockConditionInput,
@@ -4191,6 +4195,260 @@ extend type Query {
     @requires(scope: consumption) @cost(weight: 10000)
 }
 `, BuiltIn: false},
+	{Name: "../schema/criterion_label.graphqls", Input: `"""
+A person's answer to whether a criterion holds in a conversation. Judges are measured against these labels. A
+conversation that was judged again has the same labels.
+"""
+type CriterionLabel {
+  "The id."
+  id: ID!
+  "The run that held the conversation."
+  runId: ID!
+  "The criterion, as written in the test."
+  criterion: String!
+  "Whether the criterion holds or does not apply, according to the person."
+  holds: Boolean!
+  "The person: a name given by the caller, or the name of the API key."
+  person: String!
+  "Why; null if the person gave no reason."
+  note: String @requires(scope: contacts)
+  "Whether ` + "`" + `criterionQueue` + "`" + ` chose the verdict, not the person. Corrected pass rates count only such labels."
+  isDrawn: Boolean!
+  "When it was first saved."
+  createdAt: DateTime!
+  "When it was last saved."
+  updatedAt: DateTime!
+}
+
+"A page of labels."
+type CriterionLabelConnection {
+  "The labels with their cursors."
+  edges: [CriterionLabelEdge!]!
+  "The labels."
+  nodes: [CriterionLabel!]!
+  "The position of the page in its list."
+  pageInfo: PageInfo!
+  "The exact number of entries on all pages. The server counts them one by one, so a long list takes longer."
+  totalCount: Int! @cost(weight: 2000, isShared: true)
+}
+
+"A label in a list."
+type CriterionLabelEdge {
+  "The cursor of this entry."
+  cursor: String!
+  "The label."
+  node: CriterionLabel!
+}
+
+"A person's opinion about the judge's verdict on a criterion. Exactly one of ` + "`" + `isRight` + "`" + ` and ` + "`" + `holds` + "`" + ` is given."
+input LabelCriterionResultInput {
+  "A run that passed or failed. The label belongs to its conversation."
+  runId: ID!
+  "One of its criteria that the judge decided, as written in the test."
+  criterion: String! @bounds(minLength: 1, maxLength: 2000)
+  "Whether the verdict of this run is right."
+  isRight: Boolean
+  "Whether the criterion holds or does not apply, for people who do not see the verdict."
+  holds: Boolean
+  "Why, at most 1,000 characters."
+  note: String @bounds(maxLength: 1000)
+  "The name of the person, 1 to 100 characters. The name of the API key when absent."
+  person: String @bounds(minLength: 1, maxLength: 100)
+  "Whether the verdict was the next one of ` + "`" + `criterionQueue` + "`" + `. If the person chose it, for instance because it looks wrong, rates that counted it would be too low."
+  isDrawn: Boolean! = true
+}
+
+"The saved label."
+type LabelCriterionResultPayload {
+  "The label."
+  label: CriterionLabel!
+}
+
+"Labels to save together."
+input LabelCriterionResultsInput {
+  "1 to 100 labels. The server saves all of them or none."
+  labels: [LabelCriterionResultInput!]! @bounds(minItems: 1, maxItems: 100)
+}
+
+"The saved labels."
+type LabelCriterionResultsPayload {
+  "The labels, in the order of the input."
+  labels: [CriterionLabel!]!
+}
+
+"Why a verdict is in the queue."
+enum CriterionQueueReason {
+  "The judge's votes on a criterion of the run disagreed."
+  VotesDisagree
+  "The run's score is within 0.1 of the score that it needs."
+  NearBorder
+  "Nobody has marked the verdict."
+  NeverSeen
+  "Others have marked it. One run in five is shown to everybody, so that people can be compared."
+  SeenByOthers
+}
+
+"A verdict of the judge that a person should mark."
+type CriterionQueueEntry {
+  "The run."
+  run: AgentTestRun!
+  "The id of the run."
+  runId: ID!
+  "The criterion, as written in the test."
+  criterion: String!
+  "The criterion with its placeholders filled, as it was judged."
+  expected: String!
+  "Why it is in the queue."
+  reason: CriterionQueueReason!
+  "Whether the criterion holds, according to the judge. Null if the queue is blind."
+  passed: Boolean
+  "Whether the criterion applies, according to the judge. Null if the queue is blind."
+  applies: Boolean
+  "The judge's reason. Null if the queue is blind."
+  rationale: String
+}
+
+"The verdicts that a person should mark next."
+type CriterionQueue {
+  "How many verdicts the person has not marked from the queue."
+  totalCount: Int!
+  "The next of them. The verdicts of a run follow each other."
+  entries: [CriterionQueueEntry!]! @listSize(slicingArguments: ["first"])
+}
+
+"How many of something have a property."
+type CountedShare {
+  "How many have it."
+  count: Int!
+  "How many there are."
+  of: Int!
+  "The share, 0 to 1; null if there are none."
+  share: Float
+  "The 95 % confidence interval of the share; null if there are none."
+  interval: RateInterval
+}
+
+"""
+How well a judge agrees with people. If people disagree, the majority counts; verdicts without a majority count as
+neither right nor wrong.
+"""
+type JudgeFigures {
+  "The judge; null for runs of older versions, which did not record it."
+  judgeModel: String
+  "The version of the judge's instructions, a hash; null like ` + "`" + `judgeModel` + "`" + `."
+  judgePrompt: String
+  "The criterion, as written in the test; null for all criteria together."
+  criterion: String
+  "How many labels there are."
+  labels: Int!
+  "How many people gave them."
+  people: Int!
+  "How many of the judge's verdicts are the same as those of a person, out of all pairs of a verdict and a label."
+  agreement: CountedShare!
+  "Cohen's kappa of the judge and a person, averaged over people by the number of their labels: 1 for full agreement, 0 for agreement by chance. Null if it is not defined, such as when all verdicts are the same."
+  kappa: Float
+  "How many pairs of labels by two people on the same verdict are the same."
+  peopleAgreement: CountedShare!
+  "The same kappa of two people, averaged over pairs of people."
+  peopleKappa: Float
+  "How many of the verdicts that a criterion holds are wrong."
+  falsePasses: CountedShare!
+  "How many of the verdicts that a criterion does not hold are wrong."
+  falseFailures: CountedShare!
+  "Whether the judge agrees significantly less with people than people agree with each other, on the verdicts that several people marked."
+  isWorseThanPeople: Boolean!
+  "Verdicts that are wrong, newest first: at most 20."
+  disagreements: [JudgeDisagreement!]! @listSize(assumedSize: 20)
+}
+
+"A verdict of the judge that is wrong according to people."
+type JudgeDisagreement {
+  "The run."
+  run: AgentTestRun!
+  "The id of the run."
+  runId: ID!
+  "The criterion, as written in the test."
+  criterion: String!
+  "Whether the criterion holds, according to the judge."
+  passed: Boolean!
+  "What people said."
+  labels: [CriterionLabel!]! @listSize(assumedSize: 5)
+}
+
+"A pass rate without the judge's errors, as far as labels show them."
+type CorrectedPassRate {
+  "The corrected rate, 0 to 1."
+  rate: Float!
+  "Its 95 % confidence interval. It includes the uncertainty about the judge."
+  interval: RateInterval!
+  "How many labels it uses: those from the queue on the same agent and judge."
+  labels: Int!
+  "How many runs have a label for each of the judge's verdicts."
+  markedRuns: Int!
+}
+
+extend type AgentTestRun {
+  "The language model that judged it; null if no criterion needed the judge, and in runs of older versions."
+  judgeModel: String
+  "The version of the judge's instructions, a hash; null like ` + "`" + `judgeModel` + "`" + `."
+  judgePrompt: String
+  "What people said about its criteria: at most 50 labels of each. Empty for a run that judged a conversation again; read those of ` + "`" + `rejudgeOf` + "`" + `."
+  labels: [CriterionLabel!]! @listSize(assumedSize: 5)
+}
+
+extend type AgentTestExecution {
+  """
+  The pass rate, corrected by what people said about the judge's verdicts. Null with fewer than 20 such labels, if
+  nothing was judged, or if several judges judged it. It assumes that the judge errs as often in this execution as in
+  other executions of the agent.
+  """
+  correctedPassRate: CorrectedPassRate @cost(weight: 5000, isShared: true)
+}
+
+extend type Query {
+  "What people said about verdicts on an agent's tests, newest first."
+  criterionLabels(
+    "The agent."
+    agentId: ID!
+    "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "How many entries to skip, at most 10,000, for page-numbered clients. The server reads the entries that it skips, so late pages are slow. ` + "`" + `after` + "`" + ` has no maximum, and its late pages are fast. Cannot be combined with ` + "`" + `after` + "`" + `."
+    offset: Int
+    "Page size, 1 to 100, counted back from ` + "`" + `before` + "`" + ` or from the end of the list. The page keeps the order of the list. Cannot be combined with ` + "`" + `first` + "`" + `, ` + "`" + `after` + "`" + ` or ` + "`" + `offset` + "`" + `."
+    last: Int
+    "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
+    before: String
+  ): CriterionLabelConnection! @requires(scope: browse)
+  """
+  The verdicts of an agent's newest 1,000 judged runs that a person should mark next. Two of three runs are doubtful
+  ones, as long as there are any, and the third is any other; the order is random within both. Runs that others have
+  marked come last, except for one in five.
+  """
+  criterionQueue(
+    "The agent."
+    agentId: ID!
+    "The name of the person, as in ` + "`" + `labelCriterionResult` + "`" + `. The name of the API key when absent."
+    person: String
+    "Leave out the judge's verdicts, so that they do not influence the person."
+    isBlind: Boolean! = false
+    "How many, 1 to 50."
+    first: Int! = 20
+    "How many to skip, at most 10,000."
+    offset: Int! = 0
+  ): CriterionQueue @requires(scope: contacts) @cost(weight: 20000)
+  "How well the judges of an agent's tests agree with people, by the newest 2,000 labels: at most 200 entries, those with the most labels first. For each judge, the entry for all criteria precedes those for one criterion."
+  judgeFigures("The agent." agentId: ID!): [JudgeFigures!] @requires(scope: browse) @cost(weight: 50000) @listSize(assumedSize: 20)
+}
+
+extend type Mutation {
+  "Marks a verdict of the judge as right or wrong. A person has one label for a criterion of a conversation: saving again replaces it."
+  labelCriterionResult("The label." input: LabelCriterionResultInput!): LabelCriterionResultPayload @requires(scope: write)
+  "Saves several labels, such as those of a CSV file."
+  labelCriterionResults("The labels." input: LabelCriterionResultsInput!): LabelCriterionResultsPayload @requires(scope: write)
+}
+`, BuiltIn: false},
 	{Name: "../schema/dataset.graphqls", Input: `"A collection of documents that knowledge base chats search."
 type Dataset implements Node {
   "The id."
@@ -7017,6 +7275,8 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_scheduleId(ctx, field)
 	case "blameSearchId":
 		return ec.fieldContext_AgentTestExecution_blameSearchId(ctx, field)
+	case "correctedPassRate":
+		return ec.fieldContext_AgentTestExecution_correctedPassRate(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestExecution", field.Name)
 }
@@ -7221,6 +7481,12 @@ func (ec *executionContext) childFields_AgentTestRun(ctx context.Context, field 
 		return ec.fieldContext_AgentTestRun_startedAt(ctx, field)
 	case "finishedAt":
 		return ec.fieldContext_AgentTestRun_finishedAt(ctx, field)
+	case "judgeModel":
+		return ec.fieldContext_AgentTestRun_judgeModel(ctx, field)
+	case "judgePrompt":
+		return ec.fieldContext_AgentTestRun_judgePrompt(ctx, field)
+	case "labels":
+		return ec.fieldContext_AgentTestRun_labels(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestRun", field.Name)
 }
@@ -8123,6 +8389,34 @@ func (ec *executionContext) childFields_CopyAgentTestsPayload(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type CopyAgentTestsPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CorrectedPassRate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "rate":
+		return ec.fieldContext_CorrectedPassRate_rate(ctx, field)
+	case "interval":
+		return ec.fieldContext_CorrectedPassRate_interval(ctx, field)
+	case "labels":
+		return ec.fieldContext_CorrectedPassRate_labels(ctx, field)
+	case "markedRuns":
+		return ec.fieldContext_CorrectedPassRate_markedRuns(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CorrectedPassRate", field.Name)
+}
+
+func (ec *executionContext) childFields_CountedShare(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "count":
+		return ec.fieldContext_CountedShare_count(ctx, field)
+	case "of":
+		return ec.fieldContext_CountedShare_of(ctx, field)
+	case "share":
+		return ec.fieldContext_CountedShare_share(ctx, field)
+	case "interval":
+		return ec.fieldContext_CountedShare_interval(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CountedShare", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateAccessTokenPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "token":
@@ -8241,6 +8535,86 @@ func (ec *executionContext) childFields_CreateWebhookPayload(ctx context.Context
 		return ec.fieldContext_CreateWebhookPayload_secret(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateWebhookPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CriterionLabel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_CriterionLabel_id(ctx, field)
+	case "runId":
+		return ec.fieldContext_CriterionLabel_runId(ctx, field)
+	case "criterion":
+		return ec.fieldContext_CriterionLabel_criterion(ctx, field)
+	case "holds":
+		return ec.fieldContext_CriterionLabel_holds(ctx, field)
+	case "person":
+		return ec.fieldContext_CriterionLabel_person(ctx, field)
+	case "note":
+		return ec.fieldContext_CriterionLabel_note(ctx, field)
+	case "isDrawn":
+		return ec.fieldContext_CriterionLabel_isDrawn(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_CriterionLabel_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_CriterionLabel_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CriterionLabel", field.Name)
+}
+
+func (ec *executionContext) childFields_CriterionLabelConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_CriterionLabelConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_CriterionLabelConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_CriterionLabelConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_CriterionLabelConnection_totalCount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CriterionLabelConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_CriterionLabelEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_CriterionLabelEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_CriterionLabelEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CriterionLabelEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_CriterionQueue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "totalCount":
+		return ec.fieldContext_CriterionQueue_totalCount(ctx, field)
+	case "entries":
+		return ec.fieldContext_CriterionQueue_entries(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CriterionQueue", field.Name)
+}
+
+func (ec *executionContext) childFields_CriterionQueueEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "run":
+		return ec.fieldContext_CriterionQueueEntry_run(ctx, field)
+	case "runId":
+		return ec.fieldContext_CriterionQueueEntry_runId(ctx, field)
+	case "criterion":
+		return ec.fieldContext_CriterionQueueEntry_criterion(ctx, field)
+	case "expected":
+		return ec.fieldContext_CriterionQueueEntry_expected(ctx, field)
+	case "reason":
+		return ec.fieldContext_CriterionQueueEntry_reason(ctx, field)
+	case "passed":
+		return ec.fieldContext_CriterionQueueEntry_passed(ctx, field)
+	case "applies":
+		return ec.fieldContext_CriterionQueueEntry_applies(ctx, field)
+	case "rationale":
+		return ec.fieldContext_CriterionQueueEntry_rationale(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CriterionQueueEntry", field.Name)
 }
 
 func (ec *executionContext) childFields_CriterionResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8645,6 +9019,54 @@ func (ec *executionContext) childFields_JudgeAgreement(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type JudgeAgreement", field.Name)
 }
 
+func (ec *executionContext) childFields_JudgeDisagreement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "run":
+		return ec.fieldContext_JudgeDisagreement_run(ctx, field)
+	case "runId":
+		return ec.fieldContext_JudgeDisagreement_runId(ctx, field)
+	case "criterion":
+		return ec.fieldContext_JudgeDisagreement_criterion(ctx, field)
+	case "passed":
+		return ec.fieldContext_JudgeDisagreement_passed(ctx, field)
+	case "labels":
+		return ec.fieldContext_JudgeDisagreement_labels(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type JudgeDisagreement", field.Name)
+}
+
+func (ec *executionContext) childFields_JudgeFigures(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "judgeModel":
+		return ec.fieldContext_JudgeFigures_judgeModel(ctx, field)
+	case "judgePrompt":
+		return ec.fieldContext_JudgeFigures_judgePrompt(ctx, field)
+	case "criterion":
+		return ec.fieldContext_JudgeFigures_criterion(ctx, field)
+	case "labels":
+		return ec.fieldContext_JudgeFigures_labels(ctx, field)
+	case "people":
+		return ec.fieldContext_JudgeFigures_people(ctx, field)
+	case "agreement":
+		return ec.fieldContext_JudgeFigures_agreement(ctx, field)
+	case "kappa":
+		return ec.fieldContext_JudgeFigures_kappa(ctx, field)
+	case "peopleAgreement":
+		return ec.fieldContext_JudgeFigures_peopleAgreement(ctx, field)
+	case "peopleKappa":
+		return ec.fieldContext_JudgeFigures_peopleKappa(ctx, field)
+	case "falsePasses":
+		return ec.fieldContext_JudgeFigures_falsePasses(ctx, field)
+	case "falseFailures":
+		return ec.fieldContext_JudgeFigures_falseFailures(ctx, field)
+	case "isWorseThanPeople":
+		return ec.fieldContext_JudgeFigures_isWorseThanPeople(ctx, field)
+	case "disagreements":
+		return ec.fieldContext_JudgeFigures_disagreements(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type JudgeFigures", field.Name)
+}
+
 func (ec *executionContext) childFields_KnowledgeBaseChat(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -8697,6 +9119,22 @@ func (ec *executionContext) childFields_KnowledgeBaseChatEdge(ctx context.Contex
 		return ec.fieldContext_KnowledgeBaseChatEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type KnowledgeBaseChatEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_LabelCriterionResultPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "label":
+		return ec.fieldContext_LabelCriterionResultPayload_label(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LabelCriterionResultPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_LabelCriterionResultsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "labels":
+		return ec.fieldContext_LabelCriterionResultsPayload_labels(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LabelCriterionResultsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_LabelledQuestion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

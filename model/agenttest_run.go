@@ -68,6 +68,11 @@ type AgentTestRun struct {
 	// many of these results are the same.
 	Compared *int32
 	Agreed   *int32
+	// JudgeModel and JudgePrompt are the judge and the version of its instructions, nil if no criterion needed it.
+	JudgeModel  *string
+	JudgePrompt *string
+	// IsDoubtful says whether people should check the verdict. Nil in runs of older versions, whose judge is unknown.
+	IsDoubtful *bool
 	// Version is the execution's version at the last change.
 	Version    int32
 	CreatedAt  time.Time

@@ -1170,6 +1170,42 @@ type ImportAgentTestRowsPayload struct {
 	AgentTest AgentTest `json:"agentTest"`
 }
 
+// A person's opinion about the judge's verdict on a criterion. Exactly one of `isRight` and `holds` is given.
+type LabelCriterionResultInput struct {
+	// A run that passed or failed. The label belongs to its conversation.
+	RunID string `json:"runId"`
+	// One of its criteria that the judge decided, as written in the test.
+	Criterion string `json:"criterion"`
+	// Whether the verdict of this run is right.
+	IsRight *bool `json:"isRight,omitempty"`
+	// Whether the criterion holds or does not apply, for people who do not see the verdict.
+	Holds *bool `json:"holds,omitempty"`
+	// Why, at most 1,000 characters.
+	Note *string `json:"note,omitempty"`
+	// The name of the person, 1 to 100 characters. The name of the API key when absent.
+	Person *string `json:"person,omitempty"`
+	// Whether the verdict was the next one of `criterionQueue`. If the person chose it, for instance because it looks wrong, rates that counted it would be too low.
+	IsDrawn bool `json:"isDrawn"`
+}
+
+// The saved label.
+type LabelCriterionResultPayload struct {
+	// The label.
+	Label *CriterionLabel `json:"label"`
+}
+
+// Labels to save together.
+type LabelCriterionResultsInput struct {
+	// 1 to 100 labels. The server saves all of them or none.
+	Labels []*LabelCriterionResultInput `json:"labels"`
+}
+
+// The saved labels.
+type LabelCriterionResultsPayload struct {
+	// The labels, in the order of the input.
+	Labels []*CriterionLabel `json:"labels"`
+}
+
 // A question and the document or passage that answers it.
 type LabelledQuestionInput struct {
 	// 1 to 2,000 characters.
@@ -3649,6 +3685,70 @@ func (e *CriterionDecider) UnmarshalJSON(b []byte) error {
 }
 
 func (e CriterionDecider) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Why a verdict is in the queue.
+type CriterionQueueReason string
+
+const (
+	// The judge's votes on a criterion of the run disagreed.
+	CriterionQueueReasonVotesDisagree CriterionQueueReason = "VotesDisagree"
+	// The run's score is within 0.1 of the score that it needs.
+	CriterionQueueReasonNearBorder CriterionQueueReason = "NearBorder"
+	// Nobody has marked the verdict.
+	CriterionQueueReasonNeverSeen CriterionQueueReason = "NeverSeen"
+	// Others have marked it. One run in five is shown to everybody, so that people can be compared.
+	CriterionQueueReasonSeenByOthers CriterionQueueReason = "SeenByOthers"
+)
+
+var AllCriterionQueueReason = []CriterionQueueReason{
+	CriterionQueueReasonVotesDisagree,
+	CriterionQueueReasonNearBorder,
+	CriterionQueueReasonNeverSeen,
+	CriterionQueueReasonSeenByOthers,
+}
+
+func (e CriterionQueueReason) IsValid() bool {
+	switch e {
+	case CriterionQueueReasonVotesDisagree, CriterionQueueReasonNearBorder, CriterionQueueReasonNeverSeen, CriterionQueueReasonSeenByOthers:
+		return true
+	}
+	return false
+}
+
+func (e CriterionQueueReason) String() string {
+	return string(e)
+}
+
+func (e *CriterionQueueReason) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = CriterionQueueReason(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid CriterionQueueReason", str)
+	}
+	return nil
+}
+
+func (e CriterionQueueReason) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *CriterionQueueReason) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e CriterionQueueReason) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

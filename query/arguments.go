@@ -155,6 +155,8 @@ func testsThat(r *reading) pg.Filter {
 
 func testsOfAgent(r *reading) pg.Filter { return append(testsThat(r), ofAgent(r)...) }
 
+func labelsOfAgent(r *reading) pg.Filter { return db.CriterionLabelsThat(orNone(id(r, "agentId"))) }
+
 func executionsThat(r *reading) pg.Filter {
 	return db.ExecutionsThat(filterOf[model.AgentTestExecutionFilter](r))
 }

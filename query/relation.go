@@ -162,6 +162,10 @@ func resolvedCampaign(row any) string {
 func goodRun(row any) string { return row.(*model.AgentTestBlame).GoodRunID }
 func badRun(row any) string  { return row.(*model.AgentTestBlame).BadRunID }
 
+// queuedRun and wrongRun return the ids of the runs whose verdicts people mark or marked.
+func queuedRun(row any) string { return row.(*model.CriterionQueueEntry).RunID }
+func wrongRun(row any) string  { return row.(*model.JudgeDisagreement).RunID }
+
 // existingTest returns the id of the compared test, if it still exists.
 func existingTest(row any) string { return orNone(row.(*model.AgentTestComparisonTest).ExistingID) }
 

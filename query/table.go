@@ -33,6 +33,7 @@ var rowTypes = map[string]any{
 	"AgentTestFolder":       model.AgentTestFolder{},
 	"AgentTestExecution":    model.AgentTestExecution{},
 	"AgentTestRun":          model.AgentTestRun{},
+	"CriterionLabel":        model.CriterionLabel{},
 	"Campaign":              model.Campaign{},
 	"CampaignItem":          model.CampaignItem{},
 	"CampaignItemEvent":     model.CampaignItemEvent{},
@@ -108,6 +109,7 @@ var relations = map[string]relation{
 	"AgentTestRun.rejudgements": many(db.RejudgementsOfRuns),
 	"AgentTestRun.draftPrompt":  one("execution_id", db.AgentTestExecutionRows).part("draft_prompt"),
 	"AgentTestRun.execution":    one("execution_id", db.AgentTestExecutionRows),
+	"AgentTestRun.labels":       many(db.LabelsOfRuns).whole(),
 
 	"Campaign.agent": one("agent_id", db.AgentRows),
 	"Campaign.items": page(db.ItemsOfCampaigns).that(itemsThat),
@@ -130,6 +132,8 @@ var relations = map[string]relation{
 	"CampaignConsumption.campaign":  one("", db.CampaignRows).by(resolvedCampaign),
 	"AgentTestBlame.goodRun":        one("", db.AgentTestRunRows).by(goodRun),
 	"AgentTestBlame.badRun":         one("", db.AgentTestRunRows).by(badRun),
+	"CriterionQueueEntry.run":       one("", db.AgentTestRunRows).by(queuedRun),
+	"JudgeDisagreement.run":         one("", db.AgentTestRunRows).by(wrongRun),
 	"AgentTestComparisonTest.test":  one("", db.AgentTestRows).by(existingTest),
 	"AgentTestExecutionTest.test":   one("", db.AgentTestRows).by(executedTest),
 	"AgentTestExecutionTest.folder": one("", db.AgentTestFolderRows).by(folderOfExecuted).whole(),
@@ -145,6 +149,7 @@ var logic = map[string][]string{
 	"AgentTest.obstacles":                    nil,
 	"SimulationTest.suggestedChecks":         nil,
 	"AgentTestExecution.agreement":           nil,
+	"AgentTestExecution.correctedPassRate":   nil,
 	"AgentTestExecution.counts":              nil,
 	"AgentTestExecution.passRate":            nil,
 	"AgentTestExecution.passRateInterval":    nil,
@@ -195,6 +200,8 @@ var roots = map[string]root{
 
 	"agentTestSchedule":  byID(db.AgentTestScheduleRows),
 	"agentTestSchedules": all(db.AgentTestScheduleList).of("agentId", db.AgentRows).that(ofAgent),
+
+	"criterionLabels": all(db.CriterionLabelList).of("agentId", db.AgentRows).that(labelsOfAgent),
 
 	"webhook": byID(db.WebhookRows),
 

@@ -41,7 +41,7 @@ export function App({ hint }: { hint: string | undefined }) {
   const isPatient = useDelay(300);
   return (
     <Router base={base.pathname.replace(/\/$/, "")}>
-      {client ? (
+      {client && (
         <Provider value={client}>
           <Shell>
             <Suspense
@@ -63,7 +63,7 @@ export function App({ hint }: { hint: string | undefined }) {
             </Suspense>
           </Shell>
         </Provider>
-      ) : null}
+      )}
       {(ended || (!session && isPatient)) && <SignIn ended={ended} hint={hint} />}
     </Router>
   );

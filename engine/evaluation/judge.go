@@ -2,6 +2,8 @@ package evaluation
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -43,6 +45,12 @@ Give as evidence the places that decide: the "messageIndex" of a message, and a 
 		evidenceSchema + `,"rationale":{"type":"string"},"applies":{"type":"boolean"},"passed":{"type":"boolean"}},` +
 		`"required":["evidence","rationale","applies","passed"],"additionalProperties":false}`
 )
+
+// judgePrompt is the version of the judge's instructions. It changes whenever they do.
+var judgePrompt = func() string {
+	sum := sha256.Sum256([]byte(judgeInstruction + verdictSchema))
+	return hex.EncodeToString(sum[:4])
+}()
 
 // question is the input of the judge. The transcript comes first because all criteria share it.
 type question struct {

@@ -92,6 +92,9 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 		run.CheckResults, unchecked = decideChecks(ctx, t.checker, test.Checks, values, held)
 	}
 	run.CriteriaResults, unjudged = judge(ctx, held, t.judge, test.Criteria, transcript, test.CriteriaWeights...)
+	if slices.ContainsFunc(run.CriteriaResults, isByJudge) {
+		run.JudgeModel, run.JudgePrompt = new(t.judge.Name()), new(judgePrompt)
+	}
 	if unchecked == nil && unjudged == nil && len(test.Checks) == 0 && !slices.ContainsFunc(run.CriteriaResults, applies) {
 		unjudged = t.judge.fault(nil, "found that no criterion applies, so the run has no verdict")
 	}
@@ -116,6 +119,8 @@ func startOf(given []model.TestMessage, at time.Time) ([]model.TestMessage, []*m
 }
 
 func applies(r model.CriterionResult) bool { return r.Applies() }
+
+func isByJudge(r model.CriterionResult) bool { return !r.ByProgram }
 
 // tagOf returns a function that asks the agent's classifier about a conversation once. The run stores the answer.
 func (t *tester) tagOf(run *model.AgentTestRun) func(context.Context) (*string, error) {
@@ -154,6 +159,7 @@ func reset(run *model.AgentTestRun) {
 	run.CheckResults, run.CriteriaResults, run.Score = []model.CheckResult{}, []model.CriterionResult{}, nil
 	run.ClassificationResult, run.Error = nil, nil
 	run.Compared, run.Agreed, run.Extracted, run.ExtractionError = nil, nil, nil, nil
+	run.JudgeModel, run.JudgePrompt, run.IsDoubtful = nil, nil, nil
 }
 
 // conclude sets the status, the score and the error of a finished run. A failed check or criterion decides even if
@@ -177,6 +183,7 @@ func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err err
 	default:
 		run.Status = model.AgentTestRunStatusFailed
 	}
+	run.SetDoubt()
 	return err
 }
 

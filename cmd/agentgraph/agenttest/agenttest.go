@@ -20,7 +20,7 @@ import (
 // Commands returns the commands that run and show tests of agents on a server.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{newRunCommand(), newRejudgeCommand(), newBlameCommand(), newCompareCommand(), newListCommand(),
-		newExecutionsCommand(), newShowCommand()}
+		newExecutionsCommand(), newShowCommand(), newLabelsCommand()}
 }
 
 // named is anything that is shown with its name.

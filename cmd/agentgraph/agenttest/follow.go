@@ -15,24 +15,26 @@ import (
 
 // executionShown is an execution as the server sends it, and as reports repeat it.
 type executionShown struct {
-	ID            string         `json:"id"`
-	Agent         *named         `json:"agent"`
-	Status        string         `json:"status"`
-	IsDraft       bool           `json:"isDraft"`
-	Verdict       *string        `json:"verdict"`
-	Repeats       int            `json:"repeats"`
-	Counts        countsShown    `json:"counts"`
-	PassRate      *float64       `json:"passRate"`
-	Interval      *intervalShown `json:"passRateInterval"`
-	PassHatK      []float64      `json:"passHatK"`
-	PassHatKTests []int          `json:"passHatKTests"`
-	RetryOfID     *string        `json:"retryOfId"`
-	RejudgeOfID   *string        `json:"rejudgeOfId,omitempty"`
-	JudgeModel    *string        `json:"judgeModel,omitempty"`
-	Agreement     *agreed        `json:"agreement,omitempty"`
-	CreatedAt     time.Time      `json:"createdAt"`
-	StartedAt     *time.Time     `json:"startedAt"`
-	FinishedAt    *time.Time     `json:"finishedAt"`
+	ID       string         `json:"id"`
+	Agent    *named         `json:"agent"`
+	Status   string         `json:"status"`
+	IsDraft  bool           `json:"isDraft"`
+	Verdict  *string        `json:"verdict"`
+	Repeats  int            `json:"repeats"`
+	Counts   countsShown    `json:"counts"`
+	PassRate *float64       `json:"passRate"`
+	Interval *intervalShown `json:"passRateInterval"`
+	// Corrected is nil if people labelled too little. Only the end of an execution reads it.
+	Corrected     *correctedShown `json:"correctedPassRate,omitempty"`
+	PassHatK      []float64       `json:"passHatK"`
+	PassHatKTests []int           `json:"passHatKTests"`
+	RetryOfID     *string         `json:"retryOfId"`
+	RejudgeOfID   *string         `json:"rejudgeOfId,omitempty"`
+	JudgeModel    *string         `json:"judgeModel,omitempty"`
+	Agreement     *agreed         `json:"agreement,omitempty"`
+	CreatedAt     time.Time       `json:"createdAt"`
+	StartedAt     *time.Time      `json:"startedAt"`
+	FinishedAt    *time.Time      `json:"finishedAt"`
 }
 
 // countsShown counts runs by state.
@@ -61,6 +63,13 @@ func (i *intervalShown) String() string {
 		return ""
 	}
 	return fmt.Sprintf(" [%.0f–%.0f %%]", 100*i.Low, 100*i.High)
+}
+
+// correctedShown is a pass rate without the errors of the judge.
+type correctedShown struct {
+	Rate     float64        `json:"rate"`
+	Interval *intervalShown `json:"interval"`
+	Labels   int            `json:"labels"`
 }
 
 // agreed has how often verdicts on the same conversations are the same.
@@ -151,6 +160,10 @@ const executionFields = `fragment execution on AgentTestExecution {
 	agreement { runs sameRuns criteria sameCriteria } createdAt startedAt finishedAt
 }
 `
+
+const correctedDocument = `query ($id: ID!) { agentTestExecution(id: $id) {
+	correctedPassRate { rate interval { low high } labels }
+} }`
 
 const runFields = `fragment run on AgentTestRun {
 	id test { id kind name agent { id name } folder { id name } } testName rowNumber rowName rowValues attempt status

@@ -21,6 +21,7 @@ type judgingFlags struct {
 	JSON        string
 	Markdown    string
 	MinPassRate *float64
+	Corrected   bool
 	Timeout     time.Duration
 	Reconnect   time.Duration
 }
@@ -39,6 +40,9 @@ func (f *judgingFlags) Declare() cli.Flags {
 				"red tests lost."},
 		{Into: &f.MinPassRate, Name: "min-pass-rate", Env: "AGENTGRAPH_TEST_MIN_PASS_RATE", Placeholder: "RATE",
 			Help: "Pass if at least this share of the judged runs passed, 0 to 1. Without it, every judged run must pass."},
+		{Into: &f.Corrected, Name: "corrected", Env: "AGENTGRAPH_TEST_CORRECTED",
+			Help: "Compare --min-pass-rate with the pass rate that is corrected for the judge's errors. This needs 20 labels " +
+				"of people on the agent's tests."},
 		{Into: &f.Timeout, Name: "timeout", Env: "AGENTGRAPH_TEST_TIMEOUT", Placeholder: "DURATION",
 			Help: "Cancel the execution after this time, such as 10m. 0, the default, means no limit."},
 		{Into: &f.Reconnect, Name: "reconnect", Env: "AGENTGRAPH_TEST_RECONNECT", Default: "1m",
@@ -54,6 +58,7 @@ func (f *judgingFlags) Validate() error {
 		cli.Refuse(f.Votes != 1 && f.Votes != 3 && f.Votes != 5, "--votes must be 1, 3 or 5"),
 		// NaN fails both comparisons.
 		cli.Refuse(x != nil && !(*x >= 0 && *x <= 1), "--min-pass-rate must be 0 to 1"),
+		cli.Refuse(f.Corrected && x == nil, "--corrected needs --min-pass-rate"),
 		cli.Refuse(f.Timeout < 0, "--timeout must not be negative"),
 		cli.Refuse(f.Reconnect < 0, "--reconnect must not be negative"),
 		errors.Join(writable("--junit", f.JUnit), writable("--json", f.JSON), writable("--markdown", f.Markdown)),
@@ -95,13 +100,18 @@ func (f *judgingFlags) conclude(
 		shown.cancelling(context.Cause(ctx))
 		lost = follower.cancel(context.WithoutCancel(ctx))
 	}
+	var err error
 	final := report{Server: server.Server(), Execution: follower.execution, Runs: follower.results(),
-		MinPassRate: f.MinPassRate}
+		MinPassRate: f.MinPassRate, IsCorrected: f.Corrected}
 	if errors.Is(context.Cause(ctx), errTimeout) {
 		final.timeout = f.Timeout
 	}
 	if status := follower.execution.Status; lost == nil && status != "Cancelled" && status != "Cancelling" {
 		final.Comparison, lost = compared(context.WithoutCancel(ctx))
+		final.Execution.Corrected, err = corrected(context.WithoutCancel(ctx), server, started.ID)
+		if f.Corrected {
+			lost = cmp.Or(lost, err) // an older server knows no corrected rates
+		}
 	}
 	if lost != nil {
 		// The last counts from the server are older than the events.
@@ -109,7 +119,7 @@ func (f *judgingFlags) conclude(
 	}
 	final.decide(lost)
 	shown.close(final, server.Console(context.WithoutCancel(ctx)))
-	if err := errors.Join(final.writeJUnit(f.JUnit), final.writeJSON(f.JSON),
+	if err = errors.Join(final.writeJUnit(f.JUnit), final.writeJSON(f.JSON),
 		final.writeMarkdown(context.WithoutCancel(ctx), server, f.Markdown)); err != nil {
 		return client.Exit(max(final.ExitCode, client.ExitServer), err)
 	}
@@ -117,6 +127,13 @@ func (f *judgingFlags) conclude(
 		return nil
 	}
 	return client.Exit(final.ExitCode, errors.New(final.Reason))
+}
+
+// corrected returns the pass rate without the errors of the judge, or nil if people labelled too little.
+func corrected(ctx context.Context, server *client.Client, id string) (*correctedShown, error) {
+	var read struct{ AgentTestExecution executionShown }
+	err := server.Query(ctx, correctedDocument, client.Variables{"id": id}, &read)
+	return read.AgentTestExecution.Corrected, err
 }
 
 // exitUnstarted adds the exit code to an error that occurred before the execution started.

@@ -13,9 +13,11 @@ type report struct {
 	Outcome  string `json:"outcome"`
 	ExitCode int    `json:"exitCode"`
 	// Reason is one sentence.
-	Reason      string           `json:"reason"`
-	Server      string           `json:"server"`
-	MinPassRate *float64         `json:"minPassRate"`
+	Reason      string   `json:"reason"`
+	Server      string   `json:"server"`
+	MinPassRate *float64 `json:"minPassRate"`
+	// IsCorrected compares the corrected pass rate with MinPassRate.
+	IsCorrected bool             `json:"isCorrected,omitempty"`
 	Execution   executionShown   `json:"execution"`
 	Comparison  *comparisonShown `json:"comparison"`
 	Runs        []runShown       `json:"runs"`
@@ -35,7 +37,10 @@ func (r *report) decide(lost error) {
 	}
 	judged := counts.Passed + counts.Failed
 	// The quotient is exact here: 7 of 100 is not below 0.07, although the product 0.07*100 is more than 7.
-	rate := float64(counts.Passed) / float64(max(judged, 1))
+	rate, name := float64(counts.Passed)/float64(max(judged, 1)), "pass rate"
+	if r.IsCorrected && r.Execution.Corrected != nil {
+		rate, name = r.Execution.Corrected.Rate, "corrected pass rate"
+	}
 	switch {
 	case lost != nil:
 		r.isLost = true
@@ -48,8 +53,11 @@ func (r *report) decide(lost error) {
 			counts.Total)
 	case r.MinPassRate == nil && counts.Failed > 0:
 		set(client.ExitFailed, "%d of %d runs failed", counts.Failed, counts.Total)
+	case r.IsCorrected && judged > 0 && r.Execution.Corrected == nil:
+		set(client.ExitInconclusive, "there is no corrected pass rate: fewer than 20 labels of people on this judge's "+
+			"verdicts, or several judges")
 	case r.MinPassRate != nil && judged > 0 && rate < *r.MinPassRate:
-		set(client.ExitFailed, "the pass rate is %s, below %s", percent(rate), percent(*r.MinPassRate))
+		set(client.ExitFailed, "the %s is %s, below %s", name, percent(rate), percent(*r.MinPassRate))
 	case r.Comparison.isRegressed():
 		set(client.ExitFailed, "worse than the baseline %s", r.Comparison.baseIDs())
 	case counts.Error > 0:
@@ -60,7 +68,7 @@ func (r *report) decide(lost error) {
 		set(client.ExitInconclusive, "too few runs to decide whether something is worse than the baseline "+
 			"%s", r.Comparison.baseIDs())
 	case counts.Failed > 0:
-		set(client.ExitDone, "the pass rate is %s", percent(rate))
+		set(client.ExitDone, "the %s is %s", name, percent(rate))
 	default:
 		set(client.ExitDone, "all %d runs passed", counts.Total-counts.Skipped)
 	}

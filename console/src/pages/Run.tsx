@@ -19,6 +19,7 @@ import { Strip } from "../ui/Strip";
 import { Since } from "./agent/AgentHealth";
 import { TestTabs } from "./blame/TestTabs";
 import { Criteria } from "./run/Criteria";
+import { Queue } from "./run/Queue";
 import { RunFields, type RunOfPage } from "./run/fields";
 import { RunPair } from "./run/RunPair";
 import { RunTranscript } from "./run/RunTranscript";
@@ -54,11 +55,13 @@ const RunUpdate = graphql(`
   }
 `);
 
-/** One attempt of a test, or two next to each other. */
+/** One attempt of a test, two next to each other, or the verdicts of an agent's runs that a person should mark. */
 export default function Run() {
   const { id = "" } = useParams<{ id: string }>();
   const [params] = useSearchParams();
   const otherId = params.get("with");
+  const queueOf = id === "queue" && params.get("agent");
+  if (queueOf) return <Queue key={queueOf} agentId={queueOf} />;
   return otherId ? <RunPair key={otherId} id={id} otherId={otherId} /> : <SingleRun id={id} />;
 }
 

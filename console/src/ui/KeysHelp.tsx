@@ -12,6 +12,7 @@ const others: [keys: string[], effect: string][] = [
   [["/"], "Focus the filter of a list"],
   [["j"], "On a run: next failed run"],
   [["k"], "On a run: previous failed run"],
+  [["y", "n", "s"], "When marking verdicts: yes, no, skip"],
   [["← ↑ ↓ →"], "Move between cells of tests"],
   [[control, "S"], "Save the prompt"],
   [[control, "Enter"], "In the explorer: run"],

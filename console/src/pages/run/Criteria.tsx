@@ -1,5 +1,6 @@
 import { Glyph, Status } from "../../ui/Status";
 import { verdictsOf, type RunOfPage, type Verdict } from "./fields";
+import { Mark } from "./Mark";
 import styles from "./Criteria.module.css";
 
 /** Each check and criterion with its verdict, who decided it, the reason and the quotes. */
@@ -29,6 +30,7 @@ export function Criteria({ run, selected, select }: { run: RunOfPage; selected: 
             <p className="muted">{result.why}</p>
             <Quotes run={run} result={result} select={() => select(i + 1)} />
             <p className="muted small" title="Who decided">{decider(result, run.execution)}</p>
+            {result.criterion !== undefined && result.decidedBy === "Model" && <Mark run={run} criterion={result.criterion} passed={result.passed} />}
           </li>
         ))}
       </ol>

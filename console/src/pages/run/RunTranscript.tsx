@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { quotedPieces, type Quote } from "../../logic/quotes";
 import { Call, Message } from "../../ui/Transcript";
-import { verdictsOf, type RunOfPage } from "./fields";
+import { verdictsOf, type RunOfPage, type RunOfTranscript } from "./fields";
 import styles from "./RunTranscript.module.css";
 
 /** The messages, with the judge's quotes marked and numbered by criterion. */
@@ -25,7 +25,7 @@ export function RunTranscript({ run, selected }: { run: RunOfPage; selected: num
 }
 
 /** A message of the run with the judge's quotes, and the calls after it. */
-export function Turn({ run, index, selected, idPrefix }: { run: RunOfPage; index: number; selected?: number; idPrefix?: string }) {
+export function Turn({ run, index, selected, idPrefix }: { run: RunOfTranscript; index: number; selected?: number; idPrefix?: string }) {
   const message = run.messages[index];
   if (!message) return null;
   return (
@@ -44,7 +44,7 @@ export function Turn({ run, index, selected, idPrefix }: { run: RunOfPage; index
   );
 }
 
-function quotesOf(run: RunOfPage, index: number): Quote[] {
+function quotesOf(run: RunOfTranscript, index: number): Quote[] {
   return verdictsOf(run).flatMap((result, i) =>
     result.evidence.filter((evidence) => evidence.messageIndex === index && !evidence.toolCallId).map((evidence) => ({ criterion: i + 1, text: evidence.quote })),
   );
@@ -64,7 +64,7 @@ function Quoted({ text, criteria, selected }: { text: string; criteria: number[]
 }
 
 /** The numbers of the criteria that quote a call. */
-function CallMarks({ run, callId, selected }: { run: RunOfPage; callId: string; selected: number | undefined }) {
+function CallMarks({ run, callId, selected }: { run: RunOfTranscript; callId: string; selected: number | undefined }) {
   const criteria = verdictsOf(run).flatMap((result, i) => (result.evidence.some((evidence) => evidence.toolCallId === callId) ? [i + 1] : []));
   if (criteria.length === 0) return null;
   return <Quoted text="quoted" criteria={criteria} selected={selected} />;

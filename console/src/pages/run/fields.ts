@@ -1,4 +1,5 @@
 import { graphql, type ResultOf } from "../../api/graphql";
+import { LabelFields } from "./mark";
 
 export const RunFields = graphql(`
   fragment RunFields on AgentTestRun @_unmask {
@@ -6,16 +7,17 @@ export const RunFields = graphql(`
     messages { role text }
     checkResults { check { weight } expected passed observed evidence { messageIndex quote toolCallId speaker } }
     score
-    criteriaResults { expected weight passed applies rationale decidedBy agreement evidence { messageIndex quote toolCallId speaker } }
+    criteriaResults { criterion expected weight passed applies rationale decidedBy agreement evidence { messageIndex quote toolCallId speaker } }
     classificationResult { tagExpected tagProduced passed rationale }
     error { cause message }
     toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
     execution { id repeats status votes judgeModel agent { id name } }
-    rejudgeOf { id status }
+    labels { ...LabelFields }
+    rejudgeOf { id status labels { ...LabelFields } }
     rejudgements { id status execution { id judgeModel } }
     test { __typename id name folder { id name } ... on SimulationTest { scenario maxTurns } }
   }
-`);
+`, [LabelFields]);
 
 export type RunOfPage = ResultOf<typeof RunFields>;
 
@@ -23,11 +25,16 @@ type CriterionResult = RunOfPage["criteriaResults"][number];
 
 /** A verdict of a run: first those of its checks, then those of its criteria. */
 export interface Verdict extends Pick<CriterionResult, "weight" | "passed" | "applies" | "decidedBy" | "agreement" | "evidence"> {
+  /** The criterion as written; undefined for a check. */
+  criterion?: string;
   what: string;
   why: string;
 }
 
-export function verdictsOf(run: RunOfPage): Verdict[] {
+/** The part of a run that its transcript shows. */
+export type RunOfTranscript = Pick<RunOfPage, "messages" | "toolCalls" | "checkResults" | "criteriaResults" | "execution">;
+
+export function verdictsOf(run: Pick<RunOfPage, "checkResults" | "criteriaResults">): Verdict[] {
   return [
     ...run.checkResults.map(({ check, expected, observed, passed, evidence }) => ({
       what: expected,

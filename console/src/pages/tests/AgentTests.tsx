@@ -15,6 +15,7 @@ import { AgentFrame } from "../agent/AgentFrame";
 import { BulkButtons } from "./BulkButtons";
 import { Executions } from "./Executions";
 import { FolderEditor } from "./FolderEditor";
+import { JudgeCard } from "./JudgeCard";
 import { Matrix } from "./Matrix";
 import { Estimate, RunButton, RunPicks, type RunChoice } from "./RunButtons";
 import { NewTest, TestEditor } from "./TestEditor";
@@ -147,6 +148,7 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
         </>
       )}
       {executions.length > 0 && <Executions executions={executions} shownId={executionId} show={(id) => set("execution", id)} />}
+      {executions.length > 0 && <JudgeCard agentId={agent.id} />}
       {folderId && (
         <FolderEditor agentId={agent.id} folder={agent.testFolders.find((folder) => folder.id === folderId)} reread={refresh} onClose={() => closeFolder(folderId)} />
       )}

@@ -22,6 +22,7 @@ const MatrixQuery = graphql(`
       leftOutTests { testId testName rowName }
       rejudgeOfId judgeModel agreement { runs sameRuns criteria sameCriteria }
       rejudgements { id judgeModel startedBy createdAt }
+      correctedPassRate { rate interval { low high } labels }
       counts { total queued running passed failed error cancelled skipped judged }
       tests { testId rowNumber rowName runs { id attempt status promptVersion durationMs } }
     }

@@ -80,7 +80,7 @@ function Result({ execution, onStarted }: { execution: ExecutionOfMatrix; onStar
     if (made?.retryAgentTestExecution) onStarted(made.retryAgentTestExecution.execution.id);
   };
   const isSecond = Boolean(execution.rejudgeOfId);
-  const interval = execution.passRateInterval;
+  const { passRateInterval: interval, correctedPassRate: corrected } = execution;
   return (
     <div className={styles.result}>
       <Status of={execution.verdict ?? execution.status} />
@@ -96,6 +96,11 @@ function Result({ execution, onStarted }: { execution: ExecutionOfMatrix; onStar
       {interval && (
         <span className="muted small wide" title="95% confidence interval of the pass rate">
           {Math.round(100 * interval.low)} to {Math.round(100 * interval.high)} %
+        </span>
+      )}
+      {corrected && (
+        <span className="small" title={`Without the judge's errors, by ${plural(corrected.labels, "mark")} of people on its verdicts. 95% confidence interval`}>
+          corrected {percent(corrected.rate)} ({Math.round(100 * corrected.interval.low)} to {Math.round(100 * corrected.interval.high)} %)
         </span>
       )}
       <span className="muted small">

@@ -1,0 +1,287 @@
+package agenttest
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+func newLabelsCommand() *cobra.Command {
+	return cli.Group("labels", "Compare the judge with people who marked its verdicts.", newLabelsShow(), newLabelsExport(),
+		newLabelsImport())
+}
+
+// labelledAgent is the flag that names an agent.
+type labelledAgent struct {
+	client.Flags
+	Agent string
+}
+
+func (c *labelledAgent) Declare() cli.Flags {
+	return append(c.Flags.Declare(), cli.Flag{Into: &c.Agent, Name: "agent", Required: true, Placeholder: "AGENT",
+		Complete: c.CompleteNames(client.Agents), Help: "The agent, by name or id."})
+}
+
+// find connects to the server and returns the id of the agent.
+func (c *labelledAgent) find(cmd *cobra.Command) (*client.Client, string, error) {
+	server, err := c.Connect(cmd)
+	if err != nil {
+		return nil, "", err
+	}
+	agent, err := server.Find(cmd.Context(), client.Agents, c.Agent)
+	return server, agent.ID, client.ExitWith(cmd.Context(), err)
+}
+
+type labelsShow struct {
+	labelledAgent
+	cli.OutputFlag
+}
+
+func newLabelsShow() *cobra.Command {
+	c := &labelsShow{}
+	return cli.New(c, &cobra.Command{
+		Use: "show", Short: "Show how well the judges of an agent's tests agree with people.",
+		Example: `agentgraph test labels show --agent "Clinic reception"`,
+	}, nil, &c.labelledAgent, &c.OutputFlag)
+}
+
+const figuresDocument = `query ($agent: ID!) { judgeFigures(agentId: $agent) {
+	judgeModel judgePrompt criterion labels people kappa peopleKappa isWorseThanPeople
+	agreement { count of share interval { low high } } peopleAgreement { count of share interval { low high } }
+	falsePasses { count of share interval { low high } } falseFailures { count of share interval { low high } }
+	disagreements { runId criterion passed labels { person holds note } }
+} }`
+
+// countedShown is a share with its numbers.
+type countedShown struct {
+	Count    int            `json:"count"`
+	Of       int            `json:"of"`
+	Share    *float64       `json:"share"`
+	Interval *intervalShown `json:"interval"`
+}
+
+func (c countedShown) String() string {
+	if c.Share == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d of %d%s", c.Count, c.Of, c.Interval)
+}
+
+// figuresShown are the figures of a judge, or of one of its criteria.
+type figuresShown struct {
+	JudgeModel        *string      `json:"judgeModel"`
+	JudgePrompt       *string      `json:"judgePrompt"`
+	Criterion         *string      `json:"criterion"`
+	Labels            int          `json:"labels"`
+	People            int          `json:"people"`
+	Agreement         countedShown `json:"agreement"`
+	Kappa             *float64     `json:"kappa"`
+	PeopleAgreement   countedShown `json:"peopleAgreement"`
+	PeopleKappa       *float64     `json:"peopleKappa"`
+	FalsePasses       countedShown `json:"falsePasses"`
+	FalseFailures     countedShown `json:"falseFailures"`
+	IsWorseThanPeople bool         `json:"isWorseThanPeople"`
+	Disagreements     []struct {
+		RunID     string `json:"runId"`
+		Criterion string `json:"criterion"`
+		Passed    bool   `json:"passed"`
+		Labels    []struct {
+			Person string  `json:"person"`
+			Holds  bool    `json:"holds"`
+			Note   *string `json:"note"`
+		} `json:"labels"`
+	} `json:"disagreements"`
+}
+
+// Run prints a line for each judge and criterion, or the figures with their wrong verdicts as JSON.
+func (c *labelsShow) Run(cmd *cobra.Command) error {
+	server, agentID, err := c.find(cmd)
+	if err != nil {
+		return err
+	}
+	var read struct{ JudgeFigures []figuresShown }
+	if err := server.Query(cmd.Context(), figuresDocument, client.Variables{"agent": agentID}, &read); err != nil {
+		return client.ExitWith(cmd.Context(), err)
+	}
+	table := [][]string{{"JUDGE", "LABELS", "AGREES", "KAPPA", "PEOPLE'S KAPPA", "FALSE PASSES", "FALSE FAILURES",
+		"CRITERION"}}
+	kappa := func(k *float64) string {
+		if k == nil {
+			return "-"
+		}
+		return fmt.Sprintf("%.2f", *k)
+	}
+	for _, f := range read.JudgeFigures {
+		criterion := "all"
+		if f.Criterion != nil {
+			criterion = client.Printable(*f.Criterion)
+		}
+		table = append(table, []string{client.Printable(orDash(f.JudgeModel)), fmt.Sprint(f.Labels), f.Agreement.String(),
+			kappa(f.Kappa), kappa(f.PeopleKappa), f.FalsePasses.String(), f.FalseFailures.String(), criterion})
+		if f.IsWorseThanPeople {
+			cmd.PrintErrf("Warning: %s agrees less with people than people agree with each other (%s)\n",
+				client.Printable(orDash(f.JudgeModel)), criterion)
+		}
+	}
+	return c.Print(cmd.OutOrStdout(), read.JudgeFigures, table)
+}
+
+type labelsExport struct {
+	labelledAgent
+	Queue  int
+	Person *string
+	Blind  bool
+}
+
+func newLabelsExport() *cobra.Command {
+	c := &labelsExport{}
+	return cli.New(c, &cobra.Command{
+		Use: "export", Short: "Print the labels of an agent as CSV, or with --queue the verdicts to mark next.",
+		Example: `agentgraph test labels export --agent "Clinic reception" > labels.csv
+agentgraph test labels export --agent "Clinic reception" --queue 50 --blind --person Ann > ann.csv`,
+	}, nil, &c.labelledAgent, cli.Flags{
+		{Into: &c.Queue, Name: "queue", Placeholder: "N", Help: "Print the next N verdicts to mark, at most 1000, with " +
+			"their conversations. Fill in the column holds with yes or no."},
+		{Into: &c.Person, Name: "person", Placeholder: "NAME",
+			Help: "Who marks the verdicts of --queue. Default: the API key's name."},
+		{Into: &c.Blind, Name: "blind", Help: "Leave the judge's verdicts out of --queue."},
+	})
+}
+
+// Validate refuses a queue that is too long.
+func (c *labelsExport) Validate() error {
+	return cli.Refuse(c.Queue < 0 || c.Queue > 1000, "--queue must be 1 to 1000")
+}
+
+const (
+	labelsDocument = `query ($agent: ID!, $after: String) {
+	page: criterionLabels(agentId: $agent, first: 100, after: $after) {
+		nodes { runId criterion holds person note isDrawn updatedAt } pageInfo { hasNextPage endCursor }
+	}
+}`
+	queueDocument = `query ($agent: ID!, $person: String, $blind: Boolean!, $first: Int!, $offset: Int!) {
+	criterionQueue(agentId: $agent, person: $person, isBlind: $blind, first: $first, offset: $offset) {
+		entries { runId criterion expected passed rationale run { messages { role text } toolCalls { technicalName arguments
+			result error mocked messageSequence } } }
+	}
+}`
+	queuedPerRequest = 20
+)
+
+// labelColumns are the columns of a file of labels. A file of the queue has further ones.
+var labelColumns = []string{"run_id", "criterion", "holds", "person", "note", "drawn"}
+
+type labelShown struct {
+	RunID, Criterion, Person string
+	Holds, IsDrawn           bool
+	Note                     *string
+	UpdatedAt                time.Time
+}
+
+type queuedShown struct {
+	RunID, Criterion, Expected string
+	Passed                     *bool
+	Rationale                  *string
+	Run                        runShown
+}
+
+// Run prints the table.
+func (c *labelsExport) Run(cmd *cobra.Command) error {
+	server, agentID, err := c.find(cmd)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{append(slices.Clone(labelColumns), "updated_at")}
+	if c.Queue > 0 {
+		rows, err = c.queued(cmd.Context(), server, agentID)
+	} else {
+		var labels []labelShown
+		labels, err = client.ReadAll[labelShown](cmd.Context(), server, labelsDocument, client.Variables{"agent": agentID}, 0)
+		for _, l := range labels {
+			note := ""
+			if l.Note != nil {
+				note = *l.Note
+			}
+			rows = append(rows, []string{l.RunID, l.Criterion, yesOrNo(&l.Holds), l.Person, note, yesOrNo(&l.IsDrawn),
+				l.UpdatedAt.Format(time.RFC3339)})
+		}
+	}
+	if err != nil {
+		return client.ExitWith(cmd.Context(), err)
+	}
+	for _, row := range rows[1:] {
+		for i := range row {
+			row[i] = asText(row[i])
+		}
+	}
+	return csv.NewWriter(cmd.OutOrStdout()).WriteAll(rows)
+}
+
+// queued returns a table of the queue, with the column holds to be filled in.
+func (c *labelsExport) queued(ctx context.Context, server *client.Client, agentID string) ([][]string, error) {
+	rows := [][]string{append(slices.Clone(labelColumns), "expected", "verdict", "rationale", "conversation")}
+	person := ""
+	if c.Person != nil {
+		person = *c.Person
+	}
+	for len(rows)-1 < c.Queue {
+		first := min(queuedPerRequest, c.Queue-len(rows)+1)
+		with := client.Variables{"agent": agentID, "blind": c.Blind, "first": first, "offset": len(rows) - 1,
+			"person": c.Person}
+		var read struct {
+			CriterionQueue struct{ Entries []queuedShown }
+		}
+		if err := server.Query(ctx, queueDocument, with, &read); err != nil {
+			return nil, err
+		}
+		for _, e := range read.CriterionQueue.Entries {
+			rationale := ""
+			if e.Rationale != nil {
+				rationale = *e.Rationale
+			}
+			rows = append(rows, []string{e.RunID, e.Criterion, "", person, "", "yes", e.Expected, yesOrNo(e.Passed), rationale,
+				e.Run.transcript()})
+		}
+		if len(read.CriterionQueue.Entries) < first {
+			break
+		}
+	}
+	return rows, nil
+}
+
+func yesOrNo(is *bool) string {
+	switch {
+	case is == nil:
+		return ""
+	case *is:
+		return "yes"
+	}
+	return "no"
+}
+
+// formulas are the first characters of cells that spreadsheets calculate.
+const formulas = "=+-@\t\r"
+
+// asText puts an apostrophe before a text that looks like a formula.
+func asText(cell string) string {
+	if cell != "" && strings.ContainsRune(formulas, rune(cell[0])) {
+		return "'" + cell
+	}
+	return cell
+}
+
+// fromText undoes asText.
+func fromText(cell string) string {
+	if len(cell) > 1 && cell[0] == '\'' && strings.ContainsRune(formulas, rune(cell[1])) {
+		return cell[1:]
+	}
+	return cell
+}

@@ -1,0 +1,155 @@
+package agenttest
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+const (
+	// labelsPerRequest is how many labels one request saves.
+	labelsPerRequest = 100
+	// maxLabelsFile bounds a file of labels, in bytes.
+	maxLabelsFile = 64 << 20
+)
+
+type labelsImport struct {
+	client.Flags
+	File string
+}
+
+func newLabelsImport() *cobra.Command {
+	c := &labelsImport{}
+	return cli.New(c, &cobra.Command{
+		Use: "import", Short: "Save the labels of a CSV file. Rows without an answer in the column holds are left out.",
+		Example: `agentgraph test labels import ann.csv`,
+	}, []cli.Argument{
+		{Into: &c.File, Name: "file", Help: "CSV with the columns run_id, criterion and holds (yes or no), and if wanted " +
+			"person, note and drawn (no if the person chose the verdict). - is standard input."},
+	}, &c.Flags)
+}
+
+const labelDocument = `mutation ($input: LabelCriterionResultsInput!) {
+	labelCriterionResults(input: $input) { labels { id } }
+}`
+
+// Run saves the labels, 100 at a time. Saving them again changes nothing.
+func (c *labelsImport) Run(cmd *cobra.Command) error {
+	labels, err := c.read(cmd.InOrStdin())
+	if err != nil {
+		return client.Exit(client.ExitUsage, fmt.Errorf("%s: %w", c.File, err))
+	}
+	server, err := c.Connect(cmd)
+	if err != nil {
+		return err
+	}
+	saved := 0
+	for some := range slices.Chunk(labels, labelsPerRequest) {
+		var answer json.RawMessage
+		with := client.Variables{"input": client.Variables{"labels": some}}
+		if err := server.Query(cmd.Context(), labelDocument, with, &answer); err != nil {
+			return client.ExitWith(cmd.Context(), fmt.Errorf("%s saved, then: %w", count(saved, "label"), err))
+		}
+		saved += len(some)
+	}
+	cmd.Printf("%s saved.\n", count(saved, "label"))
+	return nil
+}
+
+func (c *labelsImport) read(in io.Reader) ([]client.Variables, error) {
+	if c.File != "-" {
+		file, err := os.Open(c.File)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = file.Close() }()
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxLabelsFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxLabelsFile {
+		return nil, fmt.Errorf("has more than %d bytes", maxLabelsFile)
+	}
+	return labelsOf(csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff")))))
+}
+
+// labelsOf returns the labels of a table whose first line names its columns.
+func labelsOf(table *csv.Reader) ([]client.Variables, error) {
+	columns, err := table.Read()
+	if err != nil {
+		return nil, errors.New("the first line must have the columns run_id, criterion and holds")
+	}
+	at := map[string]int{}
+	for i, name := range columns {
+		at[strings.ToLower(strings.TrimSpace(name))] = i
+	}
+	for _, name := range labelColumns[:3] {
+		if _, known := at[name]; !known {
+			return nil, fmt.Errorf("the first line must have the column %s", name)
+		}
+	}
+	labels := []client.Variables{}
+	for {
+		row, err := table.Read()
+		if errors.Is(err, io.EOF) {
+			return labels, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		line, _ := table.FieldPos(0)
+		cell := func(name string) string {
+			if i, known := at[name]; known {
+				return fromText(row[i])
+			}
+			return ""
+		}
+		holds, err := answer(cell("holds"))
+		if err != nil {
+			return nil, fmt.Errorf("line %d: holds %w", line, err)
+		}
+		drawn, err := answer(cell("drawn"))
+		if err != nil {
+			return nil, fmt.Errorf("line %d: drawn %w", line, err)
+		}
+		if holds == nil {
+			continue
+		}
+		label := client.Variables{"runId": cell("run_id"), "criterion": cell("criterion"), "holds": *holds}
+		if drawn != nil {
+			label["isDrawn"] = *drawn
+		}
+		for _, name := range []string{"person", "note"} {
+			if text := cell(name); text != "" {
+				label[name] = text
+			}
+		}
+		labels = append(labels, label)
+	}
+}
+
+// answer reads yes or no; nil if there is neither.
+func answer(text string) (*bool, error) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "":
+		return nil, nil
+	case "yes", "y", "true", "1":
+		return new(true), nil
+	case "no", "n", "false", "0":
+		return new(false), nil
+	}
+	return nil, fmt.Errorf("must be yes or no, not %q", text)
+}

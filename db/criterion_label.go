@@ -1,0 +1,169 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// Labels of a company, in pages, and by the runs whose conversations they are about.
+var (
+	CriterionLabelList = pg.List{Model: (*model.CriterionLabel)(nil), Order: pg.NewestFirst}
+	LabelsOfRuns       = pg.Rows{Model: (*model.CriterionLabel)(nil), Key: "?TableAlias.run_id",
+		Order: "?TableAlias.created_at, ?TableAlias.id"}
+)
+
+// CriterionLabelsThat narrows a list to the labels on tests of the agent.
+func CriterionLabelsThat(agentID string) pg.Filter {
+	return pg.Filter(nil).And(`EXISTS (SELECT 1 FROM agent_test_executions AS execution
+		WHERE execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id
+			AND execution.agent_id = ?)`, agentID)
+}
+
+// CriterionLabels returns a page of the labels on tests of an agent, newest first, or NOT_FOUND.
+func (t *Tenant) CriterionLabels(ctx context.Context, args model.PageArgs, agentID string,
+	columns ...string) (*model.Page[*model.CriterionLabel], error) {
+	if err := t.db.Exists(ctx, "agent", &agentID, (*model.Agent)(nil)); err != nil {
+		return nil, err
+	}
+	return pg.Page[*model.CriterionLabel](ctx, t.db, CriterionLabelList, args, columns, CriterionLabelsThat(agentID))
+}
+
+// LabelCriterionResult saves a person's label, or replaces it. It returns NOT_FOUND without the run, and UNPROCESSABLE
+// if the judge did not decide the criterion.
+func (t *Tenant) LabelCriterionResult(ctx context.Context,
+	in model.LabelCriterionResultInput) (*model.CriterionLabel, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	labels, err := t.label(ctx, []*model.LabelCriterionResultInput{&in}, func(int) string { return "" })
+	if err != nil {
+		return nil, err
+	}
+	return labels[0], nil
+}
+
+// LabelCriterionResults saves labels in one transaction, with the errors of LabelCriterionResult.
+func (t *Tenant) LabelCriterionResults(ctx context.Context,
+	in model.LabelCriterionResultsInput) ([]*model.CriterionLabel, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	return t.label(ctx, in.Labels, func(i int) string { return fmt.Sprintf("labels.%d.", i) })
+}
+
+func (t *Tenant) label(ctx context.Context, given []*model.LabelCriterionResultInput,
+	path func(int) string) (labels []*model.CriterionLabel, err error) {
+	return labels, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		labels = nil // of an attempt that was rolled back
+		caller, err := t.caller(ctx, given)
+		if err != nil {
+			return err
+		}
+		runs, err := t.runsToLabel(ctx, given)
+		if err != nil {
+			return err
+		}
+		at := now()
+		known := map[[3]string]int{}
+		for i, in := range given {
+			run := runs[in.RunID]
+			label, err := in.Label(path(i), run, runs[run.ConversationID()], caller, at)
+			if err != nil {
+				return err
+			}
+			key := [3]string{label.RunID, label.Digest, label.Person}
+			if first, isTwice := known[key]; isTwice {
+				var faults model.Fields
+				faults.Add(path(i)+"criterion", "is labelled by the same person in labels.%d: give each label once", first)
+				return faults.Err()
+			}
+			known[key] = i
+			label.OwnBy(t.CompanyID())
+			labels = append(labels, label)
+		}
+		_, err = t.db.NewInsert().Model(&labels).On("CONFLICT (company_id, run_id, digest, person) DO UPDATE").
+			Set("holds = excluded.holds").Set("note = excluded.note").Set("updated_at = excluded.updated_at").
+			Set("is_drawn = ?TableAlias.is_drawn OR excluded.is_drawn").Returning("*").Exec(ctx)
+		if err != nil {
+			return err
+		}
+		return t.boundLabels(ctx, labels)
+	})
+}
+
+// caller returns the name of the API key, if one of the labels needs it.
+func (t tenantTx) caller(ctx context.Context, given []*model.LabelCriterionResultInput) (string, error) {
+	if !slices.ContainsFunc(given, func(in *model.LabelCriterionResultInput) bool { return in.Person == nil }) {
+		return "", nil
+	}
+	return t.nameOfKey(ctx)
+}
+
+// nameOfKey returns the name of the API key of the request, or BAD_INPUT if there is none.
+func (t *Tenant) nameOfKey(ctx context.Context) (string, error) {
+	if t.keyID == nil {
+		var faults model.Fields
+		faults.Add("person", "must be given without an API key")
+		return "", faults.Err()
+	}
+	key, err := t.APIKey(ctx, *t.keyID)
+	return key.Name, err
+}
+
+// runsToLabel returns the runs by id, with those that held their conversations, which it locks.
+func (t tenantTx) runsToLabel(ctx context.Context,
+	given []*model.LabelCriterionResultInput) (map[string]*model.AgentTestRun, error) {
+	ids := make([]string, len(given))
+	for i, in := range given {
+		ids[i] = in.RunID
+	}
+	runs := []*model.AgentTestRun{}
+	read := func(ids []string) *bun.SelectQuery {
+		return t.db.Select(&runs).Column("id", "execution_id", "rejudge_of_id", "status", "criteria_results").
+			Where("?TableAlias.id IN (?)", bun.List(model.Unique(ids))).Order("id")
+	}
+	if err := read(ids).Scan(ctx); err != nil {
+		return nil, err
+	}
+	byID, held := rowsByID(runs), []string{}
+	for _, id := range ids {
+		if byID[id] == nil {
+			return nil, model.Missing(agentTestRun, id)
+		}
+		held = append(held, byID[id].ConversationID())
+	}
+	runs = []*model.AgentTestRun{}
+	err := read(held).For(string(forUpdate)).Scan(ctx)
+	for _, run := range runs {
+		byID[run.ID] = run
+	}
+	for _, id := range held {
+		if err == nil && byID[id] == nil {
+			err = model.Missing(agentTestRun, id)
+		}
+	}
+	return byID, err
+}
+
+// boundLabels returns UNPROCESSABLE if too many people marked one of the criteria.
+func (t tenantTx) boundLabels(ctx context.Context, labels []*model.CriterionLabel) error {
+	runs, digests := make([]string, len(labels)), make([]string, len(labels))
+	for i, label := range labels {
+		runs[i], digests[i] = label.RunID, label.Digest
+	}
+	crowded, err := t.db.Select((*model.CriterionLabel)(nil)).ColumnExpr("1").Where("run_id IN (?)", bun.List(runs)).
+		Where("digest IN (?)", bun.List(digests)).Group("run_id", "digest").
+		Having("count(*) > ?", model.MaxLabelsOfVerdict).Exists(ctx)
+	if err == nil && crowded {
+		var faults model.Fields
+		faults.Add("person", "is one too many: at most %d people can mark a verdict", model.MaxLabelsOfVerdict)
+		err = faults.As(model.Unprocessable)
+	}
+	return err
+}

@@ -1,0 +1,84 @@
+package db
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// queuedRuns is how many of an agent's newest judged runs a queue reads.
+const queuedRuns = 1_000
+
+// CriterionQueue returns the verdicts that a person should mark next. It returns NOT_FOUND without the agent.
+func (t *Tenant) CriterionQueue(ctx context.Context, args model.CriterionQueueArgs) (*model.CriterionQueue, error) {
+	if err := args.Validate(); err != nil {
+		return nil, err
+	}
+	if err := t.db.Exists(ctx, "agent", &args.AgentID, (*model.Agent)(nil)); err != nil {
+		return nil, err
+	}
+	person := ""
+	if args.Person != nil {
+		person = *args.Person
+	} else {
+		name, err := t.nameOfKey(ctx)
+		if err != nil {
+			return nil, err
+		}
+		person = name
+	}
+	return t.queue(ctx, args, person)
+}
+
+// queueOrder is the place of a run. The runs of each kind are in a random order that never changes, and two doubtful
+// ones are followed by another. hash is random, and begins with one of sixteen digits.
+const queueOrder = `CASE WHEN is_doubtful THEN nth + (nth - 1) / 2 ELSE 3 * nth END`
+
+func (t *Tenant) queue(ctx context.Context, args model.CriterionQueueArgs, person string) (*model.CriterionQueue, error) {
+	ofAgent := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("agent_id = ?", args.AgentID)
+	judged := t.db.Select((*model.AgentTestRun)(nil)).Column("id", "criteria_results").
+		ColumnExpr("coalesce(?TableAlias.is_doubtful, false) AS is_doubtful, md5(?TableAlias.id) AS hash").
+		Where("execution_id IN (?)", ofAgent).Where("rejudge_of_id IS NULL").
+		Where("status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed,
+			model.AgentTestRunStatusFailed})).
+		Where("(judge_model IS NOT NULL OR is_doubtful IS NULL)").OrderExpr("created_at DESC, id DESC").Limit(queuedRuns)
+	labels := t.db.Select((*model.CriterionLabel)(nil)).Column("run_id", "criterion", "person", "is_drawn").
+		Where("execution_id IN (?)", ofAgent)
+	entries := []struct {
+		model.CriterionQueueEntry
+		Total int32
+	}{}
+	err := t.db.NewSelect().With("judged", judged).With("labels", labels).
+		With("ordered", t.db.NewRaw(`SELECT judged.*, row_number() OVER (PARTITION BY is_doubtful ORDER BY hash) AS nth,
+			EXISTS (SELECT 1 FROM labels WHERE labels.run_id = judged.id AND labels.person <> ?0) AS is_seen,
+			EXISTS (SELECT 1 FROM json_array_elements(criteria_results) AS vote (result)
+				WHERE (result->>'agreement')::float8 < 1) AS is_split FROM judged`, person)).
+		With("queued", t.db.NewRaw(`SELECT ordered.*, result, place, result->>'criterion' AS criterion FROM ordered
+			CROSS JOIN LATERAL json_array_elements(criteria_results) WITH ORDINALITY AS one (result, place)
+			WHERE coalesce(result->>'byProgram', 'false') = 'false' AND NOT EXISTS (SELECT 1 FROM labels
+				WHERE labels.run_id = ordered.id AND labels.criterion = result->>'criterion' AND labels.person = ?0
+					AND labels.is_drawn)`, person)).
+		TableExpr("queued").ColumnExpr(`id AS run_id, criterion, coalesce(result->>'expected', criterion) AS expected,
+			(result->>'passed')::boolean AS passed, result->>'rationale' AS rationale,
+			coalesce(result->>'doesNotApply', 'false') = 'false' AS applies, (SELECT count(*) FROM queued) AS total`).
+		ColumnExpr(`CASE WHEN is_doubtful AND is_split THEN ?0 WHEN is_doubtful THEN ?1
+			WHEN EXISTS (SELECT 1 FROM labels WHERE labels.run_id = queued.id AND labels.criterion = queued.criterion
+				AND labels.person <> ?3) THEN ?2 ELSE ?4 END AS reason`,
+			model.CriterionQueueReasonVotesDisagree, model.CriterionQueueReasonNearBorder,
+			model.CriterionQueueReasonSeenByOthers, person, model.CriterionQueueReasonNeverSeen).
+		OrderExpr("is_seen AND left(hash, 1) >= '3', "+queueOrder+", id, place").
+		Limit(int64(args.First)).Offset(int64(args.Offset)).Scan(ctx, &entries)
+	queue := &model.CriterionQueue{Entries: []*model.CriterionQueueEntry{}}
+	for i := range entries {
+		entry := &entries[i].CriterionQueueEntry
+		if queue.TotalCount = entries[i].Total; args.IsBlind {
+			entry.Passed, entry.Applies, entry.Rationale = nil, nil, nil
+		}
+		queue.Entries = append(queue.Entries, entry)
+	}
+	pg.Together(queue.Entries)
+	return queue, err
+}

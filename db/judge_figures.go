@@ -1,0 +1,165 @@
+package db
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// How many labels of an agent figures and corrected pass rates read, and how many of the runs that they are about.
+const (
+	labelsOfFigures    = 2_000
+	labelsOfCorrection = 1_000
+	runsOfFigures      = 2_000
+)
+
+// JudgeFigures returns how well the judges of an agent's tests agree with people, or NOT_FOUND.
+func (t *Tenant) JudgeFigures(ctx context.Context, agentID string) ([]*model.JudgeFigures, error) {
+	if err := t.db.Exists(ctx, "agent", &agentID, (*model.Agent)(nil)); err != nil {
+		return nil, err
+	}
+	labels := []*model.CriterionLabel{}
+	ofAgent := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("agent_id = ?", agentID)
+	if err := t.db.Select(&labels).Where("execution_id IN (?)", ofAgent).OrderExpr("created_at DESC, id DESC").
+		Limit(labelsOfFigures).Scan(ctx); err != nil {
+		return nil, err
+	}
+	marked, err := t.markedVerdicts(ctx, labels)
+	figures := model.FiguresOf(marked)
+	disagreements := []*model.JudgeDisagreement{}
+	for _, f := range figures {
+		disagreements = append(disagreements, f.Disagreements...)
+	}
+	pg.Together(disagreements)
+	return figures, err
+}
+
+// passAtOfRun is the score that a run needs, from its own snapshot or the one of its execution. ?0 is the company.
+const passAtOfRun = `(coalesce(?TableAlias.snapshot->'test', (SELECT kept.definition FROM agent_test_snapshots AS kept
+	WHERE kept.company_id = ?0 AND kept.execution_id = ?TableAlias.execution_id AND kept.id = ?TableAlias.tested_id)
+	)->>'PassAt')::float8 AS pass_at`
+
+// bareResults are the results of a run's criteria without what the judge said about them.
+const bareResults = `(SELECT coalesce(json_agg(json_strip_nulls(json_build_object('criterion', result->'criterion',
+		'passed', result->'passed', 'weight', result->'weight', 'doesNotApply', result->'doesNotApply',
+		'byProgram', result->'byProgram')) ORDER BY place), '[]')
+	FROM json_array_elements(?TableAlias.criteria_results) WITH ORDINALITY AS one (result, place)) AS criteria_results`
+
+// markedVerdicts returns the verdicts of judges that have one of the labels, newest first.
+func (t *Tenant) markedVerdicts(ctx context.Context, labels []*model.CriterionLabel) ([]model.MarkedVerdict, error) {
+	byRun, ids := map[string][]*model.CriterionLabel{}, []string{}
+	for _, label := range labels {
+		if byRun[label.RunID] == nil {
+			ids = append(ids, label.RunID)
+		}
+		byRun[label.RunID] = append(byRun[label.RunID], label)
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows := []*struct {
+		Run    model.AgentTestRun `bun:"embed:"`
+		PassAt *float64
+	}{}
+	err := t.db.SelectColumns((*model.AgentTestRun)(nil), []string{"execution_id", "rejudge_of_id", "status", "error",
+		"check_results", "judge_model", "judge_prompt", "is_doubtful"}).
+		ColumnExpr(bareResults).ColumnExpr(passAtOfRun, t.CompanyID()).
+		Where("(?TableAlias.id = ANY (?0) OR ?TableAlias.rejudge_of_id = ANY (?0))", pgdialect.Array(ids)).
+		Where("?TableAlias.status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed,
+			model.AgentTestRunStatusFailed})).
+		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(runsOfFigures).Scan(ctx, &rows)
+	runs := make([]*model.AgentTestRun, len(rows))
+	for i, row := range rows {
+		row.Run.Snapshot.Test = model.WeightsOf(&row.Run, row.PassAt)
+		runs[i] = &row.Run
+	}
+	return model.MarkedVerdicts(runs, byRun), err
+}
+
+// CorrectedPassRatesOfExecutions returns the corrected pass rate of each execution that has one, by the execution's id.
+// It takes at most four statements.
+func (t *Tenant) CorrectedPassRatesOfExecutions(ctx context.Context,
+	ids []string) (map[string]*model.CorrectedPassRate, error) {
+	executions, err := t.AgentTestExecutionsByID(ctx, ids, "agent_id")
+	if err != nil {
+		return nil, err
+	}
+	// An execution with the tests of several agents has only its own labels.
+	targets, agents := map[string][]string{}, []string{}
+	for _, execution := range executions {
+		of := execution.ID
+		if execution.AgentID != nil {
+			of = *execution.AgentID
+		}
+		if targets[of] == nil {
+			agents = append(agents, of)
+		}
+		targets[of] = append(targets[of], execution.ID)
+	}
+	labels, err := t.drawnLabels(ctx, agents)
+	if err != nil || len(labels) == 0 {
+		return nil, err
+	}
+	all, wanted := []*model.CriterionLabel{}, ids
+	for _, of := range labels {
+		all = append(all, of...)
+	}
+	marked, err := t.markedVerdicts(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	groups := map[string]string{}
+	for of, its := range labels {
+		for _, label := range its {
+			groups[label.RunID] = of
+		}
+	}
+	byGroup := map[string][]model.MarkedVerdict{}
+	for _, verdict := range marked {
+		of := groups[verdict.Run.ConversationID()]
+		byGroup[of], wanted = append(byGroup[of], verdict), append(wanted, verdict.Run.ExecutionID)
+	}
+	counts, err := t.verdictCounts(ctx, model.Unique(wanted))
+	rates := map[string]*model.CorrectedPassRate{}
+	for of, verdicts := range byGroup {
+		for id, rate := range model.CorrectRates(targets[of], counts, verdicts) {
+			rates[id] = rate
+		}
+	}
+	return rates, err
+}
+
+// drawnLabels returns the newest labels from the queue on the tests of each agent, or in each execution, by its id.
+func (t *Tenant) drawnLabels(ctx context.Context, of []string) (map[string][]*model.CriterionLabel, error) {
+	rows := []*struct {
+		Label model.CriterionLabel `bun:"embed:"`
+		Of    string
+	}{}
+	ofEach := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").
+		Where("(?TableAlias.agent_id = parent.id OR ?TableAlias.id = parent.id)")
+	newest := t.db.Select((*model.CriterionLabel)(nil)).Where("is_drawn").
+		Where("execution_id IN (?)", ofEach).OrderExpr("created_at DESC, id DESC").Limit(labelsOfCorrection)
+	err := t.db.NewSelect().TableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(of)).
+		ColumnExpr("parent.id AS of, label.*").Join("CROSS JOIN LATERAL (?) AS label", newest).Scan(ctx, &rows)
+	labels := map[string][]*model.CriterionLabel{}
+	for _, row := range rows {
+		labels[row.Of] = append(labels[row.Of], &row.Label)
+	}
+	return labels, err
+}
+
+// verdictCounts counts the verdicts in executions, by judge.
+func (t *Tenant) verdictCounts(ctx context.Context, ids []string) ([]*model.VerdictCounts, error) {
+	counts := []*model.VerdictCounts{}
+	err := t.db.Select((*model.AgentTestRun)(nil)).
+		ColumnExpr("execution_id, judge_model, judge_prompt, status, is_doubtful, count(*) AS runs").
+		Where("execution_id = ANY (?)", pgdialect.Array(ids)).
+		Where("status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed,
+			model.AgentTestRunStatusFailed})).
+		GroupExpr("execution_id, judge_model, judge_prompt, status, is_doubtful").Scan(ctx, &counts)
+	return counts, err
+}

@@ -1,0 +1,167 @@
+package model
+
+import "math"
+
+// CorrectedPassRate is a pass rate without the errors of the judge, as far as labels show them.
+type CorrectedPassRate struct {
+	Rate     float64
+	Interval *RateInterval
+	// Labels and MarkedRuns are those of the agent and the judge.
+	Labels, MarkedRuns int32
+}
+
+// VerdictCounts is how many runs of an execution passed or failed with the same judge.
+type VerdictCounts struct {
+	ExecutionID             string
+	JudgeModel, JudgePrompt *string
+	Status                  AgentTestRunStatus
+	// IsDoubtful is nil in runs of older versions, whose judge is unknown.
+	IsDoubtful *bool
+	Runs       int32
+}
+
+// isExact reports whether the program decided, without a judge.
+func (c *VerdictCounts) isExact() bool { return c.JudgeModel == nil && c.IsDoubtful != nil }
+
+func (c *VerdictCounts) judge() judgeKey {
+	return (&AgentTestRun{JudgeModel: c.JudgeModel, JudgePrompt: c.JudgePrompt}).judge()
+}
+
+func (c *VerdictCounts) kind() int { return kindOfVerdict(c.Status, c.IsDoubtful) }
+
+func kindOfVerdict(status AgentTestRunStatus, isDoubtful *bool) int {
+	return verdictKind(status == AgentTestRunStatusPassed, isDoubtful != nil && *isDoubtful)
+}
+
+// passedBy returns whether the run passes with the answers to its criteria instead of the judge's verdicts. It returns
+// nil if an answer is missing, or if there is none for the whole run.
+func (r *AgentTestRun) passedBy(answers map[string]*bool) *bool {
+	if r.Error != nil {
+		return nil
+	}
+	corrected := *r
+	corrected.CriteriaResults = nil
+	for _, result := range r.CriteriaResults {
+		if answer := answers[result.Criterion]; !result.ByProgram {
+			if answer == nil {
+				return nil
+			}
+			// A criterion that does not apply counts for nothing, unless people say that it was missed.
+			result.DoesNotApply = result.DoesNotApply && *answer
+			result.Passed = *answer
+		}
+		corrected.CriteriaResults = append(corrected.CriteriaResults, result)
+	}
+	return new(!corrected.Weigh())
+}
+
+// CorrectRates returns the corrected pass rate of each target that has one, by the id of the execution. counts are the
+// verdicts of the targets and of the executions with marked runs. marked are the verdicts of one agent that people
+// marked from the queue.
+func CorrectRates(targets []string, counts []*VerdictCounts, marked []MarkedVerdict) map[string]*CorrectedPassRate {
+	rates := map[string]*CorrectedPassRate{}
+	for _, target := range targets {
+		var exact CountedShare
+		judges := map[judgeKey]bool{}
+		judged := int32(0)
+		for _, c := range counts {
+			switch {
+			case c.ExecutionID != target:
+			case c.isExact():
+				exact.Of += c.Runs
+				if c.Status == AgentTestRunStatusPassed {
+					exact.Count += c.Runs
+				}
+			default:
+				judges[c.judge()], judged = true, judged+c.Runs
+			}
+		}
+		for judge := range judges {
+			if corrected := correctedBy(target, judge, counts, marked); len(judges) == 1 && corrected != nil {
+				corrected.include(judged, exact)
+				rates[target] = corrected
+			}
+		}
+	}
+	return rates
+}
+
+// correctedBy returns the corrected pass rate of the judged runs of an execution, or nil with too few labels.
+func correctedBy(target string, judge judgeKey, counts []*VerdictCounts, marked []MarkedVerdict) *CorrectedPassRate {
+	corrected := &CorrectedPassRate{}
+	place, runs := map[string]int{target: 0}, make([]judgedRuns, 1)
+	at := func(executionID string) *judgedRuns {
+		i, known := place[executionID]
+		if !known {
+			i = len(runs)
+			place[executionID], runs = i, append(runs, judgedRuns{})
+		}
+		return &runs[i]
+	}
+	answers, of := map[*AgentTestRun]map[string]*bool{}, []*AgentTestRun{}
+	for _, verdict := range marked {
+		if verdict.Run.judge() != judge {
+			continue
+		}
+		if answers[verdict.Run] == nil {
+			answers[verdict.Run], of = map[string]*bool{}, append(of, verdict.Run)
+		}
+		answers[verdict.Run][verdict.Result.Criterion] = majority(verdict.Labels)
+		corrected.Labels += int32(len(verdict.Labels))
+	}
+	for _, run := range of {
+		truth, kind := run.passedBy(answers[run]), kindOfVerdict(run.Status, run.IsDoubtful)
+		switch its := at(run.ExecutionID); {
+		case truth == nil:
+			continue
+		case *truth:
+			its.passed[kind]++
+		default:
+			its.failed[kind]++
+		}
+		at(run.ExecutionID).unmarked[kind]--
+		corrected.MarkedRuns++
+	}
+	if corrected.Labels < minCorrecting || corrected.MarkedRuns == 0 {
+		return nil
+	}
+	for _, c := range counts {
+		if _, known := place[c.ExecutionID]; known && !c.isExact() && c.judge() == judge {
+			at(c.ExecutionID).unmarked[c.kind()] += float64(c.Runs)
+		}
+	}
+	for i := range runs { // executions that change meanwhile
+		for kind := range judgeCells {
+			runs[i].unmarked[kind] = max(0, runs[i].unmarked[kind])
+		}
+	}
+	rate, interval := correctedRate(runs)
+	corrected.Rate, corrected.Interval = rate, &interval
+	return corrected
+}
+
+// include adds the runs that the program decided to the corrected rate of the judged ones. The interval of the mean
+// comes from both intervals, by the method of Zou and Donner (2008).
+func (c *CorrectedPassRate) include(judged int32, exact CountedShare) {
+	if exact.Of == 0 {
+		return
+	}
+	part := float64(judged) / float64(judged+exact.Of)
+	rate, interval := *exact.Share(), exact.Interval()
+	mean := part*c.Rate + (1-part)*rate
+	low := mean - math.Hypot(part*(c.Rate-c.Interval.Low), (1-part)*(rate-interval.Low))
+	high := mean + math.Hypot(part*(c.Interval.High-c.Rate), (1-part)*(interval.High-rate))
+	c.Rate, c.Interval = mean, &RateInterval{Low: max(0, low), High: min(1, high)}
+}
+
+// WeightsOf returns the part of a run's test that its score depends on. passAt is the score that the run needs, or nil.
+func WeightsOf(r *AgentTestRun, passAt *float64) *AgentTestRow {
+	test := &AgentTestRow{PassAt: passAt}
+	for _, result := range r.CheckResults {
+		test.Checks = append(test.Checks, result.Check)
+	}
+	for _, result := range r.CriteriaResults {
+		test.CriteriaWeights = append(test.CriteriaWeights, result.Weight)
+	}
+	return test
+}

@@ -1,0 +1,158 @@
+package model
+
+import "math"
+
+// judgeCells is the number of kinds of verdicts on runs: each of clearFail to clearPass.
+const judgeCells = 4
+
+// Kinds of verdicts on runs.
+const (
+	clearFail = iota
+	doubtfulFail
+	doubtfulPass
+	clearPass
+)
+
+const (
+	// jeffreys is added to each count, as by Jeffreys' prior. Without it, a judge without an observed error would never
+	// err.
+	jeffreys = 0.5
+	// settled is the change of a probability below which the search for the most likely model ends.
+	settled = 1e-6
+	// maxFits bounds that search, and bisections the search for the end of an interval.
+	maxFits, bisections = 1_000, 15
+)
+
+// judgedRuns counts the runs of one execution, by the kind of the judge's verdict.
+type judgedRuns struct {
+	// unmarked are runs whose true result is unknown.
+	unmarked [judgeCells]float64
+	// failed and passed are runs that failed and passed according to people.
+	failed, passed [judgeCells]float64
+}
+
+// judgeModel says how verdicts come about. A judge has one distribution of verdicts on good runs and one on bad runs,
+// which are the same in all executions. The shares of good runs differ between executions.
+type judgeModel struct {
+	onGood, onBad [judgeCells]float64
+	// rates has the share of good runs in each execution.
+	rates []float64
+}
+
+// fit returns the most likely model for the runs of executions, and its logarithmic likelihood. The search starts at m.
+// It uses expectation maximization (Dempster, Laird and Rubin 1977). A fixed model keeps its first rate.
+func (m judgeModel) fit(runs []judgedRuns, isFixed bool) (judgeModel, float64) {
+	for range maxFits {
+		next, moved := m.step(runs, isFixed), 0.0
+		for g := range judgeCells {
+			moved = max(moved, math.Abs(next.onGood[g]-m.onGood[g]), math.Abs(next.onBad[g]-m.onBad[g]))
+		}
+		for i := range runs {
+			moved = max(moved, math.Abs(next.rates[i]-m.rates[i]))
+		}
+		if m = next; moved < settled {
+			break
+		}
+	}
+	return m, m.likelihood(runs)
+}
+
+// step divides the unmarked runs into good and bad ones by the model, and returns the model of the result.
+func (m judgeModel) step(runs []judgedRuns, isFixed bool) judgeModel {
+	var good, bad [judgeCells]float64
+	next := judgeModel{rates: make([]float64, len(runs))}
+	for i := range runs {
+		allGood, all := jeffreys, 2*jeffreys
+		for g := range judgeCells {
+			isGood, isBad := m.rates[i]*m.onGood[g], (1-m.rates[i])*m.onBad[g]
+			part := 0.0
+			if isGood+isBad > 0 {
+				part = isGood / (isGood + isBad)
+			}
+			nowGood, nowBad := runs[i].passed[g]+runs[i].unmarked[g]*part, runs[i].failed[g]+runs[i].unmarked[g]*(1-part)
+			good[g], bad[g] = good[g]+nowGood, bad[g]+nowBad
+			allGood, all = allGood+nowGood, all+nowGood+nowBad
+		}
+		next.rates[i] = allGood / all
+	}
+	if isFixed {
+		next.rates[0] = m.rates[0]
+	}
+	next.onGood, next.onBad = sharesOf(good), sharesOf(bad)
+	return next
+}
+
+// sharesOf returns the distribution of verdicts, with the prior on those that occur at all.
+func sharesOf(counts [judgeCells]float64) (shares [judgeCells]float64) {
+	sum := 0.0
+	for g, n := range counts {
+		shares[g] = n + jeffreys
+		sum += shares[g]
+	}
+	for g := range shares {
+		shares[g] /= sum
+	}
+	return shares
+}
+
+// likelihood returns the logarithm of the probability of the runs, with the priors.
+func (m judgeModel) likelihood(runs []judgedRuns) (sum float64) {
+	add := func(n, chance float64) {
+		if n > 0 {
+			sum += n * math.Log(chance)
+		}
+	}
+	for i, rate := range m.rates {
+		for g := range judgeCells {
+			add(runs[i].passed[g], rate*m.onGood[g])
+			add(runs[i].failed[g], (1-rate)*m.onBad[g])
+			add(runs[i].unmarked[g], rate*m.onGood[g]+(1-rate)*m.onBad[g])
+		}
+		add(jeffreys, rate)
+		add(jeffreys, 1-rate)
+	}
+	for g := range judgeCells {
+		add(jeffreys, m.onGood[g])
+		add(jeffreys, m.onBad[g])
+	}
+	return sum
+}
+
+// correctedRate returns the share of good runs in the first execution and its 95 % interval. The other executions tell
+// how often the judge errs. With marked runs of the first execution alone, the share is that of double sampling
+// (Tenenbein 1970). With marked runs of others alone, it is that of Rogan and Gladen (1978). The interval has the rates
+// whose profile likelihood is high enough, as in Venzon and Moolgavkar (1988).
+func correctedRate(runs []judgedRuns) (float64, RateInterval) {
+	start := judgeModel{onGood: [...]float64{0.05, 0.1, 0.1, 0.75}, onBad: [...]float64{0.75, 0.1, 0.1, 0.05}}
+	for range runs {
+		start.rates = append(start.rates, 0.7)
+	}
+	best, most := start.fit(runs, false)
+	end := func(bound float64) float64 {
+		inside, outside, from := best.rates[0], bound, best
+		for range bisections {
+			from.rates = append([]float64{(inside + outside) / 2}, from.rates[1:]...)
+			tried, likely := from.fit(runs, true)
+			if 2*(most-likely) <= normalSide*normalSide {
+				inside, from = tried.rates[0], tried
+			} else {
+				outside = tried.rates[0]
+			}
+		}
+		return (inside + outside) / 2
+	}
+	return best.rates[0], RateInterval{Low: end(0), High: end(1)}
+}
+
+// verdictKind returns the kind of a verdict.
+func verdictKind(isPassed, isDoubtful bool) int {
+	switch {
+	case isPassed && isDoubtful:
+		return doubtfulPass
+	case isPassed:
+		return clearPass
+	case isDoubtful:
+		return doubtfulFail
+	}
+	return clearFail
+}

@@ -1,0 +1,193 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The kappas are those of the examples in Cohen (1960) and in Fleiss, Levin and Paik (2003), and one by definition.
+func TestKappa(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pairs ratedPairs
+		want  float64
+	}{
+		{ratedPairs{{20, 5}, {10, 15}}, 0.4},
+		{ratedPairs{{45, 15}, {25, 15}}, 0.130434782608695},
+		{ratedPairs{{10, 0}, {0, 10}}, 1},
+		{ratedPairs{{0, 10}, {10, 0}}, -1},
+	} {
+		k, ok := c.pairs.kappa()
+		require.True(t, ok)
+		require.InDelta(t, c.want, k, 1e-12)
+	}
+	_, ok := (&ratedPairs{{0, 0}, {0, 7}}).kappa()
+	require.False(t, ok)
+	of := map[string]*ratedPairs{"a": {{20, 5}, {10, 15}}, "b": {{10, 0}, {0, 0}}, "c": {{45, 15}, {25, 15}}}
+	require.InDelta(t, (50*0.4+100*0.130434782608695)/150, *meanKappa(of), 1e-12)
+	require.Nil(t, meanKappa(map[string]*ratedPairs{"b": {{10, 0}, {0, 0}}}))
+}
+
+// With errors of a binary judge on one execution's runs, the rate is that of Tenenbein (1970): the shares of the
+// verdicts, times the shares of good runs among the marked ones. With marked runs of other executions alone, it is that
+// of Rogan and Gladen (1978). Both have no priors, so they differ a little.
+func TestCorrectedRateEqualsKnownEstimates(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		const scale = 1_000
+		random := func() float64 { return float64(50+r.IntN(950)) * scale }
+		own := judgedRuns{}
+		own.passed[clearPass], own.failed[clearPass], own.unmarked[clearPass] = random(), random(), random()
+		own.passed[clearFail], own.failed[clearFail], own.unmarked[clearFail] = random(), random(), random()
+		passes := own.passed[clearPass] + own.failed[clearPass] + own.unmarked[clearPass]
+		fails := own.passed[clearFail] + own.failed[clearFail] + own.unmarked[clearFail]
+		want := (passes*own.passed[clearPass]/(own.passed[clearPass]+own.failed[clearPass]) +
+			fails*own.passed[clearFail]/(own.passed[clearFail]+own.failed[clearFail])) / (passes + fails)
+		rate, interval := correctedRate([]judgedRuns{own})
+		require.InDelta(t, want, rate, 1e-4)
+		require.True(t, interval.holds(want))
+
+		others := judgedRuns{}
+		se, sp, p := 0.7+0.29*r.Float64(), 0.7+0.29*r.Float64(), 0.2+0.6*r.Float64()
+		others.passed[clearPass], others.passed[clearFail] = 1e6*se, 1e6*(1-se)
+		others.failed[clearPass], others.failed[clearFail] = 1e6*(1-sp), 1e6*sp
+		q := p*se + (1-p)*(1-sp)
+		target := judgedRuns{}
+		target.unmarked[clearPass], target.unmarked[clearFail] = 1e6*q, 1e6*(1-q)
+		rate, _ = correctedRate([]judgedRuns{target, others})
+		want, _ = roganGladen([]judgedRuns{target, others})
+		require.InDelta(t, want, rate, 2e-4)
+	}
+}
+
+// The width equals that of Tenenbein's variance, which comes from another formula, for many runs.
+func TestCorrectedIntervalHasTenenbeinsWidth(t *testing.T) {
+	t.Parallel()
+	const marked, all, se, sp, p = 1_000.0, 10_000.0, 0.85, 0.9, 0.6
+	own := judgedRuns{}
+	own.passed[clearPass], own.passed[clearFail] = marked*p*se, marked*p*(1-se)
+	own.failed[clearPass], own.failed[clearFail] = marked*(1-p)*(1-sp), marked*(1-p)*sp
+	q := p*se + (1-p)*(1-sp)
+	own.unmarked[clearPass], own.unmarked[clearFail] = (all-marked)*q, (all-marked)*(1-q)
+	k := p * (1 - p) * (se + sp - 1) * (se + sp - 1) / (q * (1 - q))
+	half := normalSide * math.Sqrt(p*(1-p)*((1-k)/marked+k/all))
+	_, interval := correctedRate([]judgedRuns{own})
+	require.InEpsilon(t, 2*half, interval.High-interval.Low, 0.01)
+}
+
+func labelsBy(criterion string, answers map[string]bool) (labels []*CriterionLabel) {
+	for _, person := range []string{"Ann", "Bob", "Eve"} {
+		if holds, said := answers[person]; said {
+			labels = append(labels, &CriterionLabel{Person: person, Criterion: criterion, Holds: holds})
+		}
+	}
+	return labels
+}
+
+func TestFiguresComparePeopleAndJudge(t *testing.T) {
+	t.Parallel()
+	var marked []MarkedVerdict
+	verdict := func(model string, passed bool, answers map[string]bool) {
+		run := &AgentTestRun{ID: NewID("run"), JudgeModel: &model, JudgePrompt: new("v1")}
+		marked = append(marked, MarkedVerdict{Run: run, Labels: labelsBy("Is kind", answers),
+			Result: &CriterionResult{Criterion: "Is kind", Passed: passed}})
+	}
+	for i := range 40 { // people agree with each other, and the judge is a coin
+		verdict("coin", i%2 == 0, map[string]bool{"Ann": i%4 < 2, "Bob": i%4 < 2})
+	}
+	verdict("coin", true, map[string]bool{"Ann": true, "Bob": false})
+	for i := range 20 {
+		verdict("good", i%2 == 0, map[string]bool{"Eve": i%2 == 0})
+	}
+	figures := FiguresOf(marked)
+	require.Len(t, figures, 4)
+	coin, good := figures[0], figures[2]
+	require.Nil(t, coin.Criterion)
+	require.Equal(t, "Is kind", *figures[1].Criterion)
+	require.Equal(t, "good", *good.JudgeModel)
+	require.Equal(t, []int32{82, 2}, []int32{coin.Labels, coin.People})
+	require.Equal(t, CountedShare{41, 82}, coin.Agreement)
+	require.Equal(t, CountedShare{40, 41}, coin.PeopleAgreement)
+	require.Equal(t, CountedShare{10, 20}, coin.FalsePasses, "a tie counts for nothing")
+	require.Equal(t, CountedShare{10, 20}, coin.FalseFailures)
+	require.True(t, coin.IsWorseThanPeople)
+	require.Len(t, coin.Disagreements, maxDisagreements)
+	require.False(t, good.IsWorseThanPeople)
+	require.InDelta(t, 1, *good.Kappa, 1e-12)
+	require.Nil(t, good.PeopleKappa)
+}
+
+func TestAnswersDecideRuns(t *testing.T) {
+	t.Parallel()
+	run := func(results ...CriterionResult) *AgentTestRun {
+		r := &AgentTestRun{CriteriaResults: results, CheckResults: []CheckResult{}}
+		r.Snapshot.Test = WeightsOf(r, new(0.5))
+		return r
+	}
+	required := CriterionResult{Criterion: "required", Passed: true}
+	idle := CriterionResult{Criterion: "idle", Passed: true, DoesNotApply: true}
+	byProgram := CriterionResult{Criterion: "by program", Passed: true, ByProgram: true}
+	heavy := CriterionResult{Criterion: "heavy", Weight: new(int32(3)), Passed: true}
+	light := CriterionResult{Criterion: "light", Weight: new(int32(1)), Passed: false}
+	yes, no := new(true), new(false)
+	for name, c := range map[string]struct {
+		run     *AgentTestRun
+		answers map[string]*bool
+		want    *bool
+	}{
+		"all right":           {run(required, byProgram), map[string]*bool{"required": yes}, yes},
+		"wrong":               {run(required, byProgram), map[string]*bool{"required": no}, no},
+		"unanswered":          {run(required, idle), map[string]*bool{"required": yes}, nil},
+		"does not apply":      {run(required, idle), map[string]*bool{"required": yes, "idle": yes}, yes},
+		"applies and missed":  {run(required, idle), map[string]*bool{"required": yes, "idle": no}, no},
+		"enough of the score": {run(heavy, light), map[string]*bool{"heavy": yes, "light": no}, yes},
+		"too little":          {run(heavy, light), map[string]*bool{"heavy": no, "light": yes}, no},
+	} {
+		require.Equal(t, c.want, c.run.passedBy(c.answers), name)
+	}
+	failed := run(required)
+	failed.Error = &RunError{Cause: RunErrorCauseJudge}
+	require.Nil(t, failed.passedBy(map[string]*bool{"required": yes}), "a criterion has no verdict")
+}
+
+func TestRatesIncludeRunsWithoutAJudge(t *testing.T) {
+	t.Parallel()
+	judge, prompt, clear := "strict", "v1", false
+	count := func(of string, judge *string, status AgentTestRunStatus, n int32) *VerdictCounts {
+		c := &VerdictCounts{ExecutionID: of, JudgeModel: judge, Status: status, IsDoubtful: &clear, Runs: n}
+		if judge != nil {
+			c.JudgePrompt = &prompt
+		}
+		return c
+	}
+	var marked []MarkedVerdict
+	for i := range 40 { // a quarter of the passes is wrong
+		status := AgentTestRunStatusPassed
+		result := CriterionResult{Criterion: "Is kind", Passed: true}
+		if i >= 20 {
+			status, result.Passed = AgentTestRunStatusFailed, false
+		}
+		run := &AgentTestRun{ID: NewID("run"), ExecutionID: "own", Status: status, JudgeModel: &judge,
+			JudgePrompt: &prompt, IsDoubtful: &clear, CriteriaResults: []CriterionResult{result}}
+		run.Snapshot.Test = WeightsOf(run, nil)
+		marked = append(marked, MarkedVerdict{Run: run, Result: &run.CriteriaResults[0],
+			Labels: labelsBy("Is kind", map[string]bool{"Ann": i >= 5 && i < 20})})
+	}
+	counts := []*VerdictCounts{
+		count("own", &judge, AgentTestRunStatusPassed, 40), count("own", &judge, AgentTestRunStatusFailed, 40),
+		count("own", nil, AgentTestRunStatusPassed, 80), count("two", &judge, AgentTestRunStatusPassed, 1),
+		count("two", new("other"), AgentTestRunStatusPassed, 1), count("none", nil, AgentTestRunStatusPassed, 9),
+	}
+	rates := CorrectRates([]string{"own", "two", "none"}, counts, marked)
+	require.Len(t, rates, 1, "neither with two judges nor without one")
+	own := rates["own"]
+	require.InDelta(t, (0.375*80+80)/160, own.Rate, 0.01)
+	require.Equal(t, []int32{40, 40}, []int32{own.Labels, own.MarkedRuns})
+	require.Less(t, own.Interval.Low, own.Rate)
+	require.Less(t, own.Interval.High, 0.8)
+	require.Empty(t, CorrectRates([]string{"own"}, counts, marked[:19]))
+}

@@ -36,7 +36,8 @@ func judgedRun(t *testing.T, tenant *db.Tenant, id, judge string, agreement *flo
 }
 
 func right(runID, criterion, person string, is bool) model.LabelCriterionResultInput {
-	return model.LabelCriterionResultInput{RunID: runID, Criterion: criterion, Person: &person, IsRight: &is, IsDrawn: true}
+	return model.LabelCriterionResultInput{RunID: runID, Criterion: criterion, Person: &person, IsRight: &is,
+		IsDrawn: true}
 }
 
 func TestPeopleLabelVerdicts(t *testing.T) {
@@ -111,7 +112,8 @@ func TestPeopleLabelVerdicts(t *testing.T) {
 // queueOf returns the entries of a person's queue, and their total.
 func queueOf(t *testing.T, tenant *db.Tenant, agentID, person string) ([]*model.CriterionQueueEntry, int32) {
 	t.Helper()
-	queue, err := tenant.CriterionQueue(t.Context(), model.CriterionQueueArgs{AgentID: agentID, Person: &person, First: 50})
+	queue, err := tenant.CriterionQueue(t.Context(), model.CriterionQueueArgs{AgentID: agentID, Person: &person,
+		First: 50})
 	require.NoError(t, err)
 	return queue.Entries, queue.TotalCount
 }

@@ -37,7 +37,8 @@ func (t *Tenant) CriterionQueue(ctx context.Context, args model.CriterionQueueAr
 // ones are followed by another. hash is random, and begins with one of sixteen digits.
 const queueOrder = `CASE WHEN is_doubtful THEN nth + (nth - 1) / 2 ELSE 3 * nth END`
 
-func (t *Tenant) queue(ctx context.Context, args model.CriterionQueueArgs, person string) (*model.CriterionQueue, error) {
+func (t *Tenant) queue(ctx context.Context, args model.CriterionQueueArgs,
+	person string) (*model.CriterionQueue, error) {
 	ofAgent := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("agent_id = ?", args.AgentID)
 	judged := t.db.Select((*model.AgentTestRun)(nil)).Column("id", "criteria_results").
 		ColumnExpr("coalesce(?TableAlias.is_doubtful, false) AS is_doubtful, md5(?TableAlias.id) AS hash").

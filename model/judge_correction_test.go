@@ -174,7 +174,8 @@ func TestCorrectedRateCoversTheTruth(t *testing.T) {
 		suites = 1_000
 	}
 	var table strings.Builder
-	table.WriteString("| judge | marked runs | covers | width | of labels alone | PPI++ covers | Rogan–Gladen covers |\n")
+	table.WriteString("| judge | marked runs | covers | width | of labels alone | PPI++ covers " +
+		"| Rogan–Gladen covers |\n")
 	table.WriteString("|---|---|--:|--:|--:|--:|--:|\n")
 	for _, judge := range simulatedJudges {
 		for _, m := range markings {

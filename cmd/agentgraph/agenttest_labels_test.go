@@ -30,8 +30,8 @@ func TestLabelsAreFilesAndGate(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(o.out)).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 21)
-	require.Equal(t, []string{"run_id", "criterion", "holds", "person", "note", "drawn", "expected", "verdict", "rationale",
-		"conversation"}, rows[0])
+	require.Equal(t, []string{"run_id", "criterion", "holds", "person", "note", "drawn", "expected", "verdict",
+		"rationale", "conversation"}, rows[0])
 	require.Equal(t, []string{"Ann", "", "yes", undecided, "", ""}, rows[1][3:9])
 	require.Contains(t, rows[1][9], "Welcome.")
 	var text strings.Builder
@@ -39,8 +39,8 @@ func TestLabelsAreFilesAndGate(t *testing.T) {
 		row[2] = map[bool]string{true: "Yes", false: "no"}[i%2 == 0]
 		row[4] = "=SUM(1)"
 	}
-	require.NoError(t, csv.NewWriter(&text).WriteAll(append(rows, []string{"run_none", undecided, "", "", "", "", "", "", "",
-		""})))
+	unanswered := []string{"run_none", undecided, "", "", "", "", "", "", "", ""}
+	require.NoError(t, csv.NewWriter(&text).WriteAll(append(rows, unanswered)))
 	file := filepath.Join(t.TempDir(), "ann.csv")
 	require.NoError(t, os.WriteFile(file, []byte("\ufeff"+text.String()), 0o600))
 	o = b.test(t, "labels", "import", file)

@@ -15,8 +15,8 @@ import (
 )
 
 func newLabelsCommand() *cobra.Command {
-	return cli.Group("labels", "Compare the judge with people who marked its verdicts.", newLabelsShow(), newLabelsExport(),
-		newLabelsImport())
+	return cli.Group("labels", "Compare the judge with people who marked its verdicts.", newLabelsShow(),
+		newLabelsExport(), newLabelsImport())
 }
 
 // labelledAgent is the flag that names an agent.

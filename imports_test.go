@@ -44,7 +44,7 @@ var mayImport = map[string]string{
 	"engine/knowledge":              "model db db/fair engine/llm engine/lazyregexp cache db/pg engine/read",
 	"engine/lazyregexp":             "",
 	"engine/llm":                    "",
-	"engine/llm/openai":             "engine/llm",
+	"engine/llm/provider":           "engine/llm",
 	"engine/llm/offline":            "engine/lazyregexp engine/llm cache engine/read engine/slot model/ordered",
 	"engine/read":                   "engine/lazyregexp",
 	"engine/slot":                   "engine/lazyregexp engine/llm engine/read model/ordered",
@@ -62,12 +62,12 @@ var mayImport = map[string]string{
 	"gateway/stored":                "model",
 	"gateway/rest/openapi/generate": "gateway/rest gateway/rest/openapi",
 	"app": "model db db/fair engine engine/endpoint engine/knowledge engine/llm " +
-		"engine/llm/openai engine/llm/offline query graph resolvers gateway gateway/auth gateway/console gateway/mcp " +
+		"engine/llm/provider engine/llm/offline query graph resolvers gateway gateway/auth gateway/console gateway/mcp " +
 		"gateway/rest observe engine/evaluation",
 	"cmd/agentgraph": "model cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/program",
 	"cmd/agentgraph/program": "cmd/agentgraph/cli cmd/agentgraph/server cmd/agentgraph/admin cmd/agentgraph/agenttest " +
 		"cmd/agentgraph/api cmd/agentgraph/apply",
-	"cmd/agentgraph/server": "app model db db/local engine/llm/openai gateway gateway/auth " +
+	"cmd/agentgraph/server": "app model db db/local engine/llm/provider gateway gateway/auth " +
 		"gateway/console observe cmd/agentgraph/admin cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/demo db/schema",
 	"cmd/agentgraph/generate": "model graph observe cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/program " +
 		"cmd/agentgraph/server",

@@ -19,7 +19,7 @@ import (
 type clinic struct {
 	*served
 	model, address                  string
-	provider                        *provider
+	provider                        *stubServer
 	desk, book, lookUp, expert, dig string
 }
 

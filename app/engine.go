@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
-	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/observe"
@@ -22,29 +22,32 @@ import (
 // embeddingTimeout bounds the embedding of a batch of texts.
 const embeddingTimeout = time.Minute
 
-// Names of providers in traces.
-const (
-	offlineProvider = "agentgraph.offline"
-	openaiProvider  = "openai"
-)
+// offlineProvider is the name of the offline model's provider in traces.
+const offlineProvider = "agentgraph.offline"
+
+// providerNames are the names of providers in traces, by their formats.
+var providerNames = map[provider.Format]string{
+	provider.Completions: "openai", provider.Responses: "openai", provider.Messages: "anthropic",
+	provider.Contents: "gcp.gemini",
+}
 
 // EngineOptions configures NewEngine: the agents' models and knowledge bases, and the hosts that they may reach.
 type EngineOptions struct {
 	// Provider is the provider of the language model. With neither an address nor a key, the offline model answers.
-	Provider openai.Config
+	Provider provider.Config
 	// OfflinePause is how long the offline model waits between the pieces of an answer in a chat. In tests it never waits.
 	OfflinePause time.Duration
 	// QuestionModel is a model of the provider that rewrites messages as questions to the knowledge base. "" means none.
 	QuestionModel string
 	// Embedder compares questions and documents by meaning. An empty Model means none. An empty address means the
 	// provider's, and an empty key for that address means the provider's key.
-	Embedder openai.Config
+	Embedder provider.Config
 	Reranker knowledge.Reranker
 	// OCR reads the text in scanned documents.
 	OCR knowledge.OCR
 	// Judge and Contact are the models that judge tests of agents and play their contacts. An empty Model means the
 	// agents' model. An empty address means the provider's, and an empty key for that address means the provider's key.
-	Judge, Contact openai.Config
+	Judge, Contact provider.Config
 	// ReviewContacts makes the judge check after each simulation whether the contact kept its role.
 	ReviewContacts bool
 	// Judges are other models of the judge's provider, which can judge executions again.
@@ -144,7 +147,7 @@ func (o EngineOptions) CheckModel(ctx context.Context) error {
 	if o.isOffline() {
 		return nil
 	}
-	m, err := openai.New(o.Provider)
+	m, err := provider.New(o.Provider)
 	if err != nil {
 		return fmt.Errorf("choose the language model: %w", err)
 	}
@@ -161,11 +164,11 @@ func (o EngineOptions) CheckContact(ctx context.Context) error {
 	return o.checkOwn(ctx, "contact", o.Contact)
 }
 
-func (o EngineOptions) checkOwn(ctx context.Context, role string, config openai.Config) error {
+func (o EngineOptions) checkOwn(ctx context.Context, role string, config provider.Config) error {
 	if config.Model == "" {
 		return nil
 	}
-	m, err := openai.New(o.beside(config))
+	m, err := provider.New(o.beside(config))
 	if err != nil {
 		return fmt.Errorf("choose the model of the %s: %w", role, err)
 	}
@@ -173,23 +176,23 @@ func (o EngineOptions) checkOwn(ctx context.Context, role string, config openai.
 }
 
 // own returns the model of a role that has its own model in tests.
-func (o EngineOptions) own(role string, config openai.Config) (llm.Model, error) {
+func (o EngineOptions) own(role string, config provider.Config) (llm.Model, error) {
 	if config.BaseURL == "" && config.Key == "" && o.isOffline() {
 		return nil, fmt.Errorf("the model of the %s, %s, has no provider: set its base URL or its API "+
 			"key", role, config.Model)
 	}
 	config = o.beside(config)
-	config.Timeout, config.IdleTimeout, config.Around = o.Provider.Timeout, o.Provider.IdleTimeout, o.Observer.Around()
-	m, err := openai.New(config)
+	config.Timeout, config.IdleTimeout = o.Provider.Timeout, o.Provider.IdleTimeout
+	m, err := o.observed(config)
 	if err != nil {
 		return nil, fmt.Errorf("choose the model of the %s: %w", role, err)
 	}
-	return o.Observer.Model(m, openaiProvider), nil
+	return m, nil
 }
 
 // beside fills the empty settings of another model from the provider's. The provider's key is sent only to the
 // provider.
-func (o EngineOptions) beside(config openai.Config) openai.Config {
+func (o EngineOptions) beside(config provider.Config) provider.Config {
 	config.BaseURL = cmp.Or(config.BaseURL, o.Provider.BaseURL)
 	if config.Key == "" && config.BaseURL == o.Provider.BaseURL {
 		config.Key = o.Provider.Key
@@ -218,12 +221,22 @@ func (o EngineOptions) rephraser() (llm.Model, error) {
 // named returns a model of the provider.
 func (o EngineOptions) named(name string) (llm.Model, error) {
 	config := o.Provider
-	config.Model, config.Around = name, o.Observer.Around()
-	model, err := openai.New(config)
+	config.Model = name
+	m, err := o.observed(config)
 	if err != nil {
 		return nil, fmt.Errorf("choose the language model: %w", err)
 	}
-	return o.Observer.Model(model, openaiProvider), nil
+	return m, nil
+}
+
+// observed returns a model of a provider that the observer watches.
+func (o EngineOptions) observed(config provider.Config) (llm.Model, error) {
+	config.Around = o.Observer.Around()
+	m, err := provider.New(config)
+	if err != nil {
+		return nil, err
+	}
+	return o.Observer.Model(m, providerNames[cmp.Or(config.Format, provider.Completions)]), nil
 }
 
 // knowledge returns the knowledge base.
@@ -233,11 +246,11 @@ func (o EngineOptions) knowledge() (*knowledge.Base, error) {
 	if o.Embedder.Model != "" {
 		config := o.beside(o.Embedder)
 		config.Timeout, config.Around = embeddingTimeout, o.Observer.Around()
-		embedder, err := openai.NewEmbedder(config)
+		embedder, err := provider.NewEmbedder(config)
 		if err != nil {
 			return nil, fmt.Errorf("choose the embedding model: %w", err)
 		}
-		options.Embedder = o.Observer.Embedder(embedder, openaiProvider)
+		options.Embedder = o.Observer.Embedder(embedder, providerNames[provider.Completions])
 	}
 	return knowledge.New(options), nil
 }

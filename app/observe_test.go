@@ -22,7 +22,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
-	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/observe"
@@ -105,7 +105,7 @@ func observed(t *testing.T, options observe.Options) *watched {
 	w.agentID = agent.ID
 	w.served = serve(t, address, key, func(o *app.EngineOptions) {
 		o.Observer, o.ToolAllow = w.observer, []string{"127.0.0.1"}
-		o.Provider = openai.Config{BaseURL: server.URL + "/v1", Key: providerKey, Model: "stub", Timeout: modelTimeout,
+		o.Provider = provider.Config{BaseURL: server.URL + "/v1", Key: providerKey, Model: "stub", Timeout: modelTimeout,
 			IdleTimeout: modelTimeout}
 	})
 	return w

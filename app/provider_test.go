@@ -26,7 +26,7 @@ import (
 	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
-	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/observe"
 )
@@ -73,12 +73,12 @@ func (f fixture) saying(text string) fixture {
 
 func times(n int, f ...fixture) []fixture { return slices.Repeat(f, n) }
 
-// provider is a stub model server.
-type provider struct{ url string }
+// stubServer is a stub model server.
+type stubServer struct{ url string }
 
 // startProvider starts a server whose models, by name, answer with their fixtures in order. Fixtures with a match are
 // not part of the order.
-func startProvider(t testing.TB, models map[string][]fixture) *provider {
+func startProvider(t testing.TB, models map[string][]fixture) *stubServer {
 	t.Helper()
 	var all []fixture
 	for name, script := range models {
@@ -112,7 +112,7 @@ func startProvider(t testing.TB, models map[string][]fixture) *provider {
 	})
 	address, err := bufio.NewReader(output).ReadString('\n')
 	require.NoError(t, err)
-	return &provider{url: strings.TrimSpace(address)}
+	return &stubServer{url: strings.TrimSpace(address)}
 }
 
 // request is a request to the stub server.
@@ -128,7 +128,7 @@ type request struct {
 }
 
 // asked returns the requests to a model, in order.
-func (p *provider) asked(t *testing.T, model string) []request {
+func (p *stubServer) asked(t *testing.T, model string) []request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/__aimock/journal", nil)
 	require.NoError(t, err)
@@ -148,7 +148,7 @@ func (p *provider) asked(t *testing.T, model string) []request {
 }
 
 // withoutHeader returns the address of a proxy that drops a header from the provider's answers.
-func (p *provider) withoutHeader(t *testing.T, name string) string {
+func (p *stubServer) withoutHeader(t *testing.T, name string) string {
 	t.Helper()
 	target, err := url.Parse(p.url)
 	require.NoError(t, err)
@@ -199,9 +199,9 @@ func serve(t testing.TB, databaseURL, key string, with ...func(*app.EngineOption
 }
 
 // asks returns an option that makes agents use a model of the provider.
-func (p *provider) asks(model string) func(*app.EngineOptions) {
+func (p *stubServer) asks(model string) func(*app.EngineOptions) {
 	return func(o *app.EngineOptions) {
-		o.Provider = openai.Config{
+		o.Provider = provider.Config{
 			BaseURL: p.url + "/v1", Key: providerKey, Model: model, Timeout: modelTimeout, IdleTimeout: modelTimeout,
 		}
 	}

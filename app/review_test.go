@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/db/dbtest"
-	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -16,7 +16,7 @@ import (
 // the simulator, and its criteria are never judged.
 func TestBadSimulationFailsNeitherAgentNorTest(t *testing.T) {
 	t.Parallel()
-	provider := startProvider(t, map[string][]fixture{
+	server := startProvider(t, map[string][]fixture{
 		"speaker": {says("Which day?"), says("Which day?")},
 		"caller":  {says("I booked it for you."), says("Please book a visit.")},
 		"referee": {
@@ -35,9 +35,9 @@ func TestBadSimulationFailsNeitherAgentNorTest(t *testing.T) {
 		MaxTurns: 1,
 	})
 	require.NoError(t, err)
-	s := serve(t, address, key, provider.asks("speaker"), func(o *app.EngineOptions) {
+	s := serve(t, address, key, server.asks("speaker"), func(o *app.EngineOptions) {
 		o.ReviewContacts = true
-		o.Judge, o.Contact = openai.Config{Model: "referee"}, openai.Config{Model: "caller"}
+		o.Judge, o.Contact = provider.Config{Model: "referee"}, provider.Config{Model: "caller"}
 	})
 	type execution struct {
 		ID, Verdict string
@@ -76,6 +76,6 @@ func TestBadSimulationFailsNeitherAgentNorTest(t *testing.T) {
 	again := read(begun.RejudgeAgentTestExecution.Execution.ID)
 	require.Equal(t, "Passed", again.Verdict)
 	require.Equal(t, 1, again.Counts.Judged)
-	require.Len(t, provider.asked(t, "referee"), 4, "a conversation is reviewed after its run, and not when it is "+
+	require.Len(t, server.asked(t, "referee"), 4, "a conversation is reviewed after its run, and not when it is "+
 		"judged again")
 }

@@ -47,7 +47,7 @@ func benchmarkTurns(b *testing.B, chats int, thinks time.Duration) {
 	address := dbtest.URL(b)
 	g := &gatewayUnderTest{store: dbtest.Open(b, address, dbtest.Options())}
 	tenant, key := g.company(b, "Turns")
-	s := serve(b, address, key, (&provider{url: server.URL}).asks("any"))
+	s := serve(b, address, key, (&stubServer{url: server.URL}).asks("any"))
 	agent, err := tenant.CreateAgent(b.Context(), model.CreateAgentInput{
 		Name: "Front desk", Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Be kind.",
 	})

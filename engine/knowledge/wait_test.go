@@ -18,12 +18,12 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // newProvider returns an embedding model and a counter of its requests. Its provider answers with the status.
-func newProvider(t *testing.T, status *atomic.Int64) (*openai.Embedder, *atomic.Int64) {
+func newProvider(t *testing.T, status *atomic.Int64) (*provider.Embedder, *atomic.Int64) {
 	t.Helper()
 	asked := &atomic.Int64{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,7 @@ func newProvider(t *testing.T, status *atomic.Int64) (*openai.Embedder, *atomic.
 		_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": data})
 	}))
 	t.Cleanup(server.Close)
-	embedder, err := openai.NewEmbedder(openai.Config{BaseURL: server.URL, Key: "key", Model: "m",
+	embedder, err := provider.NewEmbedder(provider.Config{BaseURL: server.URL, Key: "key", Model: "m",
 		Timeout: 5 * time.Second})
 	require.NoError(t, err)
 	return embedder, asked

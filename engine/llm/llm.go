@@ -99,6 +99,9 @@ type ToolCall struct {
 	Name string
 	// Arguments are as the model wrote them, possibly invalid JSON. They are "{}" if the model wrote none.
 	Arguments string
+	// State is what the provider wants back with the call, such as a signature of the model's thinking. It is opaque, and
+	// matters only within a turn. Other providers ignore it.
+	State string
 }
 
 // Finish is why an answer ended.
@@ -125,7 +128,10 @@ type Chunk struct {
 
 // Usage counts the tokens of one answer. It is zero if the provider does not report them.
 type Usage struct {
-	InputTokens  int
+	InputTokens int
+	// CachedTokens are the input tokens that the provider read from its cache of prompts.
+	CachedTokens int
+	// OutputTokens include the model's thinking.
 	OutputTokens int
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
-	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/observe"
 )
@@ -32,7 +32,7 @@ func (f agentFlags) Validate() error {
 
 // validateModels refuses a timeout of 0 or less, and an address or a key without a model.
 func (f agentFlags) validateModels() error {
-	isUnnamed := func(c openai.Config) bool { return c.Model == "" && (c.BaseURL != "" || c.Key != "") }
+	isUnnamed := func(c provider.Config) bool { return c.Model == "" && (c.BaseURL != "" || c.Key != "") }
 	return errors.Join(cli.Refuse(f.Provider.Timeout <= 0, "--model-timeout must be above 0"), cmp.Or(
 		cli.Refuse(isUnnamed(f.Judge), "--judge-base-url and --judge-api-key need a --judge-model"),
 		cli.Refuse(isUnnamed(f.Contact), "--contact-base-url and --contact-api-key need a --contact-model"),

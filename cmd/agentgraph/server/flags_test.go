@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
-	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/observe"
 )
@@ -53,14 +53,14 @@ func TestEngineFlagsSetItsOptions(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	observer := &observe.Observer{}
 	require.Equal(t, app.EngineOptions{
-		Provider: openai.Config{BaseURL: "http://a/v1", Key: "k", Model: "speaker", Timeout: 3 * time.Second,
+		Provider: provider.Config{BaseURL: "http://a/v1", Key: "k", Model: "speaker", Timeout: 3 * time.Second,
 			IdleTimeout: 3 * time.Second},
 		QuestionModel:   "asker",
-		Embedder:        openai.Config{BaseURL: "http://b/v1", Key: "e", Model: "embedder"},
+		Embedder:        provider.Config{BaseURL: "http://b/v1", Key: "e", Model: "embedder"},
 		Reranker:        knowledge.Reranker{URL: "http://c", Key: "r", Models: []string{"x", "y"}},
 		OCR:             knowledge.OCR{Program: "sh", Languages: "eng"},
-		Judge:           openai.Config{BaseURL: "http://j/v1", Key: "j", Model: "judge"},
-		Contact:         openai.Config{Model: "caller"},
+		Judge:           provider.Config{BaseURL: "http://j/v1", Key: "j", Model: "judge"},
+		Contact:         provider.Config{Model: "caller"},
 		TurnTimeout:     5 * time.Second,
 		MaxModelCalls:   7,
 		ReviewContacts:  true,

@@ -1,7 +1,8 @@
-package openai_test
+package provider_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
 )
 
 // stubKey is the only key that the stub server accepts.
@@ -82,22 +83,27 @@ func startStub() (stop func(), err error) {
 
 // stubbed is a model of the stub server. The server separates the requests of different ids.
 type stubbed struct {
-	*openai.Model
-	id string
+	*provider.Model
+	id     string
+	format provider.Format
 }
 
 var ids atomic.Int64
 
 // stub returns the model of the stub server with a name from testdata/fixtures.json.
-func stub(t *testing.T, name string, configure ...func(*openai.Config)) stubbed {
+func stub(t *testing.T, name string, configure ...func(*provider.Config)) stubbed {
 	t.Helper()
-	config := openai.Config{BaseURL: stubURL + "/v1", Key: stubKey, Model: name}
+	config := provider.Config{BaseURL: stubURL + "/v1", Key: stubKey, Model: name}
 	for _, c := range configure {
 		c(&config)
 	}
-	model, err := openai.New(config)
+	if config.Format == provider.Contents {
+		config.BaseURL = stubURL + "/v1beta"
+	}
+	model, err := provider.New(config)
 	require.NoError(t, err)
-	s := stubbed{Model: model, id: fmt.Sprintf("%s-%d", name, ids.Add(1))}
+	s := stubbed{Model: model, id: fmt.Sprintf("%s-%d", name, ids.Add(1)),
+		format: cmp.Or(config.Format, provider.Completions)}
 	s.SendHeader("X-Test-Id", s.id)
 	return s
 }
@@ -122,4 +128,15 @@ func (s stubbed) asked(t *testing.T) []map[string]any {
 		bodies[i] = entry.Body
 	}
 	return bodies
+}
+
+// overFormats runs a test for each format.
+func overFormats(t *testing.T, test func(*testing.T, func(*provider.Config))) {
+	t.Helper()
+	for _, name := range provider.Formats() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, func(c *provider.Config) { c.Format = provider.Format(name) })
+		})
+	}
 }

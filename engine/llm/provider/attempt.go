@@ -1,9 +1,8 @@
-package openai
+package provider
 
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +46,7 @@ type attempt struct {
 
 // run sends one request and streams the answer to the caller. It returns nil if the answer was complete or the caller
 // left.
-func (a *attempt) run(ctx context.Context, body *completion) error {
+func (a *attempt) run(ctx context.Context, body any) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	idle := time.AfterFunc(a.model.config.IdleTimeout, func() { cancel(errIdle) })
@@ -57,8 +57,12 @@ func (a *attempt) run(ctx context.Context, body *completion) error {
 		return a.failure(ctx, err)
 	}
 	defer func() { _ = stream.Close() }()
-	var answer answer
-	for event, err := range events(stream) {
+	answer := answer{format: a.model.config.Format}
+	for data, err := range events(stream) {
+		text := ""
+		if err == nil {
+			text, err = a.model.format.read(&answer, data)
+		}
 		if err != nil {
 			// Only usage and the end mark follow the finish reason, so the answer is complete.
 			if answer.finish == "" {
@@ -68,7 +72,8 @@ func (a *attempt) run(ctx context.Context, body *completion) error {
 		}
 		// The caller's time for a chunk does not count as silence of the provider.
 		idle.Stop()
-		text := answer.add(event)
+		answer.bytes += len(text)
+		answer.spoken = answer.spoken || strings.TrimSpace(text) != ""
 		if answer.bytes > maxAnswerBytes {
 			return a.model.fail(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status,
 				maxAnswerBytes)
@@ -97,8 +102,8 @@ func (a *attempt) deliver(chunk llm.Chunk) bool {
 
 // open sends the request and returns the stream of the answer. It records the status. If the response is not a stream,
 // open returns a failure. It reads a bounded part of the body, and does not quote it.
-func (a *attempt) open(ctx context.Context, body *completion) (io.ReadCloser, error) {
-	res, err := a.model.client.post(ctx, "chat/completions", "text/event-stream", body)
+func (a *attempt) open(ctx context.Context, body any) (io.ReadCloser, error) {
+	res, err := a.model.client.post(ctx, a.model.format.path(a.model.config.Model), "text/event-stream", body)
 	if err != nil {
 		return nil, err
 	}
@@ -122,49 +127,57 @@ func (reported) Error() string { return "the provider reported an error" }
 // errNotJSON is returned for an event that is not a JSON object.
 var errNotJSON = errors.New("an event is not a JSON object")
 
-// events reads a stream up to its end mark or its end.
-func events(stream io.Reader) iter.Seq2[event, error] {
-	return func(yield func(event, error) bool) {
+// events reads the data of a stream's events up to its end mark or its end.
+func events(stream io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
 		for framed, err := range sse.Read(stream, &sse.ReadConfig{MaxEventSize: maxEventBytes}) {
 			if err != nil {
-				yield(event{}, err)
+				yield(nil, err)
 				return
 			}
 			if framed.Data == "" {
 				continue
 			}
-			if strings.HasPrefix(framed.Data, "[DONE]") {
-				return
-			}
-			read, err := readEvent([]byte(framed.Data))
-			if !yield(read, err) || err != nil {
+			if strings.HasPrefix(framed.Data, "[DONE]") || !yield([]byte(framed.Data), nil) {
 				return
 			}
 		}
 	}
 }
 
-// readEvent ignores members of a wrong type, because some OpenAI-compatible servers send them.
-func readEvent(data []byte) (event, error) {
-	var read event
+// failing is part of the events of all formats.
+type failing struct {
+	Type  string           `json:"type"`
+	Error *json.RawMessage `json:"error"`
+}
+
+func (f *failing) hasFailed() bool { return f.Error != nil || f.Type == "error" }
+
+// decode reads an event. It ignores members of a wrong type, because some compatible servers send them. The error is
+// reported for an event that reports a failure of the provider.
+func decode(data []byte, event interface{ hasFailed() bool }) error {
 	var odd *json.UnmarshalTypeError
-	if err := json.Unmarshal(data, &read); err != nil && (!errors.As(err, &odd) || odd.Field == "") {
-		return event{}, errNotJSON
+	if err := json.Unmarshal(data, event); err != nil && (!errors.As(err, &odd) || odd.Field == "") {
+		return errNotJSON
 	}
-	if read.Error != nil {
-		return event{}, reported{data}
+	if event.hasFailed() {
+		return reported{data}
 	}
-	return read, nil
+	return nil
 }
 
 // refusal returns the failure for a status other than 200.
 func (a *attempt) refusal(res *http.Response) *llm.Error {
 	// A truncated body reveals no code, but the status is enough.
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
-	code := a.errorCode(body)
-	failure := a.model.fail(causeOf(a.status), a.status, "the provider answered %s%s",
-		strings.TrimSpace(strconv.Itoa(a.status)+" "+http.StatusText(a.status)), code)
-	failure.RetryAfter = retryAfter(res.Header)
+	refused := errorOf(body)
+	cause := causeOf(a.status)
+	if refused.isOfKey() {
+		cause = llm.Unauthorized
+	}
+	failure := a.model.fail(cause, a.status, "the provider answered %s%s",
+		strings.TrimSpace(strconv.Itoa(a.status)+" "+http.StatusText(a.status)), a.code(refused))
+	failure.RetryAfter = max(retryAfter(res.Header), refused.retryAfter())
 	return failure
 }
 
@@ -200,7 +213,7 @@ func (a *attempt) failure(ctx context.Context, err error) error {
 			model.config.Timeout)
 	case errors.As(err, &within):
 		return model.fail(llm.Unavailable, status, "the provider answered %d and then reported an error%s", status,
-			a.errorCode(within.data))
+			a.code(errorOf(within.data)))
 	case errors.Is(err, errNotJSON), errors.Is(err, bufio.ErrTooLong):
 		return model.fail(llm.Malformed, status, "the provider answered %d with a stream of something else than JSON events",
 			status)
@@ -226,21 +239,60 @@ func (a *attempt) unreached(err error) *llm.Error {
 // prompts.
 var codePattern = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
-// errorCode returns the code of the provider's error as " (invalid_api_key)", or "".
-func (a *attempt) errorCode(body []byte) string {
-	var refusal struct {
-		Error struct{ Code, Type any }
+// refused is the error of a provider. OpenAI has a code or a type, Anthropic a type, Google a status and details.
+type refused struct {
+	Code, Type, Status any
+	Details            []struct{ Reason, RetryDelay string }
+}
+
+// errorOf returns the error in a response or an event. It is zero if there is none.
+func errorOf(body []byte) refused {
+	var within struct {
+		Error    refused
+		Code     any // of an error event of Responses
+		Response struct{ Error refused }
 	}
-	if json.NewDecoder(bytes.NewReader(body)).Decode(&refusal) != nil {
-		return ""
+	_ = json.NewDecoder(bytes.NewReader(body)).Decode(&within) // members of other types are skipped
+	if within.Response.Error.Code != nil {
+		return within.Response.Error
 	}
-	code, _ := refusal.Error.Code.(string)
-	kind, _ := refusal.Error.Type.(string)
-	code = cmp.Or(code, kind)
-	if len(code) > 40 || !codePattern.MatchString(code) || code == a.model.config.Key {
-		return ""
+	if within.Error.Code == nil {
+		within.Error.Code = within.Code
 	}
-	return " (" + code + ")"
+	return within.Error
+}
+
+// isOfKey reports whether Google refuses the key. Its status is 400.
+func (r refused) isOfKey() bool {
+	return slices.ContainsFunc(r.Details, func(d struct{ Reason, RetryDelay string }) bool {
+		return d.Reason == "API_KEY_INVALID"
+	})
+}
+
+// retryAfter returns the wait that Google asks for, at most a day, or 0.
+func (r refused) retryAfter() time.Duration {
+	for _, detail := range r.Details {
+		if delay, err := time.ParseDuration(detail.RetryDelay); err == nil {
+			return min(max(delay, 0), 24*time.Hour)
+		}
+	}
+	return 0
+}
+
+// code returns the code of the provider's error as " (invalid_api_key)", or "".
+func (a *attempt) code(r refused) string {
+	for _, each := range []any{r.Code, r.Type, r.Status} {
+		code, _ := each.(string)
+		code = strings.ToLower(code)
+		if code == "" {
+			continue
+		}
+		if len(code) > 40 || !codePattern.MatchString(code) || strings.EqualFold(code, a.model.config.Key) {
+			return ""
+		}
+		return " (" + code + ")"
+	}
+	return ""
 }
 
 // retryAfter parses Retry-After, as seconds or a date. It returns 0 if the header is missing, invalid or in the past.

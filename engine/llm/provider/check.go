@@ -1,7 +1,8 @@
-package openai
+package provider
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strings"
 
@@ -18,8 +19,11 @@ func (m *Model) Check(ctx context.Context) error {
 		return failure
 	}
 	defer func() { _ = res.Body.Close() }()
-	if cause := causeOf(res.StatusCode); cause == llm.Unauthorized {
-		return m.fail(cause, res.StatusCode, "the provider refuses the key: it answered %s", strings.TrimSpace(res.Status))
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
+	isRefused := res.StatusCode != http.StatusOK && errorOf(body).isOfKey()
+	if isRefused || causeOf(res.StatusCode) == llm.Unauthorized {
+		return m.fail(llm.Unauthorized, res.StatusCode, "the provider refuses the key: it answered %s",
+			strings.TrimSpace(res.Status))
 	}
 	return nil
 }

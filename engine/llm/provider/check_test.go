@@ -1,4 +1,4 @@
-package openai_test
+package provider_test
 
 import (
 	"net/http"
@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
 )
 
 func TestCheckReportsAWrongKey(t *testing.T) {
 	t.Parallel()
-	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Method != http.MethodGet || r.URL.Path != "/v1/models":
 			w.WriteHeader(http.StatusInternalServerError)
@@ -21,15 +21,15 @@ func TestCheckReportsAWrongKey(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	}))
-	t.Cleanup(provider.Close)
+	t.Cleanup(server.Close)
 	check := func(address, key string) error {
-		m, err := openai.New(openai.Config{BaseURL: address, Key: key, Model: "m"})
+		m, err := provider.New(provider.Config{BaseURL: address, Key: key, Model: "m"})
 		require.NoError(t, err)
 		return m.Check(t.Context())
 	}
-	require.NoError(t, check(provider.URL+"/v1", "right"))
-	require.NoError(t, check(provider.URL, "right"), "a provider that lists no models says nothing about the key")
-	refused := requireFailure(t, check(provider.URL+"/v1", "wrong"))
+	require.NoError(t, check(server.URL+"/v1", "right"))
+	require.NoError(t, check(server.URL, "right"), "a provider that lists no models says nothing about the key")
+	refused := requireFailure(t, check(server.URL+"/v1", "wrong"))
 	require.Equal(t, llm.Unauthorized, refused.Cause)
 	require.Equal(t, "the language model: the provider refuses the key: it answered 401 Unauthorized", refused.Message)
 	require.Equal(t, llm.Unavailable, requireFailure(t, check("http://127.0.0.1:1", "right")).Cause)

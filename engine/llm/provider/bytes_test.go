@@ -1,4 +1,4 @@
-package openai_test
+package provider_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
 )
 
 // This tests single bytes and events, which the stub server cannot control.
@@ -26,27 +26,27 @@ const (
 )
 
 // provider answers requests in turn. The last answer repeats.
-type provider struct {
+type scripted struct {
 	asked   atomic.Int32
 	answers []http.HandlerFunc
 }
 
-// serve starts a provider and returns a model that asks it.
-func serve(t *testing.T, configure func(*openai.Config), answers ...http.HandlerFunc) (*provider, *openai.Model) {
+// serve starts a provider of Chat Completions and returns a model that asks it.
+func serve(t *testing.T, configure func(*provider.Config), answers ...http.HandlerFunc) (*scripted, *provider.Model) {
 	t.Helper()
-	p := &provider{answers: answers}
+	p := &scripted{answers: answers}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
-	config := openai.Config{BaseURL: server.URL, Key: stubKey, Model: "m"}
+	config := provider.Config{BaseURL: server.URL, Key: stubKey, Model: "m"}
 	if configure != nil {
 		configure(&config)
 	}
-	model, err := openai.New(config)
+	model, err := provider.New(config)
 	require.NoError(t, err)
 	return p, model
 }
 
-func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	turn := min(int(p.asked.Add(1)), len(p.answers)) - 1
 	p.answers[turn](w, r)
 }
@@ -102,107 +102,6 @@ func refuse(status int, header, value, body string) http.HandlerFunc {
 	}
 }
 
-func TestBrokenResponsesAreReported(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		configure func(*openai.Config)
-		answer    http.HandlerFunc
-		cause     llm.Cause
-		message   string
-		asked     int32
-	}{
-		"silence after the first piece": {
-			configure: func(c *openai.Config) { c.IdleTimeout = 200 * time.Millisecond },
-			answer:    eventsThen(fallSilent, startOfText),
-			cause:     llm.TimedOut, asked: 1,
-			message: "the language model: the provider answered 200 and then fell silent for more than 200ms",
-		},
-		"comments are silence": {
-			configure: func(c *openai.Config) { c.IdleTimeout = 200 * time.Millisecond },
-			answer:    repeat(": still here\n\n"),
-			cause:     llm.TimedOut, asked: 1,
-			message: "the language model: the provider answered 200 and then fell silent for more than 200ms",
-		},
-		"one word after the other without an end": {
-			configure: func(c *openai.Config) { c.Timeout = 200 * time.Millisecond },
-			answer:    repeat(startOfText),
-			cause:     llm.TimedOut, asked: 1,
-			message: "the language model: the provider answered 200, but did not finish within 200ms",
-		},
-		"end without a finish reason": {
-			answer: events(startOfText, done),
-			cause:  llm.CutOff, asked: 1,
-			message: "the language model: the provider answered 200, but the connection ended before the answer did",
-		},
-		"connection lost within an event": {
-			answer: eventsThen(hangUp, startOfText, `data: {"choi`),
-			cause:  llm.CutOff, asked: 1,
-			message: "the language model: the provider answered 200, but the connection ended before the answer did",
-		},
-		"connection lost before the first piece, every time": {
-			answer: eventsThen(hangUp, ": welcome\n\n"),
-			cause:  llm.CutOff, asked: 3,
-			message: "the language model: the provider answered 200, but the connection ended before the answer did",
-		},
-		"event that is not JSON": {
-			answer: events(startOfText, "data: {\"choices\": [stub-key\n\n", done),
-			cause:  llm.Malformed, asked: 1,
-			message: "the language model: the provider answered 200 with a stream of something else than JSON events",
-		},
-		"call that names no tool": {
-			answer: events(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`+"\n\n", done),
-			cause:  llm.Malformed, asked: 1,
-			message: "the language model: the provider answered 200 with a tool call that names no tool",
-		},
-		"error within the stream": {
-			answer: events(startOfText, `data: {"error":{"message":"stub-key is out of luck","code":"server_overloaded"}}`+
-				"\n\n"),
-			cause: llm.Unavailable, asked: 1,
-			message: "the language model: the provider answered 200 and then reported an error (server_overloaded)",
-		},
-		"white space only": {
-			answer: events(`data: {"choices":[{"delta":{"content":" \n"},"finish_reason":"stop"}]}`+"\n\n", done),
-			cause:  llm.Empty, asked: 1,
-			message: "the language model: the provider answered 200 with an empty answer",
-		},
-		"endless answer": {
-			answer: repeat(`data: {"choices":[{"delta":{"content":"` + strings.Repeat("a", 600<<10) + `"}}]}` + "\n\n"),
-			cause:  llm.TooLong, asked: 1,
-			message: "the language model: the provider answered 200 with more than 1048576 bytes",
-		},
-		"endless event": {
-			answer: repeat(strings.Repeat("a", 600<<10)),
-			cause:  llm.Malformed, asked: 1,
-			message: "the language model: the provider answered 200 with a stream of something else than JSON events",
-		},
-		"event that is not an object": {
-			answer: events(startOfText, "data: [1]\n\n", done),
-			cause:  llm.Malformed, asked: 1,
-			message: "the language model: the provider answered 200 with a stream of something else than JSON events",
-		},
-		"page of a proxy": {
-			answer: refuse(502, "Content-Type", "text/html", "<html>stub-key</html>"),
-			cause:  llm.Unavailable, asked: 3,
-			message: "the language model: the provider answered 502 Bad Gateway",
-		},
-		"quota used up": {
-			answer: refuse(429, "Retry-After", "11", `{"error":{"message":"stub-key","type":"insufficient_quota","code":null}}`),
-			cause:  llm.RateLimited, asked: 1,
-			message: "the language model: the provider answered 429 Too Many Requests (insufficient_quota)",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			provider, model := serve(t, test.configure, test.answer)
-			_, err := llm.Collect(model.Chat(t.Context(), hello))
-			failure := requireFailure(t, err)
-			require.Equal(t, test.cause, failure.Cause)
-			require.Equal(t, test.message, failure.Error())
-			require.Equal(t, test.asked, provider.asked.Load())
-		})
-	}
-}
-
 func TestRetriesBeforeTheFirstPiece(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]http.HandlerFunc{
@@ -214,31 +113,31 @@ func TestRetriesBeforeTheFirstPiece(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			provider, model := serve(t, nil, first, events(startOfText, endOfText, done))
+			asked, model := serve(t, nil, first, events(startOfText, endOfText, done))
 			answer, err := llm.Collect(model.Chat(t.Context(), hello))
 			require.NoError(t, err)
 			require.Equal(t, "Good day", answer.Text)
-			require.Equal(t, int32(2), provider.asked.Load())
+			require.Equal(t, int32(2), asked.asked.Load())
 		})
 	}
 }
 
 func TestRetriesDoNotExceedTheTimeout(t *testing.T) {
 	t.Parallel()
-	provider, model := serve(t, func(c *openai.Config) { c.Timeout = 3 * time.Second },
+	asked, model := serve(t, func(c *provider.Config) { c.Timeout = 3 * time.Second },
 		refuse(429, "Retry-After", "9", ""))
 	_, err := llm.Collect(model.Chat(t.Context(), hello))
 	failure := requireFailure(t, err)
 	require.Equal(t, llm.RateLimited, failure.Cause)
 	require.Equal(t, 9*time.Second, failure.RetryAfter)
-	require.Equal(t, int32(1), provider.asked.Load())
+	require.Equal(t, int32(1), asked.asked.Load())
 }
 
 func TestUnreachableProviderIsUnavailable(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	model, err := openai.New(openai.Config{BaseURL: server.URL, Key: stubKey, Model: "m"})
+	model, err := provider.New(provider.Config{BaseURL: server.URL, Key: stubKey, Model: "m"})
 	require.NoError(t, err)
 	_, err = llm.Collect(model.Chat(t.Context(), hello))
 	failure := requireFailure(t, err)
@@ -379,7 +278,7 @@ func TestEnvironmentIsNotRead(t *testing.T) {
 	t.Setenv("OPENAI_ORG_ID", "from-the-environment")
 	t.Setenv("OPENAI_CUSTOM_HEADERS", "X-Custom: from-the-environment")
 	headers := make(chan http.Header, 1)
-	_, model := serve(t, func(c *openai.Config) { c.Key = "" }, func(w http.ResponseWriter, r *http.Request) {
+	_, model := serve(t, func(c *provider.Config) { c.Key = "" }, func(w http.ResponseWriter, r *http.Request) {
 		headers <- r.Header
 		send(w, startOfText, endOfText, done)
 	})

@@ -1,4 +1,4 @@
-package openai_test
+package provider_test
 
 import (
 	"encoding/json"
@@ -15,21 +15,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
-	"github.com/agentgraph/agentgraph/engine/llm/openai"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
 )
 
-var _ llm.Embedder = (*openai.Embedder)(nil)
+var _ llm.Embedder = (*provider.Embedder)(nil)
 
 func TestEmbedSendsTexts(t *testing.T) {
 	t.Parallel()
-	embedder, err := openai.NewEmbedder(openai.Config{BaseURL: stubURL + "/v1", Key: stubKey, Model: "embeds"})
+	embedder, err := provider.NewEmbedder(provider.Config{BaseURL: stubURL + "/v1", Key: stubKey, Model: "embeds"})
 	require.NoError(t, err)
 	require.Equal(t, "embeds", embedder.Name())
 	vectors, err := embedder.Embed(t.Context(), []string{"one", "two"})
 	require.NoError(t, err)
 	require.Equal(t, [][]float32{{0.5, -0.25, 1}, {0.5, -0.25, 1}}, vectors)
 
-	embedder, err = openai.NewEmbedder(openai.Config{BaseURL: stubURL + "/v1", Key: "not-the-key", Model: "embeds"})
+	embedder, err = provider.NewEmbedder(provider.Config{BaseURL: stubURL + "/v1", Key: "not-the-key", Model: "embeds"})
 	require.NoError(t, err)
 	_, err = embedder.Embed(t.Context(), []string{"one"})
 	require.Equal(t, llm.Unauthorized, requireFailure(t, err).Cause)
@@ -55,40 +55,40 @@ func (e *embedding) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"data": data})
 }
 
-func embedderOf(t *testing.T, handler http.Handler, configure ...func(*openai.Config)) *openai.Embedder {
+func embedderOf(t *testing.T, handler http.Handler, configure ...func(*provider.Config)) *provider.Embedder {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	config := openai.Config{BaseURL: server.URL, Key: stubKey, Model: "m"}
+	config := provider.Config{BaseURL: server.URL, Key: stubKey, Model: "m"}
 	for _, c := range configure {
 		c(&config)
 	}
-	embedder, err := openai.NewEmbedder(config)
+	embedder, err := provider.NewEmbedder(config)
 	require.NoError(t, err)
 	return embedder
 }
 
 func TestEmbedSendsBatchesAndKeepsTheOrder(t *testing.T) {
 	t.Parallel()
-	provider := &embedding{}
+	server := &embedding{}
 	texts := []string{" "}
 	for i := range 300 {
 		texts = append(texts, strings.Repeat("a", i+2))
 	}
 	texts = append(texts, strings.Repeat("é", 20_000))
-	vectors, err := embedderOf(t, provider).Embed(t.Context(), texts)
+	vectors, err := embedderOf(t, server).Embed(t.Context(), texts)
 	require.NoError(t, err)
 	require.Len(t, vectors, len(texts))
 	for i, vector := range vectors[:301] {
 		require.EqualValues(t, i+1, vector[0])
 	}
-	require.Greater(t, len(provider.asked), 2)
-	last := provider.asked[len(provider.asked)-1]
+	require.Greater(t, len(server.asked), 2)
+	last := server.asked[len(server.asked)-1]
 	long := last[len(last)-1]
 	require.True(t, utf8.ValidString(long))
 	require.Less(t, len(long), 20_000)
 
-	vectors, err = embedderOf(t, provider).Embed(t.Context(), nil)
+	vectors, err = embedderOf(t, server).Embed(t.Context(), nil)
 	require.NoError(t, err)
 	require.Empty(t, vectors)
 }
@@ -96,7 +96,7 @@ func TestEmbedSendsBatchesAndKeepsTheOrder(t *testing.T) {
 func TestEmbedRetriesTransientErrors(t *testing.T) {
 	t.Parallel()
 	good := &embedding{}
-	p := &provider{answers: []http.HandlerFunc{refuse(503, "Retry-After", "0", ""), good.ServeHTTP}}
+	p := &scripted{answers: []http.HandlerFunc{refuse(503, "Retry-After", "0", ""), good.ServeHTTP}}
 	vectors, err := embedderOf(t, p).Embed(t.Context(), []string{"abc"})
 	require.NoError(t, err)
 	require.Equal(t, [][]float32{{3, 1}}, vectors)
@@ -113,7 +113,7 @@ func TestEmbedFailuresAreReported(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		answer    http.HandlerFunc
-		configure func(*openai.Config)
+		configure func(*provider.Config)
 		cause     llm.Cause
 	}{
 		"refused": {answer: refuse(400, "", "", `{"error":{"message":"stub-key"}}`), cause: llm.Rejected},
@@ -133,14 +133,14 @@ func TestEmbedFailuresAreReported(t *testing.T) {
 				_, _ = io.Copy(io.Discard, r.Body) // the server notices that the client left only after the body
 				fallSilent(w, r)
 			},
-			cause: llm.TimedOut, configure: func(c *openai.Config) { c.Timeout = 100 * time.Millisecond },
+			cause: llm.TimedOut, configure: func(c *provider.Config) { c.Timeout = 100 * time.Millisecond },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			configure := test.configure
 			if configure == nil {
-				configure = func(*openai.Config) {}
+				configure = func(*provider.Config) {}
 			}
 			_, err := embedderOf(t, test.answer, configure).Embed(t.Context(), []string{"a", "b"})
 			require.Equal(t, test.cause, requireFailure(t, err).Cause, "%v", err)

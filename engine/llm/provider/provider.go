@@ -1,6 +1,7 @@
-// Package openai implements llm.Model and llm.Embedder for servers with OpenAI's API: OpenAI itself, compatible cloud
-// providers, and local servers. Start reading at [New] and [NewEmbedder].
-package openai
+// Package provider implements llm.Model for the protocols of OpenAI, Anthropic and Google, which compatible providers
+// and local servers also speak, and llm.Embedder for OpenAI's. All protocols share requests, retries, streams, bounds
+// and failures. A [Format] only adds what it sends and how it reads an event. Start reading at [New] and [NewEmbedder].
+package provider
 
 import (
 	"cmp"
@@ -8,16 +9,17 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
 const (
-	defaultBaseURL     = "https://api.openai.com/v1"
 	defaultTimeout     = 2 * time.Minute
 	defaultIdleTimeout = 30 * time.Second
 
@@ -26,20 +28,26 @@ const (
 	// maxRetryAfter is the longest Retry-After that is waited for. A longer one fails at once, because a contact is
 	// waiting for the reply.
 	maxRetryAfter = 10 * time.Second
-	// firstBackoff is the wait before the first retry without a Retry-After. It doubles each time.
-	firstBackoff = 500 * time.Millisecond
 	// maxAnswerBytes bounds one answer, text and tool calls together.
 	maxAnswerBytes = 1 << 20
 )
 
+// firstBackoff is the wait before the first retry without a Retry-After. It doubles each time. Only tests change it.
+var firstBackoff = 500 * time.Millisecond
+
 // Config selects a model and its provider.
 type Config struct {
-	// BaseURL is the URL before /chat/completions. Empty means OpenAI's own.
+	// Format is the provider's protocol. Empty means Completions.
+	Format Format
+	// BaseURL is the URL before the path of the format, such as /chat/completions. Empty means the URL of the company
+	// that published the format.
 	BaseURL string
-	// Key is sent as a bearer token, unless it is empty. Local servers often need none.
+	// Key identifies the caller. Empty sends none, because local servers often need none.
 	Key string
 	// Model is the model's name as the provider spells it. Required.
 	Model string
+	// MaxOutputTokens bounds one answer. Zero means the provider's bound, or 16,384 for Messages, which requires one.
+	MaxOutputTokens int
 	// Timeout bounds a whole answer, retries included. Zero means two minutes.
 	Timeout time.Duration
 	// IdleTimeout bounds the time before the first chunk of an answer and between chunks. Zero means thirty seconds.
@@ -51,6 +59,7 @@ type Config struct {
 // Model is an llm.Model of one provider. From the environment it reads only the usual proxy settings.
 type Model struct {
 	config Config
+	format *format
 	client *client
 }
 
@@ -59,7 +68,13 @@ func New(config Config) (*Model, error) {
 	if config.Model == "" {
 		return nil, errors.New("the model's name is missing")
 	}
-	config.BaseURL = cmp.Or(config.BaseURL, defaultBaseURL)
+	config.Format = cmp.Or(config.Format, Completions)
+	spoken, ok := formats[config.Format]
+	if !ok {
+		return nil, fmt.Errorf("the format of the model's provider, %s, is none of %s", config.Format,
+			strings.Join(Formats(), ", "))
+	}
+	config.BaseURL = cmp.Or(config.BaseURL, spoken.baseURL)
 	// The error does not repeat the URL, because URLs may contain passwords.
 	address, err := url.Parse(config.BaseURL)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
@@ -71,7 +86,12 @@ func New(config Config) (*Model, error) {
 	if config.IdleTimeout <= 0 {
 		config.IdleTimeout = defaultIdleTimeout
 	}
-	return &Model{config: config, client: newClient(address, config)}, nil
+	m := &Model{config: config, format: spoken, client: newClient(address, config)}
+	maps.Copy(m.client.header, spoken.header)
+	if config.Key != "" {
+		spoken.sign(m.client.header, config.Key)
+	}
+	return m, nil
 }
 
 // Name returns the model's name as the provider spells it.
@@ -80,11 +100,11 @@ func (m *Model) Name() string { return m.config.Model }
 // Chat implements llm.Model. It retries a temporary failure at most twice, and only before the first chunk.
 func (m *Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		body, err := m.completion(req)
-		if err != nil {
+		if err := check(req); err != nil {
 			yield(llm.Chunk{}, err)
 			return
 		}
+		body := m.format.encode(&m.config, req)
 		whole, cancel := context.WithTimeoutCause(ctx, m.config.Timeout, errTimeout)
 		defer cancel()
 		for retries := 0; ; retries++ {

@@ -1,4 +1,4 @@
-package openai
+package provider
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -23,7 +24,7 @@ type client struct {
 	header  http.Header
 }
 
-// newClient returns the client for a base URL. An empty key is not sent.
+// newClient returns the client for a base URL. It sends no key yet.
 func newClient(address *url.URL, config Config) *client {
 	sender := http.RoundTripper(&http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -35,15 +36,11 @@ func newClient(address *url.URL, config Config) *client {
 	if config.Around != nil {
 		sender = config.Around(sender)
 	}
-	c := &client{
+	return &client{
 		http:    http.Client{Transport: sender, CheckRedirect: staysAtHome},
 		address: address,
 		header:  http.Header{"Content-Type": {"application/json"}, "User-Agent": {"agentgraph"}},
 	}
-	if config.Key != "" {
-		c.header.Set("Authorization", "Bearer "+config.Key)
-	}
-	return c
 }
 
 // staysAtHome rejects redirects to another origin, which must not get the key or the messages.
@@ -68,9 +65,13 @@ func (c *client) post(ctx context.Context, path, accept string, body any) (*http
 	return c.send(ctx, http.MethodPost, path, accept, &encoded)
 }
 
-// send sends a request to a path of the provider and returns the response, whatever the status.
+// send sends a request to a path of the provider and returns the response, whatever the status. The path may have a
+// query.
 func (c *client) send(ctx context.Context, method, path, accept string, body io.Reader) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.address.JoinPath(path).String(), body)
+	path, query, _ := strings.Cut(path, "?")
+	address := c.address.JoinPath(path)
+	address.RawQuery = strings.Trim(address.RawQuery+"&"+query, "&")
+	req, err := http.NewRequestWithContext(ctx, method, address.String(), body)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,90 @@
+package provider
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+// answer collects one answer from the events of its stream.
+type answer struct {
+	format Format
+	calls  []*call
+	// finish is the provider's reason for the end, or "" before the end.
+	finish string
+	usage  llm.Usage
+	// thoughts are the thinking of the model, which the provider wants back with the calls.
+	thoughts []thought
+	// bytes counts text, thoughts and tool calls. spoken is set if the text is not blank.
+	bytes  int
+	spoken bool
+}
+
+type call struct {
+	index     int
+	id, name  string
+	arguments strings.Builder
+	// state is what the provider wants back with the call.
+	state string
+}
+
+// addCall continues the call with the index, unless its id differs: some servers number all their calls 0.
+func (a *answer) addCall(index int, id, name, arguments string) {
+	var current *call
+	for _, c := range a.calls {
+		if c.index == index && (id == "" || c.id == "" || c.id == id) {
+			current = c
+		}
+	}
+	if current == nil {
+		current = &call{index: index}
+		a.calls = append(a.calls, current)
+	}
+	current.id, current.name = cmp.Or(id, current.id), cmp.Or(name, current.name)
+	current.arguments.WriteString(arguments)
+	a.bytes += len(arguments)
+}
+
+// cuts are the reasons of all formats for which an answer is incomplete. Their names do not overlap.
+var cuts = map[string]llm.Cause{
+	"content_filter": llm.Filtered, "length": llm.TooLong, "max_output_tokens": llm.TooLong,
+	"refusal": llm.Filtered, "max_tokens": llm.TooLong, "model_context_window_exceeded": llm.TooLong,
+	"MAX_TOKENS": llm.TooLong, "SAFETY": llm.Filtered, "RECITATION": llm.Filtered, "BLOCKLIST": llm.Filtered,
+	"PROHIBITED_CONTENT": llm.Filtered, "SPII": llm.Filtered, "LANGUAGE": llm.Filtered, "OTHER": llm.CutOff,
+	"MALFORMED_FUNCTION_CALL": llm.Malformed, "UNEXPECTED_TOOL_CALL": llm.Malformed, "TOO_MANY_TOOL_CALLS": llm.Malformed,
+}
+
+var cutMessages = map[llm.Cause]string{
+	llm.Filtered:  "the provider answered %d, but its content filter stopped the answer",
+	llm.TooLong:   "the provider answered %d, but the answer reached its length limit",
+	llm.Malformed: "the provider answered %d with a tool call that it cannot read itself",
+	llm.CutOff:    "the provider answered %d, but stopped before the end of the answer",
+}
+
+// last returns the chunk that ends a complete answer, or the failure of an incomplete one.
+func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
+	if cause, isCut := cuts[a.finish]; isCut {
+		return llm.Chunk{}, m.fail(cause, status, cutMessages[cause], status)
+	}
+	chunk := llm.Chunk{Finish: llm.FinishStop, Usage: a.usage}
+	for i, c := range a.calls {
+		if c.name == "" {
+			return llm.Chunk{}, m.fail(llm.Malformed, status, "the provider answered %d with a tool call that names no tool",
+				status)
+		}
+		if c.state != "" {
+			c.state = string(a.format) + ":" + c.state
+		}
+		chunk.Finish = llm.FinishToolCalls
+		chunk.ToolCalls = append(chunk.ToolCalls, llm.ToolCall{
+			ID: cmp.Or(c.id, "call_"+strconv.Itoa(i+1)), Name: c.name, Arguments: cmp.Or(c.arguments.String(), "{}"),
+			State: c.state,
+		})
+	}
+	if !a.spoken && len(a.calls) == 0 {
+		return llm.Chunk{}, m.fail(llm.Empty, status, "the provider answered %d with an empty answer", status)
+	}
+	return chunk, nil
+}

@@ -1,0 +1,154 @@
+package provider
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
+)
+
+var responses = &format{
+	baseURL: "https://api.openai.com/v1",
+	path:    func(string) string { return "responses" },
+	sign:    bearer,
+	encode:  func(c *Config, req llm.Request) any { return responseOf(c, req) },
+	read:    readResponse,
+}
+
+// response is the body of a request. Nil fields are omitted, zeros are sent.
+type response struct {
+	Model           string         `json:"model"`
+	Instructions    string         `json:"instructions,omitempty"`
+	Input           []inputItem    `json:"input"`
+	Tools           []responseTool `json:"tools,omitempty"`
+	Text            *responseText  `json:"text,omitempty"`
+	MaxOutputTokens int            `json:"max_output_tokens,omitempty"`
+	Temperature     *float64       `json:"temperature,omitempty"`
+	TopP            *float64       `json:"top_p,omitempty"`
+	PromptCacheKey  string         `json:"prompt_cache_key,omitempty"`
+	Store           bool           `json:"store"`
+	Stream          bool           `json:"stream"`
+}
+
+// inputItem is a message, a call or the result of a call.
+type inputItem struct {
+	Type      string  `json:"type"`
+	Role      string  `json:"role,omitempty"`
+	Content   string  `json:"content,omitempty"`
+	CallID    string  `json:"call_id,omitempty"`
+	Name      string  `json:"name,omitempty"`
+	Arguments string  `json:"arguments,omitempty"`
+	Output    *string `json:"output,omitempty"`
+}
+
+type responseTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict"`
+}
+
+type responseText struct {
+	Format responseSchema `json:"format"`
+}
+
+type responseSchema struct {
+	Type   string          `json:"type"`
+	Name   string          `json:"name"`
+	Strict bool            `json:"strict"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+func responseOf(c *Config, req llm.Request) *response {
+	body := &response{
+		Model: c.Model, Instructions: req.System, Input: []inputItem{}, MaxOutputTokens: c.MaxOutputTokens,
+		Temperature: req.Temperature, TopP: req.TopP, Stream: true,
+	}
+	for _, said := range req.Messages {
+		if said.Role == llm.RoleTool {
+			body.Input = append(body.Input, inputItem{Type: "function_call_output", CallID: said.ToolCallID,
+				Output: &said.Text})
+			continue
+		}
+		if said.Text != "" || len(said.ToolCalls) == 0 {
+			body.Input = append(body.Input, inputItem{Type: "message", Role: string(said.Role), Content: text(said.Text)})
+		}
+		for _, call := range said.ToolCalls {
+			body.Input = append(body.Input, inputItem{Type: "function_call", CallID: call.ID, Name: call.Name,
+				Arguments: call.Arguments})
+		}
+	}
+	for _, offered := range req.Tools {
+		body.Tools = append(body.Tools, responseTool{Type: "function", Name: offered.Name,
+			Description: offered.Description, Parameters: parametersOf(offered)})
+	}
+	if len(req.Schema) > 0 {
+		body.Text = &responseText{responseSchema{Type: "json_schema", Name: "answer", Strict: true, Schema: req.Schema}}
+	}
+	if len(req.Tools) > 0 {
+		// Requests with the same beginning reach the same cache.
+		sum := sha256.Sum256([]byte(req.System))
+		body.PromptCacheKey = hex.EncodeToString(sum[:8])
+	}
+	return body
+}
+
+type responseEvent struct {
+	failing
+	Delta json.RawMessage `json:"delta"`
+	Index int             `json:"output_index"`
+	Item  struct {
+		Type      string `json:"type"`
+		CallID    string `json:"call_id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"item"`
+	Response struct {
+		Status            string `json:"status"`
+		IncompleteDetails struct {
+			Reason string `json:"reason"`
+		} `json:"incomplete_details"`
+		Usage struct {
+			InputTokens        int `json:"input_tokens"`
+			OutputTokens       int `json:"output_tokens"`
+			InputTokensDetails struct {
+				CachedTokens int `json:"cached_tokens"`
+			} `json:"input_tokens_details"`
+		} `json:"usage"`
+	} `json:"response"`
+}
+
+// readResponse leaves out reasoning, which has events of its own.
+func readResponse(a *answer, data []byte) (string, error) {
+	var event responseEvent
+	if err := decode(data, &event); err != nil {
+		return "", err
+	}
+	switch event.Type {
+	case "response.output_text.delta", "response.refusal.delta":
+		var said string
+		_ = json.Unmarshal(event.Delta, &said) // another type than a text says nothing
+		return said, nil
+	case "response.output_item.done":
+		if event.Item.Type == "function_call" {
+			a.addCall(event.Index, event.Item.CallID, event.Item.Name, event.Item.Arguments)
+		}
+	case "response.failed":
+		return "", reported{data}
+	case "response.completed", "response.incomplete":
+		a.finish = "stop"
+		if event.Response.Status == "incomplete" {
+			a.finish = cmp.Or(event.Response.IncompleteDetails.Reason, "max_output_tokens")
+			if _, isKnown := cuts[a.finish]; !isKnown {
+				a.finish = "OTHER"
+			}
+		}
+		used := event.Response.Usage
+		a.usage = llm.Usage{InputTokens: used.InputTokens, CachedTokens: used.InputTokensDetails.CachedTokens,
+			OutputTokens: used.OutputTokens}
+	}
+	return "", nil
+}

@@ -92,6 +92,23 @@ type App struct {
 // secretFields are the mutations whose responses contain secrets, so that the responses must not be stored.
 var secretFields = []string{"createApiKey", "createAccessToken", "createWebhook", "rotateWebhookSecret"}
 
+// serverModels describes the models that agents can choose, for clients.
+func serverModels(e *engine.Engine) []model.ServerModel {
+	models := []model.ServerModel{}
+	for _, c := range e.Choices() {
+		described := model.ServerModel{Name: c.Name(), Provider: c.Provider, MessagePrice: c.Prices.Message,
+			InputPrice: c.Prices.InputTokens, CachedPrice: c.Prices.InputTokens, OutputPrice: c.Prices.OutputTokens}
+		if c.Prices.CachedTokens != nil {
+			described.CachedPrice = *c.Prices.CachedTokens
+		}
+		if c.Fallback != "" {
+			described.Fallback = &c.Fallback
+		}
+		models = append(models, described)
+	}
+	return models
+}
+
 // New connects the gateway to the store and the engine. It returns an error if a stored operation of REST v1 or a
 // trusted document does not fit the schema.
 func New(o Options) (*App, error) { //nolint:funlen // it names each part once
@@ -105,7 +122,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 	resolver := resolvers.New(o.Store, o.Engine, o.Evaluator, model.Server{
 		Version: o.Version, Model: name, IsOffline: name == offline.Name,
 		JudgeModels: o.Evaluator.JudgeModels(), EmbeddingModel: o.Engine.Knowledge().EmbeddingModel(),
-		Workers: int32(o.Workers),
+		Workers: int32(o.Workers), Models: serverModels(o.Engine),
 	})
 	schema := graph.NewExecutableSchema(resolver.Config())
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)

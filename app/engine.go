@@ -37,6 +37,9 @@ type EngineOptions struct {
 	Provider provider.Config
 	// OfflinePause is how long the offline model waits between the pieces of an answer in a chat. In tests it never waits.
 	OfflinePause time.Duration
+	// Models are further models, which agents can choose by their names. Provider.Model, Judge, Contact and Judges may
+	// name them too.
+	Models []ModelOptions
 	// QuestionModel is a model of the provider that rewrites messages as questions to the knowledge base. "" means none.
 	QuestionModel string
 	// Embedder compares questions and documents by meaning. An empty Model means none. An empty address means the
@@ -69,6 +72,16 @@ type EngineOptions struct {
 	Log      *slog.Logger
 }
 
+// ModelOptions is a model in the operator's list.
+type ModelOptions struct {
+	// Name is the name by which the model is chosen. Empty names in Config.Model mean the same.
+	Name string
+	provider.Config
+	Prices model.Prices
+	// Fallback is the name of the model that answers while this one is away. Empty for none.
+	Fallback string
+}
+
 // NewEngine returns an engine and its evaluator. The caller must call the returned function to release their resources.
 func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), error) {
 	if o.Observer == nil {
@@ -94,8 +107,13 @@ func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), 
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	choices, err := o.choices()
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	e := engine.New(speaker, engine.Options{
-		Tested: tested, Rephraser: rephraser,
+		Choices: choices,
+		Tested:  tested, Rephraser: rephraser,
 		// The model also has a timeout for each response.
 		ReplyTimeout:  o.TurnTimeout,
 		MaxModelCalls: o.MaxModelCalls, Caller: caller, Samples: o.Samples,
@@ -108,7 +126,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), 
 // parts returns the models of all roles in tests except the agent's.
 func (o EngineOptions) parts() (parts evaluation.Options, err error) {
 	parts.Log = o.Log
-	if o.isOffline() {
+	if o.IsOffline() {
 		parts.Contact = o.Observer.Model(offline.Contact(), offlineProvider)
 		parts.Judge = o.Observer.Model(offline.Judge(), offlineProvider)
 		parts.Extractor = o.Observer.Model(offline.Extractor(), offlineProvider)
@@ -134,22 +152,91 @@ func (o EngineOptions) parts() (parts evaluation.Options, err error) {
 		}
 	}
 	// The offline model neither judges contacts nor leaves its role.
-	parts.ReviewContact = o.ReviewContacts && (!o.isOffline() || o.Judge.Model != "" && o.Contact.Model != "")
+	parts.ReviewContact = o.ReviewContacts && (!o.IsOffline() || o.Judge.Model != "" && o.Contact.Model != "")
 	return parts, nil
 }
 
-// isOffline reports whether no provider is configured.
-func (o EngineOptions) isOffline() bool { return o.Provider.Key == "" && o.Provider.BaseURL == "" }
+// IsOffline reports whether no provider is configured.
+func (o EngineOptions) IsOffline() bool {
+	return o.Provider.Key == "" && o.Provider.BaseURL == "" && o.listed(o.Provider.Model) == nil
+}
+
+// listed returns the model with the name in the operator's list, or nil.
+func (o EngineOptions) listed(name string) *ModelOptions {
+	for i := range o.Models {
+		if o.Models[i].Name == name {
+			return &o.Models[i]
+		}
+	}
+	return nil
+}
+
+// choices returns the models in the operator's list, with their fallbacks.
+func (o EngineOptions) choices() (choices []engine.Choice, err error) {
+	for i := range o.Models {
+		m, err := o.choice(&o.Models[i])
+		if err != nil {
+			return nil, err
+		}
+		choices = append(choices, engine.Choice{Model: m, Prices: o.Models[i].Prices, Fallback: o.Models[i].Fallback,
+			Provider: string(cmp.Or(o.Models[i].Format, provider.Completions))})
+	}
+	return choices, nil
+}
+
+// choice returns a model in the operator's list, with its fallback.
+func (o EngineOptions) choice(of *ModelOptions) (llm.Model, error) {
+	m, err := o.alone(of)
+	if err != nil || of.Fallback == "" {
+		return m, err
+	}
+	second := o.listed(of.Fallback)
+	if second == nil {
+		return nil, fmt.Errorf("the fallback %s of the model %s is not one of the models", of.Fallback, of.Name)
+	}
+	other, err := o.alone(second)
+	if err != nil {
+		return nil, err
+	}
+	return llm.Fallback(m, other), nil
+}
+
+// alone returns a model in the operator's list, without its fallback.
+func (o EngineOptions) alone(of *ModelOptions) (llm.Model, error) {
+	config := of.Config
+	config.Model = cmp.Or(config.Model, of.Name)
+	config.Timeout = cmp.Or(config.Timeout, o.Provider.Timeout)
+	config.IdleTimeout = config.Timeout
+	m, err := o.observed(config)
+	if err != nil {
+		return nil, fmt.Errorf("choose the model %s: %w", of.Name, err)
+	}
+	return llm.Named(m, of.Name), nil
+}
 
 // CheckModel asks the provider of the language model whether the key is valid. It sends one free request. It returns
 // nil if the key is valid or no provider is configured.
 func (o EngineOptions) CheckModel(ctx context.Context) error {
-	if o.isOffline() {
+	if o.IsOffline() {
 		return nil
+	}
+	if listed := o.listed(o.Provider.Model); listed != nil {
+		return o.CheckListed(ctx, listed)
 	}
 	m, err := provider.New(o.Provider)
 	if err != nil {
 		return fmt.Errorf("choose the language model: %w", err)
+	}
+	return m.Check(ctx)
+}
+
+// CheckListed is like CheckModel, for the provider of a model in the operator's list.
+func (o EngineOptions) CheckListed(ctx context.Context, of *ModelOptions) error {
+	config := of.Config
+	config.Model = cmp.Or(config.Model, of.Name)
+	m, err := provider.New(config)
+	if err != nil {
+		return fmt.Errorf("choose the model %s: %w", of.Name, err)
 	}
 	return m.Check(ctx)
 }
@@ -168,6 +255,9 @@ func (o EngineOptions) checkOwn(ctx context.Context, role string, config provide
 	if config.Model == "" {
 		return nil
 	}
+	if listed := o.listed(config.Model); listed != nil {
+		return o.CheckListed(ctx, listed)
+	}
 	m, err := provider.New(o.beside(config))
 	if err != nil {
 		return fmt.Errorf("choose the model of the %s: %w", role, err)
@@ -177,7 +267,10 @@ func (o EngineOptions) checkOwn(ctx context.Context, role string, config provide
 
 // own returns the model of a role that has its own model in tests.
 func (o EngineOptions) own(role string, config provider.Config) (llm.Model, error) {
-	if config.BaseURL == "" && config.Key == "" && o.isOffline() {
+	if listed := o.listed(config.Model); listed != nil {
+		return o.choice(listed)
+	}
+	if config.BaseURL == "" && config.Key == "" && o.IsOffline() {
 		return nil, fmt.Errorf("the model of the %s, %s, has no provider: set its base URL or its API "+
 			"key", role, config.Model)
 	}
@@ -202,7 +295,7 @@ func (o EngineOptions) beside(config provider.Config) provider.Config {
 
 // speakers returns the agents' language models for chats and for tests.
 func (o EngineOptions) speakers() (chats, tests llm.Model, err error) {
-	if o.isOffline() {
+	if o.IsOffline() {
 		m := offline.New()
 		return o.Observer.Model(m.Paced(o.OfflinePause), offlineProvider), o.Observer.Model(m, offlineProvider), nil
 	}
@@ -212,7 +305,7 @@ func (o EngineOptions) speakers() (chats, tests llm.Model, err error) {
 
 // rephraser returns the model that rewrites messages as questions to the knowledge base, or nil.
 func (o EngineOptions) rephraser() (llm.Model, error) {
-	if o.isOffline() || o.QuestionModel == "" {
+	if o.IsOffline() || o.QuestionModel == "" {
 		return nil, nil
 	}
 	return o.named(o.QuestionModel)
@@ -220,6 +313,9 @@ func (o EngineOptions) rephraser() (llm.Model, error) {
 
 // named returns a model of the provider.
 func (o EngineOptions) named(name string) (llm.Model, error) {
+	if listed := o.listed(name); listed != nil {
+		return o.choice(listed)
+	}
 	config := o.Provider
 	config.Model = name
 	m, err := o.observed(config)

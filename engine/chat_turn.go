@@ -49,6 +49,7 @@ func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMess
 		Citations: said.citations,
 	}
 	s.turn.Spent = s.Spent(s.agent, &s.meter, 1)
+	answer.Usage = s.usageOf(said, &s.meter, s.turn.Spent.Credits)
 	ctx, cancel := detached(ctx)
 	defer cancel()
 	chat, err := s.turn.Finish(ctx, message, answer, s.calls)
@@ -96,7 +97,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 		return nil, err
 	}
 	t := &turn{
-		model: s.meter.Of(s.model), rephraser: s.meter.Of(s.rephraser), limits: s.limits,
+		model: s.meter.Of(s.model), voice: s.voices(&s.meter, s.model), rephraser: s.meter.Of(s.rephraser), limits: s.limits,
 		effects: s.effects(s.tenant, chat.ID, chat.AgentID), checks: s.checks,
 		variables: variables, mocking: &chat.ToolMocking, samples: s.samples,
 	}
@@ -104,6 +105,26 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	t.transfer.restore(before.Calls)
 	next := &model.SimulationChatMessage{Sequence: chat.LastSequence + 1, Role: model.MessageRoleUser, Text: message.Text}
 	return t.converse(speaker, history(append(before.Messages, next), before.Calls), before.Mocked)
+}
+
+// voices returns the function that returns the model of an agent, whose answers the meter counts.
+func (e *Engine) voices(m *Meter, otherwise llm.Model) func(*model.Agent) (llm.Model, error) {
+	return func(agent *model.Agent) (llm.Model, error) {
+		chosen, err := e.voice(agent, otherwise)
+		if err != nil {
+			return nil, err
+		}
+		return m.Of(chosen), nil
+	}
+}
+
+// usageOf returns what an answer took, with the tokens that the meter has counted for it.
+func (e *Engine) usageOf(said *Reply, m *Meter, spent model.Credits) *model.AnswerUsage {
+	used, tokens := said.Usage, m.total()
+	used.InputTokens, used.CachedTokens, used.OutputTokens = int32(tokens.InputTokens), int32(tokens.CachedTokens),
+		int32(tokens.OutputTokens)
+	used.Credits = float64(spent) / float64(model.Credit)
+	return &used
 }
 
 // effects returns the real effects of a conversation with the tenant's agent.

@@ -20,9 +20,13 @@ type turn struct {
 	// rephraser turns a message into a self-contained question. If it is nil, the knowledge base is searched for the
 	// message.
 	rephraser llm.Model
-	limits    limits
-	effects   effects
-	checks    *rules.Checker
+	// voice returns the model of an agent that chooses one. Nil means that all agents speak through model.
+	voice   func(*model.Agent) (llm.Model, error)
+	limits  limits
+	effects effects
+	// skipped returns the sum of the simulated delays that were skipped so far. Nil means none.
+	skipped func() time.Duration
+	checks  *rules.Checker
 	// variables are the chat's data bag.
 	variables content.Values
 	mocking   *model.ToolMocking
@@ -90,12 +94,18 @@ type Reply struct {
 	failure error
 	// citations are the sources of the numbers in the text.
 	citations []model.Citation
+	// Usage is what the answer took, without the tokens.
+	Usage model.AnswerUsage
 }
 
 // conversation is an agent's side of a conversation during a turn.
 type conversation struct {
 	*turn
 	req llm.Request
+	// model speaks for the agent.
+	model llm.Model
+	// usage is about the answer so far.
+	usage model.AnswerUsage
 	// The instructions begin with prompt and end with instruction.
 	prompt, instruction string
 	// knowledge is the agent's knowledge base chat, or nil.

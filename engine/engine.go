@@ -49,7 +49,9 @@ type Options struct {
 	Knowledge *knowledge.Base
 	// Lease is how long a chat stays claimed after its process died during a reply. Zero means 10 seconds.
 	Lease time.Duration
-	// Prices are what conversations cost. The zero value records no usage.
+	// Choices are models that agents can choose instead.
+	Choices []Choice
+	// Prices are what conversations cost with other models. The zero value records no usage.
 	Prices model.Prices
 	// Log receives failures with the causes that clients do not see. Nil means slog.Default().
 	Log *slog.Logger
@@ -74,6 +76,7 @@ type Engine struct {
 	speakers  *speakers
 	base      *knowledge.Base
 	prices    model.Prices
+	choices   map[string]Choice
 	log       *slog.Logger
 	traceID   func(context.Context) string
 	observe   func(context.Context, string) (context.Context, func(error))
@@ -84,7 +87,7 @@ func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
 		model: m, caller: o.Caller, samples: o.Samples, webhook: o.TransferWebhook,
 		checks: rules.NewChecker(), speakers: newSpeakers(),
-		prices: o.Prices, log: cmp.Or(o.Log, slog.Default()), traceID: o.TraceID, observe: o.ObserveCall,
+		prices: o.Prices, choices: map[string]Choice{}, log: cmp.Or(o.Log, slog.Default()), traceID: o.TraceID, observe: o.ObserveCall,
 		base: o.Knowledge, tested: cmp.Or(o.Tested, m), rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
@@ -92,6 +95,9 @@ func New(m llm.Model, o Options) *Engine {
 			depth:      positive(o.MaxDepth, defaultMaxDepth),
 			reply:      positive(o.ReplyTimeout, defaultReplyTimeout),
 		},
+	}
+	for _, each := range o.Choices {
+		e.choices[each.Name()] = each
 	}
 	if e.caller == nil {
 		// New fails only for an invalid allow list.

@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
@@ -12,7 +15,11 @@ import (
 
 // Meter counts the tokens of a conversation's answers from all models. It estimates tokens that a model does not
 // report. Failed or abandoned answers do not count.
-type Meter struct{ input, output atomic.Int64 }
+type Meter struct {
+	mutex sync.Mutex
+	// used is by the name of the model that answered.
+	used map[string]llm.Usage
+}
 
 // Of wraps the model to count its answers. It returns nil for a nil model.
 func (m *Meter) Of(counted llm.Model) llm.Model {
@@ -40,8 +47,7 @@ func (m metered) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 				if used == (llm.Usage{}) {
 					used = llm.EstimateUsage(req, llm.Answer{Text: text.String(), ToolCalls: chunk.ToolCalls})
 				}
-				m.meter.input.Add(int64(used.InputTokens))
-				m.meter.output.Add(int64(used.OutputTokens))
+				m.meter.add(cmp.Or(chunk.Model, m.Name()), used)
 			}
 			if !yield(chunk, err) {
 				return
@@ -50,10 +56,85 @@ func (m metered) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 	}
 }
 
+func (m *Meter) add(name string, used llm.Usage) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.used == nil {
+		m.used = map[string]llm.Usage{}
+	}
+	m.used[name] = m.used[name].Plus(used)
+}
+
+// addAll adds what another meter has counted.
+func (m *Meter) addAll(other *Meter) {
+	for name, used := range other.byModel() {
+		m.add(name, used)
+	}
+}
+
+func (m *Meter) byModel() map[string]llm.Usage {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	return maps.Clone(m.used)
+}
+
+// total returns the tokens of all models.
+func (m *Meter) total() (sum llm.Usage) {
+	for _, used := range m.byModel() {
+		sum = sum.Plus(used)
+	}
+	return sum
+}
+
 // Spent returns the usage of a conversation with the agent. messages is the number of the agent's messages.
 func (e *Engine) Spent(agent *model.Agent, m *Meter, messages int32) *model.UsageEntry {
-	return &model.UsageEntry{
-		AgentID: agent.ID, Channel: agent.Channel,
-		Credits: e.prices.Of(int64(messages), m.input.Load(), m.output.Load()),
+	own := ""
+	if agent.Model != nil {
+		own = *agent.Model
 	}
+	credits := e.pricesOf(own).Of(int64(messages), 0, 0, 0)
+	for name, used := range m.byModel() {
+		credits += e.pricesOf(name).Of(0, int64(used.InputTokens), int64(used.CachedTokens), int64(used.OutputTokens))
+	}
+	return &model.UsageEntry{AgentID: agent.ID, Channel: agent.Channel, Credits: min(credits, model.MaxEntryCredits)}
+}
+
+// Choice is a model that agents can choose by its name.
+type Choice struct {
+	llm.Model
+	Prices model.Prices
+	// Provider is the protocol of its provider. Fallback is the name of the model that answers while it is away, or "".
+	Provider, Fallback string
+}
+
+// pricesOf returns the prices of a model that agents can choose, or of the default model.
+func (e *Engine) pricesOf(name string) model.Prices {
+	if chosen, ok := e.choices[name]; ok {
+		return chosen.Prices
+	}
+	return e.prices
+}
+
+// ModelNames returns the names of the models that agents can choose, in order.
+func (e *Engine) ModelNames() []string { return slices.Sorted(maps.Keys(e.choices)) }
+
+// Choices returns the models that agents can choose, by name.
+func (e *Engine) Choices() (choices []Choice) {
+	for _, name := range e.ModelNames() {
+		choices = append(choices, e.choices[name])
+	}
+	return choices
+}
+
+// voice returns the model that speaks for the agent: the one that it chooses, or the default one. The error is
+// UNPROCESSABLE if this server no longer has the model.
+func (e *Engine) voice(agent *model.Agent, otherwise llm.Model) (llm.Model, error) {
+	if agent.Model == nil {
+		return otherwise, nil
+	}
+	if chosen, ok := e.choices[*agent.Model]; ok {
+		return chosen.Model, nil
+	}
+	return nil, model.Errorf(model.Unprocessable, "the agent's model %q is not one of this server's models (%s): choose "+
+		"another one, or null for the default", *agent.Model, strings.Join(e.ModelNames(), ", "))
 }

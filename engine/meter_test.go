@@ -46,7 +46,7 @@ func TestMeterCountsTokens(t *testing.T) {
 	answer, err := ask(counting{usage: llm.Usage{InputTokens: 100, OutputTokens: 20}})
 	require.NoError(t, err)
 	require.Equal(t, "12345678", answer.Text)
-	require.Equal(t, []int64{100, 20}, []int64{m.input.Load(), m.output.Load()})
+	require.Equal(t, llm.Usage{InputTokens: 100, OutputTokens: 20}, m.total())
 
 	_, err = ask(counting{err: errors.New("broken")})
 	require.EqualError(t, err, "broken")
@@ -54,14 +54,22 @@ func TestMeterCountsTokens(t *testing.T) {
 		require.NoError(t, err)
 		break
 	}
-	require.Equal(t, []int64{100, 20}, []int64{m.input.Load(), m.output.Load()}, "what failed or was left is not counted")
+	require.Equal(t, llm.Usage{InputTokens: 100, OutputTokens: 20}, m.total(), "what failed or was left is not counted")
 
 	// There is no report, so 28 bytes read and 16 bytes written are counted.
 	_, err = ask(counting{})
 	require.NoError(t, err)
-	require.Equal(t, []int64{107, 24}, []int64{m.input.Load(), m.output.Load()})
+	require.Equal(t, llm.Usage{InputTokens: 107, OutputTokens: 24}, m.total())
 
 	e := New(counting{}, Options{Prices: model.Prices{Message: 5, InputTokens: 1_000, OutputTokens: 10_000}})
 	spent := e.Spent(&model.Agent{ID: "agent_1", Channel: model.ChannelWeb}, &m, 2)
 	require.Equal(t, &model.UsageEntry{AgentID: "agent_1", Channel: model.ChannelWeb, Credits: 10 + 107 + 240}, spent)
+
+	// Each model has its own prices, and so have cached tokens. The agent's model has the price of the messages.
+	cheap := Choice{Model: llm.Named(counting{}, "cheap"), Prices: model.Prices{Message: 1, InputTokens: 1_000,
+		CachedTokens: new(model.Credits(100))}}
+	e = New(counting{}, Options{Prices: e.prices, Choices: []Choice{cheap}})
+	m.add("cheap", llm.Usage{InputTokens: 50, CachedTokens: 40, OutputTokens: 9})
+	spent = e.Spent(&model.Agent{ID: "agent_1", Model: new("cheap")}, &m, 2)
+	require.Equal(t, model.Credits(2+10+4+107+240), spent.Credits)
 }

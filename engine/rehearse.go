@@ -90,12 +90,19 @@ func (r *Rehearsal) Answer(ctx context.Context, at Situation) (*Reply, []*model.
 	own := *s // others may have the same speaker
 	own.Agent = r.run.Snapshot.Agent
 	e := r.engine
+	counted := &Meter{}
+	defer func() { r.meter.addAll(counted) }()
 	next := &turn{
-		model: r.meter.Of(e.tested), rephraser: r.meter.Of(e.rephraser), limits: e.limits, effects: r.effects,
+		model: counted.Of(e.tested), voice: e.voices(counted, e.tested), rephraser: counted.Of(e.rephraser),
+		skipped: r.Skipped, limits: e.limits, effects: r.effects,
 		checks:    e.checks,
 		variables: at.Values, mocking: r.mocking, samples: e.samples,
 	}
-	return next.rehearse(ctx, &own, at)
+	said, calls, err := next.rehearse(ctx, &own, at)
+	if said != nil {
+		said.Usage = *e.usageOf(said, counted, e.Spent(own.Agent, counted, 1).Credits)
+	}
+	return said, calls, err
 }
 
 // Situation is the state of a conversation when it is the agent's turn.

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -44,8 +46,14 @@ func (t *turn) conversation(s *Speaker, variables content.Values, mocking *model
 	if err != nil {
 		return nil, err
 	}
+	voice := t.model
+	if t.voice != nil {
+		if voice, err = t.voice(s.Agent); err != nil {
+			return nil, err
+		}
+	}
 	c := &conversation{
-		turn: t, targets: map[string]*target{}, variables: variables, unknown: unknown, channel: s.Agent.Channel,
+		turn: t, model: voice, targets: map[string]*target{}, variables: variables, unknown: unknown, channel: s.Agent.Channel,
 		language: s.Agent.Language,
 		prompt:   prompt, instruction: instruction, req: llm.Request{System: prompt + instruction},
 	}
@@ -69,15 +77,37 @@ func (c *conversation) offer(t *target) {
 // because the contact has left.
 func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
-		emit := func(e event) bool { return yield(e, nil) }
+		elapsed := c.stopwatch()
+		emit := func(e event) bool {
+			if e.text != "" && c.usage.FirstTokenMs == nil {
+				c.usage.FirstTokenMs = new(elapsed())
+			}
+			return yield(e, nil)
+		}
 		reply, err := c.reply(ctx, emit)
 		if err != nil && !errors.Is(err, errLeft) && c.transfer.happened() {
 			c.endReason = c.transfer.done()
 			reply, err = c.close(err, emit)
 		}
+		if reply != nil {
+			c.usage.TookMs = elapsed()
+			reply.Usage = c.usage
+		}
 		if !errors.Is(err, errLeft) {
 			yield(event{reply: reply}, err)
 		}
+	}
+}
+
+// stopwatch returns a function that returns the milliseconds since now, including delays that were skipped.
+func (t *turn) stopwatch() func() float64 {
+	skipped := t.skipped
+	if skipped == nil {
+		skipped = func() time.Duration { return 0 }
+	}
+	began, before := time.Now(), skipped()
+	return func() float64 {
+		return float64(time.Since(began)+skipped()-before) / float64(time.Millisecond)
 	}
 }
 
@@ -192,6 +222,9 @@ func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.To
 			}
 		}
 		calls = append(calls, chunk.ToolCalls...)
+		if chunk.Finish != "" {
+			c.usage.Model, c.usage.IsFallback = new(cmp.Or(chunk.Model, c.model.Name())), chunk.Model != ""
+		}
 	}
 	c.req.Messages = append(c.req.Messages[:len(c.req.Messages):len(c.req.Messages)],
 		llm.Message{Role: llm.RoleAssistant, Text: text.String(), ToolCalls: calls})

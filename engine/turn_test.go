@@ -77,6 +77,9 @@ func TestReplyCombinesTextAndEndReason(t *testing.T) {
 			got := s.play(t)
 			require.NoError(t, got.err)
 			require.Equal(t, test.text, got.text)
+			require.Equal(t, "scripted", *got.reply.Usage.Model)
+			require.LessOrEqual(t, *got.reply.Usage.FirstTokenMs, got.reply.Usage.TookMs)
+			got.reply.Usage = Reply{}.Usage
 			require.Empty(t, cmp.Diff(test.reply, *got.reply, cmp.AllowUnexported(Reply{})))
 			require.Len(t, s.script.asked["Main"], len(test.answers))
 		})

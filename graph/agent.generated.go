@@ -22,6 +22,7 @@ type AgentResolver interface {
 
 	KnowledgeBaseChatName(ctx context.Context, obj *model.Agent) (*string, error)
 	KnowledgeBaseChat(ctx context.Context, obj *model.Agent) (*model.KnowledgeBaseChat, error)
+
 	Tests(ctx context.Context, obj *model.Agent, kind *model.AgentTestKind, folderID *string, atRoot bool, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error)
 	TestExecutions(ctx context.Context, obj *model.Agent, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestExecutionFilter) (*model.Page[*model.AgentTestExecution], error)
 	TestFolders(ctx context.Context, obj *model.Agent) ([]*model.AgentTestFolder, error)
@@ -940,6 +941,29 @@ func (ec *executionContext) fieldContext_Agent_knowledgeBaseChat(_ context.Conte
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Agent_model(ctx context.Context, field graphql.CollectedField, obj *model.Agent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Agent_model(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Model, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Agent_model(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Agent", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Agent_tests(ctx context.Context, field graphql.CollectedField, obj *model.Agent) (ret graphql.Marshaler) {
@@ -2018,7 +2042,7 @@ func (ec *executionContext) unmarshalInputCreateAgentInput(ctx context.Context, 
 		asMap["isCallTransferEnabled"] = false
 	}
 
-	fieldsInOrder := [...]string{"name", "channel", "direction", "language", "tags", "prompt", "outboundWelcomeMessage", "inboundWelcomeMessage", "fields", "classificationTags", "extractedValues", "isCallTransferEnabled"}
+	fieldsInOrder := [...]string{"name", "channel", "direction", "language", "tags", "prompt", "outboundWelcomeMessage", "inboundWelcomeMessage", "fields", "classificationTags", "extractedValues", "isCallTransferEnabled", "model"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2109,6 +2133,13 @@ func (ec *executionContext) unmarshalInputCreateAgentInput(ctx context.Context, 
 				return it, err
 			}
 			it.IsCallTransferEnabled = data
+		case "model":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("model"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Model = data
 		}
 	}
 	return it, nil
@@ -2243,7 +2274,7 @@ func (ec *executionContext) unmarshalInputUpdateAgentInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"agentId", "name", "channel", "direction", "language", "tags", "prompt", "promptNote", "outboundWelcomeMessage", "inboundWelcomeMessage", "fields", "classificationTags", "extractedValues", "isCallTransferEnabled", "expectedVersion", "expectedUpdatedAt"}
+	fieldsInOrder := [...]string{"agentId", "name", "channel", "direction", "language", "tags", "prompt", "promptNote", "outboundWelcomeMessage", "inboundWelcomeMessage", "fields", "classificationTags", "extractedValues", "isCallTransferEnabled", "model", "expectedVersion", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2348,6 +2379,13 @@ func (ec *executionContext) unmarshalInputUpdateAgentInput(ctx context.Context, 
 				return it, err
 			}
 			it.IsCallTransferEnabled = data
+		case "model":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("model"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Model = data
 		case "expectedVersion":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
 			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
@@ -2644,6 +2682,11 @@ func (ec *executionContext) _Agent(ctx context.Context, sel ast.SelectionSet, ob
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "model":
+			out.Values[i] = ec._Agent_model(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "tests":
 			field := field
 

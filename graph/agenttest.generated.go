@@ -2513,6 +2513,38 @@ func (ec *executionContext) fieldContext_TestMessage_toolCalls(_ context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _TestMessage_usage(ctx context.Context, field graphql.CollectedField, obj *model.TestMessage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestMessage_usage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Usage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.AnswerUsage) graphql.Marshaler {
+			return ec.marshalOAnswerUsage2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAnswerUsage(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_TestMessage_usage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TestMessage",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AnswerUsage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _TestMessageCall_technicalName(ctx context.Context, field graphql.CollectedField, obj *model.TestMessageCall) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5121,6 +5153,11 @@ func (ec *executionContext) _TestMessage(ctx context.Context, sel ast.SelectionS
 			}
 		case "toolCalls":
 			out.Values[i] = ec._TestMessage_toolCalls(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "usage":
+			out.Values[i] = ec._TestMessage_usage(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

@@ -956,6 +956,29 @@ func (ec *executionContext) fieldContext_TestExpectation_durationAtMost(_ contex
 	return graphql.NewScalarFieldContext("TestExpectation", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _TestExpectation_firstTokenAtMost(ctx context.Context, field graphql.CollectedField, obj *model.TestExpectation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TestExpectation_firstTokenAtMost(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FirstTokenAtMost, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_TestExpectation_firstTokenAtMost(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TestExpectation", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
 func (ec *executionContext) _TestExpectation_creditsAtMost(ctx context.Context, field graphql.CollectedField, obj *model.TestExpectation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1361,7 +1384,7 @@ func (ec *executionContext) unmarshalInputTestExpectationInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"called", "neverCalled", "says", "neverSays", "endedBy", "tag", "turnsAtMost", "durationAtMost", "creditsAtMost", "resultJson", "extracts"}
+	fieldsInOrder := [...]string{"called", "neverCalled", "says", "neverSays", "endedBy", "tag", "turnsAtMost", "durationAtMost", "firstTokenAtMost", "creditsAtMost", "resultJson", "extracts"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1424,6 +1447,13 @@ func (ec *executionContext) unmarshalInputTestExpectationInput(ctx context.Conte
 				return it, err
 			}
 			it.DurationAtMost = data
+		case "firstTokenAtMost":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("firstTokenAtMost"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FirstTokenAtMost = data
 		case "creditsAtMost":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("creditsAtMost"))
 			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
@@ -1873,6 +1903,11 @@ func (ec *executionContext) _TestExpectation(ctx context.Context, sel ast.Select
 			}
 		case "durationAtMost":
 			out.Values[i] = ec._TestExpectation_durationAtMost(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "firstTokenAtMost":
+			out.Values[i] = ec._TestExpectation_firstTokenAtMost(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

@@ -29,7 +29,7 @@ type AgentTestRunResolver interface {
 	DraftPrompt(ctx context.Context, obj *model.AgentTestRun) (*string, error)
 	Instructions(ctx context.Context, obj *model.AgentTestRun) (*string, error)
 
-	Labels(ctx context.Context, obj *model.AgentTestRun) ([]*model.CriterionLabel, error)
+	Usage(ctx context.Context, obj *model.AgentTestRun) (*model.UsageSummary, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -981,6 +981,38 @@ func (ec *executionContext) fieldContext_AgentTestRun_durationMs(_ context.Conte
 	return graphql.NewScalarFieldContext("AgentTestRun", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestRun_usage(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestRun_usage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.AgentTestRun().Usage(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.UsageSummary) graphql.Marshaler {
+			return ec.marshalNUsageSummary2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUsageSummary(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestRun_usage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestRun",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UsageSummary(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _AgentTestRun_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1048,84 +1080,6 @@ func (ec *executionContext) _AgentTestRun_finishedAt(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_AgentTestRun_finishedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentTestRun", field, false, false, errors.New("field of type DateTime does not have child fields"))
-}
-
-func (ec *executionContext) _AgentTestRun_judgeModel(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AgentTestRun_judgeModel(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.JudgeModel, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
-func (ec *executionContext) fieldContext_AgentTestRun_judgeModel(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AgentTestRun", field, false, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _AgentTestRun_judgePrompt(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AgentTestRun_judgePrompt(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.JudgePrompt, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
-func (ec *executionContext) fieldContext_AgentTestRun_judgePrompt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AgentTestRun", field, false, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _AgentTestRun_labels(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_AgentTestRun_labels(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.AgentTestRun().Labels(ctx, obj)
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.CriterionLabel) graphql.Marshaler {
-			return ec.marshalNCriterionLabel2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCriterionLabelᚄ(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_AgentTestRun_labels(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "AgentTestRun",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_CriterionLabel(ctx, field)
-		},
-	}
-	return fc, nil
 }
 
 func (ec *executionContext) _AgentTestRunConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.Page[*model.AgentTestRun]) (ret graphql.Marshaler) {
@@ -2465,32 +2419,7 @@ func (ec *executionContext) _AgentTestRun(ctx context.Context, sel ast.Selection
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "createdAt":
-			out.Values[i] = ec._AgentTestRun_createdAt(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
-			}
-		case "startedAt":
-			out.Values[i] = ec._AgentTestRun_startedAt(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
-			}
-		case "finishedAt":
-			out.Values[i] = ec._AgentTestRun_finishedAt(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
-			}
-		case "judgeModel":
-			out.Values[i] = ec._AgentTestRun_judgeModel(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
-			}
-		case "judgePrompt":
-			out.Values[i] = ec._AgentTestRun_judgePrompt(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
-			}
-		case "labels":
+		case "usage":
 			field := field
 
 			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
@@ -2499,7 +2428,7 @@ func (ec *executionContext) _AgentTestRun(ctx context.Context, sel ast.Selection
 						ec.Error(ctx, ec.Recover(ctx, r))
 					}
 				}()
-				res = ec._AgentTestRun_labels(ctx, field, obj)
+				res = ec._AgentTestRun_usage(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
@@ -2528,6 +2457,21 @@ func (ec *executionContext) _AgentTestRun(ctx context.Context, sel ast.Selection
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "createdAt":
+			out.Values[i] = ec._AgentTestRun_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "startedAt":
+			out.Values[i] = ec._AgentTestRun_startedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "finishedAt":
+			out.Values[i] = ec._AgentTestRun_finishedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}

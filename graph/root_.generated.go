@@ -467,6 +467,8 @@ type Agent implements Node {
   knowledgeBaseChatName: String
   "The connected knowledge base chat, if any."
   knowledgeBaseChat: KnowledgeBaseChat
+  "The language model that the agent chooses, by its name in ` + "`" + `Server.models` + "`" + `; null for the default, ` + "`" + `Server.model` + "`" + `."
+  model: String
 }
 
 "A variable that a prompt expects."
@@ -597,6 +599,8 @@ input CreateAgentInput {
   extractedValues: [ExtractedValueInput!]! = []
   "Whether the agent may transfer the call to a human. It has an effect only on the channel ` + "`" + `Phone` + "`" + `."
   isCallTransferEnabled: Boolean! = false
+  "The name of a model in ` + "`" + `Server.models` + "`" + `. Without a name, the agent speaks through the default model."
+  model: String @beyondV1
 }
 
 "The new agent."
@@ -635,6 +639,8 @@ input UpdateAgentInput {
   extractedValues: [ExtractedValueInput!]
   "Whether the agent may transfer the call to a human. It has an effect only on the channel ` + "`" + `Phone` + "`" + `."
   isCallTransferEnabled: Boolean
+  "The name of a model in ` + "`" + `Server.models` + "`" + `. An empty text chooses the default."
+  model: String @beyondV1
   "The version of the prompt that this change is based on. If it is no longer the current one, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedVersion: Int
   "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the agent was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
@@ -1017,6 +1023,8 @@ type TestMessage {
   timestamp: DateTime
   "The calls that the agent made for this answer. Only messages that a simulation starts from have calls; for others it is null."
   toolCalls: [TestMessageCall!] @listSize(assumedSize: 2)
+  "What the agent's answer took in a run; null for other messages, and if it was not measured."
+  usage: AnswerUsage
 }
 
 "A call before the simulation starts, as the agent's language model sees it. The call indexes of mock rules include it; checks and the judge ignore it."
@@ -1490,6 +1498,8 @@ type TestExpectation {
   turnsAtMost: Int
   "The maximum time in seconds for all answers of the agent together, including its calls and the delays of mocks."
   durationAtMost: Float
+  "The maximum time in seconds until the first text of each answer of the agent, including the calls before it."
+  firstTokenAtMost: Float
   "The maximum cost of the conversation in credits: of the agent and the simulated contact, but not of the judge."
   creditsAtMost: Float
   "A result or a message that is JSON and fits a schema."
@@ -1612,6 +1622,8 @@ input TestExpectationInput @oneOf @strict {
   turnsAtMost: Int @bounds(min: 1, max: 30)
   "Seconds, 0 to 86,400."
   durationAtMost: Float @bounds(min: 0, max: 86400)
+  "Seconds, 0 to 86,400."
+  firstTokenAtMost: Float @bounds(min: 0, max: 86400)
   "Credits, 0 to 1,000,000,000."
   creditsAtMost: Float @bounds(min: 0, max: 1000000000)
   "A result or a message that is JSON and fits a schema."
@@ -1906,6 +1918,8 @@ type AgentTestExecution implements Node {
   startedBy: String
   "The tests and rows that this retry leaves out because they were deleted. Empty if there are none."
   leftOutTests: [LeftOutTest!]!
+  "What the answers of agents took in all its runs. The simulated contact and the judge do not count."
+  usage: UsageSummary! @cost(weight: 20000, isShared: true)
   "When it was created."
   createdAt: DateTime!
   "When its first run started."
@@ -2614,6 +2628,8 @@ type AgentTestRun implements Node {
   instructions: String @cost(weight: 1000) @requires(scope: write)
   "How long it took, in milliseconds."
   durationMs: Int
+  "What the agent's answers took. The simulated contact and the judge do not count."
+  usage: UsageSummary! @cost(weight: 1000, isShared: true)
   "When it was created."
   createdAt: DateTime!
   "When it started."
@@ -5570,12 +5586,32 @@ type Server {
   model: String!
   "The models that can judge tests: first the default judge, then models that can judge executions again."
   judgeModels: [String!]!
+  "The models that agents can choose instead of ` + "`" + `model` + "`" + `, by name. The operator lists them in a file; see ` + "`" + `AGENTGRAPH_MODELS` + "`" + `."
+  models: [ServerModel!]! @listSize(assumedSize: 10)
   "Whether ` + "`" + `model` + "`" + ` is the offline model, which answers by rules."
   isOffline: Boolean!
   "The model that compares questions and documents by their meaning; null without one."
   embeddingModel: String
   "How many jobs (test runs and documents to index) this process runs at once. Other processes may run more."
   workers: Int!
+}
+
+"A language model that agents can choose."
+type ServerModel {
+  "The name by which agents choose it."
+  name: String!
+  "The protocol of its provider: ` + "`" + `openai` + "`" + `, ` + "`" + `openai-responses` + "`" + `, ` + "`" + `anthropic` + "`" + ` or ` + "`" + `gemini` + "`" + `."
+  provider: String!
+  "The model that answers while this one is away; null if none does."
+  fallback: String
+  "The price of an agent's message, in credits."
+  messagePrice: Credits!
+  "The price of a thousand input tokens, in credits."
+  inputPrice: Credits!
+  "The price of a thousand input tokens that the provider had cached, in credits."
+  cachedPrice: Credits!
+  "The price of a thousand output tokens, in credits."
+  outputPrice: Credits!
 }
 
 extend type Query {
@@ -5667,6 +5703,62 @@ type SimulationChatMessage {
   whose ` + "`" + `showQuote` + "`" + ` is true. Numbers without a source are removed from the text.
   """
   citations: [Citation!]! @openTo(scope: chat) @listSize(assumedSize: 2)
+  "What the agent's answer took; null for other messages, and if it was not measured."
+  usage: AnswerUsage
+}
+
+"The tokens, the time and the price of an agent's answer, with its calls and delegations."
+type AnswerUsage {
+  "The language model that wrote it; null if none did, such as for a fixed text."
+  model: String
+  "Whether that model is a fallback, because the agent's own model was away."
+  isFallback: Boolean!
+  "The tokens that models read for it, cached ones included."
+  inputTokens: Int!
+  "The input tokens that the provider had cached."
+  cachedTokens: Int!
+  "The tokens that models wrote for it, with their thinking."
+  outputTokens: Int!
+  "Milliseconds until its first text; null if it has no text."
+  firstTokenMs: Float
+  "Milliseconds until its end."
+  tookMs: Float!
+  "Its price in credits."
+  credits: Float!
+}
+
+"The tokens, the times and the price of several answers of agents."
+type UsageSummary {
+  "How many answers were measured. The other fields are about these."
+  answers: Int!
+  "How many of them a fallback wrote, because the agent's own model was away."
+  fallbacks: Int!
+  "The language models that wrote them, by name."
+  models: [String!]!
+  "The tokens that models read, cached ones included: a whole number."
+  inputTokens: Float!
+  "The input tokens that the provider had cached: a whole number."
+  cachedTokens: Float!
+  "The tokens that models wrote: a whole number."
+  outputTokens: Float!
+  "Their price in credits."
+  credits: Float!
+  "Milliseconds until the first text of an answer; null if none has text."
+  firstTokenMs: Percentiles
+  "Milliseconds until the end of an answer; null without answers."
+  tookMs: Percentiles
+}
+
+"The smallest values that half, nine tenths and 99 hundredths of all values do not exceed, and the largest value."
+type Percentiles {
+  "Of half of the values."
+  p50: Float!
+  "Of nine tenths of the values."
+  p90: Float!
+  "Of 99 hundredths of the values."
+  p99: Float!
+  "Of all values."
+  max: Float!
 }
 
 "A chunk that a message cites, as it was when the message was written. Its document may have been changed or deleted since."
@@ -6987,6 +7079,8 @@ func (ec *executionContext) childFields_Agent(ctx context.Context, field graphql
 		return ec.fieldContext_Agent_knowledgeBaseChatName(ctx, field)
 	case "knowledgeBaseChat":
 		return ec.fieldContext_Agent_knowledgeBaseChat(ctx, field)
+	case "model":
+		return ec.fieldContext_Agent_model(ctx, field)
 	case "tests":
 		return ec.fieldContext_Agent_tests(ctx, field)
 	case "testExecutions":
@@ -7263,6 +7357,8 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_startedBy(ctx, field)
 	case "leftOutTests":
 		return ec.fieldContext_AgentTestExecution_leftOutTests(ctx, field)
+	case "usage":
+		return ec.fieldContext_AgentTestExecution_usage(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_AgentTestExecution_createdAt(ctx, field)
 	case "startedAt":
@@ -7475,6 +7571,8 @@ func (ec *executionContext) childFields_AgentTestRun(ctx context.Context, field 
 		return ec.fieldContext_AgentTestRun_instructions(ctx, field)
 	case "durationMs":
 		return ec.fieldContext_AgentTestRun_durationMs(ctx, field)
+	case "usage":
+		return ec.fieldContext_AgentTestRun_usage(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_AgentTestRun_createdAt(ctx, field)
 	case "startedAt":
@@ -7649,6 +7747,28 @@ func (ec *executionContext) childFields_AgentTestScheduleEdge(ctx context.Contex
 		return ec.fieldContext_AgentTestScheduleEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestScheduleEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AnswerUsage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "model":
+		return ec.fieldContext_AnswerUsage_model(ctx, field)
+	case "isFallback":
+		return ec.fieldContext_AnswerUsage_isFallback(ctx, field)
+	case "inputTokens":
+		return ec.fieldContext_AnswerUsage_inputTokens(ctx, field)
+	case "cachedTokens":
+		return ec.fieldContext_AnswerUsage_cachedTokens(ctx, field)
+	case "outputTokens":
+		return ec.fieldContext_AnswerUsage_outputTokens(ctx, field)
+	case "firstTokenMs":
+		return ec.fieldContext_AnswerUsage_firstTokenMs(ctx, field)
+	case "tookMs":
+		return ec.fieldContext_AnswerUsage_tookMs(ctx, field)
+	case "credits":
+		return ec.fieldContext_AnswerUsage_credits(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AnswerUsage", field.Name)
 }
 
 func (ec *executionContext) childFields_ApiKey(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9335,6 +9455,20 @@ func (ec *executionContext) childFields_ParserConfig(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type ParserConfig", field.Name)
 }
 
+func (ec *executionContext) childFields_Percentiles(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "p50":
+		return ec.fieldContext_Percentiles_p50(ctx, field)
+	case "p90":
+		return ec.fieldContext_Percentiles_p90(ctx, field)
+	case "p99":
+		return ec.fieldContext_Percentiles_p99(ctx, field)
+	case "max":
+		return ec.fieldContext_Percentiles_max(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Percentiles", field.Name)
+}
+
 func (ec *executionContext) childFields_PromptChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "number":
@@ -9669,6 +9803,8 @@ func (ec *executionContext) childFields_Server(ctx context.Context, field graphq
 		return ec.fieldContext_Server_model(ctx, field)
 	case "judgeModels":
 		return ec.fieldContext_Server_judgeModels(ctx, field)
+	case "models":
+		return ec.fieldContext_Server_models(ctx, field)
 	case "isOffline":
 		return ec.fieldContext_Server_isOffline(ctx, field)
 	case "embeddingModel":
@@ -9677,6 +9813,26 @@ func (ec *executionContext) childFields_Server(ctx context.Context, field graphq
 		return ec.fieldContext_Server_workers(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Server", field.Name)
+}
+
+func (ec *executionContext) childFields_ServerModel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ServerModel_name(ctx, field)
+	case "provider":
+		return ec.fieldContext_ServerModel_provider(ctx, field)
+	case "fallback":
+		return ec.fieldContext_ServerModel_fallback(ctx, field)
+	case "messagePrice":
+		return ec.fieldContext_ServerModel_messagePrice(ctx, field)
+	case "inputPrice":
+		return ec.fieldContext_ServerModel_inputPrice(ctx, field)
+	case "cachedPrice":
+		return ec.fieldContext_ServerModel_cachedPrice(ctx, field)
+	case "outputPrice":
+		return ec.fieldContext_ServerModel_outputPrice(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ServerModel", field.Name)
 }
 
 func (ec *executionContext) childFields_SimulationChat(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9765,6 +9921,8 @@ func (ec *executionContext) childFields_SimulationChatMessage(ctx context.Contex
 		return ec.fieldContext_SimulationChatMessage_endReason(ctx, field)
 	case "citations":
 		return ec.fieldContext_SimulationChatMessage_citations(ctx, field)
+	case "usage":
+		return ec.fieldContext_SimulationChatMessage_usage(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SimulationChatMessage", field.Name)
 }
@@ -9935,6 +10093,8 @@ func (ec *executionContext) childFields_TestExpectation(ctx context.Context, fie
 		return ec.fieldContext_TestExpectation_turnsAtMost(ctx, field)
 	case "durationAtMost":
 		return ec.fieldContext_TestExpectation_durationAtMost(ctx, field)
+	case "firstTokenAtMost":
+		return ec.fieldContext_TestExpectation_firstTokenAtMost(ctx, field)
 	case "creditsAtMost":
 		return ec.fieldContext_TestExpectation_creditsAtMost(ctx, field)
 	case "resultJson":
@@ -9955,6 +10115,8 @@ func (ec *executionContext) childFields_TestMessage(ctx context.Context, field g
 		return ec.fieldContext_TestMessage_timestamp(ctx, field)
 	case "toolCalls":
 		return ec.fieldContext_TestMessage_toolCalls(ctx, field)
+	case "usage":
+		return ec.fieldContext_TestMessage_usage(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type TestMessage", field.Name)
 }
@@ -10211,6 +10373,30 @@ func (ec *executionContext) childFields_UpdateWebhookPayload(ctx context.Context
 		return ec.fieldContext_UpdateWebhookPayload_webhook(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateWebhookPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UsageSummary(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "answers":
+		return ec.fieldContext_UsageSummary_answers(ctx, field)
+	case "fallbacks":
+		return ec.fieldContext_UsageSummary_fallbacks(ctx, field)
+	case "models":
+		return ec.fieldContext_UsageSummary_models(ctx, field)
+	case "inputTokens":
+		return ec.fieldContext_UsageSummary_inputTokens(ctx, field)
+	case "cachedTokens":
+		return ec.fieldContext_UsageSummary_cachedTokens(ctx, field)
+	case "outputTokens":
+		return ec.fieldContext_UsageSummary_outputTokens(ctx, field)
+	case "credits":
+		return ec.fieldContext_UsageSummary_credits(ctx, field)
+	case "firstTokenMs":
+		return ec.fieldContext_UsageSummary_firstTokenMs(ctx, field)
+	case "tookMs":
+		return ec.fieldContext_UsageSummary_tookMs(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UsageSummary", field.Name)
 }
 
 func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

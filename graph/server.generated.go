@@ -93,6 +93,38 @@ func (ec *executionContext) fieldContext_Server_judgeModels(_ context.Context, f
 	return graphql.NewScalarFieldContext("Server", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _Server_models(ctx context.Context, field graphql.CollectedField, obj *model.Server) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Server_models(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Models, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.ServerModel) graphql.Marshaler {
+			return ec.marshalNServerModel2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐServerModelᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Server_models(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Server",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ServerModel(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Server_isOffline(ctx context.Context, field graphql.CollectedField, obj *model.Server) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -162,6 +194,167 @@ func (ec *executionContext) fieldContext_Server_workers(_ context.Context, field
 	return graphql.NewScalarFieldContext("Server", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _ServerModel_name(ctx context.Context, field graphql.CollectedField, obj *model.ServerModel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ServerModel_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ServerModel_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ServerModel", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ServerModel_provider(ctx context.Context, field graphql.CollectedField, obj *model.ServerModel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ServerModel_provider(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Provider, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ServerModel_provider(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ServerModel", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ServerModel_fallback(ctx context.Context, field graphql.CollectedField, obj *model.ServerModel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ServerModel_fallback(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fallback, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ServerModel_fallback(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ServerModel", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ServerModel_messagePrice(ctx context.Context, field graphql.CollectedField, obj *model.ServerModel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ServerModel_messagePrice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MessagePrice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.Credits) graphql.Marshaler {
+			return ec.marshalNCredits2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCredits(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ServerModel_messagePrice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ServerModel", field, false, false, errors.New("field of type Credits does not have child fields"))
+}
+
+func (ec *executionContext) _ServerModel_inputPrice(ctx context.Context, field graphql.CollectedField, obj *model.ServerModel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ServerModel_inputPrice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InputPrice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.Credits) graphql.Marshaler {
+			return ec.marshalNCredits2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCredits(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ServerModel_inputPrice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ServerModel", field, false, false, errors.New("field of type Credits does not have child fields"))
+}
+
+func (ec *executionContext) _ServerModel_cachedPrice(ctx context.Context, field graphql.CollectedField, obj *model.ServerModel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ServerModel_cachedPrice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CachedPrice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.Credits) graphql.Marshaler {
+			return ec.marshalNCredits2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCredits(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ServerModel_cachedPrice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ServerModel", field, false, false, errors.New("field of type Credits does not have child fields"))
+}
+
+func (ec *executionContext) _ServerModel_outputPrice(ctx context.Context, field graphql.CollectedField, obj *model.ServerModel) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ServerModel_outputPrice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OutputPrice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.Credits) graphql.Marshaler {
+			return ec.marshalNCredits2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCredits(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ServerModel_outputPrice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ServerModel", field, false, false, errors.New("field of type Credits does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -201,6 +394,11 @@ func (ec *executionContext) _Server(ctx context.Context, sel ast.SelectionSet, o
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "models":
+			out.Values[i] = ec._Server_models(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "isOffline":
 			out.Values[i] = ec._Server_isOffline(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -237,6 +435,74 @@ func (ec *executionContext) _Server(ctx context.Context, sel ast.SelectionSet, o
 	return out
 }
 
+var serverModelImplementors = []string{"ServerModel"}
+
+func (ec *executionContext) _ServerModel(ctx context.Context, sel ast.SelectionSet, obj *model.ServerModel) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, serverModelImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ServerModel")
+		case "name":
+			out.Values[i] = ec._ServerModel_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "provider":
+			out.Values[i] = ec._ServerModel_provider(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fallback":
+			out.Values[i] = ec._ServerModel_fallback(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "messagePrice":
+			out.Values[i] = ec._ServerModel_messagePrice(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "inputPrice":
+			out.Values[i] = ec._ServerModel_inputPrice(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cachedPrice":
+			out.Values[i] = ec._ServerModel_cachedPrice(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "outputPrice":
+			out.Values[i] = ec._ServerModel_outputPrice(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -249,6 +515,26 @@ func (ec *executionContext) marshalNServer2ᚖgithubᚗcomᚋagentgraphᚋagentg
 		return graphql.Null
 	}
 	return ec._Server(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNServerModel2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐServerModel(ctx context.Context, sel ast.SelectionSet, v model.ServerModel) graphql.Marshaler {
+	return ec._ServerModel(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNServerModel2ᚕgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐServerModelᚄ(ctx context.Context, sel ast.SelectionSet, v []model.ServerModel) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNServerModel2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐServerModel(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -16,6 +18,8 @@ const (
 	maxTags          = 50
 	maxValueObjects  = 100
 	maxDefinition    = 2_000
+	// MaxModelName bounds the names of models that agents can choose.
+	MaxModelName = 100
 )
 
 // Agent is a conversational agent. Its fields, tags and extracted values are value objects, so its row contains them.
@@ -39,8 +43,10 @@ type Agent struct {
 	ExtractedValues        []ExtractedValue    `bun:"type:jsonb"`
 	IsCallTransferEnabled  bool
 	KnowledgeBaseChatID    *string
-	CreatedAt              time.Time
-	UpdatedAt              time.Time
+	// Model is the name of the language model that it chooses. Nil means the server's default.
+	Model     *string
+	CreatedAt time.Time
+	UpdatedAt time.Time
 }
 
 // AgentField is a variable that the prompt expects.
@@ -99,7 +105,7 @@ func NewAgent(in CreateAgentInput, now time.Time) (*Agent, error) {
 		Name: &in.Name, Channel: &in.Channel, Direction: &in.Direction, Language: &in.Language, Tags: in.Tags,
 		OutboundWelcomeMessage: in.OutboundWelcomeMessage, InboundWelcomeMessage: in.InboundWelcomeMessage,
 		Fields: in.Fields, ClassificationTags: in.ClassificationTags, ExtractedValues: in.ExtractedValues,
-		IsCallTransferEnabled: &in.IsCallTransferEnabled,
+		IsCallTransferEnabled: &in.IsCallTransferEnabled, Model: in.Model,
 	}, now)
 }
 
@@ -127,6 +133,26 @@ func (a *Agent) Expect(in UpdateAgentInput) error {
 	return Unchanged("agent", a.ID, in.ExpectedUpdatedAt, a.UpdatedAt)
 }
 
+// Choose returns BAD_INPUT when the input names a model that is not one of the server's. An empty name means the
+// default.
+func (in CreateAgentInput) Choose(models []string) error { return chosen(in.Model, models) }
+
+// Choose is like the one of CreateAgentInput.
+func (in UpdateAgentInput) Choose(models []string) error { return chosen(in.Model, models) }
+
+func chosen(name *string, models []string) error {
+	var faults Fields
+	switch {
+	case name == nil || *name == "" || slices.Contains(models, *name):
+	case len(models) == 0:
+		faults.Add("model", "must be empty, because this server has no models to choose from: its operator lists them "+
+			"with AGENTGRAPH_MODELS")
+	default:
+		faults.Add("model", "must be one of %s, or empty for the default", strings.Join(models, ", "))
+	}
+	return faults.Err()
+}
+
 // Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the agent would break a
 // bound. A different prompt raises the prompt version.
 func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
@@ -140,6 +166,7 @@ func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
 	set(&a.Direction, in.Direction)
 	set(&a.Language, in.Language)
 	set(&a.IsCallTransferEnabled, in.IsCallTransferEnabled)
+	setText(&a.Model, in.Model)
 	setText(&a.OutboundWelcomeMessage, in.OutboundWelcomeMessage)
 	setText(&a.InboundWelcomeMessage, in.InboundWelcomeMessage)
 	if in.Tags != nil {
@@ -177,6 +204,9 @@ func (a *Agent) Validate() error {
 	}
 	if !a.Direction.IsValid() {
 		faults.Add("direction", "must be Inbound or Outbound")
+	}
+	if a.Model != nil {
+		faults.name("model", *a.Model, MaxModelName)
 	}
 	faults.names("tags", a.Tags)
 	named(&faults, "fields", a.Fields, func(path string, f AgentField) string {

@@ -26,17 +26,18 @@ type TestCheck struct {
 
 // TestExpectation is what a check expects. Exactly one of its fields is set.
 type TestExpectation struct {
-	Called         *CalledExpectation      `json:"called,omitempty"`
-	NeverCalled    *NeverCalledExpectation `json:"neverCalled,omitempty"`
-	Says           *SaidExpectation        `json:"says,omitempty"`
-	NeverSays      *SaidExpectation        `json:"neverSays,omitempty"`
-	EndedBy        *ConversationEnder      `json:"endedBy,omitempty"`
-	Tag            *string                 `json:"tag,omitempty"`
-	TurnsAtMost    *int32                  `json:"turnsAtMost,omitempty"`
-	DurationAtMost *float64                `json:"durationAtMost,omitempty"`
-	CreditsAtMost  *float64                `json:"creditsAtMost,omitempty"`
-	ResultJSON     *ResultExpectation      `json:"resultJson,omitempty"`
-	Extracts       *ExtractsExpectation    `json:"extracts,omitempty"`
+	Called           *CalledExpectation      `json:"called,omitempty"`
+	NeverCalled      *NeverCalledExpectation `json:"neverCalled,omitempty"`
+	Says             *SaidExpectation        `json:"says,omitempty"`
+	NeverSays        *SaidExpectation        `json:"neverSays,omitempty"`
+	EndedBy          *ConversationEnder      `json:"endedBy,omitempty"`
+	Tag              *string                 `json:"tag,omitempty"`
+	TurnsAtMost      *int32                  `json:"turnsAtMost,omitempty"`
+	DurationAtMost   *float64                `json:"durationAtMost,omitempty"`
+	FirstTokenAtMost *float64                `json:"firstTokenAtMost,omitempty"`
+	CreditsAtMost    *float64                `json:"creditsAtMost,omitempty"`
+	ResultJSON       *ResultExpectation      `json:"resultJson,omitempty"`
+	Extracts         *ExtractsExpectation    `json:"extracts,omitempty"`
 }
 
 // CalledExpectation expects Min to Max matching calls. The first of them must precede every call of the target named
@@ -173,7 +174,7 @@ func (e *TestExpectation) conditions() []MockCondition {
 func (e *TestExpectation) given() (n int) {
 	for _, isGiven := range []bool{
 		e.Called != nil, e.NeverCalled != nil, e.Says != nil, e.NeverSays != nil, e.EndedBy != nil, e.Tag != nil,
-		e.TurnsAtMost != nil, e.DurationAtMost != nil, e.CreditsAtMost != nil, e.ResultJSON != nil, e.Extracts != nil,
+		e.TurnsAtMost != nil, e.DurationAtMost != nil, e.FirstTokenAtMost != nil, e.CreditsAtMost != nil, e.ResultJSON != nil, e.Extracts != nil,
 	} {
 		if isGiven {
 			n++
@@ -208,6 +209,7 @@ func (f *Fields) expectation(path string, e TestExpectation) {
 	}
 	f.count(path+".turnsAtMost", e.TurnsAtMost, 1, MaxTurns)
 	f.number(path+".durationAtMost", e.DurationAtMost, 0, maxExpectedTime)
+	f.number(path+".firstTokenAtMost", e.FirstTokenAtMost, 0, maxExpectedTime)
 	f.number(path+".creditsAtMost", e.CreditsAtMost, 0, maxExpectedCredit)
 }
 

@@ -33,6 +33,8 @@ func (e *TestExpectation) String() string {
 		return fmt.Sprintf("turns: at most %d", *e.TurnsAtMost)
 	case e.DurationAtMost != nil:
 		return fmt.Sprintf("the agent takes at most %v s", *e.DurationAtMost)
+	case e.FirstTokenAtMost != nil:
+		return fmt.Sprintf("each answer begins within %v s", *e.FirstTokenAtMost)
 	case e.CreditsAtMost != nil:
 		return fmt.Sprintf("costs at most %v credits", *e.CreditsAtMost)
 	case e.ResultJSON != nil && e.ResultJSON.TechnicalName != nil:

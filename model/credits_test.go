@@ -81,18 +81,18 @@ func TestPricesAreAddedAndRoundedOnce(t *testing.T) {
 		{0, 0, 0, "0"}, {1, 0, 0, "0.01"}, {2, 1_000, 1_000, "0.03"}, {0, 1, 0, "0.000002"}, {0, 123, 45, "0.000606"},
 		{math.MaxInt64, math.MaxInt64, math.MaxInt64, "1000000"}, {-1, -1, -1, "0"},
 	} {
-		require.Equal(t, test.want, p.Of(test.messages, test.input, test.output).String())
+		require.Equal(t, test.want, p.Of(test.messages, test.input, 0, test.output).String())
 	}
 	// Prices per thousand tokens are added up first and rounded once, to the nearest.
 	small := model.Prices{InputTokens: 1, OutputTokens: 1}
-	require.EqualValues(t, 0, small.Of(0, 249, 250))
-	require.EqualValues(t, 1, small.Of(0, 250, 250))
-	require.EqualValues(t, 1, small.Of(0, 499, 1_000))
+	require.EqualValues(t, 0, small.Of(0, 249, 0, 250))
+	require.EqualValues(t, 1, small.Of(0, 250, 0, 250))
+	require.EqualValues(t, 1, small.Of(0, 499, 0, 1_000))
 	dear := model.Prices{Message: model.MaxEntryCredits, InputTokens: model.MaxEntryCredits,
 		OutputTokens: model.MaxEntryCredits}
-	require.Equal(t, model.MaxEntryCredits, dear.Of(1, 0, 0))
-	require.Equal(t, model.MaxEntryCredits/1_000*999, dear.Of(0, 499, 500))
-	require.Equal(t, model.MaxEntryCredits, dear.Of(math.MaxInt64, math.MaxInt64, math.MaxInt64), "nothing wraps around")
+	require.Equal(t, model.MaxEntryCredits, dear.Of(1, 0, 0, 0))
+	require.Equal(t, model.MaxEntryCredits/1_000*999, dear.Of(0, 499, 0, 500))
+	require.Equal(t, model.MaxEntryCredits, dear.Of(math.MaxInt64, math.MaxInt64, 0, math.MaxInt64), "nothing wraps around")
 	beyond := model.Prices{Message: math.MaxInt64, InputTokens: math.MaxInt64, OutputTokens: math.MaxInt64}
-	require.Equal(t, model.MaxEntryCredits, beyond.Of(1, 1, 1))
+	require.Equal(t, model.MaxEntryCredits, beyond.Of(1, 1, 0, 1))
 }

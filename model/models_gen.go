@@ -584,6 +584,8 @@ type CreateAgentInput struct {
 	ExtractedValues []*ExtractedValue `json:"extractedValues"`
 	// Whether the agent may transfer the call to a human. It has an effect only on the channel `Phone`.
 	IsCallTransferEnabled bool `json:"isCallTransferEnabled"`
+	// The name of a model in `Server.models`. Without a name, the agent speaks through the default model.
+	Model *string `json:"model,omitempty"`
 }
 
 // The new agent.
@@ -1748,6 +1750,8 @@ type UpdateAgentInput struct {
 	ExtractedValues []*ExtractedValue `json:"extractedValues,omitempty"`
 	// Whether the agent may transfer the call to a human. It has an effect only on the channel `Phone`.
 	IsCallTransferEnabled *bool `json:"isCallTransferEnabled,omitempty"`
+	// The name of a model in `Server.models`. An empty text chooses the default.
+	Model *string `json:"model,omitempty"`
 	// The version of the prompt that this change is based on. If it is no longer the current one, the server returns `CONFLICT` and changes nothing.
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
 	// The `updatedAt` that this change is based on. If the agent was changed since, the server returns `CONFLICT` and changes nothing.

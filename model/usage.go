@@ -186,11 +186,13 @@ type Prices struct {
 	Message Credits
 	// InputTokens and OutputTokens are the prices of a thousand tokens that language models read and write.
 	InputTokens, OutputTokens Credits
+	// CachedTokens is the price of a thousand input tokens that the provider had cached. Nil means InputTokens.
+	CachedTokens *Credits
 }
 
-// Of returns the price of the messages and tokens. It is rounded once to the nearest micro-credit, and is at most
+// Of returns the price of the messages and tokens. The input tokens include the cached ones. The price is rounded once to the nearest micro-credit, and is at most
 // MaxEntryCredits.
-func (p Prices) Of(messages, inputTokens, outputTokens int64) Credits {
+func (p Prices) Of(messages, inputTokens, cachedTokens, outputTokens int64) Credits {
 	const perThousand = 1_000
 	// In thousandths of a micro-credit. The sum may exceed 64 bits.
 	total := big.NewInt(perThousand / 2)
@@ -200,7 +202,12 @@ func (p Prices) Of(messages, inputTokens, outputTokens int64) Credits {
 		total.Add(total, part.Mul(part, big.NewInt(max(count, 0))))
 	}
 	add(p.Message, perThousand, messages)
-	add(p.InputTokens, 1, inputTokens)
+	cached := p.InputTokens
+	if p.CachedTokens != nil {
+		cached = *p.CachedTokens
+	}
+	add(p.InputTokens, 1, inputTokens-cachedTokens)
+	add(cached, 1, cachedTokens)
 	add(p.OutputTokens, 1, outputTokens)
 	total.Quo(total, big.NewInt(perThousand))
 	if most := MaxEntryCredits; total.Cmp(big.NewInt(int64(most))) > 0 {

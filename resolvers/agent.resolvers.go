@@ -25,11 +25,17 @@ func (r *agentResolver) KnowledgeBaseChat(ctx context.Context, obj *model.Agent)
 }
 
 func (r *mutationResolver) CreateAgent(ctx context.Context, input model.CreateAgentInput) (*model.CreateAgentPayload, error) {
+	if err := input.Choose(r.engine.ModelNames()); err != nil {
+		return nil, err
+	}
 	agent, err := r.tenant(ctx).CreateAgent(ctx, input)
 	return &model.CreateAgentPayload{Agent: agent}, err
 }
 
 func (r *mutationResolver) UpdateAgent(ctx context.Context, input model.UpdateAgentInput) (*model.UpdateAgentPayload, error) {
+	if err := input.Choose(r.engine.ModelNames()); err != nil {
+		return nil, err
+	}
 	agent, err := r.tenant(ctx).UpdateAgent(ctx, input)
 	return &model.UpdateAgentPayload{Agent: agent}, err
 }

@@ -112,6 +112,10 @@ func (r *agentTestExecutionResolver) StartedBy(ctx context.Context, obj *model.A
 	return &key.Name, nil
 }
 
+func (r *agentTestExecutionResolver) Usage(ctx context.Context, obj *model.AgentTestExecution) (*model.UsageSummary, error) {
+	return query.Value(ctx, obj, "usage", query.Of((*db.Tenant).UsageOfExecutions))
+}
+
 func (r *agentTestExecutionTestResolver) Test(ctx context.Context, obj *model.AgentTestExecutionTest) (model.AgentTest, error) {
 	return query.One[model.AgentTest](ctx, obj)
 }

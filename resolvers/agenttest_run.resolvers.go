@@ -3,6 +3,7 @@ package resolvers
 import (
 	"context"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/graph"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/query"
@@ -38,6 +39,10 @@ func (r *agentTestRunResolver) Instructions(ctx context.Context, obj *model.Agen
 		return nil, err
 	}
 	return instructions.Text, instructions.Err
+}
+
+func (r *agentTestRunResolver) Usage(ctx context.Context, obj *model.AgentTestRun) (*model.UsageSummary, error) {
+	return query.Value(ctx, obj, "usage", query.Of((*db.Tenant).UsageOfRuns))
 }
 
 func (r *queryResolver) AgentTestRun(ctx context.Context, id string) (*model.AgentTestRun, error) {

@@ -302,6 +302,7 @@ func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables 
 		return nil, faultOfAgent(err)
 	}
 	t.say(run, model.MessageRoleAssistant, said.Text)
+	run.Messages[len(run.Messages)-1].Usage = &said.Usage
 	return said, nil
 }
 

@@ -124,6 +124,8 @@ type Chunk struct {
 	ToolCalls []ToolCall
 	// Usage is on the last chunk only.
 	Usage Usage
+	// Model names the model that answered, on the last chunk, if it is another one than the one that was asked.
+	Model string
 }
 
 // Usage counts the tokens of one answer. It is zero if the provider does not report them.
@@ -133,6 +135,12 @@ type Usage struct {
 	CachedTokens int
 	// OutputTokens include the model's thinking.
 	OutputTokens int
+}
+
+// Plus returns the sum of two counts.
+func (u Usage) Plus(other Usage) Usage {
+	return Usage{u.InputTokens + other.InputTokens, u.CachedTokens + other.CachedTokens,
+		u.OutputTokens + other.OutputTokens}
 }
 
 // bytesPerToken is roughly the length of a token in most languages and tokenizers.

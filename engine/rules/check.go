@@ -47,17 +47,43 @@ func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, held *Con
 	case e.TurnsAtMost != nil:
 		return Finding{held.count <= *e.TurnsAtMost, strconv.Itoa(int(held.count)), nil}, nil
 	case (e.DurationAtMost != nil || e.CreditsAtMost != nil) && !held.isMeasured:
-		return Finding{}, &Fault{RunError: model.RunError{
-			Cause:   model.RunErrorCauseInfrastructure,
-			Message: "the gateway version that held the conversation did not record the agent's time and cost",
-		}}
+		return Finding{}, errNotMeasured()
 	case e.DurationAtMost != nil:
 		return Finding{held.took.Seconds() <= *e.DurationAtMost, fmt.Sprintf("%.3f s", held.took.Seconds()), nil}, nil
+	case e.FirstTokenAtMost != nil:
+		return held.firstTokens(*e.FirstTokenAtMost)
 	case e.CreditsAtMost != nil:
 		passed := float64(held.spent)/float64(model.Credit) <= *e.CreditsAtMost
 		return Finding{passed, held.spent.String() + " credits", nil}, nil
 	}
 	return c.fitting(ctx, e.ResultJSON, held)
+}
+
+// errNotMeasured returns the fault of a conversation whose time and cost are not known.
+func errNotMeasured() error {
+	return &Fault{RunError: model.RunError{
+		Cause:   model.RunErrorCauseInfrastructure,
+		Message: "the gateway version that held the conversation did not record the agent's time and cost",
+	}}
+}
+
+// firstTokens decides whether each answer began within the seconds. It cites the slowest answer.
+func (c *Conversation) firstTokens(seconds float64) (Finding, error) {
+	most, measured := 0.0, 0
+	var cited []model.Evidence
+	for i, m := range c.messages {
+		if m.Usage == nil || c.turns[i] == beforehand {
+			continue
+		}
+		measured++
+		if first := m.Usage.FirstTokenMs; first != nil && *first/1000 >= most {
+			cited, most = []model.Evidence{c.quote(i, m.Text)}, *first/1000
+		}
+	}
+	if measured == 0 && c.count > 0 {
+		return Finding{}, errNotMeasured()
+	}
+	return Finding{most <= seconds, fmt.Sprintf("%.3f s", most), cited}, nil
 }
 
 // saying returns the messages that contain the expected text, as evidence.

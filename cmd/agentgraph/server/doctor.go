@@ -221,7 +221,7 @@ func (c *Doctor) models(ctx context.Context) (findings []finding) {
 		{"judge", c.Judge.Model, "AGENTGRAPH_JUDGE", options.CheckJudge},
 		{"contact", c.Contact.Model, "AGENTGRAPH_CONTACT", options.CheckContact},
 	}
-	isOffline := c.Provider.Key == "" && c.Provider.BaseURL == ""
+	isOffline := options.IsOffline()
 	if isOffline {
 		findings, roles = append(findings, warning("model", "offline: answers by examples, without a language model",
 			"set OPENAI_API_KEY, or OPENAI_BASE_URL for your own provider")), roles[1:]
@@ -236,6 +236,17 @@ func (c *Doctor) models(ctx context.Context) (findings []finding) {
 				role.variable)))
 		} else {
 			findings = append(findings, ok(role.name, "%s; the provider did not refuse the key", role.model))
+		}
+		cancel()
+	}
+	for i := range options.Models {
+		ctx, cancel := context.WithTimeout(ctx, lookTime)
+		listed := &options.Models[i]
+		if err := options.CheckListed(ctx, listed); err != nil {
+			findings = append(findings, problem("model "+listed.Name, err.Error(), "check its url and its key in "+
+				"AGENTGRAPH_MODELS"))
+		} else {
+			findings = append(findings, ok("model "+listed.Name, "%s; the provider did not refuse the key", listed.Format))
 		}
 		cancel()
 	}

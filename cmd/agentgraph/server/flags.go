@@ -67,7 +67,7 @@ func (f agentFlags) validatePrices() error {
 func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.EngineOptions {
 	options := f.EngineOptions
 	options.Provider.IdleTimeout = f.Provider.Timeout
-	options.Observer, options.Log = observer, log
+	options.Observer, options.Log, options.Models = observer, log, priced(f.Models, f.Prices)
 	return options
 }
 

@@ -166,7 +166,7 @@ func (c *judgeEval) Run(cmd *cobra.Command) error {
 }
 
 func (c *judgeEval) measure(ctx context.Context, conversations []labelled) (*judgeMeasured, error) {
-	if c.Judge.Model == "" && c.Provider.Key == "" && c.Provider.BaseURL == "" {
+	if c.Judge.Model == "" && c.IsOffline() {
 		return nil, client.Exit(client.ExitUsage, errors.New("no judge is configured: set OPENAI_API_KEY, or "+
 			"AGENTGRAPH_JUDGE_MODEL with AGENTGRAPH_JUDGE_API_KEY"))
 	}

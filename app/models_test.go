@@ -1,0 +1,239 @@
+package app_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// lists returns an option that lists models of the stub server, one for each format, and one that is away.
+func (p *stubServer) lists(o *app.EngineOptions) {
+	of := func(format provider.Format, name, path, fallback string) app.ModelOptions {
+		return app.ModelOptions{Name: "my " + name, Fallback: fallback, Prices: model.Prices{Message: model.Credit},
+			Config: provider.Config{Format: format, BaseURL: p.url + path, Key: providerKey, Model: name}}
+	}
+	o.Models = []app.ModelOptions{
+		of(provider.Messages, "claude", "/v1", ""), of(provider.Contents, "gem", "/v1beta", ""),
+		of(provider.Responses, "responder", "/v1", ""), of(provider.Completions, "away", "/v1", "my claude"),
+	}
+}
+
+type messageUsage struct {
+	Model                     *string
+	IsFallback                bool
+	InputTokens, OutputTokens int
+	FirstTokenMs              *float64
+	TookMs, Credits           float64
+}
+
+// Each agent speaks through the model that it chooses, whatever the format of its provider.
+func TestAgentsChooseModels(t *testing.T) {
+	t.Parallel()
+	talks := func(name string) []fixture {
+		return []fixture{{"match": fixture{}, "response": fixture{"content": "I am " + name + ".",
+			"usage": fixture{"prompt_tokens": 31, "completion_tokens": 12}}}}
+	}
+	server := startProvider(t, map[string][]fixture{
+		"default": talks("default"), "claude": talks("claude"), "gem": talks("gem"), "responder": talks("responder"),
+		"away": {{"match": fixture{}, "response": fixture{"status": 503, "retryAfter": 0,
+			"error": fixture{"message": "Overloaded", "type": "server_error"}}}},
+	})
+	address := dbtest.URL(t)
+	g := &gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}
+	_, key := g.company(t, "Company")
+	s := serve(t, address, key, server.asks("default"), server.lists)
+
+	var listed struct {
+		Server struct {
+			Model  string
+			Models []struct {
+				Name, Provider string
+				Fallback       *string
+				MessagePrice   float64
+			}
+		}
+	}
+	s.must(t, key, `{ server { model models { name provider fallback messagePrice } } }`, nil, &listed)
+	require.Equal(t, "default", listed.Server.Model)
+	require.Len(t, listed.Server.Models, 4)
+	require.Equal(t, "my away", listed.Server.Models[0].Name)
+	require.Equal(t, "my claude", *listed.Server.Models[0].Fallback)
+	require.Equal(t, "anthropic", listed.Server.Models[1].Provider)
+	require.InDelta(t, 1, listed.Server.Models[1].MessagePrice, 0)
+
+	create := func(chosen *string) (id string) {
+		var made struct {
+			CreateAgent struct{ Agent struct{ ID string } }
+		}
+		s.must(t, key, `mutation ($model: String) { createAgent(input: {name: "Desk", channel: Web, direction: Inbound,
+			language: "en", prompt: "Help.", model: $model}) { agent { id } } }`, map[string]any{"model": chosen}, &made)
+		return made.CreateAgent.Agent.ID
+	}
+	talk := func(agentID string) (string, messageUsage) {
+		var begun struct {
+			StartSimulationChat struct{ SimulationChat struct{ ID string } }
+		}
+		s.must(t, key, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`,
+			map[string]any{"id": agentID}, &begun)
+		id := map[string]any{"id": begun.StartSimulationChat.SimulationChat.ID}
+		type message struct {
+			Text  string
+			Usage *messageUsage
+		}
+		var said struct {
+			SendSimulationMessage struct{ NewMessages []message }
+		}
+		const fields = `{ text usage { model isFallback inputTokens outputTokens firstTokenMs tookMs credits } }`
+		s.must(t, key, `mutation ($id: ID!) { sendSimulationMessage(input: {simulationChatId: $id, text: "Hello"}) {
+			newMessages `+fields+` } }`, id, &said)
+		// A plan reads the stored messages.
+		var stored struct{ SimulationChat struct{ Messages []message } }
+		s.must(t, key, `query ($id: ID!) { simulationChat(id: $id) { messages `+fields+` } }`, id, &stored)
+		require.Equal(t, said.SendSimulationMessage.NewMessages, stored.SimulationChat.Messages)
+		require.Nil(t, stored.SimulationChat.Messages[0].Usage)
+		answer := stored.SimulationChat.Messages[1]
+		return answer.Text, *answer.Usage
+	}
+	for chosen, want := range map[string]struct {
+		text, by string
+		fallback bool
+		credits  float64
+	}{
+		"": {"I am default.", "default", false, 0}, "my claude": {"I am claude.", "my claude", false, 1},
+		"my gem": {"I am gem.", "my gem", false, 1}, "my responder": {"I am responder.", "my responder", false, 1},
+		"my away": {"I am claude.", "my claude", true, 1},
+	} {
+		text, used := talk(create(&chosen))
+		require.Equal(t, want.text, text, chosen)
+		require.Equal(t, want.by, *used.Model)
+		require.Equal(t, want.fallback, used.IsFallback, chosen)
+		require.Equal(t, []int{31, 12}, []int{used.InputTokens, used.OutputTokens}, chosen)
+		require.InDelta(t, want.credits, used.Credits, 0, chosen)
+		require.NotNil(t, used.FirstTokenMs)
+		require.Positive(t, *used.FirstTokenMs)
+		require.LessOrEqual(t, *used.FirstTokenMs, used.TookMs)
+	}
+
+	agent := create(new("my gem"))
+	refused := s.query(t, key, `mutation ($id: ID!) { updateAgent(input: {agentId: $id, model: "gem"}) { agent { id } } }`,
+		map[string]any{"id": agent})
+	require.Equal(t, []string{"BAD_INPUT"}, refused.codes())
+	require.Contains(t, refused.Errors[0].Message, "must be one of my away, my claude, my gem, my responder")
+	var copied struct {
+		DuplicateAgent struct {
+			Agent struct {
+				ID    string
+				Model *string
+			}
+		}
+	}
+	s.must(t, key, `mutation ($id: ID!) { duplicateAgent(input: {agentId: $id, name: "Copy"}) { agent { id model } } }`,
+		map[string]any{"id": agent}, &copied)
+	require.Equal(t, "my gem", *copied.DuplicateAgent.Agent.Model)
+	s.must(t, key, `mutation ($id: ID!) { updateAgent(input: {agentId: $id, model: ""}) { agent { id } } }`,
+		map[string]any{"id": agent}, &struct{}{})
+	text, _ := talk(agent)
+	require.Equal(t, "I am default.", text)
+
+	// Another process no longer lists the model.
+	without := serve(t, address, key, server.asks("default"))
+	var begun struct {
+		StartSimulationChat struct{ SimulationChat struct{ ID string } }
+	}
+	without.must(t, key, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`,
+		map[string]any{"id": copied.DuplicateAgent.Agent.ID}, &begun)
+	gone := without.query(t, key, `mutation ($id: ID!) { sendSimulationMessage(input: {simulationChatId: $id, text: "Hello"}) {
+		newMessages { text } } }`, map[string]any{"id": begun.StartSimulationChat.SimulationChat.ID})
+	require.Equal(t, []string{"UNPROCESSABLE"}, gone.codes())
+	require.Contains(t, gone.Errors[0].Message, `the agent's model "my gem" is not one of this server's models`)
+}
+
+// A run and an execution sum up what the agent's answers took. The contact's and the judge's do not count.
+func TestUsageOfRunsIsSummedUp(t *testing.T) {
+	t.Parallel()
+	spoken := fixture{"match": fixture{}, "response": fixture{"content": "Which day?",
+		"usage": fixture{"prompt_tokens": 100, "completion_tokens": 10}}}
+	server := startProvider(t, map[string][]fixture{
+		"default": {spoken}, "claude": {spoken},
+		"away": {{"match": fixture{}, "response": fixture{"status": 503, "error": fixture{"message": "x", "type": "x"}}}},
+	})
+	address := dbtest.URL(t)
+	g := &gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}
+	tenant, key := g.company(t, "Company")
+	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Desk", Channel: model.ChannelWeb,
+		Direction: model.DirectionInbound, Language: "en", Prompt: "Help.", Model: new("my away")})
+	require.NoError(t, err)
+	s := serve(t, address, key, server.asks("default"), server.lists)
+	var made struct {
+		CreateSimulationTest struct{ AgentTest struct{ ID string } }
+	}
+	s.must(t, key, `mutation ($agent: ID!) { createSimulationTest(input: {agentId: $agent, name: "Asks", scenario: "You want a visit.",
+		contactSays: ["I want a visit.", "On Monday."], maxTurns: 2, checks: [
+			{expect: {firstTokenAtMost: 60}}, {expect: {firstTokenAtMost: 0}}]}) { agentTest { id } } }`,
+		map[string]any{"agent": agent.ID}, &made)
+	type summary struct {
+		Answers, Fallbacks                 int
+		Models                             []string
+		InputTokens, OutputTokens, Credits float64
+		FirstTokenMs, TookMs               *struct{ P50, P90, P99, Max float64 }
+	}
+	var started struct {
+		StartAgentTestExecution struct{ Execution struct{ ID string } }
+	}
+	s.must(t, key, `mutation ($test: ID!) { startAgentTestExecution(input: {testIds: [$test], repeats: 2}) { execution { id } } }`,
+		map[string]any{"test": made.CreateSimulationTest.AgentTest.ID}, &started)
+	var got struct {
+		AgentTestExecution struct {
+			FinishedAt *string
+			Usage      summary
+			Runs       struct {
+				Nodes []struct {
+					Usage        summary
+					Error        *struct{ Message string }
+					CheckResults []struct {
+						Passed   bool
+						Observed string
+					}
+					Messages []struct{ Usage *messageUsage }
+				}
+			}
+		}
+	}
+	const fields = `usage { answers fallbacks models inputTokens outputTokens credits
+		firstTokenMs { p50 p90 p99 max } tookMs { p50 p90 p99 max } }`
+	require.Eventually(t, func() bool {
+		s.must(t, key, `query ($id: ID!) { agentTestExecution(id: $id) { finishedAt `+fields+` runs { nodes { `+fields+`
+			error { message } checkResults { passed observed } messages { usage { model isFallback inputTokens outputTokens firstTokenMs tookMs credits } } } } } }`,
+			map[string]any{"id": started.StartAgentTestExecution.Execution.ID}, &got)
+		return got.AgentTestExecution.FinishedAt != nil
+	}, 30*time.Second, 50*time.Millisecond)
+	whole := got.AgentTestExecution
+	require.Len(t, whole.Runs.Nodes, 2)
+	slowest := 0.0
+	for _, run := range whole.Runs.Nodes {
+		require.Nil(t, run.Error)
+		require.Equal(t, 2, run.Usage.Answers)
+		require.Equal(t, 2, run.Usage.Fallbacks)
+		require.Equal(t, []string{"my claude"}, run.Usage.Models)
+		require.InDelta(t, 200, run.Usage.InputTokens, 0)
+		require.InDelta(t, 20, run.Usage.OutputTokens, 0)
+		require.Len(t, run.Messages, 4)
+		require.Nil(t, run.Messages[0].Usage)
+		first, second := run.Messages[1].Usage, run.Messages[3].Usage
+		require.InDelta(t, min(*first.FirstTokenMs, *second.FirstTokenMs), run.Usage.FirstTokenMs.P50, 1e-6)
+		require.InDelta(t, max(first.TookMs, second.TookMs), run.Usage.TookMs.P90, 1e-6)
+		slowest = max(slowest, run.Usage.TookMs.Max)
+		require.True(t, run.CheckResults[0].Passed)
+		require.False(t, run.CheckResults[1].Passed)
+		require.Regexp(t, `^\d+\.\d{3} s$`, run.CheckResults[1].Observed)
+	}
+	require.Equal(t, 4, whole.Usage.Answers)
+	require.InDelta(t, 400, whole.Usage.InputTokens, 0)
+	require.InDelta(t, slowest, whole.Usage.TookMs.P99, 1e-6)
+}

@@ -1,0 +1,160 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// maxModels bounds the list of models in a file.
+const maxModels = 50
+
+// listedModel is a model in the operator's file. The file refers to keys instead of containing them.
+type listedModel struct {
+	Name            string
+	Provider        string
+	Model           string
+	URL             string `yaml:"url"`
+	KeyEnv          string `yaml:"keyEnv"`
+	KeyFile         string `yaml:"keyFile"`
+	MaxOutputTokens int    `yaml:"maxOutputTokens"`
+	Timeout         time.Duration
+	Prices          struct {
+		Message      *model.Credits
+		InputTokens  *model.Credits `yaml:"inputTokens"`
+		CachedTokens *model.Credits `yaml:"cachedTokens"`
+		OutputTokens *model.Credits `yaml:"outputTokens"`
+	}
+	Fallback string
+}
+
+// modelsIn returns a setter that reads the list of models in a YAML or JSON file. Prices that the file omits are
+// noPrice.
+func modelsIn(into *[]app.ModelOptions) func(string) error {
+	return func(path string) error {
+		text, err := os.ReadFile(cli.ExpandPath(path))
+		if err != nil {
+			return err
+		}
+		var file struct{ Models []listedModel }
+		if err := cli.DecodeYAML(text, &file, yaml.Strict()); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		*into = nil
+		if len(file.Models) > maxModels {
+			return fmt.Errorf("%s: models must have at most %d entries, not %d", path, maxModels, len(file.Models))
+		}
+		for i, each := range file.Models {
+			options, err := each.options()
+			if err != nil {
+				return fmt.Errorf("%s: models.%d: %w", path, i, err)
+			}
+			*into = append(*into, options)
+		}
+		return errors.Join(faultsOf(path, *into)...)
+	}
+}
+
+// faultsOf returns the names that occur twice, and the fallbacks that are not in the list.
+func faultsOf(path string, models []app.ModelOptions) (faults []error) {
+	for i, m := range models {
+		isAt := func(name string) int {
+			return slices.IndexFunc(models, func(other app.ModelOptions) bool { return other.Name == name })
+		}
+		if isAt(m.Name) != i {
+			faults = append(faults, fmt.Errorf("%s: models.%d.name: %q occurs twice", path, i, m.Name))
+		}
+		if m.Fallback != "" && (isAt(m.Fallback) < 0 || m.Fallback == m.Name) {
+			faults = append(faults, fmt.Errorf("%s: models.%d.fallback: %q is not another model in the file", path, i,
+				m.Fallback))
+		}
+	}
+	return faults
+}
+
+// noPrice marks a price that the file omits.
+const noPrice = model.Credits(-1)
+
+func (m listedModel) options() (app.ModelOptions, error) {
+	options := app.ModelOptions{
+		Name: m.Name, Fallback: m.Fallback,
+		Config: provider.Config{Format: provider.Format(cmp.Or(m.Provider, string(provider.Completions))), BaseURL: m.URL,
+			Model: cmp.Or(m.Model, m.Name), MaxOutputTokens: m.MaxOutputTokens, Timeout: m.Timeout},
+		Prices: model.Prices{Message: noPrice, InputTokens: noPrice, OutputTokens: noPrice,
+			CachedTokens: m.Prices.CachedTokens},
+	}
+	if m.Name == "" || len(m.Name) > model.MaxModelName || strings.ContainsAny(m.Name, ",\n") {
+		return options, fmt.Errorf("name must have 1 to %d bytes and no commas", model.MaxModelName)
+	}
+	if m.MaxOutputTokens < 0 || m.Timeout < 0 {
+		return options, errors.New("maxOutputTokens and timeout must not be negative")
+	}
+	for _, price := range []struct{ into, from *model.Credits }{
+		{&options.Prices.Message, m.Prices.Message}, {&options.Prices.InputTokens, m.Prices.InputTokens},
+		{new(model.Credits), m.Prices.CachedTokens}, {&options.Prices.OutputTokens, m.Prices.OutputTokens},
+	} {
+		if price.from == nil {
+			continue
+		}
+		if *price.into = *price.from; *price.from < 0 || *price.from > model.MaxEntryCredits {
+			return options, fmt.Errorf("prices must be between 0 and %s", model.MaxEntryCredits)
+		}
+	}
+	var err error
+	if options.Key, err = m.key(); err != nil {
+		return options, err
+	}
+	_, err = provider.New(options.Config)
+	return options, err
+}
+
+// key reads the key from the variable or the file that the model names. Without either there is no key.
+func (m listedModel) key() (string, error) {
+	switch {
+	case m.KeyEnv != "" && m.KeyFile != "":
+		return "", errors.New("keyEnv and keyFile exclude each other")
+	case m.KeyEnv != "":
+		key := os.Getenv(m.KeyEnv)
+		if key == "" {
+			return "", fmt.Errorf("keyEnv: the variable %s is not set", m.KeyEnv)
+		}
+		return key, nil
+	case m.KeyFile != "":
+		key, err := os.ReadFile(cli.ExpandPath(m.KeyFile))
+		if err == nil && len(strings.TrimSpace(string(key))) == 0 {
+			err = fmt.Errorf("%s is empty", m.KeyFile)
+		}
+		if err != nil {
+			return "", fmt.Errorf("keyFile: %w", err)
+		}
+		return strings.TrimSpace(string(key)), nil
+	}
+	return "", nil
+}
+
+// priced returns the models with the prices of the default model where the file has none.
+func priced(models []app.ModelOptions, by model.Prices) []app.ModelOptions {
+	models = slices.Clone(models)
+	for i := range models {
+		for _, price := range []struct{ into, preset *model.Credits }{
+			{&models[i].Prices.Message, &by.Message}, {&models[i].Prices.InputTokens, &by.InputTokens},
+			{&models[i].Prices.OutputTokens, &by.OutputTokens},
+		} {
+			if *price.into == noPrice {
+				*price.into = *price.preset
+			}
+		}
+	}
+	return models
+}

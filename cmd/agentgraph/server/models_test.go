@@ -1,0 +1,76 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+func modelsOf(t *testing.T, text string) ([]app.ModelOptions, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "models.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	var models []app.ModelOptions
+	return models, modelsIn(&models)(path)
+}
+
+func TestModelsAreReadWithTheirKeys(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "key")
+	require.NoError(t, os.WriteFile(secret, []byte("from-file\n"), 0o600))
+	t.Setenv("TEST_MODEL_KEY", "from-env")
+	path := filepath.Join(t.TempDir(), "models.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(`
+models:
+  - name: careful
+    provider: anthropic
+    model: claude-x
+    keyEnv: TEST_MODEL_KEY
+    maxOutputTokens: 4096
+    timeout: 40s
+    prices: {inputTokens: 0.003, cachedTokens: 0.0003, outputTokens: "0.015"}
+    fallback: local
+  - name: local
+    url: http://127.0.0.1:11434/v1
+  - {name: gem, provider: gemini, keyFile: `+secret+`}
+`), 0o600))
+	var models []app.ModelOptions
+	require.NoError(t, modelsIn(&models)(path))
+	require.Equal(t, []app.ModelOptions{
+		{Name: "careful", Fallback: "local", Config: provider.Config{Format: provider.Messages, Model: "claude-x",
+			Key: "from-env", MaxOutputTokens: 4096, Timeout: 40 * time.Second},
+			Prices: model.Prices{Message: 10_000, InputTokens: 3_000, CachedTokens: new(model.Credits(300)), OutputTokens: 15_000}},
+		{Name: "local", Config: provider.Config{Format: provider.Completions, BaseURL: "http://127.0.0.1:11434/v1",
+			Model: "local"}, Prices: model.Prices{Message: 10_000, InputTokens: 2_000, OutputTokens: 8_000}},
+		{Name: "gem", Config: provider.Config{Format: provider.Contents, Model: "gem", Key: "from-file"},
+			Prices: model.Prices{Message: 10_000, InputTokens: 2_000, OutputTokens: 8_000}},
+	}, priced(models, model.Prices{Message: 10_000, InputTokens: 2_000, OutputTokens: 8_000}))
+}
+
+func TestInvalidModelsAreRefused(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"models: [{name: a}, {name: a}]":                       `models.1.name: "a" occurs twice`,
+		"models: [{name: a, fallback: b}]":                     `models.0.fallback: "b" is not another model in the file`,
+		"models: [{name: a, fallback: a}]":                     `models.0.fallback: "a" is not another model in the file`,
+		"models: [{name: 'a,b'}]":                              "models.0: name must have 1 to 100 bytes and no commas",
+		"models: [{provider: gemini}]":                         "models.0: name must have 1 to 100 bytes and no commas",
+		"models: [{name: a, provider: cohere}]":                "models.0: the format of the model's provider, cohere, is none of",
+		"models: [{name: a, url: 'ftp://x'}]":                  "models.0: the model provider's address is not an http or https URL",
+		"models: [{name: a, key: secret}]":                     `unknown field "key"`,
+		"models: [{name: a, keyEnv: NO_SUCH_VARIABLE_AT_ALL}]": "models.0: keyEnv: the variable NO_SUCH_VARIABLE_AT_ALL is not set",
+		"models: [{name: a, keyFile: /no/such/file}]":          "models.0: keyFile: open /no/such/file: no such file",
+		"models: [{name: a, keyFile: /x, keyEnv: X}]":          "models.0: keyEnv and keyFile exclude each other",
+		"models: [{name: a, prices: {cachedTokens: -1}}]":      "models.0: prices must be between 0 and",
+		"models: [{name: a, timeout: -1s}]":                    "models.0: maxOutputTokens and timeout must not be negative",
+	} {
+		_, err := modelsOf(t, text)
+		require.ErrorContains(t, err, want, text)
+	}
+}

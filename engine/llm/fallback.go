@@ -1,0 +1,55 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// Named returns a model with another name, which records and logs show.
+func Named(m Model, name string) Model { return named{m, name} }
+
+type named struct {
+	Model
+	name string
+}
+
+func (n named) Name() string { return n.name }
+
+// Fallback returns a model with the name of the first one. If the first is away, which is a retryable failure before
+// its first chunk, the second answers. The last chunk then names the second in Model. If both fail, the failure is the
+// second's.
+func Fallback(first, second Model) Model { return fallback{first, second} }
+
+type fallback struct {
+	Model
+	second Model
+}
+
+// Chat implements Model.
+func (f fallback) Chat(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		hasBegun := false
+		for chunk, err := range f.Model.Chat(ctx, req) {
+			failure, isKnown := errors.AsType[*Error](err)
+			if isKnown && !hasBegun && failure.Retryable() && ctx.Err() == nil {
+				break
+			}
+			hasBegun = true
+			if !yield(chunk, err) || err != nil {
+				return
+			}
+		}
+		if hasBegun {
+			return
+		}
+		for chunk, err := range f.second.Chat(ctx, req) {
+			if chunk.Finish != "" {
+				chunk.Model = f.second.Name()
+			}
+			if !yield(chunk, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package model
+
+// AnswerUsage is what an answer of an agent took, with its calls and delegations.
+type AnswerUsage struct {
+	// Model is the name of the model that wrote it. It is nil if no model did. IsFallback is set if the agent's own model
+	// was away.
+	Model      *string `json:"model,omitempty"`
+	IsFallback bool    `json:"isFallback,omitempty"`
+	// InputTokens include CachedTokens.
+	InputTokens  int32 `json:"inputTokens"`
+	CachedTokens int32 `json:"cachedTokens"`
+	OutputTokens int32 `json:"outputTokens"`
+	// FirstTokenMs is the time to the first text, and TookMs the whole time, in milliseconds.
+	FirstTokenMs *float64 `json:"firstTokenMs,omitempty"`
+	TookMs       float64  `json:"tookMs"`
+	// Credits is the price in credits.
+	Credits float64 `json:"credits"`
+}
+
+// UsageSummary is what several answers took. FirstTokenMs is nil if none has text, TookMs if there are none.
+type UsageSummary struct {
+	Answers, Fallbacks                               int32
+	Models                                           []string `bun:"type:jsonb"`
+	InputTokens, CachedTokens, OutputTokens, Credits float64
+	FirstTokenMs, TookMs                             *Percentiles `bun:"-"`
+}
+
+// Percentiles are values by nearest rank: P50 is the smallest value that half of all values do not exceed.
+type Percentiles struct{ P50, P90, P99, Max float64 }
+
+// NewPercentiles returns the percentiles at 0.5, 0.9, 0.99 and 1, or nil if there are none.
+func NewPercentiles(values []float64) *Percentiles {
+	if len(values) == 0 {
+		return nil
+	}
+	return &Percentiles{values[0], values[1], values[2], values[3]}
+}

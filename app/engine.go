@@ -78,7 +78,7 @@ type ModelOptions struct {
 	Name string
 	provider.Config
 	Prices model.Prices
-	// Fallback is the name of the model that answers while this one is away. Empty for none.
+	// Fallback is the name of the model that answers while this one is unavailable. Empty for none.
 	Fallback string
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// lists returns an option that lists models of the stub server, one for each format, and one that is away.
+// lists returns an option that lists models of the stub server, one for each format, and one that is unavailable.
 func (p *stubServer) lists(o *app.EngineOptions) {
 	of := func(format provider.Format, name, path, fallback string) app.ModelOptions {
 		return app.ModelOptions{Name: "my " + name, Fallback: fallback, Prices: model.Prices{Message: model.Credit},

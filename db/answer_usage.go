@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// UsageOfRuns sums up what the agents' answers took in each run, in one statement. Runs without measured answers have
-// a summary of zeros.
+// UsageOfRuns sums up what the agents' answers took in each run, in one statement. Runs without measured answers are
+// left out.
 func (t *Tenant) UsageOfRuns(ctx context.Context, ids []string) (map[string]*model.UsageSummary, error) {
 	return t.usage(ctx, "id", ids)
 }
@@ -40,10 +40,7 @@ func (t *Tenant) usage(ctx context.Context, key string, ids []string) (map[strin
 	}
 	err := q.Where("?TableAlias.? IN (?)", bun.Ident(key), bun.List(ids)).Where("usage IS NOT NULL").
 		GroupExpr("?TableAlias.?", bun.Ident(key)).Scan(ctx, &rows)
-	summaries := make(map[string]*model.UsageSummary, len(ids))
-	for _, id := range ids {
-		summaries[id] = &model.UsageSummary{Models: []string{}}
-	}
+	summaries := make(map[string]*model.UsageSummary, len(rows))
 	for i := range rows {
 		summary := &rows[i].Summary
 		summary.FirstTokenMs, summary.TookMs = model.NewPercentiles(rows[i].FirstToken), model.NewPercentiles(rows[i].Took)

@@ -49,6 +49,7 @@ var (
 		"FirstChunks", "Find", "FindPages", "Count", "MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "AgentTestRuns",
 		"ClaimDocument", "ContentOfDocument", "PartOfDocument", "SearchedDatasets", "ReindexOtherModels", "RevokeAccessToken",
 		"LabelledQuestionsOfChat", "ContinueBlameSearch", "CreditsOfRuns", "PromptsOf",
+		"UsageOfRuns", "UsageOfExecutions",
 	}
 	// free lists methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements
 	// of its caller. Both have their own tests.

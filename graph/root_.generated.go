@@ -5602,7 +5602,7 @@ type ServerModel {
   name: String!
   "The protocol of its provider: ` + "`" + `openai` + "`" + `, ` + "`" + `openai-responses` + "`" + `, ` + "`" + `anthropic` + "`" + ` or ` + "`" + `gemini` + "`" + `."
   provider: String!
-  "The model that answers while this one is away; null if none does."
+  "The model that answers while this one is unavailable; null if none does."
   fallback: String
   "The price of an agent's message, in credits."
   messagePrice: Credits!
@@ -5711,7 +5711,7 @@ type SimulationChatMessage {
 type AnswerUsage {
   "The language model that wrote it; null if none did, such as for a fixed text."
   model: String
-  "Whether that model is a fallback, because the agent's own model was away."
+  "Whether that model is a fallback, because the agent's own model was unavailable."
   isFallback: Boolean!
   "The tokens that models read for it, cached ones included."
   inputTokens: Int!
@@ -5731,7 +5731,7 @@ type AnswerUsage {
 type UsageSummary {
   "How many answers were measured. The other fields are about these."
   answers: Int!
-  "How many of them a fallback wrote, because the agent's own model was away."
+  "How many of them a fallback wrote, because the agent's own model was unavailable."
   fallbacks: Int!
   "The language models that wrote them, by name."
   models: [String!]!

@@ -130,7 +130,7 @@ type TestMessage struct {
 	Timestamp *time.Time  `json:"timestamp,omitempty"`
 	// ToolCalls are the calls that the agent made for this answer, before a simulation starts.
 	ToolCalls []TestMessageCall `json:"toolCalls,omitempty"`
-	// Usage is what the agent's answer took. It is nil for other messages, and for answers before version 67.
+	// Usage is what the agent's answer took. It is nil for other messages, and for answers of older versions.
 	Usage *AnswerUsage `json:"usage,omitempty"`
 }
 

@@ -3,7 +3,7 @@ package model
 // AnswerUsage is what an answer of an agent took, with its calls and delegations.
 type AnswerUsage struct {
 	// Model is the name of the model that wrote it. It is nil if no model did. IsFallback is set if the agent's own model
-	// was away.
+	// was unavailable.
 	Model      *string `json:"model,omitempty"`
 	IsFallback bool    `json:"isFallback,omitempty"`
 	// InputTokens include CachedTokens.
@@ -23,6 +23,14 @@ type UsageSummary struct {
 	Models                                           []string `bun:"type:jsonb"`
 	InputTokens, CachedTokens, OutputTokens, Credits float64
 	FirstTokenMs, TookMs                             *Percentiles `bun:"-"`
+}
+
+// OrZero returns the summary, or the one of no answers for nil.
+func (s *UsageSummary) OrZero() *UsageSummary {
+	if s == nil {
+		return &UsageSummary{Models: []string{}}
+	}
+	return s
 }
 
 // Percentiles are values by nearest rank: P50 is the smallest value that half of all values do not exceed.

@@ -147,6 +147,7 @@ func (c *modelCall) ask(req llm.Request) {
 func (c *modelCall) answered(last llm.Chunk) {
 	if c.metrics != nil {
 		c.metrics.modelTokens.WithLabelValues(c.model, "input").Add(float64(last.Usage.InputTokens))
+		c.metrics.modelTokens.WithLabelValues(c.model, "cached").Add(float64(last.Usage.CachedTokens))
 		c.metrics.modelTokens.WithLabelValues(c.model, "output").Add(float64(last.Usage.OutputTokens))
 	}
 	if c.span != nil {

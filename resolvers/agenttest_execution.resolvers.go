@@ -113,7 +113,8 @@ func (r *agentTestExecutionResolver) StartedBy(ctx context.Context, obj *model.A
 }
 
 func (r *agentTestExecutionResolver) Usage(ctx context.Context, obj *model.AgentTestExecution) (*model.UsageSummary, error) {
-	return query.Value(ctx, obj, "usage", query.Of((*db.Tenant).UsageOfExecutions))
+	summary, err := query.Value(ctx, obj, "usage", query.Of((*db.Tenant).UsageOfExecutions))
+	return summary.OrZero(), err
 }
 
 func (r *agentTestExecutionTestResolver) Test(ctx context.Context, obj *model.AgentTestExecutionTest) (model.AgentTest, error) {

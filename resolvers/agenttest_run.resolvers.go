@@ -42,7 +42,8 @@ func (r *agentTestRunResolver) Instructions(ctx context.Context, obj *model.Agen
 }
 
 func (r *agentTestRunResolver) Usage(ctx context.Context, obj *model.AgentTestRun) (*model.UsageSummary, error) {
-	return query.Value(ctx, obj, "usage", query.Of((*db.Tenant).UsageOfRuns))
+	summary, err := query.Value(ctx, obj, "usage", query.Of((*db.Tenant).UsageOfRuns))
+	return summary.OrZero(), err
 }
 
 func (r *queryResolver) AgentTestRun(ctx context.Context, id string) (*model.AgentTestRun, error) {

@@ -32,6 +32,7 @@ type executionShown struct {
 	RejudgeOfID   *string         `json:"rejudgeOfId,omitempty"`
 	JudgeModel    *string         `json:"judgeModel,omitempty"`
 	Agreement     *agreed         `json:"agreement,omitempty"`
+	Usage         *usageShown     `json:"usage,omitempty"`
 	CreatedAt     time.Time       `json:"createdAt"`
 	StartedAt     *time.Time      `json:"startedAt"`
 	FinishedAt    *time.Time      `json:"finishedAt"`
@@ -118,6 +119,7 @@ type runShown struct {
 	ClassificationResult *classificationShown `json:"classificationResult"`
 	Error                *runErrorShown       `json:"error"`
 	DurationMs           *int                 `json:"durationMs"`
+	Usage                *usageShown          `json:"usage,omitempty"`
 	StartedAt            *time.Time           `json:"startedAt"`
 	FinishedAt           *time.Time           `json:"finishedAt"`
 	Extracted            json.RawMessage      `json:"extracted,omitempty"`
@@ -180,11 +182,11 @@ const transcriptFields = `fragment transcript on AgentTestRun {
 }
 `
 
-const executionDocument = executionFields + `query ($id: ID!) { agentTestExecution(id: $id) { ...execution } }`
+const executionDocument = executionFields + `query ($id: ID!) { agentTestExecution(id: $id) { ...execution ` + usageFields + ` } }`
 
 const runsDocument = runFields + transcriptFields + `query ($id: ID!, $after: String, $transcripts: Boolean!) {
 	agentTestExecution(id: $id) {
-		runs(first: 50, after: $after) { nodes { ...run ...transcript @include(if: $transcripts) } pageInfo { hasNextPage
+		runs(first: 50, after: $after) { nodes { ...run ` + usageFields + ` ...transcript @include(if: $transcripts) } pageInfo { hasNextPage
 			endCursor } }
 	}
 }`

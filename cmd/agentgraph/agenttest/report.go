@@ -81,13 +81,15 @@ type junitProperty struct {
 }
 
 type junitCase struct {
-	Class   string       `xml:"classname,attr"`
-	Name    string       `xml:"name,attr"`
-	Time    string       `xml:"time,attr"`
-	Failure *junitResult `xml:"failure"`
-	Error   *junitResult `xml:"error"`
-	Skipped *junitResult `xml:"skipped"`
-	Output  string       `xml:"system-out,omitempty"`
+	Class string `xml:"classname,attr"`
+	Name  string `xml:"name,attr"`
+	Time  string `xml:"time,attr"`
+	// Properties are what the agent's answers took.
+	Properties []junitProperty `xml:"properties>property,omitempty"`
+	Failure    *junitResult    `xml:"failure"`
+	Error      *junitResult    `xml:"error"`
+	Skipped    *junitResult    `xml:"skipped"`
+	Output     string          `xml:"system-out,omitempty"`
 }
 
 type junitResult struct {
@@ -182,7 +184,8 @@ func (t *junitTotals) add(run runShown) {
 func (r runShown) junit(class, suffix string) junitCase {
 	var duration junitTotals
 	duration.add(r)
-	c := junitCase{Class: class, Name: r.title() + suffix, Time: duration.Time}
+	c := junitCase{Class: class, Name: r.title() + suffix, Time: duration.Time,
+		Properties: r.Usage.properties()}
 	switch {
 	case r.Status == "Passed":
 		return c

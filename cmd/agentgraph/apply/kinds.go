@@ -118,6 +118,7 @@ var agent = &kind{
 	query: `query ($after: String) { page: agents(first: 50, after: $after) {
 		nodes {
 			id name channel direction language tags prompt outboundWelcomeMessage inboundWelcomeMessage isCallTransferEnabled
+			model
 			fields { name isMandatory isSystem } classificationTags { name definition isSystem } extractedValues { name
 				definition type }
 			knowledgeBaseChatId tools { id } subAgents { id name technicalName description agent { id } } createdAt updatedAt
@@ -142,7 +143,7 @@ func init() {
 			listOf(recordOf(in("name", plainText), in("definition", initially("")), in("isSystem", initially(false))))),
 		in("extractedValues", listOf(recordOf(in("name", plainText), in("definition", initially("")),
 			in("type", initially("Text"))))),
-		in("isCallTransferEnabled", initially(false)),
+		in("isCallTransferEnabled", initially(false)), in("model", optional),
 		{name: "knowledgeBaseChatId", shape: shape{form: reference, to: knowledgeBaseChat, isNullable: true},
 			isSeparate: true},
 		{name: "toolIds", shape: setOf(one(tool)), isSeparate: true},
@@ -205,7 +206,8 @@ var (
 			in("min", initially(int64(1))), in("max", plainText), in("before", plainText))...)),
 		in("neverCalled", recordOf(calls...)), in("says", said), in("neverSays", said), in("endedBy", plainText),
 		in("tag", plainText),
-		in("turnsAtMost", plainText), in("durationAtMost", plainText), in("creditsAtMost", plainText),
+		in("turnsAtMost", plainText), in("durationAtMost", plainText),
+		in("firstTokenAtMost", plainText), in("creditsAtMost", plainText),
 		in("extracts", recordOf(in("name", plainText), in("equals", plainText), in("matches", plainText))),
 		in("resultJson", recordOf(in("technicalName", plainText), in("schema", shape{form: schema}))),
 	)), in("weight", plainText)))
@@ -215,7 +217,7 @@ const checkFields = `expect {
 	called { technicalName kind where { argument equals matches present } succeeded min max before }
 	neverCalled { technicalName kind where { argument equals matches present } }
 	says { text matches role turn } neverSays { text matches role turn }
-	endedBy tag turnsAtMost durationAtMost creditsAtMost
+	endedBy tag turnsAtMost durationAtMost firstTokenAtMost creditsAtMost
 	resultJson { technicalName schema } extracts { name equals matches }
 } weight`
 

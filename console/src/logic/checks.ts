@@ -33,6 +33,7 @@ export const checkKinds: Record<string, Kind> = {
   endedBy: { label: "Ended by", value: "By", options: ["Agent", "Contact", "Limit"] },
   tag: { label: "Gets the tag", value: "Tag" },
   turnsAtMost: { label: "Maximum turns", value: "Turns", isNumber: true },
+  firstTokenAtMost: { label: "Seconds to the first text", value: "Seconds", isNumber: true },
   durationAtMost: { label: "Maximum seconds", value: "Seconds", isNumber: true },
   creditsAtMost: { label: "Maximum credits", value: "Credits", isNumber: true },
   extracts: { label: "Extracts", value: "Name of the value", member: "name", more: '{"equals": "Monday"} or {"matches": "(?i)mon"}' },

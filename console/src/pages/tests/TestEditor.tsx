@@ -24,7 +24,7 @@ const EditedCheck = graphql(`
       called { technicalName kind where { argument equals matches present } succeeded min max before }
       neverCalled { technicalName kind where { argument equals matches present } }
       says { text matches role turn } neverSays { text matches role turn }
-      endedBy tag turnsAtMost durationAtMost creditsAtMost resultJson { technicalName schema } extracts { name equals matches }
+      endedBy tag turnsAtMost durationAtMost firstTokenAtMost creditsAtMost resultJson { technicalName schema } extracts { name equals matches }
     }
   }
 `);

@@ -1,0 +1,79 @@
+package agenttest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+)
+
+// usageShown is what the agent's answers took, as the server sends it.
+type usageShown struct {
+	Answers      int          `json:"answers"`
+	Fallbacks    int          `json:"fallbacks"`
+	Models       []string     `json:"models"`
+	InputTokens  float64      `json:"inputTokens"`
+	CachedTokens float64      `json:"cachedTokens"`
+	OutputTokens float64      `json:"outputTokens"`
+	Credits      float64      `json:"credits"`
+	FirstTokenMs *percentiles `json:"firstTokenMs"`
+	TookMs       *percentiles `json:"tookMs"`
+}
+
+type percentiles struct {
+	P50 float64 `json:"p50"`
+	P90 float64 `json:"p90"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+const usageFields = `usage { answers fallbacks models inputTokens cachedTokens outputTokens credits
+	firstTokenMs { p50 p90 p99 max } tookMs { p50 p90 p99 max } }`
+
+// offlineModel is the name of the model that answers by rules. Its times and tokens say nothing.
+const offlineModel = "offline"
+
+// summary returns lines about the answers of language models, or "".
+func (u *usageShown) summary() string {
+	if u == nil || u.Answers == 0 || u.TookMs == nil ||
+		!slices.ContainsFunc(u.Models, func(name string) bool { return name != offlineModel }) {
+		return ""
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s by %s: %.0f tokens read (%.0f cached), %.0f written, %.4g credits\n",
+		count(u.Answers, "answer"), client.Printable(strings.Join(u.Models, ", ")), u.InputTokens, u.CachedTokens,
+		u.OutputTokens, u.Credits)
+	if u.Fallbacks > 0 {
+		fmt.Fprintf(&text, "Fallback: %s, because the agent's own model was unavailable\n", count(u.Fallbacks, "answer"))
+	}
+	if first := u.FirstTokenMs; first != nil {
+		fmt.Fprintf(&text, "First text after %s, for 90 %% of answers within %s; whole answer after %s, within %s\n",
+			seconds(first.P50), seconds(first.P90), seconds(u.TookMs.P50), seconds(u.TookMs.P90))
+	}
+	return text.String()
+}
+
+func seconds(ms float64) string { return strconv.FormatFloat(ms/1000, 'f', 2, 64) + " s" }
+
+// properties returns the usage for JUnit.
+func (u *usageShown) properties() []junitProperty {
+	if u == nil || u.Answers == 0 {
+		return nil
+	}
+	number := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+	properties := []junitProperty{
+		{"models", strings.Join(u.Models, ", ")}, {"fallbacks", strconv.Itoa(u.Fallbacks)},
+		{"inputTokens", number(u.InputTokens)}, {"cachedTokens", number(u.CachedTokens)},
+		{"outputTokens", number(u.OutputTokens)}, {"credits", number(u.Credits)},
+	}
+	for name, of := range map[string]*percentiles{"firstTokenMs": u.FirstTokenMs, "tookMs": u.TookMs} {
+		if of != nil {
+			properties = append(properties, junitProperty{name + ".p50", number(of.P50)},
+				junitProperty{name + ".max", number(of.Max)})
+		}
+	}
+	slices.SortFunc(properties, func(a, b junitProperty) int { return strings.Compare(a.Name, b.Name) })
+	return properties
+}

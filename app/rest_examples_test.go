@@ -170,6 +170,7 @@ func callEveryOperation(t *testing.T, s *story) {
 		object{"expect": object{"endedBy": "Agent"}, "weight": 1},
 		object{"expect": object{"tag": "booking"}, "weight": 1},
 		object{"expect": object{"durationAtMost": 60}},
+		object{"expect": object{"firstTokenAtMost": 60}},
 		object{"expect": object{"creditsAtMost": 5}},
 		object{"expect": object{"extracts": object{"name": "guest", "equals": "Ana"}}, "weight": 1},
 		object{"expect": object{"extracts": object{"name": "guest", "matches": "^A"}}, "weight": 1},

@@ -66,13 +66,6 @@ func (i *intervalShown) String() string {
 	return fmt.Sprintf(" [%.0f–%.0f %%]", 100*i.Low, 100*i.High)
 }
 
-// correctedShown is a pass rate without the errors of the judge.
-type correctedShown struct {
-	Rate     float64        `json:"rate"`
-	Interval *intervalShown `json:"interval"`
-	Labels   int            `json:"labels"`
-}
-
 // agreed has how often verdicts on the same conversations are the same.
 type agreed struct {
 	Runs         int `json:"runs"`
@@ -162,10 +155,6 @@ const executionFields = `fragment execution on AgentTestExecution {
 	agreement { runs sameRuns criteria sameCriteria } createdAt startedAt finishedAt
 }
 `
-
-const correctedDocument = `query ($id: ID!) { agentTestExecution(id: $id) {
-	correctedPassRate { rate interval { low high } labels }
-} }`
 
 const runFields = `fragment run on AgentTestRun {
 	id test { id kind name agent { id name } folder { id name } } testName rowNumber rowName rowValues attempt status

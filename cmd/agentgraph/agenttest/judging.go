@@ -129,13 +129,6 @@ func (f *judgingFlags) conclude(
 	return client.Exit(final.ExitCode, errors.New(final.Reason))
 }
 
-// corrected returns the pass rate without the errors of the judge, or nil if people labelled too little.
-func corrected(ctx context.Context, server *client.Client, id string) (*correctedShown, error) {
-	var read struct{ AgentTestExecution executionShown }
-	err := server.Query(ctx, correctedDocument, client.Variables{"id": id}, &read)
-	return read.AgentTestExecution.Corrected, err
-}
-
 // exitUnstarted adds the exit code to an error that occurred before the execution started.
 func exitUnstarted(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errTimeout) {

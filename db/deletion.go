@@ -45,7 +45,9 @@ var types = map[reflect.Type]pg.Type{
 	},
 	reflect.TypeFor[model.AgentTestExecution](): {Visible: "?TableAlias." + isStored},
 	reflect.TypeFor[model.BlameSearch]():        {Visible: notOfMarked("?TableAlias.test_id", "agent_tests")},
-	reflect.TypeFor[model.CriterionLabel]():     {Visible: notOfMarked("?TableAlias.execution_id", "agent_test_executions")},
+	reflect.TypeFor[model.CriterionLabel](): {
+		Visible: notOfMarked("?TableAlias.execution_id", "agent_test_executions"),
+	},
 	reflect.TypeFor[model.AgentTestRun](): {
 		Visible:     notOfMarked("?TableAlias.execution_id", "agent_test_executions"),
 		Expressions: map[string]string{ofTest: existingTest},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine"
@@ -163,10 +164,8 @@ func (o EngineOptions) IsOffline() bool {
 
 // listed returns the model with the name in the operator's list, or nil.
 func (o EngineOptions) listed(name string) *ModelOptions {
-	for i := range o.Models {
-		if o.Models[i].Name == name {
-			return &o.Models[i]
-		}
+	if i := slices.IndexFunc(o.Models, func(m ModelOptions) bool { return m.Name == name }); i >= 0 {
+		return &o.Models[i]
 	}
 	return nil
 }

@@ -53,7 +53,8 @@ func (t *turn) conversation(s *Speaker, variables content.Values, mocking *model
 		}
 	}
 	c := &conversation{
-		turn: t, model: voice, targets: map[string]*target{}, variables: variables, unknown: unknown, channel: s.Agent.Channel,
+		turn: t, model: voice, targets: map[string]*target{}, variables: variables, unknown: unknown,
+		channel: s.Agent.Channel,
 		language: s.Agent.Language,
 		prompt:   prompt, instruction: instruction, req: llm.Request{System: prompt + instruction},
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -131,26 +129,6 @@ func (a *Agent) Expect(in UpdateAgentInput) error {
 			a.PromptVersion, *in.ExpectedVersion)
 	}
 	return Unchanged("agent", a.ID, in.ExpectedUpdatedAt, a.UpdatedAt)
-}
-
-// Choose returns BAD_INPUT when the input names a model that is not one of the server's. An empty name means the
-// default.
-func (in CreateAgentInput) Choose(models []string) error { return chosen(in.Model, models) }
-
-// Choose is like the one of CreateAgentInput.
-func (in UpdateAgentInput) Choose(models []string) error { return chosen(in.Model, models) }
-
-func chosen(name *string, models []string) error {
-	var faults Fields
-	switch {
-	case name == nil || *name == "" || slices.Contains(models, *name):
-	case len(models) == 0:
-		faults.Add("model", "must be empty, because this server has no models to choose from: its operator lists them "+
-			"with AGENTGRAPH_MODELS")
-	default:
-		faults.Add("model", "must be one of %s, or empty for the default", strings.Join(models, ", "))
-	}
-	return faults.Err()
 }
 
 // Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the agent would break a

@@ -174,7 +174,8 @@ func (e *TestExpectation) conditions() []MockCondition {
 func (e *TestExpectation) given() (n int) {
 	for _, isGiven := range []bool{
 		e.Called != nil, e.NeverCalled != nil, e.Says != nil, e.NeverSays != nil, e.EndedBy != nil, e.Tag != nil,
-		e.TurnsAtMost != nil, e.DurationAtMost != nil, e.FirstTokenAtMost != nil, e.CreditsAtMost != nil, e.ResultJSON != nil, e.Extracts != nil,
+		e.TurnsAtMost != nil, e.DurationAtMost != nil, e.FirstTokenAtMost != nil, e.CreditsAtMost != nil,
+		e.ResultJSON != nil, e.Extracts != nil,
 	} {
 		if isGiven {
 			n++

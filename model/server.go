@@ -1,5 +1,10 @@
 package model
 
+import (
+	"slices"
+	"strings"
+)
+
 // Server is the public information about the program.
 type Server struct {
 	Version   string
@@ -20,4 +25,24 @@ type ServerModel struct {
 	Name, Provider                                     string
 	Fallback                                           *string
 	MessagePrice, InputPrice, CachedPrice, OutputPrice Credits
+}
+
+// Choose returns BAD_INPUT when the input names a model that is not one of the server's. An empty name means the
+// default.
+func (in CreateAgentInput) Choose(models []string) error { return chosen(in.Model, models) }
+
+// Choose is like the one of CreateAgentInput.
+func (in UpdateAgentInput) Choose(models []string) error { return chosen(in.Model, models) }
+
+func chosen(name *string, models []string) error {
+	var faults Fields
+	switch {
+	case name == nil || *name == "" || slices.Contains(models, *name):
+	case len(models) == 0:
+		faults.Add("model", "must be empty, because this server has no models to choose from: its operator lists them "+
+			"with AGENTGRAPH_MODELS")
+	default:
+		faults.Add("model", "must be one of %s, or empty for the default", strings.Join(models, ", "))
+	}
+	return faults.Err()
 }

@@ -190,8 +190,8 @@ type Prices struct {
 	CachedTokens *Credits
 }
 
-// Of returns the price of the messages and tokens. The input tokens include the cached ones. The price is rounded once to the nearest micro-credit, and is at most
-// MaxEntryCredits.
+// Of returns the price of the messages and tokens. The input tokens include the cached ones. The price is rounded once
+// to the nearest micro-credit, and is at most MaxEntryCredits.
 func (p Prices) Of(messages, inputTokens, cachedTokens, outputTokens int64) Credits {
 	const perThousand = 1_000
 	// In thousandths of a micro-credit. The sum may exceed 64 bits.

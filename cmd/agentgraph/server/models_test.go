@@ -45,7 +45,8 @@ models:
 	require.Equal(t, []app.ModelOptions{
 		{Name: "careful", Fallback: "local", Config: provider.Config{Format: provider.Messages, Model: "claude-x",
 			Key: "from-env", MaxOutputTokens: 4096, Timeout: 40 * time.Second},
-			Prices: model.Prices{Message: 10_000, InputTokens: 3_000, CachedTokens: new(model.Credits(300)), OutputTokens: 15_000}},
+			Prices: model.Prices{Message: 10_000, InputTokens: 3_000, CachedTokens: new(model.Credits(300)),
+				OutputTokens: 15_000}},
 		{Name: "local", Config: provider.Config{Format: provider.Completions, BaseURL: "http://127.0.0.1:11434/v1",
 			Model: "local"}, Prices: model.Prices{Message: 10_000, InputTokens: 2_000, OutputTokens: 8_000}},
 		{Name: "gem", Config: provider.Config{Format: provider.Contents, Model: "gem", Key: "from-file"},

@@ -89,7 +89,7 @@ func New(m llm.Model, o Options) *Engine {
 		checks: rules.NewChecker(), speakers: newSpeakers(),
 		prices: o.Prices, choices: map[string]Choice{}, log: cmp.Or(o.Log, slog.Default()), traceID: o.TraceID,
 		observe: o.ObserveCall,
-		base: o.Knowledge, tested: cmp.Or(o.Tested, m), rephraser: o.Rephraser,
+		base:    o.Knowledge, tested: cmp.Or(o.Tested, m), rephraser: o.Rephraser,
 		lease: positive(o.Lease, defaultLease),
 		limits: limits{
 			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),

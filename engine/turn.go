@@ -54,7 +54,7 @@ func (t *turn) conversation(s *Speaker, variables content.Values, mocking *model
 	}
 	c := &conversation{
 		turn: t, model: voice, targets: map[string]*target{}, variables: variables, unknown: unknown,
-		channel: s.Agent.Channel,
+		channel:  s.Agent.Channel,
 		language: s.Agent.Language,
 		prompt:   prompt, instruction: instruction, req: llm.Request{System: prompt + instruction},
 	}

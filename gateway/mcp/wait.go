@@ -90,6 +90,6 @@ func (p progress) send(ctx context.Context, r *sdk.CallToolRequest, last float64
 	}
 	message := fmt.Sprintf("%s: %.0f %s have ended", p.Status, done, what)
 	_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: done, Total: total,
-		Message: message}) // a client that is gone needs none
+		Message: message}) // a client that has left needs none
 	return done
 }

@@ -24,7 +24,7 @@ const (
 	maxSkipped = 60_000
 	// introspected is the cost of a value of the schema, which the executor resolves more slowly than a column of a row.
 	// One operation can read the whole schema once, as tools do.
-	introspected = 3
+	introspected = 2
 	// mutated is the cost of a mutation's root field without an @cost: a transaction.
 	mutated = 20_000
 	// maxCost is the highest cost. The product of two costs fits an int.

@@ -143,7 +143,7 @@ func TestRunExitCodesFollowVerdicts(t *testing.T) {
 			}
 			require.Contains(t, ran.log, c.log)
 			if c.code != 0 {
-				require.Equal(t, 1, strings.Count(ran.log, "\n"), ran.log)
+				require.Equal(t, 1, strings.Count(ran.log, "agentgraph: "), ran.log)
 			}
 			require.NotContains(t, ran.out+ran.log, b.key)
 		})
@@ -298,7 +298,7 @@ func TestTimedOutTestRunIsCancelledOnTheServer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json")
 	ran := b.test(t, "run", "--test", test, "--repeat", "2", "--timeout", "3s", "--virtual-time", "--json", file)
 	require.Equal(t, 4, ran.code, ran.out+ran.log)
-	require.Contains(t, ran.out, "--timeout is over: cancelling the execution on the server\n")
+	require.Contains(t, ran.out, "the time limit of --timeout was reached: cancelling the execution on the server\n")
 	require.Contains(t, ran.out, "2 runs: 0 passed, 0 failed, 0 error, 2 cancelled")
 	require.Contains(t, ran.log, "the execution was cancelled after 0 of 2 runs, because it took longer than --timeout 3s")
 	report := readReport(t, file)

@@ -103,13 +103,15 @@ func parse(t *testing.T, words []string) (selected *cobra.Command, err error) {
 func TestRepeatedFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	seen := 0
+	models := filepath.Join(t.TempDir(), "models.yaml")
+	require.NoError(t, os.WriteFile(models, []byte("models: [{name: other}]"), 0o600))
 	leaves(newProgram(), func(command *cobra.Command) {
 		command.Flags().VisitAll(func(flag *pflag.Flag) {
 			if flag.Value.Type() == "stringSlice" || strings.HasPrefix(flag.Name, "no-") {
 				return
 			}
 			values := []string{"1", "true", "1m", "2026-03-01", "2.5", "200,1000", t.TempDir(), "on", "holm", "as-run", "read",
-				"info", "Phone", "retell"}
+				"info", "Phone", "retell", models}
 			for _, value := range values {
 				if flag.Value.Set(value) != nil {
 					continue
@@ -163,7 +165,7 @@ func TestShellsCompleteCommandsAndFlags(t *testing.T) {
 	t.Parallel()
 	for line, wanted := range map[string][]string{
 		"te":                         {"test"},
-		"test ":                      {"run", "rejudge", "blame", "compare", "list", "executions", "show", "export", "import", "diff"},
+		"test ":                      {"run", "rejudge", "blame", "compare", "list", "executions", "show", "labels", "export", "import", "diff"},
 		"test run --jun":             {"--junit"},
 		"test run --api-key x --jun": {"--junit"},
 		"chat A --data a=1 --moc":    {"--mock"},

@@ -93,7 +93,7 @@ func TestSuiteOfTwoHundredRowsFitsAFile(t *testing.T) {
 	require.Contains(t, o.out, "+    said: My parcel was lost.")
 	require.Less(t, strings.Count(o.out, "\n"), 40, "only differences are shown:\n%s", o.out)
 	require.Contains(t, good("import", suite), "0 created, 2 changed, 0 deleted")
-	second, out := runAll(1, "--baseline", first)
+	second, out := runAll(1, "--repeat", "1", "--baseline", first)
 	require.Contains(t, out, "Says goodbye to a room (Room 7): newly failing")
 	require.Contains(t, out, "1 newly failing, 0 newly passing")
 	require.Contains(t, out, `says "Never"`, "expectations are shown with the values of the row")

@@ -121,11 +121,10 @@ func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 			return started, err
 		}
 	}
-	estimate, err := readEstimate(ctx, server, input)
-	if err != nil {
-		return started, err
+	// An older server has no estimates, and what keeps the tests from being estimated keeps them from being started.
+	if estimate, err := c.fit(ctx, server, input); err == nil {
+		cmd.PrintErrln(estimate)
 	}
-	cmd.PrintErrln(estimate)
 	var begun struct {
 		StartAgentTestExecution struct{ Execution executionShown }
 	}
@@ -164,6 +163,19 @@ func (c *runCommand) repetition() (repeats int32, stop client.Variables) {
 		repeats = *c.Repeat
 	}
 	return repeats, stop
+}
+
+// fit returns the estimate of the input. Without --repeat, it first lowers the repeats to those that fit into an
+// execution.
+func (c *runCommand) fit(ctx context.Context, server *client.Client,
+	input client.Variables) (executionEstimate, error) {
+	estimate, err := readEstimate(ctx, server, input)
+	if err != nil || c.Repeat != nil || estimate.RunsAtMost <= model.MaxRuns {
+		return estimate, err
+	}
+	repeats, _ := c.repetition()
+	input["repeats"] = max(1, int(repeats)*model.MaxRuns/estimate.RunsAtMost)
+	return readEstimate(ctx, server, input)
 }
 
 // checkBaseline refuses an unusable baseline before the execution starts.

@@ -29,8 +29,7 @@ func NewMCP() *cobra.Command {
 	c := &MCP{}
 	return cli.New(c, &cobra.Command{
 		Use: "mcp", Short: "Let an assistant on this computer use the server: MCP over standard input and output.",
-		Example: `agentgraph mcp --context production
-claude mcp add agentgraph -- agentgraph mcp`,
+		Example: `agentgraph mcp --context production`,
 	}, nil, &c.Flags)
 }
 

@@ -6,7 +6,7 @@ import { useAction, useGo, usePage } from "../api/page";
 import { byVersion, type PastRun } from "../logic/blame";
 import { inRow } from "../logic/rows";
 import { Act } from "../ui/Act";
-import { duration, plural } from "../ui/format";
+import { count, duration, plural, showCredits } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Pick } from "../ui/Pick";
 import { useKeys } from "../ui/singleKeys";
@@ -190,11 +190,23 @@ function Facts({ run, failure, siblings }: { run: RunOfPage; failure: Failing; s
         {run.durationMs !== null && ` · ${duration(run.durationMs)}`}
         {run.endReason && ` · ${run.endReason}`}
       </span>
+      {run.usage && <Usage of={run.usage} />}
       <Rejudgements run={run} />
       <FailedRuns id={run.id} failed={siblings?.agentTestExecution?.failed.nodes ?? []} />
       <Attempts id={run.id} attempts={siblings?.agentTestExecution?.runs.nodes.filter((other) => other.rowNumber === run.rowNumber) ?? []} />
     </div>
   );
+}
+
+/** What the agent's answers took. Answers without a language model take no tokens. */
+function Usage({ of: { models, fallbacks, inputTokens, outputTokens, credits, firstTokenMs } }: { of: NonNullable<RunOfPage["usage"]> }) {
+  const facts = [
+    ...(models.length > 0 ? [models.join(", ") + (fallbacks > 0 ? " (fallback)" : "")] : []),
+    ...(inputTokens + outputTokens > 0 ? [`${count(inputTokens)} tokens read, ${count(outputTokens)} written`] : []),
+    ...(credits > 0 ? [`${showCredits(credits)} credits`] : []),
+    ...(firstTokenMs ? [`first text after ${duration(Math.round(firstTokenMs.p50))}`] : []),
+  ];
+  return <span className="muted wide">{facts.join(" · ")}</span>;
 }
 
 /** Links to other verdicts on the same conversation. */

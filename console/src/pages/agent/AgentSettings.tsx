@@ -1,5 +1,6 @@
 import type { CombinedError } from "@urql/core";
 import { useRef, useState, type FormEvent } from "react";
+import { useQuery } from "urql";
 import { graphql, type VariablesOf } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import { changesOf } from "../../logic/changes";
@@ -14,7 +15,7 @@ const SaveAgent = graphql(`
   mutation SaveAgent($input: UpdateAgentInput!) {
     updateAgent(input: $input) {
       agent {
-        id name channel direction language tags updatedAt inboundWelcomeMessage outboundWelcomeMessage isCallTransferEnabled
+        id name channel direction language tags updatedAt inboundWelcomeMessage outboundWelcomeMessage isCallTransferEnabled model
         fields { name isMandatory isSystem }
         classificationTags { name definition isSystem }
         extractedValues { name definition type }
@@ -23,8 +24,12 @@ const SaveAgent = graphql(`
   }
 `);
 
+const ModelsQuery = graphql(`
+  query Models { server { model models { name provider } } }
+`);
+
 /** The fields that show their own faults. */
-const shown = ["name", "channel", "direction", "language", "tags", "inboundWelcomeMessage", "outboundWelcomeMessage", "fields"];
+const shown = ["name", "channel", "direction", "language", "tags", "inboundWelcomeMessage", "outboundWelcomeMessage", "model", "fields"];
 
 
 type Changes = VariablesOf<typeof SaveAgent>["input"];
@@ -134,6 +139,7 @@ function Fields({ agent, error }: { agent: AgentOfPage; error: CombinedError | u
       <Field label="Welcome message of outbound conversations" path="outboundWelcomeMessage" error={error}>
         {(control) => <textarea {...control} rows={2} defaultValue={agent.outboundWelcomeMessage ?? ""} />}
       </Field>
+      <ModelChoice chosen={agent.model} error={error} />
       <label className="check">
         <input type="checkbox" name="transfer" defaultChecked={agent.isCallTransferEnabled} /> May transfer calls to a person
       </label>
@@ -146,6 +152,30 @@ function Fields({ agent, error }: { agent: AgentOfPage; error: CombinedError | u
         {(control) => <textarea {...control} rows={6} className="mono" defaultValue={ownFields(agent)} />}
       </Field>
     </>
+  );
+}
+
+/** The agent's language model. Without a list of models there is nothing to choose. */
+function ModelChoice({ chosen, error }: { chosen: string | null; error: CombinedError | undefined }) {
+  const [{ data }] = useQuery({ query: ModelsQuery, requestPolicy: "cache-first" });
+  if (!data) return <input type="hidden" name="model" value={chosen ?? ""} />;
+  const { model, models } = data.server;
+  if (models.length === 0 && chosen === null) return null;
+  const isMissing = chosen !== null && !models.some(({ name }) => name === chosen);
+  return (
+    <Field label="Language model" path="model" error={error} hint={isMissing && "The server no longer has this model. Choose another one."}>
+      {(control) => (
+        <select {...control} defaultValue={chosen ?? ""}>
+          <option value="">The default, {model}</option>
+          {isMissing && <option>{chosen}</option>}
+          {models.map(({ name, provider }) => (
+            <option key={name} value={name}>
+              {name} ({provider})
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
   );
 }
 
@@ -166,6 +196,7 @@ function valuesOf(agent: AgentOfPage): Values {
     inboundWelcomeMessage: agent.inboundWelcomeMessage ?? "",
     outboundWelcomeMessage: agent.outboundWelcomeMessage ?? "",
     isCallTransferEnabled: agent.isCallTransferEnabled,
+    model: agent.model ?? "",
     fields: fieldsOf(agent, ownFields(agent)),
     classificationTags: agent.classificationTags,
     extractedValues: agent.extractedValues,
@@ -183,6 +214,7 @@ function readValues(form: FormData, agent: AgentOfPage): Values {
     inboundWelcomeMessage: text("inboundWelcomeMessage"),
     outboundWelcomeMessage: text("outboundWelcomeMessage"),
     isCallTransferEnabled: form.get("transfer") === "on",
+    model: String(form.get("model") ?? agent.model ?? ""),
     fields: fieldsOf(agent, text("fields")),
   };
 }
@@ -205,6 +237,7 @@ function inWords(agent: AgentOfPage): Record<string, string> {
     Tags: agent.tags.join(", "),
     "Inbound welcome": agent.inboundWelcomeMessage ?? "",
     "Outbound welcome": agent.outboundWelcomeMessage ?? "",
+    Model: agent.model ?? "the default",
     Transfer: agent.isCallTransferEnabled ? "to a person" : "none",
     Fields: agent.fields.map((field) => field.name + (field.isMandatory ? "*" : "")).join("\n"),
     "Extracted data": [...agent.classificationTags, ...agent.extractedValues].map(({ name, definition }) => `${name}: ${definition}`).join("\n"),

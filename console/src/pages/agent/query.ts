@@ -7,7 +7,7 @@ export const AgentQuery = graphql(`
       redTests: tests(first: 1, filter: { lastRunStatuses: [Failed, Error] }) { totalCount }
       simulationChats(first: 1) { totalCount }
       id name channel direction language tags prompt @include(if: $seesPrompt) promptVersion updatedAt
-      inboundWelcomeMessage outboundWelcomeMessage isCallTransferEnabled
+      inboundWelcomeMessage outboundWelcomeMessage isCallTransferEnabled model
       fields { name isMandatory isSystem }
       classificationTags { name definition isSystem }
       extractedValues { name definition type }

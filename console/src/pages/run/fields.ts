@@ -11,6 +11,7 @@ export const RunFields = graphql(`
     classificationResult { tagExpected tagProduced passed rationale }
     error { cause message }
     toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
+    usage { models fallbacks inputTokens outputTokens credits firstTokenMs { p50 } }
     execution { id repeats status votes judgeModel agent { id name } }
     labels { ...LabelFields }
     rejudgeOf { id status labels { ...LabelFields } }

@@ -18,7 +18,7 @@ import type { TestList } from "./useTests";
 const MatrixQuery = graphql(`
   query Matrix($id: ID!) {
     agentTestExecution(id: $id) {
-      id status isDraft verdict repeats passRate passRateInterval { low high } passHatK retryOfId createdAt startedAt finishedAt
+      id status isDraft verdict repeats passRate passRateInterval { low high } simulatorErrors passHatK retryOfId createdAt startedAt finishedAt
       leftOutTests { testId testName rowName }
       rejudgeOfId judgeModel agreement { runs sameRuns criteria sameCriteria }
       rejudgements { id judgeModel startedBy createdAt }

@@ -98,6 +98,11 @@ function Result({ execution, onStarted }: { execution: ExecutionOfMatrix; onStar
           {Math.round(100 * interval.low)} to {Math.round(100 * interval.high)} %
         </span>
       )}
+      {execution.simulatorErrors > 0 && (
+        <span className="muted small" title="Runs that ended with an error of the simulated contact. They say nothing about the agent">
+          {count(execution.simulatorErrors)} by the simulated contact
+        </span>
+      )}
       {corrected && (
         <span className="small" title={`Without the judge's errors, by ${plural(corrected.labels, "mark")} of people on its verdicts. 95% confidence interval`}>
           corrected {percent(corrected.rate)} ({Math.round(100 * corrected.interval.low)} to {Math.round(100 * corrected.interval.high)} %)

@@ -48,7 +48,7 @@ const (
 		`"where":[{"argument":"<argument>","equals":"<equals>","matches":"<matches>","present":true}]},` +
 		`"says":{"text":"<text>","matches":"<matches>","role":"assistant","turn":7},` +
 		`"neverSays":{"text":"<text>","matches":"<matches>","role":"assistant","turn":7},"endedBy":"Agent","tag":"<tag>","turnsAtMost":7,` +
-		`"durationAtMost":0.50,"creditsAtMost":0.50,"resultJson":{"technicalName":"<technicalName>","schema":"<schema>"},"extracts":{"name":"<name>","equals":"<equals>","matches":"<matches>"}},"weight":7}`
+		`"durationAtMost":0.50,"firstTokenAtMost":0.50,"creditsAtMost":0.50,"resultJson":{"technicalName":"<technicalName>","schema":"<schema>"},"extracts":{"name":"<name>","equals":"<equals>","matches":"<matches>"}},"weight":7}`
 	evidenceBody       = `"evidence":[{"messageIndex":7,"quote":"<quote>","toolCallId":"<toolCallId>","speaker":"assistant","kind":"Said"}]`
 	simulationTestBody = `{` + testBody +
 		`,"scenario":"<scenario>","criteria":["<criteria>"],"criteriaWeights":[7],"checks":[` + checkBody +

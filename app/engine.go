@@ -334,7 +334,6 @@ func (o EngineOptions) observed(config provider.Config) (llm.Model, error) {
 	return o.Observer.Model(m, providerNames[cmp.Or(config.Format, provider.Completions)]), nil
 }
 
-// knowledge returns the knowledge base.
 func (o EngineOptions) knowledge() (*knowledge.Base, error) {
 	o.Reranker.Around, o.Reranker.Observe = o.Observer.Around(), o.Observer.Reranks()
 	options := knowledge.Options{Reranker: o.Reranker, OCR: o.OCR, Log: o.Log, Observe: o.Observer.Retrievals()}

@@ -14,9 +14,9 @@ import (
 const maxChanges = 100
 
 // FollowCampaignItems delivers every item of a campaign that changed after the version, in the order of the last
-// changes, and again after each change. Changes in quick succession are delivered once, with the last state. It closes
-// the channel when ctx ends, when the campaign was deleted, and when the campaign is archived and all items are delivered
-// in their final state. It returns BAD_INPUT for a negative version.
+// changes, and again after each change. Changes in quick succession are delivered once, with the last state. It
+// closes the channel when ctx ends, when the campaign was deleted, and when the campaign is archived and all items
+// are delivered in their final state. It returns BAD_INPUT for a negative version.
 func (t *Tenant) FollowCampaignItems(ctx context.Context, campaignID string,
 	version int32) (<-chan *model.CampaignItem, error) {
 	var faults model.Fields

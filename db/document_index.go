@@ -87,10 +87,10 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 }
 
 // ClaimDocument assigns a document to the caller for indexing and returns it. It returns nil when there is nothing to
-// do: the document was deleted, is indexed already, or waits for a newer indexing. The attempt counts how often the queue
-// has delivered the indexing, from 1. It is never delivered twice: of two callers with the same attempt, one gets the
-// document. Deliveries that never claimed it count as waits. After model.MaxIndexAttempts attempts that neither ended
-// nor waited, the document fails, since too many workers were lost with it.
+// do: the document was deleted, is indexed already, or waits for a newer indexing. The attempt counts how often the
+// queue has delivered the indexing, from 1. It is never delivered twice: of two callers with the same attempt, one
+// gets the document. Deliveries that never claimed it count as waits. After model.MaxIndexAttempts attempts that
+// neither ended nor waited, the document fails, since too many workers were lost with it.
 func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt int32) (*model.Document, error) {
 	claim := t.db.Update((*model.Document)(nil)).Set("claim = ?", attempt).
 		Where("indexing_id = ?", indexingID).Where("claim < ?", attempt).

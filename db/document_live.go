@@ -17,8 +17,8 @@ import (
 const restOfDocuments = time.Second
 
 // FollowDocuments delivers each document of a dataset that is added or changes from now on, in its current state.
-// Changes within a second are delivered together, each document once. It closes the channel when the dataset was deleted,
-// and when ctx ends.
+// Changes within a second are delivered together, each document once. It closes the channel when the dataset was
+// deleted, and when ctx ends.
 func (t *Tenant) FollowDocuments(ctx context.Context, datasetID string) (<-chan *model.Document, error) {
 	p := t.followed(followedDatasets, datasetID, newDocumentReader(datasetID))
 	r := p.reader.(*documentReader)

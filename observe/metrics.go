@@ -61,8 +61,8 @@ func newMetrics(version string) *metrics {
 			"stopped reading), canceled, or the cause of the failure.", "operation", "model", "outcome"),
 		modelDuration: histograms("model_call_duration_seconds", "Duration of calls of models.", modelBounds, "operation",
 			"model"),
-		modelTokens: counters("model_tokens_total", "Tokens as providers report them; type is input, cached (a part of input) or output.", "model",
-			"type"),
+		modelTokens: counters("model_tokens_total", "Tokens as providers report them; type is input, "+
+			"cached (a part of input) or output.", "model", "type"),
 
 		toolCalls: counters("tool_calls_total", "Real calls of tools and call transfers, without mocked ones. The "+
 			"outcome is ok or the cause of the failure.", "outcome"),

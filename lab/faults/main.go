@@ -13,7 +13,7 @@ import (
 )
 
 // errVerdict is returned when the rows in Postgres contradict the acknowledged operations.
-var errVerdict = errors.New("Postgres contradicts the acknowledged operations")
+var errVerdict = errors.New("the database contradicts the acknowledged operations")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)

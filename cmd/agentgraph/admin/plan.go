@@ -13,8 +13,8 @@ import (
 
 // NewPlan returns the command "plan".
 func NewPlan() *cobra.Command {
-	return cli.Group("plan", "Set, show and clear the plan of a company: its monthly credits and its budget. Estimate the "+
-		"size of an installation.", newPlanSet(), newPlanShow(), newPlanList(), newPlanClear(), newPlanSize())
+	return cli.Group("plan", "Set, show and clear the plan of a company: its monthly credits and its budget. "+
+		"Estimate the size of an installation.", newPlanSet(), newPlanShow(), newPlanList(), newPlanClear(), newPlanSize())
 }
 
 type planSet struct {

@@ -160,7 +160,8 @@ func takeOf(t *testing.T, run *model.AgentTestRun) take {
 // sameTake describes how two takes differ, apart from durations and numbers.
 func sameTake(a, b take) string {
 	return cmp.Diff(a, b, cmpopts.IgnoreFields(take{}, "Times", "DurationMs"),
-		cmpopts.IgnoreFields(model.TestMessage{}, "Usage"), cmpopts.IgnoreFields(recordedCall{}, "DurationMs"), cmpopts.EquateEmpty())
+		cmpopts.IgnoreFields(model.TestMessage{}, "Usage"), cmpopts.IgnoreFields(recordedCall{}, "DurationMs"),
+		cmpopts.EquateEmpty())
 }
 
 // separator returns the text between two elements: a comma, a line break and before without its brace. For the first

@@ -99,6 +99,9 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
     if (editedNow.current === of && of !== (opened ?? null)) set("edit", opened);
     refresh();
   };
+  // The estimate is asked for when somebody is about to start tests.
+  const [isNear, setNear] = useState(false);
+  const near = { onPointerEnter: () => setNear(true), onFocus: () => setNear(true) };
   const isEmpty = agent.allTests.totalCount === 0;
   const actions = (
     <>
@@ -116,7 +119,9 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
         <Icon name="plus" />
         New test
       </Act>
-      <RunButton agentId={agent.id} isEmpty={isEmpty} isRunning={isRunning} ticked={ticked} choice={choice} onStarted={show} />
+      <span {...near}>
+        <RunButton agentId={agent.id} isEmpty={isEmpty} isRunning={isRunning} ticked={ticked} choice={choice} onStarted={show} />
+      </span>
     </>
   );
   return (
@@ -126,9 +131,13 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
       ) : (
         <>
           <Filters agent={agent} show={params.get("show") ?? ""} folderId={params.get("folder") ?? ""} filter={set} setFind={setFind}>
-            <RunPicks choice={choice} set={setChoice} />
+            <span className="row" {...near}>
+              <RunPicks choice={choice} set={setChoice} />
+            </span>
           </Filters>
-          {!isEmpty && !isRunning && <Estimate agentId={agent.id} ticked={ticked} choice={choice} />}
+          {!isEmpty && !isRunning && (
+            <Estimate isAsked={isNear || ticked.size > 0} tests={ticked.size || agent.allTests.totalCount} agentId={agent.id} ticked={ticked} choice={choice} />
+          )}
           {/* The key keeps "Stop" and "Retry" from acting on the previously shown execution. */}
           <Matrix
             key={executionId}

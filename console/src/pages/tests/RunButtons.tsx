@@ -56,10 +56,11 @@ const EstimateQuery = graphql(`
   }
 `);
 
-/** What the chosen runs would take, and what a comparison with them could show. */
-export function Estimate(chosen: Chosen) {
-  const [{ data }] = useQuery({ query: EstimateQuery, variables: { input: inputOf(chosen) } });
-  return <p className="muted">{data ? estimateText(data.agentTestExecutionEstimate) : "\u00a0"}</p>;
+/** How many tests would run and, once it is asked for, what they would take and what a comparison with them could show. */
+export function Estimate({ isAsked, tests, ...chosen }: Chosen & { isAsked: boolean; tests: number }) {
+  const [{ data }] = useQuery({ query: EstimateQuery, variables: { input: inputOf(chosen) }, pause: !isAsked });
+  const { repeats } = chosen.choice;
+  return <p className="muted">{data ? estimateText(data.agentTestExecutionEstimate) : `${plural(tests, "test")}, ${plural(repeats, "time")} each.`}</p>;
 }
 
 /** Chooses how often tests run. */

@@ -11,6 +11,7 @@ const checks: Check[] = [
   { expect: { tag: "Booked" }, weight: null },
   { expect: { turnsAtMost: 6 }, weight: 1 },
   { expect: { durationAtMost: 1.5 }, weight: null },
+  { expect: { firstTokenAtMost: 0.5 }, weight: null },
   { expect: { creditsAtMost: 5 }, weight: null },
   { expect: { extracts: { name: "day", equals: "Monday" } }, weight: null },
   { expect: { resultJson: { technicalName: "book", schema: { type: "object", properties: { min: { type: "null" } } } } }, weight: null },

@@ -468,3 +468,16 @@ func TestMCPOffersQueriesOnlyWhereClientsMay(t *testing.T) {
 		}
 	}
 }
+
+// Each word of a search is compared with every entry of the schema, so the words are bounded.
+func TestMCPBoundsSearches(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Searches")
+	session := assistant(t, g.url, key, nil)
+	text, isError := callTool(t, session, "search_schema", map[string]any{"words": strings.Repeat("a ", 100)})
+	require.False(t, isError, text)
+	text, isError = callTool(t, session, "search_schema", map[string]any{"words": strings.Repeat("a ", 101)})
+	require.True(t, isError)
+	require.Contains(t, text, "words: must have at most 200 characters")
+}

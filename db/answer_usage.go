@@ -35,9 +35,10 @@ func (t *Tenant) usage(ctx context.Context, key string, ids []string) (map[strin
 			bun.Safe("?")).
 		ColumnExpr(ranks, "firstTokenMs", bun.Ident("first_token")).ColumnExpr(ranks, "tookMs", bun.Ident("took"))
 	for column, member := range map[string]string{"input_tokens": "inputTokens", "cached_tokens": "cachedTokens",
-		"output_tokens": "outputTokens", "credits": "credits"} {
+		"output_tokens": "outputTokens"} {
 		q = q.ColumnExpr("sum((usage->>?)::float8) AS ?", member, bun.Ident(column))
 	}
+	q = q.ColumnExpr("(sum((usage->>'credits')::numeric) * ?)::bigint AS credits", int64(model.Credit))
 	err := q.Where("?TableAlias.? IN (?)", bun.Ident(key), bun.List(ids)).Where("usage IS NOT NULL").
 		GroupExpr("?TableAlias.?", bun.Ident(key)).Scan(ctx, &rows)
 	summaries := make(map[string]*model.UsageSummary, len(rows))

@@ -124,7 +124,7 @@ var archivedTables = []archivedTable{
 		},
 		absent: func() map[string]any { return map[string]any{"row_key": ""} }},
 	{name: "criterion_labels", row: (*model.CriterionLabel)(nil), stored: ofUnmarkedExecution,
-		absent: func() map[string]any { return with(changed(), map[string]any{"is_drawn": true}) }},
+		absent: func() map[string]any { return with(changed(), map[string]any{"is_sampled": true}) }},
 	{name: "blame_searches", row: (*model.BlameSearch)(nil), without: []string{"api_key_id"}, stored: ofUnmarkedTest},
 	{name: "campaigns", row: (*model.Campaign)(nil), without: []string{"item_counts", "counted_at", "deleted_at"},
 		stored: isStored, absent: func() map[string]any {

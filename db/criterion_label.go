@@ -89,7 +89,7 @@ func (t *Tenant) label(ctx context.Context, given []*model.LabelCriterionResultI
 		}
 		_, err = t.db.NewInsert().Model(&labels).On("CONFLICT (company_id, run_id, digest, person) DO UPDATE").
 			Set("holds = excluded.holds").Set("note = excluded.note").Set("updated_at = excluded.updated_at").
-			Set("is_drawn = ?TableAlias.is_drawn OR excluded.is_drawn").Returning("*").Exec(ctx)
+			Set("is_sampled = ?TableAlias.is_sampled OR excluded.is_sampled").Returning("*").Exec(ctx)
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (t tenantTx) runsToLabel(ctx context.Context,
 	return byID, err
 }
 
-// boundLabels returns UNPROCESSABLE if too many people marked one of the criteria.
+// boundLabels returns UNPROCESSABLE if too many people labelled one of the criteria.
 func (t tenantTx) boundLabels(ctx context.Context, labels []*model.CriterionLabel) error {
 	runs, digests := make([]string, len(labels)), make([]string, len(labels))
 	for i, label := range labels {
@@ -162,7 +162,7 @@ func (t tenantTx) boundLabels(ctx context.Context, labels []*model.CriterionLabe
 		Having("count(*) > ?", model.MaxLabelsOfVerdict).Exists(ctx)
 	if err == nil && crowded {
 		var faults model.Fields
-		faults.Add("person", "is one too many: at most %d people can mark a verdict", model.MaxLabelsOfVerdict)
+		faults.Add("person", "is one too many: at most %d people can label a verdict", model.MaxLabelsOfVerdict)
 		err = faults.As(model.Unprocessable)
 	}
 	return err

@@ -37,7 +37,7 @@ func judgedRun(t *testing.T, tenant *db.Tenant, id, judge string, agreement *flo
 
 func right(runID, criterion, person string, is bool) model.LabelCriterionResultInput {
 	return model.LabelCriterionResultInput{RunID: runID, Criterion: criterion, Person: &person, IsRight: &is,
-		IsDrawn: true}
+		IsSampled: true}
 }
 
 func TestPeopleLabelVerdicts(t *testing.T) {
@@ -54,13 +54,13 @@ func TestPeopleLabelVerdicts(t *testing.T) {
 
 	label, err := tenant.LabelCriterionResult(ctx, right(run.ID, "Is brief", " Ann ", false))
 	require.NoError(t, err)
-	require.Equal(t, []any{"Ann", true, true}, []any{label.Person, label.Holds, label.IsDrawn})
+	require.Equal(t, []any{"Ann", true, true}, []any{label.Person, label.Holds, label.IsSampled})
 	again := right(run.ID, "Is brief", "Ann", true)
-	again.Note, again.IsDrawn = new(" too long "), false
+	again.Note, again.IsSampled = new(" too long "), false
 	changed, err := tenant.LabelCriterionResult(ctx, again)
 	require.NoError(t, err)
 	require.Equal(t, []any{label.ID, false, "too long", true}, []any{changed.ID, changed.Holds, *changed.Note,
-		changed.IsDrawn}, "one label per person, drawn once it was")
+		changed.IsSampled}, "one label per person, drawn once it was")
 	blind := model.LabelCriterionResultInput{RunID: run.ID, Criterion: "Is polite", Person: new("Bob"), Holds: new(false)}
 	blinded, err := tenant.LabelCriterionResult(ctx, blind)
 	require.NoError(t, err)
@@ -161,7 +161,7 @@ func TestQueueMixesDoubtfulVerdictsWithOthers(t *testing.T) {
 
 	// What the person chose is still in the queue, and what the queue chose is not.
 	chosen := right(entries[0].RunID, "Is polite", "Ann", true)
-	chosen.IsDrawn = false
+	chosen.IsSampled = false
 	_, err = tenant.LabelCriterionResult(ctx, chosen)
 	require.NoError(t, err)
 	_, total = queueOf(t, tenant, agent.ID, "Ann")
@@ -186,7 +186,7 @@ func TestQueueMixesDoubtfulVerdictsWithOthers(t *testing.T) {
 			hidden++
 		}
 	}
-	require.Positive(t, hidden, "most runs that Ann has marked come last")
+	require.Positive(t, hidden, "most runs that Ann has labelled come last")
 }
 
 func TestFiguresAndCorrectedRatesOfLabels(t *testing.T) {
@@ -224,7 +224,7 @@ func TestFiguresAndCorrectedRatesOfLabels(t *testing.T) {
 	own, other := found[first.ID], found[second.ID]
 	require.InDelta(t, 0.6, own.Rate, 0.03)
 	require.InDelta(t, 0.6, other.Rate, 0.05, "by the errors in the first execution")
-	require.Equal(t, []int32{20, 20}, []int32{own.Labels, other.MarkedRuns})
+	require.Equal(t, []int32{20, 20}, []int32{own.Labels, other.LabelledRuns})
 	require.Greater(t, other.Interval.High-other.Interval.Low, own.Interval.High-own.Interval.Low)
 
 	// The labels measure another judge of the same conversations.

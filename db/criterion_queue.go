@@ -12,7 +12,7 @@ import (
 // queuedRuns is how many of an agent's newest judged runs a queue reads.
 const queuedRuns = 1_000
 
-// CriterionQueue returns the verdicts that a person should mark next. It returns NOT_FOUND without the agent.
+// CriterionQueue returns the verdicts that a person should label next. It returns NOT_FOUND without the agent.
 func (t *Tenant) CriterionQueue(ctx context.Context, args model.CriterionQueueArgs) (*model.CriterionQueue, error) {
 	if err := args.Validate(); err != nil {
 		return nil, err
@@ -46,8 +46,8 @@ func (t *Tenant) queue(ctx context.Context, args model.CriterionQueueArgs,
 		Where("status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed,
 			model.AgentTestRunStatusFailed})).
 		Where("(judge_model IS NOT NULL OR is_doubtful IS NULL)").OrderExpr("created_at DESC, id DESC").Limit(queuedRuns)
-	labels := t.db.Select((*model.CriterionLabel)(nil)).Column("run_id", "criterion", "person", "is_drawn").
-		Where("execution_id IN (?)", ofAgent)
+	labels := t.db.Select((*model.CriterionLabel)(nil)).Column("run_id", "criterion", "person", "is_sampled").
+		Where("run_id IN (SELECT id FROM judged)")
 	entries := []struct {
 		model.CriterionQueueEntry
 		Total int32
@@ -61,7 +61,7 @@ func (t *Tenant) queue(ctx context.Context, args model.CriterionQueueArgs,
 			CROSS JOIN LATERAL json_array_elements(criteria_results) WITH ORDINALITY AS one (result, place)
 			WHERE coalesce(result->>'byProgram', 'false') = 'false' AND NOT EXISTS (SELECT 1 FROM labels
 				WHERE labels.run_id = ordered.id AND labels.criterion = result->>'criterion' AND labels.person = ?0
-					AND labels.is_drawn)`, person)).
+					AND labels.is_sampled)`, person)).
 		TableExpr("queued").ColumnExpr(`id AS run_id, criterion, coalesce(result->>'expected', criterion) AS expected,
 			(result->>'passed')::boolean AS passed, result->>'rationale' AS rationale,
 			coalesce(result->>'doesNotApply', 'false') = 'false' AS applies, (SELECT count(*) FROM queued) AS total`).

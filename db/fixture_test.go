@@ -93,7 +93,7 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 	hold(t, tenant, held[0].ID, false)
 	require.NoError(t, finish(t, tenant, held[1].ID, model.AgentTestRunStatusFailed))
 	_, err = tenant.LabelCriterionResult(ctx, model.LabelCriterionResultInput{RunID: held[0].ID, Criterion: "Is polite",
-		IsRight: new(true), Person: &mark, Note: &mark, IsDrawn: true})
+		IsRight: new(true), Person: &mark, Note: &mark, IsSampled: true})
 	require.NoError(t, err)
 	rejudged, err := tenant.RejudgeAgentTestExecution(ctx, rejudge(execution))
 	require.NoError(t, err)

@@ -28,8 +28,8 @@ func (t *Tenant) JudgeFigures(ctx context.Context, agentID string) ([]*model.Jud
 		Limit(labelsOfFigures).Scan(ctx); err != nil {
 		return nil, err
 	}
-	marked, err := t.markedVerdicts(ctx, labels)
-	figures := model.FiguresOf(marked)
+	labelled, err := t.labelledVerdicts(ctx, labels)
+	figures := model.FiguresOf(labelled)
 	disagreements := []*model.JudgeDisagreement{}
 	for _, f := range figures {
 		disagreements = append(disagreements, f.Disagreements...)
@@ -49,8 +49,8 @@ const bareResults = `(SELECT coalesce(json_agg(json_strip_nulls(json_build_objec
 		'byProgram', result->'byProgram')) ORDER BY place), '[]')
 	FROM json_array_elements(?TableAlias.criteria_results) WITH ORDINALITY AS one (result, place)) AS criteria_results`
 
-// markedVerdicts returns the verdicts of judges that have one of the labels, newest first.
-func (t *Tenant) markedVerdicts(ctx context.Context, labels []*model.CriterionLabel) ([]model.MarkedVerdict, error) {
+// labelledVerdicts returns the verdicts of judges that have one of the labels, newest first.
+func (t *Tenant) labelledVerdicts(ctx context.Context, labels []*model.CriterionLabel) ([]model.LabelledVerdict, error) {
 	byRun, ids := map[string][]*model.CriterionLabel{}, []string{}
 	for _, label := range labels {
 		if byRun[label.RunID] == nil {
@@ -77,7 +77,7 @@ func (t *Tenant) markedVerdicts(ctx context.Context, labels []*model.CriterionLa
 		row.Run.Snapshot.Test = model.WeightsOf(&row.Run, row.PassAt)
 		runs[i] = &row.Run
 	}
-	return model.MarkedVerdicts(runs, byRun), err
+	return model.LabelledVerdicts(runs, byRun), err
 }
 
 // CorrectedPassRatesOfExecutions returns the corrected pass rate of each execution that has one, by the execution's id.
@@ -100,7 +100,7 @@ func (t *Tenant) CorrectedPassRatesOfExecutions(ctx context.Context,
 		}
 		targets[of] = append(targets[of], execution.ID)
 	}
-	labels, err := t.drawnLabels(ctx, agents)
+	labels, err := t.sampledLabels(ctx, agents)
 	if err != nil || len(labels) == 0 {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (t *Tenant) CorrectedPassRatesOfExecutions(ctx context.Context,
 	for _, of := range labels {
 		all = append(all, of...)
 	}
-	marked, err := t.markedVerdicts(ctx, all)
+	labelled, err := t.labelledVerdicts(ctx, all)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +118,8 @@ func (t *Tenant) CorrectedPassRatesOfExecutions(ctx context.Context,
 			groups[label.RunID] = of
 		}
 	}
-	byGroup := map[string][]model.MarkedVerdict{}
-	for _, verdict := range marked {
+	byGroup := map[string][]model.LabelledVerdict{}
+	for _, verdict := range labelled {
 		of := groups[verdict.Run.ConversationID()]
 		byGroup[of], wanted = append(byGroup[of], verdict), append(wanted, verdict.Run.ExecutionID)
 	}
@@ -133,15 +133,15 @@ func (t *Tenant) CorrectedPassRatesOfExecutions(ctx context.Context,
 	return rates, err
 }
 
-// drawnLabels returns the newest labels from the queue on the tests of each agent, or in each execution, by its id.
-func (t *Tenant) drawnLabels(ctx context.Context, of []string) (map[string][]*model.CriterionLabel, error) {
+// sampledLabels returns the newest labels from the queue on the tests of each agent, or in each execution, by its id.
+func (t *Tenant) sampledLabels(ctx context.Context, of []string) (map[string][]*model.CriterionLabel, error) {
 	rows := []*struct {
 		Label model.CriterionLabel `bun:"embed:"`
 		Of    string
 	}{}
 	ofEach := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").
 		Where("(?TableAlias.agent_id = parent.id OR ?TableAlias.id = parent.id)")
-	newest := t.db.Select((*model.CriterionLabel)(nil)).Where("is_drawn").
+	newest := t.db.Select((*model.CriterionLabel)(nil)).Where("is_sampled").
 		Where("execution_id IN (?)", ofEach).OrderExpr("created_at DESC, id DESC").Limit(labelsOfCorrection)
 	err := t.db.NewSelect().TableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(of)).
 		ColumnExpr("parent.id AS of, label.*").Join("CROSS JOIN LATERAL (?) AS label", newest).Scan(ctx, &rows)

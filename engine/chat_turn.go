@@ -123,7 +123,7 @@ func (e *Engine) usageOf(said *Reply, m *Meter, spent model.Credits) *model.Answ
 	used, tokens := said.Usage, m.total()
 	used.InputTokens, used.CachedTokens, used.OutputTokens = int32(tokens.InputTokens), int32(tokens.CachedTokens),
 		int32(tokens.OutputTokens)
-	used.Credits = float64(spent) / float64(model.Credit)
+	used.Credits = spent
 	return &used
 }
 

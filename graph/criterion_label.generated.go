@@ -110,16 +110,16 @@ func (ec *executionContext) fieldContext_CorrectedPassRate_labels(_ context.Cont
 	return graphql.NewScalarFieldContext("CorrectedPassRate", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _CorrectedPassRate_markedRuns(ctx context.Context, field graphql.CollectedField, obj *model.CorrectedPassRate) (ret graphql.Marshaler) {
+func (ec *executionContext) _CorrectedPassRate_labelledRuns(ctx context.Context, field graphql.CollectedField, obj *model.CorrectedPassRate) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_CorrectedPassRate_markedRuns(ctx, field)
+			return ec.fieldContext_CorrectedPassRate_labelledRuns(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.MarkedRuns, nil
+			return obj.LabelledRuns, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
@@ -129,7 +129,7 @@ func (ec *executionContext) _CorrectedPassRate_markedRuns(ctx context.Context, f
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_CorrectedPassRate_markedRuns(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_CorrectedPassRate_labelledRuns(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CorrectedPassRate", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -395,16 +395,16 @@ func (ec *executionContext) fieldContext_CriterionLabel_note(_ context.Context, 
 	return graphql.NewScalarFieldContext("CriterionLabel", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _CriterionLabel_isDrawn(ctx context.Context, field graphql.CollectedField, obj *model.CriterionLabel) (ret graphql.Marshaler) {
+func (ec *executionContext) _CriterionLabel_isSampled(ctx context.Context, field graphql.CollectedField, obj *model.CriterionLabel) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_CriterionLabel_isDrawn(ctx, field)
+			return ec.fieldContext_CriterionLabel_isSampled(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.IsDrawn, nil
+			return obj.IsSampled, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
@@ -414,7 +414,7 @@ func (ec *executionContext) _CriterionLabel_isDrawn(ctx context.Context, field g
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_CriterionLabel_isDrawn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_CriterionLabel_isSampled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CriterionLabel", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
@@ -1442,11 +1442,11 @@ func (ec *executionContext) unmarshalInputLabelCriterionResultInput(ctx context.
 		asMap[k] = v
 	}
 
-	if _, present := asMap["isDrawn"]; !present {
-		asMap["isDrawn"] = true
+	if _, present := asMap["isSampled"]; !present {
+		asMap["isSampled"] = true
 	}
 
-	fieldsInOrder := [...]string{"runId", "criterion", "isRight", "holds", "note", "person", "isDrawn"}
+	fieldsInOrder := [...]string{"runId", "criterion", "isRight", "holds", "note", "person", "isSampled"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1495,13 +1495,13 @@ func (ec *executionContext) unmarshalInputLabelCriterionResultInput(ctx context.
 				return it, err
 			}
 			it.Person = data
-		case "isDrawn":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("isDrawn"))
+		case "isSampled":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("isSampled"))
 			data, err := ec.unmarshalNBoolean2bool(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.IsDrawn = data
+			it.IsSampled = data
 		}
 	}
 	return it, nil
@@ -1572,8 +1572,8 @@ func (ec *executionContext) _CorrectedPassRate(ctx context.Context, sel ast.Sele
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "markedRuns":
-			out.Values[i] = ec._CorrectedPassRate_markedRuns(ctx, field, obj)
+		case "labelledRuns":
+			out.Values[i] = ec._CorrectedPassRate_labelledRuns(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1693,8 +1693,8 @@ func (ec *executionContext) _CriterionLabel(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
-		case "isDrawn":
-			out.Values[i] = ec._CriterionLabel_isDrawn(ctx, field, obj)
+		case "isSampled":
+			out.Values[i] = ec._CriterionLabel_isSampled(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

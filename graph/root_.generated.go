@@ -4229,7 +4229,7 @@ type CriterionLabel {
   "Why; null if the person gave no reason."
   note: String @requires(scope: contacts)
   "Whether ` + "`" + `criterionQueue` + "`" + ` chose the verdict, not the person. Corrected pass rates count only such labels."
-  isDrawn: Boolean!
+  isSampled: Boolean!
   "When it was first saved."
   createdAt: DateTime!
   "When it was last saved."
@@ -4271,7 +4271,7 @@ input LabelCriterionResultInput {
   "The name of the person, 1 to 100 characters. The name of the API key when absent."
   person: String @bounds(minLength: 1, maxLength: 100)
   "Whether the verdict was the next one of ` + "`" + `criterionQueue` + "`" + `. If the person chose it, for instance because it looks wrong, rates that counted it would be too low."
-  isDrawn: Boolean! = true
+  isSampled: Boolean! = true
 }
 
 "The saved label."
@@ -4298,13 +4298,13 @@ enum CriterionQueueReason {
   VotesDisagree
   "The run's score is within 0.1 of the score that it needs."
   NearBorder
-  "Nobody has marked the verdict."
+  "Nobody has labelled the verdict."
   NeverSeen
-  "Others have marked it. One run in five is shown to everybody, so that people can be compared."
+  "Others have labelled it. One run in five is shown to everybody, so that people can be compared."
   SeenByOthers
 }
 
-"A verdict of the judge that a person should mark."
+"A verdict of the judge that a person should label."
 type CriterionQueueEntry {
   "The run."
   run: AgentTestRun!
@@ -4324,9 +4324,9 @@ type CriterionQueueEntry {
   rationale: String
 }
 
-"The verdicts that a person should mark next."
+"The verdicts that a person should label next."
 type CriterionQueue {
-  "How many verdicts the person has not marked from the queue."
+  "How many verdicts the person has not labelled from the queue."
   totalCount: Int!
   "The next of them. The verdicts of a run follow each other."
   entries: [CriterionQueueEntry!]! @listSize(slicingArguments: ["first"])
@@ -4371,7 +4371,7 @@ type JudgeFigures {
   falsePasses: CountedShare!
   "How many of the verdicts that a criterion does not hold are wrong."
   falseFailures: CountedShare!
-  "Whether the judge agrees significantly less with people than people agree with each other, on the verdicts that several people marked."
+  "Whether the judge agrees significantly less with people than people agree with each other, on the verdicts that several people labelled."
   isWorseThanPeople: Boolean!
   "Verdicts that are wrong, newest first: at most 20."
   disagreements: [JudgeDisagreement!]! @listSize(assumedSize: 20)
@@ -4400,7 +4400,7 @@ type CorrectedPassRate {
   "How many labels it uses: those from the queue on the same agent and judge."
   labels: Int!
   "How many runs have a label for each of the judge's verdicts."
-  markedRuns: Int!
+  labelledRuns: Int!
 }
 
 extend type AgentTestRun {
@@ -4438,9 +4438,9 @@ extend type Query {
     before: String
   ): CriterionLabelConnection! @requires(scope: browse)
   """
-  The verdicts of an agent's newest 1,000 judged runs that a person should mark next. Two of three runs are doubtful
+  The verdicts of an agent's newest 1,000 judged runs that a person should label next. Two of three runs are doubtful
   ones, as long as there are any, and the third is any other; the order is random within both. Runs that others have
-  marked come last, except for one in five.
+  labelled come last, except for one in five.
   """
   criterionQueue(
     "The agent."
@@ -5723,8 +5723,8 @@ type AnswerUsage {
   firstTokenMs: Float
   "Milliseconds until its end."
   tookMs: Float!
-  "Its price in credits."
-  credits: Float!
+  "Its price."
+  credits: Credits!
 }
 
 "The tokens, the times and the price of several answers of agents."
@@ -5741,8 +5741,8 @@ type UsageSummary {
   cachedTokens: Float!
   "The tokens that models wrote: a whole number."
   outputTokens: Float!
-  "Their price in credits."
-  credits: Float!
+  "Their price."
+  credits: Credits!
   "Milliseconds until the first text of an answer; null if none has text."
   firstTokenMs: Percentiles
   "Milliseconds until the end of an answer; null without answers."
@@ -8517,8 +8517,8 @@ func (ec *executionContext) childFields_CorrectedPassRate(ctx context.Context, f
 		return ec.fieldContext_CorrectedPassRate_interval(ctx, field)
 	case "labels":
 		return ec.fieldContext_CorrectedPassRate_labels(ctx, field)
-	case "markedRuns":
-		return ec.fieldContext_CorrectedPassRate_markedRuns(ctx, field)
+	case "labelledRuns":
+		return ec.fieldContext_CorrectedPassRate_labelledRuns(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CorrectedPassRate", field.Name)
 }
@@ -8671,8 +8671,8 @@ func (ec *executionContext) childFields_CriterionLabel(ctx context.Context, fiel
 		return ec.fieldContext_CriterionLabel_person(ctx, field)
 	case "note":
 		return ec.fieldContext_CriterionLabel_note(ctx, field)
-	case "isDrawn":
-		return ec.fieldContext_CriterionLabel_isDrawn(ctx, field)
+	case "isSampled":
+		return ec.fieldContext_CriterionLabel_isSampled(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_CriterionLabel_createdAt(ctx, field)
 	case "updatedAt":

@@ -213,15 +213,15 @@ func (ec *executionContext) _AnswerUsage_credits(ctx context.Context, field grap
 			return obj.Credits, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
-			return ec.marshalNFloat2float64(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v model.Credits) graphql.Marshaler {
+			return ec.marshalNCredits2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCredits(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_AnswerUsage_credits(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("AnswerUsage", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("AnswerUsage", field, false, false, errors.New("field of type Credits does not have child fields"))
 }
 
 func (ec *executionContext) _ChatEnded_endedAt(ctx context.Context, field graphql.CollectedField, obj *model.ChatEnded) (ret graphql.Marshaler) {
@@ -2169,15 +2169,15 @@ func (ec *executionContext) _UsageSummary_credits(ctx context.Context, field gra
 			return obj.Credits, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
-			return ec.marshalNFloat2float64(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v model.Credits) graphql.Marshaler {
+			return ec.marshalNCredits2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCredits(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_UsageSummary_credits(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("UsageSummary", field, false, false, errors.New("field of type Float does not have child fields"))
+	return graphql.NewScalarFieldContext("UsageSummary", field, false, false, errors.New("field of type Credits does not have child fields"))
 }
 
 func (ec *executionContext) _UsageSummary_firstTokenMs(ctx context.Context, field graphql.CollectedField, obj *model.UsageSummary) (ret graphql.Marshaler) {

@@ -10,7 +10,8 @@ import (
 
 // Bounds of an execution.
 const (
-	maxRepeats = 20
+	// MaxRepeats is how often an execution runs each test, or each row of one, at most.
+	MaxRepeats = 20
 	// MaxRuns bounds the runs of an execution: every repetition of each test and each row. It therefore bounds the
 	// tests as well.
 	MaxRuns = 4_000
@@ -139,7 +140,7 @@ func (f *Fields) execution(in StartAgentTestExecutionInput) {
 	if given != 1 {
 		f.Add("testIds", "must be given, or folderId or agentId instead: give exactly one of the three")
 	}
-	f.count("repeats", &in.Repeats, 1, maxRepeats)
+	f.count("repeats", &in.Repeats, 1, MaxRepeats)
 	f.count("concurrency", &in.Concurrency, 1, maxConcurrency)
 	f.votes(in.Votes)
 	f.stopRepeating(in.StopRepeating)

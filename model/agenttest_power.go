@@ -3,9 +3,6 @@ package model
 // noticed is the probability with which a comparison must detect a drop of the pass rate to count as noticing it.
 const noticed = 0.9
 
-// MaxRepeats is how often an execution may run each test.
-const MaxRepeats = maxRepeats
-
 // NoticedRate returns the highest pass rate, in tenths, to which a test that always passed can fall so that a
 // comparison notices it in nine of ten cases. The test passed base times before, and runs repeats times now, or until
 // stop decides. A nil stop never does. It returns false if no drop is noticed.

@@ -13,16 +13,17 @@ type AnswerUsage struct {
 	// FirstTokenMs is the time to the first text, and TookMs the whole time, in milliseconds.
 	FirstTokenMs *float64 `json:"firstTokenMs,omitempty"`
 	TookMs       float64  `json:"tookMs"`
-	// Credits is the price in credits.
-	Credits float64 `json:"credits"`
+	// Credits is the price.
+	Credits Credits `json:"credits"`
 }
 
 // UsageSummary is what several answers took. FirstTokenMs is nil if none has text, TookMs if there are none.
 type UsageSummary struct {
-	Answers, Fallbacks                               int32
-	Models                                           []string `bun:"type:jsonb"`
-	InputTokens, CachedTokens, OutputTokens, Credits float64
-	FirstTokenMs, TookMs                             *Percentiles `bun:"-"`
+	Answers, Fallbacks                      int32
+	Models                                  []string `bun:"type:jsonb"`
+	InputTokens, CachedTokens, OutputTokens float64
+	Credits                                 Credits
+	FirstTokenMs, TookMs                    *Percentiles `bun:"-"`
 }
 
 // OrZero returns the summary, or the one of no answers for nil.

@@ -31,7 +31,7 @@ type AgentTestBlame struct {
 // Estimate returns what a search costs. It returns BAD_INPUT when repeats are out of bounds.
 func (b *AgentTestBlame) Estimate(repeats int32) (*BlameEstimate, error) {
 	var faults Fields
-	faults.count("repeats", &repeats, minBlameRepeats, maxRepeats)
+	faults.count("repeats", &repeats, minBlameRepeats, MaxRepeats)
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}

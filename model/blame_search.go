@@ -95,7 +95,7 @@ func maxSteps(changes int) int32 {
 // BAD_INPUT when repeats are out of bounds, and UNPROCESSABLE when there is nothing to search.
 func NewBlameSearch(in StartBlameInput, blame *AgentTestBlame, now time.Time) (*BlameSearch, error) {
 	var faults Fields
-	if faults.count("repeats", &in.Repeats, minBlameRepeats, maxRepeats); len(faults) > 0 {
+	if faults.count("repeats", &in.Repeats, minBlameRepeats, MaxRepeats); len(faults) > 0 {
 		return nil, faults.Err()
 	}
 	switch {

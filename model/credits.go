@@ -100,6 +100,14 @@ func (c Credits) Value() (driver.Value, error) { return int64(c), nil }
 // MarshalJSON writes a JSON number.
 func (c Credits) MarshalJSON() ([]byte, error) { return []byte(c.String()), nil }
 
+// UnmarshalJSON reads what MarshalJSON writes, or a text with a number.
+func (c *Credits) UnmarshalJSON(text []byte) (err error) {
+	if string(text) != "null" {
+		*c, err = ParseCredits(strings.Trim(string(text), `"`))
+	}
+	return err
+}
+
 // MarshalGQL writes a number.
 func (c Credits) MarshalGQL(w io.Writer) { _, _ = io.WriteString(w, c.String()) }
 

@@ -13,7 +13,7 @@ import (
 
 // Bounds of labels.
 const (
-	// MaxLabelsOfVerdict bounds the people who mark a criterion of a conversation.
+	// MaxLabelsOfVerdict bounds the people who label a criterion of a conversation.
 	MaxLabelsOfVerdict = 50
 	maxLabels          = 100
 	maxLabelNote       = 1_000
@@ -41,8 +41,8 @@ type CriterionLabel struct {
 	Holds bool
 	// Note is nil or not blank.
 	Note *string
-	// IsDrawn is false if the person chose the verdict.
-	IsDrawn   bool
+	// IsSampled is false if the person chose the verdict.
+	IsSampled bool
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -106,13 +106,13 @@ func (in LabelCriterionResultInput) Label(path string, run, of *AgentTestRun, pe
 		faults.Add(path+"criterion", "is not one of the criteria that run %q decided", run.ID)
 		return nil, faults.As(Unprocessable)
 	case run.CriteriaResults[i].ByProgram:
-		faults.Add(path+"criterion", "was decided by the program: only verdicts of the judge can be marked")
+		faults.Add(path+"criterion", "was decided by the program: only verdicts of the judge can be labelled")
 		return nil, faults.As(Unprocessable)
 	}
 	digest := sha256.Sum256([]byte(in.Criterion))
 	label := &CriterionLabel{
 		ID: NewID("label"), RunID: of.ID, ExecutionID: of.ExecutionID, Digest: hex.EncodeToString(digest[:]),
-		Criterion: in.Criterion, Person: person, IsDrawn: in.IsDrawn, CreatedAt: at, UpdatedAt: at,
+		Criterion: in.Criterion, Person: person, IsSampled: in.IsSampled, CreatedAt: at, UpdatedAt: at,
 	}
 	if in.Person != nil {
 		label.Person = strings.TrimSpace(*in.Person)
@@ -148,13 +148,13 @@ func (a CriterionQueueArgs) Validate() error {
 	return faults.Err()
 }
 
-// CriterionQueue has the verdicts that a person should mark next, and the number of all of them.
+// CriterionQueue has the verdicts that a person should label next, and the number of all of them.
 type CriterionQueue struct {
 	TotalCount int32
 	Entries    []*CriterionQueueEntry
 }
 
-// CriterionQueueEntry is a verdict that a person should mark. The verdict is nil in a blind queue.
+// CriterionQueueEntry is a verdict that a person should label. The verdict is nil in a blind queue.
 type CriterionQueueEntry struct {
 	Owned
 

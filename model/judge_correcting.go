@@ -6,8 +6,8 @@ import "math"
 type CorrectedPassRate struct {
 	Rate     float64
 	Interval *RateInterval
-	// Labels and MarkedRuns are those of the agent and the judge.
-	Labels, MarkedRuns int32
+	// Labels and LabelledRuns are those of the agent and the judge.
+	Labels, LabelledRuns int32
 }
 
 // VerdictCounts is how many runs of an execution passed or failed with the same judge.
@@ -56,9 +56,9 @@ func (r *AgentTestRun) passedBy(answers map[string]*bool) *bool {
 }
 
 // CorrectRates returns the corrected pass rate of each target that has one, by the id of the execution. counts are the
-// verdicts of the targets and of the executions with marked runs. marked are the verdicts of one agent that people
-// marked from the queue.
-func CorrectRates(targets []string, counts []*VerdictCounts, marked []MarkedVerdict) map[string]*CorrectedPassRate {
+// verdicts of the targets and of the executions with labelled runs. labelled are the verdicts of one agent that people
+// labelled from the queue.
+func CorrectRates(targets []string, counts []*VerdictCounts, labelled []LabelledVerdict) map[string]*CorrectedPassRate {
 	rates := map[string]*CorrectedPassRate{}
 	for _, target := range targets {
 		var exact CountedShare
@@ -77,7 +77,7 @@ func CorrectRates(targets []string, counts []*VerdictCounts, marked []MarkedVerd
 			}
 		}
 		for judge := range judges {
-			if corrected := correctedBy(target, judge, counts, marked); len(judges) == 1 && corrected != nil {
+			if corrected := correctedBy(target, judge, counts, labelled); len(judges) == 1 && corrected != nil {
 				corrected.include(judged, exact)
 				rates[target] = corrected
 			}
@@ -87,7 +87,7 @@ func CorrectRates(targets []string, counts []*VerdictCounts, marked []MarkedVerd
 }
 
 // correctedBy returns the corrected pass rate of the judged runs of an execution, or nil with too few labels.
-func correctedBy(target string, judge judgeKey, counts []*VerdictCounts, marked []MarkedVerdict) *CorrectedPassRate {
+func correctedBy(target string, judge judgeKey, counts []*VerdictCounts, labelled []LabelledVerdict) *CorrectedPassRate {
 	corrected := &CorrectedPassRate{}
 	place, runs := map[string]int{target: 0}, make([]judgedRuns, 1)
 	at := func(executionID string) *judgedRuns {
@@ -99,7 +99,7 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts, marked 
 		return &runs[i]
 	}
 	answers, of := map[*AgentTestRun]map[string]*bool{}, []*AgentTestRun{}
-	for _, verdict := range marked {
+	for _, verdict := range labelled {
 		if verdict.Run.judge() != judge {
 			continue
 		}
@@ -119,20 +119,20 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts, marked 
 		default:
 			its.failed[kind]++
 		}
-		at(run.ExecutionID).unmarked[kind]--
-		corrected.MarkedRuns++
+		at(run.ExecutionID).unlabelled[kind]--
+		corrected.LabelledRuns++
 	}
-	if corrected.Labels < minCorrecting || corrected.MarkedRuns == 0 {
+	if corrected.Labels < minCorrecting || corrected.LabelledRuns == 0 {
 		return nil
 	}
 	for _, c := range counts {
 		if _, known := place[c.ExecutionID]; known && !c.isExact() && c.judge() == judge {
-			at(c.ExecutionID).unmarked[c.kind()] += float64(c.Runs)
+			at(c.ExecutionID).unlabelled[c.kind()] += float64(c.Runs)
 		}
 	}
 	for i := range runs { // executions that change meanwhile
 		for kind := range judgeCells {
-			runs[i].unmarked[kind] = max(0, runs[i].unmarked[kind])
+			runs[i].unlabelled[kind] = max(0, runs[i].unlabelled[kind])
 		}
 	}
 	rate, interval := correctedRate(runs)

@@ -25,8 +25,8 @@ const (
 
 // judgedRuns counts the runs of one execution, by the kind of the judge's verdict.
 type judgedRuns struct {
-	// unmarked are runs whose true result is unknown.
-	unmarked [judgeCells]float64
+	// unlabelled are runs whose true result is unknown.
+	unlabelled [judgeCells]float64
 	// failed and passed are runs that failed and passed according to people.
 	failed, passed [judgeCells]float64
 }
@@ -57,7 +57,7 @@ func (m judgeModel) fit(runs []judgedRuns, isFixed bool) (judgeModel, float64) {
 	return m, m.likelihood(runs)
 }
 
-// step divides the unmarked runs into good and bad ones by the model, and returns the model of the result.
+// step divides the unlabelled runs into good and bad ones by the model, and returns the model of the result.
 func (m judgeModel) step(runs []judgedRuns, isFixed bool) judgeModel {
 	var good, bad [judgeCells]float64
 	next := judgeModel{rates: make([]float64, len(runs))}
@@ -69,7 +69,7 @@ func (m judgeModel) step(runs []judgedRuns, isFixed bool) judgeModel {
 			if isGood+isBad > 0 {
 				part = isGood / (isGood + isBad)
 			}
-			nowGood, nowBad := runs[i].passed[g]+runs[i].unmarked[g]*part, runs[i].failed[g]+runs[i].unmarked[g]*(1-part)
+			nowGood, nowBad := runs[i].passed[g]+runs[i].unlabelled[g]*part, runs[i].failed[g]+runs[i].unlabelled[g]*(1-part)
 			good[g], bad[g] = good[g]+nowGood, bad[g]+nowBad
 			allGood, all = allGood+nowGood, all+nowGood+nowBad
 		}
@@ -106,7 +106,7 @@ func (m judgeModel) likelihood(runs []judgedRuns) (sum float64) {
 		for g := range judgeCells {
 			add(runs[i].passed[g], rate*m.onGood[g])
 			add(runs[i].failed[g], (1-rate)*m.onBad[g])
-			add(runs[i].unmarked[g], rate*m.onGood[g]+(1-rate)*m.onBad[g])
+			add(runs[i].unlabelled[g], rate*m.onGood[g]+(1-rate)*m.onBad[g])
 		}
 		add(jeffreys, rate)
 		add(jeffreys, 1-rate)
@@ -118,10 +118,10 @@ func (m judgeModel) likelihood(runs []judgedRuns) (sum float64) {
 	return sum
 }
 
-// correctedRate returns the share of good runs in the first execution and its 95 % interval. The other executions tell
-// how often the judge errs. With marked runs of the first execution alone, the share is that of double sampling
-// (Tenenbein 1970). With marked runs of others alone, it is that of Rogan and Gladen (1978). The interval has the rates
-// whose profile likelihood is high enough, as in Venzon and Moolgavkar (1988).
+// correctedRate returns the share of good runs in the first execution and its 95 % interval. The other executions
+// tell how often the judge errs. With labelled runs of the first execution alone, the share is that of double
+// sampling (Tenenbein 1970). With labelled runs of others alone, it is that of Rogan and Gladen (1978). The interval
+// has the rates whose profile likelihood is high enough, as in Venzon and Moolgavkar (1988).
 func correctedRate(runs []judgedRuns) (float64, RateInterval) {
 	start := judgeModel{onGood: [...]float64{0.05, 0.1, 0.1, 0.75}, onBad: [...]float64{0.75, 0.1, 0.1, 0.05}}
 	for range runs {

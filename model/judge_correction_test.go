@@ -46,13 +46,13 @@ var simulatedJudges = []simulatedJudge{
 	{"never errs", func(*rand.Rand, float64) (float64, float64) { return 0, 0 }, 1},
 }
 
-// marking is how many of 400 runs are marked in the execution, and in each of four earlier ones.
-type marking struct {
+// labelling is how many of 400 runs are labelled in the execution, and in each of four earlier ones.
+type labelling struct {
 	name          string
 	here, earlier int
 }
 
-var markings = []marking{
+var labellings = []labelling{
 	{"100 in the execution", 100, 0},
 	{"20 in the execution, 20 in each of 4 earlier ones", 20, 20},
 	{"25 in each of 4 earlier ones", 0, 25},
@@ -60,9 +60,9 @@ var markings = []marking{
 
 const simulatedRuns, simulatedEarlier = 400, 4
 
-// simulate draws the runs of the executions, the first with the rate p. The queue takes two thirds of the marked runs
-// from doubtful ones, as long as there are any. It also returns the true results of the marked runs here.
-func (m marking) simulate(r *rand.Rand, judge simulatedJudge, p float64) (runs []judgedRuns, good, marked int32) {
+// simulate draws the runs of the executions, the first with the rate p. The queue takes two thirds of the labelled runs
+// from doubtful ones, as long as there are any. It also returns the true results of the labelled runs here.
+func (m labelling) simulate(r *rand.Rand, judge simulatedJudge, p float64) (runs []judgedRuns, good, labelled int32) {
 	onGood, onBad := judge.errs(r, p)
 	for i := range 1 + simulatedEarlier {
 		rate, n := p, m.here
@@ -94,7 +94,7 @@ func (m marking) simulate(r *rand.Rand, judge simulatedJudge, p float64) (runs [
 		for at, run := range order {
 			switch {
 			case at >= n:
-				counts.unmarked[run.kind]++
+				counts.unlabelled[run.kind]++
 			case run.isGood:
 				counts.passed[run.kind]++
 			default:
@@ -110,7 +110,7 @@ func (m marking) simulate(r *rand.Rand, judge simulatedJudge, p float64) (runs [
 }
 
 // roganGladen is the estimate of Rogan and Gladen (1978), with the interval of the delta method. The judge's errors are
-// those on all marked runs.
+// those on all labelled runs.
 func roganGladen(runs []judgedRuns) (float64, RateInterval) {
 	var good, goodPassed, bad, badFailed, all, passed float64
 	for i := range runs {
@@ -124,7 +124,7 @@ func roganGladen(runs []judgedRuns) (float64, RateInterval) {
 			if i > 0 {
 				continue
 			}
-			n := runs[i].passed[g] + runs[i].failed[g] + runs[i].unmarked[g]
+			n := runs[i].passed[g] + runs[i].failed[g] + runs[i].unlabelled[g]
 			if all += n; g >= doubtfulPass {
 				passed += n
 			}
@@ -139,24 +139,24 @@ func roganGladen(runs []judgedRuns) (float64, RateInterval) {
 
 // ppi is prediction-powered inference (PPI++, Angelopoulos, Duchi and Zrnic 2023) on the first execution.
 func ppi(runs *judgedRuns) (float64, RateInterval) {
-	var n, unmarked, y, f, fu, yf float64
+	var n, unlabelled, y, f, fu, yf float64
 	for g := range judgeCells {
 		isPassed := 0.0
 		if g >= doubtfulPass {
 			isPassed = 1
 		}
-		marked := runs.passed[g] + runs.failed[g]
-		n, unmarked, y = n+marked, unmarked+runs.unmarked[g], y+runs.passed[g]
-		f, fu, yf = f+isPassed*marked, fu+isPassed*runs.unmarked[g], yf+isPassed*runs.passed[g]
+		labelled := runs.passed[g] + runs.failed[g]
+		n, unlabelled, y = n+labelled, unlabelled+runs.unlabelled[g], y+runs.passed[g]
+		f, fu, yf = f+isPassed*labelled, fu+isPassed*runs.unlabelled[g], yf+isPassed*runs.passed[g]
 	}
-	y, f, fu, yf = y/n, f/n, fu/unmarked, yf/n
+	y, f, fu, yf = y/n, f/n, fu/unlabelled, yf/n
 	lambda := 0.0
-	if q := (f*n + fu*unmarked) / (n + unmarked); q > 0 && q < 1 {
-		lambda = (yf - y*f) / (q * (1 - q) * (1 + n/unmarked))
+	if q := (f*n + fu*unlabelled) / (n + unlabelled); q > 0 && q < 1 {
+		lambda = (yf - y*f) / (q * (1 - q) * (1 + n/unlabelled))
 	}
 	p := y + lambda*(fu-f)
 	variance := y*(1-y) - 2*lambda*(yf-y*f) + lambda*lambda*f*(1-f)
-	half := normalSide * math.Sqrt(max(0, variance)/n+lambda*lambda*fu*(1-fu)/unmarked)
+	half := normalSide * math.Sqrt(max(0, variance)/n+lambda*lambda*fu*(1-fu)/unlabelled)
 	return p, RateInterval{p - half, p + half}
 }
 
@@ -164,9 +164,9 @@ func (i RateInterval) holds(p float64) bool { return i.Low <= p && p <= i.High }
 
 var showSimulation = flag.Bool("simulation", false, "print the table of docs/internals/decisions/agent-tests.md")
 
-// In suites with rates from 50 to 95 %, the interval covers the truth in at least 93 of 100 suites, whatever the judge
-// and wherever people marked runs. With marked runs of earlier executions, it is at most 60 % as wide as that of the
-// execution's marked runs alone, if the judge's error is at most 15 points.
+// In suites with rates from 50 to 95 %, the interval covers the truth in at least 93 of 100 suites, whatever the
+// judge and wherever people labelled runs. With labelled runs of earlier executions, it is at most 60 % as wide as
+// that of the execution's labelled runs alone, if the judge's error is at most 15 points.
 func TestCorrectedRateCoversTheTruth(t *testing.T) {
 	t.Parallel()
 	suites := 250
@@ -174,11 +174,11 @@ func TestCorrectedRateCoversTheTruth(t *testing.T) {
 		suites = 1_000
 	}
 	var table strings.Builder
-	table.WriteString("| judge | marked runs | covers | width | of labels alone | PPI++ covers " +
+	table.WriteString("| judge | labelled runs | covers | width | of labels alone | PPI++ covers " +
 		"| Rogan–Gladen covers |\n")
 	table.WriteString("|---|---|--:|--:|--:|--:|--:|\n")
 	for _, judge := range simulatedJudges {
-		for _, m := range markings {
+		for _, m := range labellings {
 			r := rand.New(rand.NewPCG(1, 2))
 			covered, ppiCovered, rgCovered, width, alone := 0, 0, 0, 0.0, 0.0
 			for range suites {
@@ -186,23 +186,23 @@ func TestCorrectedRateCoversTheTruth(t *testing.T) {
 				if judge.votes == 1 && judge.name != simulatedJudges[5].name {
 					p = 0.5 + 0.35*r.Float64() // so that an error of 15 points is possible
 				}
-				runs, good, marked := m.simulate(r, judge, p)
+				runs, good, labelled := m.simulate(r, judge, p)
 				_, interval := correctedRate(runs)
 				width += interval.High - interval.Low
 				covered += countIf(interval.holds(p))
 				if _, rg := roganGladen(runs); rg.holds(p) {
 					rgCovered++
 				}
-				if marked > 0 {
+				if labelled > 0 {
 					_, powered := ppi(&runs[0])
 					ppiCovered += countIf(powered.holds(p))
 					if judge.votes > 1 { // two thirds are doubtful runs, so take a random sample of the same size
 						good = 0
-						for range marked {
+						for range labelled {
 							good += int32(countIf(r.Float64() < p))
 						}
 					}
-					only := wilson(good, marked)
+					only := wilson(good, labelled)
 					alone += only.High - only.Low
 				}
 			}

@@ -83,16 +83,16 @@ func pairsOf[K comparable](of map[K]*ratedPairs, key K) *ratedPairs {
 	return of[key]
 }
 
-// MarkedVerdict is a verdict of a judge that people marked.
-type MarkedVerdict struct {
+// LabelledVerdict is a verdict of a judge that people labelled.
+type LabelledVerdict struct {
 	Run    *AgentTestRun
 	Result *CriterionResult
 	Labels []*CriterionLabel
 }
 
-// MarkedVerdicts returns the verdicts of the runs that people marked, in the order of the runs. labels are by the run
-// that held the conversation.
-func MarkedVerdicts(runs []*AgentTestRun, labels map[string][]*CriterionLabel) (marked []MarkedVerdict) {
+// LabelledVerdicts returns the verdicts of the runs that people labelled, in the order of the runs. labels are by the
+// run that held the conversation.
+func LabelledVerdicts(runs []*AgentTestRun, labels map[string][]*CriterionLabel) (labelled []LabelledVerdict) {
 	for _, run := range runs {
 		of := labels[run.ConversationID()]
 		for i := range run.CriteriaResults {
@@ -100,11 +100,11 @@ func MarkedVerdicts(runs []*AgentTestRun, labels map[string][]*CriterionLabel) (
 			its := slices.DeleteFunc(slices.Clone(of),
 				func(l *CriterionLabel) bool { return l.Criterion != result.Criterion })
 			if len(its) > 0 && !result.ByProgram {
-				marked = append(marked, MarkedVerdict{run, result, its})
+				labelled = append(labelled, LabelledVerdict{run, result, its})
 			}
 		}
 	}
-	return marked
+	return labelled
 }
 
 // ConversationID returns the id of the run that held the conversation.
@@ -168,10 +168,10 @@ func (r *AgentTestRun) judge() judgeKey {
 }
 
 // FiguresOf returns the figures of each judge, and of each of its criteria: at most MaxJudgeFigures. Judges with the
-// most labels come first, and so do their criteria. marked is newest first.
-func FiguresOf(marked []MarkedVerdict) []*JudgeFigures {
+// most labels come first, and so do their criteria. labelled is newest first.
+func FiguresOf(labelled []LabelledVerdict) []*JudgeFigures {
 	figures, totals, all := map[judgeKey]*JudgeFigures{}, map[judgeKey]int32{}, []*JudgeFigures{}
-	for _, verdict := range marked {
+	for _, verdict := range labelled {
 		judge := verdict.Run.judge()
 		totals[judge] += int32(len(verdict.Labels))
 		of := judge
@@ -212,7 +212,7 @@ func (f *JudgeFigures) isOfAll() int {
 	return 0
 }
 
-func (f *JudgeFigures) add(v MarkedVerdict) {
+func (f *JudgeFigures) add(v LabelledVerdict) {
 	f.Labels += int32(len(v.Labels))
 	for i, label := range v.Labels {
 		f.Agreement.add(label.Holds == v.Result.Passed)

@@ -32,8 +32,8 @@ func TestKappa(t *testing.T) {
 }
 
 // With errors of a binary judge on one execution's runs, the rate is that of Tenenbein (1970): the shares of the
-// verdicts, times the shares of good runs among the marked ones. With marked runs of other executions alone, it is that
-// of Rogan and Gladen (1978). Both have no priors, so they differ a little.
+// verdicts, times the shares of good runs among the labelled ones. With labelled runs of other executions alone, it
+// is that of Rogan and Gladen (1978). Both have no priors, so they differ a little.
 func TestCorrectedRateEqualsKnownEstimates(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -41,10 +41,10 @@ func TestCorrectedRateEqualsKnownEstimates(t *testing.T) {
 		const scale = 1_000
 		random := func() float64 { return float64(50+r.IntN(950)) * scale }
 		own := judgedRuns{}
-		own.passed[clearPass], own.failed[clearPass], own.unmarked[clearPass] = random(), random(), random()
-		own.passed[clearFail], own.failed[clearFail], own.unmarked[clearFail] = random(), random(), random()
-		passes := own.passed[clearPass] + own.failed[clearPass] + own.unmarked[clearPass]
-		fails := own.passed[clearFail] + own.failed[clearFail] + own.unmarked[clearFail]
+		own.passed[clearPass], own.failed[clearPass], own.unlabelled[clearPass] = random(), random(), random()
+		own.passed[clearFail], own.failed[clearFail], own.unlabelled[clearFail] = random(), random(), random()
+		passes := own.passed[clearPass] + own.failed[clearPass] + own.unlabelled[clearPass]
+		fails := own.passed[clearFail] + own.failed[clearFail] + own.unlabelled[clearFail]
 		want := (passes*own.passed[clearPass]/(own.passed[clearPass]+own.failed[clearPass]) +
 			fails*own.passed[clearFail]/(own.passed[clearFail]+own.failed[clearFail])) / (passes + fails)
 		rate, interval := correctedRate([]judgedRuns{own})
@@ -57,7 +57,7 @@ func TestCorrectedRateEqualsKnownEstimates(t *testing.T) {
 		others.failed[clearPass], others.failed[clearFail] = 1e6*(1-sp), 1e6*sp
 		q := p*se + (1-p)*(1-sp)
 		target := judgedRuns{}
-		target.unmarked[clearPass], target.unmarked[clearFail] = 1e6*q, 1e6*(1-q)
+		target.unlabelled[clearPass], target.unlabelled[clearFail] = 1e6*q, 1e6*(1-q)
 		rate, _ = correctedRate([]judgedRuns{target, others})
 		want, _ = roganGladen([]judgedRuns{target, others})
 		require.InDelta(t, want, rate, 2e-4)
@@ -67,14 +67,14 @@ func TestCorrectedRateEqualsKnownEstimates(t *testing.T) {
 // The width equals that of Tenenbein's variance, which comes from another formula, for many runs.
 func TestCorrectedIntervalHasTenenbeinsWidth(t *testing.T) {
 	t.Parallel()
-	const marked, all, se, sp, p = 1_000.0, 10_000.0, 0.85, 0.9, 0.6
+	const labelled, all, se, sp, p = 1_000.0, 10_000.0, 0.85, 0.9, 0.6
 	own := judgedRuns{}
-	own.passed[clearPass], own.passed[clearFail] = marked*p*se, marked*p*(1-se)
-	own.failed[clearPass], own.failed[clearFail] = marked*(1-p)*(1-sp), marked*(1-p)*sp
+	own.passed[clearPass], own.passed[clearFail] = labelled*p*se, labelled*p*(1-se)
+	own.failed[clearPass], own.failed[clearFail] = labelled*(1-p)*(1-sp), labelled*(1-p)*sp
 	q := p*se + (1-p)*(1-sp)
-	own.unmarked[clearPass], own.unmarked[clearFail] = (all-marked)*q, (all-marked)*(1-q)
+	own.unlabelled[clearPass], own.unlabelled[clearFail] = (all-labelled)*q, (all-labelled)*(1-q)
 	k := p * (1 - p) * (se + sp - 1) * (se + sp - 1) / (q * (1 - q))
-	half := normalSide * math.Sqrt(p*(1-p)*((1-k)/marked+k/all))
+	half := normalSide * math.Sqrt(p*(1-p)*((1-k)/labelled+k/all))
 	_, interval := correctedRate([]judgedRuns{own})
 	require.InEpsilon(t, 2*half, interval.High-interval.Low, 0.01)
 }
@@ -90,10 +90,10 @@ func labelsBy(criterion string, answers map[string]bool) (labels []*CriterionLab
 
 func TestFiguresComparePeopleAndJudge(t *testing.T) {
 	t.Parallel()
-	var marked []MarkedVerdict
+	var labelled []LabelledVerdict
 	verdict := func(model string, passed bool, answers map[string]bool) {
 		run := &AgentTestRun{ID: NewID("run"), JudgeModel: &model, JudgePrompt: new("v1")}
-		marked = append(marked, MarkedVerdict{Run: run, Labels: labelsBy("Is kind", answers),
+		labelled = append(labelled, LabelledVerdict{Run: run, Labels: labelsBy("Is kind", answers),
 			Result: &CriterionResult{Criterion: "Is kind", Passed: passed}})
 	}
 	for i := range 40 { // people agree with each other, and the judge is a coin
@@ -103,7 +103,7 @@ func TestFiguresComparePeopleAndJudge(t *testing.T) {
 	for i := range 20 {
 		verdict("good", i%2 == 0, map[string]bool{"Eve": i%2 == 0})
 	}
-	figures := FiguresOf(marked)
+	figures := FiguresOf(labelled)
 	require.Len(t, figures, 4)
 	coin, good := figures[0], figures[2]
 	require.Nil(t, coin.Criterion)
@@ -164,7 +164,7 @@ func TestRatesIncludeRunsWithoutAJudge(t *testing.T) {
 		}
 		return c
 	}
-	var marked []MarkedVerdict
+	var labelled []LabelledVerdict
 	for i := range 40 { // a quarter of the passes is wrong
 		status := AgentTestRunStatusPassed
 		result := CriterionResult{Criterion: "Is kind", Passed: true}
@@ -174,7 +174,7 @@ func TestRatesIncludeRunsWithoutAJudge(t *testing.T) {
 		run := &AgentTestRun{ID: NewID("run"), ExecutionID: "own", Status: status, JudgeModel: &judge,
 			JudgePrompt: &prompt, IsDoubtful: &clear, CriteriaResults: []CriterionResult{result}}
 		run.Snapshot.Test = WeightsOf(run, nil)
-		marked = append(marked, MarkedVerdict{Run: run, Result: &run.CriteriaResults[0],
+		labelled = append(labelled, LabelledVerdict{Run: run, Result: &run.CriteriaResults[0],
 			Labels: labelsBy("Is kind", map[string]bool{"Ann": i >= 5 && i < 20})})
 	}
 	counts := []*VerdictCounts{
@@ -182,12 +182,12 @@ func TestRatesIncludeRunsWithoutAJudge(t *testing.T) {
 		count("own", nil, AgentTestRunStatusPassed, 80), count("two", &judge, AgentTestRunStatusPassed, 1),
 		count("two", new("other"), AgentTestRunStatusPassed, 1), count("none", nil, AgentTestRunStatusPassed, 9),
 	}
-	rates := CorrectRates([]string{"own", "two", "none"}, counts, marked)
+	rates := CorrectRates([]string{"own", "two", "none"}, counts, labelled)
 	require.Len(t, rates, 1, "neither with two judges nor without one")
 	own := rates["own"]
 	require.InDelta(t, (0.375*80+80)/160, own.Rate, 0.01)
-	require.Equal(t, []int32{40, 40}, []int32{own.Labels, own.MarkedRuns})
+	require.Equal(t, []int32{40, 40}, []int32{own.Labels, own.LabelledRuns})
 	require.Less(t, own.Interval.Low, own.Rate)
 	require.Less(t, own.Interval.High, 0.8)
-	require.Empty(t, CorrectRates([]string{"own"}, counts, marked[:19]))
+	require.Empty(t, CorrectRates([]string{"own"}, counts, labelled[:19]))
 }

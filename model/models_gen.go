@@ -1187,7 +1187,7 @@ type LabelCriterionResultInput struct {
 	// The name of the person, 1 to 100 characters. The name of the API key when absent.
 	Person *string `json:"person,omitempty"`
 	// Whether the verdict was the next one of `criterionQueue`. If the person chose it, for instance because it looks wrong, rates that counted it would be too low.
-	IsDrawn bool `json:"isDrawn"`
+	IsSampled bool `json:"isSampled"`
 }
 
 // The saved label.
@@ -3702,9 +3702,9 @@ const (
 	CriterionQueueReasonVotesDisagree CriterionQueueReason = "VotesDisagree"
 	// The run's score is within 0.1 of the score that it needs.
 	CriterionQueueReasonNearBorder CriterionQueueReason = "NearBorder"
-	// Nobody has marked the verdict.
+	// Nobody has labelled the verdict.
 	CriterionQueueReasonNeverSeen CriterionQueueReason = "NeverSeen"
-	// Others have marked it. One run in five is shown to everybody, so that people can be compared.
+	// Others have labelled it. One run in five is shown to everybody, so that people can be compared.
 	CriterionQueueReasonSeenByOthers CriterionQueueReason = "SeenByOthers"
 )
 

@@ -264,7 +264,7 @@ func decidingRepeats(base, head float64) *int32 {
 
 // decidingRepeatsOfAll returns how many runs of each test on each side would show the overall difference in four of
 // five cases. The variance of the sum is the sum of the tests' variances. It is nil if the rates are equal, and above
-// maxRepeats.
+// MaxRepeats.
 func decidingRepeatsOfAll(tests []*AgentTestComparisonTest) *int32 {
 	var difference, same, different float64
 	for _, test := range tests {
@@ -274,7 +274,7 @@ func decidingRepeatsOfAll(tests []*AgentTestComparisonTest) *int32 {
 		same += 2 * mean * (1 - mean)
 		different += base*(1-base) + head*(1-head)
 	}
-	return repeatsFor(difference, same, different, maxRepeats)
+	return repeatsFor(difference, same, different, MaxRepeats)
 }
 
 // repeatsFor returns the sample size that shows a difference. same is the variance of a pair of runs without a change,

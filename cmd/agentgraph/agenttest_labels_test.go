@@ -30,7 +30,7 @@ func TestLabelsAreFilesAndGate(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(o.out)).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 21)
-	require.Equal(t, []string{"run_id", "criterion", "holds", "person", "note", "drawn", "expected", "verdict",
+	require.Equal(t, []string{"run_id", "criterion", "holds", "person", "note", "sampled", "expected", "verdict",
 		"rationale", "conversation"}, rows[0])
 	require.Equal(t, []string{"Ann", "", "yes", undecided, "", ""}, rows[1][3:9])
 	require.Contains(t, rows[1][9], "Welcome.")

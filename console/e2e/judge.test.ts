@@ -1,4 +1,4 @@
-// A person marks the judge's verdicts: blind and by keyboard in the queue, and on a run.
+// A person labels the judge's verdicts: blind and by keyboard in the queue, and on a run.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { once } from "node:events";
@@ -71,14 +71,14 @@ after(async () => {
   judge.close();
 });
 
-test("a person marks verdicts, and the pass rate is corrected", { skip: noBrowser }, async () => {
+test("a person labels verdicts, and the pass rate is corrected", { skip: noBrowser }, async () => {
   const base = gateway.consoleUrl.split("#")[0] ?? "";
   const { page, check, checkAccessible } = await watch(context, new URL(base).origin);
   await page.goto(`${base}tests?agent=${agentId}`);
   const card = page.getByRole("region", { name: "Judge and people" });
   await card.getByRole("button", { name: "Show agreement" }).click();
-  await card.getByText("Nobody has marked a verdict.").waitFor();
-  await card.getByRole("link", { name: "Mark verdicts" }).click();
+  await card.getByText("Nobody has labelled a verdict.").waitFor();
+  await card.getByRole("link", { name: "Label verdicts" }).click();
   await page.getByRole("heading", { name: "Does this hold?" }).waitFor();
   await page.getByText("24 to go").waitFor();
   assert.equal(await page.getByText("Nothing is rude.").count(), 0, "the verdict is hidden");
@@ -88,13 +88,13 @@ test("a person marks verdicts, and the pass rate is corrected", { skip: noBrowse
   await page.getByLabel("Your name").fill("Ann");
   await page.getByLabel("Your name").blur();
   await page.getByRole("heading", { name: "Does this hold?" }).waitFor();
-  for (let marked = 1; marked <= 22; marked++) {
+  for (let labelled = 1; labelled <= 22; labelled++) {
     await page.keyboard.press("y"); // people find the agent neither rude nor hurried
-    await page.getByText(`${marked} verdict${marked > 1 ? "s" : ""} marked`).waitFor();
+    await page.getByText(`${labelled} verdict${labelled > 1 ? "s" : ""} labelled`).waitFor();
     await page.getByRole("heading", { name: "Does this hold?" }).waitFor();
   }
   await page.keyboard.press("s");
-  await page.getByText("22 verdicts marked, 1 to go").waitFor();
+  await page.getByText("22 verdicts labelled, 1 to go").waitFor();
   await page.getByRole("button", { name: "Verdict shown" }).click();
   await page.getByRole("heading", { name: "Is the verdict right?" }).waitFor();
   await page.getByText("Nothing is rude.").waitFor();

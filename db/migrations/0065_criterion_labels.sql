@@ -23,7 +23,7 @@ CREATE TABLE criterion_labels (
     person text NOT NULL,
     holds boolean NOT NULL,
     note text,
-    is_drawn boolean NOT NULL,
+    is_sampled boolean NOT NULL,
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,
     CONSTRAINT criterion_labels_pkey PRIMARY KEY (company_id, id),

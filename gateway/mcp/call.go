@@ -20,8 +20,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// mostAnswer bounds the JSON of an answer, in bytes.
-const mostAnswer = 100_000
+// maxAnswer bounds the JSON of an answer, in bytes.
+const maxAnswer = 100_000
 
 // readyTool is a tool whose operations were checked against the schema.
 type readyTool struct {
@@ -240,9 +240,9 @@ func refused(err *model.Error) *sdk.CallToolResult {
 
 // answered returns a JSON object as a result, with notes for people and assistants after it.
 func answered(result json.RawMessage, notes ...string) *sdk.CallToolResult {
-	if len(result) > mostAnswer {
+	if len(result) > maxAnswer {
 		return refused(model.Errorf(model.LimitExceeded, "the answer has %d bytes, more than the limit of %d", len(result),
-			mostAnswer))
+			maxAnswer))
 	}
 	r := &sdk.CallToolResult{StructuredContent: result, Content: []sdk.Content{&sdk.TextContent{Text: string(result)}}}
 	for _, note := range notes {

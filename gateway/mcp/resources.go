@@ -138,8 +138,8 @@ var prompts = []prompt{
 4. After I agree, write them with create_test, mock the tools, run them with run_tests, and explain each red one.`},
 }
 
-// mostArgument bounds the argument of a prompt, in bytes.
-const mostArgument = 1_000
+// maxArgument bounds the argument of a prompt, in bytes.
+const maxArgument = 1_000
 
 func (t *Transport) addPrompts() {
 	for _, one := range prompts {
@@ -147,9 +147,9 @@ func (t *Transport) addPrompts() {
 			Arguments: []*sdk.PromptArgument{{Name: one.argument, Description: one.describe, Required: true}}},
 			func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 				value := r.Params.Arguments[one.argument]
-				if value == "" || len(value) > mostArgument {
+				if value == "" || len(value) > maxArgument {
 					return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
-						Message: fmt.Sprintf("%s must have 1 to %d bytes", one.argument, mostArgument)}
+						Message: fmt.Sprintf("%s must have 1 to %d bytes", one.argument, maxArgument)}
 				}
 				return &sdk.GetPromptResult{Description: one.about, Messages: []*sdk.PromptMessage{{Role: "user",
 					Content: &sdk.TextContent{Text: fmt.Sprintf(one.text, value)}}}}, nil

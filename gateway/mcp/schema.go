@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,17 +18,20 @@ import (
 
 var (
 	searchInput = ast.FieldList{{Name: "words", Type: ast.NonNullNamedType("String", nil),
-		Description: "Words that the name or the description contains, such as `agent prompt`, or the name of a type."}}
+		Description: "Words that the name or the description contains, such as `agent prompt`, or the name of a type; at most " +
+			"200 characters."}}
 	documentInput = ast.FieldList{
 		{Name: "document", Type: ast.NonNullNamedType("String", nil), Description: "One GraphQL operation."},
 		{Name: "variables", Type: ast.NamedType("JSONObject", nil), Description: "The values of its variables."},
 	}
 )
 
-// Bounds of a search: the entries that it returns, and the characters of an entry's description.
+// Bounds of a search: the bytes of its words, the entries that it returns, and the characters of an entry's
+// description. Each word is compared with every entry.
 const (
-	mostMatches = 40
-	mostAbout   = 300
+	maxWords   = 200
+	maxMatches = 40
+	maxAbout   = 300
 )
 
 // match is an entry of the schema: a field, an input or an enum.
@@ -41,6 +45,10 @@ type match struct {
 // searchSchema finds entries of the schema, the best first.
 func (t *Transport) searchSchema(_ context.Context, input map[string]any) *sdk.CallToolResult {
 	text, _ := input["words"].(string)
+	if len(text) > maxWords {
+		return refused(&model.Error{Code: model.BadInput, Message: "the arguments do not fit",
+			Fields: model.Fields{"words": {fmt.Sprintf("must have at most %d characters", maxWords)}}})
+	}
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !isLetter(r) })
 	var found []match
 	for _, definition := range t.schema.Types {
@@ -62,7 +70,7 @@ func (t *Transport) searchSchema(_ context.Context, input map[string]any) *sdk.C
 		return cmp.Or(b.score-a.score, len(a.Path)-len(b.Path), strings.Compare(a.Path, b.Path))
 	})
 	total := len(found)
-	found = append([]match{}, found[:min(total, mostMatches)]...)
+	found = append([]match{}, found[:min(total, maxMatches)]...)
 	result, _ := json.Marshal(map[string]any{"matches": found, "total": total}) // texts always encode
 	return answered(result)
 }
@@ -98,8 +106,8 @@ func entries(of *ast.Definition) []match {
 
 func clipped(text string) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) > mostAbout {
-		return string(runes[:mostAbout]) + "…"
+	if len(runes) > maxAbout {
+		return string(runes[:maxAbout]) + "…"
 	}
 	return string(runes)
 }

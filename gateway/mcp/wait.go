@@ -15,14 +15,14 @@ import (
 // Bounds of waitSeconds. A request must end before the timeouts of clients and proxies, which are often a minute.
 const (
 	standardWait = 40
-	mostWait     = 50
+	maxWait      = 50
 )
 
 // waitSeconds is an input of tools that wait. The work continues even without the client.
 var waitSeconds = &ast.FieldDefinition{
 	Name: "waitSeconds", Type: ast.NamedType("Int", nil),
 	Description: fmt.Sprintf("How long to wait for the end, 0 to %d seconds. Afterwards the work continues, and you can "+
-		"wait again.", mostWait),
+		"wait again.", maxWait),
 	DefaultValue: &ast.Value{Raw: fmt.Sprint(standardWait), Kind: ast.IntValue},
 }
 
@@ -33,7 +33,7 @@ func waitOf(input map[string]any) time.Duration {
 	if !given {
 		seconds = standardWait
 	}
-	return time.Duration(min(max(seconds, 0), mostWait)) * time.Second
+	return time.Duration(min(max(seconds, 0), maxWait)) * time.Second
 }
 
 // progress is a state of work: of an execution of tests, or of a search with steps.

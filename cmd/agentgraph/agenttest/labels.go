@@ -15,7 +15,7 @@ import (
 )
 
 func newLabelsCommand() *cobra.Command {
-	return cli.Group("labels", "Compare the judge with people who marked its verdicts.", newLabelsShow(),
+	return cli.Group("labels", "Compare the judge with people who labelled its verdicts.", newLabelsShow(),
 		newLabelsExport(), newLabelsImport())
 }
 
@@ -144,14 +144,14 @@ type labelsExport struct {
 func newLabelsExport() *cobra.Command {
 	c := &labelsExport{}
 	return cli.New(c, &cobra.Command{
-		Use: "export", Short: "Print the labels of an agent as CSV, or with --queue the verdicts to mark next.",
+		Use: "export", Short: "Print the labels of an agent as CSV, or with --queue the verdicts to label next.",
 		Example: `agentgraph test labels export --agent "Clinic reception" > labels.csv
 agentgraph test labels export --agent "Clinic reception" --queue 50 --blind --person Ann > ann.csv`,
 	}, nil, &c.labelledAgent, cli.Flags{
-		{Into: &c.Queue, Name: "queue", Placeholder: "N", Help: "Print the next N verdicts to mark, at most 1000, with " +
+		{Into: &c.Queue, Name: "queue", Placeholder: "N", Help: "Print the next N verdicts to label, at most 1000, with " +
 			"their conversations. Fill in the column holds with yes or no."},
 		{Into: &c.Person, Name: "person", Placeholder: "NAME",
-			Help: "Who marks the verdicts of --queue. Default: the API key's name."},
+			Help: "Who labels the verdicts of --queue. Default: the API key's name."},
 		{Into: &c.Blind, Name: "blind", Help: "Leave the judge's verdicts out of --queue."},
 	})
 }
@@ -164,7 +164,7 @@ func (c *labelsExport) Validate() error {
 const (
 	labelsDocument = `query ($agent: ID!, $after: String) {
 	page: criterionLabels(agentId: $agent, first: 100, after: $after) {
-		nodes { runId criterion holds person note isDrawn updatedAt } pageInfo { hasNextPage endCursor }
+		nodes { runId criterion holds person note isSampled updatedAt } pageInfo { hasNextPage endCursor }
 	}
 }`
 	queueDocument = `query ($agent: ID!, $person: String, $blind: Boolean!, $first: Int!, $offset: Int!) {
@@ -177,11 +177,11 @@ const (
 )
 
 // labelColumns are the columns of a file of labels. A file of the queue has further ones.
-var labelColumns = []string{"run_id", "criterion", "holds", "person", "note", "drawn"}
+var labelColumns = []string{"run_id", "criterion", "holds", "person", "note", "sampled"}
 
 type labelShown struct {
 	RunID, Criterion, Person string
-	Holds, IsDrawn           bool
+	Holds, IsSampled         bool
 	Note                     *string
 	UpdatedAt                time.Time
 }
@@ -210,7 +210,7 @@ func (c *labelsExport) Run(cmd *cobra.Command) error {
 			if l.Note != nil {
 				note = *l.Note
 			}
-			rows = append(rows, []string{l.RunID, l.Criterion, yesOrNo(&l.Holds), l.Person, note, yesOrNo(&l.IsDrawn),
+			rows = append(rows, []string{l.RunID, l.Criterion, yesOrNo(&l.Holds), l.Person, note, yesOrNo(&l.IsSampled),
 				l.UpdatedAt.Format(time.RFC3339)})
 		}
 	}

@@ -36,7 +36,7 @@ func newLabelsImport() *cobra.Command {
 		Example: `agentgraph test labels import ann.csv`,
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Help: "CSV with the columns run_id, criterion and holds (yes or no), and if wanted " +
-			"person, note and drawn (no if the person chose the verdict). - is standard input."},
+			"person, note and sampled (no if the person chose the verdict). - is standard input."},
 	}, &c.Flags)
 }
 
@@ -121,16 +121,16 @@ func labelsOf(table *csv.Reader) ([]client.Variables, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: holds %w", line, err)
 		}
-		drawn, err := answer(cell("drawn"))
+		sampled, err := answer(cell("sampled"))
 		if err != nil {
-			return nil, fmt.Errorf("line %d: drawn %w", line, err)
+			return nil, fmt.Errorf("line %d: sampled %w", line, err)
 		}
 		if holds == nil {
 			continue
 		}
 		label := client.Variables{"runId": cell("run_id"), "criterion": cell("criterion"), "holds": *holds}
-		if drawn != nil {
-			label["isDrawn"] = *drawn
+		if sampled != nil {
+			label["isSampled"] = *sampled
 		}
 		for _, name := range []string{"person", "note"} {
 			if text := cell(name); text != "" {

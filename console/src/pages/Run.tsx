@@ -55,7 +55,7 @@ const RunUpdate = graphql(`
   }
 `);
 
-/** One attempt of a test, two next to each other, or the verdicts of an agent's runs that a person should mark. */
+/** One attempt of a test, two next to each other, or the verdicts of an agent's runs that a person should label. */
 export default function Run() {
   const { id = "" } = useParams<{ id: string }>();
   const [params] = useSearchParams();

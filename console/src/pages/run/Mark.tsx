@@ -7,7 +7,7 @@ import type { RunOfPage } from "./fields";
 
 type Label = RunOfPage["labels"][number];
 
-/** What people said about a verdict of the judge, and buttons to mark it as right or wrong. */
+/** What people said about a verdict of the judge, and buttons to label it as right or wrong. */
 export function Mark({ run, criterion, passed }: { run: RunOfPage; criterion: string; passed: boolean }) {
   const [saved, setSaved] = useState<Label>();
   const [note, setNote] = useState("");
@@ -15,7 +15,7 @@ export function Mark({ run, criterion, passed }: { run: RunOfPage; criterion: st
   const earlier = (run.rejudgeOf ?? run).labels.filter((label) => label.criterion === criterion && label.id !== saved?.id);
   const labels = saved ? [...earlier, saved] : earlier;
   const save = async (isRight: boolean) => {
-    const made = await mark.run({ input: { runId: run.id, criterion, isRight, note: note || saved?.note, person: asPerson(person()), isDrawn: false } });
+    const made = await mark.run({ input: { runId: run.id, criterion, isRight, note: note || saved?.note, person: asPerson(person()), isSampled: false } });
     if (!made?.labelCriterionResult) return;
     setSaved(made.labelCriterionResult.label);
     setNote("");

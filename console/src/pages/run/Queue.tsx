@@ -38,16 +38,16 @@ type Entry = NonNullable<ResultOf<typeof QueueQuery>["criterionQueue"]>["entries
 const reasons: Record<Entry["reason"], string> = {
   VotesDisagree: "The judge's votes disagreed.",
   NearBorder: "The run's score is near the score that it needs.",
-  NeverSeen: "Nobody has marked it.",
-  SeenByOthers: "Others have marked it.",
+  NeverSeen: "Nobody has labelled it.",
+  SeenByOthers: "Others have labelled it.",
 };
 
-/** The verdicts that a person should mark next, one by one and by keyboard. */
+/** The verdicts that a person should label next, one by one and by keyboard. */
 export function Queue({ agentId }: { agentId: string }) {
   const [name, setName] = useState(person);
   const [isBlind, setBlind] = useState(true);
   return (
-    <Marking key={`${name} ${isBlind}`} agentId={agentId} name={name} isBlind={isBlind}>
+    <Labelling key={`${name} ${isBlind}`} agentId={agentId} name={name} isBlind={isBlind}>
       <Segment label="The judge's verdict" options={[["blind", "Verdict hidden"], ["seen", "Verdict shown"]]} value={isBlind ? "blind" : "seen"} set={(value) => setBlind(value === "blind")} />
       <label className="row tight">
         Your name
@@ -61,16 +61,16 @@ export function Queue({ agentId }: { agentId: string }) {
           }}
         />
       </label>
-    </Marking>
+    </Labelling>
   );
 }
 
-function Marking({ agentId, name, isBlind, children }: { agentId: string; name: string; isBlind: boolean; children: React.ReactNode }) {
+function Labelling({ agentId, name, isBlind, children }: { agentId: string; name: string; isBlind: boolean; children: React.ReactNode }) {
   const [offset, setOffset] = useState(0);
   /** The place among the entries that were read together. */
   const [at, setAt] = useState(0);
   const [skipped, setSkipped] = useState(0);
-  const [marked, setMarked] = useState(0);
+  const [labelled, setLabelled] = useState(0);
   const [note, setNote] = useState("");
   const answer = usePage(QueueQuery, { agentId, person: asPerson(name), isBlind, offset }, { isFresh: true });
   const mark = useAction(MarkVerdict);
@@ -81,7 +81,7 @@ function Marking({ agentId, name, isBlind, children }: { agentId: string; name: 
     setNote("");
     if (queue && at + 1 < queue.entries.length) setAt(at + 1);
     else {
-      // Marked verdicts are no longer in the queue, and skipped ones still are.
+      // Labelled verdicts are no longer in the queue, and skipped ones still are.
       const from = skipped + (isSkipped ? 1 : 0);
       setAt(0);
       setDone(answer.data);
@@ -93,9 +93,9 @@ function Marking({ agentId, name, isBlind, children }: { agentId: string; name: 
   const save = async (yes: boolean) => {
     if (!entry || mark.isBusy) return;
     const answered = isBlind ? { holds: yes } : { isRight: yes };
-    const made = await mark.run({ input: { runId: entry.runId, criterion: entry.criterion, ...answered, note: note || undefined, person: asPerson(name), isDrawn: true } });
+    const made = await mark.run({ input: { runId: entry.runId, criterion: entry.criterion, ...answered, note: note || undefined, person: asPerson(name), isSampled: true } });
     if (!made?.labelCriterionResult) return;
-    setMarked(marked + 1);
+    setLabelled(labelled + 1);
     next(false);
   };
   useKeys((key) => {
@@ -106,21 +106,21 @@ function Marking({ agentId, name, isBlind, children }: { agentId: string; name: 
   const agent = answer.data?.agent;
   return (
     <Page
-      title="Mark verdicts"
+      title="Label verdicts"
       crumbs={[{ to: "/tests", text: "Tests" }, ...(agent ? [{ to: `/tests?agent=${agent.id}`, text: agent.name }] : [])]}
       actions={<Link className="button" href={`/tests?agent=${agentId}`}>Done</Link>}
     >
       <div className="toolbar">
         {children}
         <span className="push muted" role="status">
-          {plural(marked, "verdict")} marked{queue && `, ${Math.max(0, queue.totalCount - at)} to go`}
+          {plural(labelled, "verdict")} labelled{queue && `, ${Math.max(0, queue.totalCount - at)} to go`}
         </span>
       </div>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!queue && !answer.error && <Loading />}
       {queue && !entry && (
-        <Empty icon="tests" title="Nothing to mark" action={<Link className="button" href={`/tests?agent=${agentId}`}>Back to the tests</Link>}>
-          The judge has decided no other criterion of this agent's tests. Criteria that the program decides need no marks.
+        <Empty icon="tests" title="Nothing to label" action={<Link className="button" href={`/tests?agent=${agentId}`}>Back to the tests</Link>}>
+          The judge has decided no other criterion of this agent's tests. Criteria that the program decides need no labels.
         </Empty>
       )}
       {entry && (

@@ -24,7 +24,7 @@ export function Figures({ agentId }: { agentId: string }) {
   const figures = answer.data?.judgeFigures;
   if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
   if (!figures) return <Loading />;
-  if (figures.length === 0) return <p className="body muted">Nobody has marked a verdict. With 20 marks, pass rates are corrected for the judge's errors.</p>;
+  if (figures.length === 0) return <p className="body muted">Nobody has labelled a verdict. With 20 labels, pass rates are corrected for the judge's errors.</p>;
   return (
     <>
       {figures.filter((figure) => figure.isWorseThanPeople).map((figure) => (
@@ -37,7 +37,7 @@ export function Figures({ agentId }: { agentId: string }) {
           <thead>
             <tr>
               <th scope="col">Judge and criterion</th>
-              <th scope="col" className="number">Marks</th>
+              <th scope="col" className="number">Labels</th>
               <th scope="col" className="number">Agrees</th>
               <th scope="col" className="number wide" title="Cohen's kappa of judge and people, and of people among themselves">Kappa, people's</th>
               <th scope="col" className="number wide">Wrongly passed</th>

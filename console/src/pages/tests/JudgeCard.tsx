@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { Figures } from "./Figures";
 
-/** How well the judge agrees with people, read when it is opened, and the way to mark its verdicts. */
+/** How well the judge agrees with people, read when it is opened, and the way to label its verdicts. */
 export function JudgeCard({ agentId }: { agentId: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -14,7 +14,7 @@ export function JudgeCard({ agentId }: { agentId: string }) {
             {isOpen ? "Hide agreement" : "Show agreement"}
           </button>
           <Link className="button" href={`/runs/queue?agent=${agentId}`}>
-            Mark verdicts
+            Label verdicts
           </Link>
         </span>
       </header>

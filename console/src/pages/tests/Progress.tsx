@@ -104,7 +104,7 @@ function Result({ execution, onStarted }: { execution: ExecutionOfMatrix; onStar
         </span>
       )}
       {corrected && (
-        <span className="small" title={`Without the judge's errors, by ${plural(corrected.labels, "mark")} of people on its verdicts. 95% confidence interval`}>
+        <span className="small" title={`Without the judge's errors, by ${plural(corrected.labels, "label")} of people on its verdicts. 95% confidence interval`}>
           corrected {percent(corrected.rate)} ({Math.round(100 * corrected.interval.low)} to {Math.round(100 * corrected.interval.high)} %)
         </span>
       )}

@@ -87,7 +87,8 @@ func CorrectRates(targets []string, counts []*VerdictCounts, labelled []Labelled
 }
 
 // correctedBy returns the corrected pass rate of the judged runs of an execution, or nil with too few labels.
-func correctedBy(target string, judge judgeKey, counts []*VerdictCounts, labelled []LabelledVerdict) *CorrectedPassRate {
+func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
+	labelled []LabelledVerdict) *CorrectedPassRate {
 	corrected := &CorrectedPassRate{}
 	place, runs := map[string]int{target: 0}, make([]judgedRuns, 1)
 	at := func(executionID string) *judgedRuns {

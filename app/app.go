@@ -125,6 +125,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		Workers: int32(o.Workers), Models: serverModels(o.Engine),
 	})
 	schema := graph.NewExecutableSchema(resolver.Config())
+	gateway.Describe(schema.Schema()) // before anything reads descriptions: servers share the schema
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,8 @@ const bareResults = `(SELECT coalesce(json_agg(json_strip_nulls(json_build_objec
 	FROM json_array_elements(?TableAlias.criteria_results) WITH ORDINALITY AS one (result, place)) AS criteria_results`
 
 // labelledVerdicts returns the verdicts of judges that have one of the labels, newest first.
-func (t *Tenant) labelledVerdicts(ctx context.Context, labels []*model.CriterionLabel) ([]model.LabelledVerdict, error) {
+func (t *Tenant) labelledVerdicts(ctx context.Context, labels []*model.CriterionLabel) ([]model.LabelledVerdict,
+	error) {
 	byRun, ids := map[string][]*model.CriterionLabel{}, []string{}
 	for _, label := range labels {
 		if byRun[label.RunID] == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostWords is the maximum number of words in a sentence of a comment or a document.
-const mostWords = 40
+// maxWords is the maximum number of words in a sentence of a comment or a document.
+const maxWords = 40
 
 // habits are phrases that are hard to read, each with advice. CONTRIBUTING.md has the rules behind them.
 var habits = []struct{ phrase, advice string }{
@@ -120,7 +120,7 @@ func TestProseHasNoHabits(t *testing.T) {
 				}
 			}
 			for _, sentence := range longSentences(p) {
-				t.Errorf("%s:%d: more than %d words: %s", path, p.line, mostWords, sentence)
+				t.Errorf("%s:%d: more than %d words: %s", path, p.line, maxWords, sentence)
 			}
 		}
 		return err
@@ -236,7 +236,7 @@ func longSentences(p passage) (all []string) {
 	}
 	for _, cell := range strings.Split(p.text, "|") {
 		for _, sentence := range sentenceEnd.Split(cell, -1) {
-			if words := word.FindAllString(sentence, -1); len(words) > mostWords {
+			if words := word.FindAllString(sentence, -1); len(words) > maxWords {
 				all = append(all, fmt.Sprint(strings.Join(words[:8], " "), " …"))
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/gateway"
 )
 
-// mostCalls bounds the calls of an assistant for one task.
-const mostCalls = 15
+// maxCalls bounds the calls of an assistant for one task.
+const maxCalls = 15
 
 // worker solves a task by calling tools. It knows nothing but their answers.
 type worker struct {
@@ -29,7 +29,7 @@ type members map[string]any
 func (w *worker) use(tool string, arguments members) members {
 	w.Helper()
 	w.calls++
-	require.LessOrEqual(w, w.calls, mostCalls)
+	require.LessOrEqual(w, w.calls, maxCalls)
 	result, err := w.session.CallTool(w.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
 	require.NoError(w, err)
 	text := result.Content[0].(*sdk.TextContent).Text

@@ -201,7 +201,7 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context,
 			counted := itemsCounted{}
 			changed, versions := []string{}, []int32{}
 			for _, item := range items {
-				if item.IsUnderWay() {
+				if item.IsInProgress() {
 					return nil, model.Errorf(model.Conflict, "campaign item %q is in a call or an evaluation: wait until it "+
 						"ends", item.ID)
 				}

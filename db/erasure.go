@@ -169,7 +169,7 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 			}
 			ids := make([]string, len(items))
 			for i, item := range items {
-				if item.IsUnderWay() {
+				if item.IsInProgress() {
 					return model.Errorf(model.Conflict, "campaign item %q of the contact is in a call or an "+
 						"evaluation: wait until it ends", item.ID)
 				}

@@ -31,8 +31,8 @@ func Listen(ctx context.Context, s *Store) { s.hub.Listening(ctx) }
 // Reads returns the connections for reads.
 func (s *Store) Reads() *pgxpool.Pool { return s.db.Readers() }
 
-// MostPipelines returns the maximum number of pipelines at a time.
-func MostPipelines(s *Store) int {
+// MaxPipelines returns the maximum number of pipelines at a time.
+func MaxPipelines(s *Store) int {
 	most, _, _ := s.db.Pipelines()
 	return most
 }

@@ -31,7 +31,7 @@ func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 	_, err := lock.Exec(t.Context(), "BEGIN; LOCK TABLE agents")
 	require.NoError(t, err)
 
-	reads := 4 - db.MostPipelines(store)
+	reads := 4 - db.MaxPipelines(store)
 
 	// Eight statements of each way to read wait for the lock on the table, or for a connection.
 	ctx, cancel := context.WithCancel(as(t.Context(), busyID))

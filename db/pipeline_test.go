@@ -278,7 +278,7 @@ func TestPipelinesUseAQuarterOfTheConnections(t *testing.T) {
 	address := dbtest.URL(t)
 	for connections, most := range map[int32]int{1: 0, 3: 0, 4: 1, 20: 5} {
 		store := dbtest.Open(t, address, db.Options{MaxConnections: connections, Tracer: dbtest.Unchecked{}})
-		require.Equal(t, most, db.MostPipelines(store), connections)
+		require.Equal(t, most, db.MaxPipelines(store), connections)
 		if most == 0 {
 			tenant, _ := newCompany(t, store)
 			_, err := namesOf(t.Context(), tenant, everyName)

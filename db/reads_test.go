@@ -30,7 +30,7 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 	columns := []string{"id", "name", "channel", "direction", "language", "prompt", "created_at"}
 	for round := range len(columns) {
 		var reads []pg.Read
-		for i := range pg.MostReads {
+		for i := range pg.MaxReads {
 			part := pg.Part{PageArgs: model.PageArgs{First: int32(i%100) + 1}}
 			if i >= 100 {
 				part.Offset = new(int32(0))
@@ -43,7 +43,7 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 			found++
 			return nil
 		}))
-		require.Equal(t, pg.MostReads, found)
+		require.Equal(t, pg.MaxReads, found)
 	}
 	conn, err := store.Reads().Acquire(t.Context())
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 	prepared, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
 	require.NoError(t, err)
 	require.LessOrEqual(t, prepared, 256)
-	require.GreaterOrEqual(t, prepared, pg.MostReads)
+	require.GreaterOrEqual(t, prepared, pg.MaxReads)
 }
 
 // A read detects that Postgres has closed its connection, or that a migration has changed its statement. It then

@@ -82,8 +82,8 @@ func (i *CampaignItem) ClaimedUntil() *time.Time {
 	return &i.DueAt
 }
 
-// IsUnderWay reports whether the contact is being called or the conversation is being evaluated.
-func (i *CampaignItem) IsUnderWay() bool {
+// IsInProgress reports whether the contact is being called or the conversation is being evaluated.
+func (i *CampaignItem) IsInProgress() bool {
 	return i.RunningStatus == CampaignItemStatusCalling || i.RunningStatus == CampaignItemStatusProcessingResult
 }
 

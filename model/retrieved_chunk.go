@@ -23,13 +23,13 @@ type MatchedTerm struct {
 	Credit float64
 }
 
-// MostBelowThreshold is the maximum number of reported chunks below the threshold.
-const MostBelowThreshold = 100
+// MaxBelowThreshold is the maximum number of reported chunks below the threshold.
+const MaxBelowThreshold = 100
 
 // ValidateQuestion returns BAD_INPUT for an invalid question, or too many chunks below the threshold.
 func ValidateQuestion(question string, below int32) error {
 	var faults Fields
 	faults.text("question", question, 1, 10_000)
-	faults.count("belowThreshold", &below, 0, MostBelowThreshold)
+	faults.count("belowThreshold", &below, 0, MaxBelowThreshold)
 	return faults.Err()
 }

@@ -17,7 +17,7 @@ import (
 // Bounds of a planned operation: the values that it selects, and the statements that it sends.
 const (
 	maxValues = 2_000
-	maxReads  = pg.MostReads / 2 // half, because each read may also count its rows
+	maxReads  = pg.MaxReads / 2 // half, because each read may also count its rows
 )
 
 type compiler struct {

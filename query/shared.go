@@ -23,7 +23,7 @@ const (
 
 // isShared reports whether the plan reads on shared connections: it has few reads and recently read few bytes.
 func (p *queryPlan) isShared() bool {
-	return p.alone.Load() <= 0 && len(p.reads) <= pg.MostPipelinedReads
+	return p.alone.Load() <= 0 && len(p.reads) <= pg.MaxPipelinedReads
 }
 
 // hasRead records how many bytes a run of the plan has read.

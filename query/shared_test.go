@@ -22,7 +22,7 @@ func TestLargePlansAreNotShared(t *testing.T) {
 		p.hasRead(0)
 	}
 	require.True(t, p.isShared())
-	for len(p.reads) <= pg.MostPipelinedReads {
+	for len(p.reads) <= pg.MaxPipelinedReads {
 		p.reads = append(p.reads, &read{})
 	}
 	require.False(t, p.isShared())

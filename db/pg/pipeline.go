@@ -30,8 +30,8 @@ const (
 	maxPipelinedBytes = 256 << 10
 )
 
-// MostPipelinedReads bounds the reads that one request may send through a pipeline.
-const MostPipelinedReads = 12
+// MaxPipelinedReads bounds the reads that one request may send through a pipeline.
+const MaxPipelinedReads = 12
 
 // ErrUnshared is returned when reads must be repeated by a Reader, on a connection of its own.
 var ErrUnshared = errors.New("the query needs its own connection")
@@ -65,12 +65,12 @@ type pipelined struct {
 	panicked any
 }
 
-// ReadShared is Read on a connection that other requests may use at the same time, for at most MostPipelinedReads
+// ReadShared is Read on a connection that other requests may use at the same time, for at most MaxPipelinedReads
 // reads. It returns ErrUnshared if no pipeline can take the reads, or none answers in time. After an error, do not
 // reuse the memory of reads, nor what receive writes to: the pipeline may still use them.
 func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) error {
 	p := r.scope.db.pipelines
-	if p == nil || len(reads) > MostPipelinedReads || lengthOf(reads) > maxKeyBytes {
+	if p == nil || len(reads) > MaxPipelinedReads || lengthOf(reads) > maxKeyBytes {
 		return ErrUnshared
 	}
 	q := &pipelined{ctx: ctx, scope: r.scope, reads: reads, receive: receive, done: make(chan struct{}, 1)}

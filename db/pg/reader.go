@@ -68,7 +68,7 @@ func (r Reads) Read(ctx context.Context, reads []Read, receive Receive) error {
 }
 
 // Read sends all reads to Postgres together and passes their rows to receive, in order. It takes one round trip, or
-// two if the connection has not prepared a statement yet. Pass at most MostReads reads.
+// two if the connection has not prepared a statement yet. Pass at most MaxReads reads.
 func (r *Reader) Read(ctx context.Context, reads []Read, receive Receive) error {
 	hasReceived := false
 	for {

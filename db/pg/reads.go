@@ -28,9 +28,9 @@ type Read struct {
 // function returns.
 type Receive func(read int, values [][]byte) error
 
-// MostReads bounds the reads that may be sent together. It is less than the number of statements that a connection
+// MaxReads bounds the reads that may be sent together. It is less than the number of statements that a connection
 // keeps prepared.
-const MostReads = 200
+const MaxReads = 200
 
 // trace reports the reads to the tracer, if the tracer listens to batches.
 func (d *DB) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced context.Context, end func(error)) {

@@ -140,8 +140,8 @@ func stepsOf(tables []string, references []catalogReference) (steps []Distributi
 	return steps
 }
 
-// MostShards is the maximum number of shards of a table.
-const MostShards = 1024
+// MaxShards is the maximum number of shards of a table.
+const MaxShards = 1024
 
 // distributionLock is the key of the advisory lock for distributing tables.
 const distributionLock = 0x73686172
@@ -151,8 +151,8 @@ const distributionLock = 0x73686172
 // interruption, or after a migration that creates a table. Row-level security and its roles do not work for shards.
 // Distribute turns it off for all tables, so that only the program separates the companies.
 func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string)) error {
-	if shards < 1 || shards > MostShards {
-		return fmt.Errorf("--shards must be between 1 and %d, not %d", MostShards, shards)
+	if shards < 1 || shards > MaxShards {
+		return fmt.Errorf("--shards must be between 1 and %d, not %d", MaxShards, shards)
 	}
 	schema, err := m.Schema(ctx)
 	if err != nil {

@@ -104,13 +104,13 @@ func (t token) isStop() bool { return t.letters <= stopLetters }
 // isUnknown reports whether no chunk contains the token and similar words may replace it. Numbers and short words are
 // never replaced.
 func (t token) isUnknown() bool {
-	return t.Chunks == 0 && read.MostTypos(t.Word) > 0 && !t.isStop() && !strings.ContainsFunc(t.Word, unicode.IsDigit)
+	return t.Chunks == 0 && read.MaxTypos(t.Word) > 0 && !t.isStop() && !strings.ContainsFunc(t.Word, unicode.IsDigit)
 }
 
 // nearest returns the known words that an unknown token may mean, and the credit for them: the share of correct
 // letters.
 func (t token) nearest(known []string) (words []string, credit float64) {
-	best := read.MostTypos(t.Word)
+	best := read.MaxTypos(t.Word)
 	for _, word := range known {
 		switch d := read.Distance(t.Word, word, best); {
 		case d > best:

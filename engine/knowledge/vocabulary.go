@@ -83,7 +83,7 @@ func mayBeMeant(word string) bool {
 // alike returns the known words whose length and letters are close enough to a misspelled word, without repetitions,
 // sorted.
 func alike(known []*vocabulary, word string) []string {
-	most, length, held := read.MostTypos(word), utf8.RuneCountInString(word), lettersOf(word)
+	most, length, held := read.MaxTypos(word), utf8.RuneCountInString(word), lettersOf(word)
 	var found []string
 	for _, vocabulary := range known {
 		for n := length - most; n <= length+most; n++ {

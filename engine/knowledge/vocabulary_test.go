@@ -26,7 +26,7 @@ func TestSimilarWordsIncludeAllNearWords(t *testing.T) {
 			rapid.Custom(func(t *rapid.T) string {
 				return misspelled(t, word)
 			})), func(word string) string { return word }).Draw(t, "words")
-		most := reading.MostTypos(word)
+		most := reading.MaxTypos(word)
 		near := slices.DeleteFunc(slices.Clone(words),
 			func(known string) bool { return reading.Distance(word, known, most) > most })
 		found := knowledge.Alike(words, word)

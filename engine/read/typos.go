@@ -2,8 +2,8 @@ package read
 
 import "unicode/utf8"
 
-// MostTypos is the maximum number of wrong letters in a misspelled word.
-func MostTypos(word string) int {
+// MaxTypos is the maximum number of wrong letters in a misspelled word.
+func MaxTypos(word string) int {
 	switch letters := utf8.RuneCountInString(word); {
 	case letters < 4:
 		return 0

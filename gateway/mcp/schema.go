@@ -150,7 +150,7 @@ func (t *Transport) validate(ctx context.Context, input map[string]any) *sdk.Cal
 	document, _ := input["document"].(string)
 	_, errs := callOf(ctx).exec.CreateOperationContext(fresh(ctx), request(ctx, document, "", variablesOf(input)))
 	faults := []string{}
-	for _, err := range errs[:min(len(errs), stored.MostFaults)] {
+	for _, err := range errs[:min(len(errs), stored.MaxFaults)] {
 		faults = append(faults, err.Error())
 	}
 	result, _ := json.Marshal(map[string]any{"isValid": len(errs) == 0, "errors": faults}) // texts always encode

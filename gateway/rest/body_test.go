@@ -327,7 +327,7 @@ func TestHostileBodiesGetSmallAnswers(t *testing.T) {
 		fmt.Fprintf(&body, `,"x%d":1`, i)
 	}
 	body.WriteString("}")
-	require.Len(t, refused(t, start, body.String()).Errors, stored.MostFaults)
+	require.Len(t, refused(t, start, body.String()).Errors, stored.MaxFaults)
 
 	p := refused(t, start, `{"agentId":"a","`+strings.Repeat("é", 10_000)+`":1}`)
 	require.Equal(t, model.Fields{strings.Repeat("é", 64) + "…": {"is not a known property"}}, p.Errors)

@@ -268,5 +268,5 @@ func TestManyUnknownParametersAreNotAllNamed(t *testing.T) {
 	}
 	w := call(server, "GET", "/Dataset?"+query.String(), "")
 	require.Equal(t, 400, w.Code)
-	require.Len(t, problemOf(t, w).Errors, stored.MostFaults)
+	require.Len(t, problemOf(t, w).Errors, stored.MaxFaults)
 }

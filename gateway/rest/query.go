@@ -48,7 +48,7 @@ func (t *Transport) query(r *http.Request, e *endpoint) (url.Values, *problem) {
 	var faults model.Fields
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		isKnown := slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
-		if !isKnown && len(faults) < stored.MostFaults {
+		if !isKnown && len(faults) < stored.MaxFaults {
 			faults.Add(stored.Clip(name), "is not a known parameter; %s", takes)
 		}
 	}

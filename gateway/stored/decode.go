@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// MostFaults bounds the faults of one input.
-const MostFaults = 50
+// MaxFaults bounds the faults of one input.
+const MaxFaults = 50
 
 // longestName bounds the characters of a property's name in a fault.
 const longestName = 64
@@ -34,7 +34,7 @@ type Decoder struct {
 	Also map[string]string
 	// Emptied names a member at the top level that null sets to "".
 	Emptied string
-	// Faults are the faults so far, at most MostFaults.
+	// Faults are the faults so far, at most MaxFaults.
 	Faults model.Fields
 	// Spelled maps members to the other name that the client used.
 	Spelled map[string]string
@@ -183,9 +183,9 @@ func (d *Decoder) enum(path string, text json.RawMessage, definition *ast.Defini
 	return nil
 }
 
-// Fault adds a fault, unless there are MostFaults.
+// Fault adds a fault, unless there are MaxFaults.
 func (d *Decoder) Fault(path, format string, args ...any) {
-	if len(d.Faults) < MostFaults {
+	if len(d.Faults) < MaxFaults {
 		d.Faults.Add(path, format, args...)
 	}
 }

@@ -7,10 +7,11 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// optionVariant is the variant of a reply that chooses one of the options in a result.
+// optionVariant is the variant of a reply with which the contact chooses one of the options in a result.
 const optionVariant = "<option>"
 
-// chosenReply returns the reply of the current block that takes the option which the message chooses, or nil.
+// chosenReply returns the reply of the current block that accepts an option, if the message chooses one. Otherwise it
+// returns nil.
 func (c *conversation) chosenReply() *exchange {
 	for _, reply := range c.topic.head.replies {
 		if slices.ContainsFunc(reply.variants, func(v variant) bool { return v.text == optionVariant }) && c.chooses(reply) {
@@ -20,8 +21,8 @@ func (c *conversation) chosenReply() *exchange {
 	return nil
 }
 
-// begin follows an example from its beginning.
-func (c *conversation) begin(e *exchange) *reply {
+// startExample makes the example the current task and returns its first step.
+func (c *conversation) startExample(e *exchange) *reply {
 	c.lost = 0
 	if !e.isBuiltIn {
 		if c.topic == nil || c.topic.head != e.head || e == e.head {
@@ -36,10 +37,10 @@ func (c *conversation) begin(e *exchange) *reply {
 	return c.proceed()
 }
 
-// suppose follows an example that is only likely to be meant. It asks first if the example would change something at
-// once.
-func (c *conversation) suppose(e *exchange) *reply {
-	next := c.begin(e)
+// offerExample starts an example whose score is too low to be sure. If the first step would change something, it asks
+// the contact first.
+func (c *conversation) offerExample(e *exchange) *reply {
+	next := c.startExample(e)
 	if text := c.instructed(); next.tool != "" && e.offer == "" && text != "" {
 		c.task = nil
 		return say(text)
@@ -70,8 +71,8 @@ func isLookup(name string) bool {
 
 var lookups = read.Set(`find list get check search track look quote show read fetch query verify`)
 
-// leave says goodbye, and ends the conversation if that is offered.
-func (c *conversation) leave(text string) *reply {
+// endConversation says goodbye. It also calls the tool that ends the conversation, if the request offers that tool.
+func (c *conversation) endConversation(text string) *reply {
 	if !c.offers(llm.EndConversation) {
 		return say(text)
 	}
@@ -82,30 +83,30 @@ func (c *conversation) offers(name string) bool {
 	return slices.ContainsFunc(c.req.Tools, func(t llm.Tool) bool { return t.Name == name })
 }
 
-// withoutExample answers a message that no example is near: by a tool whose name or description fits, by what the
-// instructions tell, or by saying what the agent can do.
-func (c *conversation) withoutExample(best match) *reply {
+// answerWithoutExample answers a message that resembles no example. It calls a tool whose name or description fits,
+// quotes the instructions, or says what the agent can do.
+func (c *conversation) answerWithoutExample(best match) *reply {
 	least := likely
 	if c.question != "" && !c.asks() {
-		least = likelyNext
+		least = likelyReply
 	}
 	if text := c.instructed(); text != "" && c.asks() {
 		c.lost = 0
 		return say(text) // the prompt itself answers a question better than a guess
 	}
 	if best.score >= least && best.opener != keyUrgent {
-		return c.suppose(best.exchange)
+		return c.offerExample(best.exchange)
 	}
 	if c.declines() && c.hasExamples() {
-		return c.drop()
+		return c.dropTask()
 	}
 	parts := c.toolWords.parts(c.said)
 	least = nearTool
 	if c.hasExamples() {
-		least = surely
+		least = sure
 	}
 	if found := c.toolWords.nearest(c.implied, parts); found.score >= least && !c.declines() {
-		return c.begin(found.exchange)
+		return c.startExample(found.exchange)
 	}
 	if text := c.instructed(); text != "" {
 		c.lost = 0
@@ -125,7 +126,7 @@ func (c *conversation) withoutExample(best match) *reply {
 	return say(c.speak.lost, c.ability(c.speak))
 }
 
-// nearTool is the least score of a tool without an example.
+// nearTool is the lowest score at which a tool without an example is called.
 const nearTool = 0.3
 
 func (c *conversation) declines() bool { return read.Declines(c.said) }

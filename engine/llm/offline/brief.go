@@ -19,14 +19,14 @@ import (
 //go:embed smalltalk.txt
 var smallTalk string
 
-// brief is what the model reads of an agent's instructions and tools. All turns share it, so it never changes.
+// brief holds an agent's instructions and tools after parsing. All turns share it, so it never changes.
 type brief struct {
 	tools []slot.Tool
-	// own are the agent's examples, small those of this package, and implied those that its tools imply.
+	// own are the agent's examples. small are the small talk of this package. implied are made from the agent's tools.
 	own, small []*exchange
 	implied    []*exchange
 	can        map[read.Language]string
-	// lexicons have the words of own and small by language, and toolWords those of implied.
+	// lexicons have the words of own and small, by language. toolWords has the words of implied.
 	lexicons  [len(phrases)]*lexicon
 	toolWords *lexicon
 	// language is the language of the instructions.
@@ -34,13 +34,13 @@ type brief struct {
 	today    time.Time
 	// opening is the first paragraph of the instructions.
 	opening string
-	// bytes is its memory, by an estimate.
+	// bytes estimates the memory that the brief takes.
 	bytes int
-	// passages are the sentences of the instructions that may be quoted, and warnings those about emergencies.
+	// passages are the sentences of the instructions that may be quoted. warnings are the sentences about emergencies.
 	passages, warnings func() []passage
 }
 
-// briefOf reads instructions, without excerpts, and tools. A Model without a memory reads them each time.
+// briefOf parses instructions, without excerpts, and tools. It caches the result if the model has a memory.
 func (m Model) briefOf(system string, offered []llm.Tool) *brief {
 	asked, err := json.Marshal([]any{system, offered})
 	if m.memory == nil || err != nil { // a schema is no JSON
@@ -60,7 +60,7 @@ func readBrief(system string, offered []llm.Tool) *brief {
 	b := &brief{tools: slot.ReadTools(offered), can: own.can, today: read.Today(instructions)}
 	b.opening, _, _ = strings.Cut(strings.TrimSpace(instructions), "\n\n")
 	b.language, _ = read.Detect(instructions)
-	b.know()
+	b.linkProducers()
 	b.own = slices.DeleteFunc(own.exchanges, func(e *exchange) bool { return !b.mayCall(e, offered) })
 	b.small = slices.DeleteFunc(small.exchanges, func(e *exchange) bool { return !b.mayCall(e, offered) })
 	for language := range b.lexicons {
@@ -88,8 +88,8 @@ func calls(e *exchange, name string) bool {
 		slices.ContainsFunc(e.replies, func(r *exchange) bool { return calls(r, name) })
 }
 
-// mayCall reports whether all tools of an exchange are offered. Without the tool that ends the conversation, an
-// agent still says goodbye.
+// mayCall reports whether the request offers all tools of an exchange. The tool that ends the conversation may be
+// missing, because an agent can say goodbye without it.
 func (b *brief) mayCall(e *exchange, offered []llm.Tool) bool {
 	return !slices.ContainsFunc(e.calls, func(c exampleCall) bool {
 		isOffered := slices.ContainsFunc(offered, func(t llm.Tool) bool { return t.Name == c.name })
@@ -104,10 +104,10 @@ func (b *brief) tool(name string) (slot.Tool, bool) {
 	return slot.Tool{}, false
 }
 
-// hasExamples reports whether the instructions have examples of the agent.
+// hasExamples reports whether the agent's instructions contain examples.
 func (b *brief) hasExamples() bool { return len(b.own) > 0 }
 
-// ability says what the agent can do, in one sentence with suggestions.
+// ability returns a sentence about what the agent can do, with suggestions.
 func (b *brief) ability(speak *phrasebook) string {
 	if can, ok := b.can[speak.language]; ok {
 		return can
@@ -122,8 +122,8 @@ func (b *brief) ability(speak *phrasebook) string {
 	return fill(speak.canDo, strings.Join(titles, ", "))
 }
 
-// know completes each property with what depends on the other tools.
-func (b *brief) know() {
+// linkProducers sets each property's language and the tools that produce its value.
+func (b *brief) linkProducers() {
 	for _, t := range b.tools {
 		for i := range t.Properties {
 			p := &t.Properties[i]
@@ -133,8 +133,8 @@ func (b *brief) know() {
 	}
 }
 
-// producersOf returns the tools whose results hold the property's value: those that its description names, or, for a
-// property that is an identifier, the tool's description.
+// producersOf returns the tools whose results contain the property's value. The property's description names them. For
+// an identifier, the description of its tool may name them too.
 func (b *brief) producersOf(t slot.Tool, p slot.Property) []string {
 	last := ""
 	if len(p.Title) > 0 {
@@ -151,7 +151,7 @@ func (b *brief) producersOf(t slot.Tool, p slot.Property) []string {
 	if len(found) > 0 || !isOwnID {
 		return found
 	}
-	// An identifier comes from the tool that also provides it for another tool's property of that name.
+	// Another tool may have a property of the same name, whose description names the producer.
 	for _, other := range b.tools {
 		twin, ok := other.Property(singular(p.Name))
 		for _, named := range b.tools {
@@ -163,8 +163,8 @@ func (b *brief) producersOf(t slot.Tool, p slot.Property) []string {
 	return found
 }
 
-// impliedBy returns the exchange for a tool without an example: a message about its name or its description calls it,
-// after the tools whose results it needs.
+// impliedBy returns an exchange for a tool without an example. Its variants are the tool's name and description. It
+// calls the tools whose results the tool needs, then the tool.
 func impliedBy(t slot.Tool) *exchange {
 	e := &exchange{opener: keyUser, asks: map[string]string{}}
 	e.head = e

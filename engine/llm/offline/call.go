@@ -13,13 +13,13 @@ import (
 type call struct {
 	llm.ToolCall
 	result string
-	// turn is the number of messages that the contact had sent.
+	// turn is the number of messages that the contact had sent before the call.
 	turn int
-	// arguments returns nil, false unless they are a JSON object.
+	// arguments returns the call's arguments, or false if they are not a JSON object.
 	arguments func() (map[string]any, bool)
-	// value is the result as package ordered decodes it, nil if it is no JSON.
+	// value returns the result as package ordered decodes it, or nil if it is not JSON.
 	value func() any
-	// failure is what went wrong according to the result. It is "" if nothing did.
+	// failure returns the error that the result reports, or "".
 	failure func() string
 }
 
@@ -47,7 +47,7 @@ func (c call) argument(name string) (any, bool) {
 	return value, ok
 }
 
-// saysNothing reports whether the result is a mock's, which says only that the call worked.
+// saysNothing reports whether the result is a mock that only confirms the call.
 func (c call) saysNothing() bool {
 	return strings.Contains(c.result, `"The call to `+c.Name+` succeeded."`)
 }

@@ -48,21 +48,21 @@ var (
 	direction = lazyregexp.New(
 		`(?i)^(do not|don't|never|always|only|if|when|once|until|after|before|unless|be|stay|end|hang|stop|ask|answer|say|reveal|` +
 			`refuse|speak|give|tell|wait|keep|insist|accept|pretend|act|ne|n['’]|si|quand|toujours|jamais|sois|soyez|reste|restez|donne|donnez|termine|terminez)\b`)
-	// wish matches a sentence about what the contact wants.
+	// wish matches a sentence that says what the contact wants.
 	wish = lazyregexp.New(`(?i)\b(want|wants|wish|wishes|need|needs|would like|like to|looking for|hope|hopes|trying to|calling|calls (to|about|because)|` +
 		`veux|veut|voulez|souhaite[sz]?|souhaitez|aimerais|besoin|cherche[sz]?)\b`)
-	// request matches a sentence that asks, with or without a question mark.
+	// request matches a question or a request, with or without a question mark.
 	request = lazyregexp.New(
 		`(?i)\?|\b(please|tell me|give me|let me know|i need your|veuillez|dites[- ]moi|donnez[- ]moi|indiquez|merci de)\b`)
-	// elses matches a question whether there is more.
-	elses = lazyregexp.New(`(?i)\b(anything|something|what) else\b|\bautre chose\b|\bd['’]autres? questions?\b`)
+	// anythingElse matches "anything else?" and similar questions.
+	anythingElse = lazyregexp.New(`(?i)\b(anything|something|what) else\b|\bautre chose\b|\bd['’]autres? questions?\b`)
 )
 
-// role is a scenario to play, and how far the play is.
+// role is a scenario to play, with the messages so far.
 type role struct {
-	// script is said verbatim. Without one, wishes are said, and facts when asked for.
+	// script has lines that the contact says verbatim. Without a script, it says its wishes, and facts in answers.
 	script, wishes, facts []string
-	// said are the contact's own messages, and heard is the last one of the other side.
+	// said are the contact's own messages. heard is the agent's last message.
 	said  []string
 	heard string
 }
@@ -108,7 +108,7 @@ func (r *role) next() (line string, leaves bool) {
 	if len(r.script) > 0 {
 		return r.recite()
 	}
-	asked := request().MatchString(r.heard) && !elses().MatchString(r.heard)
+	asked := request().MatchString(r.heard) && !anythingElse().MatchString(r.heard)
 	if asked && len(r.said) > 0 {
 		if fact := r.fact(); fact != "" {
 			return fact, false
@@ -119,7 +119,7 @@ func (r *role) next() (line string, leaves bool) {
 			return sentence, false
 		}
 	}
-	// Two questions in a row without an answer would only be followed by a third.
+	// After two unanswered questions in a row the agent would only ask a third, so the contact leaves.
 	if asked && !strings.HasSuffix(strings.Join(r.said, "\n"), unknownFact) {
 		return unknownFact, false
 	}
@@ -140,8 +140,8 @@ func (r *role) recite() (string, bool) {
 	return r.script[due], false
 }
 
-// fact returns the sentence that shares the most words with what was asked, preferably one that was not said yet. It
-// returns "" if none shares any.
+// fact returns the sentence that shares the most words with the agent's questions. It prefers sentences that the
+// contact has not said. It returns "" if no sentence shares a word.
 func (r *role) fact() string {
 	var asked []string
 	for _, sentence := range read.Sentences(r.heard) {
@@ -166,15 +166,15 @@ func (r *role) fact() string {
 			}
 		}
 	}
-	// What was just said does not answer a question about it.
+	// Repeating the previous message would not answer a question about it.
 	if len(r.said) > 0 && best == r.said[len(r.said)-1] {
 		return ""
 	}
 	return best
 }
 
-// persons turn what a scenario says of the contact into what the contact says of itself, in this order.
-var persons = []struct {
+// firstPersonRules rewrite a scenario's sentence about the contact in the first person. They apply in this order.
+var firstPersonRules = []struct {
 	of   func() *regexp.Regexp
 	into string
 }{
@@ -201,9 +201,9 @@ var persons = []struct {
 	{lazyregexp.New(`\b(V|v)os\b`), "mes"},
 }
 
-// inFirstPerson turns a sentence of the scenario into one of the contact, with an end mark.
+// inFirstPerson rewrites a sentence of the scenario as the contact would say it, with an end mark.
 func inFirstPerson(sentence string) string {
-	for _, p := range persons {
+	for _, p := range firstPersonRules {
 		sentence = p.of().ReplaceAllString(sentence, p.into)
 	}
 	first := []rune(sentence)

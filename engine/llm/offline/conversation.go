@@ -9,35 +9,35 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// maxShort bounds a message that is only a yes or a no, in words.
+// maxShort bounds a message that only says yes or no, in words.
 const maxShort = 5
 
-// conversation is a request as the model follows it. Each answer follows the conversation again from its beginning,
-// because the messages hold all that the model knows of the past.
+// conversation is the state of a conversation while the model replays it. Each answer replays the messages from the
+// beginning, because the model stores nothing between requests.
 type conversation struct {
 	req      llm.Request
 	excerpts []llm.Excerpt
 	*brief
 	speak *phrasebook
 
-	// said is the contact's latest message so far, and heard are all of them.
+	// heard are the contact's messages so far. said is the latest.
 	said  string
 	heard []string
 	// calls are the answered calls so far.
 	calls []call
-	// task is what the agent is about to do, and topic the last example that was followed. Both may be nil.
+	// task is the exchange in progress. topic is the agent's last example that was started. Both may be nil.
 	task  *task
 	topic *exchange
 	// began is the number of the message that began the topic.
 	began int
-	// urgent is the emergency that the contact spoke of, if any.
+	// urgent is the emergency that the contact mentioned, or nil.
 	urgent *exchange
-	// question is what the agent just asked, and isClosing tells that it asked whether there is anything else.
+	// question is the agent's last question, or "". isClosing is set if it was "anything else?".
 	question  string
 	isClosing bool
 	// lost counts the messages in a row that the model did not understand.
 	lost int
-	// waiting are the answered calls of the current turn that were not followed yet.
+	// waiting are the answered calls of the current turn that the replay has not reached.
 	waiting []call
 }
 
@@ -59,7 +59,7 @@ func (m Model) read(req llm.Request) *conversation {
 	return c
 }
 
-// agentLanguage is the language of the agent's opening words, or else of its instructions.
+// agentLanguage returns the language of the agent's opening words, or else of its instructions.
 func (c *conversation) agentLanguage() read.Language {
 	if len(c.req.Messages) > 0 && c.req.Messages[0].Role == llm.RoleAssistant {
 		if spoken, ok := read.Detect(c.req.Messages[0].Text); ok {
@@ -69,13 +69,13 @@ func (c *conversation) agentLanguage() read.Language {
 	return c.language
 }
 
-// maxReplayed is how many of the contact's last messages each answer goes through. Older ones are forgotten, so that
-// the work for an answer does not grow with the conversation.
+// maxReplayed bounds the contact's messages that each answer replays. Older messages are ignored, so that the work for
+// an answer does not grow with the conversation.
 const maxReplayed = 50
 
 func isContact(m llm.Message) bool { return m.Role == llm.RoleUser }
 
-// answer follows all turns and returns what comes next.
+// answer replays all turns and returns the agent's next reply.
 func (c *conversation) answer() *reply {
 	results := map[string]string{}
 	for _, message := range c.req.Messages {
@@ -104,7 +104,7 @@ func (c *conversation) answer() *reply {
 				}
 			}
 		}
-		next = c.follow(message.Text)
+		next = c.takeTurn(message.Text)
 	}
 	if next == nil {
 		return say(c.speak.greeting, c.ability(c.speak))
@@ -115,23 +115,23 @@ func (c *conversation) answer() *reply {
 	return next
 }
 
-// follow answers one message. It goes through the calls that were made for it, and returns the next call or the text
-// after the last one.
-func (c *conversation) follow(text string) *reply {
+// takeTurn answers one message. It replays the calls that the message led to. Then it returns the next call, or the
+// text after the last call.
+func (c *conversation) takeTurn(text string) *reply {
 	c.said, c.heard = text, append(c.heard, text)
 	if spoken, ok := read.Detect(text); ok {
 		c.speak = &phrases[spoken]
 	}
-	next := c.hear()
+	next := c.chooseReply()
 	for next.tool != "" && len(c.waiting) > 0 {
 		made := c.waiting[0]
 		c.waiting, c.calls = c.waiting[1:], append(c.calls, made)
-		next = c.after(made)
+		next = c.afterCall(made)
 	}
 	c.calls = append(c.calls, c.waiting...)
 	if next.tool == "" {
 		question, rest := read.LastQuestion(next.text)
-		c.isClosing = elseAsked().MatchString(question)
+		c.isClosing = closingQuestion().MatchString(question)
 		if c.question = question; rest != "" {
 			c.question = "" // it is a suggestion in quotation marks
 		}
@@ -139,11 +139,12 @@ func (c *conversation) follow(text string) *reply {
 	return next
 }
 
-// elseAsked matches a question whether there is more to do.
-var elseAsked = lazyregexp.New(`(?i)\b(else|autre)\b`)
+// closingQuestion matches "anything else?" and similar questions.
+var closingQuestion = lazyregexp.New(`(?i)\b(else|autre)\b`)
 
-// hear decides what a message is: a reply in an emergency, an answer to a question of the agent, or a new matter.
-func (c *conversation) hear() *reply {
+// chooseReply decides whether the message belongs to an emergency, answers the agent's question, or starts a new
+// subject. It returns the reply.
+func (c *conversation) chooseReply() *reply {
 	if sentence := foreign(c.said); sentence != "" {
 		return say(sentence)
 	}
@@ -165,19 +166,19 @@ func (c *conversation) hear() *reply {
 		}
 	}
 	c.task = nil
-	if reply := c.close(best); reply != nil {
+	if reply := c.answerClosing(best); reply != nil {
 		return reply
 	}
 	if c.topic != nil {
-		if chosen := c.chosenReply(); chosen != nil && best.score < surely {
-			return c.begin(chosen)
+		if chosen := c.chosenReply(); chosen != nil && best.score < sure {
+			return c.startExample(chosen)
 		}
 		if found := words.nearest(c.topic.head.replies, c.withAnswer(parts)); found.score >= near &&
-			(found.score+0.1 >= best.score || found.score >= surely) {
-			return c.begin(found.exchange)
+			(found.score+0.1 >= best.score || found.score >= sure) {
+			return c.startExample(found.exchange)
 		}
-		if i := slices.IndexFunc(c.topic.head.replies, isForAnything); i >= 0 && best.score < surely && !c.asks() {
-			return c.begin(c.topic.head.replies[i])
+		if i := slices.IndexFunc(c.topic.head.replies, isForAnything); i >= 0 && best.score < sure && !c.asks() {
+			return c.startExample(c.topic.head.replies[i])
 		}
 	}
 	if c.question != "" && (best.score < fair || best.isBuiltIn) && c.isData() {
@@ -186,21 +187,21 @@ func (c *conversation) hear() *reply {
 	if found := c.quotation(best); found != nil {
 		return found
 	}
-	if best.exchange != nil && best.isBuiltIn && best.score < surely && !calls(best.exchange, llm.EndConversation) {
+	if best.exchange != nil && best.isBuiltIn && best.score < sure && !calls(best.exchange, llm.EndConversation) {
 		if text := c.instructed(); text != "" {
 			return say(text)
 		}
 	}
 	if best.exchange != nil {
-		return c.begin(best.exchange)
+		return c.startExample(best.exchange)
 	}
 	if best = words.nearest(own, parts); !isDenial(best.as) {
 		best = words.nearest(own, wished)
 	}
-	return c.withoutExample(best)
+	return c.answerWithoutExample(best)
 }
 
-// isData reports whether a message only gives a number, a name or a birthday, and is no question.
+// isData reports whether the message only gives a number, a name or a birthday, without a question.
 func (c *conversation) isData() bool {
 	said := read.Words(c.said)
 	_, isName := read.Introduction(c.said)
@@ -217,17 +218,17 @@ func (c *conversation) asks() bool {
 var interrogatives = read.Set(`what where which who why how when can could
 	quel quelle quand comment combien pourquoi`)
 
-// maxData bounds a message that only gives data, in words.
+// maxData bounds a message that isData accepts, in words.
 const maxData = 12
 
-// spoken returns the exchanges in the language of the message that may follow now.
+// spoken returns the exchanges in the message's language that are allowed at this point of the conversation.
 func (c *conversation) spoken(exchanges []*exchange) []*exchange {
 	return filter(exchanges, func(e *exchange) bool {
 		return e.language == c.speak.language && (len(c.heard) == 1 || e.opener != keyFirst)
 	})
 }
 
-// isDenial reports whether a way to say something turns something down.
+// isDenial reports whether a text negates or refuses something.
 func isDenial(text string) bool {
 	return slices.ContainsFunc(read.Words(spelled(text)), func(word string) bool {
 		return read.IsNo(word) || denials[word]
@@ -236,13 +237,13 @@ func isDenial(text string) bool {
 
 var denials = read.Set(`dont doesnt didnt cant cannot wont isnt without sans ne`)
 
-// closest returns the example, or the small talk, that is near enough to the message. Small talk must not hide the
-// matter of a message that has one.
+// closest returns the best example or small talk, if its score is high enough. An example precedes small talk if the
+// message has both, as in "hello, I need an appointment".
 func (c *conversation) closest(words *lexicon, parts []partOfMessage, own, small []*exchange) match {
 	best := words.nearest(own, parts)
 	whole := words.nearest(small, parts[:1])
-	talk := words.nearest(small, filter(parts, func(p partOfMessage) bool { return p.share >= ofPart }))
-	isTalk := whole.score > best.score && whole.score >= surely || whole.score > best.score+0.1 && whole.score >= fair
+	talk := words.nearest(small, filter(parts, func(p partOfMessage) bool { return p.share >= sentenceShare }))
+	isTalk := whole.score > best.score && whole.score >= sure || whole.score > best.score+0.1 && whole.score >= fair
 	if best.score < near || isTalk && best.said < exactly {
 		best = talk
 	}
@@ -254,10 +255,10 @@ func (c *conversation) closest(words *lexicon, parts []partOfMessage, own, small
 	return best
 }
 
-// leastEnding is the least score of an example that ends the conversation.
+// leastEnding is the lowest score of an example that ends the conversation.
 const leastEnding = 0.6
 
-// emergency answers a message about an emergency, and each message after it. It returns nil if there is none.
+// emergency answers a message about an emergency, and all later messages. It returns nil if there is no emergency.
 func (c *conversation) emergency(words *lexicon, parts []partOfMessage, own, small []*exchange) *reply {
 	urgent := func(e *exchange) bool { return e.opener == keyUrgent }
 	found := words.nearest(filter(own, urgent), parts)
@@ -267,7 +268,7 @@ func (c *conversation) emergency(words *lexicon, parts []partOfMessage, own, sma
 	isMeant := found.score >= near || found.score >= alarming && !found.isBuiltIn
 	if isMeant && found.exchange != c.urgent {
 		c.urgent, c.task = found.exchange, nil
-		return c.begin(found.exchange)
+		return c.startExample(found.exchange)
 	}
 	if c.urgent == nil {
 		warned := c.warning()
@@ -287,24 +288,24 @@ func (c *conversation) emergency(words *lexicon, parts []partOfMessage, own, sma
 		if i := slices.IndexFunc(c.urgent.replies, isForAnything); i >= 0 {
 			found.exchange = c.urgent.replies[i]
 		}
-		// What was done in the emergency is not done again.
+		// The calls of the emergency are made only once.
 		if found.exchange == c.urgent && len(c.urgent.calls) > 0 {
 			return say(c.fillAny(c.urgent.answers, nil))
 		}
 	}
-	if talk := words.nearest(small, parts[:1]); talk.score >= surely && calls(talk.exchange, llm.EndConversation) {
-		return c.leave(c.fillAny(found.answers, nil))
+	if talk := words.nearest(small, parts[:1]); talk.score >= sure && calls(talk.exchange, llm.EndConversation) {
+		return c.endConversation(c.fillAny(found.answers, nil))
 	}
-	return c.begin(found.exchange)
+	return c.startExample(found.exchange)
 }
 
 func isForAnything(e *exchange) bool {
 	return slices.ContainsFunc(e.variants, func(v variant) bool { return v.text == "*" })
 }
 
-// close takes a yes or a no to "anything else?".
-func (c *conversation) close(best match) *reply {
-	if !c.isClosing || len(read.Words(c.said)) > maxShort || best.score >= surely {
+// answerClosing replies to a yes or a no after "anything else?". It returns nil for other messages.
+func (c *conversation) answerClosing(best match) *reply {
+	if !c.isClosing || len(read.Words(c.said)) > maxShort || best.score >= sure {
 		return nil
 	}
 	said := read.Words(c.said)
@@ -315,12 +316,13 @@ func (c *conversation) close(best match) *reply {
 	case 1:
 		return say(c.speak.offer)
 	case -1:
-		return c.leave(c.speak.goodbye)
+		return c.endConversation(c.speak.goodbye)
 	}
 	return nil
 }
 
-// withAnswer returns the parts of the message, and one with the word "yes" or "no" if it is only that.
+// withAnswer returns the parts of the message. If the message only agrees or refuses, it adds a part with the word
+// "yes" or "no".
 func (c *conversation) withAnswer(parts []partOfMessage) []partOfMessage {
 	said := read.Words(c.said)
 	answer := read.YesOrNo(said)
@@ -328,5 +330,5 @@ func (c *conversation) withAnswer(parts []partOfMessage) []partOfMessage {
 		return parts
 	}
 	word := map[int]string{1: c.speak.yes, -1: c.speak.no}[answer]
-	return append(slices.Clone(parts), partOfMessage{c.lexicons[c.speak.language].hear([]string{word}), ofPart})
+	return append(slices.Clone(parts), partOfMessage{c.lexicons[c.speak.language].hear([]string{word}), sentenceShare})
 }

@@ -14,7 +14,7 @@ var examplesMark = lazyregexp.New(`(?im)^#+[ \t]*(examples|exemples)[ \t]*$`)
 type exchange struct {
 	opener   string
 	language read.Language
-	// variants are ways to say the same. The variant "*" stands for anything.
+	// variants are the ways to say the contact's message. The variant "*" stands for any message.
 	variants []variant
 	calls    []exampleCall
 	// asks are the questions for missing arguments, by name. lead precedes the first question that is asked.
@@ -22,42 +22,42 @@ type exchange struct {
 	lead string
 	// order has the names in asks, in the order of asking.
 	order []string
-	// offer is the question before the first call, if the example is only likely to be meant.
+	// offer is the question before the first call, if the example's score is too low to be sure.
 	offer string
 	// confirm is the question before the last call, if the contact must agree first.
 	confirm string
-	// answers are templates. The first that can be filled is said.
+	// answers are templates. The agent says the first one that can be filled.
 	answers []string
-	// replies are the exchanges that may follow this one or each other.
+	// replies are the exchanges that may follow this one, in any order.
 	replies []*exchange
-	// votes are the shares of the words of all variants, by their numbers in the lexicon: how much each speaks for this
-	// exchange and not for others.
+	// votes maps a word's number in the lexicon to the evidence of that word for this exchange rather than others,
+	// from 0 to 1.
 	votes map[int]float64
 	// head is the first exchange of the block.
 	head *exchange
-	// isBuiltIn: it is small talk of this package, not an example of the agent.
+	// isBuiltIn is set for small talk of this package.
 	isBuiltIn bool
 }
 
-// These are the keys of lines in examples. An exchange begins with one of the first three. First counts only as the
-// reply to the agent's opening words. After Urgent, the conversation stays in the block.
+// These are the keys of lines in examples. An exchange begins with User, First or Urgent. First only matches the
+// contact's first message. After Urgent, the conversation stays in the block.
 const (
 	keyUser, keyFirst, keyUrgent          = "User", "First", "Urgent"
 	keyCall, keyAsk, keyOffer, keyConfirm = "Call", "Ask", "Offer", "Confirm"
 	keyAgent, keyCan                      = "Agent", "Can"
 )
 
-// exampleCall is a call in an example, with the arguments that are always the same.
+// exampleCall is a call in an example, with its fixed arguments.
 type exampleCall struct {
 	name string
-	// with are texts by the names of arguments. "<message>" stands for the contact's words.
+	// with maps argument names to texts. "<message>" stands for the contact's words.
 	with map[string]string
 }
 
 // script holds the examples of an agent.
 type script struct {
 	exchanges []*exchange
-	// can says what the agent can do, by language.
+	// can has sentences about what the agent can do, by language.
 	can map[read.Language]string
 }
 
@@ -113,14 +113,14 @@ func readScript(text string, isBuiltIn bool) *script {
 			last = key
 		}
 		if head != nil {
-			head.speak(block)
+			head.setLanguage(block)
 		}
 	}
 	return s
 }
 
-// speak sets the language of a block.
-func (e *exchange) speak(block string) {
+// setLanguage sets the language of a block.
+func (e *exchange) setLanguage(block string) {
 	e.language, _ = read.Detect(block)
 	for _, reply := range e.replies {
 		reply.language = e.language
@@ -169,7 +169,7 @@ var argumentOf = lazyregexp.New(`(\w+)=(?:"([^"]*)"|(\S+))`)
 func readArguments(text string) map[string]string {
 	with := map[string]string{}
 	for _, m := range argumentOf().FindAllStringSubmatch(text, -1) {
-		// A placeholder that was not filled is no value.
+		// An unfilled placeholder is not a value.
 		if value := m[2] + m[3]; !unfilled().MatchString(value) {
 			with[m[1]] = value
 		}

@@ -14,21 +14,20 @@ import (
 )
 
 var (
-	// isDay and isCount match definitions of values that are a day, or how many there are of something.
+	// isDay and isCount match definitions of days and of counts.
 	isDay   = lazyregexp.New(`(?i)\b(?:day|date|jour)\b`)
 	isHour  = lazyregexp.New(`(?i)\b(?:time|hour|heure)\b|HH:MM`)
 	isCount = lazyregexp.New(`(?i)\b(?:how many|number of|combien|nombre de)\b`)
-	// alternatives matches a question that offers several things, and openQuestion the beginning of one that yes and no
-	// do not answer.
+	// alternatives matches a question that offers a choice. openQuestion matches the start of a question that cannot
+	// be answered by yes or no.
 	alternatives = lazyregexp.New(`(?i) (or|ou) `)
 	openQuestion = lazyregexp.New(
 		`(?i)^(?:(?:and|so|et|alors),? )?(?:(?:on|at|for|in|à|pour) )?(what|which|when|how|who|why|where|could you|qu|quand|` +
 			`comment|combien|pourquoi|où|pouvez-vous)`)
 )
 
-// Extractor returns the model that reads values out of what the contact said: names, days, times, numbers, references
-// and what follows the value's name, as the agents of this package read arguments of tools. It leaves out what was
-// not clearly said.
+// Extractor returns the model that extracts values from the contact's messages: names, days, times, numbers, references
+// and texts after the value's name. It reads them as this package reads arguments of tools, and omits unclear values.
 func Extractor() llm.Model {
 	p := part{name: "extractor"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {
@@ -56,10 +55,10 @@ type wantedValue struct{ Name, Definition, Type string }
 
 type saidMessage struct{ Speaker, Text string }
 
-// agentSpeaker is who speaks for the agent in a conversation, as a part receives it.
+// agentSpeaker marks the agent's lines in a transcript.
 const agentSpeaker = "agent"
 
-// in returns the value as the contact said it last, nil if it did not.
+// in returns the value that the contact said last, or nil.
 func (v wantedValue) in(conversation []saidMessage, today time.Time) *string {
 	p, ok := v.property()
 	if !ok {
@@ -85,7 +84,7 @@ func (v wantedValue) in(conversation []saidMessage, today time.Time) *string {
 	return nil
 }
 
-// property returns the value as a property of a tool.
+// property returns a tool's property that describes the value.
 func (v wantedValue) property() (slot.Property, bool) {
 	said := strings.Join(read.NameWords(v.Name), " ") + " " + read.FirstSentence(v.Definition)
 	schema := map[string]string{"type": "string", "description": v.Definition}
@@ -103,7 +102,7 @@ func (v wantedValue) property() (slot.Property, bool) {
 	raw, _ := json.Marshal(schema) // texts always marshal
 	p, ok := slot.ReadProperty(v.Name, raw)
 	if v.Type == "Nom" && p.Holder == "" {
-		// Names of others than the contact are not what it introduces itself by.
+		// An introduction contains only the contact's own name.
 		p.Holder = slot.HolderOf("full name " + strings.ToLower(said))
 	}
 	return p, ok
@@ -124,7 +123,7 @@ func (v wantedValue) questionIn(conversation []saidMessage) string {
 }
 
 // isOffer reports whether a question offers alternatives, like "Do you want to return an article, or exchange it?".
-// The answer to it says what the contact wants to do; it is no value.
+// The answer to such a question is a decision and not a value.
 func isOffer(question string) bool {
 	return alternatives().MatchString(question) && !openQuestion().MatchString(question)
 }

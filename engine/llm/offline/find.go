@@ -10,10 +10,10 @@ import (
 	"github.com/agentgraph/agentgraph/engine/slot"
 )
 
-// messageWanted stands in an example for the contact's own words.
+// messageWanted stands for the contact's own words in an example.
 const messageWanted = "<message>"
 
-// argumentsOf returns the arguments of a call, and the first required one that nothing tells.
+// argumentsOf returns the known arguments of a call, and the first required argument without a value, or nil.
 func (c *conversation) argumentsOf(t slot.Tool, called exampleCall) (map[string]any, *slot.Property) {
 	arguments := map[string]any{}
 	var missing *slot.Property
@@ -47,8 +47,8 @@ func (c *conversation) argumentsOf(t slot.Tool, called exampleCall) (map[string]
 	return arguments, missing
 }
 
-// wanted returns the arguments that a call must have: those that the schema requires, those of the first alternative
-// that can be filled, and more up to the least number, those that can be filled first.
+// wanted returns the names of the arguments that a call must have. They are the schema's required ones and those of the
+// first alternative that can be filled. If the schema demands more, known arguments precede unknown ones.
 func (c *conversation) wanted(t slot.Tool, called exampleCall) []string {
 	names := slices.Clone(t.Wanted)
 	filled := func(name string) bool {
@@ -78,7 +78,7 @@ func (c *conversation) wanted(t slot.Tool, called exampleCall) []string {
 	return names
 }
 
-// mentioned returns the value that the contact gave in this matter, or else that of the example.
+// mentioned returns the value that the contact gave since the task began, or else the example's value.
 func (c *conversation) mentioned(p slot.Property, called exampleCall) (any, bool) {
 	if value, ok := c.task.arguments[p.Name]; ok {
 		return value, true
@@ -105,7 +105,7 @@ func (c *conversation) mentioned(p slot.Property, called exampleCall) (any, bool
 	return text, true
 }
 
-// isTaken reports whether a value of some form is already another argument of the task, such as a day.
+// isTaken reports whether another argument of the task already has the value, such as a day.
 func (c *conversation) isTaken(p slot.Property, value any) bool {
 	if p.Format == "" && p.Kind != "number" && p.Kind != "integer" {
 		return false
@@ -126,7 +126,7 @@ func (c *conversation) isTaken(p slot.Property, value any) bool {
 	})
 }
 
-// find looks for the value of a required argument, in the most reliable place first.
+// find looks for the value of a required argument. It tries the most reliable place first.
 func (c *conversation) find(t slot.Tool, p slot.Property, called exampleCall) (any, bool) {
 	if value, ok := c.mentioned(p, called); ok {
 		return value, true
@@ -190,8 +190,8 @@ func (c *conversation) answered(p slot.Property) (any, bool) {
 	return p.In(c.said, true, c.today)
 }
 
-// produced returns the value that the results of earlier calls have for a property: the only one there is, or the one
-// that the contact chose.
+// produced returns a property's value from the results of earlier calls: the only value, or the one that the contact
+// chose.
 func (c *conversation) produced(p slot.Property) (any, bool) {
 	options := c.options(p)
 	if len(options) < 2 {
@@ -200,7 +200,7 @@ func (c *conversation) produced(p slot.Property) (any, bool) {
 		}
 		return nil, false
 	}
-	// Nobody chooses from options before having read them, except an agent that passes several messages on.
+	// A contact cannot choose before reading the options, but an agent that forwards several messages can.
 	from := max(c.task.began, options[0].turn)
 	if strings.Contains(c.said, "\n") {
 		from = c.task.began

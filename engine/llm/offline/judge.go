@@ -7,8 +7,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// Judge returns the model that judges criteria where there is no language model. It is asked only what no rule
-// decides (see package rules), and it never guesses, so it fails on every one.
+// Judge returns the model that judges criteria without a language model. It receives only criteria that no rule decides
+// (see package rules). It never guesses, so it returns an error for each.
 func Judge() llm.Model {
 	p := part{name: "judge"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {

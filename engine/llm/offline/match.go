@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// near is the least score of an example for a message, and surely that of one which interrupts a question. An example
-	// with a score from likely on is followed if no other is near, but it does nothing that the contact did not agree to.
-	// From fair on, it precedes small talk and documents, and from exactly on, a variant precedes all of them.
-	near, fair, surely, likely, exactly = 0.44, 0.5, 0.7, 0.27, 0.9
-	// likelyNext is likely for a message that may belong to the agent's question, and alarming the least score of an
+	// These are the lowest scores, from 0 to 1, at which an example is used. near: it answers the message. sure: it may
+	// interrupt a question. likely: it is offered if no other is near, and changes nothing before the contact agrees.
+	// fair: it precedes small talk and documents. exactly: one of its variants precedes everything.
+	near, fair, sure, likely, exactly = 0.44, 0.5, 0.7, 0.27, 0.9
+	// likelyReply replaces likely for a message that may answer the agent's question. alarming replaces near for an
 	// emergency that is the nearest example.
-	likelyNext, alarming = 0.4, 0.31
-	// ofWords is the share of its nearest variant in an example's score. The rest is the share of its votes.
-	// A variant alone gives at least its own score less ofVariant.
-	ofWords, ofVariant = 0.6, 0.15
-	// ofPart is the share of its score that an example gets for a sentence, and ofClause for a clause of it.
-	ofPart, ofClause = 0.97, 0.86
-	// ofForm is the credit for another form of a word, and smallShare the share of a small word's weight.
-	ofForm, smallShare = 0.9, 0.3
-	// A part is compared on its own if it has leastPart words, and leastShare of the message's weight.
+	likelyReply, alarming = 0.4, 0.31
+	// wordShare is the share of the nearest variant in an example's score. Votes have the rest. An example's score is
+	// at least the variant's score less variantLoss.
+	wordShare, variantLoss = 0.6, 0.15
+	// A sentence of the message counts sentenceShare of its score, a clause counts clauseShare.
+	sentenceShare, clauseShare = 0.97, 0.86
+	// formCredit is the credit for another form of a word. smallShare is the share of a small word's weight that counts.
+	formCredit, smallShare = 0.9, 0.3
+	// A part of a message is compared if it has leastPart words and leastShare of the message's weight.
 	leastPart, leastShare = 2, 0.17
-	// unknownShare is the share of the average weight that an unknown word has.
+	// unknownShare is an unknown word's weight, as a share of the average weight.
 	unknownShare = 0.6
 )
 
-// variant is one way to say something, with its distinct words as numbers of the lexicon.
+// variant is one way to say something. Its words are distinct, as numbers of the lexicon.
 type variant struct {
 	text  string
 	words []int
@@ -44,8 +44,8 @@ type lexicon struct {
 	average float64
 }
 
-// wordsOf returns the distinct words of a message in one spelling: folded, without apostrophes and abbreviations, and
-// as the first of their synonyms.
+// wordsOf returns the distinct words of a message in a normal form: folded, without apostrophes and abbreviations, and
+// with each synonym replaced by the first of its group.
 func wordsOf(text string) []string {
 	var words []string
 	seen := map[string]bool{}
@@ -67,7 +67,7 @@ func wordsOf(text string) []string {
 	return words
 }
 
-// spelled joins English contractions, which many people type without an apostrophe, and separates French elisions.
+// spelled removes apostrophes from English contractions, as many people type them, and separates French elisions.
 func spelled(text string) string {
 	text = strings.ReplaceAll(strings.ToLower(text), "’", "'")
 	for at := strings.IndexByte(text, '\''); at >= 0; at = strings.IndexByte(text, '\'') {
@@ -98,7 +98,7 @@ var (
 		"👎", " angry ", "😢", " sad ", "😭", " sad ", "👋", " hello ")
 )
 
-// stem cuts the ending off a word of at least leastStem letters more.
+// stem removes the ending of a word if at least leastStem bytes remain.
 func stem(word string) string {
 	for _, ending := range endings {
 		if cut, ok := strings.CutSuffix(word, ending); ok && len(cut) >= leastStem {
@@ -120,7 +120,7 @@ func pairs(text string) map[string]string {
 	return of
 }
 
-// newLexicon numbers the words of the variants of exchanges in one language, and weighs them.
+// newLexicon numbers and weighs the words of exchanges in one language.
 func newLexicon(exchanges []*exchange) *lexicon {
 	l := &lexicon{number: map[string]int{}}
 	var holders []int
@@ -160,7 +160,7 @@ func newLexicon(exchanges []*exchange) *lexicon {
 	return l
 }
 
-// share divides the vote of each word among the exchanges of a group that have it.
+// share scales the votes of each word so that their sum over a group of exchanges is 1.
 func share(group []*exchange) {
 	all := map[int]float64{}
 	for _, e := range group {
@@ -187,22 +187,22 @@ func lettersWeight(word string) float64 {
 	return weight
 }
 
-// fillers say next to nothing.
+// fillers are words with almost no meaning.
 var fillers = read.Set(`lol haha hehe tbh mate bro dude btw please kindly just really actual honest basical um uh well so hi hello hey
 	ok okay hiya yeah yep svp bonjour alor donc euh merci thanks thank still now today way`)
 
-// revealing are small words that tell what a question is about.
+// revealing are small words that matter for the meaning of a question.
 var revealing = read.Set(`what when where who why how not no which quand combien comment pourquoi qui quel quelle pas`)
 
-// hearing is a message as the lexicon understands it.
+// hearing is a message in terms of a lexicon.
 type hearing struct {
-	// credits are the shares, from 0 to 1, to which the message has each word of the lexicon.
+	// credits has, for each word of the lexicon, how well the message matches it, from 0 to 1.
 	credits []float64
-	// weight is that of all words of the message.
+	// weight is the sum of the weights of the message's words.
 	weight float64
 }
 
-// hear finds the words of a message in the lexicon: the same, other forms, or the nearest if it is misspelled.
+// hear finds the words of a message in the lexicon. Other forms of a word and misspellings count less.
 func (l *lexicon) hear(words []string) hearing {
 	h := hearing{credits: make([]float64, len(l.words))}
 	for _, word := range words {
@@ -226,10 +226,10 @@ func (l *lexicon) hear(words []string) hearing {
 	return h
 }
 
-// forms credits the forms of an unknown word, or the words that it may be a misspelling of. It returns the highest
-// weight of these, or 0.
+// forms gives credit to other forms of an unknown word, or else to words that it may misspell. It returns the highest
+// weight among them, or 0.
 func (l *lexicon) forms(word string, credits []float64) (best float64) {
-	most := read.MostTypos(word)
+	most := read.MaxTypos(word)
 	if _, isNumber := read.Number(word); isNumber || read.HasDigits(word) || read.IsSmall(word) {
 		return 0
 	}
@@ -237,7 +237,7 @@ func (l *lexicon) forms(word string, credits []float64) (best float64) {
 		for n, known := range l.words {
 			credit := 0.0
 			if !nearest && isForm(word, known) {
-				credit = ofForm
+				credit = formCredit
 			} else if nearest && most > 0 && !read.IsSmall(known) {
 				if d := read.Distance(word, known, most); d <= most {
 					credit = 1 - float64(d)/float64(utf8.RuneCountInString(word))
@@ -255,18 +255,18 @@ func (l *lexicon) forms(word string, credits []float64) (best float64) {
 	return best
 }
 
-// isForm reports whether two words are forms of one. The ends of short words matter too much.
+// isForm reports whether two words are forms of the same word. Short words never are, because their endings matter.
 func isForm(one, other string) bool {
 	shorter := min(len(one), len(other))
 	begins := strings.HasPrefix(one, other) || strings.HasPrefix(other, one)
 	return read.Alike(one, other) && (shorter > leastForm || begins && shorter == leastForm)
 }
 
-// leastForm is the least length of words that are forms, if one begins the other.
+// leastForm is the shortest length, in bytes, at which one word may be a form of a word that begins with it.
 const leastForm = 5
 
-// score tells how near a variant is to the message, from 0 to 1. All words of the variant should be in the message;
-// more words in the message count less.
+// score returns how well a variant matches the message, from 0 to 1. A word of the variant that the message lacks
+// costs more than an extra word of the message.
 func (l *lexicon) score(e *exchange, v variant, h hearing) float64 {
 	var held, all float64
 	for _, n := range v.words {
@@ -283,7 +283,7 @@ func (l *lexicon) score(e *exchange, v variant, h hearing) float64 {
 	return held / all * (1 - extra + extra*min(1, held/h.weight))
 }
 
-// votes tells how much the words of a message speak for an exchange and not for others, from 0 to 1.
+// votes returns the evidence of the message's words for an exchange rather than others, from 0 to 1.
 func (l *lexicon) votes(e *exchange, h hearing) float64 {
 	var votes float64
 	for n, credit := range h.credits {
@@ -294,7 +294,7 @@ func (l *lexicon) votes(e *exchange, h hearing) float64 {
 	return votes / max(h.weight, 1e-9)
 }
 
-// part is a message, or a sentence or clause of it, with the share that scores for it count.
+// partOfMessage is a message, or a sentence or clause of it. Its scores are multiplied by share.
 type partOfMessage struct {
 	hearing
 	share float64
@@ -315,15 +315,15 @@ func (l *lexicon) parts(text string) []partOfMessage {
 			}
 		}
 	}
-	add(read.Sentences(text), ofPart)
-	add(clauseEnd().Split(text, -1), ofClause)
+	add(read.Sentences(text), sentenceShare)
+	add(clauseEnd().Split(text, -1), clauseShare)
 	return parts
 }
 
-// match is an exchange with its score for a message, and the variant that is nearest to it.
+// match is an exchange with its score for a message. as is the nearest variant.
 type match struct {
 	*exchange
-	// said is the score of that variant alone.
+	// said is the score of the nearest variant alone.
 	score, said float64
 	as          string
 }
@@ -339,7 +339,7 @@ func (l *lexicon) nearest(exchanges []*exchange, parts []partOfMessage) match {
 					said, as = score, v.text
 				}
 			}
-			score := max(ofWords*said+(1-ofWords)*l.votes(e, p.hearing), said-ofVariant) * p.share
+			score := max(wordShare*said+(1-wordShare)*l.votes(e, p.hearing), said-variantLoss) * p.share
 			if score > best.score+1e-9 {
 				best = match{e, score, said, as}
 			}

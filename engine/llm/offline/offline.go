@@ -1,7 +1,7 @@
-// Package offline is a [llm.Model] that needs no provider. It answers as in the example of the agent's instructions
-// that is nearest to the contact's message. Newcomers meet it before they have a key, and demonstrations and tests
-// speak with it. It asks for what a tool needs, calls it, and tells the result. The same request always gets the same
-// answer. What it can read in a text is in package read. docs/reference/offline-model.md explains it to users.
+// Package offline is a [llm.Model] that needs no provider. Newcomers use it before they have a key, and demonstrations
+// and tests run on it. It finds the example in the agent's instructions that is nearest to the contact's message, asks
+// for missing arguments, calls the tool and reports the result. The same request always gets the same answer. Package
+// read has what it recognizes in texts. docs/reference/offline-model.md explains it to users.
 package offline
 
 import (
@@ -20,15 +20,15 @@ import (
 // wordsOfPiece is how many words a piece of an answer has.
 const wordsOfPiece = 3
 
-// maxRemembered bounds the memory of the model, and bytesPerByte is the memory for what is read of a byte, both in
-// bytes. An entry has an overhead of bytesPerEntry.
+// maxRemembered bounds the model's memory, in bytes. An entry takes bytesPerEntry, and bytesPerByte for each byte of
+// instructions and tools.
 const maxRemembered, bytesPerByte, bytesPerEntry = 64 << 20, 20, 4 << 10
 
-// memory keeps what was read of instructions and tools, which come with every message. The key is the hash of both, so
-// no entry is ever stale, or of another text.
+// memory caches parsed instructions and tools, which come with every message. The key is the hash of both, so entries
+// are never stale.
 type memory = cache.Cache[[sha256.Size]byte, *brief]
 
-// Model answers by examples. It stores nothing of conversations, but remembers what it has read of recurring texts.
+// Model answers by examples. It stores no conversations. It caches parsed instructions and tools.
 type Model struct {
 	memory *memory
 	pause  time.Duration
@@ -39,8 +39,8 @@ func New() Model {
 	return Model{memory: cache.New(maxRemembered, func(_ [sha256.Size]byte, b *brief) int { return b.bytes })}
 }
 
-// Paced returns the model with a pause between the pieces of an answer, so that it is seen to be written. It shares the
-// memory of m.
+// Paced returns the model with a pause between the pieces of an answer, so that people see it being written. It shares
+// the memory of m.
 func (m Model) Paced(pause time.Duration) Model { return Model{m.memory, pause} }
 
 // Name is the name of the offline model.
@@ -77,7 +77,7 @@ func (m Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, e
 	}
 }
 
-// wait waits until the piece with the number, from 0, is due.
+// wait waits until it is time for the piece with the given number, from 0.
 func (m Model) wait(ctx context.Context, number int) error {
 	if m.pause == 0 || number == 0 {
 		return ctx.Err()

@@ -41,12 +41,12 @@ func (p part) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, er
 	}
 }
 
-// refuse is the error of a part that has no rule for the request.
+// refuse returns the error for a request that the part has no rule for.
 func (p part) refuse(message string) error {
 	return &llm.Error{Cause: llm.Rejected, Message: "model " + p.Name() + ": " + message}
 }
 
-// emptyWords say nothing about the subject of a text. They are folded.
+// emptyWords are folded words that say nothing about the subject of a text.
 var emptyWords = read.Set(
 	`a about after again agent all also am an and any are as ask asks at be because been but by call called
 	caller calls can client contact conversation could customer did do does for from get got had has have he her here hers
@@ -57,7 +57,7 @@ var emptyWords = read.Set(
 	au aux avec ce ces cette dans de des du elle elles en est et etes il ils je la le les leur leurs ma mes mon ne nos
 	notre nous on ou par pas pour que quel quelle qui sa se ses son sont sur tu un une vos votre vous`)
 
-// subjectWords returns the distinct words of a text that are about something, without accents, in lower case.
+// subjectWords returns the distinct words of a text except empty words, in lower case and without accents.
 func subjectWords(text string) []string {
 	var words []string
 	seen := map[string]bool{}
@@ -70,8 +70,8 @@ func subjectWords(text string) []string {
 	return words
 }
 
-// sameWord reports whether two words are forms of one: equal, or with at least the first four letters in common, and at
-// most one further letter in the shorter one. Numbers have no forms.
+// sameWord reports whether two words are forms of the same word. They are equal, or begin with the same four or more
+// letters and the shorter has at most one further letter. Numbers must be equal.
 func sameWord(one, other string) bool {
 	if one == other {
 		return true

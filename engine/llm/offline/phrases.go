@@ -19,31 +19,31 @@ const (
 	maxChoices = 6
 )
 
-// phrasebook is what the model says of itself in one language. % in a phrase stands for what it is about.
+// phrasebook has the model's own phrases in one language. % is replaced by the subject of the phrase.
 type phrasebook struct {
 	language read.Language
 	yes, no  string
-	// mark ends a question, and or precedes the last of several choices.
+	// mark ends a question. or precedes the last of several choices.
 	mark, or string
 
 	greeting, offer, anythingElse, goodbye, goodbyeReason string
-	// offline says what the model is. lost answers what it does not understand, and lostAgain does so again.
+	// offline introduces the model. lost answers a message that it does not understand, lostAgain a second one.
 	offline, lost, lostAgain string
-	// noted answers what needs no answer, and shall offers a tool.
+	// noted acknowledges a message. shall offers a tool.
 	noted, shall string
-	// canDo takes the names of tools. canQuote is said without tools.
+	// canDo lists the names of tools. canQuote replaces it if there are none.
 	canDo, canQuote string
-	// found and known take sentences of the instructions and of documents.
+	// found and known introduce sentences of the instructions and of documents.
 	found, known string
-	// give asks for a property by its description. name, lastName and so on ask for what everybody has.
+	// give asks for a property by its description. name, lastName and so on ask for common properties.
 	give, name, lastName, firstName, birth, phone, mail, postcode, day, moment string
-	// which asks for one of the options just listed. sure asks for a yes after recap.
+	// which asks for one of the listed options. sure asks for agreement after recap.
 	which, recap, sure string
 	// unclear precedes a question that is asked again, with an example or choices.
 	unclear, example, choices string
-	// dropped ends an unwanted task, stuck one that makes no progress, and nothing one without options.
+	// dropped ends a task that the contact refuses, stuck a task without progress, nothing a task without options.
 	dropped, stuck, nothing string
-	// done and told introduce a result, and broken takes a failure, followed by advice.
+	// done and told introduce a result. broken reports a failure, and advice follows it.
 	done, told, broken, advice            string
 	transferred, transferFailed           string
 	weekdays                              [7]string
@@ -154,8 +154,8 @@ func foreign(text string) string {
 // fill replaces the % of a phrase.
 func fill(phrase, text string) string { return strings.Replace(phrase, "%", text, 1) }
 
-// phrase returns the question for a property: the title of its schema if that is a question in this language, else the
-// question for what everybody has, else one with its description or name.
+// phrase returns the question for a property. It is the title of the property's schema, if that is a question in this
+// language. Otherwise it is the question for a common property, or one with the description or the name.
 func (p *phrasebook) phrase(wanted slot.Property) string {
 	spoken, told := read.Detect(wanted.Question)
 	switch {
@@ -198,7 +198,7 @@ func (p *phrasebook) either(choices []string) string {
 	return strings.Join(choices[:last], ", ") + " " + p.or + " " + choices[last]
 }
 
-// help says what an answer may be or looks like. It returns "" if nothing is known of that.
+// help returns a sentence about the form of a valid answer, or "".
 func (p *phrasebook) help(wanted slot.Property) string {
 	if choices := wanted.Choices(); len(choices) > 0 {
 		return fill(p.choices, p.either(choices))
@@ -249,7 +249,7 @@ func (p *phrasebook) say(value any) string {
 	return inWords(string(raw), p)
 }
 
-// dayOf writes a day: a birthday with its year, a later day with its weekday.
+// dayOf writes a day for the contact: birthdays with the year, later days with the weekday.
 func (p *phrasebook) dayOf(day time.Time) string {
 	text := fmt.Sprintf("%d %s", day.Day(), p.months[day.Month()-1])
 	if day.Year() >= firstScheduled {
@@ -258,5 +258,5 @@ func (p *phrasebook) dayOf(day time.Time) string {
 	return text + " " + strconv.Itoa(day.Year())
 }
 
-// firstScheduled is the first year whose days are read with their weekday. Earlier days are birthdays.
+// firstScheduled is the first year whose days are written with the weekday. Earlier days are birthdays.
 const firstScheduled = 2024

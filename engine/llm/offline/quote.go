@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// leastBeside is how many subject words a message has that a document answers although an example is near.
+	// leastBeside is the number of subject words from which a document may answer although an example is near.
 	leastBeside = 3
 	// maxQuoted bounds the sentences that one reply quotes.
 	maxQuoted = 3
-	// leastQuoted is the share of a message's subject words, by weight, that a quoted sentence has, and mostWanted how
-	// many of them count at most.
+	// A quoted sentence has at least leastQuoted of the weight of the message's subject words. At most maxWanted words
+	// count.
 	leastQuoted, leastWords = 0.5, 2
 )
 
 var (
-	// forModel matches sentences that tell the model how to behave. They are no news for a contact.
+	// forModel matches sentences that tell the model how to behave. They are not quoted.
 	forModel = lazyregexp.New(`(?i)^(you|your|act|always|never|do not|don't|be|keep|reply|speak|greet|wait|make|then|if it|stop|end|` +
 		`listen|say|ask|tell|use|call|offer|suggest|answer|give|leave|thank|hand|open|read|repeat|send|take|transfer|schedule|` +
 		`explain|prefer|spell|let|find|begin|check|confirm|freeze|dispute|close|book|tu|vous|ton|votre|toujours|jamais|ne|` +
@@ -33,17 +33,17 @@ var (
 	// manner matches headings of sections about how the model works.
 	manner = lazyregexp.New(`(?i)^#+\s*(how you|how to (speak|write|answer)|tone|ton\b|style|form\b|format|aim|goals?\b|role|never|` +
 		`sources|method|verify|ta mission|course of|first things|limit|privacy|stop|aufgabe)`)
-	// danger matches headings of what comes before everything else.
+	// danger matches headings of sections about emergencies.
 	danger = lazyregexp.New(`(?i)\b(emergenc(y|ies)|safety|danger|urgences?|sécurité)\b`)
-	// tellTo matches what the contact is to be told to do.
+	// tellTo matches an instruction to tell the contact to do something.
 	tellTo = lazyregexp.New(`(?i)\btell (?:them|him|her|the \w+) to ([^.;:]+)`)
-	// andThen matches what the model has to do besides.
+	// andThen matches a further instruction for the model itself.
 	andThen = lazyregexp.New(`(?i),? and (open|hand|end|transfer|call|close|pass|record|wait|ask)\b.*`)
 	// clauseEnd matches the end of a clause.
 	clauseEnd = lazyregexp.New(`[,;:.!?\n–()]+\s+|\s+(?:but|and|so|because|mais|et|donc|car)\s+`)
 )
 
-// passage is a sentence that may be quoted, with the subject words of itself and of the heading above it.
+// passage is a sentence that may be quoted, with its subject words and those of the heading above it.
 type passage struct {
 	text    string
 	content []string
@@ -53,8 +53,8 @@ type passage struct {
 	owner int
 }
 
-// passagesOf returns the sentences of instructions that a contact may hear, each with an end mark. If isWarning is set,
-// these are the sentences under headings such as "Emergencies", as what they tell the contact to do.
+// passagesOf returns the sentences of instructions that may be quoted, each with an end mark. With isWarning, it
+// returns the sentences under headings such as "Emergencies", rewritten as advice to the contact.
 func passagesOf(text string, isWarning bool) []passage {
 	var passages []passage
 	var heading []string
@@ -86,7 +86,7 @@ func passagesOf(text string, isWarning bool) []passage {
 	return passages
 }
 
-// warning returns what the instructions tell in an emergency that the message speaks of, or "".
+// warning returns the instructions' advice for an emergency that the message mentions, or "".
 func (c *conversation) warning() string {
 	if c.hasExamples() {
 		return ""
@@ -98,12 +98,12 @@ func (c *conversation) warning() string {
 	return found[0].text
 }
 
-// quotation quotes a document of the knowledge base, unless an example is near that calls something, or surely meant.
-// It returns nil if no document is about the message.
+// quotation quotes a document of the knowledge base. It returns nil if no document is about the message, or if an
+// example is a better answer.
 func (c *conversation) quotation(best match) *reply {
 	least := fair
 	if best.exchange != nil && len(best.calls) == 0 {
-		least = surely
+		least = sure
 	}
 	if best.score >= least {
 		return nil
@@ -127,14 +127,14 @@ func (c *conversation) quotation(best match) *reply {
 	return say(text, c.speak.anythingElse)
 }
 
-// instructed quotes the instructions, if they tell something about the message.
+// instructed returns a quotation of the instructions about the message's subject, or "".
 func (c *conversation) instructed() string {
 	subject, passages := read.Concepts(c.said), c.passages()
 	if c.hasExamples() {
 		if len(subject) < leastWords {
 			return ""
 		}
-		// The opening tells the model who it is.
+		// The opening describes the model's role.
 		passages = filter(passages, func(p passage) bool {
 			return !strings.Contains(c.opening, strings.Trim(p.text, ".")) && !orders().MatchString(p.text)
 		})
@@ -154,8 +154,8 @@ func quote(phrase string, found []passage) string {
 	return fill(phrase, strings.Join(texts, " "))
 }
 
-// fitting returns the passages that share enough words with the subject, in their order: the best, and at most
-// maxQuoted from the same excerpt that share nearly as much. A shared word counts less if many passages have it.
+// fitting returns the passage that shares the most words with the subject, if that is enough, with others of the same
+// excerpt that share nearly as much. It returns at most maxQuoted, in their order. Words in many passages count less.
 func (c *conversation) fitting(passages []passage, subject []string) []passage {
 	subject = slices.DeleteFunc(subject, read.IsEmpty)
 	scores, shared := make([]float64, len(passages)), make([]int, len(passages))
@@ -198,8 +198,8 @@ func (c *conversation) fitting(passages []passage, subject []string) []passage {
 	return found
 }
 
-// sentencesOf splits an excerpt into what may be quoted. A sentence is also about the words of the headings above it,
-// and an answer about those of its question.
+// sentencesOf splits an excerpt into passages. The subject of a sentence includes the words of its headings. The
+// subject of an answer includes the words of its question.
 func sentencesOf(e llm.Excerpt, owner int) []passage {
 	var passages []passage
 	above := read.Concepts(e.Document)

@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// maxFields and maxOptions bound what a reply tells of a result. maxFieldText bounds each of its texts, in
+	// maxFields and maxOptions bound the part of a result in a reply. maxFieldText bounds each of its texts, in
 	// characters.
 	maxFields, maxOptions, maxFieldText = 6, 5, 200
-	// maxResult bounds a result that is text, in characters.
+	// maxResult bounds a reply that repeats a text result, in characters.
 	maxResult = 1000
 )
 
-// failed matches the beginning of an error in words.
+// failed matches the beginning of an error message.
 var failed = lazyregexp.New(
 	`(?i)^\s*(the call (failed|did not)|(the )?(tool|call|request|sub-agent|transfer)\b[^.]*\b(failed|not|refused|error)|error\b|failed\b|failure\b|no telephony|erreur\b|échec)`)
 
-// errorWord matches the parts of an error that the contact does not need.
+// errorWord matches parts of an error message that mean nothing to the contact.
 var errorWord = lazyregexp.New(
 	`(?i)^\s*(error|erreur|the call failed)\s*:\s*|\s*Correct the call; do not repeat what you said\.\s*$`)
 
-// option is an object of a result that has the value of a property.
+// option is an object of a result that contains a value for a property.
 type option struct {
 	value any
 	about json.RawMessage
@@ -48,8 +48,8 @@ func (o option) as(p slot.Property) (any, bool) {
 	return o.value, true
 }
 
-// options returns the values that results hold for a property: under its name in any result, and under "id" in those of
-// its producers. Only the latest result that has any counts.
+// options returns the values for a property in the latest result that has any. Results have them under the property's
+// name, and results of its producers also under "id".
 func (c *conversation) options(p slot.Property) []option {
 	for _, made := range slices.Backward(c.calls) {
 		names := []string{p.Name}
@@ -101,8 +101,7 @@ func collect(found []option, value any, names []string) []option {
 	return found
 }
 
-// chosen returns the option that the contact's words choose: by its value, by its place, or by the most words in
-// common.
+// chosen returns the option that the contact chooses by its value, its place in the list or its words.
 func chosen(p slot.Property, options []option, text string) (any, bool) {
 	if len(options) < 2 {
 		return nil, false
@@ -139,7 +138,7 @@ func chosen(p slot.Property, options []option, text string) (any, bool) {
 	return options[best].as(p)
 }
 
-// errorIn returns what went wrong according to a result. It returns "" if nothing did.
+// errorIn returns the error that a result reports, or "".
 func errorIn(result string) string {
 	var object map[string]any
 	if json.Unmarshal([]byte(result), &object) != nil {
@@ -179,7 +178,7 @@ func errorIn(result string) string {
 	return ""
 }
 
-// fieldOf returns the value of a field of a result, in the outermost object that has it.
+// fieldOf returns the value of a field from the outermost object of a result that has it.
 func fieldOf(value any, name string) (any, bool) {
 	switch value := value.(type) {
 	case ordered.Object:
@@ -201,7 +200,7 @@ func fieldOf(value any, name string) (any, bool) {
 	return nil, false
 }
 
-// inWords tells a result: text as it is, an object as names and values, a list as numbered options.
+// inWords writes a result for the contact: text as it is, an object as names and values, a list with numbers.
 func inWords(result string, speak *phrasebook) string {
 	raw := json.RawMessage(strings.TrimSpace(result))
 	if !json.Valid(raw) {
@@ -215,7 +214,7 @@ func inWords(result string, speak *phrasebook) string {
 	return strings.Join(fields, ", ")
 }
 
-// tell returns the fields of a value, including nested ones, and the items of its lists, as one text each.
+// tell returns a text for each field of a value, including nested ones, and for each item of its lists.
 func tell(raw json.RawMessage, label string, speak *phrasebook) (fields, options []string) {
 	var value any
 	_ = json.Unmarshal(raw, &value) // the caller knows that it is JSON
@@ -253,7 +252,7 @@ func tell(raw json.RawMessage, label string, speak *phrasebook) (fields, options
 	case nil:
 		return nil, nil
 	case bool:
-		// "signature no" would be no sentence.
+		// "signature no" would not be a sentence.
 		return []string{strings.TrimPrefix(label+": "+map[bool]string{true: speak.yes, false: speak.no}[value], ": ")}, nil
 	case string:
 		return labelled(label, value), nil
@@ -268,8 +267,8 @@ func labelled(label, text string) []string {
 	return []string{read.Shorten(strings.TrimSpace(label+" "+text), maxFieldText)}
 }
 
-// itemInWords tells an item of a list in a line: its texts, and its other values with their names. It leaves out the
-// identifier if there is more to tell.
+// itemInWords writes an item of a list in one line: its texts, then its other values with their names. It omits the
+// identifier if there is anything else.
 func itemInWords(item json.RawMessage, speak *phrasebook) string {
 	members, _ := ordered.Members(item)
 	var told, ids []string

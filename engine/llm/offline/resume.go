@@ -9,21 +9,21 @@ import (
 	"github.com/agentgraph/agentgraph/engine/slot"
 )
 
-// resume takes the message as the answer to the task's question. It returns nil if the message is about something
-// else. best is the example that is nearest to the message, if any.
+// resume treats the message as the answer to the task's question. It returns nil if the message is about something
+// else. best is the nearest example, if any.
 func (c *conversation) resume(best match) *reply {
 	t := c.task
 	answer := 0
 	if said := read.Words(c.said); len(said) <= 2*maxShort || t.isConfirming {
 		answer = read.YesOrNo(said)
 	}
-	isOther := best.score >= surely && best.exchange != t.exchange
+	isOther := best.score >= sure && best.exchange != t.exchange
 	switch {
 	case t.isOffered && answer == 1:
 		t.isOffered = false
 		return c.proceed()
 	case t.isOffered && answer == -1 && len(read.Words(c.said)) <= maxShort:
-		return c.drop()
+		return c.dropTask()
 	case t.isOffered:
 		return nil
 	case t.hasFailed:
@@ -32,7 +32,7 @@ func (c *conversation) resume(best match) *reply {
 			return c.proceed()
 		}
 		if answer == -1 {
-			return c.drop()
+			return c.dropTask()
 		}
 		return nil
 	case t.isDelegating && !isOther:
@@ -45,8 +45,8 @@ func (c *conversation) resume(best match) *reply {
 	return c.resumeArgument(best, answer, isOther)
 }
 
-// resumeArgument takes the message as the value of the argument that the task asked for. answer is 1 for a yes and -1
-// for a no. isOther is set if the message is surely about another example.
+// resumeArgument treats the message as the value of the argument that the task asked for. answer is 1 for yes and -1
+// for no. isOther is set if the message clearly matches another example.
 func (c *conversation) resumeArgument(best match, answer int, isOther bool) *reply {
 	t, p := c.task, *c.task.asked
 	value, ok := c.answered(p)
@@ -68,25 +68,25 @@ func (c *conversation) resumeArgument(best match, answer int, isOther bool) *rep
 		t.arguments[p.Name], t.asked = value, nil
 		return c.proceed()
 	}
-	if c.looksElsewhere() {
+	if c.searchAgain() {
 		return c.proceed()
 	}
 	said := read.Content(read.Words(c.said))
 	isBareNo := answer == -1 && p.Kind != "boolean" && len(said) < leastPart
-	if isBareNo && !read.HasDigits(c.said) || c.declines() && best.score < surely {
-		return c.drop()
+	if isBareNo && !read.HasDigits(c.said) || c.declines() && best.score < sure {
+		return c.dropTask()
 	}
 	if isOther && best.opener != keyFirst || best.score >= near && strings.Contains(c.said, "?") {
 		if len(best.calls) > 0 || len(best.replies) > 0 {
 			return nil
 		}
-		// This answers what the contact asks in between, and asks again.
+		// Answer the contact's own question, then ask again.
 		return say(c.fillAny(best.answers, nil), c.questionFor(p))
 	}
 	return c.digress(best, p, len(said) > 0)
 }
 
-// digress answers what the message says beside the question of the task, and asks for the property again. hasContent is
+// digress answers a message that does not answer the task's question, and asks for the property again. hasContent is
 // set if the message has more than function words.
 func (c *conversation) digress(best match, p slot.Property, hasContent bool) *reply {
 	if found := c.quotation(best); found != nil && strings.Contains(c.said, "?") {
@@ -102,7 +102,7 @@ func (c *conversation) digress(best match, p slot.Property, hasContent bool) *re
 	return c.proceed()
 }
 
-// interrupted answers a question that no example is near to as well as it can, and asks for the property again.
+// interrupted answers a question of the contact that resembles no example, and asks for the property again.
 func (c *conversation) interrupted(p slot.Property) *reply {
 	words := c.lexicons[c.speak.language]
 	found := words.nearest(c.spoken(c.own), words.parts(c.said))
@@ -125,7 +125,7 @@ func (c *conversation) questionFor(p slot.Property) string {
 	return c.speak.phrase(p)
 }
 
-// confirmed goes ahead after a yes, and drops the task after a no. A message with another value corrects the call.
+// confirmed makes the call after a yes and drops the task after a no. A message with another value corrects the call.
 func (c *conversation) confirmed(answer int, isOther bool) *reply {
 	t, called := c.next()
 	for _, p := range t.Properties {
@@ -136,21 +136,22 @@ func (c *conversation) confirmed(answer int, isOther bool) *reply {
 		}
 	}
 	switch {
-	case c.looksElsewhere():
+	case c.searchAgain():
 		return c.proceed()
 	case answer == 1:
 		c.task.isAgreed = true
 		return c.proceed()
 	case answer == -1 || c.declines():
-		return c.drop()
+		return c.dropTask()
 	case isOther:
 		return nil
 	}
 	return say(c.speak.unclear, c.recap(t, c.task.arguments))
 }
 
-// looksElsewhere goes back to the call that found the options, if the message asks for others, such as another day.
-func (c *conversation) looksElsewhere() bool {
+// searchAgain goes back to the call that found the options, if the message asks for different ones, such as another
+// day.
+func (c *conversation) searchAgain() bool {
 	for step := c.task.step - 1; step >= 0; step-- {
 		t, ok := c.tool(c.task.calls[step].name)
 		for _, p := range t.Properties {

@@ -11,57 +11,57 @@ import (
 )
 
 const (
-	// maxAsked is how often in a row the same question is asked.
+	// maxAsked bounds how often in a row the same question is asked.
 	maxAsked = 3
-	// maxChoosing bounds a message that chooses by place, in words.
+	// maxChoosing bounds a message that chooses an option by its place in the list, in words.
 	maxChoosing = 6
-	// maxEchoed bounds how much of the contact's message a reason repeats, in characters.
+	// maxEchoed bounds the part of the contact's message that a reason quotes, in characters.
 	maxEchoed = 200
 )
 
-// task is an exchange that the agent carries out.
+// task is the exchange in progress.
 type task struct {
 	*exchange
 	// step is the number of the next call.
 	step int
-	// arguments are what the contact answered or chose.
+	// arguments are the values that the contact gave or chose, by name.
 	arguments map[string]any
-	// began is the number of the message that began it.
+	// began is the number of the message that began the task.
 	began int
-	// asked is the argument that the agent just asked for, or nil, and times how often in a row.
+	// asked is the argument that the agent just asked for, or nil. times counts how often in a row.
 	asked *slot.Property
 	times int
-	// isConfirming: the agent just asked whether to go ahead. isAgreed: the contact said yes.
+	// isConfirming is set after the agent asked for agreement, and isAgreed after the contact agreed.
 	isConfirming, isAgreed bool
-	// isOffered: the agent just asked whether this is what the contact wants.
+	// isOffered is set after the agent asked whether the contact wants the task.
 	isOffered bool
-	// hasFailed: the last call failed, and the agent asked whether to try again.
+	// hasFailed is set after the last call failed and the agent asked whether to try again.
 	hasFailed bool
-	// isDelegating: a sub-agent has the task, and just asked something.
+	// isDelegating is set while a sub-agent waits for an answer to its question.
 	isDelegating bool
-	// done are its answered calls.
+	// done are the answered calls of the task.
 	done []call
 }
 
-// next returns the tool of the next call and what the example says about it.
+// next returns the tool of the next call, and the call in the example.
 func (c *conversation) next() (slot.Tool, exampleCall) {
 	called := c.task.calls[c.task.step]
 	t, _ := c.tool(called.name)
 	return t, called
 }
 
-// proceed makes the next call of the task, or asks for what it needs. After the last call it tells the results.
+// proceed makes the next call of the task, or asks for a missing argument. After the last call it reports the results.
 func (c *conversation) proceed() *reply { return c.proceedAfter("") }
 
-// proceedAfter is proceed with a sentence before the question, if there is one.
+// proceedAfter is proceed, but puts a sentence before the question that it may ask.
 func (c *conversation) proceedAfter(lead string) *reply {
 	if c.task.step >= len(c.task.calls) {
-		return c.finish()
+		return c.finishTask()
 	}
 	t, called := c.next()
 	switch called.name {
 	case llm.EndConversation:
-		return c.leave(c.fillAny(c.task.answers, nil))
+		return c.endConversation(c.fillAny(c.task.answers, nil))
 	case llm.TransferCall:
 		return &reply{tool: llm.TransferCall, arguments: map[string]any{"reason": read.Shorten(c.said, maxEchoed)}}
 	}
@@ -91,7 +91,7 @@ func (c *conversation) recap(t slot.Tool, arguments map[string]any) string {
 	return say(fill(c.speak.recap, strings.Join(parts, "; ")), c.speak.sure).text
 }
 
-// inWords writes an argument for the contact: the option that it stands for, or the value.
+// inWords writes an argument for the contact: the option with that value, or the value itself.
 func (c *conversation) inWords(p slot.Property, value any) string {
 	if list, ok := value.([]any); ok && len(list) == 1 {
 		value = list[0]
@@ -143,7 +143,7 @@ func (c *conversation) ask(p slot.Property, lead string) *reply {
 	return say(lead, c.questionFor(p))
 }
 
-// listed numbers options.
+// listed writes options as a numbered list.
 func listed(options []option, speak *phrasebook) string {
 	var lines []string
 	for i, o := range options[:min(len(options), maxOptions)] {
@@ -163,13 +163,13 @@ func (c *conversation) lastArgument(name, argument string) any {
 	return nil
 }
 
-func (c *conversation) drop() *reply {
+func (c *conversation) dropTask() *reply {
 	c.task = nil
 	return say(c.speak.dropped, c.speak.anythingElse)
 }
 
-// after follows an answered call.
-func (c *conversation) after(made call) *reply {
+// afterCall returns the reply to the result of a call.
+func (c *conversation) afterCall(made call) *reply {
 	failure := made.failure()
 	switch {
 	case made.Name == llm.EndConversation:
@@ -180,7 +180,7 @@ func (c *conversation) after(made call) *reply {
 	case made.Name == llm.TransferCall:
 		return say(c.speak.transferred)
 	case c.task == nil || c.task.step >= len(c.task.calls) || c.task.calls[c.task.step].name != made.Name:
-		return c.told(made)
+		return c.tellResult(made)
 	case failure != "":
 		c.task.hasFailed = true
 		return say(fill(c.speak.broken, read.Ended(read.Shorten(failure, maxFieldText))), c.speak.advice)
@@ -188,7 +188,7 @@ func (c *conversation) after(made call) *reply {
 	t, _ := c.tool(made.Name)
 	if t.Delegate && !strings.HasPrefix(strings.TrimSpace(made.result), "{") {
 		question, rest := read.LastQuestion(made.result)
-		c.task.isDelegating = question != "" && rest == "" && !elseAsked().MatchString(question)
+		c.task.isDelegating = question != "" && rest == "" && !closingQuestion().MatchString(question)
 		if !c.task.isDelegating {
 			c.task = nil
 		}
@@ -199,8 +199,8 @@ func (c *conversation) after(made call) *reply {
 	return c.proceed()
 }
 
-// finish ends a task with the answer of its example, or by telling the last result.
-func (c *conversation) finish() *reply {
+// finishTask ends the task with its example's answer, or else with the last result.
+func (c *conversation) finishTask() *reply {
 	t := c.task
 	c.task = nil
 	if len(t.done) == 0 {
@@ -211,11 +211,11 @@ func (c *conversation) finish() *reply {
 	if text := c.fillWith(t, t.answers, arguments); text != "" {
 		return say(text)
 	}
-	return c.told(last)
+	return c.tellResult(last)
 }
 
-// told tells a result in general words.
-func (c *conversation) told(made call) *reply {
+// tellResult reports a result without a template.
+func (c *conversation) tellResult(made call) *reply {
 	if made.saysNothing() {
 		return say(c.speak.done, c.speak.anythingElse)
 	}

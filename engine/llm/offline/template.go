@@ -11,7 +11,7 @@ import (
 // placeholder matches a placeholder of a template: "<name>".
 var placeholder = lazyregexp.New(`<(\w+)>`)
 
-// fillAny fills the first template that can be filled. It returns "" if none can.
+// fillAny returns the first template that can be filled, filled, or "".
 func (c *conversation) fillAny(templates []string, arguments map[string]any) string {
 	return c.fillWith(c.task, templates, arguments)
 }
@@ -31,8 +31,8 @@ func (c *conversation) fillWith(t *task, templates []string, arguments map[strin
 	return ""
 }
 
-// valueOf returns what a placeholder of a template stands for: a field of the task's results, the latest first, or an
-// argument. "results" lists the items of the last result, and "can" says what the agent can do.
+// valueOf returns the value of a placeholder: a field of the task's results, the latest first, or an argument.
+// "results" lists the items of the last result. "can" says what the agent can do.
 func (c *conversation) valueOf(t *task, name string, arguments map[string]any) (string, bool) {
 	if name == "can" {
 		return c.ability(c.speak), true
@@ -59,7 +59,7 @@ func (c *conversation) valueOf(t *task, name string, arguments map[string]any) (
 	return "", false
 }
 
-// toolWith returns the property of the task's tools with the name.
+// toolWith returns the property with the name from the first tool that takes its value from another tool's result.
 func (c *conversation) toolWith(name string) (slot.Property, bool) {
 	for _, t := range c.tools {
 		if p, ok := t.Property(name); ok && len(p.Producers) > 0 {

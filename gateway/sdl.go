@@ -29,7 +29,8 @@ func SDL(schema *ast.Schema) string {
 const described = "Needs the scope "
 
 // Describe adds the scopes and costs in fields' directives to the fields' descriptions, for tools that do not show
-// directives. It changes the schema. A second call changes nothing, so whoever reads descriptions calls it first.
+// directives. It changes the schema. A second call changes nothing.
+// Readers of descriptions call it first.
 func Describe(schema *ast.Schema) {
 	schemas.Lock()
 	defer schemas.Unlock()

@@ -32,13 +32,13 @@ const (
 	// idleBytes is the most that an idle process allocates in settleEvery. An idle process takes minutes to allocate
 	// headroom, so its garbage would stay for minutes.
 	idleBytes = 4 << 20
-	// settledLive is the largest live heap that is collected when idle, in bytes. A larger heap takes too long to scan for
-	// so little garbage.
+	// settledLive is the largest live heap, in bytes, that is collected when the process is idle. A larger heap takes too
+	// long to scan for so little garbage.
 	settledLive = 64 << 20
-	// Every takenEvery, settle checks whether clients have received responses that held manyBytes or more, and returns
-	// their memory.
-	takenEvery = 2 * time.Second
-	manyBytes  = 32 << 20
+	// responsesEvery is the interval at which settle reads how many bytes of responses wait for clients. If they fall from
+	// largeResponses to less than a quarter of it, settle returns their memory to the system.
+	responsesEvery = 2 * time.Second
+	largeResponses = 32 << 20
 )
 
 // tuneMemory tunes the collector for a server, once. GOGC and GOMEMLIMIT override it.
@@ -84,33 +84,33 @@ func percentFor(live uint64) int {
 // settle returns unused memory to the system until ctx ends: after the start, when the process is idle with a small
 // heap, and when clients have received large responses. responses must return the bytes of unreceived responses.
 func settle(ctx context.Context, responses func() int64) {
-	next, taken := time.NewTimer(settleFirst), time.NewTicker(takenEvery)
+	next, received := time.NewTimer(settleFirst), time.NewTicker(responsesEvery)
 	defer next.Stop()
-	defer taken.Stop()
-	heldMany := false
+	defer received.Stop()
+	heldLarge := false
 	heap := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
-	for looks, before := 0, uint64(0); ; {
+	for rounds, before := 0, uint64(0); ; {
 		select {
 		case <-next.C:
-		case <-taken.C:
+		case <-received.C:
 			held := responses()
-			if heldMany && held < manyBytes/4 {
+			if heldLarge && held < largeResponses/4 {
 				debug.FreeOSMemory()
 			}
-			heldMany = held >= manyBytes || heldMany && held >= manyBytes/4
+			heldLarge = held >= largeResponses || heldLarge && held >= largeResponses/4
 			continue
 		case <-ctx.Done():
 			return
 		}
 		metrics.Read(heap)
 		allocated, live := heap[0].Value.Uint64()-before, heap[1].Value.Uint64()
-		if looks < 2 || allocated < idleBytes && live < settledLive {
+		if rounds < 2 || allocated < idleBytes && live < settledLive {
 			debug.FreeOSMemory()
 			releaseProgram()
 			metrics.Read(heap)
 		}
 		before = heap[0].Value.Uint64()
-		looks++
+		rounds++
 		next.Reset(settleEvery)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// checkBudget returns BUDGET_EXCEEDED when the month's budget is used up. It takes one statement.
+// checkBudget returns BUDGET_EXCEEDED when the month's budget is used up. It runs one SQL statement.
 func (t *Tenant) checkBudget(ctx context.Context) error {
 	subscription, err := t.Subscription(ctx, now())
 	if err != nil || subscription == nil {
@@ -50,9 +50,9 @@ type budgetWarnings struct {
 
 func newBudgetWarnings(
 	log *slog.Logger, of func(context.Context, string) (*model.CompanySubscription, error),
-	tell func(context.Context, string, *model.CompanySubscription) error,
+	enqueue func(context.Context, string, *model.CompanySubscription) error,
 ) *budgetWarnings {
-	return &budgetWarnings{log: cmp.Or(log, slog.Default()), subscription: of, enqueue: tell, awaited: map[string]bool{},
+	return &budgetWarnings{log: cmp.Or(log, slog.Default()), subscription: of, enqueue: enqueue, awaited: map[string]bool{},
 		closing: make(chan struct{})}
 }
 
@@ -111,8 +111,8 @@ func (b *budgetWarnings) isSent(companyID string, s *model.CompanySubscription) 
 	if s.Warning() == "" {
 		return true
 	}
-	_, told := b.sent.Load(budgetWarning{companyID, s.PeriodStart, *s.Budget, s.Status()})
-	return told
+	_, isSent := b.sent.Load(budgetWarning{companyID, s.PeriodStart, *s.Budget, s.Status()})
+	return isSent
 }
 
 // warn logs the warning and writes it to the company's webhooks.
@@ -121,7 +121,7 @@ func (b *budgetWarnings) warn(ctx context.Context, companyID string, s *model.Co
 		return
 	}
 	now := budgetWarning{companyID, s.PeriodStart, *s.Budget, s.Status()}
-	if _, told := b.sent.LoadOrStore(now, true); told {
+	if _, isSent := b.sent.LoadOrStore(now, true); isSent {
 		return
 	}
 	b.log.WarnContext(ctx, s.Warning(), "company", companyID, "used", s.CreditsUsed, "budget", *s.Budget)

@@ -52,9 +52,8 @@ func (p preference) over(q preference) bool {
 	return cmp.Or(cmp.Compare(p.weight, q.weight), cmp.Compare(p.specificity, q.specificity)) > 0
 }
 
-// negotiate chooses among the gateway's media types. The default is application/json. The newer
-// application/graphql-response+json is chosen if the client names it and ranks it no lower, or gives it a higher
-// weight.
+// negotiate chooses among the gateway's media types. The default is application/json. A client gets
+// application/graphql-response+json if it prefers that type, or if it names the type and ranks both equally.
 func negotiate(h http.Header) accept {
 	header := strings.Join(h.Values("Accept"), ",")
 	if strings.TrimSpace(header) == "" {

@@ -26,7 +26,7 @@ type AuditEvent struct {
 	CreatedAt time.Time
 }
 
-// Cursor returns its position in a list.
+// Cursor returns the position of the event in a list.
 func (e *AuditEvent) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} }
 
 // MarshalJSON encodes the event for exports and webhooks, with the names and values of the schema.

@@ -33,9 +33,9 @@ func isOpen(field *ast.FieldDefinition, principal model.Principal) bool {
 		Value.Raw == string(model.APIKeyScopeChat)
 }
 
-// Confinement is the gqlgen extension that limits callers with the scope chat to the fields open to it, and tokens for
-// one subscription to that subscription. It refuses operations with other fields, including fields added later, before
-// they are executed.
+// Confinement is the gqlgen extension for restricted credentials. With the scope chat, a caller may select only fields
+// that the schema opens to that scope. With a token for one subscription, it may select only that subscription. The
+// extension refuses all other operations before they are executed.
 type Confinement struct{}
 
 // ExtensionName names the extension.
@@ -47,7 +47,7 @@ func (Confinement) Validate(graphql.ExecutableSchema) error { return nil }
 // MutateOperationContext refuses an operation with fields that the caller may not select.
 func (Confinement) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	principal, known := model.PrincipalOf(ctx)
-	if only := principal.Subscription; only != "" && !opens(operation.Operation, string(only)) {
+	if only := principal.Subscription; only != "" && !selectsOnly(operation.Operation, string(only)) {
 		return gqlerror.Wrap(model.Errorf(model.Forbidden, "the access token is valid only for the subscription %s", only))
 	}
 	if !known || principal.Reach == nil {
@@ -60,8 +60,8 @@ func (Confinement) MutateOperationContext(ctx context.Context, operation *graphq
 	return nil
 }
 
-// opens reports whether the operation is the subscription and selects nothing else.
-func opens(operation *ast.OperationDefinition, subscription string) bool {
+// selectsOnly reports whether the operation is the subscription and selects nothing else.
+func selectsOnly(operation *ast.OperationDefinition, subscription string) bool {
 	if operation.Operation != ast.Subscription || len(operation.SelectionSet) != 1 {
 		return false
 	}

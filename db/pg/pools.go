@@ -16,18 +16,20 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// describedStatements is how many statements a connection remembers the types of. Only statements with vectors need
-// it, which bun does not write.
+// describedStatements is how many statement descriptions pgx caches for each connection. Only statements with vectors
+// need descriptions, and there are few of them. bun's statements have none.
 const describedStatements = 16
 
-// statementTimeout, as Postgres spells it, ends statements whose request has timed out or whose process has ended.
+// statementTimeout is Postgres's statement_timeout. It ends statements whose request has timed out or whose process has
+// ended.
 const statementTimeout = "2min"
 
-// sessionConnections is how many connections the queue and signals have next to a pooler. Their statements are short.
+// sessionConnections is the size of the pool for sessions, if the other pools lead to a pooler. The queue and the signals
+// use it, with short statements.
 const sessionConnections = 4
 
 // pools are the connections of a DB: for writes, for reads, and for callers that need a session. sessions is the same
-// pool as writes unless that leads to a pooler.
+// pool as writes, unless writes leads to a pooler.
 type pools struct{ writes, reads, sessions *pgxpool.Pool }
 
 func (p pools) close() {
@@ -50,7 +52,7 @@ func connect(ctx context.Context, address string, o Options, scopes *scopes) (p 
 		return p, err
 	}
 	if scopes.isPooled {
-		for _, name := range ofSessions {
+		for _, name := range sessionParameters {
 			delete(config.ConnConfig.RuntimeParams, name)
 		}
 	}
@@ -84,9 +86,9 @@ func connect(ctx context.Context, address string, o Options, scopes *scopes) (p 
 	return p, errors.Join(checkSame(ctx, p.writes, p.sessions), CheckSessions(ctx, p.sessions, p.sessions))
 }
 
-// ofSessions lists the parameters that a pooler would refuse or forget. The bindings set them in each transaction
-// instead.
-var ofSessions = []string{"max_parallel_workers_per_gather", "jit", "statement_timeout"}
+// sessionParameters are the startup parameters that a pooler would refuse or forget. Behind a pooler, the statements that
+// bind a transaction to its company set them instead.
+var sessionParameters = []string{"max_parallel_workers_per_gather", "jit", "statement_timeout"}
 
 func configOf(address string, o Options) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
@@ -94,8 +96,8 @@ func configOf(address string, o Options) (*pgxpool.Config, error) {
 		// The parser's error may contain the password of the address.
 		return nil, errors.New("the address is not a valid Postgres URL")
 	}
-	// bun writes arguments into the text, so every text is new. A statement cache would only cost round trips, and
-	// the simple protocol would allow stacked statements.
+	// bun writes arguments into the text, so nearly every text is new: a statement cache would only cost round trips. The
+	// simple protocol would allow stacked statements.
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.ConnConfig.StatementCacheCapacity = 0
 	config.ConnConfig.DescriptionCacheCapacity = describedStatements
@@ -116,10 +118,10 @@ func configOf(address string, o Options) (*pgxpool.Config, error) {
 // 8 KiB, and several of them are often ready together.
 const readBuffer = 32 << 10
 
-// readConfigOf configures connections for reads. Their statements are prepared, with a generic plan: planning takes
-// longer than running most of them, and otherwise Postgres would plan the first runs again each time. A batch reads
-// from one snapshot, so that a key that one statement finds and the row that another statement reads for it cannot
-// differ. Behind a pooler, statements are planned each time, and Scope.receive sets the isolation.
+// readConfigOf configures connections for reads. Their statements are prepared and use generic plans, because planning
+// most of them takes longer than running them. By default, Postgres would plan the first five runs of each statement
+// again. A batch reads from one snapshot: one statement looks up a key, another one reads that key's row, and both must
+// see the same data. Behind a pooler, statements are planned each time, and Scope.receive sets the isolation.
 func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 	config = config.Copy()
 	config.PrepareConn = nil // reads bind their connections themselves
@@ -132,10 +134,10 @@ func readConfigOf(config *pgxpool.Config, isPooled bool) *pgxpool.Config {
 	}
 	config.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "repeatable read"
-	// Not as a startup parameter: an address with two hosts and target_session_attrs=read-write would then match
-	// neither host, and a session pooler would need a setting to accept the parameter. Sequential scans are off
-	// because a plan made while a table was small would scan the whole table, until the table is analyzed again. Citus
-	// has no generic plan for a statement with subqueries, and returns an error if it is forced to make one.
+	// These settings are not startup parameters. If default_transaction_read_only were one, an address with two hosts and
+	// target_session_attrs=read-write would match neither host. A session pooler would have to be configured to accept
+	// startup parameters. Sequential scans are off because a plan made for a small table scans the whole table until the
+	// next ANALYZE. Citus has no generic plans for statements with subqueries, and returns an error if it must make one.
 	config.ConnConfig.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		return conn.Exec(ctx, "SET default_transaction_read_only = on; SET enable_seqscan = off; "+
 			"SELECT set_config('plan_cache_mode', 'auto', false) WHERE to_regclass('pg_dist_partition') IS NOT NULL").Close()
@@ -148,6 +150,7 @@ var errPooled = errors.New("the pooler in front of Postgres shares connections b
 	"agentgraph binds a connection to a company. Use a pooler in session mode (pool_mode = session in PgBouncer), or " +
 	"give the address of Postgres itself, either instead of the pooler's or as the address for sessions")
 
+// errElsewhere is returned when the sessions of a pooler's DB are in another database.
 var errElsewhere = errors.New("the address for sessions leads to another database than the address of the pooler")
 
 // checkSame returns errElsewhere unless both pools lead to the same database.

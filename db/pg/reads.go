@@ -68,7 +68,7 @@ func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, r
 	var ahead []Statement // statements before the reads, whose rows are dropped
 	if isAlone {
 		ahead = append(ahead, Statement{})
-		pipeline.SendQueryParams(ofThisMoment, nil, nil, nil, nil)
+		pipeline.SendQueryParams(setRepeatableRead, nil, nil, nil, nil)
 	}
 	if scope.statement != (Statement{}) {
 		ahead = append(ahead, scope.statement)

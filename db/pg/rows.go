@@ -90,7 +90,7 @@ type Join struct {
 type Part struct {
 	model.PageArgs
 	Filter Filter
-	// AndNext reads one row more, which shows whether another page follows.
+	// AndNext reads one more row, which shows whether another page follows.
 	AndNext bool
 }
 
@@ -121,8 +121,8 @@ func (p Part) Shape() Shape {
 	return shape
 }
 
-// The functions below describe each kind of read once. Their arguments company, parent, parents and keys are literals
-// or placeholders.
+// The functions below render the SQL of each kind of read, with literals or with placeholders. Both may be passed for the
+// arguments company, parent, parents and keys.
 
 // rowsOf selects the rows of one key, or of several.
 func (t *Tables) rowsOf(r Rows, company any, joins []Join) *bun.SelectQuery {
@@ -179,13 +179,13 @@ func parentsOf(parents any) *bun.SelectQuery {
 	return unconnected.NewSelect().TableExpr("unnest(?::text[]) WITH ORDINALITY AS parent (id, place)", parents)
 }
 
-// pagesOf selects, for each of several parents, a page of the parent's list. Each row begins with the expression tells,
-// which identifies the parent. The rows of one parent are in order, because Postgres reads one parent after the other
-// and limits each. Sorting all rows again took as long as reading them.
-func (t *Tables) pagesOf(l List, company, parents any, tells string, columns []string, p Part, place renderValue,
+// pagesOf selects, for each of several parents, a page of the parent's list. Each row begins with the expression
+// identity, which identifies the parent. Postgres reads the parents one after the other, so each parent's rows arrive in
+// the list's order. An ORDER BY over all rows took as long as reading them.
+func (t *Tables) pagesOf(l List, company, parents any, identity string, columns []string, p Part, place renderValue,
 	joins []Join) *bun.SelectQuery {
 	inner := t.pageOf(l, company, parentID, p, place, joins)
-	outer := parentsOf(parents).ColumnExpr(tells)
+	outer := parentsOf(parents).ColumnExpr(identity)
 	for _, column := range columns {
 		name := strings.ReplaceAll(column, ".", "_")
 		outer, inner = outer.ColumnExpr("child.?", bun.Ident(name)), t.column(inner, l.Row(), company, column, name, joins)
@@ -206,10 +206,10 @@ func (t *Tables) totalOf(l List, company, parent any, f Filter, place renderValu
 	return rows
 }
 
-// totalsOf counts, for each of several parents, the rows of the parent's list. The expression tells identifies the
-// parent.
-func (t *Tables) totalsOf(l List, company, parents any, tells string, f Filter, place renderValue) *bun.SelectQuery {
-	return parentsOf(parents).ColumnExpr(tells+", (?) AS total", t.totalOf(l, company, parentID, f, place))
+// totalsOf counts, for each of several parents, the rows of the parent's list. Each row begins with the expression
+// identity, which identifies the parent.
+func (t *Tables) totalsOf(l List, company, parents any, identity string, f Filter, place renderValue) *bun.SelectQuery {
+	return parentsOf(parents).ColumnExpr(identity+", (?) AS total", t.totalOf(l, company, parentID, f, place))
 }
 
 // join joins rows to the rows of a query, except rows that are marked as deleted.
@@ -267,8 +267,8 @@ type Key string
 // Given is the key that is passed with the Read.
 const Given Key = "$2"
 
-// Found returns a subquery for a key: the column of the row that another key leads to. The statement reads the key
-// itself, so it does not have to wait for that row.
+// Found returns a key that Postgres looks up: a subquery for the column in the row of r with the given key. A statement
+// that uses it can be sent before that row has been received.
 func (t *Tables) Found(r Rows, key Key, column string, joins ...Join) Key {
 	return "(" + Key(t.OneRow(r, key, []string{column}, joins...).text) + ")"
 }
@@ -293,7 +293,8 @@ func (l List) nextParam() renderValue {
 	return paramsFrom(3)
 }
 
-// Page returns the statement that reads the columns of a page, of a list of the company or of one parent.
+// Page returns the statement that reads the columns of one page. The list is the company's or, with a parent, the
+// parent's.
 func (t *Tables) Page(l List, parent Key, columns []string, p Part, joins ...Join) Statement {
 	return statementOf(t.columned(t.pageOf(l, Param(1), bun.Safe(parent), p, l.nextParam(), joins), l.Row(),
 		Param(1), columns, joins))
@@ -305,14 +306,14 @@ func (t *Tables) Pages(l List, columns []string, p Part, joins ...Join) Statemen
 	return statementOf(t.pagesOf(l, Param(1), Param(2), "parent.place", columns, p, l.nextParam(), joins))
 }
 
-// Total returns the statement that counts the rows that pass the filter, in a list of the company or of one parent.
-// Its row is the number.
+// Total returns the statement that counts the rows of a list that pass the filter. The list is the company's or, with a
+// parent, the parent's. The statement returns one row with the number.
 func (t *Tables) Total(l List, parent Key, f Filter) Statement {
 	return statementOf(t.totalOf(l, Param(1), bun.Safe(parent), f, l.nextParam()))
 }
 
-// Totals returns the statement that counts, for each of several parents, the rows of the parent's list. Each row is the
-// position of the parent among the keys, from 1, and the number.
+// Totals returns the statement that counts, for each of several parents, the rows of the parent's list. Each row has
+// the parent's position among the keys, from 1, and the number.
 func (t *Tables) Totals(l List, f Filter) Statement {
 	return statementOf(t.totalsOf(l, Param(1), Param(2), "parent.place", f, l.nextParam()))
 }

@@ -23,8 +23,8 @@ type sender struct {
 	isPreparing bool
 }
 
-// inBinary asks for all values in binary format. Texts and JSON are the same in both formats, but jsonb begins with a
-// version byte, which rows removes.
+// inBinary requests all values in binary format. Texts and JSON are the same in both formats. Binary jsonb begins with a
+// version byte, which the method rows removes.
 var inBinary = []int16{pgtype.BinaryFormatCode}
 
 // read sends a read, after preparing its statement if the connection has not prepared it yet.
@@ -55,7 +55,8 @@ func (s *sender) read(companyID string, read *Read) {
 	s.pipeline.SendQueryPrepared(name, s.arguments.values, s.arguments.formats, formats)
 }
 
-// lacks reports whether a read whose results were received has a statement that was not prepared.
+// lacks reports whether Postgres has not prepared the statement of one of the reads. Call it after the results of all
+// reads were received.
 func (s *sender) lacks(reads []Read) bool {
 	return slices.ContainsFunc(reads, func(read Read) bool {
 		description, isSent := s.known.Peek(read.Statement.name)
@@ -95,15 +96,15 @@ func (s *sender) synced() error {
 	}
 }
 
-// ofThisMoment makes all reads of the transaction see one snapshot, on connections without that default. It returns
-// no rows.
-const ofThisMoment = "SET transaction_isolation = 'repeatable read'"
+// setRepeatableRead makes all reads of a transaction see one snapshot. Connections behind a pooler need it, because they
+// do not have that isolation as their default. It returns no rows.
+const setRepeatableRead = "SET transaction_isolation = 'repeatable read'"
 
 // noRows drops a row.
 func noRows([][]byte) error { return nil }
 
-// rows passes the rows of the next result to hand. statement is the one that was sent for it.
-func (s *sender) rows(statement Statement, hand func(values [][]byte) error) error {
+// rows receives the next result and passes its rows to receive. It is the result of statement.
+func (s *sender) rows(statement Statement, receive func(values [][]byte) error) error {
 	var rows *pgconn.ResultReader
 	for rows == nil {
 		results, err := s.pipeline.GetResults()
@@ -135,7 +136,7 @@ func (s *sender) rows(statement Statement, hand func(values [][]byte) error) err
 				values[i] = values[i][1:]
 			}
 		}
-		if err := hand(values); err != nil {
+		if err := receive(values); err != nil {
 			return err
 		}
 	}
@@ -152,7 +153,7 @@ func isStale(err error) bool {
 // isEnded reports whether the server has ended the connection.
 func isEnded(err error) bool {
 	state := SQLState(err)
-	return state == "57P01" || state == "57P02" || state == "57P03" // by an administrator, by a crash, while it starts
+	return state == "57P01" || state == "57P02" || state == "57P03" // shut down, crashed, or starting
 }
 
 // arguments are the values of a statement in Postgres's formats.

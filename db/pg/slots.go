@@ -13,7 +13,7 @@ const maxSlots = 3
 type slotsKey struct{}
 
 // WithSlots returns a context whose statements share a few connections, however many lists one response asks for. Use
-// it only for responses that read: a caller that holds a connection must never wait for another.
+// it only for responses that read. A caller that already holds a connection and waits for another one could deadlock.
 func WithSlots(ctx context.Context) context.Context {
 	return context.WithValue(ctx, slotsKey{}, make(chan struct{}, maxSlots))
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// readStatements is how many prepared statements a connection for reads keeps, the most recently used ones. Each
-// takes tens of kB in Postgres.
+// readStatements is the maximum number of prepared statements on a connection for reads. The least recently used one is
+// deallocated first. Each takes tens of kB in Postgres.
 const readStatements = 256
 
-// Statement is a read of one company's rows. Postgres plans its text once on each connection. The values are
-// placeholders, the first of which is the company.
+// Statement is a read of one company's rows. Postgres plans its text once on each connection. The text has placeholders
+// instead of values: $1 is the company's id.
 type Statement struct{ text, name string }
 
 // NewStatement returns a statement with the text. Its name is a hash of the text.
@@ -27,7 +27,7 @@ type statements = simplelru.LRU[string, *pgconn.StatementDescription]
 
 const statementsKey = "reads"
 
-// isUsed reports whether the connection has been read on before.
+// isUsed reports whether the connection has run a Statement before.
 func isUsed(conn *pgconn.PgConn) bool {
 	_, ok := conn.CustomData()[statementsKey]
 	return ok

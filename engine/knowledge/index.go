@@ -142,7 +142,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	if d.Languages = []string{dataset.Language}; dataset.Language == model.AnyLanguage {
 		if d.Languages = languagesOf(chunks); d.Languages == nil {
 			// The other documents tell the language of a short one.
-			others, err := t.FirstChunks(ctx, d.DatasetID, samples)
+			others, err := t.FirstChunks(ctx, d.DatasetID, maxSamples)
 			if err != nil {
 				return err
 			}

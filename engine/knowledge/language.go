@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	// sample is the length of a text for recognizing its language, in bytes. samples bounds the samples of a document.
-	sample, samples = 1_000, 100
-	// minSample is the minimum length of a text for recognizing its language, in bytes.
-	minSample = 150
+	// sampleBytes is the maximum length of one sample, from which a language is recognized. maxSamples bounds the samples
+	// of a document.
+	sampleBytes, maxSamples = 1_000, 100
+	// minSampleBytes is the length of the shortest text whose language is recognized.
+	minSampleBytes = 150
 	// minShare is the minimum share of a language in a document. maxLanguages bounds a document's languages.
 	minShare, maxLanguages = 0.2, 3
 )
@@ -26,11 +27,11 @@ const (
 func languagesOf(chunks []*model.Chunk) []string {
 	shares := map[string]float64{}
 	var text strings.Builder
-	every := 1 + len(chunks)/samples
+	every := 1 + len(chunks)/maxSamples
 	for i := 0; i < len(chunks); i += every {
 		content := chunks[i].Content
-		text.WriteString(strings.ToValidUTF8(content[:min(len(content), sample)], "") + "\n")
-		if text.Len() < sample && i+every < len(chunks) {
+		text.WriteString(strings.ToValidUTF8(content[:min(len(content), sampleBytes)], "") + "\n")
+		if text.Len() < sampleBytes && i+every < len(chunks) {
 			continue
 		}
 		shares[languageOf(text.String())] += float64(text.Len())
@@ -51,20 +52,20 @@ func languagesOf(chunks []*model.Chunk) []string {
 	return known[:min(len(known), maxLanguages)]
 }
 
-// languageOf returns the language of a text, or "" if it is not recognized. Scripts with one dominant language give
-// that language.
+// languageOf returns the language of a text, or "" if it is not recognized. If the text is too
+// short or ambiguous to be sure, a script with one dominant language counts as that language.
 func languageOf(text string) string {
-	if len(text) < minSample {
+	if len(text) < minSampleBytes {
 		return ""
 	}
-	switch told := whatlanggo.Detect(text); {
-	case told.IsReliable():
-		return codeOf(told.Lang)
-	case told.Script == unicode.Cyrillic:
+	switch detected := whatlanggo.Detect(text); {
+	case detected.IsReliable():
+		return codeOf(detected.Lang)
+	case detected.Script == unicode.Cyrillic:
 		return "ru"
-	case told.Script == unicode.Arabic:
+	case detected.Script == unicode.Arabic:
 		return "ar"
-	case told.Script == unicode.Devanagari:
+	case detected.Script == unicode.Devanagari:
 		return "hi"
 	}
 	return ""

@@ -30,8 +30,8 @@ type exchange struct {
 	answers []string
 	// replies are the exchanges that may follow this one, in any order.
 	replies []*exchange
-	// votes maps a word's number in the lexicon to the evidence of that word for this exchange rather than others,
-	// from 0 to 1.
+	// votes has a weight from 0 to 1 for each word, by the word's number in the lexicon. A word with weight 1 occurs in no
+	// other exchange of its group.
 	votes map[int]float64
 	// head is the first exchange of the block.
 	head *exchange

@@ -198,23 +198,23 @@ func printPaused(log io.Writer, m *archive.Manifest) (err error) {
 const progressInterval = 2 * time.Second
 
 // progress returns a function that prints the progress, at most one line for each progressInterval.
-func progress(log io.Writer, done string) func(n, all int64) {
-	told := time.Now()
+func progress(log io.Writer, verb string) func(n, all int64) {
+	printed := time.Now()
 	return func(n, all int64) {
-		if time.Since(told) < progressInterval {
+		if time.Since(printed) < progressInterval {
 			return
 		}
-		told = time.Now()
+		printed = time.Now()
 		of := ""
 		if all > 0 {
 			of = fmt.Sprintf(" of %d", all)
 		}
-		_, _ = fmt.Fprintf(log, "%s %d%s rows and files\n", done, n, of)
+		_, _ = fmt.Fprintf(log, "%s %d%s rows and files\n", verb, n, of)
 	}
 }
 
 // summarize prints what an archive contains and what it lacks.
-func summarize(log io.Writer, done string, m *archive.Manifest) error {
+func summarize(log io.Writer, verb string, m *archive.Manifest) error {
 	var counts []string
 	for _, table := range db.ArchivedTables() {
 		if n := m.Rows[table]; n > 0 {
@@ -224,7 +224,7 @@ func summarize(log io.Writer, done string, m *archive.Manifest) error {
 	if m.Files > 0 {
 		counts = append(counts, fmt.Sprintf("%d files", m.Files))
 	}
-	text := fmt.Sprintf("%s %q (%s)", done, m.Company.Name, m.Company.ID)
+	text := fmt.Sprintf("%s %q (%s)", verb, m.Company.Name, m.Company.ID)
 	if len(counts) > 0 {
 		text += ": " + strings.Join(counts, ", ")
 	}

@@ -33,16 +33,16 @@ func newRetentionSet() *cobra.Command {
 		Use: "set", Short: "Set how many days data is kept, 0 for no limit. Older data is deleted within minutes.",
 		Example: `agentgraph retention set --company "Your company" --chats 365 --executions 90`,
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
-		{Into: &c.Chats, Name: "chats", Placeholder: "DAYS", Help: "Simulated chats with messages and calls, from their " +
-			"last message."},
+		{Into: &c.Chats, Name: "chats", Placeholder: "DAYS", Help: "Simulated chats with messages and calls, counted " +
+			"from their last message."},
 		{Into: &c.Executions, Name: "executions", Placeholder: "DAYS",
 			Help: "Finished test executions with their runs, counted from their end."},
 		{Into: &c.CampaignItems, Name: "campaign-items", Placeholder: "DAYS",
-			Help: "Campaign items that are Processed or in Error, with their events, from their last call."},
+			Help: "Campaign items that are Processed or in Error, with their events, counted from their last call."},
 		{Into: &c.Tombstones, Name: "tombstones", Placeholder: "DAYS",
 			Help: "Records of deleted agents and campaigns. Without them, usage shows Unknown instead of Deleted."},
-		{Into: &c.Ledger, Name: "ledger", Placeholder: "DAYS", Help: "Usage entries, from their time. Daily sums of older " +
-			"entries are kept; older entries cannot be recorded."},
+		{Into: &c.Ledger, Name: "ledger", Placeholder: "DAYS",
+			Help: "Usage entries, counted from their time. Older entries can no longer be recorded. Daily sums are kept."},
 	})
 }
 

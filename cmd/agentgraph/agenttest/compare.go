@@ -24,12 +24,13 @@ func newCompareCommand() *cobra.Command {
 	c := &compareCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "compare", Short: "Compare an execution with earlier ones. The exit code is 1 if something got " +
-			"worse.",
+			"worse, and 5 if nothing can be decided.",
 		Example: "agentgraph test compare execution_01m7z9685dexj96fa38g6xqx8e --with execution_01m7z96rn3ebj8ybp0mfn1cq70",
 	}, []cli.Argument{
 		{Into: &c.Base, Name: "base", Help: "At most 5 earlier executions. Their runs are combined into one sample."},
 	}, &c.Flags, cli.Flags{
-		{Into: &c.With, Name: "with", Required: true, Placeholder: "EXECUTION", Help: "The execution to show."},
+		{Into: &c.With, Name: "with", Required: true, Placeholder: "EXECUTION",
+			Help: "The execution to compare with the earlier ones."},
 		{Into: &c.Correction, Name: "correction", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"},
 			Help: "Correction for multiple comparisons: holm or benjamini-hochberg."},
 	}, &c.OutputFlag)
@@ -37,7 +38,7 @@ func newCompareCommand() *cobra.Command {
 
 // Validate refuses values that the server would refuse.
 func (c *compareCommand) Validate() error {
-	return cli.Refuse(len(c.Base) > maxBases, "--with: at most %d executions, not %d", maxBases, len(c.Base))
+	return cli.Refuse(len(c.Base) > maxBases, "<base>: at most %d executions, not %d", maxBases, len(c.Base))
 }
 
 // Run prints what changed. The exit code is 1 if something got worse, and 5 if nothing can be decided.
@@ -188,7 +189,7 @@ func (c *comparisonShown) summary() string {
 		fmt.Fprintf(&text, "  %s: %s (%s before, %s now%s), %s", test.title(), changes[test.Change],
 			test.Base.rate(), test.Head.rate(), pValue(test.Adjusted), conclusions[test.Conclusion])
 		if test.DecidingRepeats != nil {
-			fmt.Fprintf(&text, "; %d runs of the test in each execution would decide", *test.DecidingRepeats)
+			fmt.Fprintf(&text, "; about %d runs of the test in each execution would decide", *test.DecidingRepeats)
 		}
 		text.WriteString("\n")
 	}

@@ -83,7 +83,7 @@ func (p *progress) write(lines string) {
 	_, _ = io.WriteString(p.out, lines)
 }
 
-// colored returns text in the color of a status of runs, or of an outcome.
+// colored returns text in the color of a run's status or of an execution's outcome.
 func colored(style client.Style, status, text string) string {
 	switch status {
 	case "Passed":
@@ -149,9 +149,9 @@ type verdict struct {
 	what, why string
 	weight    *int
 	passed    bool
-	// isIdle is set if the check or criterion does not apply.
-	isIdle   bool
-	evidence []evidenceShown
+	// isInapplicable is set if the check or criterion does not apply to the conversation.
+	isInapplicable bool
+	evidence       []evidenceShown
 	// agreement is the share of the judge's votes for the verdict, nil without votes.
 	agreement *float64
 }
@@ -179,7 +179,7 @@ func (v verdict) title() string {
 func (v verdict) describe(text io.Writer, style client.Style, indent string) {
 	mark := style.Red("✗")
 	switch {
-	case v.isIdle:
+	case v.isInapplicable:
 		mark = style.Dim("–")
 	case v.passed:
 		mark = style.Green("✓")

@@ -36,7 +36,7 @@ agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-ra
 	}, nil, &c.Flags, &c.judgingFlags, cli.Flags{
 		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "AGENT",
 			Complete: c.CompleteNames(client.Agents), Help: "Run all tests of this agent, by name or id. Separate several " +
-				"with commas, or repeat the flag. With --folder or --test, only those of the agent."},
+				"with commas, or repeat the flag. With --folder or --test, run only the tests of this agent among them."},
 		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Xor: "tests", Placeholder: "FOLDER",
 			Complete: c.CompleteNames(client.Folders), Help: "Run all tests in this folder, by name or id. Separate several " +
 				"with commas, or repeat the flag."},

@@ -30,16 +30,16 @@ func writeMessages(text io.Writer, messages []messageShown, calls []callShown) {
 }
 
 func (c callShown) String() string {
-	came := "nothing"
+	outcome := "nothing"
 	switch {
 	case c.Error != nil:
-		came = "error: " + *c.Error
+		outcome = "error: " + *c.Error
 	case c.Result != nil:
-		came = *c.Result
+		outcome = *c.Result
 	}
 	mocked := ""
 	if c.Mocked {
 		mocked = " (mocked)"
 	}
-	return client.Printable(fmt.Sprintf("%s %s%s → %s", c.TechnicalName, c.Arguments, mocked, came))
+	return client.Printable(fmt.Sprintf("%s %s%s → %s", c.TechnicalName, c.Arguments, mocked, outcome))
 }

@@ -75,7 +75,7 @@ type chatCitation struct {
 	DocumentName string `json:"documentName"`
 }
 
-// chatEvent is an event of any type, with the fields of all.
+// chatEvent is an event of any type. It has the fields of all types.
 type chatEvent struct {
 	Typename string `json:"__typename"`
 	// MessageSequence is the number of the message that the agent is writing or answering.
@@ -89,8 +89,8 @@ type chatEvent struct {
 	DurationMs      int
 }
 
-// endTime bounds how long an interrupted program takes to end the chat.
-const endTime = 5 * time.Second
+// endTimeout bounds the request that ends the chat when the command ends.
+const endTimeout = 5 * time.Second
 
 // Run holds a chat in which each line of standard input is a message. It ends at the end of the input, or when the
 // agent ends the conversation.
@@ -113,7 +113,7 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 	if c.Mock {
 		input["toolMocking"] = client.Variables{"mockAllTools": true, "mockAllSubAgents": true, "mockCallTransfer": true}
 	}
-	var begun struct {
+	var started struct {
 		StartSimulationChat struct {
 			SimulationChat struct {
 				ID       string
@@ -122,10 +122,10 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 			}
 		}
 	}
-	if err := server.Query(ctx, startChatDocument, client.Variables{"input": input}, &begun); err != nil {
+	if err := server.Query(ctx, startChatDocument, client.Variables{"input": input}, &started); err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	chat := begun.StartSimulationChat.SimulationChat
+	chat := started.StartSimulationChat.SimulationChat
 	screen.begin(chat.ID, chat.Warnings)
 	for _, message := range chat.Messages {
 		screen.message(message)
@@ -133,9 +133,9 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 	talk := &conversation{server: server, id: chat.ID, screen: screen, shown: len(chat.Messages)}
 	err = talk.hold(ctx, linesOf(cmd.InOrStdin()))
 	if !talk.isOver {
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 		defer cancel()
-		screen.left(server.Query(ending, endChatDocument, client.Variables{"id": chat.ID}, &struct{}{}))
+		screen.end(server.Query(ending, endChatDocument, client.Variables{"id": chat.ID}, &struct{}{}))
 	}
 	return client.ExitWith(ctx, err)
 }
@@ -152,14 +152,14 @@ type conversation struct {
 }
 
 // hold sends each line as a message, until the input, the conversation or ctx ends.
-func (t *conversation) hold(ctx context.Context, said <-chan string) error {
+func (t *conversation) hold(ctx context.Context, input <-chan string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	events := t.follow(ctx)
 	for !t.isOver {
 		t.screen.ask()
 		select {
-		case text, more := <-said:
+		case text, more := <-input:
 			if !more {
 				return nil
 			}

@@ -20,8 +20,8 @@ type screen interface {
 	message(chatMessage)
 	// failed shows why there is no answer.
 	failed(error)
-	// left shows that the contact ended the chat, or why ending it failed.
-	left(error)
+	// end shows that the contact ended the chat, or why ending it failed.
+	end(error)
 }
 
 // lines writes everything as lines of JSON.
@@ -54,7 +54,7 @@ func (s *lines) event(e chatEvent) {
 func (s *lines) message(m chatMessage) { s.write("message", m) }
 func (s *lines) failed(err error)      { s.write("error", err.Error()) }
 
-func (s *lines) left(err error) {
+func (s *lines) end(err error) {
 	if err != nil {
 		s.failed(err)
 	}
@@ -170,7 +170,7 @@ func (s *terminal) failed(err error) {
 	s.print(wrapped("No answer: "+safe(err.Error()), client.Width(s.out), s.style.Red))
 }
 
-func (s *terminal) left(err error) {
+func (s *terminal) end(err error) {
 	s.print("\n")
 	s.turn, s.written = "", ""
 	if err != nil {

@@ -208,7 +208,7 @@ func (a *area) Notes(field *ast.FieldDefinition) string {
 		}
 		notes = append(notes, note+".")
 	} else if open := value("openTo", "scope"); open != "" {
-		notes = append(notes, "Also with the scope `"+open+"`.")
+		notes = append(notes, "Also open to the scope `"+open+"`.")
 	}
 	if field.Directives.ForName("modelDriven") != nil {
 		notes = append(notes, "Works with a language model.")

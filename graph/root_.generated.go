@@ -885,7 +885,7 @@ type SimulationTest implements AgentTest & Node {
   conversationMessages: [TestMessage!]! @requires(scope: contacts)
   "Values of the agent's fields."
   variables: JSONObject! @requires(scope: contacts)
-  "What is mocked."
+  "The mocked calls."
   toolMocking: ToolMocking! @requires(scope: contacts)
   "What each possible call would do in a run of the test, as in ` + "`" + `SimulationChat.coverage` + "`" + `."
   coverage: [CallCoverage!]! @cost(weight: 1000)
@@ -1472,9 +1472,9 @@ extend type Mutation {
 `, BuiltIn: false},
 	{Name: "../schema/agenttest_check.graphqls", Input: `"A check of a simulation. The program decides it without a language model. Only the check ` + "`" + `tag` + "`" + ` asks the agent's classifier, which costs tokens."
 type TestCheck {
-  "What is expected, in words."
+  "The expectation as a sentence."
   description: String!
-  "What is expected."
+  "The expectation."
   expect: TestExpectation!
   "Its weight in ` + "`" + `AgentTestRun.score` + "`" + `; null if it is required. A run fails when a required check does not hold."
   weight: Int
@@ -1486,9 +1486,9 @@ type TestExpectation {
   called: CalledExpectation
   "Calls that the agent does not make."
   neverCalled: NeverCalledExpectation
-  "What is said."
+  "Text that must be said."
   says: SaidExpectation
-  "What is not said."
+  "Text that must not be said."
   neverSays: SaidExpectation
   "Who ends the conversation."
   endedBy: ConversationEnder
@@ -1539,7 +1539,7 @@ type NeverCalledExpectation {
   where: [MockCondition!]! @listSize(assumedSize: 2)
 }
 
-"What is said in the run. Messages that the test starts from do not count."
+"Text that is said in the run. Messages that the test starts from do not count."
 type SaidExpectation {
   "Whole words that one message contains. Case, white space, the shapes of quotation marks and Markdown are ignored."
   text: String
@@ -1586,11 +1586,11 @@ enum ConversationEnder {
 type CheckResult {
   "The check, as written in the test."
   check: TestCheck!
-  "What was expected, in words, with placeholders filled."
+  "The expectation as a sentence, with placeholders filled."
   expected: String! @requires(scope: contacts)
   "Whether the check holds."
   passed: Boolean!
-  "What was observed, in words. For calls, it includes how many failed."
+  "The observation as a sentence. For calls, it includes how many failed."
   observed: String! @requires(scope: contacts)
   "At most 10 quotes as evidence. The quote of a call is its name with its arguments."
   evidence: [Evidence!]! @listSize(assumedSize: 2)
@@ -1598,7 +1598,7 @@ type CheckResult {
 
 "See ` + "`" + `TestCheck` + "`" + `."
 input TestCheckInput @strict {
-  "What is expected."
+  "The expectation."
   expect: TestExpectationInput!
   "1 to 100; required when absent."
   weight: Int @bounds(min: 1, max: 100)
@@ -1610,9 +1610,9 @@ input TestExpectationInput @oneOf @strict {
   called: CalledExpectationInput
   "Calls that the agent does not make."
   neverCalled: NeverCalledExpectationInput
-  "What is said."
+  "Text that must be said."
   says: SaidExpectationInput
-  "What is not said."
+  "Text that must not be said."
   neverSays: SaidExpectationInput
   "Who ends the conversation."
   endedBy: ConversationEnder
@@ -3157,7 +3157,7 @@ enum AuditAction {
 type AuditEvent {
   "The id."
   id: ID!
-  "What was done."
+  "The action."
   action: AuditAction!
   "The id of the object of the action."
   targetId: ID!
@@ -5647,7 +5647,7 @@ type SimulationChat implements Node {
   status: SimulationChatStatus! @openTo(scope: chat)
   "The values of the agent's fields, including values that the platform filled."
   dataBag: JSONObject! @requires(scope: contacts)
-  "What is mocked."
+  "The mocked calls."
   toolMocking: ToolMocking! @requires(scope: contacts)
   "All messages, in order."
   messages: [SimulationChatMessage!]! @requires(scope: contacts) @openTo(scope: chat) @listSize(assumedSize: 20)
@@ -6491,7 +6491,7 @@ extend type Agent {
   coverage("What to mock." toolMocking: ToolMockingInput): [CallCoverage!]! @cost(weight: 1000)
 }
 `, BuiltIn: false},
-	{Name: "../schema/tool_mocking.graphqls", Input: `"What is mocked in a simulation. By default nothing is mocked."
+	{Name: "../schema/tool_mocking.graphqls", Input: `"The calls that are mocked in a simulation. By default, none are mocked."
 type ToolMocking {
   "Tools to mock, by id."
   mockedTools: [MockedTool!]! @listSize(assumedSize: 3)

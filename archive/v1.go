@@ -25,8 +25,8 @@ type V1Options struct {
 	Address, Key string
 	// Company is the company of the archive. FromV1 sets its CreatedAt to the time of its oldest row.
 	Company Company
-	// Agents and Campaigns are ids to read, because a v1 server lists neither agents nor campaigns. FromV1 also reads those
-	// that occur in tests, folders and the consumption.
+	// Agents and Campaigns are ids to read, because a v1 server lists neither agents nor campaigns. FromV1 also reads
+	// those that occur in tests, folders and the consumption.
 	Agents, Campaigns []string
 	// Progress is called with the number of entries read and the total of a list. It may be nil.
 	Progress func(what string, read, total int64)

@@ -22,7 +22,7 @@ func (t *Tenant) AccessToken(ctx context.Context, hash []byte) (*model.AccessTok
 	return token, err
 }
 
-// CreateAccessToken makes a token of the API key that the Tenant acts by. It returns the token and its text, which is
+// CreateAccessToken makes a token for the API key of the request. It returns the token and its text, which is
 // not stored. It returns NOT_FOUND with the id of an agent that does not exist. It also removes expired tokens of the
 // company.
 func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTokenInput) (*model.AccessToken, string,
@@ -39,7 +39,7 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 	if err != nil {
 		return nil, "", err
 	}
-	if err := t.haveAgents(ctx, token.AgentIDs); err != nil {
+	if err := t.requireAgents(ctx, token.AgentIDs); err != nil {
 		return nil, "", err
 	}
 	// Each call removes several, so that few remain. Rows that another transaction is removing are skipped.
@@ -56,8 +56,8 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 	})
 }
 
-// haveAgents returns NOT_FOUND unless the company has agents with all of the ids.
-func (t *Tenant) haveAgents(ctx context.Context, ids []string) error {
+// requireAgents returns NOT_FOUND unless the company has agents with all of the ids.
+func (t *Tenant) requireAgents(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (t *Tenant) haveAgents(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// RevokeAccessToken removes the token with the hash, if it belongs to the API key that the Tenant acts by. It reports
+// RevokeAccessToken removes the token with the hash, if it belongs to the API key of the request. It reports
 // whether the token was valid until now.
 func (t *Tenant) RevokeAccessToken(ctx context.Context, hash []byte) (isRevoked bool, err error) {
 	if t.keyID == nil {

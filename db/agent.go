@@ -105,7 +105,7 @@ func (t *Tenant) DuplicateAgent(ctx context.Context, in model.DuplicateAgentInpu
 		if err != nil {
 			return err
 		}
-		// Tools are locked before agents, as everywhere.
+		// All transactions lock tools before agents, so that they cannot deadlock.
 		if _, err := t.lockTools(ctx, idsOf(tools), forShare); err != nil {
 			return err
 		}

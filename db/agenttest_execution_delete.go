@@ -30,7 +30,7 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 		Exec(ctx); err != nil {
 		return err
 	}
-	// Tests are locked before executions, as everywhere.
+	// All transactions lock tests before executions, so that they cannot deadlock.
 	runs := t.db.Select((*model.AgentTestRun)(nil)).Column("id").Where("execution_id IN (?)", bun.List(ids))
 	if err := t.leaveRuns(ctx, runs, ids...); err != nil {
 		return err

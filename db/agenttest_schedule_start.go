@@ -23,12 +23,12 @@ var startFaults = []model.Code{model.NotFound, model.BadInput, model.Unprocessab
 func (s *Store) startScheduled(ctx context.Context) error {
 	companies, err := s.companiesWith(ctx, (*model.AgentTestSchedule)(nil), "next_run_at <= ?", now())
 	errs := []error{err}
-	for begun := time.Now(); len(companies) > 0 && time.Since(begun) < startTime; companies = companies[1:] {
+	for start := time.Now(); len(companies) > 0 && time.Since(start) < startTime; companies = companies[1:] {
 		t := s.Tenant(companies[0])
 		due, err := t.dueSchedules(ctx)
 		errs = append(errs, err)
 		for _, schedule := range due {
-			if time.Since(begun) < startTime {
+			if time.Since(start) < startTime {
 				errs = append(errs, t.startSchedule(ctx, schedule))
 			}
 		}
@@ -130,13 +130,12 @@ func (t tenantTx) failSchedule(ctx context.Context, due *model.AgentTestSchedule
 	if err := t.saveStart(ctx, schedule); err != nil {
 		return err
 	}
-	told, err := t.listening(ctx, model.WebhookEventAgentTestScheduleFailed)
+	const event = model.WebhookEventAgentTestScheduleFailed
+	webhooks, err := t.listening(ctx, event)
 	if err != nil {
 		return err
 	}
-	return t.enqueueEvent(ctx, told[model.WebhookEventAgentTestScheduleFailed], model.WebhookEventAgentTestScheduleFailed,
-		nil,
-		schedule.Failure())
+	return t.enqueueEvent(ctx, webhooks[event], event, nil, schedule.Failure())
 }
 
 // saveStart writes the result of the attempt to start the schedule.

@@ -132,15 +132,16 @@ func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition
 				number := func(ids []string) *bun.SelectQuery {
 					return t.db.NewSelect().TableExpr("(?) AS moved", moved(ids)).ColumnExpr("count(*)")
 				}
-				return t.db.NewSelect().ColumnExpr("(?) - (?)", number(change.came), number(change.went))
+				return t.db.NewSelect().ColumnExpr("(?) - (?)", number(change.added), number(change.removed))
 			})
 		batch.Queue(numbered.Where("?TableAlias.id = ?", campaign).Where("EXISTS (?)", moved(ids)).String())
 		return t.db.Send(ctx, batch)
 	})
 }
 
-// changeOfCounter has the ids of the items that a counter gains (came) and loses (went) if the transitions are saved.
-type changeOfCounter struct{ came, went []string }
+// changeOfCounter has the ids of the items that a counter gains (added) and loses (removed) if the transitions are
+// saved.
+type changeOfCounter struct{ added, removed []string }
 
 // changesOf returns how transitions change the counters of their campaign, by the counters' indexes.
 func changesOf(together []*itemTransition) map[int]changeOfCounter {
@@ -151,7 +152,7 @@ func changesOf(together []*itemTransition) map[int]changeOfCounter {
 			continue
 		}
 		before, after := changes[from], changes[to]
-		before.went, after.came = append(before.went, one.item.ID), append(after.came, one.item.ID)
+		before.removed, after.added = append(before.removed, one.item.ID), append(after.added, one.item.ID)
 		changes[from], changes[to] = before, after
 	}
 	return changes

@@ -86,7 +86,7 @@ func (s *Store) roundRobin(companies []string, part func(*Tenant) (hasMore bool,
 // time is over. An error of one element does not stop the others.
 func roundRobin[T any](waiting []T, most time.Duration, part func(T) (hasMore bool, err error)) ([]T, error) {
 	var errs []error
-	for begun := time.Now(); len(waiting) > 0 && time.Since(begun) < most; {
+	for start := time.Now(); len(waiting) > 0 && time.Since(start) < most; {
 		next := waiting[0]
 		waiting = waiting[1:]
 		hasMore, err := part(next)

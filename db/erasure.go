@@ -151,8 +151,8 @@ func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (in
 	return result.RowsAffected()
 }
 
-// eraseItems deletes the items with a number from all campaigns. It locks campaigns before their items, as
-// everywhere.
+// eraseItems deletes the items with a number from all campaigns. It locks campaigns before their items, like all
+// transactions, so that they cannot deadlock.
 func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, err error) {
 	return deleted, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaigns := []*model.Campaign{}

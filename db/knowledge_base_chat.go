@@ -152,7 +152,8 @@ func (t *Tenant) connectDatasets(ctx context.Context, chatID string, datasetIDs 
 // DeleteKnowledgeBaseChat deletes a chat and disconnects it from every agent. Its datasets stay.
 func (t *Tenant) DeleteKnowledgeBaseChat(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Locked, so that no agent connects it meanwhile. The agents are locked in order, as everywhere.
+		// The lock keeps other requests from connecting it to an agent. All transactions lock agents by id, so that they
+		// cannot deadlock.
 		if _, err := t.lockKnowledgeBaseChat(ctx, id, forDelete); err != nil {
 			return err
 		}

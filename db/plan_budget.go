@@ -52,8 +52,8 @@ func newBudgetWarnings(
 	log *slog.Logger, of func(context.Context, string) (*model.CompanySubscription, error),
 	enqueue func(context.Context, string, *model.CompanySubscription) error,
 ) *budgetWarnings {
-	return &budgetWarnings{log: cmp.Or(log, slog.Default()), subscription: of, enqueue: enqueue, awaited: map[string]bool{},
-		closing: make(chan struct{})}
+	return &budgetWarnings{log: cmp.Or(log, slog.Default()), subscription: of, enqueue: enqueue,
+		awaited: map[string]bool{}, closing: make(chan struct{})}
 }
 
 // scheduleCheck schedules a check of the company's budget in the background.

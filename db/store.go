@@ -23,7 +23,7 @@ import (
 
 // Options configure a Store.
 type Options struct {
-	// SessionAddress leads directly to Postgres when the main address leads to a pooler in transaction mode.
+	// SessionAddress is the address of Postgres itself, if the main address is a pooler's in transaction mode.
 	// Notifications, the locks of workers and the queue use it, because they need sessions. Leave it empty if the
 	// main address supports sessions.
 	SessionAddress string

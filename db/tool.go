@@ -144,7 +144,7 @@ func (t *Tenant) ConnectTool(ctx context.Context, in model.ConnectToolInput) (*m
 func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...string) (*model.Agent, error) {
 	var agent *model.Agent
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Tools are locked before the agent, as everywhere, so that two requests cannot deadlock.
+		// All transactions lock tools before agents, so that they cannot deadlock.
 		tools, err := t.lockTools(ctx, toolIDs, forShare)
 		if err != nil {
 			return err

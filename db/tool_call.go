@@ -36,13 +36,13 @@ func (t *Tenant) HeadersOf(tool *model.Tool) (map[string]string, error) {
 // BeginCall records that a call is about to be made, with an unknown outcome, and renews the claim. If it fails, do
 // not make a call that has effects. It returns CONFLICT when the claim was lost.
 func (u *ChatTurn) BeginCall(ctx context.Context, call *model.ToolCall) error {
-	begun := *call
-	begun.Begin()
-	u.place(&begun)
+	started := *call
+	started.Begin()
+	u.place(&started)
 	w := u.tenant.db.Batch()
 	u.holding(w)
 	prolonged := u.prolonging(w)
-	w.Insert(&begun)
+	w.Insert(&started)
 	isKept, err := w.Commit(ctx)
 	if err == nil && (!isKept || len(*prolonged) == 0) { // the agent may have been deleted between the two
 		return u.tenant.whyNot(ctx, u.Chat.ID)

@@ -147,7 +147,7 @@ func (o *webhookDispatcher) startWorker(ctx context.Context, t *Tenant, webhookI
 
 // deliver delivers due messages, oldest first, and deletes excess messages.
 func (o *webhookDispatcher) deliver(ctx context.Context, t *Tenant, webhookID string) error {
-	for begun := time.Now(); time.Since(begun) < workerTime && ctx.Err() == nil; {
+	for start := time.Now(); time.Since(start) < workerTime && ctx.Err() == nil; {
 		to, message, err := t.nextMessage(ctx, webhookID)
 		if err != nil {
 			return err

@@ -61,19 +61,19 @@ func (t tenantTx) enqueueExecutionEvents(ctx context.Context, executions []*mode
 	if err := t.enqueueBlameSteps(ctx, finished); err != nil {
 		return err
 	}
-	told, err := t.listening(ctx, model.WebhookEventAgentTestExecutionEnded, model.WebhookEventAgentTestsTurnedRed)
-	if err != nil || len(told) == 0 {
+	webhooks, err := t.listening(ctx, model.WebhookEventAgentTestExecutionEnded, model.WebhookEventAgentTestsTurnedRed)
+	if err != nil || len(webhooks) == 0 {
 		return err
 	}
 	for _, execution := range finished {
-		if err := t.enqueueExecutionEvent(ctx, told, execution); err != nil {
+		if err := t.enqueueExecutionEvent(ctx, webhooks, execution); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t tenantTx) enqueueExecutionEvent(ctx context.Context, told listeners,
+func (t tenantTx) enqueueExecutionEvent(ctx context.Context, webhooks listeners,
 	execution *model.AgentTestExecution) error {
 	tallies, err := t.TalliesOfExecutions(ctx, []string{execution.ID})
 	if err != nil {
@@ -89,7 +89,7 @@ func (t tenantTx) enqueueExecutionEvent(ctx context.Context, told listeners,
 			agentName = &agent.Name
 		}
 	}
-	if webhookIDs := told[model.WebhookEventAgentTestExecutionEnded]; len(webhookIDs) > 0 {
+	if webhookIDs := webhooks[model.WebhookEventAgentTestExecutionEnded]; len(webhookIDs) > 0 {
 		ended := execution.Ended(agentName, tallies[execution.ID])
 		if err := t.addSchedule(ctx, &ended, execution.ScheduleID); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (t tenantTx) enqueueExecutionEvent(ctx context.Context, told listeners,
 			return err
 		}
 	}
-	webhookIDs := told[model.WebhookEventAgentTestsTurnedRed]
+	webhookIDs := webhooks[model.WebhookEventAgentTestsTurnedRed]
 	if len(webhookIDs) == 0 || execution.IsDraft || execution.RejudgeOfID != nil {
 		return nil
 	}
@@ -175,22 +175,23 @@ func (t tenantTx) enqueueDocumentEvent(ctx context.Context, d *model.Document) e
 	if d.Status == model.DocumentStatusFailed {
 		event = model.WebhookEventDocumentFailed
 	}
-	told, err := t.listening(ctx, event)
+	webhooks, err := t.listening(ctx, event)
 	if err != nil {
 		return err
 	}
-	return t.enqueueEvent(ctx, told[event], event, nil, d.Indexed())
+	return t.enqueueEvent(ctx, webhooks[event], event, nil, d.Indexed())
 }
 
 // enqueueBudgetEvent writes one message when the month's budget is nearly used up, and one when it is used up.
 func (t *Tenant) enqueueBudgetEvent(ctx context.Context, s *model.CompanySubscription) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		told, err := t.listening(ctx, model.WebhookEventBudgetWarned)
+		const event = model.WebhookEventBudgetWarned
+		webhooks, err := t.listening(ctx, event)
 		if err != nil {
 			return err
 		}
 		warned := s.Warned()
 		occasion := warned.Occasion()
-		return t.enqueueEvent(ctx, told[model.WebhookEventBudgetWarned], model.WebhookEventBudgetWarned, &occasion, warned)
+		return t.enqueueEvent(ctx, webhooks[event], event, &occasion, warned)
 	})
 }

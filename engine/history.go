@@ -14,23 +14,23 @@ func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) [
 			made[call.MessageSequence] = append(made[call.MessageSequence], call)
 		}
 	}
-	told := make([]llm.Message, 0, len(messages)+2*len(calls)+1)
+	conversation := make([]llm.Message, 0, len(messages)+2*len(calls)+1)
 	for _, m := range messages {
 		if m.Role != model.MessageRoleUser {
-			told = append(told, llm.Message{Role: llm.RoleAssistant, Text: m.Text})
+			conversation = append(conversation, llm.Message{Role: llm.RoleAssistant, Text: m.Text})
 			continue
 		}
-		told = append(told, llm.Message{Role: llm.RoleUser, Text: m.Text})
+		conversation = append(conversation, llm.Message{Role: llm.RoleUser, Text: m.Text})
 		for _, call := range made[m.Sequence] {
 			arguments, _ := call.Arguments.MarshalJSON()
-			told = append(told,
+			conversation = append(conversation,
 				llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{
 					ID: call.ID, Name: call.TechnicalName, Arguments: string(arguments),
 				}}},
 				llm.Message{Role: llm.RoleTool, ToolCallID: call.ID, Text: resultOf(call)})
 		}
 	}
-	return told
+	return conversation
 }
 
 // remembered reports whether the model sees a call of an earlier turn. It sees calls of the chat's own agent if the

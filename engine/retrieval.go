@@ -66,8 +66,8 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Rep
 		Arguments:    model.JSONObject(content.Encode(map[string]string{"question": question})),
 		DelegationID: c.delegation, StartedAt: c.effects.now(),
 	}
-	begun := call
-	if !emit(event{started: &begun}) {
+	started := call
+	if !emit(event{started: &started}) {
 		return nil, errLeft
 	}
 	found, err := c.effects.retrieve(ctx, chat, question)
@@ -236,17 +236,17 @@ func (c *conversation) question(ctx context.Context) string {
 func (c *conversation) rephrased(ctx context.Context, said []llm.Message) string {
 	ctx, cancel := context.WithTimeout(ctx, min(rephraseTimeout, c.limits.reply))
 	defer cancel()
-	var told strings.Builder
+	var transcript strings.Builder
 	for _, m := range said {
 		speaker := "Contact: "
 		if m.Role == llm.RoleAssistant {
 			speaker = "Agent: "
 		}
-		told.WriteString(speaker + content.Clip(m.Text, maxRecalled) + "\n")
+		transcript.WriteString(speaker + content.Clip(m.Text, maxRecalled) + "\n")
 	}
 	coldest := 0.0
 	answer, err := llm.Collect(c.rephraser.Chat(ctx, llm.Request{
-		System: rephraseInstruction, Messages: []llm.Message{{Role: llm.RoleUser, Text: told.String()}},
+		System: rephraseInstruction, Messages: []llm.Message{{Role: llm.RoleUser, Text: transcript.String()}},
 		Settings: llm.Settings{Temperature: &coldest},
 	}))
 	better := strings.Join(strings.Fields(content.Clean(answer.Text)), " ")

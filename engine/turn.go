@@ -255,7 +255,7 @@ func (t *turn) upstream(ctx, limited context.Context, err error) error {
 }
 
 // upstreamError is the model's failure as clients see it. It wraps the failure, which has the same text.
-type upstreamError struct{ told, failure error }
+type upstreamError struct{ shown, failure error }
 
-func (e upstreamError) Error() string   { return e.told.Error() }
-func (e upstreamError) Unwrap() []error { return []error{e.told, e.failure} }
+func (e upstreamError) Error() string   { return e.shown.Error() }
+func (e upstreamError) Unwrap() []error { return []error{e.shown, e.failure} }

@@ -85,7 +85,8 @@ func (c costs) root(operation *ast.OperationDefinition) *ast.Definition {
 	}[operation.Operation]
 }
 
-// price is the cost of a selection: each for every object, and once for all objects, which one statement reads.
+// price is the cost of a selection on a list of objects: each for every object, plus once for the whole list, because
+// one statement reads it.
 type price struct{ each, once int }
 
 func (p price) sum() int { return min(p.each+p.once, maxCost) }

@@ -36,11 +36,11 @@ func withoutToken(r *http.Request) *http.Request {
 	return r
 }
 
-// withAddressed moves the token of the request's URL, if any, into the Authorization header. Browsers send no headers
+// withTokenInURL moves the token of the request's URL, if any, into the Authorization header. Browsers send no headers
 // with an EventSource, so only a stream may have its token in the URL.
-func withAddressed(r *http.Request) (_ *http.Request, isAddressed bool, err error) {
-	tokens, isAddressed := r.Context().Value(addressedKey{}).([]string)
-	if !isAddressed {
+func withTokenInURL(r *http.Request) (_ *http.Request, isInURL bool, err error) {
+	tokens, isInURL := r.Context().Value(addressedKey{}).([]string)
+	if !isInURL {
 		return r, false, nil
 	}
 	if r.URL.Path != Path || r.Method != http.MethodGet || !negotiate(r.Header).first || len(tokens) != 1 ||

@@ -135,7 +135,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, model.Errorf(model.BadInput, "version %q does not exist: this server only has %s", asked, version))
 		return
 	}
-	r, isAddressed, err := withAddressed(r)
+	r, isInURL, err := withTokenInURL(r)
 	if err != nil {
 		s.refuse(w, r, err)
 		return
@@ -151,7 +151,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	}
 	principal, err := s.admitted(r.Context(), credentialOf(r.Header), r.RemoteAddr, r.Header.Values(originHeader))
 	if err == nil {
-		err = permitted(principal, r.URL.Path, isAddressed)
+		err = permitted(principal, r.URL.Path, isInURL)
 	}
 	if err != nil {
 		s.refuse(w, r, err)
@@ -176,13 +176,13 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	s.compressed(w, r.WithContext(withOutgoing(ctx, out)), s.once)
 }
 
-// permitted returns FORBIDDEN for a token for one subscription at a path without subscriptions, and for any other
-// credential in a URL.
-func permitted(principal model.Principal, path string, isAddressed bool) error {
+// permitted returns FORBIDDEN for a credential that may not be used here. A token for one subscription may only be used
+// at paths with subscriptions. Any other credential must not be in a URL.
+func permitted(principal model.Principal, path string, isInURL bool) error {
 	switch {
 	case principal.Subscription != "" && path != Path:
 		return model.Errorf(model.Forbidden, "the access token is valid only for the subscription %s", principal.Subscription)
-	case principal.Subscription == "" && isAddressed:
+	case principal.Subscription == "" && isInURL:
 		return model.Errorf(model.Forbidden,
 			"only an access token for one subscription may be in a URL, because URLs are logged. Revoke this credential, "+
 				"and send the new one in a header")
@@ -212,7 +212,8 @@ func (s *Server) admitted(ctx context.Context, credential, remote string, origin
 	return principal, nil
 }
 
-// undoubted does the same as principal, but returns RATE_LIMITED for a doubted credential if too many were refused.
+// undoubted is principal with a limit on guessing: a doubted credential gets RATE_LIMITED after too many doubted ones
+// were refused.
 func (s *Server) undoubted(ctx context.Context, credential, remote string) (principal model.Principal, err error) {
 	if s.doubts == nil || !s.doubts(credential) {
 		return s.principal(ctx, credential)

@@ -30,12 +30,12 @@ type rateLimit struct {
 }
 
 // newRateLimit returns nil, which limits nothing, if perMinute is 0 or less.
-func newRateLimit(whose, things string, perMinute int) *rateLimit {
+func newRateLimit(owner, things string, perMinute int) *rateLimit {
 	if perMinute <= 0 {
 		return nil
 	}
 	buckets, _ := lru.New[string, *rate.Limiter](maxBuckets) // it fails only for sizes below 1
-	return &rateLimit{owner: whose, things: things, perMinute: perMinute, buckets: buckets}
+	return &rateLimit{owner: owner, things: things, perMinute: perMinute, buckets: buckets}
 }
 
 func (l *rateLimit) perSecond() float64 { return float64(l.perMinute) / 60 }

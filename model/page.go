@@ -190,7 +190,7 @@ type Edge[T Node] struct {
 	args PageArgs
 }
 
-// NewPage returns the page of the arguments. rows are in the order of the list, with one row more than the page has if
+// NewPage returns the page of the arguments. rows are in the order of the list, with one more row than the page has if
 // there are further rows in its direction.
 func NewPage[T Node](rows []T, args PageArgs, count func(context.Context) (int32, error)) *Page[T] {
 	page := &Page[T]{Nodes: Within(rows, args), Count: count, args: args}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Away makes every statement fail that reads a row of the company in the table, as if the machine with that row were
-// down.
+// Away simulates that the machine with a company's rows is down: every statement that reads one of the company's rows
+// in the table fails.
 func Away(t testing.TB, conn interface {
 	Exec(ctx context.Context, statement string, args ...any) (pgconn.CommandTag, error)
 }, table, companyID string) {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// The members of a set of tables with the same company, besides the aliases of the level's tables. No alias has a
-// space.
+// A sameCompany has these members in addition to aliases of tables. No alias contains a space.
 const (
 	oneCompany = "a constant"
 	outerTable = "an outer table"
@@ -28,8 +27,8 @@ func (s sameCompany) join(a, b string) {
 	}
 }
 
-// company returns what the conditions of a level say about the companies of its tables. Of several sharded tables, an
-// unqualified column could belong to any.
+// company returns which tables of a level have the same company according to its conditions. It ignores an unqualified
+// column if the level has several sharded tables, because the column could belong to any of them.
 func (l *level) company(sharded []string) sameCompany {
 	same := sameCompany{}
 	for i, t := range l.tokens {
@@ -75,7 +74,7 @@ func (l *level) memberAfter(i int, sharded []string) string {
 	return l.member(l.at(i+1), "", sharded)
 }
 
-// member returns what a side of an equation stands for, or "" if it is not a company.
+// member returns the member that one side of an equation stands for, or "" if that side is not a company.
 func (l *level) member(t token, alias string, sharded []string) string {
 	switch {
 	case t.kind == constant:
@@ -131,8 +130,8 @@ func (l *level) insertsFrom(sharded []string) (from string) {
 	return from
 }
 
-// fitsOneCompany reports whether each sharded table of the levels has one company, by a constant of its own level or
-// by another table of that level. Citus looks for constants in each subquery separately, except in one that is a join.
+// fitsOneCompany reports whether each sharded table is restricted to one company, by a constant in its own level or by
+// another table of that level. Citus requires a constant in each subquery, except in a subquery that is a join.
 func fitsOneCompany(levels []*level, sharded []string) bool {
 	return !slices.ContainsFunc(levels, func(l *level) bool {
 		same := l.company(sharded)
@@ -145,7 +144,7 @@ func fitsOneCompany(levels []*level, sharded []string) bool {
 }
 
 // fitsAllCompanies reports whether a statement reads the rows of all companies in a way that each node can do for its
-// companies: it joins only rows of the same company, locks none, and has no table that each node has completely.
+// companies: it joins only rows of the same company, locks no rows, and has no reference table.
 func fitsAllCompanies(levels []*level, sharded, reference []string) bool {
 	for _, l := range levels {
 		if l.isChange() || l.has("for") || len(l.of(reference)) > 0 ||

@@ -16,7 +16,8 @@ type Key struct{ CompanyID, ID string }
 
 // Bus carries signals between the hubs of all replicas. Signals of one hub arrive in order, or are lost.
 type Bus interface {
-	// send sends the signals to all hubs that follow their keys, including its own. After an error, some have not arrived.
+	// send sends the signals to all hubs that follow their keys, including its own. After an error, some of them may be
+	// lost.
 	send(ctx context.Context, h *Hub, signals []signal) error
 	// listen delivers signals to the hub until ctx ends.
 	listen(ctx context.Context, h *Hub)
@@ -99,7 +100,7 @@ type Subscription struct {
 	alert  func(isMissed bool)
 	mu     sync.Mutex
 	pieces []Piece
-	// started has the turn whose text has not arrived completely.
+	// started has the turn whose text is still incomplete here.
 	started model.TurnStarted
 }
 
@@ -190,13 +191,13 @@ func (s *Subscription) Close() {
 	}
 }
 
-// The bus calls hears each time it starts to listen. Earlier signals may have been missed.
-func (h *Hub) hears() {
+// listens must be called by the bus each time it starts to listen, because earlier signals may have been missed.
+func (h *Hub) listens() {
 	h.hearsOnce.Do(func() { close(h.heard) })
 	h.wakeAll()
 }
 
-// wake wakes the subscriptions to a key whose signals may have been missed.
+// wake wakes the subscriptions to the key. The bus calls it if signals of the key may have been missed.
 func (h *Hub) wake(key Key) { h.deliver(signal{CompanyID: key.CompanyID, ID: key.ID}) }
 
 // wakeAll wakes all subscriptions, because signals may have been missed.

@@ -193,7 +193,7 @@ func (b *natsBus) confirm(ctx context.Context, h *Hub) {
 		_ = b.conn.FlushWithContext(waiting) // if the connection broke, the next one is confirmed
 		cancel()
 		if isNew {
-			h.hears()
+			h.listens()
 			continue
 		}
 		for _, key := range keys {

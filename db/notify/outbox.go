@@ -105,9 +105,9 @@ func (o *outbox) write(key Key, piece model.MessageDelta) {
 		}
 		if room == 0 {
 			at, room = len(o.waiting), maxPiece
-			begun := piece
-			begun.Text = ""
-			o.add(key, signal{Sequence: piece.Sequence, Delta: &begun})
+			first := piece
+			first.Text = ""
+			o.add(key, signal{Sequence: piece.Sequence, Delta: &first})
 			o.open[key] = at
 		}
 		end := 0

@@ -82,7 +82,7 @@ func (p *postgres) receive(ctx context.Context, h *Hub) bool {
 	}
 	p.listens.Store(true)
 	defer p.listens.Store(false)
-	h.hears()
+	h.listens()
 	for {
 		notification, err := conn.WaitForNotification(ctx)
 		if err != nil {

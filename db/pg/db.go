@@ -18,7 +18,7 @@ import (
 
 // Options configure a DB.
 type Options struct {
-	// SessionAddress leads directly to Postgres when the main address leads to a pooler in transaction mode.
+	// SessionAddress is the address of Postgres itself, if the main address is a pooler's in transaction mode.
 	// Notifications, the locks of workers and the queue use it, because they need sessions. Leave it empty if the
 	// main address supports sessions.
 	SessionAddress string
@@ -98,7 +98,7 @@ func (d *DB) Ping(ctx context.Context) error {
 	return d.Translate(d.scopes.await(ctx))
 }
 
-// Await checks whether row-level security separates the companies. Once it does, Await returns at once.
+// Await checks whether row-level security separates the companies. After the first success, it no longer asks Postgres.
 func (d *DB) Await(ctx context.Context) error { return d.scopes.await(ctx) }
 
 // Writes returns the pool for writes. Callers that need neither a company nor a session use it directly.
@@ -138,8 +138,8 @@ func ReadStructs[R any](ctx context.Context, db Querier, query string, args ...a
 	return pgx.CollectRows(rows, pgx.RowToStructByName[R])
 }
 
-// Distributed returns the names of the tables that Citus has distributed: sharded tables, and reference tables. Citus
-// also lists local tables that a reference table refers to or is referred to by; they are left out. The list is empty
+// Distributed returns the names of the tables that Citus has distributed: sharded tables, and reference tables. It
+// omits local tables, which Citus lists too if they have a foreign key to or from a reference table. The list is empty
 // on a server without Citus.
 func Distributed(ctx context.Context, db Querier) ([]string, error) {
 	type table struct{ Name string }

@@ -24,8 +24,8 @@ const describedStatements = 16
 // ended.
 const statementTimeout = "2min"
 
-// sessionConnections is the size of the pool for sessions, if the other pools lead to a pooler. The queue and the signals
-// use it, with short statements.
+// sessionConnections is the size of the pool for sessions, if the other pools lead to a pooler. The queue and the
+// signals use it, with short statements.
 const sessionConnections = 4
 
 // pools are the connections of a DB: for writes, for reads, and for callers that need a session. sessions is the same
@@ -86,8 +86,8 @@ func connect(ctx context.Context, address string, o Options, scopes *scopes) (p 
 	return p, errors.Join(checkSame(ctx, p.writes, p.sessions), CheckSessions(ctx, p.sessions, p.sessions))
 }
 
-// sessionParameters are the startup parameters that a pooler would refuse or forget. Behind a pooler, the statements that
-// bind a transaction to its company set them instead.
+// sessionParameters are the startup parameters that a pooler would refuse or forget. Behind a pooler, the statements
+// that bind a transaction to its company set them instead.
 var sessionParameters = []string{"max_parallel_workers_per_gather", "jit", "statement_timeout"}
 
 func configOf(address string, o Options) (*pgxpool.Config, error) {

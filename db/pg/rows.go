@@ -121,8 +121,8 @@ func (p Part) Shape() Shape {
 	return shape
 }
 
-// The functions below render the SQL of each kind of read, with literals or with placeholders. Both may be passed for the
-// arguments company, parent, parents and keys.
+// The functions below render the SQL of each kind of read, with literals or with placeholders. Both may be passed for
+// the arguments company, parent, parents and keys.
 
 // rowsOf selects the rows of one key, or of several.
 func (t *Tables) rowsOf(r Rows, company any, joins []Join) *bun.SelectQuery {
@@ -180,8 +180,8 @@ func parentsOf(parents any) *bun.SelectQuery {
 }
 
 // pagesOf selects, for each of several parents, a page of the parent's list. Each row begins with the expression
-// identity, which identifies the parent. Postgres reads the parents one after the other, so each parent's rows arrive in
-// the list's order. An ORDER BY over all rows took as long as reading them.
+// identity, which identifies the parent. Postgres reads the parents one after the other, so each parent's rows arrive
+// in the list's order. An ORDER BY over all rows took as long as reading them.
 func (t *Tables) pagesOf(l List, company, parents any, identity string, columns []string, p Part, place renderValue,
 	joins []Join) *bun.SelectQuery {
 	inner := t.pageOf(l, company, parentID, p, place, joins)

@@ -23,8 +23,8 @@ type sender struct {
 	isPreparing bool
 }
 
-// inBinary requests all values in binary format. Texts and JSON are the same in both formats. Binary jsonb begins with a
-// version byte, which the method rows removes.
+// inBinary requests all values in binary format. Texts and JSON are the same in both formats. Binary jsonb begins with
+// a version byte, which the method rows removes.
 var inBinary = []int16{pgtype.BinaryFormatCode}
 
 // read sends a read, after preparing its statement if the connection has not prepared it yet.
@@ -96,8 +96,8 @@ func (s *sender) synced() error {
 	}
 }
 
-// setRepeatableRead makes all reads of a transaction see one snapshot. Connections behind a pooler need it, because they
-// do not have that isolation as their default. It returns no rows.
+// setRepeatableRead makes all reads of a transaction see one snapshot. Connections behind a pooler need it, because
+// they do not have that isolation as their default. It returns no rows.
 const setRepeatableRead = "SET transaction_isolation = 'repeatable read'"
 
 // noRows drops a row.

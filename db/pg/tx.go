@@ -31,8 +31,8 @@ func (s Scope) Begin(ctx context.Context, opts *sql.TxOptions, fn func(context.C
 	}
 	defer func() { _ = conn.Close() }()
 	tx := &Tx{db: s.db, conn: conn}
-	err = conn.RunInTx(WithCompany(ctx, s.companyID), opts, func(_ context.Context, begun bun.Tx) error {
-		tx.bun = begun
+	err = conn.RunInTx(WithCompany(ctx, s.companyID), opts, func(_ context.Context, bunTx bun.Tx) error {
+		tx.bun = bunTx
 		return fn(ctx, tx)
 	})
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
@@ -94,7 +94,7 @@ func (s Scope) Send(ctx context.Context, batch *pgx.Batch) error {
 
 // ReadRows runs a query with pgx, which reads values such as vectors in binary, where bun would read text.
 func (s Scope) ReadRows(ctx context.Context, read func(pgx.Rows) error, query string, args ...any) error {
-	hand := func(on Querier) error {
+	run := func(on Querier) error {
 		rows, err := on.Query(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
 		if err != nil {
 			return err
@@ -103,11 +103,11 @@ func (s Scope) ReadRows(ctx context.Context, read func(pgx.Rows) error, query st
 		return read(rows)
 	}
 	if s.InTx() {
-		return s.PGX(ctx, func(tx *OpenTx) error { return hand(tx) })
+		return s.PGX(ctx, func(tx *OpenTx) error { return run(tx) })
 	}
 	if s.db.scopes.isPooled {
 		return s.Begin(ctx, nil, func(ctx context.Context, tx *Tx) error {
-			return tx.Company(s.companyID).PGX(ctx, func(tx *OpenTx) error { return hand(tx) })
+			return tx.Company(s.companyID).PGX(ctx, func(tx *OpenTx) error { return run(tx) })
 		})
 	}
 	if err := s.db.writers.Enter(ctx, s.companyID); err != nil {
@@ -115,7 +115,7 @@ func (s Scope) ReadRows(ctx context.Context, read func(pgx.Rows) error, query st
 	}
 	defer s.db.writers.Leave(s.companyID)
 	ctx = WithCompany(ctx, s.companyID)
-	return s.db.Translate(hand(s.db.pools.writes))
+	return s.db.Translate(run(s.db.pools.writes))
 }
 
 // OpenTx is a pgx transaction that its caller did not begin and cannot end. Transactions that begin in it are

@@ -89,7 +89,7 @@ func (d *document) starts(name string, visit func(element xml.StartElement)) err
 	})
 }
 
-// first returns a part, up to one byte more than most. A missing part is empty.
+// first returns a part, up to most + 1 bytes. A missing part is empty.
 func (d *document) first(name string, most int64) ([]byte, error) {
 	part, err := d.archive.Open(name)
 	if err != nil {

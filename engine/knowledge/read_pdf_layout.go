@@ -88,25 +88,25 @@ func compoundsOf(pages [][]line) map[string]bool {
 
 // join appends a line to text, and joins a word that is broken at the end of the text.
 func join(words []byte, next string, compounds map[string]bool) []byte {
-	begun, isBroken := bytes.CutSuffix(words, []byte(brokenWord))
+	head, isBroken := bytes.CutSuffix(words, []byte(brokenWord))
 	if !isBroken {
-		begun, isBroken = bytes.CutSuffix(words, []byte("-"))
-		if last, _ := utf8.DecodeLastRune(begun); !isBroken || !unicode.IsDigit(last) {
+		head, isBroken = bytes.CutSuffix(words, []byte("-"))
+		if last, _ := utf8.DecodeLastRune(head); !isBroken || !unicode.IsDigit(last) {
 			return append(append(words, ' '), next...)
 		}
 	}
-	if keepsHyphen(begun, next, compounds) {
-		begun = append(begun, '-')
+	if keepsHyphen(head, next, compounds) {
+		head = append(head, '-')
 	}
-	return append(begun, next...)
+	return append(head, next...)
 }
 
 // keepsHyphen reports whether a word broken at the end of a line has its own hyphen there, like E-Mail, AB-12,
 // state-of-the-art, and words in compounds.
-func keepsHyphen(begun []byte, next string, compounds map[string]bool) bool {
-	first := string(begun[bytes.LastIndexAny(begun, " \n")+1:])
+func keepsHyphen(head []byte, next string, compounds map[string]bool) bool {
+	first := string(head[bytes.LastIndexAny(head, " \n")+1:])
 	second, _, _ := strings.Cut(next, " ")
-	before, _ := utf8.DecodeLastRune(begun)
+	before, _ := utf8.DecodeLastRune(head)
 	after, _ := utf8.DecodeRuneInString(next)
 	if unicode.IsUpper(after) || unicode.IsDigit(before) || unicode.IsDigit(after) || utf8.RuneCountInString(first) == 1 {
 		return true

@@ -84,8 +84,8 @@ func Today(instructions string) time.Time {
 	if day, ok := Date(present().FindString(instructions), time.Time{}); ok {
 		return day
 	}
-	for _, told := range present().FindAllString(instructions, -1) {
-		if day, ok := Date(told, time.Time{}); ok {
+	for _, match := range present().FindAllString(instructions, -1) {
+		if day, ok := Date(match, time.Time{}); ok {
 			return day
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// event is a place of a conversation where something happens that a claim is about.
+// event is something in a conversation that a claim is about, such as a call or a sentence, and its position.
 type event struct {
-	// message is the index of the agent's message, and step the order of what happens before it. Its text comes last.
+	// message is the index of the agent's message. step orders the calls before the message, and its text after them.
 	message, step int
 	cited         []model.Evidence
 }
@@ -96,8 +96,8 @@ func (c *Conversation) decideAny(claims []*claim) (truth, Finding) {
 	return result, last
 }
 
-// decideClaim decides one claim. If the claim has words that the parser does not know, it decides only that the claim
-// fails, and only if what the claim is about never happened.
+// decideClaim decides one claim. A claim with words that the parser does not know never holds: it fails if the claimed
+// event never happened, and otherwise the judge must decide.
 func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
 	if claim.kind == unknown || claim.isHedged ||
 		claim.other != nil && (claim.other.kind == unknown || claim.other.isUnsure) {

@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// inherit takes the verb of the part before, and its negation, if a part has no verb of its own.
+// inherit gives a part without a verb the verb of the previous part, and its negation.
 func (r *reading) inherit(link class, previous *claim) {
 	if r.kind == callNoun {
 		r.kind = callVerb
@@ -85,7 +85,7 @@ func (r *reading) settle() {
 	}
 }
 
-// plain lists the beginnings of the verbs that need no object to mean a transfer, or the end of a call.
+// plain lists stems of verbs that mean a transfer or the end of a call even without an object.
 var plain = strings.Fields(`transf trasf weiterl weiterz durchgest durchst überst doorverb doorgesch doorsch eskal escal forward
 	redirect redirig inoltr encaminh deriv hang hung raccroch legt aufl aufg aufz auflegt cuelg colg riattacc riaggan hangt
 	opha opge desl`)

@@ -55,15 +55,15 @@ func (p Property) choice(text string, asked bool) (any, bool) {
 			if len(parts) == 0 || !asked && read.LeavesOpen(parts[0]) {
 				continue
 			}
-			told := false
+			isChosen := false
 			for _, part := range parts {
 				if slices.Contains(said, part) || read.HasAlike(said, read.ConceptOf(part)) {
 					score += 1 / float64(len(parts))
-					told = told || asked || part == telling(parts)
+					isChosen = isChosen || asked || part == telling(parts)
 				}
 			}
 			// In an answer any word of the value is enough. Otherwise it takes the significant one.
-			if !told {
+			if !isChosen {
 				score = 0
 			}
 		case float64:

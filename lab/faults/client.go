@@ -48,8 +48,8 @@ const (
 	// modelFailed means that the request was not executed, because its model failed.
 	modelFailed
 	refused
-	// found means that the request was refused because an earlier attempt was executed.
-	found
+	// repeated means that the request was refused because an earlier attempt was executed.
+	repeated
 )
 
 // try sends an operation until it is acknowledged, and decodes its data. It then sends one operation in ten again, like
@@ -73,7 +73,7 @@ func (c *client) try(ctx context.Context, kind, name, document string, variables
 		case refused:
 			c.ledger.refuse(o, why)
 			return false
-		case found:
+		case repeated:
 			c.ledger.find(o, why)
 			return false
 		case doubtful:
@@ -174,7 +174,7 @@ func judge(text []byte, into any) (outcome, string) {
 	case "UNPROCESSABLE":
 		isMade := strings.Contains(first.Message, "the name of another")
 		if isMade || strings.Contains(first.Message, "was executed, but its response was lost") {
-			return found, first.Message
+			return repeated, first.Message
 		}
 	}
 	return refused, read.Errors[0].Extensions.Code + ": " + read.Errors[0].Message

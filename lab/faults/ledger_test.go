@@ -44,11 +44,11 @@ func TestDuplicateRepliesCountAsFound(t *testing.T) {
 	result, why := judge([]byte(
 		`{"data":{"createAgentTest":null},"errors":[{"message":"name is \"test 1\", the name of another test in the same folder, test_1",`+
 			`"extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
-	require.Equal(t, found, result)
+	require.Equal(t, repeated, result)
 	result, _ = judge([]byte(
 		`{"errors":[{"message":"the request with this Idempotency-Key was executed, but its response was lost: the server `+
 			`stopped before it was kept","extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
-	require.Equal(t, found, result)
+	require.Equal(t, repeated, result)
 	result, _ = judge([]byte(`{"errors":[{"message":"name is too long","extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
 	require.Equal(t, refused, result)
 	b, doubted, sure := &ledger{}, &operation{doubts: 1}, &operation{}

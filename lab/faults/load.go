@@ -124,7 +124,7 @@ func (w *company) startChat(ctx context.Context, n int64) *follower {
 		result, _ = w.send(ctx, nil, fmt.Sprintf("chat %d.%d", n, lost),
 			`mutation ($agent: ID!) { startSimulationChat(input: {agentId: $agent}) { simulationChat { id } } }`,
 			map[string]any{"agent": w.agent}, &made)
-		if result == found {
+		if result == repeated {
 			lost++
 		}
 		if result == refused || result != acknowledged && !pause(ctx, retryEvery) {

@@ -107,11 +107,11 @@ func measure(ctx context.Context, parent string, s size, times int) (*measuremen
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	m := &measurement{size: s}
-	begun := time.Now()
+	start := time.Now()
 	if err := fill(ctx, conn, s); err != nil {
 		return nil, err
 	}
-	m.filledIn = time.Since(begun)
+	m.filledIn = time.Since(start)
 	if m.tables, m.bytes, err = sizes(ctx, conn); err != nil {
 		return nil, err
 	}

@@ -54,11 +54,11 @@ func (m *measurement) measure(ctx context.Context, t *db.Tenant, times int) erro
 	for _, q := range queries(t) {
 		measured := query{name: q.name}
 		for range times {
-			begun := time.Now()
+			start := time.Now()
 			if err := q.run(ctx); err != nil {
 				return fmt.Errorf("%s: %w", q.name, err)
 			}
-			measured.times = append(measured.times, time.Since(begun))
+			measured.times = append(measured.times, time.Since(start))
 		}
 		slices.Sort(measured.times)
 		m.queries = append(m.queries, measured)

@@ -128,14 +128,14 @@ const blameUpdatedDocument = blameFields + `subscription ($id: ID!) { blameUpdat
 // search starts a search, shows its steps, and returns its outcome as the exit code. It cancels the search when ctx
 // ends.
 func (c *blameCommand) search(ctx context.Context, server *client.Client, out io.Writer, test *blamedTest) error {
-	var begun struct{ StartBlame struct{ Search *searchShown } }
+	var started struct{ StartBlame struct{ Search *searchShown } }
 	// The start cannot be interrupted: without its id, the search could not be cancelled.
 	err := server.Query(context.WithoutCancel(ctx), startBlameDocument, client.Variables{"input": client.Variables{
-		"testId": test.ID, "repeats": c.Repeat}}, &begun)
+		"testId": test.ID, "repeats": c.Repeat}}, &started)
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	test.Blame.Search = begun.StartBlame.Search
+	test.Blame.Search = started.StartBlame.Search
 	shown := 0
 	err = c.follow(ctx, server, test.Blame.Search.ID, func(s *searchShown) {
 		test.Blame.Search = s

@@ -57,16 +57,16 @@ func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
 		"executionId": c.Execution, "model": c.Model, "votes": c.Votes, "concurrency": c.Concurrency,
 		"criteria": map[string]string{"as-run": "AsRun", "present": "Present"}[c.Criteria],
 	}
-	var begun struct {
+	var started struct {
 		RejudgeAgentTestExecution struct{ Execution executionShown }
 	}
 	// The start cannot be interrupted: without its id, the execution could not be cancelled.
 	if err := server.Query(context.WithoutCancel(ctx), rejudgeDocument, client.Variables{"input": input},
-		&begun); err != nil {
+		&started); err != nil {
 		return exitUnstarted(ctx, err)
 	}
-	return c.conclude(ctx, cmd, server, begun.RejudgeAgentTestExecution.Execution, func(context.Context) (*comparisonShown,
-		error) {
+	rejudged := started.RejudgeAgentTestExecution.Execution
+	return c.conclude(ctx, cmd, server, rejudged, func(context.Context) (*comparisonShown, error) {
 		return nil, nil
 	})
 }

@@ -125,11 +125,11 @@ func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 	if estimate, err := c.fit(ctx, server, input); err == nil {
 		cmd.PrintErrln(estimate)
 	}
-	var begun struct {
+	var response struct {
 		StartAgentTestExecution struct{ Execution executionShown }
 	}
-	err = server.Query(context.WithoutCancel(ctx), startDocument, client.Variables{"input": input}, &begun)
-	return begun.StartAgentTestExecution.Execution, err
+	err = server.Query(context.WithoutCancel(ctx), startDocument, client.Variables{"input": input}, &response)
+	return response.StartAgentTestExecution.Execution, err
 }
 
 // input returns the options of the execution.

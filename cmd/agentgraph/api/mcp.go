@@ -78,7 +78,7 @@ type mcpMessage struct {
 	} `json:"params"`
 }
 
-// pass sends a message and writes the answers. A request without an answer of the server gets an error.
+// pass sends a message and writes the answers. If the server does not answer a request, pass writes an error.
 func (p *mcpProxy) pass(ctx context.Context, text []byte) {
 	var message mcpMessage
 	_ = json.Unmarshal(text, &message) // the server refuses malformed messages

@@ -116,18 +116,18 @@ func (s *terminal) event(e chatEvent) {
 		s.call("→", e.TechnicalName+" "+string(e.Arguments))
 	case "ToolCallFinished":
 		s.closeLine()
-		came := "nothing"
+		outcome := "nothing"
 		switch {
 		case e.Error != nil:
-			came = "error: " + *e.Error
+			outcome = "error: " + *e.Error
 		case e.Result != nil:
-			came = *e.Result
+			outcome = *e.Result
 		}
 		mocked := ""
 		if e.Mocked {
 			mocked = ", mocked"
 		}
-		s.call("←", fmt.Sprintf("%s (%d ms%s) %s", e.TechnicalName, e.DurationMs, mocked, came))
+		s.call("←", fmt.Sprintf("%s (%d ms%s) %s", e.TechnicalName, e.DurationMs, mocked, outcome))
 	case "TurnFailed":
 		s.closeLine()
 	}
@@ -144,8 +144,8 @@ func (s *terminal) message(m chatMessage) {
 	if m.Role == "user" {
 		return // The contact has typed it.
 	}
-	rest, begun := strings.CutPrefix(m.Text, s.written)
-	if s.written == "" || !begun {
+	rest, isShown := strings.CutPrefix(m.Text, s.written)
+	if s.written == "" || !isShown {
 		s.closeLine()
 		s.speaker()
 		rest = m.Text

@@ -194,12 +194,12 @@ func applyChanges(ctx context.Context, out io.Writer, server *api, made *changeS
 	if err := ask(ctx, out, made, prune, yes); err != nil {
 		return err
 	}
-	told := map[*change]bool{}
+	reported := map[*change]bool{}
 	w := &writer{api: server, onStep: func(s step) {
-		if told[s.change] {
+		if reported[s.change] {
 			return
 		}
-		told[s.change], s.change.isDone = true, true
+		reported[s.change], s.change.isDone = true, true
 		_, _ = fmt.Fprintf(out, "%s %s\n", signs[s.change.verb], s.change.resource)
 	}}
 	if err := w.write(ctx, made); err != nil {

@@ -191,7 +191,7 @@ func readSource(place, name string) (*source, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	// One byte more than the limit is enough to refuse the file.
+	// One byte beyond the limit is enough to refuse the file.
 	text, err := io.ReadAll(io.LimitReader(file, cli.MaxYAML+1))
 	if err != nil {
 		return nil, fmt.Errorf("the file %s cannot be read", name)

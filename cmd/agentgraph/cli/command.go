@@ -31,7 +31,7 @@ type UsageError struct{ err error }
 func (e *UsageError) Error() string { return strings.ReplaceAll(e.err.Error(), "\n", "; ") }
 func (e *UsageError) Unwrap() error { return e.err }
 
-// errAnswered ends a command line that only asked for the version.
+// errAnswered is returned instead of running a command when --version has been answered.
 var errAnswered = errors.New("the version was printed")
 
 // Annotations of commands: the version of the program, and a line for each argument, with a tab before its help.

@@ -7,7 +7,7 @@ import (
 )
 
 // Completer returns candidates for a partly typed value. Candidates that do not begin with it are removed later.
-type Completer func(cmd *cobra.Command, begun string) []string
+type Completer func(cmd *cobra.Command, prefix string) []string
 
 // completeFlags registers the completion of flag values.
 func completeFlags(cmd *cobra.Command, flags Flags) {
@@ -21,14 +21,14 @@ func completeFlags(cmd *cobra.Command, flags Flags) {
 		}
 		isList := (&value{Flag: f}).kind().isList
 		// An error is impossible: the flag exists, and has no function yet.
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, begun string) ([]cobra.Completion,
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion,
 			cobra.ShellCompDirective) {
 			before := ""
-			if at := strings.LastIndex(begun, ","); isList && at >= 0 {
-				before, begun = begun[:at+1], begun[at+1:]
+			if at := strings.LastIndex(prefix, ","); isList && at >= 0 {
+				before, prefix = prefix[:at+1], prefix[at+1:]
 			}
 			var words []string
-			for _, word := range completed(cmd, complete, begun) {
+			for _, word := range completed(cmd, complete, prefix) {
 				if isList {
 					word = strings.ReplaceAll(word, ",", `\,`)
 				}
@@ -51,23 +51,23 @@ func completeArguments(cmd *cobra.Command, arguments []Argument) {
 	if !hasNames {
 		return
 	}
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, words []string, begun string) ([]cobra.Completion,
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, words []string, prefix string) ([]cobra.Completion,
 		cobra.ShellCompDirective) {
 		if len(words) >= len(arguments) || arguments[len(words)].Complete == nil {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return completed(cmd, arguments[len(words)].Complete, begun), cobra.ShellCompDirectiveNoFileComp
+		return completed(cmd, arguments[len(words)].Complete, prefix), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // completed returns the candidates that begin with the typed word, ignoring case.
-func completed(cmd *cobra.Command, complete Completer, begun string) []string {
+func completed(cmd *cobra.Command, complete Completer, prefix string) []string {
 	if _, err := resolve(cmd); err != nil {
 		return nil
 	}
 	var words []string
-	for _, word := range complete(cmd, begun) {
-		if word != "" && len(word) >= len(begun) && strings.EqualFold(word[:len(begun)], begun) {
+	for _, word := range complete(cmd, prefix) {
+		if word != "" && len(word) >= len(prefix) && strings.EqualFold(word[:len(prefix)], prefix) {
 			words = append(words, word)
 		}
 	}

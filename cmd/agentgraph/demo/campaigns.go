@@ -71,16 +71,16 @@ func (c campaign) dial(agent *model.Agent, random *rand.Rand, now time.Time) (*d
 	created := ago(now, c.CreatedDaysAgo)
 	in := c.CreateCampaignInput
 	in.AgentID = agent.ID
-	begun, err := model.NewCampaign(in, created)
+	started, err := model.NewCampaign(in, created)
 	if err != nil {
 		return nil, err
 	}
 	for _, field := range c.Fields {
-		if _, err := begun.AddField(field, agent, created.Add(time.Minute)); err != nil {
+		if _, err := started.AddField(field, agent, created.Add(time.Minute)); err != nil {
 			return nil, err
 		}
 	}
-	d := &dialer{content: c, agent: agent, campaign: begun, random: random, now: now, begun: ago(now, c.BegunDaysAgo),
+	d := &dialer{content: c, agent: agent, campaign: started, random: random, now: now, started: ago(now, c.BegunDaysAgo),
 		ended: now}
 	if c.EndedDaysAgo > 0 {
 		d.ended = ago(now, c.EndedDaysAgo)
@@ -118,7 +118,7 @@ func (d *dialer) addItems(at time.Time) error {
 		taken[number] = true
 		values := d.draw(d.content.Values)
 		for name, value := range values {
-			if values[name] = fill(value, nil, d.begun); value == "" {
+			if values[name] = fill(value, nil, d.started); value == "" {
 				delete(values, name)
 			}
 		}
@@ -184,7 +184,7 @@ func (d *dialer) become(status model.CampaignStatus) error {
 		return nil
 	}
 	running := model.CampaignStatusRunning
-	if err := d.campaign.Update(model.UpdateCampaignInput{Status: &running}, d.begun); err != nil || status == running {
+	if err := d.campaign.Update(model.UpdateCampaignInput{Status: &running}, d.started); err != nil || status == running {
 		return err
 	}
 	return d.campaign.Update(model.UpdateCampaignInput{Status: &status}, d.ended)

@@ -18,7 +18,7 @@ type dialer struct {
 	campaign *model.Campaign
 	random   *rand.Rand
 	// All events are between these times, except calls that started earlier.
-	now, begun, ended time.Time
+	now, started, ended time.Time
 
 	items []*model.CampaignItem
 	// values are the data bags of the items.
@@ -155,7 +155,7 @@ func (d *dialer) last(to stage, count int) time.Time {
 		return d.now.Add(-d.pace().missed - span(d.random, time.Minute, d.apart()))
 	}
 	// Each attempt takes at most this long, even if it is moved into the calling hours.
-	earliest := d.begun.Add(time.Duration(count) * (d.apart() + spread + 24*time.Hour))
+	earliest := d.started.Add(time.Duration(count) * (d.apart() + spread + 24*time.Hour))
 	return inHours(earliest.Add(span(d.random, 0, d.ended.Add(-settling).Sub(earliest))))
 }
 

@@ -122,7 +122,7 @@ func requireCoherent(t *testing.T, d *dialer, item *model.CampaignItem, events [
 	for n, event := range events {
 		require.EqualValues(t, n+1, event.Number)
 		require.False(t, event.Date.Before(last))
-		require.False(t, event.Date.Before(d.begun))
+		require.False(t, event.Date.Before(d.started))
 		require.False(t, event.Date.After(d.ended), "%s ends at %s: %s", d.campaign.Name, d.ended, event.Date)
 		last = event.Date
 		kinds += event.Type.String() + " "

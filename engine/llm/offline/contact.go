@@ -44,7 +44,7 @@ var (
 	// spoken matches a line of the contact's script: in quotation marks, or to the end of the line after "says:" or
 	// "asks:".
 	spoken = lazyregexp.New(`(?i)["“„«]\s*([^"“”„«»\n]+?)\s*["”“»]|\b(?:says|asks|dit|demande)\s*:[ \t]*([^"“”„«»\n]+)`)
-	// direction begins a sentence for the actor, not for the other side.
+	// direction matches the start of a sentence that instructs the contact. The contact must not say such a sentence.
 	direction = lazyregexp.New(
 		`(?i)^(do not|don't|never|always|only|if|when|once|until|after|before|unless|be|stay|end|hang|stop|ask|answer|say|reveal|` +
 			`refuse|speak|give|tell|wait|keep|insist|accept|pretend|act|ne|n['’]|si|quand|toujours|jamais|sois|soyez|reste|restez|donne|donnez|termine|terminez)\b`)

@@ -43,8 +43,8 @@ type phrasebook struct {
 	unclear, example, choices string
 	// dropped ends a task that the contact refuses, stuck a task without progress, nothing a task without options.
 	dropped, stuck, nothing string
-	// done and told introduce a result. broken reports a failure, and advice follows it.
-	done, told, broken, advice            string
+	// done and report introduce a result. broken reports a failure, and advice follows it.
+	done, report, broken, advice          string
 	transferred, transferFailed           string
 	weekdays                              [7]string
 	months                                [12]string
@@ -73,7 +73,7 @@ var phrases = [...]phrasebook{
 		unclear: "Sorry, I did not quite get that.", example: "Something like “%” will do.", choices: "You can say %.",
 		dropped: "All right, I leave it at that.", stuck: "Let us leave that for now.",
 		nothing: "I have looked, but I see nothing there that I could offer you.",
-		done:    "That is done.", told: "Here is what I have: %",
+		done:    "That is done.", report: "Here is what I have: %",
 		broken: "I am sorry, that did not work: %", advice: "Shall I try again?",
 		transferred:    "A colleague takes over now.",
 		transferFailed: "I could not put you through: %",
@@ -106,7 +106,7 @@ var phrases = [...]phrasebook{
 		unclear: "Pardon, je n’ai pas bien compris.", example: "Par exemple « % ».", choices: "Vous pouvez dire %.",
 		dropped: "Très bien, j’en reste là.", stuck: "Laissons cela pour le moment.",
 		nothing: "J’ai cherché, mais je ne vois rien à vous proposer.",
-		done:    "C’est fait.", told: "Voici ce que j’ai trouvé : %",
+		done:    "C’est fait.", report: "Voici ce que j’ai trouvé : %",
 		broken: "Je suis désolé, cela n’a pas fonctionné : %", advice: "Dois-je réessayer ?",
 		transferred:    "Un collègue prend le relais.",
 		transferFailed: "Je n’ai pas pu vous passer un collègue : %",
@@ -157,9 +157,9 @@ func fill(phrase, text string) string { return strings.Replace(phrase, "%", text
 // phrase returns the question for a property. It is the title of the property's schema, if that is a question in this
 // language. Otherwise it is the question for a common property, or one with the description or the name.
 func (p *phrasebook) phrase(wanted slot.Property) string {
-	spoken, told := read.Detect(wanted.Question)
+	spoken, isKnown := read.Detect(wanted.Question)
 	switch {
-	case wanted.Question != "" && (!told || spoken == p.language):
+	case wanted.Question != "" && (!isKnown || spoken == p.language):
 		return wanted.Question
 	case wanted.Holder == "last":
 		return p.lastName

@@ -74,8 +74,8 @@ func passagesOf(text string, isWarning bool) []passage {
 		if isWarning {
 			before = sentence
 			if m := tellTo().FindStringSubmatch(sentence); m != nil {
-				told := "Please " + strings.ReplaceAll(andThen().ReplaceAllString(m[1], ""), ", not to ", ", do not ")
-				passages = append(passages, passage{text: read.Ended(told), content: content})
+				order := "Please " + strings.ReplaceAll(andThen().ReplaceAllString(m[1], ""), ", not to ", ", do not ")
+				passages = append(passages, passage{text: read.Ended(order), content: content})
 			}
 			continue
 		}

@@ -271,7 +271,7 @@ func labelled(label, text string) []string {
 // identifier if there is anything else.
 func itemInWords(item json.RawMessage, speak *phrasebook) string {
 	members, _ := ordered.Members(item)
-	var told, ids []string
+	var parts, ids []string
 	for _, m := range members {
 		raw := m.Value.(json.RawMessage)
 		var text string
@@ -280,20 +280,20 @@ func itemInWords(item json.RawMessage, speak *phrasebook) string {
 			if slices.Contains(name, "id") {
 				ids = append(ids, text)
 			} else if text != "" {
-				told = append(told, speak.say(text))
+				parts = append(parts, speak.say(text))
 			}
 			continue
 		}
 		if number := string(raw); json.Unmarshal(raw, new(float64)) == nil {
-			told = append(told, number+" "+strings.Join(name, " "))
+			parts = append(parts, number+" "+strings.Join(name, " "))
 			continue
 		}
 		fields, _ := tell(raw, strings.Join(name, " "), speak)
-		told = append(told, fields...)
+		parts = append(parts, fields...)
 	}
 	switch {
-	case len(told) > 0:
-		return read.Shorten(strings.Join(told, ", "), maxFieldText)
+	case len(parts) > 0:
+		return read.Shorten(strings.Join(parts, ", "), maxFieldText)
 	case len(ids) > 0:
 		return strings.Join(ids, ", ")
 	}

@@ -219,7 +219,7 @@ func (c *conversation) tellResult(made call) *reply {
 	if made.saysNothing() {
 		return say(c.speak.done, c.speak.anythingElse)
 	}
-	text := fill(c.speak.told, read.Ended(inWords(made.result, c.speak)))
+	text := fill(c.speak.report, read.Ended(inWords(made.result, c.speak)))
 	if strings.Contains(text, "\n") {
 		return say(strings.ReplaceAll(text, " \n", "\n") + "\n" + c.speak.anythingElse)
 	}

@@ -45,6 +45,7 @@ var mayImport = map[string]string{
 	"engine/lazyregexp":             "",
 	"engine/llm":                    "",
 	"engine/llm/provider":           "engine/llm",
+	"engine/llm/static":             "",
 	"engine/llm/offline":            "engine/lazyregexp engine/llm cache engine/read engine/slot model/ordered",
 	"engine/read":                   "engine/lazyregexp",
 	"engine/slot":                   "engine/lazyregexp engine/llm engine/read model/ordered",
@@ -62,8 +63,8 @@ var mayImport = map[string]string{
 	"gateway/stored":                "model",
 	"gateway/rest/openapi/generate": "gateway/rest gateway/rest/openapi",
 	"app": "model db db/fair engine engine/endpoint engine/knowledge engine/llm " +
-		"engine/llm/provider engine/llm/offline query graph resolvers gateway gateway/auth gateway/console gateway/mcp " +
-		"gateway/rest observe engine/evaluation",
+		"engine/llm/provider engine/llm/static engine/llm/offline query graph resolvers gateway gateway/auth " +
+		"gateway/console gateway/mcp gateway/rest observe engine/evaluation",
 	"cmd/agentgraph": "model cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/program",
 	"cmd/agentgraph/program": "cmd/agentgraph/cli cmd/agentgraph/server cmd/agentgraph/admin cmd/agentgraph/agenttest " +
 		"cmd/agentgraph/api cmd/agentgraph/apply",

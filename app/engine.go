@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine"
@@ -15,6 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/engine/llm/provider"
+	"github.com/agentgraph/agentgraph/engine/llm/static"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/observe"
@@ -43,8 +45,9 @@ type EngineOptions struct {
 	Models []ModelOptions
 	// QuestionModel is a model of the provider that rewrites messages as questions to the knowledge base. "" means none.
 	QuestionModel string
-	// Embedder compares questions and documents by meaning. An empty Model means none. An empty address means the
-	// provider's, and an empty key for that address means the provider's key.
+	// Embedder compares questions and documents by meaning. An empty Model means none. A Model that begins with / or .
+	// is the folder of a static model. An empty address means the provider's, and an empty key for that address means
+	// the provider's key.
 	Embedder provider.Config
 	Reranker knowledge.Reranker
 	// OCR reads the text in scanned documents.
@@ -337,14 +340,23 @@ func (o EngineOptions) observed(config provider.Config) (llm.Model, error) {
 func (o EngineOptions) knowledge() (*knowledge.Base, error) {
 	o.Reranker.Around, o.Reranker.Observe = o.Observer.Around(), o.Observer.Reranks()
 	options := knowledge.Options{Reranker: o.Reranker, OCR: o.OCR, Log: o.Log, Observe: o.Observer.Retrievals()}
-	if o.Embedder.Model != "" {
+	var err error
+	switch {
+	case strings.IndexAny(o.Embedder.Model, "/.") == 0:
+		var embedder *static.Model
+		if embedder, err = static.Open(o.Embedder.Model); err == nil {
+			options.Embedder = o.Observer.Embedder(embedder, "static")
+		}
+	case o.Embedder.Model != "":
 		config := o.beside(o.Embedder)
 		config.Timeout, config.Around = embeddingTimeout, o.Observer.Around()
-		embedder, err := provider.NewEmbedder(config)
-		if err != nil {
-			return nil, fmt.Errorf("choose the embedding model: %w", err)
+		var embedder *provider.Embedder
+		if embedder, err = provider.NewEmbedder(config); err == nil {
+			options.Embedder = o.Observer.Embedder(embedder, providerNames[provider.Completions])
 		}
-		options.Embedder = o.Observer.Embedder(embedder, providerNames[provider.Completions])
+	}
+	if err != nil {
+		return nil, fmt.Errorf("choose the embedding model: %w", err)
 	}
 	return knowledge.New(options), nil
 }

@@ -73,7 +73,7 @@ func (f *agentFlags) knowledge() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Embedder.Model, Name: "embedding-model", Env: "AGENTGRAPH_EMBEDDING_MODEL", Placeholder: "NAME",
 			Help: "The embedding model, which compares questions and documents by meaning. Without it they are compared " +
-				"only by words.",
+				"only by words. A path that begins with / or . is the folder of a static model, which needs no provider.",
 			Docs: "See [knowledge](../reference/knowledge.md#embeddings-and-reranking)."},
 		{Into: &f.Embedder.BaseURL, Name: "embedding-base-url", Env: "AGENTGRAPH_EMBEDDING_BASE_URL",
 			Placeholder: "URL",

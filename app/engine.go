@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine"
@@ -16,7 +15,6 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/llm/offline"
 	"github.com/agentgraph/agentgraph/engine/llm/provider"
-	"github.com/agentgraph/agentgraph/engine/llm/static"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/observe"
@@ -335,28 +333,4 @@ func (o EngineOptions) observed(config provider.Config) (llm.Model, error) {
 		return nil, err
 	}
 	return o.Observer.Model(m, providerNames[cmp.Or(config.Format, provider.Completions)]), nil
-}
-
-func (o EngineOptions) knowledge() (*knowledge.Base, error) {
-	o.Reranker.Around, o.Reranker.Observe = o.Observer.Around(), o.Observer.Reranks()
-	options := knowledge.Options{Reranker: o.Reranker, OCR: o.OCR, Log: o.Log, Observe: o.Observer.Retrievals()}
-	var err error
-	switch {
-	case strings.IndexAny(o.Embedder.Model, "/.") == 0:
-		var embedder *static.Model
-		if embedder, err = static.Open(o.Embedder.Model); err == nil {
-			options.Embedder = o.Observer.Embedder(embedder, "static")
-		}
-	case o.Embedder.Model != "":
-		config := o.beside(o.Embedder)
-		config.Timeout, config.Around = embeddingTimeout, o.Observer.Around()
-		var embedder *provider.Embedder
-		if embedder, err = provider.NewEmbedder(config); err == nil {
-			options.Embedder = o.Observer.Embedder(embedder, providerNames[provider.Completions])
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("choose the embedding model: %w", err)
-	}
-	return knowledge.New(options), nil
 }

@@ -11,7 +11,8 @@ import (
 // splitter splits the pieces of a text further. Tokens do not cross the ends of pieces.
 type splitter func([]string) []string
 
-// readSplitter returns the splitter that the pre_tokenizer of tokenizer.json describes. Without one, a text is one piece.
+// readSplitter returns the splitter that the pre_tokenizer of tokenizer.json describes. Without one, a text is one
+// piece.
 func readSplitter(text json.RawMessage) (splitter, error) {
 	if isNull(text) {
 		return func(pieces []string) []string { return pieces }, nil
@@ -75,8 +76,8 @@ func splitEach(split func(string) []string) splitter {
 	}
 }
 
-// These are the classes of characters. Neighbors of one class stay together, except those that are pieces of their own. Characters
-// of the class omitted end a piece and are in none.
+// These are the classes of characters. Neighbors of one class stay together, except those that are pieces of their
+// own. Characters of the class omitted end a piece and are in none.
 const (
 	omitted = iota
 	alone

@@ -151,7 +151,7 @@ func (m *Model) embed(text string) ([]float32, error) {
 		if m.rows != nil {
 			id = m.rows[id]
 		}
-		if err := m.table.read(id, row); err != nil {
+		if err := m.table.row(id, row); err != nil {
 			return nil, fmt.Errorf("read %s: %w", tableFile, err)
 		}
 		for i, number := range row {

@@ -184,14 +184,14 @@ func (t *tensors) table(name string) (*table, error) {
 	return &table{k, t.file, t.start + one.Offsets[0], int(one.Shape[0]), int(one.Shape[1])}, nil
 }
 
-// read reads a row. It is safe for concurrent use.
-func (t *table) read(row int, into []float64) error {
-	bytes := make([]byte, t.kind.bytes*int64(t.columns))
-	if _, err := t.file.ReadAt(bytes, t.start+int64(row)*int64(len(bytes))); err != nil {
+// row reads a row. It is safe for concurrent use.
+func (t *table) row(number int, into []float64) error {
+	row := make([]byte, t.bytes*int64(t.columns))
+	if _, err := t.file.ReadAt(row, t.start+int64(number)*int64(len(row))); err != nil {
 		return err
 	}
 	for i := range into {
-		into[i] = t.kind.read(bytes[int64(i)*t.kind.bytes:])
+		into[i] = t.read(row[int64(i)*t.bytes:])
 	}
 	return nil
 }

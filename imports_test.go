@@ -81,6 +81,7 @@ var mayImport = map[string]string{
 	"cmd/agentgraph/demo":      "model db engine/knowledge",
 	"lab/faults":               "db/local",
 	"lab/growth":               "model db db/local db/schema",
+	"lab/taubench":             "model cmd/agentgraph/apply engine/rules",
 }
 
 // forTests are packages that only tests may import.

@@ -207,8 +207,8 @@ func spelled(text string) string {
 
 var digitPairs = regexp.MustCompile(`[0-9]{2,}`)
 
-// exactWrites checks that the agent makes the same writes as the reference solution, each as often, and no others. It
-// does not check reads.
+// exactWrites checks that the agent makes the same writes as the reference solution, each as often, and no others. Of
+// the tools that the solution calls, only calls that succeed count. It does not check reads.
 func (t *carried) exactWrites(gold []object, writes []string) {
 	for _, name := range writes {
 		var of []object
@@ -229,10 +229,10 @@ func (t *carried) exactWrites(gold []object, writes []string) {
 				}
 			}
 			if slices.IndexFunc(of, func(other object) bool { return isEqual(other, call) }) == i {
-				t.check("called", append(slices.Clip(call), member{"min", int64(same)}, member{"max", int64(same)}), nil)
+				t.check("called", append(slices.Clip(call), times(same)...), nil)
 			}
 		}
-		t.check("called", object{{"technicalName", name}, {"min", int64(len(of))}, {"max", int64(len(of))}}, nil)
+		t.check("called", append(object{{"technicalName", name}}, times(len(of))...), nil)
 	}
 	t.approximate("the state of the database", "the calls that write are compared one by one, not the resulting state")
 	if guessed := slices.DeleteFunc(slices.Clone(writes), isKnownWrite); len(guessed) > 0 {
@@ -240,6 +240,9 @@ func (t *carried) exactWrites(gold []object, writes []string) {
 			"data: "+strings.Join(guessed, ", "))
 	}
 }
+
+// times are the fields of a check that expects n calls that succeed.
+func times(n int) object { return object{{"succeeded", true}, {"min", int64(n)}, {"max", int64(n)}} }
 
 // isKnownWrite reports whether a tau2-bench domain has a tool of this name that changes the database.
 func isKnownWrite(name string) bool {

@@ -27,7 +27,7 @@ var (
 	// direction matches a stage direction: three words between asterisks or two in brackets, a whole message in such
 	// marks, or the word for what an actor does.
 	direction = lazyregexp.New(`(?is)^\s*(?:\*[^*]+\*|\[[^\]]+\]|\([^)]*\pL[^)]*\))\s*$|` +
-		`\*[\pL'’]+(?:,? [\pL\d'’,-]+){2,}[.]?\*|\[[\pL'’]+(?: [\pL\d'’,-]+)+[.]?\](?:[^(]|$)|` +
+		`\*[\pL'’]+(?:,? [\pL\d'’,-]+){2,}[.]?\*|\[[\pL'’]+,?(?: [\pL\d'’,-]+)+[.]?\](?:[^(]|$)|` +
 		`(?:^\s*|[*\[])[*(\[]?\s*(?:(?:the )?(?:caller|customer|contact|user) |il |elle |er |sie )?(?:` + acts + `)[^*)\]]*[*)\]]`)
 
 	// parenthesis matches parentheses at the start of a message.
@@ -90,6 +90,10 @@ func offRole(text, scenario string, messages []model.TestMessage) error {
 		return unusable("it names speakers, and only what the person says is wanted, without a name before it")
 	case confession().MatchString(own) || announces(text, scenario):
 		return unusable("it speaks of being a machine or of playing a part, and you are the person of the scenario")
+	case speaksOfTheater(own, scenario, messages):
+		return unusable("it speaks of a scenario or a simulation, and you are the person of the scenario")
+	case namesPerson(text, scenario) != nil:
+		return namesPerson(text, scenario)
 	case offer().MatchString(own):
 		return unusable("it offers help as the assistant would, and you are the person who wants something")
 	case direction().MatchString(text) || isAside(text, scenario):

@@ -1,5 +1,7 @@
 package evaluation
 
+import "github.com/agentgraph/agentgraph/engine/lazyregexp"
+
 // No real contact would write these phrases, which are in many languages. They match folded texts from which quotes
 // were removed.
 var (
@@ -7,16 +9,15 @@ var (
 	offer = anyOf(
 		`how (?:can|may|could) i (?:help|assist|be of (?:help|service|assistance))(?: to)? ?(?:you)?(?: today| with .*)?\s*[?.!,]?$`,
 		`how (?:can|may) i (?:help|assist) you\b(?: today)?[?.!,]`, `how may i be of`,
-		`anything else (?:that )?i can (?:help|assist|do for) you`, `what can i (?:help|assist) you with`,
+		`anything else (?:that )?i can (?:help|assist|do for) you`,
 		`what can i do for you(?: today)?[?.!,]`,
 		`i(?:'m| am) here to (?:help|assist)(?: you)?(?: today)?(?:[.!,]|$)`,
 		`(?:happy|glad) to (?:assist|help) you(?: with (?:that|this|it))?[.!,]`,
 		`(?:can|may) i (?:help|assist) you with anything`,
 		`let me know if (?:you have any (?:other |further |more )?questions|there(?:'s| is) anything else i can)`,
-		`thank you for (?:contacting|reaching out to) (?:us|our)\b`, `thank you for calling (?:us[.!,]|our)`,
+		`thank you for (?:contacting|reaching out to) (?:us|our)\b`,
 		`(?:comment|en quoi) (?:puis-je|je peux) (?:vous|t')\s?(?:aider|être utile)`, `que puis-je faire pour (?:vous|toi)`,
 		`puis-je vous aider`, `autre chose que je puisse faire`, `je suis là pour vous aider`,
-		`n'hésitez pas (?:à me|si vous avez d'autres)`,
 		`(?:wie|womit|wobei) (?:kann|darf) ich (?:ihnen|dir|euch)\b.*(?:helfen|dienen|sein)`,
 		`was kann ich für (?:sie|dich|euch) tun`,
 		`kann ich (?:ihnen|dir) sonst noch`,
@@ -26,20 +27,9 @@ var (
 		`posso aiutar(?:la|ti) (?:con|in) (?:altro|qualcos)`,
 		`(?:como|em que) posso (?:te |lhe |o |a )?(?:ajudar|ajudá|ser útil)`,
 		`posso (?:te |lhe )?ajudar (?:você )?(?:em|com) (?:mais|algo)`,
-		`let me (?:check|look (?:into|up)|pull up|see what i can)\b.*\b(?:for you|your)\b`,
-		`i(?:'ve| have) (?:updated|processed|cancelled|booked|scheduled|created|opened|noted)\b.*\b(?:for you|your (?:account|order|booking|appointment|request|case))`,
-		`i (?:can|could) see (?:that )?your`, `one moment (?:please )?while i`, `i understand your (?:frustration|concern)`,
-		`i apologi[sz]e for (?:the|any) (?:inconvenience|delay)`,
-		`je (?:vérifie|consulte|vais vérifier|vais consulter) .*(?:pour vous|votre)`, `je comprends votre (?:frustration|inquiétude|mécontentement)`,
-		`désolée? pour (?:la gêne|le désagrément|ce désagrément)`,
-		`ich (?:schaue|prüfe|sehe|überprüfe) (?:das )?(?:gerne? )?(?:für sie|ihr)`, `ich verstehe ihren (?:ärger|unmut)`,
-		`entschuldig\pL+ (?:sie )?(?:bitte )?(?:für )?die unannehmlichkeiten`, `ich habe ihren? .*(?:geändert|storniert|gebucht|veranlasst)`,
-		`(?:déjeme|permítame|voy a) (?:verificar|consultar|revisar|comprobar) (?:su|sus|eso|esto)`,
-		`entiendo su (?:frustración|preocupación|molestia)`, `lamento (?:las molestias|los inconvenientes)`,
-		`(?:verifico|controllo|vedo) subito`, `capisco la sua (?:frustrazione|preoccupazione)`, `mi scuso per (?:il disagio|l'inconveniente)`,
-		`(?:vou|deixe-me) (?:verificar|consultar|checar) (?:o seu|a sua|isso)`, `entendo (?:a )?sua (?:frustração|preocupação)`,
+		`i (?:can|could) see (?:that )?your`, `i understand your (?:frustration|concern)`,
+		`capisco la sua (?:frustrazione|preoccupazione)`,
 		`(?:sinto muito|desculpe|peço desculpas) pel[oa] (?:transtorno|inconveniente|incômodo)`,
-		`ik (?:kijk|zoek) het (?:even )?(?:voor u|na|op)`, `excuses voor het ongemak`, `ik begrijp uw (?:frustratie|ongenoegen)`,
 		`(?:waarmee|hoe|waar) kan ik (?:u|je|jou)\b.*(?:helpen|dienst|doen)`, `(?:vad|hur) kan jag (?:hjälpa|stå till tjänst)`,
 		`(?:hvad|hva|hvordan) kan jeg (?:hjelpe|hjælpe|bistå)`, `w czym (?:mogę|możemy)`, `jak mogę (?:panu|pani|ci) pomóc`,
 		`(?:jak|s čím) (?:vám|ti) (?:mohu|můžu) pomoci`, `чем (?:я )?(?:могу|можем) (?:вам )?(?:помочь|быть полез)`,
@@ -49,17 +39,15 @@ var (
 		`什么可以帮`, `(?:什么|怎么|如何)(?:能|可以)?(?:为您|帮您|帮到您|帮助您)`, `为您服务`, `竭诚为您`, `무엇을 도와`, `어떻게 도와드릴`,
 		`(?:どのような|どういった)ご用件`, `ご用件(?:を|は)`, `お手伝いできることはございま`, `お電話ありがとうございます`,
 		`tôi có thể giúp gì`, `ada yang bisa (?:saya|kami) bantu`,
-		`(?:thank you|thanks) for (?:calling|contacting|reaching out|getting in touch)`, `welcome to (?:our|\pL+ (?:support|service))`,
-		`merci (?:de nous avoir|d'avoir) (?:contactés?|appelés?)`, `votre (?:conseillère|conseiller)\b`, `je m'occupe de votre`,
-		`je vais m'occuper de votre`, `danke,? dass sie (?:uns|sich an uns)`, `vielen dank für (?:ihren anruf|ihre nachricht|ihre geduld)`,
-		`sie sprechen mit dem`, `gracias por (?:llamar(?:nos)?|contactar(?:nos)?|comunicarse)`, `grazie per (?:averci|aver) (?:contattat|chiamat)`,
-		`(?:la )?ringrazio per (?:averci|aver) (?:contattat|chiamat)`, `obrigad[oa] por (?:ligar|entrar em contato|contactar)`,
-		`bedankt voor (?:uw telefoontje|het bellen|uw bericht)`, `u spreekt met .* van\b`, `välkommen till`, `velkommen til`,
-		`dziękuję za (?:kontakt|telefon)`, `děkuji za (?:zavolání|kontakt)`, `спасибо за (?:обращение|звонок)`, `дякуємо за звернення`,
-		`ho[şs] geldiniz`, `आपका स्वागत है`, `أهلا.* بك في`, `欢迎致电`, `感谢您的来电`,
-		`i'd be (?:happy|glad) to (?:send|help|assist|arrange|book|check)`, `(?:i|we) can offer you\b`, `(?:puedo|podemos) ofrecerle`,
-		`ich kann ihnen .* anbieten`, `(?:posso|possiamo) offrirle`,
-		`posso (?:lhe )?oferecer`, `ik kan u .* aanbieden`, `mogę (?:panu|pani) zaproponować`, `可以为您提供`,
+		`(?:thank you|thanks) for (?:calling|contacting|reaching out|getting in touch)`,
+		`votre (?:conseillère|conseiller)\b`,
+		`je vais m'occuper de votre`,
+		`sie sprechen mit dem`, `gracias por (?:llamar(?:nos)?|contactar(?:nos)?|comunicarse)`,
+		`(?:la )?ringrazio per (?:averci|aver) (?:contattat|chiamat)`,
+		`u spreekt met .* van\b`, `välkommen till`,
+		`дякуємо за звернення`,
+		`ho[şs] geldiniz`, `आपका स्वागत है`, `أهلا.* بك في`, `欢迎致电`,
+		`i'd be (?:happy|glad) to (?:send|help|assist|arrange|book|check)`, `(?:puedo|podemos) ofrecerle`,
 	)
 
 	// confession matches phrases in which a model says that it is one. It excludes trades, such as "an AI engineer".
@@ -69,17 +57,11 @@ var (
 		`(?:en tant que |en tant qu'|je suis |comme )(?:une? )?(?:`+machine+`)`+endOfName,
 		`(?:als|ich bin)(?: nur)? (?:eine? )?(?:`+machine+`)`+endOfName,
 		`(?:como|soy|sou|come|sono)(?: solo| só)? (?:(?:una?|uma?|um) |un')?(?:`+machine+`)`+endOfName,
-		`this is (?:just |only )?a (?:simulation|role-?play)`, `(?:according to|as per) (?:the|my) scenario\b`,
-		`the scenario (?:says|does|doesn't|states)`,
-		`(?:stay|staying|remain|break|out of) (?:in )?character\b`,
-		`i(?:'m| am) (?:only |just )?(?:playing|simulating) (?:the|a) (?:role|part|customer|caller|contact|person|user)`,
 		`here(?:'s| is) (?:my|the) (?:response|reply|next message|message) (?:as|from) `,
 		`as the (?:customer|caller|contact|user)[,:]`,
-		`(?:dans|selon) (?:ce|le) scénario`, `laut (?:dem )?szenario`, `según el escenario`, `secondo lo scenario`,
-		`segundo o cenário`,
-		`(?:fin|fine|final|fim|end|ende|einde|slutt?|koniec|konec|конец|кінець|sonu) (?:of |de |della |del |da |der |van |av |af )?(?:the |la |el |die |het )?(?:simul|roll|role|jeu de rôle|rollenspiel|симул)`,
-		`(?:objetivo|objectif|obiettivo|ziel|goal|doel|cel|цель|mål) (?:del|du|de|dello|des|of the|van het|do|scenariusza|сценария|for)? ?(?:this )?(?:scenario|escenario|scénario|szenarios|cenário)?(?:\b.*(?:erreicht|cumplid|atteint|raggiunt|achieved|met\b|bereikt|osiągni|достигнут))`,
-		`(?:test|prüf)\pL* (?:criteria|criterios|kriteerit|kriterien|kriterier|critères|criteri)`, `(?:测试|模拟|对话)(?:结束|完成)`, `テスト終了`,
+		`(?:objetivo|objectif|obiettivo|objective|ziel|goal|doel|cel|цель|mål|amac)\pL* .{0,60}(?:erreicht|cumplid|alcanzad|lograd|atteint|raggiunt|`+
+			`achieved|reached|met\b|bereikt|osiągni|достигнут|gerçekleş|ulaşıl)`, `目的.{0,20}達成`,
+		`(?:test|prüf)\pL* (?:criteria|criterios|kriteerit|kriterien|kriterier|critères|criteri)`, `(?:测试|模拟|对话)(?:结束|完成)`,
 		`(?:summary|resumo|resumen|résumé|riassunto|zusammenfassung|samenvatting|podsumowanie|резюме) (?:of the|da|de la|della|des|van het|rozmowy|диалога)? ?(?:conversa|conversation|gespräch|gesprek|chat|dialog)`,
 		`(?:rating|score|note|bewertung|puntuación|voto|nota|cijfer|ocena|оценка|评分)\s?:\s?\d+\s?/\s?\d`,
 		`(?:possible|sample|example|suggested) (?:response|reply|answer|message)`, `(?:here is|here's|voici|aquí tienes|ecco|hier ist|aqui está|hier is|oto|вот) (?:\pL+ ){0,2}(?:response|reply|réponse|respuesta|risposta|antwort|resposta|antwoord|odpowiedź|ответ)`,
@@ -89,10 +71,18 @@ var (
 		`(?:я|как|будучи) (?:просто )?(?:языков|искусственн|ии\b|чат-бот)`, `як (?:мовна модель|штучний інтелект)`, `я (?:мовна модель|штучний інтелект)`,
 		`(?:bir )?(?:yapay zeka|dil modeli)(?: modeli)? (?:olarak|olduğum)`, `mesterséges intelligenciaként`, `nyelvi modellként`,
 		`(?:ca|sunt) (?:un )?(?:model (?:lingvistic|de limbaj)|ai\b|inteligență artificială)`, `(?:olen|tekoälynä|kielimallina) ?(?:tekoäly|kielimalli)?(?:\b| )(?:minulla|en voi|kielimalli|tekoäly)`,
-		`بصفتي نموذج`, `(?:أنا|كوني) (?:نموذج|ذكاء اصطناعي|مساعد ذكي)`, `(?:私は|わたしは|僕は)?(?:ai|言語モデル|人工知能)(?:です(?:ので|から)|なので|として)`, `(?:作为|我是)(?:一个|一名)?(?:ai|人工智能|语言模型)`,
+		`بصفتي نموذج`, `(?:أنا|كوني) (?:نموذج|ذكاء اصطناعي|مساعد ذكي)`, `(?:私は|わたしは|僕は)?(?:ai(?:アシスタント|モデル)?|言語モデル|人工知能)(?:です(?:ので|から)|なので|として)`, `(?:作为|我是)(?:一个|一名)?(?:ai|人工智能|语言模型)`,
 		`(?:저는|나는) ?(?:ai|인공지능|언어 ?모델)`, `(?:ai|인공지능|언어 ?모델)(?:로서|이기 때문|이라)`, `(?:एआई|भाषा मॉडल) (?:के रूप में|हूँ)`,
 	)
 )
+
+// theater matches words for a scenario, a simulation and a play, which contacts do not use unless the scenario or the
+// assistant does.
+var theater = lazyregexp.New(`(?:^|[^\pL])(?:scenari|szenari|scénari|cenári|escenari|scenár|senaryo|сценари|сценарі|` +
+	`simulat|simulaz|simulac|simulaç|symulac|simulering|simulier|simülasyon|симуляц|` +
+	`(?:in|out of|break) character[^\pL]|role-?\s?play|rollenspiel|rollespil|rollespill|rolspel|rollspel|jeu de rôle|juego de rol|gioco di ruolo|ролев|` +
+	`(?:mi|mon|my|mein|mio|meu|minha|mijn) (?:personaje|personnage|personaggio|personagem|character|charakter|personage))|` +
+	`シナリオ|シミュレーション|ロールプレイ|시나리오|시뮬레이션|역할극|角色扮演|سيناريو|محاكاة`)
 
 const (
 	machine = `ai|a\.i\.|artificial intelligence|(?:ai |large |ai-)?(?:language )?model|language model|llm|(?:ai|virtual|digital) (?:language model|assistant|agent|model|system)|chatbot|` +

@@ -27,8 +27,8 @@ var (
 
 	// besides are words after a name in an introduction: "Anna Weber here".
 	besides = read.Set(`here speaking calling from hier aus spricht mein name ici à de l'appareil aquí al habla qui da di
-		aqui do da dos das fala tutaj mówi z burada uit van spreekt met här från her fra tady with mit avec con com met med s again and und et y e en i
-		ve is my ist est es è é jest`)
+		aqui do da dos das fala tutaj mówi z burada uit van spreekt met här från her fra tady with mit avec con
+		com met med s again and und et y e en i ve is my ist est es è é jest`)
 
 	// acting matches beginnings of words for playing a part. In theater, they stand next to the name of the person.
 	acting = lazyregexp.New(`^(?:play|portray|imperson|jou(?:er|e)|incarn|interprét|spiele|spielen|verkörper|interpret|` +
@@ -38,6 +38,9 @@ var (
 	extremes = read.Set(`case worst best worst-case best-case pire meilleur peor mejor pior melhor schlimmstes bestes
 		peggiore migliore ergste beste najgorszy najlepszy`)
 	ofs = read.Set("of for de du del di da do von für van voor z")
+
+	// oneself matches what people who introduce themselves write: a question, a number or code, or the word I.
+	oneself = lazyregexp.New(`\?|\d{3}|\bI\b`)
 
 	// words matches words and numbers.
 	words = lazyregexp.New(`[\pL\d][\pL\pM\d'’-]*`)
@@ -124,8 +127,10 @@ func isSpokenTo(before, after string, isTitled bool) bool {
 func isSpokenOf(text, after string, all []string, to int) bool {
 	next, width := utf8.DecodeRuneInString(strings.TrimPrefix(after, " "))
 	return strings.HasPrefix(after, " ") && width > 0 && unicode.IsLower(next) && len(all)-to >= 4 &&
-		!besides[all[to]] && !strings.ContainsAny(text, "?0123456789") &&
-		!slices.ContainsFunc(all, func(word string) bool { return firstPersons[word] || slices.Contains(ownWords, word) })
+		!besides[all[to]] && !oneself().MatchString(text) &&
+		!slices.ContainsFunc(all, func(word string) bool {
+			return firstPersons[word] || word != "i" && slices.Contains(ownWords, word)
+		})
 }
 
 // speaksOfTheater reports whether a text mentions a scenario or a simulation that the scenario and the assistant do not

@@ -29,6 +29,6 @@ func TestPeopleDoNotNameThemselvesLikeOthers(t *testing.T) {
 	} {
 		require.NoError(t, offRole(text, scenario, asked), text)
 	}
-	bank := append(asked, written(model.MessageRoleAssistant, "I have sent the simulation to you."))
-	require.NoError(t, offRole("The simulation has not arrived.", scenario, bank))
+	asked[0].Text = "I have sent the simulation to you."
+	require.NoError(t, offRole("The simulation has not arrived.", scenario, asked))
 }

@@ -80,7 +80,7 @@ var (
 // assistant does.
 var theater = lazyregexp.New(`(?:^|[^\pL])(?:scenari|szenari|scénari|cenári|escenari|scenár|senaryo|сценари|сценарі|` +
 	`simulat|simulaz|simulac|simulaç|symulac|simulering|simulier|simülasyon|симуляц|` +
-	`(?:in|out of|break) character[^\pL]|role-?\s?play|rollenspiel|rollespil|rollespill|rolspel|rollspel|jeu de rôle|juego de rol|gioco di ruolo|ролев|` +
+	`(?:in|out of|break) character[^\pL]|role-?\s?play|roll(?:en|e)?sp(?:ie|i|e)l|rolspel|jeu de rôle|juego de rol|gioco di ruolo|ролев|` +
 	`(?:mi|mon|my|mein|mio|meu|minha|mijn) (?:personaje|personnage|personaggio|personagem|character|charakter|personage))|` +
 	`シナリオ|シミュレーション|ロールプレイ|시나리오|시뮬레이션|역할극|角色扮演|سيناريو|محاكاة`)
 

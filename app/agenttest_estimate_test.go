@@ -2,7 +2,9 @@ package app_test
 
 import (
 	"context"
+	"iter"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,16 +14,32 @@ import (
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/evaluation"
+	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
+
+// reviewer is a judge that finds that each contact played its part.
+type reviewer struct{ referee }
+
+func (r reviewer) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	if !strings.HasPrefix(req.System, "You check the simulation") {
+		return r.referee.Chat(ctx, req)
+	}
+	return func(yield func(llm.Chunk, error) bool) {
+		yield(llm.Chunk{
+			Text:   `{"evidence":[],"rationale":"It did.","onRole":true,"loops":false,"leaked":false,"completed":true}`,
+			Finish: llm.FinishStop, Usage: llm.Usage{InputTokens: 10, OutputTokens: 5},
+		}, nil)
+	}
+}
 
 // Before tests run, their last runs say what the execution would take. Tests that never ran count like the others.
 func TestExecutionIsEstimatedByLastRuns(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewStage(t)
 	log := slog.New(slog.DiscardHandler)
-	e := engine.New(&cast{}, engine.Options{Log: log, Prices: model.Prices{Message: model.Credit}})
-	v := evaluation.New(e, evaluation.Options{Judge: referee{"lenient", "true"}, Log: log})
+	e := engine.New(&cast{}, engine.Options{Log: log, Prices: model.Prices{Message: model.Credit, InputTokens: model.Credit}})
+	v := evaluation.New(e, evaluation.Options{Judge: reviewer{referee{"lenient", "true"}}, Log: log, ReviewContact: true})
 	require.NoError(t, s.Store.Work(t.Context(), 2, db.Workers{RunTest: v.RunTest}))
 	t.Cleanup(func() { require.NoError(t, s.Store.StopWork(context.Background())) })
 	g := &gatewayUnderTest{store: s.Store, url: serveEngine(t, s.Store, e, v)}
@@ -78,6 +96,21 @@ func TestExecutionIsEstimatedByLastRuns(t *testing.T) {
 		"good": 0.9, "bad": 0.5}})
 	require.Equal(t, []int{24, 80}, []int{early.Runs, early.RunsAtMost})
 	require.Equal(t, []model.NoticedFall{{Repeats: 20, PassRate: new(0.5)}}, early.NoticedFalls)
+
+	// Each simulation is reviewed once.
+	var read struct {
+		AgentTestExecutionEstimate struct{ Credits, ReviewCredits *float64 }
+	}
+	asked := `query ($input: StartAgentTestExecutionInput!) {
+		agentTestExecutionEstimate(input: $input) { credits reviewCredits } }`
+	g.must(t, key, asked, map[string]any{"input": both}, &read)
+	require.InDelta(t, 20*10/1000., *read.AgentTestExecutionEstimate.ReviewCredits, 1e-9)
+	unreviewed := &gatewayUnderTest{store: s.Store, url: serveEngine(t, s.Store, e, evaluation.New(e, evaluation.Options{
+		Judge: referee{"lenient", "true"}, Log: log}))}
+	reviews := *read.AgentTestExecutionEstimate.ReviewCredits
+	unreviewed.must(t, key, asked, map[string]any{"input": both}, &read)
+	require.Nil(t, read.AgentTestExecutionEstimate.ReviewCredits)
+	require.InDelta(t, *known.Credits-reviews, *read.AgentTestExecutionEstimate.Credits, 1e-9)
 
 	_, foreign := g.company(t, "Other")
 	refused := g.query(t, foreign, `query ($tests: [ID!]) { agentTestExecutionEstimate(input: {testIds: $tests}) { runs } }`,

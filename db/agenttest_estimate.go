@@ -12,14 +12,14 @@ import (
 type MeasuredTest struct {
 	// Rows is how many runs a repeat makes: one for each row of the test, or one.
 	Rows int32
-	// LastRun is the newest judged run, with its id, claim and duration. Runs of drafts and runs that were judged again do
+	// LastRun is the newest judged run, with its id, claim, duration and what was held. Runs of drafts and runs that were judged again do
 	// not count. Its id is empty if there is none.
 	LastRun model.AgentTestRun `bun:"embed:run_"`
 }
 
 // MeasuredTests returns each of the tests that exist, in no order.
 func (t *Tenant) MeasuredTests(ctx context.Context, ids []string) ([]*MeasuredTest, error) {
-	last := t.db.Select((*model.AgentTestRun)(nil)).Column("id", "claim", "duration_ms").
+	last := t.db.Select((*model.AgentTestRun)(nil)).Column("id", "claim", "duration_ms", "held").
 		Where("?TableAlias.test_id = agent_test.id").Where(ofRecord).
 		Where("?TableAlias.status IN (?, ?)", model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
@@ -27,6 +27,7 @@ func (t *Tenant) MeasuredTests(ctx context.Context, ids []string) ([]*MeasuredTe
 	err := t.db.Select((*model.AgentTestRow)(nil)).
 		ColumnExpr("greatest(1, coalesce(json_array_length(?TableAlias.rows), 0)) AS rows").
 		ColumnExpr("coalesce(run.id, '') AS run_id, coalesce(run.claim, 0) AS run_claim, run.duration_ms AS run_duration_ms").
+		ColumnExpr("run.held AS run_held").
 		Join("LEFT JOIN LATERAL (?) AS run ON true", last).
 		Where("?TableAlias.id = ANY (?)", pgdialect.Array(ids)).Scan(ctx, &tests)
 	return tests, err

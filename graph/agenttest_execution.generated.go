@@ -1579,6 +1579,29 @@ func (ec *executionContext) fieldContext_AgentTestExecutionEstimate_credits(_ co
 	return graphql.NewScalarFieldContext("AgentTestExecutionEstimate", field, false, false, errors.New("field of type Credits does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestExecutionEstimate_reviewCredits(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecutionEstimate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestExecutionEstimate_reviewCredits(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReviewCredits, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Credits) graphql.Marshaler {
+			return ec.marshalOCredits2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCredits(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestExecutionEstimate_reviewCredits(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestExecutionEstimate", field, false, false, errors.New("field of type Credits does not have child fields"))
+}
+
 func (ec *executionContext) _AgentTestExecutionEstimate_noticedFalls(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestExecutionEstimate) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4107,6 +4130,11 @@ func (ec *executionContext) _AgentTestExecutionEstimate(ctx context.Context, sel
 			}
 		case "credits":
 			out.Values[i] = ec._AgentTestExecutionEstimate_credits(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "reviewCredits":
+			out.Values[i] = ec._AgentTestExecutionEstimate_reviewCredits(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

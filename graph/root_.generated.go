@@ -2219,6 +2219,11 @@ type AgentTestExecutionEstimate {
   seconds: Float
   "The credits of ` + "`" + `runs` + "`" + `, by what these last runs cost. Null if no cost was recorded for them."
   credits: Credits
+  """
+  The part of ` + "`" + `credits` + "`" + ` for reviews of the contact, one question to the judge after each simulation. Null if the server
+  does not review contacts, or if no last run has such a cost.
+  """
+  reviewCredits: Credits
   "What a comparison with an equal baseline would notice: with the repeats of the input, and then with 20."
   noticedFalls: [NoticedFall!]! @listSize(assumedSize: 2)
 }
@@ -7421,6 +7426,8 @@ func (ec *executionContext) childFields_AgentTestExecutionEstimate(ctx context.C
 		return ec.fieldContext_AgentTestExecutionEstimate_seconds(ctx, field)
 	case "credits":
 		return ec.fieldContext_AgentTestExecutionEstimate_credits(ctx, field)
+	case "reviewCredits":
+		return ec.fieldContext_AgentTestExecutionEstimate_reviewCredits(ctx, field)
 	case "noticedFalls":
 		return ec.fieldContext_AgentTestExecutionEstimate_noticedFalls(ctx, field)
 	}

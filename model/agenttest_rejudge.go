@@ -20,6 +20,8 @@ type HeldConversation struct {
 	// in millionths of a credit.
 	TookMs     float64 `json:"tookMs,omitempty"`
 	SpentMicro int64   `json:"spentMicro,omitempty"`
+	// ReviewMicro is the cost of the review of the contact, in millionths of a credit.
+	ReviewMicro int64 `json:"reviewMicro,omitempty"`
 	// Tag is the result of the agent's classifier, if it ran. Empty for no tag.
 	Tag *string `json:"tag,omitempty"`
 }

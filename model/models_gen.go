@@ -178,6 +178,9 @@ type AgentTestExecutionEstimate struct {
 	Seconds *float64 `json:"seconds,omitempty"`
 	// The credits of `runs`, by what these last runs cost. Null if no cost was recorded for them.
 	Credits *Credits `json:"credits,omitempty"`
+	// The part of `credits` for reviews of the contact, one question to the judge after each simulation. Null if the server
+	// does not review contacts, or if no last run has such a cost.
+	ReviewCredits *Credits `json:"reviewCredits,omitempty"`
 	// What a comparison with an equal baseline would notice: with the repeats of the input, and then with 20.
 	NoticedFalls []*NoticedFall `json:"noticedFalls"`
 }

@@ -33,15 +33,16 @@ func (v *Evaluator) EstimateOfExecution(ctx context.Context, t *db.Tenant,
 	if err != nil {
 		return nil, err
 	}
-	return estimate(in, measured, credits), nil
+	return v.estimate(in, measured, credits), nil
 }
 
-// estimate weights each test by its rows. Tests without a run count like the mean of the others.
-func estimate(in model.StartAgentTestExecutionInput, tests []*db.MeasuredTest,
+// estimate weights each test by its rows. Tests without a run count like the mean of the others. The reviews of contacts
+// in the last runs count only if the server still reviews them.
+func (v *Evaluator) estimate(in model.StartAgentTestExecutionInput, tests []*db.MeasuredTest,
 	credits map[string]model.Credits) *model.AgentTestExecutionEstimate {
 	var rows, timed, priced int32
 	var millis int64
-	var spent model.Credits
+	var spent, reviews model.Credits
 	for _, test := range tests {
 		rows += test.Rows
 		if test.LastRun.DurationMs != nil {
@@ -49,6 +50,9 @@ func estimate(in model.StartAgentTestExecutionInput, tests []*db.MeasuredTest,
 		}
 		if cost, ok := credits[test.LastRun.ID]; ok {
 			priced, spent = priced+test.Rows, spent+cost*model.Credits(test.Rows)
+			if held := test.LastRun.Held; held != nil {
+				reviews += model.Credits(held.ReviewMicro) * model.Credits(test.Rows)
+			}
 		}
 	}
 	repeats := in.StopRepeating.RunsIfPassing(in.Repeats)
@@ -60,8 +64,14 @@ func estimate(in model.StartAgentTestExecutionInput, tests []*db.MeasuredTest,
 		each := float64(millis) / float64(timed) / 1000
 		e.Seconds = new(each * float64(e.Runs) / float64(min(max(1, in.Concurrency), max(1, e.Runs))))
 	}
-	if priced > 0 {
-		e.Credits = new(spent * model.Credits(e.Runs) / model.Credits(priced))
+	ofAll := func(sum model.Credits) *model.Credits {
+		return new(sum * model.Credits(e.Runs) / model.Credits(priced))
+	}
+	switch {
+	case priced > 0 && v.isReviewed && reviews > 0:
+		e.Credits, e.ReviewCredits = ofAll(spent), ofAll(reviews)
+	case priced > 0:
+		e.Credits = ofAll(spent - reviews)
 	}
 	return e
 }

@@ -85,6 +85,7 @@ func TestJudgeReviewsTheSimulationOnce(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, model.AgentTestRunStatusPassed, run.Status)
 				require.Zero(t, run.Held.SpentMicro, "the judge does not count")
+				require.EqualValues(t, test.asked-1, run.Held.ReviewMicro, "the judge of the criterion does not count")
 				return
 			}
 			require.Equal(t, model.AgentTestRunStatusError, run.Status)

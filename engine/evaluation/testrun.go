@@ -65,6 +65,9 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 		if err := t.review(ctx, run, given, *end, values); err != nil {
 			return conclude(ctx, run, false, err)
 		}
+		if t.spent != nil {
+			held.ReviewMicro = int64(t.spent(run.TurnCount)) - held.SpentMicro
+		}
 	}
 	run.EndReason, run.Held = &end.Reason, held
 	return t.decide(ctx, run, values)

@@ -10,13 +10,14 @@ import (
 )
 
 const estimateDocument = `query ($input: StartAgentTestExecutionInput!) {
-	agentTestExecutionEstimate(input: $input) { runs runsAtMost seconds credits noticedFalls { repeats passRate } }
+	agentTestExecutionEstimate(input: $input) { runs runsAtMost seconds credits reviewCredits noticedFalls { repeats passRate } }
 }`
 
 // executionEstimate is what an execution would take, and what a comparison with it could show.
 type executionEstimate struct {
 	Runs, RunsAtMost int
 	Seconds, Credits *float64
+	ReviewCredits    *float64
 	NoticedFalls     []noticedFall
 }
 
@@ -41,6 +42,9 @@ func (e executionEstimate) String() string {
 	switch {
 	case e.Seconds != nil && e.Credits != nil && *e.Credits > 0:
 		text += fmt.Sprintf(": about %s and %.4g credits", roughly(*e.Seconds), *e.Credits)
+		if e.ReviewCredits != nil {
+			text += fmt.Sprintf(", %.4g of them to review contacts", *e.ReviewCredits)
+		}
 	case e.Seconds != nil:
 		text += ": about " + roughly(*e.Seconds)
 	}

@@ -6,15 +6,17 @@ export interface Estimated {
   runsAtMost: number;
   seconds: number | null;
   credits: number | null;
+  reviewCredits: number | null;
   noticedFalls: readonly { repeats: number; passRate: number | null }[];
 }
 
 /** An estimate in two sentences. */
-export function estimateText({ runs, runsAtMost, seconds, credits, noticedFalls: [chosen, most] }: Estimated): string {
+export function estimateText({ runs, runsAtMost, seconds, credits, reviewCredits, noticedFalls: [chosen, most] }: Estimated): string {
   const takes = [
     plural(runs, "run") + (runs < runsAtMost ? ` if all pass, at most ${count(runsAtMost)}` : ""),
     ...(seconds == null ? [] : [`about ${roughly(seconds * 1000)}`]),
     ...(credits ? [`${showCredits(credits)} credits`] : []),
+    ...(reviewCredits ? [`${showCredits(reviewCredits)} of them to review contacts`] : []),
   ];
   const notices = chosen?.passRate == null ? "no fall of a single test" : `a test's fall from 100 % to ${percent(chosen.passRate)}`;
   const more = most?.passRate == null ? "" : `; with ${most.repeats} repeats, a fall to ${percent(most.passRate)}`;

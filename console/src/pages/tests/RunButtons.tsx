@@ -52,7 +52,7 @@ function inputOf({ agentId, ticked, choice: { repeats, stopping } }: Chosen): In
 
 const EstimateQuery = graphql(`
   query ExecutionEstimate($input: StartAgentTestExecutionInput!) {
-    agentTestExecutionEstimate(input: $input) { runs runsAtMost seconds credits noticedFalls { repeats passRate } }
+    agentTestExecutionEstimate(input: $input) { runs runsAtMost seconds credits reviewCredits noticedFalls { repeats passRate } }
   }
 `);
 

@@ -29,8 +29,8 @@ type Passage struct {
 }
 
 // NewPassage folds the differences that models introduce when they repeat a text: case, compatible characters (NFKC),
-// invisible characters, amounts of white space, shapes of quotation marks and dashes, and quotation marks and Markdown
-// around words. If isLoose, white space matters only between letters and digits.
+// digits of other scripts, invisible characters, amounts of white space, shapes of quotation marks and dashes, and
+// quotation marks and Markdown around words. If isLoose, white space matters only between letters and digits.
 func NewPassage(text string, isLoose bool) Passage {
 	f := folder{Passage: Passage{source: text}, isLoose: isLoose, isLineStart: true}
 	for at := 0; at < len(text); {
@@ -65,7 +65,7 @@ func (f *folder) add(segment string, start, end int) {
 		return
 	}
 	for _, r := range norm.NFKC.String(segment) {
-		f.character(r, start, end)
+		f.character(latinDigit(r), start, end)
 	}
 }
 
@@ -160,6 +160,19 @@ func shape(r rune) rune {
 }
 
 func isMark(r rune) bool { return strings.ContainsRune(doubleMarks+singleMarks+emphasis, r) }
+
+// latinDigit returns the digit 0 to 9 for a decimal digit of another script, and other characters unchanged.
+func latinDigit(r rune) rune {
+	if r < 0x660 || !unicode.IsDigit(r) {
+		return r
+	}
+	for _, digits := range unicode.Nd.R16 {
+		if rune(digits.Lo) <= r && r <= rune(digits.Hi) {
+			return '0' + (r-rune(digits.Lo))%10
+		}
+	}
+	return r
+}
 
 // isOtherNumber reports whether a character such as ² or ½ is a number by its form.
 func isOtherNumber(r rune) bool { return unicode.Is(unicode.No, r) }

@@ -19,6 +19,8 @@ func TestQuotesAreFoundInScriptsWithoutSpaces(t *testing.T) {
 	require.Equal(t, "วันจันทร์", found)
 	found = NewPassage("मैंने सोमवार को", false).Find(NewQuote("सोम", false))
 	require.Empty(t, found)
+	require.Equal(t, "لا يمكن بعد 14 يوماً", Cite("لا يمكن بعد 14 يوماً.", "لا يمكن بعد ١٤ يوماً"))
+	require.Empty(t, Cite("لا يمكن بعد 14 يوماً.", "لا يمكن بعد ١٥ يوماً"))
 }
 
 // wordsOf returns the words of a text by a second method. Quotes are compared by words.

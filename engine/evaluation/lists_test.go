@@ -3,8 +3,12 @@ package evaluation
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,17 +18,17 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// heldOut is a directory with other lists. For them, the tests only print figures.
-var heldOut = os.Getenv("AGENTGRAPH_LISTS")
-
-// readList reads a list of testdata, or of the directory in AGENTGRAPH_LISTS.
+// readList reads a list of testdata, or of the directory in AGENTGRAPH_LISTS, which need not have all lists.
 func readList[T any](t *testing.T, name string) (list []T) {
 	t.Helper()
-	directory := heldOut
+	directory := os.Getenv("AGENTGRAPH_LISTS")
 	if directory == "" {
 		directory = "testdata"
 	}
 	file, err := os.Open(filepath.Join(directory, name+".jsonl"))
+	if errors.Is(err, fs.ErrNotExist) && os.Getenv("AGENTGRAPH_LISTS") != "" {
+		return nil
+	}
 	require.NoError(t, err)
 	defer func() { require.NoError(t, file.Close()) }()
 	lines := bufio.NewScanner(file)
@@ -37,6 +41,32 @@ func readList[T any](t *testing.T, name string) (list []T) {
 	require.NoError(t, lines.Err())
 	require.NotEmpty(t, list)
 	return list
+}
+
+// requireDocumented requires the figures of the lists in a row of judging.md. With AGENTGRAPH_LISTS it only logs them.
+func requireDocumented(t *testing.T, row string, own, kept share) {
+	t.Helper()
+	t.Logf("%s: %v; %v kept apart", row, own, kept)
+	if os.Getenv("AGENTGRAPH_LISTS") != "" {
+		return
+	}
+	text, err := os.ReadFile("../../docs/reference/judging.md")
+	require.NoError(t, err)
+	_, line, isThere := strings.Cut(string(text), "\n| "+row+" |")
+	require.True(t, isThere, row)
+	line, _, _ = strings.Cut(line, "\n")
+	require.True(t, strings.HasSuffix(line, fmt.Sprintf("| %v | %v |", own, kept)), "%s: %v, %v", row, own, kept)
+}
+
+// share is how many of all.
+type share struct{ some, all int }
+
+func (s share) String() string { return fmt.Sprintf("%d of %d", s.some, s.all) }
+
+func (s *share) count(is bool) {
+	if s.all++; is {
+		s.some++
+	}
 }
 
 // listedQuote is a quote that is supposed to be from the conversation.
@@ -77,29 +107,24 @@ func (q listedQuote) isTaken() bool {
 
 func TestFaithfulQuotesOfTheListAreAccepted(t *testing.T) {
 	t.Parallel()
-	list := readList[listedQuote](t, "quotes")
-	var refused, taken []string
-	faithful := 0
-	for _, q := range list {
-		is := q.isTaken()
-		switch {
-		case q.Faithful && !is:
-			refused = append(refused, q.Quote)
-		case !q.Faithful && is:
-			taken = append(taken, q.Quote)
+	taken := func(list string) (faithful, other share) {
+		for _, q := range readList[listedQuote](t, list) {
+			is := q.isTaken()
+			if is != q.Faithful {
+				t.Logf("%s: faithful %v, taken %v: %q", list, q.Faithful, is, q.Quote)
+			}
+			if q.Faithful {
+				faithful.count(is)
+			} else {
+				other.count(is)
+			}
 		}
-		if q.Faithful {
-			faithful++
-		}
+		return faithful, other
 	}
-	t.Logf("%d of %d faithful quotes taken, %d of %d false ones", faithful-len(refused), faithful, len(taken),
-		len(list)-faithful)
-	if heldOut != "" {
-		return
-	}
-	t.Logf("refused: %q\ntaken: %q", refused, taken)
-	require.Empty(t, taken)
-	require.LessOrEqual(t, len(refused), faithful/20)
+	faithful, other := taken("quotes")
+	keptFaithful, keptOther := taken("heldout_quotes")
+	requireDocumented(t, "faithful quotes taken", faithful, keptFaithful)
+	requireDocumented(t, "false quotes taken", other, keptOther)
 }
 
 // listedTurn is a message of a simulated contact.
@@ -124,30 +149,25 @@ func (l listedTurn) refusal() error {
 // Rules alone detect most messages that are outside of the contact's role. The review after a run finds the others.
 func TestRulesDetectContactsOutOfRole(t *testing.T) {
 	t.Parallel()
+	refused := func(list string, in func(language string) bool) (noticed share) {
+		for _, l := range readList[listedTurn](t, list) {
+			if in(l.Language) {
+				err := l.refusal()
+				noticed.count(err != nil)
+				t.Logf("%s, %s, %v: %q", list, l.Language, err, l.ContactTurn)
+			}
+		}
+		return noticed
+	}
+	documented := func(row, list string, in func(string) bool) {
+		requireDocumented(t, row, refused(list, in), refused("heldout_"+list, in))
+	}
+	all := func(string) bool { return true }
 	known := read.Set("en fr de es it pt")
-	var missed, refused []string
-	all, noticed := map[bool]int{}, map[bool]int{}
-	for _, l := range readList[listedTurn](t, "offrole") {
-		all[known[l.Language]]++
-		if l.refusal() != nil {
-			noticed[known[l.Language]]++
-		} else {
-			missed = append(missed, l.Language+": "+l.ContactTurn)
-		}
-	}
-	right := readList[listedTurn](t, "inrole")
-	for _, l := range right {
-		if err := l.refusal(); err != nil {
-			refused = append(refused, l.ContactTurn+": "+err.Error())
-		}
-	}
-	t.Logf("off role: %d of %d noticed in known languages, %d of %d in others; in role: %d of %d refused", noticed[true],
-		all[true], noticed[false], all[false], len(refused), len(right))
-	if heldOut != "" {
-		return
-	}
-	t.Logf("missed: %q\nrefused: %q", missed, refused)
-	require.GreaterOrEqual(t, noticed[true]*10, all[true]*8)
-	require.GreaterOrEqual(t, noticed[false]*10, all[false]*7)
-	require.LessOrEqual(t, len(refused), 2)
+	documented("contacts out of their role, noticed by rules, in English, French, German, Spanish, Italian and Portuguese",
+		"offrole", func(language string) bool { return known[language] })
+	documented("the same in other languages", "offrole", func(language string) bool { return !known[language] })
+	documented("contacts in their role that are refused", "inrole", all)
+	documented("second list, ten languages: contacts out of their role, noticed by rules", "offrole.2", all)
+	documented("second list: contacts in their role that are refused", "inrole.2", all)
 }

@@ -12,12 +12,12 @@ import (
 )
 
 var (
-	// titles stand before or after a name.
+	// titles precede or follow a name.
 	titles = read.Set(`mr mrs ms miss mister madam sir monsieur madame mademoiselle m mme herr frau herrn señor señora sr
 		sra don doña signor signora signore sig senhor senhora dona meneer mevrouw mijnheer heer pan pani pana panie
 		pane paní bey hanım beyefendi hanımefendi herra rouva господин госпожа пан пані`)
 
-	// greetings stand before the name of the person who is spoken to.
+	// greetings precede the name of the person who is spoken to.
 	greetings = read.Set(`hi hello hey dear good morning afternoon evening welcome thanks thank you so much bonjour
 		bonsoir salut cher chère merci guten morgen tag abend hallo liebe lieber danke hola buenos buenas días tardes
 		noches gracias estimado estimada ciao salve buongiorno buonasera gentile grazie hoi dag beste geachte
@@ -34,7 +34,7 @@ var (
 	acting = lazyregexp.New(`^(?:play|portray|imperson|jou(?:er|e)|incarn|interprét|spiele|spielen|verkörper|interpret|` +
 		`speel|spelen|odgryw|odegra|zagra|hraj|zahraj|сыгра|играт|зігра|rol(?:e|ü|ün|ünü|le|lle|o)?$|rôle|papel|ruolo|rola|rolę|роль)`)
 
-	// extremes stand before an ordinary scenario, and ofs after an ordinary simulation.
+	// extremes precede an ordinary scenario, and ofs follow an ordinary simulation.
 	extremes = read.Set(`case worst best worst-case best-case pire meilleur peor mejor pior melhor schlimmstes bestes
 		peggiore migliore ergste beste najgorszy najlepszy`)
 	ofs = read.Set("of for de du del di da do von für van voor z")

@@ -38,7 +38,8 @@ func TestExecutionIsEstimatedByLastRuns(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewStage(t)
 	log := slog.New(slog.DiscardHandler)
-	e := engine.New(&cast{}, engine.Options{Log: log, Prices: model.Prices{Message: model.Credit, InputTokens: model.Credit}})
+	e := engine.New(&cast{}, engine.Options{Log: log, Prices: model.Prices{
+		Message: model.Credit, InputTokens: model.Credit}})
 	v := evaluation.New(e, evaluation.Options{Judge: reviewer{referee{"lenient", "true"}}, Log: log, ReviewContact: true})
 	require.NoError(t, s.Store.Work(t.Context(), 2, db.Workers{RunTest: v.RunTest}))
 	t.Cleanup(func() { require.NoError(t, s.Store.StopWork(context.Background())) })

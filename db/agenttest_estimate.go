@@ -12,8 +12,8 @@ import (
 type MeasuredTest struct {
 	// Rows is how many runs a repeat makes: one for each row of the test, or one.
 	Rows int32
-	// LastRun is the newest judged run, with its id, claim, duration and what was held. Runs of drafts and runs that were judged again do
-	// not count. Its id is empty if there is none.
+	// LastRun is the newest judged run, with its id, claim, duration and held data. Runs of drafts and runs that were
+	// judged again do not count. Its id is empty if there is none.
 	LastRun model.AgentTestRun `bun:"embed:run_"`
 }
 

@@ -36,8 +36,8 @@ func (v *Evaluator) EstimateOfExecution(ctx context.Context, t *db.Tenant,
 	return v.estimate(in, measured, credits), nil
 }
 
-// estimate weights each test by its rows. Tests without a run count like the mean of the others. The reviews of contacts
-// in the last runs count only if the server still reviews them.
+// estimate weights each test by its rows. Tests without a run count like the mean of the others. Reviews of contacts in
+// the last runs count only if the server still makes them.
 func (v *Evaluator) estimate(in model.StartAgentTestExecutionInput, tests []*db.MeasuredTest,
 	credits map[string]model.Credits) *model.AgentTestExecutionEstimate {
 	var rows, timed, priced int32

@@ -155,7 +155,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 	settings.SecretFields = secretFields
 	settings.SlowFields = map[string]time.Duration{
 		"sendSimulationMessage": o.Engine.ReplyTimeout(), "draftLabelledQuestions": o.Engine.ReplyTimeout(),
-		"callTool": model.MaxToolTimeout,
+		"callTool": model.MaxToolTimeout, "createMcpServer": model.MaxToolTimeout, "refreshMcpServer": model.MaxToolTimeout,
 	}
 	keys := auth.NewKeys(o.Store, settings.RequestTimeout)
 	server = gateway.New(gateway.Options{
@@ -245,7 +245,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 			return err
 		}
 		if err := o.Store.Work(ctx, o.Workers, db.Workers{RunTest: o.Evaluator.RunTest, ExtractChat: o.Evaluator.ExtractChat,
-			Index: o.Engine.Knowledge().Index, ContinueBlame: o.Evaluator.ContinueBlame}); err != nil {
+			Index: o.Engine.Knowledge().Index, ContinueBlame: o.Evaluator.ContinueBlame, ContinueChat: o.Engine.ContinueChat}); err != nil {
 			return errors.Join(err, ctx.Err())
 		}
 	}

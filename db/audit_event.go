@@ -93,5 +93,5 @@ var deletions = map[string]model.AuditAction{
 	agentTestFolder: model.AuditActionDeleteAgentTestFolder, campaignItem: model.AuditActionDeleteCampaignItem,
 	typeCampaign: model.AuditActionDeleteCampaign, simulationChat: model.AuditActionDeleteSimulationChat,
 	agentTestExecution: model.AuditActionDeleteAgentTestExecution, webhook: model.AuditActionDeleteWebhook,
-	agentTestSchedule: model.AuditActionDeleteAgentTestSchedule,
+	agentTestSchedule: model.AuditActionDeleteAgentTestSchedule, mcpServer: model.AuditActionDeleteMcpServer,
 }

@@ -148,14 +148,15 @@ func (p *Snapshot) CopyFile(ctx context.Context, to io.Writer, documentID string
 	return rows.Err()
 }
 
-// ToolHeaders are the headers of a tool, whose values are secrets.
+// ToolHeaders are the headers of a tool or an MCP server, whose values are secrets.
 type ToolHeaders struct {
+	// ToolID is the id of either.
 	ToolID  string   `json:"toolId"`
 	Name    string   `json:"name"`
 	Headers []string `json:"headers"`
 }
 
-// Headers returns the tools that have headers.
+// Headers returns the tools and MCP servers that have headers.
 func (p *Snapshot) Headers(ctx context.Context) ([]ToolHeaders, error) {
 	tools := []*model.Tool{}
 	err := p.tenant.db.Select(&tools).Column("id", "name", "endpoint").Where("endpoint ->> 'sealedHeaders' IS NOT NULL").
@@ -163,6 +164,15 @@ func (p *Snapshot) Headers(ctx context.Context) ([]ToolHeaders, error) {
 	headers := make([]ToolHeaders, len(tools))
 	for i, tool := range tools {
 		headers[i] = ToolHeaders{tool.ID, tool.Name, tool.Endpoint.HeaderNames}
+	}
+	if err != nil {
+		return nil, err
+	}
+	servers := []*model.McpServer{}
+	err = p.tenant.db.Select(&servers).Column("id", "name", "endpoint").Where("endpoint ->> 'sealedHeaders' IS NOT NULL").
+		Order("id").Scan(ctx)
+	for _, server := range servers {
+		headers = append(headers, ToolHeaders{server.ID, server.Name, server.Endpoint.HeaderNames})
 	}
 	return headers, err
 }

@@ -316,10 +316,8 @@ func (i *CompanyImport) check(ctx context.Context, table, lines string) error {
 	}
 	for n := range rows.Elem().Len() {
 		row := rows.Elem().Index(n).Interface()
-		if tool, ok := row.(*model.Tool); ok {
-			if _, err := i.tenant.HeadersOf(tool); err != nil {
-				return &RowError{n, errors.New("endpoint.sealedHeaders were encrypted with another secret key than this server's")}
-			}
+		if err := i.checkHeaders(row); err != nil {
+			return &RowError{n, err}
 		}
 		imported, ok := row.(model.Imported)
 		if !ok {
@@ -328,6 +326,20 @@ func (i *CompanyImport) check(ctx context.Context, table, lines string) error {
 		if err := imported.CheckImported(); err != nil {
 			return &RowError{n, err}
 		}
+	}
+	return nil
+}
+
+// checkHeaders returns an error if the row has headers that this server cannot decrypt.
+func (i *CompanyImport) checkHeaders(row any) (err error) {
+	switch row := row.(type) {
+	case *model.Tool:
+		_, err = i.tenant.HeadersOf(row.ID, row.Endpoint)
+	case *model.McpServer:
+		_, err = i.tenant.HeadersOf(row.ID, row.Endpoint)
+	}
+	if err != nil {
+		return errors.New("endpoint.sealedHeaders were encrypted with another secret key than this server's")
 	}
 	return nil
 }

@@ -85,10 +85,12 @@ var archivedTables = []archivedTable{
 		}},
 	{name: "prompt_versions", row: (*model.PromptVersion)(nil), stored: ofUnmarkedAgent, without: []string{"api_key_id"},
 		absent: created},
+	{name: "mcp_servers", row: (*model.McpServer)(nil), as: map[string]string{"endpoint": withoutSecrets},
+		absent: func() map[string]any { return with(changed(), map[string]any{"offers": none}) }},
 	{name: "tools", row: (*model.Tool)(nil), as: map[string]string{"endpoint": withoutSecrets},
 		absent: func() map[string]any {
 			return with(changed(),
-				map[string]any{"description": "", "parameters": json.RawMessage(`{"type":"object","properties":{}}`)})
+				map[string]any{"description": "", "approval": model.ToolApprovalAuto, "parameters": json.RawMessage(`{"type":"object","properties":{}}`)})
 		}},
 	{name: "agent_tools", row: (*agentTool)(nil), stored: ofUnmarkedAgent, absent: atFirst},
 	{name: "sub_agents", row: (*model.SubAgent)(nil), absent: func() map[string]any {

@@ -15,7 +15,7 @@ var Nodes = []pg.Rows{
 	AgentRows, PromptVersionRows, AgentTestScheduleRows, ToolRows, SubAgentRows, KnowledgeBaseChatRows, DatasetRows,
 	DocumentRows, ChunkRows,
 	SimulationChatRows, AgentTestRows, AgentTestFolderRows, AgentTestExecutionRows, AgentTestRunRows, CampaignRows,
-	CampaignItemRows,
+	CampaignItemRows, McpServerRows,
 }
 
 // Types returns the type of each id that exists, in one statement, because imported ids do not show their type. The

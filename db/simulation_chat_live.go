@@ -210,6 +210,8 @@ func (r *chatReader) say(event model.SimulationChatEvent) {
 	case model.ToolCallStarted:
 		size += len(e.Arguments)
 		r.started[e.ID] = true
+	case model.ToolApprovalChanged:
+		size += len(e.Arguments) + sizeOfEvent
 	case model.ToolCallFinished:
 		size += sizeOfEvent
 		delete(r.started, e.ID)

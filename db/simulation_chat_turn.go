@@ -179,6 +179,7 @@ func (u *ChatTurn) Warn(warning string) {
 // whose agent is being deleted meanwhile: claimChat already checked for deletion.
 var endTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.UpdateAll((*model.SimulationChat)(nil)).Set("reply_id = NULL").Set("reply_until = NULL").
+		Set("waiting_text = NULL").
 		Set("status = ?", pg.Param(4)).Set("last_sequence = ?", pg.Param(5)).
 		Set("warnings = coalesce(?::jsonb, warnings)", pg.Param(6)).
 		Set("ended_at = ?", pg.Param(7)).Set("extraction_at = ?", pg.Param(7)).Set("end_reason = ?", pg.Param(8)).

@@ -53,19 +53,43 @@ func (t *Tenant) ToolsOfAgents(ctx context.Context, agentIDs []string, columns .
 
 // CreateTool creates a tool.
 func (t *Tenant) CreateTool(ctx context.Context, in model.CreateToolInput) (*model.Tool, error) {
-	tool, err := model.NewTool(in, now(), t.seal)
-	if err != nil {
-		return nil, err
+	changes := in.Changes()
+	if in.McpServerID == nil && in.McpName == nil {
+		tool, err := model.NewTool(changes, now(), t.seal)
+		if err != nil {
+			return nil, err
+		}
+		return tool, pg.Insert(ctx, t.db, tool)
 	}
-	return tool, pg.Insert(ctx, t.db, tool)
+	var tool *model.Tool
+	return tool, t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
+		if err := t.fillFromMcp(ctx, &changes, nil); err != nil {
+			return err
+		}
+		if tool, err = model.NewTool(changes, now(), t.seal); err != nil {
+			return err
+		}
+		return pg.Insert(ctx, t.db, tool)
+	})
 }
 
 // UpdateTool changes the fields that the input sets.
 func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*model.Tool, error) {
 	tool := &model.Tool{}
 	return tool, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if in.McpServerID != nil {
+			// Servers are locked before their tools, everywhere.
+			if err := t.fillFromMcp(ctx, &in, nil); err != nil {
+				return err
+			}
+		}
 		if err := t.lock(ctx, "tool", in.ToolID, tool, forUpdate); err != nil {
 			return err
+		}
+		if in.McpServerID == nil {
+			if err := in.CheckMcp(tool); err != nil {
+				return err
+			}
 		}
 		if err := model.Unchanged("tool", tool.ID, in.ExpectedUpdatedAt, tool.UpdatedAt); err != nil {
 			return err

@@ -20,15 +20,15 @@ func (t *Tenant) ToolCallsOfChats(ctx context.Context, chatIDs []string) ([]*mod
 	return pg.Find[*model.ToolCall](ctx, t.db, ToolCallsOfChats, chatIDs)
 }
 
-// HeadersOf returns the headers of a tool's endpoint with their secret values.
-func (t *Tenant) HeadersOf(tool *model.Tool) (map[string]string, error) {
+// HeadersOf returns the headers of an endpoint with their secret values. The id is that of its tool or MCP server.
+func (t *Tenant) HeadersOf(id string, e *model.ToolEndpoint) (map[string]string, error) {
 	headers := map[string]string{}
-	if tool.Endpoint == nil || len(tool.Endpoint.SealedHeaders) == 0 {
+	if e == nil || len(e.SealedHeaders) == 0 {
 		return headers, nil
 	}
-	text, err := t.store.sealer.Open(t.CompanyID()+"/"+tool.ID, tool.Endpoint.SealedHeaders)
+	text, err := t.store.sealer.Open(t.CompanyID()+"/"+id, e.SealedHeaders)
 	if err != nil {
-		return nil, fmt.Errorf("decrypt the headers of tool %s: %w", tool.ID, err)
+		return nil, fmt.Errorf("decrypt the headers of %s: %w", id, err)
 	}
 	return headers, json.Unmarshal(text, &headers)
 }
@@ -42,7 +42,12 @@ func (u *ChatTurn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 	w := u.tenant.db.Batch()
 	u.holding(w)
 	prolonged := u.prolonging(w)
-	w.Insert(&started)
+	if started.Approval == nil {
+		w.Insert(&started)
+	} else { // the row has been waiting
+		started.ApprovalUntil = nil
+		w.Update(&started, started.ID, "result", "error", "is_outcome_unknown", "approval_until")
+	}
 	isKept, err := w.Commit(ctx)
 	if err == nil && (!isKept || len(*prolonged) == 0) { // the agent may have been deleted between the two
 		return u.tenant.whyNot(ctx, u.Chat.ID)
@@ -65,7 +70,8 @@ func (u *ChatTurn) record(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 		call.Position, call.IsTurnKept = int32(i), kept
 		w.InsertOr("CONFLICT (company_id, id) DO UPDATE", "position = EXCLUDED.position, result = EXCLUDED.result, error = "+
 			"EXCLUDED.error, "+
-			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, duration_ms = EXCLUDED.duration_ms, is_turn_kept = "+
+			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, approval = EXCLUDED.approval, approval_until = "+
+			"EXCLUDED.approval_until, approval_note = EXCLUDED.approval_note, duration_ms = EXCLUDED.duration_ms, is_turn_kept = "+
 			"tool_call.is_turn_kept OR EXCLUDED.is_turn_kept", call)
 	}
 }

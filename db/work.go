@@ -18,6 +18,7 @@ const (
 	documentJob = "document"
 	chatJob     = "simulationChat"
 	blameJob    = "blameStep"
+	waitingJob  = "waitingChat"
 )
 
 // Worker does one job of a company. The attempt counts how often the job was given to a worker, from 1: no two calls
@@ -39,6 +40,8 @@ type Workers struct {
 	Index Worker
 	// ContinueBlame continues the search for the cause of a failure, by the id of the execution of its last step.
 	ContinueBlame Worker
+	// ContinueChat answers the contact in a chat whose turn ended while a call waited for a person, by the chat's id.
+	ContinueChat Worker
 }
 
 func (w Workers) of(kind string) (Worker, error) {
@@ -51,6 +54,8 @@ func (w Workers) of(kind string) (Worker, error) {
 		return w.ExtractChat, nil
 	case blameJob:
 		return w.ContinueBlame, nil
+	case waitingJob:
+		return w.ContinueChat, nil
 	}
 	return nil, fmt.Errorf("there is no worker for jobs of the kind %q", kind)
 }
@@ -102,14 +107,14 @@ const forgetEvery = time.Minute
 const startEvery = 5 * time.Second
 
 // sweeper returns the function that the queue calls about once a second. It ends abandoned runs, starts due
-// schedules, enqueues extractions, removes marked rows, and from time to time deletes expired data. It is not safe
+// schedules, enqueues extractions and chats that waited, removes marked rows, and from time to time deletes expired data. It is not safe
 // for concurrent use.
 func (s *Store) sweeper() func(context.Context) error {
 	var forgotten time.Time
 	var old []*model.Retention // retentions that were not handled yet, or have more to delete
 	var started time.Time
 	return func(ctx context.Context) error {
-		errs := []error{s.endAbandonedRuns(ctx), s.enqueueExtractions(ctx)}
+		errs := []error{s.endAbandonedRuns(ctx), s.enqueueExtractions(ctx), s.enqueueWaiting(ctx)}
 		if time.Since(started) >= startEvery {
 			started = time.Now()
 			errs = append(errs, s.startScheduled(ctx))

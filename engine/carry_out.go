@@ -157,6 +157,7 @@ func (c *conversation) begin(call *call) model.ToolCall {
 	if t := call.target; t != nil && t != &end {
 		call.record.Kind, call.record.TargetID, call.record.TechnicalName = t.Kind, t.TargetID, t.TechnicalName
 		call.record.Mocked = call.wrong == nil && t.Effect == model.CallEffectMocked
+		call.record.ID = c.takeUp(&call.record)
 	}
 	return call.record
 }
@@ -198,12 +199,21 @@ func (c *conversation) outcome(ctx context.Context, call *call, emit func(event)
 		return c.handOver(ctx, call)
 	case t.Effect == model.CallEffectMocked:
 		return c.mocked(ctx, call)
+	case t.Effect == model.CallEffectDenied && t.tool != nil && t.tool.Approval == model.ToolApprovalDeny:
+		return "", deniedTool
 	case t.Effect == model.CallEffectDenied:
 		return "", denied
 	case t.Kind == model.ToolCallKindSubAgent:
 		return c.delegate(ctx, call, emit)
+	case t.Effect == model.CallEffectUnavailable && t.tool.McpServerID != nil:
+		return "", gone
 	case t.Effect == model.CallEffectUnavailable:
 		return "", callError("the tool has no endpoint, so it cannot be called")
+	}
+	if t.tool.Approval == model.ToolApprovalAsk {
+		if err := c.effects.approve(ctx, &call.record); err != nil {
+			return "", err
+		}
 	}
 	if err := c.beginReal(ctx, call); err != nil {
 		return "", err

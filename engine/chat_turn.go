@@ -24,6 +24,7 @@ type chatTurn struct {
 	// agent is the chat's own agent, and meter counts the tokens of the turn.
 	agent *model.Agent
 	meter Meter
+	approvals
 }
 
 // saveTimeout bounds writing the outcome of a turn, even after the client has disconnected.
@@ -56,12 +57,18 @@ func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMess
 	return answer, chat, err
 }
 
-// fail releases the chat and tells its followers why there is no answer.
-func (s *chatTurn) fail(ctx context.Context, err error) {
-	s.warn(ctx, "turn failed", "model", s.model.Name(), "error", err, llm.Reasons(err))
+// fail releases the chat, tells its followers why there is no answer, and returns why.
+func (s *chatTurn) fail(ctx context.Context, err error) error {
 	writing, cancel := detached(ctx)
 	defer cancel()
-	if err := s.turn.Release(writing, s.calls); err != nil {
+	end := s.turn.Release
+	if s.isSuspended(ctx, err) {
+		end = s.turn.Suspend
+		err = model.Errorf(model.Conflict, "a call waits for a person: the agent answers after that")
+	} else {
+		s.warn(ctx, "turn failed", "model", s.model.Name(), "error", err, llm.Reasons(err))
+	}
+	if err := end(writing, s.calls); err != nil {
 		s.warn(ctx, "could not release the chat; its lease will expire", "calls", len(s.calls), "error", err)
 	}
 	reason := messageForModel(err)
@@ -72,6 +79,7 @@ func (s *chatTurn) fail(ctx context.Context, err error) {
 		reason = "the answer took too long"
 	}
 	s.turn.Announce(model.TurnFailed{TurnID: s.turn.ID, MessageSequence: s.turn.Chat.LastSequence + 1, Reason: reason})
+	return err
 }
 
 // warn logs a problem of the turn, with its request.
@@ -102,6 +110,10 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 		variables: variables, mocking: &chat.ToolMocking, samples: s.samples,
 	}
 	t.effects.begin = s.turn.BeginCall
+	t.effects.approve = func(ctx context.Context, call *model.ToolCall) error { return s.approve(ctx, call, message.Text) }
+	if t.waiting, err = s.turn.WaitingCalls(ctx); err != nil {
+		return nil, err
+	}
 	t.transfer.restore(before.Calls)
 	next := &model.SimulationChatMessage{Sequence: chat.LastSequence + 1, Role: model.MessageRoleUser, Text: message.Text}
 	return t.converse(speaker, history(append(before.Messages, next), before.Calls), before.Mocked)
@@ -131,11 +143,15 @@ func (e *Engine) usageOf(said *Reply, m *Meter, spent model.Credits) *model.Answ
 func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 	real := effects{
 		now: Now, wait: Wait,
-		begin: func(context.Context, *model.ToolCall) error { return nil },
+		begin:   func(context.Context, *model.ToolCall) error { return nil },
+		approve: func(context.Context, *model.ToolCall) error { return nobody },
 		call: func(ctx context.Context, tool *model.Tool, arguments model.JSONObject) (result string, err error) {
 			ctx, ended := e.observe(ctx, tool.TechnicalName)
 			defer func() { ended(err) }()
-			headers, err := t.HeadersOf(tool)
+			if tool.McpServerID != nil {
+				return e.callMcp(ctx, t, tool, arguments)
+			}
+			headers, err := t.HeadersOf(tool.ID, tool.Endpoint)
 			if err != nil {
 				return "", err
 			}
@@ -174,6 +190,8 @@ func Wait(ctx context.Context, delay time.Duration) error {
 func (s *chatTurn) play(ctx context.Context, c *conversation) (*Reply, error) {
 	held, stop := s.turn.KeepAlive(ctx)
 	defer stop()
+	held, s.stop = context.WithCancelCause(held)
+	defer s.stop(nil)
 	for event, err := range c.events(held) {
 		switch {
 		case err != nil && held.Err() != nil && ctx.Err() == nil:

@@ -121,13 +121,14 @@ type clinic struct {
 	reads     *reads
 	tenant    *db.Tenant
 	companyID string
+	address   string
 	agent     *model.Agent
 }
 
 func newClinic(t *testing.T, change func(*model.CreateAgentInput)) *clinic {
 	t.Helper()
-	c := &clinic{reads: &reads{}}
-	c.store = dbtest.Open(t, dbtest.URL(t), db.Options{SecretKey: []byte(strings.Repeat("k", 32)), Tracer: c.reads})
+	c := &clinic{reads: &reads{}, address: dbtest.URL(t)}
+	c.store = dbtest.Open(t, c.address, db.Options{SecretKey: []byte(strings.Repeat("k", 32)), Tracer: c.reads})
 	c.tenant, c.companyID = newTenant(t, c.store)
 	c.agent = newAgent(t, c.tenant, change)
 	return c

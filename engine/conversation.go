@@ -32,6 +32,10 @@ type turn struct {
 	mocking   *model.ToolMocking
 	samples   map[string]*model.Mock
 
+	// waiting are calls that an earlier attempt to answer asked a person about.
+	waiting      []*model.ToolCall
+	waitingMutex sync.Mutex
+
 	// asked counts the requests to the model in all conversations.
 	asked    atomic.Int64
 	transfer transfer
@@ -60,6 +64,8 @@ type effects struct {
 	transfer func(context.Context, string) error
 	// retrieve returns the chunks that a knowledge base chat finds for a question, best first.
 	retrieve func(context.Context, *model.KnowledgeBaseChat, string) ([]*model.RetrievedChunk, error)
+	// approve returns once a person has approved the call, or with an error if it must not be made.
+	approve func(context.Context, *model.ToolCall) error
 	// The function begin records a real call before it is made. If begin fails, the call is not made.
 	begin func(context.Context, *model.ToolCall) error
 }

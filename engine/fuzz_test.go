@@ -143,7 +143,7 @@ func FuzzToolSchema(f *testing.F) {
 		if parameters.UnmarshalGQL(json.RawMessage(schema)) != nil {
 			return
 		}
-		_, err = model.NewTool(model.CreateToolInput{Name: "a", TechnicalName: "a", Parameters: parameters}, time.Time{}, nil)
+		_, err = model.NewTool(model.CreateToolInput{Name: "a", TechnicalName: "a", Parameters: parameters}.Changes(), time.Time{}, nil)
 		if err != nil {
 			return
 		}

@@ -80,13 +80,16 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant,
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &chatTurn{Engine: e, tenant: t, turn: held}
-	message := &model.SimulationChatMessage{Text: in.Text, Timestamp: Now()}
-	held.Announce(model.TurnStarted{TurnID: held.ID, MessageSequence: held.Chat.LastSequence + 1, Text: in.Text})
+	return (&chatTurn{Engine: e, tenant: t, turn: held}).run(ctx, in.Text)
+}
+
+// run answers the text, and fails the turn if there is no answer.
+func (s *chatTurn) run(ctx context.Context, text string) (*model.SimulationChat, []*model.SimulationChatMessage, error) {
+	message := &model.SimulationChatMessage{Text: text, Timestamp: Now()}
+	s.turn.Announce(model.TurnStarted{TurnID: s.turn.ID, MessageSequence: s.turn.Chat.LastSequence + 1, Text: text})
 	answer, chat, err := s.answer(ctx, message)
 	if err != nil {
-		s.fail(ctx, err)
-		return nil, nil, err
+		return nil, nil, s.fail(ctx, err)
 	}
 	return chat, []*model.SimulationChatMessage{message, answer}, nil
 }

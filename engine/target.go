@@ -46,7 +46,7 @@ func (s *Speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*targe
 				TechnicalName: tool.TechnicalName},
 			description: tool.Description, parameters: json.RawMessage(tool.Parameters), tool: tool,
 			mock: mockOfTool(mocking, tool.ID),
-		}).decide(mocking.Denies(), tool.Endpoint != nil))
+		}).decide(mocking.Denies() || tool.Approval == model.ToolApprovalDeny, tool.CanBeCalled()))
 	}
 	for _, sub := range s.SubAgents {
 		// Delegating is not a side effect, though the other agent may have side effects.

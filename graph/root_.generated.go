@@ -42,6 +42,7 @@ type ResolverRoot interface {
 	Document() DocumentResolver
 	JudgeDisagreement() JudgeDisagreementResolver
 	KnowledgeBaseChat() KnowledgeBaseChatResolver
+	McpServer() McpServerResolver
 	Mutation() MutationResolver
 	PromptVersion() PromptVersionResolver
 	Query() QueryResolver
@@ -90,6 +91,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAgentFilter,
 		ec.unmarshalInputAgentTestExecutionFilter,
 		ec.unmarshalInputAgentTestFilter,
+		ec.unmarshalInputAnswerToolApprovalInput,
 		ec.unmarshalInputArchiveCampaignItemsInput,
 		ec.unmarshalInputAuditEventFilter,
 		ec.unmarshalInputCallToolInput,
@@ -121,6 +123,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateClassificationTestInput,
 		ec.unmarshalInputCreateDatasetInput,
 		ec.unmarshalInputCreateKnowledgeBaseChatInput,
+		ec.unmarshalInputCreateMcpServerInput,
 		ec.unmarshalInputCreateSimulationTestInput,
 		ec.unmarshalInputCreateTestFromSimulationChatInput,
 		ec.unmarshalInputCreateToolInput,
@@ -137,6 +140,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeleteDocumentInput,
 		ec.unmarshalInputDeleteKnowledgeBaseChatInput,
 		ec.unmarshalInputDeleteLabelledQuestionsInput,
+		ec.unmarshalInputDeleteMcpServerInput,
 		ec.unmarshalInputDeleteSimulationChatInput,
 		ec.unmarshalInputDeleteToolInput,
 		ec.unmarshalInputDeleteWebhookInput,
@@ -165,6 +169,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPromptSettingsInput,
 		ec.unmarshalInputRecordUsageInput,
 		ec.unmarshalInputRedeliverWebhookInput,
+		ec.unmarshalInputRefreshMcpServerInput,
 		ec.unmarshalInputReindexDatasetInput,
 		ec.unmarshalInputReindexDocumentInput,
 		ec.unmarshalInputRejudgeAgentTestExecutionInput,
@@ -202,6 +207,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUpdateClassificationTestInput,
 		ec.unmarshalInputUpdateDatasetInput,
 		ec.unmarshalInputUpdateKnowledgeBaseChatInput,
+		ec.unmarshalInputUpdateMcpServerInput,
 		ec.unmarshalInputUpdatePromptVersionInput,
 		ec.unmarshalInputUpdateSimulationTestInput,
 		ec.unmarshalInputUpdateSubAgentInput,
@@ -3122,6 +3128,14 @@ enum AuditAction {
   DeleteAgent
   "Deleted a tool."
   DeleteTool
+  "Connected an MCP server."
+  CreateMcpServer
+  "Changed an MCP server, or took over changes of what it offers."
+  UpdateMcpServer
+  "Disconnected an MCP server."
+  DeleteMcpServer
+  "Approved or denied a call of a tool. The target is the chat."
+  AnswerToolApproval
   "Removed a sub-agent from an agent."
   DeleteSubAgent
   "Deleted a knowledge base chat."
@@ -5341,6 +5355,140 @@ extend type Mutation {
   deleteLabelledQuestions("The questions." input: DeleteLabelledQuestionsInput!): DeleteLabelledQuestionsPayload @requires(scope: write)
 }
 `, BuiltIn: false},
+	{Name: "../schema/mcp_server.graphqls", Input: `"""
+A server whose tools agents can call over the Model Context Protocol. Agents get none of them by themselves: ` + "`" + `createTool` + "`" + `
+makes a tool of one that the server offers.
+"""
+type McpServer implements Node {
+  "The id."
+  id: ID!
+  "The name, unique within the company."
+  name: String!
+  "The address of the server, its headers, and how long a call may take."
+  endpoint: ToolEndpoint!
+  "What the server offered when it was last asked, by name; at most 128 tools."
+  offers: [McpOffer!]! @listSize(assumedSize: 20)
+  "When the server last answered; null if it never did."
+  refreshedAt: DateTime
+  "Why the last refresh failed; null if it did not."
+  refreshError: String
+  "The tools that were made of what it offers, oldest first."
+  tools: [Tool!]! @listSize(assumedSize: 20)
+  "When it was connected."
+  createdAt: DateTime!
+  "When it was last changed."
+  updatedAt: DateTime!
+}
+
+"A tool that an MCP server offers."
+type McpOffer {
+  "The name by which the server knows it."
+  name: String!
+  "What it does: the first 2,000 characters of the server's text."
+  description: String!
+  "JSON Schema of its arguments; null if agents cannot use it."
+  parameters: JSONObject
+  "Why no tool can be made of it; null if one can."
+  fault: String
+}
+
+"How an offer differs from the one before."
+enum McpChangeKind {
+  "The server has it since."
+  Added
+  "It has another description, or other parameters."
+  Changed
+  "The server no longer has it."
+  Removed
+}
+
+"A difference between what a server offers and what it offered before."
+type McpChange {
+  "The name of the offer."
+  name: String!
+  "The kind of the difference."
+  kind: McpChangeKind!
+  "The tools that were made of it. A changed schema has been taken over, and a description unless somebody had changed it."
+  toolIds: [ID!]!
+}
+
+"A new MCP server."
+input CreateMcpServerInput {
+  "1 to 255 characters."
+  name: String!
+  "Its address for streamable HTTP. The method is POST, and the URL has no placeholders."
+  endpoint: ToolEndpointInput!
+}
+
+"The new MCP server, after it was asked for its tools."
+type CreateMcpServerPayload {
+  "The server. Its ` + "`" + `refreshError` + "`" + ` is set if it could not be asked."
+  mcpServer: McpServer!
+}
+
+"Changes to an MCP server. Absent fields keep their values."
+input UpdateMcpServerInput {
+  "The server."
+  mcpServerId: ID!
+  "The new name."
+  name: String
+  "The new address. Without ` + "`" + `headers` + "`" + `, the old headers are kept, unless the origin changes."
+  endpoint: ToolEndpointInput
+}
+
+"The changed MCP server."
+type UpdateMcpServerPayload {
+  "The server."
+  mcpServer: McpServer!
+}
+
+"The MCP server to ask."
+input RefreshMcpServerInput {
+  "The server."
+  mcpServerId: ID!
+}
+
+"The MCP server after it was asked."
+type RefreshMcpServerPayload {
+  "The server. Its ` + "`" + `refreshError` + "`" + ` is set if it could not be asked; then nothing has changed."
+  mcpServer: McpServer!
+  "How its offers differ from the ones before, by name."
+  changes: [McpChange!]!
+}
+
+"The MCP server to delete."
+input DeleteMcpServerInput {
+  "The server."
+  mcpServerId: ID!
+}
+
+"The result of the deletion."
+type DeleteMcpServerPayload {
+  "The id of the deleted server."
+  deletedId: ID!
+}
+
+extend type Query {
+  "All MCP servers of the company, newest first."
+  mcpServers: [McpServer!]! @requires(scope: browse) @listSize(assumedSize: 20)
+  "One MCP server."
+  mcpServer("Its id." id: ID!): McpServer @requires(scope: browse)
+}
+
+extend type Mutation {
+  "Connects an MCP server and asks it for its tools. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the company has 20 servers."
+  createMcpServer("The server." input: CreateMcpServerInput!): CreateMcpServerPayload @requires(scope: write) @modelDriven
+  "Changes an MCP server. It is not asked again until ` + "`" + `refreshMcpServer` + "`" + `, or until a call fails."
+  updateMcpServer("The changes." input: UpdateMcpServerInput!): UpdateMcpServerPayload @requires(scope: write)
+  """
+  Asks an MCP server for its tools. Tools that were made of its offers get changed schemas. Tools whose offer is gone
+  keep their agents, but calls fail: see ` + "`" + `Tool.missingSince` + "`" + `. A failed call of a tool refreshes its server as well.
+  """
+  refreshMcpServer("The server." input: RefreshMcpServerInput!): RefreshMcpServerPayload @requires(scope: write) @modelDriven
+  "Disconnects an MCP server. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` while a tool uses it."
+  deleteMcpServer("The server." input: DeleteMcpServerInput!): DeleteMcpServerPayload @requires(scope: write)
+}
+`, BuiltIn: false},
 	{Name: "../schema/plan.graphqls", Input: `"The state of a plan."
 enum CompanySubscriptionStatus {
   "It can be used."
@@ -5803,7 +5951,7 @@ type SimulationChatEdge {
 }
 
 "What happens in a simulated chat."
-union SimulationChatEvent = TurnStarted | MessageDelta | MessageWritten | ToolCallStarted | ToolCallFinished | ChatEnded | TurnFailed
+union SimulationChatEvent = TurnStarted | MessageDelta | MessageWritten | ToolCallStarted | ToolApprovalChanged | ToolCallFinished | ChatEnded | TurnFailed
 
 """
 The contact sent a message, and the agent starts to answer. This is the first event of a turn. It is not saved: the
@@ -6118,6 +6266,14 @@ type Tool implements Node {
   parameters: JSONObject!
   "The HTTP endpoint that calls go to; null if there is none."
   endpoint: ToolEndpoint
+  "The MCP server that calls go to instead; null if there is none."
+  mcpServer: McpServer
+  "The name by which that server knows the tool."
+  mcpName: String
+  "Since when that server no longer offers the tool, so that calls fail; null while it does."
+  missingSince: DateTime
+  "Whether a person approves real calls."
+  approval: ToolApproval!
   "When it was created."
   createdAt: DateTime!
   "When it was last changed."
@@ -6147,6 +6303,16 @@ type ToolEndpoint {
   headerNames: [String!]!
   "How many seconds to wait for the response."
   timeoutSeconds: Float!
+}
+
+"Whether real calls of a tool need a person. Mocked calls never do."
+enum ToolApproval {
+  "Agents call it when they want to."
+  Auto
+  "The chat waits until a person approves or denies the call, at most 10 minutes: see ` + "`" + `answerToolApproval` + "`" + `. In tests the call fails unless it is mocked, because nobody can be asked."
+  Ask
+  "Every call fails, and the agent is told that it may not make it."
+  Deny
 }
 
 "An HTTP method."
@@ -6210,6 +6376,12 @@ input CreateToolInput {
   parameters: JSONObject
   "The HTTP endpoint that calls go to."
   endpoint: ToolEndpointInput
+  "The MCP server that calls go to, together with ` + "`" + `mcpName` + "`" + `. It gives ` + "`" + `parameters` + "`" + `, and the ` + "`" + `description` + "`" + ` if that is absent. Cannot be combined with ` + "`" + `endpoint` + "`" + ` and ` + "`" + `parameters` + "`" + `."
+  mcpServerId: ID @beyondV1
+  "The name of the server's tool, one of its ` + "`" + `offers` + "`" + `."
+  mcpName: String @beyondV1
+  "Whether a person approves real calls."
+  approval: ToolApproval @beyondV1
 }
 
 "The new tool."
@@ -6254,6 +6426,12 @@ input UpdateToolInput {
   parameters: JSONObject
   "The new endpoint."
   endpoint: ToolEndpointInput
+  "The MCP server that calls go to from now on, together with ` + "`" + `mcpName` + "`" + `. A new endpoint goes back from it to HTTP."
+  mcpServerId: ID @beyondV1
+  "The name of the server's tool."
+  mcpName: String @beyondV1
+  "Whether a person approves real calls."
+  approval: ToolApproval @beyondV1
   "Removes its endpoint. Cannot be combined with ` + "`" + `endpoint` + "`" + `."
   removeEndpoint: Boolean! = false @beyondV1
   "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the tool was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
@@ -6338,7 +6516,8 @@ extend type Mutation {
   updateTool("The changes." input: UpdateToolInput!): UpdateToolPayload @requires(scope: write)
   """
   Calls a tool's endpoint with these arguments, as an agent would, to try it. The call has all its effects. ` + "`" + `BAD_INPUT` + "`" + ` if
-  the arguments do not fit, ` + "`" + `UNPROCESSABLE` + "`" + ` if the tool has no endpoint. A call that fails is a result, with ` + "`" + `error` + "`" + `.
+  the arguments do not fit, ` + "`" + `UNPROCESSABLE` + "`" + ` if the tool has neither an endpoint nor an MCP server. The caller approves the call of a
+  tool whose ` + "`" + `approval` + "`" + ` is ` + "`" + `Ask` + "`" + `. A call that fails is a result, with ` + "`" + `error` + "`" + `.
   """
   callTool("The call." input: CallToolInput!): CallToolPayload @requires(scope: simulate) @modelDriven
   "Deletes a tool and disconnects it from every agent."
@@ -6402,6 +6581,22 @@ type ToolCall {
   call. Even then, the effects of the call remain.
   """
   isTurnKept: Boolean!
+  "What a person said about the call; null if nobody was asked."
+  approval: ToolCallApproval
+  "The time until which the call waits for a person; null if it does not wait, or no longer does."
+  approvalUntil: DateTime
+  "Why it was approved or denied, in the person's words."
+  approvalNote: String
+}
+
+"What a person said about a call of a tool whose ` + "`" + `approval` + "`" + ` is ` + "`" + `Ask` + "`" + `."
+enum ToolCallApproval {
+  "Nothing yet. The call waits until ` + "`" + `approvalUntil` + "`" + `, and is denied then."
+  Pending
+  "The call may be made, once."
+  Approved
+  "The call is not made. The agent is told so, with the note."
+  Denied
 }
 
 "A call started. This event is sent while the agent answers; ` + "`" + `SimulationChat.toolCalls` + "`" + ` has the complete call after the turn."
@@ -6448,16 +6643,50 @@ type ToolCallFinished {
   error: String
 }
 
+"A call waits for a person, or the person has answered. ` + "`" + `SimulationChat.pendingApprovals` + "`" + ` lists the calls that wait."
+type ToolApprovalChanged {
+  "The id of the call."
+  id: ID!
+  "The name by which the language model calls the tool."
+  technicalName: String!
+  "The arguments; null if they are too large for an event."
+  arguments: JSONObject
+  "The number of the contact's message that is being answered."
+  messageSequence: Int!
+  "The answer."
+  approval: ToolCallApproval!
+  "The time until which the call waits; null once it no longer does."
+  approvalUntil: DateTime
+  "Why it was approved or denied, in the person's words."
+  approvalNote: String
+}
+
+"The answer to a call that waits for a person."
+input AnswerToolApprovalInput {
+  "The call, one of ` + "`" + `SimulationChat.pendingApprovals` + "`" + `."
+  toolCallId: ID!
+  "Whether the call may be made."
+  isApproved: Boolean!
+  "Why, for the agent if the call is denied; 1 to 1,000 characters."
+  note: String
+}
+
+"The answered call."
+type AnswerToolApprovalPayload {
+  "The call. The chat goes on; see its events."
+  toolCall: ToolCall!
+}
+
 "The effect of a call in a simulation."
 enum CallEffect {
   "It is a real call."
   Real
   "It is mocked."
   Mocked
-  "The call is refused, because side effects are denied."
+  "The call is refused, because side effects or all calls of the tool are denied."
   Denied
   """
-  The call is not possible: the tool has no endpoint, no telephony provider is configured, or the delegation would be
+  The call is not possible: the tool has no endpoint, its MCP server no longer offers it, no telephony provider is configured, or the delegation would be
   circular or too deep. The agent gets an error.
   """
   Unavailable
@@ -6481,6 +6710,12 @@ extend type SimulationChat {
   "All calls of the agent and of the agents that it delegated to, in the order in which they started."
   toolCalls: [ToolCall!]! @requires(scope: contacts)
   """
+  The calls that wait for a person, oldest first. They are also among ` + "`" + `toolCalls` + "`" + `. If the client that sent the message,
+  or the server, is gone by the time of the answer, the server answers the message again, and makes an approved call if
+  the agent still asks for it.
+  """
+  pendingApprovals: [ToolCall!]! @requires(scope: contacts) @listSize(assumedSize: 2)
+  """
   The effect of each possible call: of the tools, sub-agents, transfer and knowledge base of the chat's agent, then of
   all agents that it can really delegate to, directly or through others. Each agent is listed once, with the shortest
   path to it.
@@ -6494,6 +6729,14 @@ extend type Agent {
   cannot call have no effect.
   """
   coverage("What to mock." toolMocking: ToolMockingInput): [CallCoverage!]! @cost(weight: 1000)
+}
+
+extend type Mutation {
+  """
+  Approves or denies a call that waits for a person. Returns ` + "`" + `CONFLICT` + "`" + ` if the call no longer waits, or if its chat has
+  ended. The first answer counts.
+  """
+  answerToolApproval("The answer." input: AnswerToolApprovalInput!): AnswerToolApprovalPayload @requires(scope: simulate)
 }
 `, BuiltIn: false},
 	{Name: "../schema/tool_mocking.graphqls", Input: `"The calls that are mocked in a simulation. By default, none are mocked."
@@ -7756,6 +7999,14 @@ func (ec *executionContext) childFields_AgentTestScheduleEdge(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestScheduleEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_AnswerToolApprovalPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "toolCall":
+		return ec.fieldContext_AnswerToolApprovalPayload_toolCall(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AnswerToolApprovalPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_AnswerUsage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "model":
@@ -8628,6 +8879,14 @@ func (ec *executionContext) childFields_CreateKnowledgeBaseChatPayload(ctx conte
 	return nil, fmt.Errorf("no field named %q was found under type CreateKnowledgeBaseChatPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateMcpServerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "mcpServer":
+		return ec.fieldContext_CreateMcpServerPayload_mcpServer(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateMcpServerPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateSimulationTestPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "agentTest":
@@ -8930,6 +9189,14 @@ func (ec *executionContext) childFields_DeleteLabelledQuestionsPayload(ctx conte
 		return ec.fieldContext_DeleteLabelledQuestionsPayload_deletedIds(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteLabelledQuestionsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteMcpServerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_DeleteMcpServerPayload_deletedId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteMcpServerPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteSimulationChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9322,6 +9589,56 @@ func (ec *executionContext) childFields_MatchedTerm(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type MatchedTerm", field.Name)
 }
 
+func (ec *executionContext) childFields_McpChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_McpChange_name(ctx, field)
+	case "kind":
+		return ec.fieldContext_McpChange_kind(ctx, field)
+	case "toolIds":
+		return ec.fieldContext_McpChange_toolIds(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type McpChange", field.Name)
+}
+
+func (ec *executionContext) childFields_McpOffer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_McpOffer_name(ctx, field)
+	case "description":
+		return ec.fieldContext_McpOffer_description(ctx, field)
+	case "parameters":
+		return ec.fieldContext_McpOffer_parameters(ctx, field)
+	case "fault":
+		return ec.fieldContext_McpOffer_fault(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type McpOffer", field.Name)
+}
+
+func (ec *executionContext) childFields_McpServer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_McpServer_id(ctx, field)
+	case "name":
+		return ec.fieldContext_McpServer_name(ctx, field)
+	case "endpoint":
+		return ec.fieldContext_McpServer_endpoint(ctx, field)
+	case "offers":
+		return ec.fieldContext_McpServer_offers(ctx, field)
+	case "refreshedAt":
+		return ec.fieldContext_McpServer_refreshedAt(ctx, field)
+	case "refreshError":
+		return ec.fieldContext_McpServer_refreshError(ctx, field)
+	case "tools":
+		return ec.fieldContext_McpServer_tools(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_McpServer_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_McpServer_updatedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type McpServer", field.Name)
+}
+
 func (ec *executionContext) childFields_MockCondition(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "argument":
@@ -9616,6 +9933,16 @@ func (ec *executionContext) childFields_RedeliverWebhookPayload(ctx context.Cont
 	return nil, fmt.Errorf("no field named %q was found under type RedeliverWebhookPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RefreshMcpServerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "mcpServer":
+		return ec.fieldContext_RefreshMcpServerPayload_mcpServer(ctx, field)
+	case "changes":
+		return ec.fieldContext_RefreshMcpServerPayload_changes(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RefreshMcpServerPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_ReindexDatasetPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "dataset":
@@ -9880,6 +10207,8 @@ func (ec *executionContext) childFields_SimulationChat(ctx context.Context, fiel
 		return ec.fieldContext_SimulationChat_extractionError(ctx, field)
 	case "toolCalls":
 		return ec.fieldContext_SimulationChat_toolCalls(ctx, field)
+	case "pendingApprovals":
+		return ec.fieldContext_SimulationChat_pendingApprovals(ctx, field)
 	case "coverage":
 		return ec.fieldContext_SimulationChat_coverage(ctx, field)
 	}
@@ -10166,6 +10495,14 @@ func (ec *executionContext) childFields_Tool(ctx context.Context, field graphql.
 		return ec.fieldContext_Tool_parameters(ctx, field)
 	case "endpoint":
 		return ec.fieldContext_Tool_endpoint(ctx, field)
+	case "mcpServer":
+		return ec.fieldContext_Tool_mcpServer(ctx, field)
+	case "mcpName":
+		return ec.fieldContext_Tool_mcpName(ctx, field)
+	case "missingSince":
+		return ec.fieldContext_Tool_missingSince(ctx, field)
+	case "approval":
+		return ec.fieldContext_Tool_approval(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Tool_createdAt(ctx, field)
 	case "updatedAt":
@@ -10206,6 +10543,12 @@ func (ec *executionContext) childFields_ToolCall(ctx context.Context, field grap
 		return ec.fieldContext_ToolCall_error(ctx, field)
 	case "isTurnKept":
 		return ec.fieldContext_ToolCall_isTurnKept(ctx, field)
+	case "approval":
+		return ec.fieldContext_ToolCall_approval(ctx, field)
+	case "approvalUntil":
+		return ec.fieldContext_ToolCall_approvalUntil(ctx, field)
+	case "approvalNote":
+		return ec.fieldContext_ToolCall_approvalNote(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ToolCall", field.Name)
 }
@@ -10338,6 +10681,14 @@ func (ec *executionContext) childFields_UpdateKnowledgeBaseChatPayload(ctx conte
 		return ec.fieldContext_UpdateKnowledgeBaseChatPayload_knowledgeBaseChat(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateKnowledgeBaseChatPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateMcpServerPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "mcpServer":
+		return ec.fieldContext_UpdateMcpServerPayload_mcpServer(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateMcpServerPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdatePromptVersionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -29,6 +29,7 @@ type SimulationChatResolver interface {
 	Instructions(ctx context.Context, obj *model.SimulationChat) (*string, error)
 
 	ToolCalls(ctx context.Context, obj *model.SimulationChat) ([]*model.ToolCall, error)
+	PendingApprovals(ctx context.Context, obj *model.SimulationChat) ([]*model.ToolCall, error)
 	Coverage(ctx context.Context, obj *model.SimulationChat) ([]*model.CallCoverage, error)
 }
 
@@ -1418,6 +1419,61 @@ func (ec *executionContext) fieldContext_SimulationChat_toolCalls(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _SimulationChat_pendingApprovals(ctx context.Context, field graphql.CollectedField, obj *model.SimulationChat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SimulationChat_pendingApprovals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SimulationChat().PendingApprovals(ctx, obj)
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "contacts")
+				if err != nil {
+					var zeroVal []*model.ToolCall
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal []*model.ToolCall
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal []*model.ToolCall
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ToolCall) graphql.Marshaler {
+			return ec.marshalNToolCall2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SimulationChat_pendingApprovals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SimulationChat",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolCall(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _SimulationChat_coverage(ctx context.Context, field graphql.CollectedField, obj *model.SimulationChat) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2469,6 +2525,13 @@ func (ec *executionContext) _SimulationChatEvent(ctx context.Context, sel ast.Se
 			return graphql.Null
 		}
 		return ec._ToolCallFinished(ctx, sel, obj)
+	case model.ToolApprovalChanged:
+		return ec._ToolApprovalChanged(ctx, sel, &obj)
+	case *model.ToolApprovalChanged:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ToolApprovalChanged(ctx, sel, obj)
 	case model.MessageWritten:
 		return ec._MessageWritten(ctx, sel, &obj)
 	case *model.MessageWritten:
@@ -3217,6 +3280,44 @@ func (ec *executionContext) _SimulationChat(ctx context.Context, sel ast.Selecti
 					}
 				}()
 				res = ec._SimulationChat_toolCalls(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "pendingApprovals":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SimulationChat_pendingApprovals(ctx, field, obj)
 				if res == graphql.Null {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

@@ -18,6 +18,8 @@ import (
 // region    ************************** generated!.gotpl **************************
 
 type ToolResolver interface {
+	McpServer(ctx context.Context, obj *model.Tool) (*model.McpServer, error)
+
 	Agents(ctx context.Context, obj *model.Tool, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Agent], error)
 }
 
@@ -463,6 +465,107 @@ func (ec *executionContext) fieldContext_Tool_endpoint(_ context.Context, field 
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Tool_mcpServer(ctx context.Context, field graphql.CollectedField, obj *model.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Tool_mcpServer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Tool().McpServer(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.McpServer) graphql.Marshaler {
+			return ec.marshalOMcpServer2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐMcpServer(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Tool_mcpServer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Tool",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_McpServer(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Tool_mcpName(ctx context.Context, field graphql.CollectedField, obj *model.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Tool_mcpName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.McpName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Tool_mcpName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Tool", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Tool_missingSince(ctx context.Context, field graphql.CollectedField, obj *model.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Tool_missingSince(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MissingSince, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Tool_missingSince(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Tool", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _Tool_approval(ctx context.Context, field graphql.CollectedField, obj *model.Tool) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Tool_approval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Approval, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.ToolApproval) graphql.Marshaler {
+			return ec.marshalNToolApproval2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolApproval(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Tool_approval(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Tool", field, false, false, errors.New("field of type ToolApproval does not have child fields"))
 }
 
 func (ec *executionContext) _Tool_createdAt(ctx context.Context, field graphql.CollectedField, obj *model.Tool) (ret graphql.Marshaler) {
@@ -942,7 +1045,7 @@ func (ec *executionContext) unmarshalInputCreateToolInput(ctx context.Context, o
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "technicalName", "description", "parameters", "endpoint"}
+	fieldsInOrder := [...]string{"name", "technicalName", "description", "parameters", "endpoint", "mcpServerId", "mcpName", "approval"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -984,6 +1087,27 @@ func (ec *executionContext) unmarshalInputCreateToolInput(ctx context.Context, o
 				return it, err
 			}
 			it.Endpoint = data
+		case "mcpServerId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mcpServerId"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.McpServerID = data
+		case "mcpName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mcpName"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.McpName = data
+		case "approval":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("approval"))
+			data, err := ec.unmarshalOToolApproval2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolApproval(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Approval = data
 		}
 	}
 	return it, nil
@@ -1129,7 +1253,7 @@ func (ec *executionContext) unmarshalInputUpdateToolInput(ctx context.Context, o
 		asMap["removeEndpoint"] = false
 	}
 
-	fieldsInOrder := [...]string{"toolId", "name", "technicalName", "description", "parameters", "endpoint", "removeEndpoint", "expectedUpdatedAt"}
+	fieldsInOrder := [...]string{"toolId", "name", "technicalName", "description", "parameters", "endpoint", "mcpServerId", "mcpName", "approval", "removeEndpoint", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1178,6 +1302,27 @@ func (ec *executionContext) unmarshalInputUpdateToolInput(ctx context.Context, o
 				return it, err
 			}
 			it.Endpoint = data
+		case "mcpServerId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mcpServerId"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.McpServerID = data
+		case "mcpName":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mcpName"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.McpName = data
+		case "approval":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("approval"))
+			data, err := ec.unmarshalOToolApproval2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolApproval(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Approval = data
 		case "removeEndpoint":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("removeEndpoint"))
 			data, err := ec.unmarshalNBoolean2bool(ctx, v)
@@ -1455,6 +1600,59 @@ func (ec *executionContext) _Tool(ctx context.Context, sel ast.SelectionSet, obj
 		case "endpoint":
 			out.Values[i] = ec._Tool_endpoint(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "mcpServer":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Tool_mcpServer(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "mcpName":
+			out.Values[i] = ec._Tool_mcpName(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "missingSince":
+			out.Values[i] = ec._Tool_missingSince(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "approval":
+			out.Values[i] = ec._Tool_approval(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "createdAt":
@@ -1811,6 +2009,16 @@ func (ec *executionContext) marshalNTool2ᚖgithubᚗcomᚋagentgraphᚋagentgra
 	return ec._Tool(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNToolApproval2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolApproval(ctx context.Context, v any) (model.ToolApproval, error) {
+	var res model.ToolApproval
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNToolApproval2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolApproval(ctx context.Context, sel ast.SelectionSet, v model.ToolApproval) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNToolConnection2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPage(ctx context.Context, sel ast.SelectionSet, v *model.Page[*model.Tool]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
@@ -1845,6 +2053,21 @@ func (ec *executionContext) marshalNToolEdge2ᚖgithubᚗcomᚋagentgraphᚋagen
 		return graphql.Null
 	}
 	return ec._ToolEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNToolEndpoint2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolEndpoint(ctx context.Context, sel ast.SelectionSet, v *model.ToolEndpoint) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._ToolEndpoint(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNToolEndpointInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolEndpointInput(ctx context.Context, v any) (*model.ToolEndpointInput, error) {
+	res, err := ec.unmarshalInputToolEndpointInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNUpdateToolInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateToolInput(ctx context.Context, v any) (model.UpdateToolInput, error) {
@@ -1892,6 +2115,22 @@ func (ec *executionContext) marshalOTool2ᚖgithubᚗcomᚋagentgraphᚋagentgra
 		return graphql.Null
 	}
 	return ec._Tool(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOToolApproval2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolApproval(ctx context.Context, v any) (*model.ToolApproval, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.ToolApproval)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOToolApproval2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolApproval(ctx context.Context, sel ast.SelectionSet, v *model.ToolApproval) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) marshalOToolEndpoint2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolEndpoint(ctx context.Context, sel ast.SelectionSet, v *model.ToolEndpoint) graphql.Marshaler {

@@ -25,6 +25,38 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
+func (ec *executionContext) _AnswerToolApprovalPayload_toolCall(ctx context.Context, field graphql.CollectedField, obj *model.AnswerToolApprovalPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AnswerToolApprovalPayload_toolCall(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ToolCall, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ToolCall) graphql.Marshaler {
+			return ec.marshalNToolCall2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCall(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AnswerToolApprovalPayload_toolCall(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AnswerToolApprovalPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ToolCall(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CallCoverage_kind(ctx context.Context, field graphql.CollectedField, obj *model.CallCoverage) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -138,6 +170,167 @@ func (ec *executionContext) _CallCoverage_effect(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_CallCoverage_effect(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CallCoverage", field, false, false, errors.New("field of type CallEffect does not have child fields"))
+}
+
+func (ec *executionContext) _ToolApprovalChanged_id(ctx context.Context, field graphql.CollectedField, obj *model.ToolApprovalChanged) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolApprovalChanged_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolApprovalChanged_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolApprovalChanged", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _ToolApprovalChanged_technicalName(ctx context.Context, field graphql.CollectedField, obj *model.ToolApprovalChanged) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolApprovalChanged_technicalName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TechnicalName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolApprovalChanged_technicalName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolApprovalChanged", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _ToolApprovalChanged_arguments(ctx context.Context, field graphql.CollectedField, obj *model.ToolApprovalChanged) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolApprovalChanged_arguments(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Arguments, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.JSONObject) graphql.Marshaler {
+			return ec.marshalOJSONObject2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJSONObject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolApprovalChanged_arguments(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolApprovalChanged", field, false, false, errors.New("field of type JSONObject does not have child fields"))
+}
+
+func (ec *executionContext) _ToolApprovalChanged_messageSequence(ctx context.Context, field graphql.CollectedField, obj *model.ToolApprovalChanged) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolApprovalChanged_messageSequence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MessageSequence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
+			return ec.marshalNInt2int32(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolApprovalChanged_messageSequence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolApprovalChanged", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _ToolApprovalChanged_approval(ctx context.Context, field graphql.CollectedField, obj *model.ToolApprovalChanged) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolApprovalChanged_approval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Approval, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v model.ToolCallApproval) graphql.Marshaler {
+			return ec.marshalNToolCallApproval2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallApproval(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolApprovalChanged_approval(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolApprovalChanged", field, false, false, errors.New("field of type ToolCallApproval does not have child fields"))
+}
+
+func (ec *executionContext) _ToolApprovalChanged_approvalUntil(ctx context.Context, field graphql.CollectedField, obj *model.ToolApprovalChanged) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolApprovalChanged_approvalUntil(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ApprovalUntil, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolApprovalChanged_approvalUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolApprovalChanged", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ToolApprovalChanged_approvalNote(ctx context.Context, field graphql.CollectedField, obj *model.ToolApprovalChanged) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolApprovalChanged_approvalNote(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ApprovalNote, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolApprovalChanged_approvalNote(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolApprovalChanged", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ToolCall_id(ctx context.Context, field graphql.CollectedField, obj *model.ToolCall) (ret graphql.Marshaler) {
@@ -460,6 +653,75 @@ func (ec *executionContext) _ToolCall_isTurnKept(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_ToolCall_isTurnKept(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolCall", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ToolCall_approval(ctx context.Context, field graphql.CollectedField, obj *model.ToolCall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolCall_approval(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Approval, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ToolCallApproval) graphql.Marshaler {
+			return ec.marshalOToolCallApproval2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallApproval(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolCall_approval(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolCall", field, false, false, errors.New("field of type ToolCallApproval does not have child fields"))
+}
+
+func (ec *executionContext) _ToolCall_approvalUntil(ctx context.Context, field graphql.CollectedField, obj *model.ToolCall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolCall_approvalUntil(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ApprovalUntil, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolCall_approvalUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolCall", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _ToolCall_approvalNote(ctx context.Context, field graphql.CollectedField, obj *model.ToolCall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolCall_approvalNote(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ApprovalNote, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ToolCall_approvalNote(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolCall", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _ToolCallFinished_id(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallFinished) (ret graphql.Marshaler) {
@@ -880,6 +1142,50 @@ func (ec *executionContext) fieldContext_ToolCallStarted_delegationId(_ context.
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputAnswerToolApprovalInput(ctx context.Context, obj any) (model.AnswerToolApprovalInput, error) {
+	var it model.AnswerToolApprovalInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"toolCallId", "isApproved", "note"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "toolCallId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("toolCallId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ToolCallID = data
+		case "isApproved":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("isApproved"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.IsApproved = data
+		case "note":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("note"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Note = data
+		}
+	}
+	return it, nil
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -887,6 +1193,44 @@ func (ec *executionContext) fieldContext_ToolCallStarted_delegationId(_ context.
 // endregion ************************** interface.gotpl ***************************
 
 // region    **************************** object.gotpl ****************************
+
+var answerToolApprovalPayloadImplementors = []string{"AnswerToolApprovalPayload"}
+
+func (ec *executionContext) _AnswerToolApprovalPayload(ctx context.Context, sel ast.SelectionSet, obj *model.AnswerToolApprovalPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, answerToolApprovalPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AnswerToolApprovalPayload")
+		case "toolCall":
+			out.Values[i] = ec._AnswerToolApprovalPayload_toolCall(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
 
 var callCoverageImplementors = []string{"CallCoverage"}
 
@@ -923,6 +1267,74 @@ func (ec *executionContext) _CallCoverage(ctx context.Context, sel ast.Selection
 		case "effect":
 			out.Values[i] = ec._CallCoverage_effect(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var toolApprovalChangedImplementors = []string{"ToolApprovalChanged", "SimulationChatEvent"}
+
+func (ec *executionContext) _ToolApprovalChanged(ctx context.Context, sel ast.SelectionSet, obj *model.ToolApprovalChanged) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, toolApprovalChangedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ToolApprovalChanged")
+		case "id":
+			out.Values[i] = ec._ToolApprovalChanged_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "technicalName":
+			out.Values[i] = ec._ToolApprovalChanged_technicalName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "arguments":
+			out.Values[i] = ec._ToolApprovalChanged_arguments(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "messageSequence":
+			out.Values[i] = ec._ToolApprovalChanged_messageSequence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "approval":
+			out.Values[i] = ec._ToolApprovalChanged_approval(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "approvalUntil":
+			out.Values[i] = ec._ToolApprovalChanged_approvalUntil(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "approvalNote":
+			out.Values[i] = ec._ToolApprovalChanged_approvalNote(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -1026,6 +1438,21 @@ func (ec *executionContext) _ToolCall(ctx context.Context, sel ast.SelectionSet,
 		case "isTurnKept":
 			out.Values[i] = ec._ToolCall_isTurnKept(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "approval":
+			out.Values[i] = ec._ToolCall_approval(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "approvalUntil":
+			out.Values[i] = ec._ToolCall_approvalUntil(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "approvalNote":
+			out.Values[i] = ec._ToolCall_approvalNote(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -1209,6 +1636,11 @@ func (ec *executionContext) _ToolCallStarted(ctx context.Context, sel ast.Select
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) unmarshalNAnswerToolApprovalInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAnswerToolApprovalInput(ctx context.Context, v any) (model.AnswerToolApprovalInput, error) {
+	res, err := ec.unmarshalInputAnswerToolApprovalInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNCallCoverage2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐCallCoverageᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.CallCoverage) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 1, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
@@ -1271,6 +1703,16 @@ func (ec *executionContext) marshalNToolCall2ᚖgithubᚗcomᚋagentgraphᚋagen
 	return ec._ToolCall(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNToolCallApproval2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallApproval(ctx context.Context, v any) (model.ToolCallApproval, error) {
+	var res model.ToolCallApproval
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNToolCallApproval2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallApproval(ctx context.Context, sel ast.SelectionSet, v model.ToolCallApproval) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNToolCallKind2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallKind(ctx context.Context, v any) (model.ToolCallKind, error) {
 	var res model.ToolCallKind
 	err := res.UnmarshalGQL(v)
@@ -1278,6 +1720,29 @@ func (ec *executionContext) unmarshalNToolCallKind2githubᚗcomᚋagentgraphᚋa
 }
 
 func (ec *executionContext) marshalNToolCallKind2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallKind(ctx context.Context, sel ast.SelectionSet, v model.ToolCallKind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalOAnswerToolApprovalPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAnswerToolApprovalPayload(ctx context.Context, sel ast.SelectionSet, v *model.AnswerToolApprovalPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AnswerToolApprovalPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOToolCallApproval2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallApproval(ctx context.Context, v any) (*model.ToolCallApproval, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.ToolCallApproval)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOToolCallApproval2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐToolCallApproval(ctx context.Context, sel ast.SelectionSet, v *model.ToolCallApproval) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
 	return v
 }
 

@@ -26,17 +26,42 @@ func (t *Tool) CheckImported() error {
 	if err := copied.Update(UpdateToolInput{}, time.Time{}, nil); err != nil || t.Endpoint == nil {
 		return err
 	}
+	return t.Endpoint.checkImported()
+}
+
+// CheckImported checks the bounds of an MCP server, without the values of its headers, which are encrypted.
+func (s *McpServer) CheckImported() error {
+	copied := *s
+	if err := copied.Update(UpdateMcpServerInput{}, time.Time{}, nil); err != nil {
+		return err
+	}
 	var faults Fields
-	faults.endpoint("endpoint", &ToolEndpointInput{Method: t.Endpoint.Method, URL: t.Endpoint.URL,
-		TimeoutSeconds: t.Endpoint.TimeoutSeconds})
-	if faults.list("endpoint.headerNames", len(t.Endpoint.HeaderNames), maxHeaders) {
-		for i, name := range t.Endpoint.HeaderNames {
+	faults.list("offers", len(s.Offers), MaxOffers)
+	for i, offer := range s.Offers {
+		at := fmt.Sprintf("offers.%d.", i)
+		faults.text(at+"name", offer.Name, 1, MaxOfferName)
+		faults.text(at+"description", offer.Description, 0, maxDefinition)
+		if offer.Fault == nil {
+			faults.schema(at+"parameters", offer.Parameters)
+		}
+	}
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	return s.Endpoint.checkImported()
+}
+
+func (e *ToolEndpoint) checkImported() error {
+	var faults Fields
+	faults.endpoint("endpoint", &ToolEndpointInput{Method: e.Method, URL: e.URL, TimeoutSeconds: e.TimeoutSeconds})
+	if faults.list("endpoint.headerNames", len(e.HeaderNames), maxHeaders) {
+		for i, name := range e.HeaderNames {
 			if !httpguts.ValidHeaderFieldName(name) || IsReservedHeader(name) {
 				faults.Add(fmt.Sprintf("endpoint.headerNames.%d", i), "must be the name of an HTTP header that a tool may set")
 			}
 		}
 	}
-	if (len(t.Endpoint.HeaderNames) > 0) != (len(t.Endpoint.SealedHeaders) > 0) {
+	if (len(e.HeaderNames) > 0) != (len(e.SealedHeaders) > 0) {
 		faults.Add("endpoint.sealedHeaders", "must be given if headerNames has entries, and must be absent otherwise")
 	}
 	return faults.Err()

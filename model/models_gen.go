@@ -195,6 +195,22 @@ type AgentTestExecutionFilter struct {
 	IsDraft *bool `json:"isDraft,omitempty"`
 }
 
+// The answer to a call that waits for a person.
+type AnswerToolApprovalInput struct {
+	// The call, one of `SimulationChat.pendingApprovals`.
+	ToolCallID string `json:"toolCallId"`
+	// Whether the call may be made.
+	IsApproved bool `json:"isApproved"`
+	// Why, for the agent if the call is denied; 1 to 1,000 characters.
+	Note *string `json:"note,omitempty"`
+}
+
+// The answered call.
+type AnswerToolApprovalPayload struct {
+	// The call. The chat goes on; see its events.
+	ToolCall *ToolCall `json:"toolCall"`
+}
+
 // Items to archive or unarchive.
 type ArchiveCampaignItemsInput struct {
 	// The campaign.
@@ -774,6 +790,20 @@ type CreateKnowledgeBaseChatPayload struct {
 	KnowledgeBaseChat *KnowledgeBaseChat `json:"knowledgeBaseChat"`
 }
 
+// A new MCP server.
+type CreateMcpServerInput struct {
+	// 1 to 255 characters.
+	Name string `json:"name"`
+	// Its address for streamable HTTP. The method is POST, and the URL has no placeholders.
+	Endpoint *ToolEndpointInput `json:"endpoint"`
+}
+
+// The new MCP server, after it was asked for its tools.
+type CreateMcpServerPayload struct {
+	// The server. Its `refreshError` is set if it could not be asked.
+	McpServer *McpServer `json:"mcpServer"`
+}
+
 // A new simulation test.
 type CreateSimulationTestInput struct {
 	// The agent under test.
@@ -860,6 +890,12 @@ type CreateToolInput struct {
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// The HTTP endpoint that calls go to.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
+	// The MCP server that calls go to, together with `mcpName`. It gives `parameters`, and the `description` if that is absent. Cannot be combined with `endpoint` and `parameters`.
+	McpServerID *string `json:"mcpServerId,omitempty"`
+	// The name of the server's tool, one of its `offers`.
+	McpName *string `json:"mcpName,omitempty"`
+	// Whether a person approves real calls.
+	Approval *ToolApproval `json:"approval,omitempty"`
 }
 
 // The new tool.
@@ -1034,6 +1070,18 @@ type DeleteLabelledQuestionsInput struct {
 type DeleteLabelledQuestionsPayload struct {
 	// The ids of the deleted questions.
 	DeletedIds []string `json:"deletedIds"`
+}
+
+// The MCP server to delete.
+type DeleteMcpServerInput struct {
+	// The server.
+	McpServerID string `json:"mcpServerId"`
+}
+
+// The result of the deletion.
+type DeleteMcpServerPayload struct {
+	// The id of the deleted server.
+	DeletedID string `json:"deletedId"`
 }
 
 // Which simulated chat to delete.
@@ -1235,6 +1283,16 @@ type LlmSettingsInput struct {
 	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
 }
 
+// A difference between what a server offers and what it offered before.
+type McpChange struct {
+	// The name of the offer.
+	Name string `json:"name"`
+	// The kind of the difference.
+	Kind McpChangeKind `json:"kind"`
+	// The tools that were made of it. A changed schema has been taken over, and a description unless somebody had changed it.
+	ToolIds []string `json:"toolIds"`
+}
+
 // A piece of the text that the agent is writing. Pieces are not saved: the written message replaces them. A piece with a
 // new `turnId` starts a new attempt; discard the pieces before it.
 type MessageDelta struct {
@@ -1343,6 +1401,20 @@ type RedeliverWebhookInput struct {
 type RedeliverWebhookPayload struct {
 	// The delivery, in the state `Pending`.
 	Delivery *WebhookDelivery `json:"delivery"`
+}
+
+// The MCP server to ask.
+type RefreshMcpServerInput struct {
+	// The server.
+	McpServerID string `json:"mcpServerId"`
+}
+
+// The MCP server after it was asked.
+type RefreshMcpServerPayload struct {
+	// The server. Its `refreshError` is set if it could not be asked; then nothing has changed.
+	McpServer *McpServer `json:"mcpServer"`
+	// How its offers differ from the ones before, by name.
+	Changes []*McpChange `json:"changes"`
 }
 
 // The dataset whose documents to index again.
@@ -1636,6 +1708,26 @@ type SuggestedCheck struct {
 	// The check.
 	Check *TestCheck `json:"check"`
 }
+
+// A call waits for a person, or the person has answered. `SimulationChat.pendingApprovals` lists the calls that wait.
+type ToolApprovalChanged struct {
+	// The id of the call.
+	ID string `json:"id"`
+	// The name by which the language model calls the tool.
+	TechnicalName string `json:"technicalName"`
+	// The arguments; null if they are too large for an event.
+	Arguments JSONObject `json:"arguments,omitempty"`
+	// The number of the contact's message that is being answered.
+	MessageSequence int32 `json:"messageSequence"`
+	// The answer.
+	Approval ToolCallApproval `json:"approval"`
+	// The time until which the call waits; null once it no longer does.
+	ApprovalUntil *time.Time `json:"approvalUntil,omitempty"`
+	// Why it was approved or denied, in the person's words.
+	ApprovalNote *string `json:"approvalNote,omitempty"`
+}
+
+func (ToolApprovalChanged) IsSimulationChatEvent() {}
 
 // A call ended.
 type ToolCallFinished struct {
@@ -1996,6 +2088,22 @@ type UpdateKnowledgeBaseChatPayload struct {
 	KnowledgeBaseChat *KnowledgeBaseChat `json:"knowledgeBaseChat"`
 }
 
+// Changes to an MCP server. Absent fields keep their values.
+type UpdateMcpServerInput struct {
+	// The server.
+	McpServerID string `json:"mcpServerId"`
+	// The new name.
+	Name *string `json:"name,omitempty"`
+	// The new address. Without `headers`, the old headers are kept, unless the origin changes.
+	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
+}
+
+// The changed MCP server.
+type UpdateMcpServerPayload struct {
+	// The server.
+	McpServer *McpServer `json:"mcpServer"`
+}
+
 // The new note of a prompt version.
 type UpdatePromptVersionInput struct {
 	// The version.
@@ -2090,6 +2198,12 @@ type UpdateToolInput struct {
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// The new endpoint.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
+	// The MCP server that calls go to from now on, together with `mcpName`. A new endpoint goes back from it to HTTP.
+	McpServerID *string `json:"mcpServerId,omitempty"`
+	// The name of the server's tool.
+	McpName *string `json:"mcpName,omitempty"`
+	// Whether a person approves real calls.
+	Approval *ToolApproval `json:"approval,omitempty"`
 	// Removes its endpoint. Cannot be combined with `endpoint`.
 	RemoveEndpoint bool `json:"removeEndpoint"`
 	// The `updatedAt` that this change is based on. If the tool was changed since, the server returns `CONFLICT` and changes nothing.
@@ -2827,6 +2941,14 @@ const (
 	AuditActionDeleteAgent AuditAction = "DeleteAgent"
 	// Deleted a tool.
 	AuditActionDeleteTool AuditAction = "DeleteTool"
+	// Connected an MCP server.
+	AuditActionCreateMcpServer AuditAction = "CreateMcpServer"
+	// Changed an MCP server, or took over changes of what it offers.
+	AuditActionUpdateMcpServer AuditAction = "UpdateMcpServer"
+	// Disconnected an MCP server.
+	AuditActionDeleteMcpServer AuditAction = "DeleteMcpServer"
+	// Approved or denied a call of a tool. The target is the chat.
+	AuditActionAnswerToolApproval AuditAction = "AnswerToolApproval"
 	// Removed a sub-agent from an agent.
 	AuditActionDeleteSubAgent AuditAction = "DeleteSubAgent"
 	// Deleted a knowledge base chat.
@@ -2875,6 +2997,10 @@ var AllAuditAction = []AuditAction{
 	AuditActionChangePlan,
 	AuditActionDeleteAgent,
 	AuditActionDeleteTool,
+	AuditActionCreateMcpServer,
+	AuditActionUpdateMcpServer,
+	AuditActionDeleteMcpServer,
+	AuditActionAnswerToolApproval,
 	AuditActionDeleteSubAgent,
 	AuditActionDeleteKnowledgeBaseChat,
 	AuditActionDeleteDataset,
@@ -2896,7 +3022,7 @@ var AllAuditAction = []AuditAction{
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution, AuditActionCreateWebhook, AuditActionUpdateWebhook, AuditActionRotateWebhookSecret, AuditActionDeleteWebhook, AuditActionCreateAgentTestSchedule, AuditActionUpdateAgentTestSchedule, AuditActionDeleteAgentTestSchedule:
+	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionCreateMcpServer, AuditActionUpdateMcpServer, AuditActionDeleteMcpServer, AuditActionAnswerToolApproval, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution, AuditActionCreateWebhook, AuditActionUpdateWebhook, AuditActionRotateWebhookSecret, AuditActionDeleteWebhook, AuditActionCreateAgentTestSchedule, AuditActionUpdateAgentTestSchedule, AuditActionDeleteAgentTestSchedule:
 		return true
 	}
 	return false
@@ -3073,9 +3199,9 @@ const (
 	CallEffectReal CallEffect = "Real"
 	// It is mocked.
 	CallEffectMocked CallEffect = "Mocked"
-	// The call is refused, because side effects are denied.
+	// The call is refused, because side effects or all calls of the tool are denied.
 	CallEffectDenied CallEffect = "Denied"
-	// The call is not possible: the tool has no endpoint, no telephony provider is configured, or the delegation would be
+	// The call is not possible: the tool has no endpoint, its MCP server no longer offers it, no telephony provider is configured, or the delegation would be
 	// circular or too deep. The agent gets an error.
 	CallEffectUnavailable CallEffect = "Unavailable"
 )
@@ -4130,6 +4256,67 @@ func (e JudgeSight) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// How an offer differs from the one before.
+type McpChangeKind string
+
+const (
+	// The server has it since.
+	McpChangeKindAdded McpChangeKind = "Added"
+	// It has another description, or other parameters.
+	McpChangeKindChanged McpChangeKind = "Changed"
+	// The server no longer has it.
+	McpChangeKindRemoved McpChangeKind = "Removed"
+)
+
+var AllMcpChangeKind = []McpChangeKind{
+	McpChangeKindAdded,
+	McpChangeKindChanged,
+	McpChangeKindRemoved,
+}
+
+func (e McpChangeKind) IsValid() bool {
+	switch e {
+	case McpChangeKindAdded, McpChangeKindChanged, McpChangeKindRemoved:
+		return true
+	}
+	return false
+}
+
+func (e McpChangeKind) String() string {
+	return string(e)
+}
+
+func (e *McpChangeKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = McpChangeKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid McpChangeKind", str)
+	}
+	return nil
+}
+
+func (e McpChangeKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *McpChangeKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e McpChangeKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Who wrote a message.
 type MessageRole string
 
@@ -4686,6 +4873,128 @@ func (e *SubscriptionField) UnmarshalJSON(b []byte) error {
 }
 
 func (e SubscriptionField) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Whether real calls of a tool need a person. Mocked calls never do.
+type ToolApproval string
+
+const (
+	// Agents call it when they want to.
+	ToolApprovalAuto ToolApproval = "Auto"
+	// The chat waits until a person approves or denies the call, at most 10 minutes: see `answerToolApproval`. In tests the call fails unless it is mocked, because nobody can be asked.
+	ToolApprovalAsk ToolApproval = "Ask"
+	// Every call fails, and the agent is told that it may not make it.
+	ToolApprovalDeny ToolApproval = "Deny"
+)
+
+var AllToolApproval = []ToolApproval{
+	ToolApprovalAuto,
+	ToolApprovalAsk,
+	ToolApprovalDeny,
+}
+
+func (e ToolApproval) IsValid() bool {
+	switch e {
+	case ToolApprovalAuto, ToolApprovalAsk, ToolApprovalDeny:
+		return true
+	}
+	return false
+}
+
+func (e ToolApproval) String() string {
+	return string(e)
+}
+
+func (e *ToolApproval) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ToolApproval(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ToolApproval", str)
+	}
+	return nil
+}
+
+func (e ToolApproval) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ToolApproval) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ToolApproval) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What a person said about a call of a tool whose `approval` is `Ask`.
+type ToolCallApproval string
+
+const (
+	// Nothing yet. The call waits until `approvalUntil`, and is denied then.
+	ToolCallApprovalPending ToolCallApproval = "Pending"
+	// The call may be made, once.
+	ToolCallApprovalApproved ToolCallApproval = "Approved"
+	// The call is not made. The agent is told so, with the note.
+	ToolCallApprovalDenied ToolCallApproval = "Denied"
+)
+
+var AllToolCallApproval = []ToolCallApproval{
+	ToolCallApprovalPending,
+	ToolCallApprovalApproved,
+	ToolCallApprovalDenied,
+}
+
+func (e ToolCallApproval) IsValid() bool {
+	switch e {
+	case ToolCallApprovalPending, ToolCallApprovalApproved, ToolCallApprovalDenied:
+		return true
+	}
+	return false
+}
+
+func (e ToolCallApproval) String() string {
+	return string(e)
+}
+
+func (e *ToolCallApproval) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ToolCallApproval(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ToolCallApproval", str)
+	}
+	return nil
+}
+
+func (e ToolCallApproval) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ToolCallApproval) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ToolCallApproval) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

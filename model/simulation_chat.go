@@ -37,8 +37,10 @@ type SimulationChat struct {
 	// turn.
 	ReplyID    *string
 	ReplyUntil *time.Time
-	CreatedAt  time.Time
-	EndedAt    *time.Time
+	// WaitingText is the contact's message while a call of its turn waits for a person, and until the turn ends.
+	WaitingText *string
+	CreatedAt   time.Time
+	EndedAt     *time.Time
 	// EndReason is why the agent ended the chat. Nil if a client ended it.
 	EndReason *string
 	// Extracted has the values that the agent asks for, by name. It is nil until they are extracted. ExtractionError is

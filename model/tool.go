@@ -34,10 +34,22 @@ type Tool struct {
 	TechnicalName string
 	Description   string
 	// Parameters is a JSON Schema of type object.
-	Parameters JSONObject    `bun:"type:json"`
-	Endpoint   *ToolEndpoint `bun:"type:jsonb"`
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
+	Parameters JSONObject `bun:"type:json"`
+	// At most one of Endpoint and McpServerID is set.
+	Endpoint    *ToolEndpoint `bun:"type:jsonb"`
+	McpServerID *string
+	// McpName is set together with McpServerID.
+	McpName *string
+	// MissingSince is set while the MCP server does not offer the tool.
+	MissingSince *time.Time
+	Approval     ToolApproval
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// CanBeCalled reports whether there is something to call.
+func (t *Tool) CanBeCalled() bool {
+	return t.Endpoint != nil || t.McpServerID != nil && t.MissingSince == nil
 }
 
 // ToolEndpoint is the HTTP endpoint behind a tool.
@@ -56,13 +68,36 @@ func (t *Tool) Cursor() Cursor { return Cursor{t.CreatedAt, t.ID} }
 // Seal encrypts a secret that belongs to the row with the id.
 type Seal func(id string, text []byte) ([]byte, error)
 
-// NewTool returns the tool that the input describes. seal encrypts header values.
-func NewTool(in CreateToolInput, now time.Time, seal Seal) (*Tool, error) {
-	t := &Tool{ID: NewID("tool"), CreatedAt: now, Parameters: JSONObject(`{"type":"object","properties":{}}`)}
-	return t, t.Update(UpdateToolInput{
-		Name: &in.Name, TechnicalName: &in.TechnicalName, Description: in.Description,
-		Parameters: in.Parameters, Endpoint: in.Endpoint,
-	}, now, seal)
+// NewTool returns the tool that the input describes as changes to an empty tool. seal encrypts header values.
+func NewTool(in UpdateToolInput, now time.Time, seal Seal) (*Tool, error) {
+	t := &Tool{ID: NewID("tool"), CreatedAt: now, Parameters: JSONObject(`{"type":"object","properties":{}}`),
+		Approval: ToolApprovalAuto}
+	return t, t.Update(in, now, seal)
+}
+
+// Changes returns the input as changes to an empty tool.
+func (in CreateToolInput) Changes() UpdateToolInput {
+	return UpdateToolInput{
+		Name: &in.Name, TechnicalName: &in.TechnicalName, Description: in.Description, Parameters: in.Parameters,
+		Endpoint: in.Endpoint, McpServerID: in.McpServerID, McpName: in.McpName, Approval: in.Approval,
+	}
+}
+
+// CheckMcp returns BAD_INPUT unless the fields of an MCP server are given together, and without those that it replaces.
+// before is the tool that the input changes, or nil.
+func (in UpdateToolInput) CheckMcp(before *Tool) error {
+	var faults Fields
+	if (in.McpServerID == nil) != (in.McpName == nil) {
+		faults.Add("mcpName", "must be given together with mcpServerId")
+	}
+	staysMcp := before != nil && before.McpServerID != nil && in.Endpoint == nil
+	if in.Parameters != nil && (in.McpServerID != nil || staysMcp) {
+		faults.Add("parameters", "must not be given, because the MCP server gives them")
+	}
+	if in.McpServerID != nil && in.Endpoint != nil {
+		faults.Add("mcpServerId", "must not be given together with endpoint")
+	}
+	return faults.Err()
 }
 
 // Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the tool would break a
@@ -72,6 +107,7 @@ func (t *Tool) Update(in UpdateToolInput, now time.Time, seal Seal) error {
 	set(&t.Name, in.Name)
 	set(&t.TechnicalName, in.TechnicalName)
 	set(&t.Description, in.Description)
+	set(&t.Approval, in.Approval)
 	if in.Parameters != nil {
 		t.Parameters = in.Parameters
 	}
@@ -87,40 +123,49 @@ func (t *Tool) Update(in UpdateToolInput, now time.Time, seal Seal) error {
 	}
 	if in.RemoveEndpoint && in.Endpoint != nil {
 		faults.Add("removeEndpoint", "must not be given together with endpoint")
-	} else if in.RemoveEndpoint {
+	} else if in.RemoveEndpoint || in.McpServerID != nil {
 		t.Endpoint = nil
+	}
+	if in.McpServerID != nil || in.Endpoint != nil {
+		t.McpServerID, t.McpName, t.MissingSince = in.McpServerID, in.McpName, nil
 	}
 	if err := faults.Err(); err != nil || in.Endpoint == nil {
 		return err
 	}
-	return t.setEndpoint(in.Endpoint, headers, seal)
+	endpoint, err := NewToolEndpoint(t.ID, t.Endpoint, in.Endpoint, headers, seal)
+	if err == nil {
+		t.Endpoint = endpoint
+	}
+	return err
 }
 
-func (t *Tool) setEndpoint(in *ToolEndpointInput, headers map[string]string, seal Seal) error {
+// NewToolEndpoint returns the endpoint of the row with the id, whose endpoint was before, or nil. headers are those of
+// the valid input.
+func NewToolEndpoint(id string, before *ToolEndpoint, in *ToolEndpointInput, headers map[string]string,
+	seal Seal) (*ToolEndpoint, error) {
 	endpoint := &ToolEndpoint{Method: in.Method, URL: in.URL, TimeoutSeconds: in.TimeoutSeconds, HeaderNames: []string{}}
-	if t.Endpoint != nil {
-		endpoint.HeaderNames, endpoint.SealedHeaders = t.Endpoint.HeaderNames, t.Endpoint.SealedHeaders
+	if before != nil {
+		endpoint.HeaderNames, endpoint.SealedHeaders = before.HeaderNames, before.SealedHeaders
 	}
-	if in.Headers == nil && len(endpoint.SealedHeaders) > 0 && originOf(in.URL) != originOf(t.Endpoint.URL) {
+	if in.Headers == nil && len(endpoint.SealedHeaders) > 0 && originOf(in.URL) != originOf(before.URL) {
 		var faults Fields
 		faults.Add("endpoint.headers", "must be given again: headers are secrets, and those of the old address are not "+
 			"sent to a new one")
-		return faults.Err()
+		return nil, faults.Err()
 	}
 	if in.Headers != nil {
 		endpoint.HeaderNames, endpoint.SealedHeaders = slices.Sorted(maps.Keys(headers)), nil
 		if len(headers) > 0 {
 			text, err := json.Marshal(headers)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			if endpoint.SealedHeaders, err = seal(t.ID, text); err != nil {
-				return err
+			if endpoint.SealedHeaders, err = seal(id, text); err != nil {
+				return nil, err
 			}
 		}
 	}
-	t.Endpoint = endpoint
-	return nil
+	return endpoint, nil
 }
 
 // originOf returns the origin of an address, which is already validated.

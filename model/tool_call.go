@@ -39,6 +39,51 @@ type ToolCall struct {
 	IsOutcomeUnknown bool `bun:",nullzero" json:",omitempty"`
 	// IsTurnKept is false if the turn failed after the call.
 	IsTurnKept bool
+	// Approval is nil if no person was asked.
+	Approval *ToolCallApproval `json:",omitempty"`
+	// ApprovalUntil is set while the call waits for a person, and until the turn takes up the answer.
+	ApprovalUntil *time.Time `json:",omitempty"`
+	ApprovalNote  *string    `json:",omitempty"`
+}
+
+// ApprovalWait is how long a call waits for a person before it counts as denied.
+const ApprovalWait = 10 * time.Minute
+
+// NobodyAnswered is the note of a call that nobody approved or denied in time.
+const NobodyAnswered = "nobody answered within 10 minutes"
+
+// Ask marks the call as one that waits for a person.
+func (c *ToolCall) Ask(now time.Time) {
+	c.Result, c.Error = nil, new("the call waits for a person's approval")
+	c.Approval, c.ApprovalUntil = new(ToolCallApprovalPending), new(now.Add(ApprovalWait))
+}
+
+// Waits reports whether a person can answer the call of the chat.
+func (c *ToolCall) Waits(chat *SimulationChat, now time.Time) bool {
+	return c.Approval != nil && *c.Approval == ToolCallApprovalPending && now.Before(*c.ApprovalUntil) &&
+		chat.State != SimulationChatStatusEnded && chat.LastSequence < c.MessageSequence
+}
+
+// IsOverdue reports whether nobody has answered in time.
+func (c *ToolCall) IsOverdue(now time.Time) bool {
+	return *c.Approval == ToolCallApprovalPending && !now.Before(*c.ApprovalUntil)
+}
+
+// Answer records what a person said. ApprovalUntil remains until the turn takes up the answer.
+func (c *ToolCall) Answer(isApproved bool, note *string) {
+	c.Approval, c.ApprovalNote = new(ToolCallApprovalDenied), note
+	if isApproved {
+		c.Approval = new(ToolCallApprovalApproved)
+	}
+}
+
+// Validate returns BAD_INPUT when the note is out of bounds.
+func (in AnswerToolApprovalInput) Validate() error {
+	var faults Fields
+	if in.Note != nil {
+		faults.text("note", *in.Note, 1, 1_000)
+	}
+	return faults.Err()
 }
 
 // Begin marks the call's outcome as unknown until the call ends.

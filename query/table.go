@@ -19,6 +19,7 @@ var rowTypes = map[string]any{
 	"Agent":                 model.Agent{},
 	"PromptVersion":         model.PromptVersion{},
 	"Tool":                  model.Tool{},
+	"McpServer":             model.McpServer{},
 	"SubAgent":              model.SubAgent{},
 	"KnowledgeBaseChat":     model.KnowledgeBaseChat{},
 	"Dataset":               model.Dataset{},
@@ -69,6 +70,8 @@ var relations = map[string]relation{
 	"PromptVersion.writtenBy": one("api_key_id", db.APIKeyRows).part("name"),
 
 	"Tool.agents":     page(db.AgentsOfTools),
+	"Tool.mcpServer":  one("mcp_server_id", db.McpServerRows),
+	"McpServer.tools": many(db.ToolsOfMcpServers),
 	"SubAgent.agent":  one("delegate_agent_id", db.AgentRows),
 	"SubAgent.parent": one("agent_id", db.AgentRows),
 
@@ -89,6 +92,7 @@ var relations = map[string]relation{
 	"SimulationChat.lastMessage":         many(db.LastMessageOfChats).first(),
 	"SimulationChat.firstContactMessage": many(db.FirstContactMessageOfChats).first(),
 	"SimulationChat.toolCalls":           many(db.ToolCallsOfChats).whole(),
+	"SimulationChat.pendingApprovals":    many(db.PendingApprovalsOfChats).whole(),
 
 	"AgentTest.agent":   one("agent_id", db.AgentRows),
 	"AgentTest.folder":  one("folder_id", db.AgentTestFolderRows).whole(),
@@ -205,7 +209,8 @@ var roots = map[string]root{
 
 	"criterionLabels": all(db.CriterionLabelList).of("agentId", db.AgentRows).that(labelsOfAgent),
 
-	"webhook": byID(db.WebhookRows),
+	"webhook":   byID(db.WebhookRows),
+	"mcpServer": byID(db.McpServerRows),
 
 	"campaign":      byID(db.CampaignRows),
 	"campaigns":     all(db.CampaignList).that(campaignsThat),

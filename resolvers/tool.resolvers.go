@@ -54,6 +54,10 @@ func (r *queryResolver) Tools(ctx context.Context, first *int32, after *string, 
 	return r.tenant(ctx).Tools(ctx, model.NewPageArgs(first, after, offset, last, before), filter, query.Columns(ctx)...)
 }
 
+func (r *toolResolver) McpServer(ctx context.Context, obj *model.Tool) (*model.McpServer, error) {
+	return query.One[*model.McpServer](ctx, obj)
+}
+
 func (r *toolResolver) Agents(ctx context.Context, obj *model.Tool, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.Agent], error) {
 	return query.Page[*model.Agent](ctx, obj, model.NewPageArgs(first, after, offset, last, before), nil)
 }

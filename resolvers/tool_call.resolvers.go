@@ -23,7 +23,16 @@ func (r *agentResolver) Coverage(ctx context.Context, obj *model.Agent, toolMock
 	})
 }
 
+func (r *mutationResolver) AnswerToolApproval(ctx context.Context, input model.AnswerToolApprovalInput) (*model.AnswerToolApprovalPayload, error) {
+	call, err := r.tenant(ctx).AnswerToolApproval(ctx, input)
+	return &model.AnswerToolApprovalPayload{ToolCall: call}, err
+}
+
 func (r *simulationChatResolver) ToolCalls(ctx context.Context, obj *model.SimulationChat) ([]*model.ToolCall, error) {
+	return query.Many[*model.ToolCall](ctx, obj)
+}
+
+func (r *simulationChatResolver) PendingApprovals(ctx context.Context, obj *model.SimulationChat) ([]*model.ToolCall, error) {
 	return query.Many[*model.ToolCall](ctx, obj)
 }
 

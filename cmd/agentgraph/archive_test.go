@@ -44,7 +44,7 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	out, log := command(0, nil, "export", "--company", "Acme", "--database-url", from, file)
 	require.Empty(t, out)
 	require.Contains(t, log, `exported "Acme" (`+acme.CompanyID()+`): 1 agents, 1 prompt_versions, 1 tools, 3 agent_tests`)
-	require.Contains(t, log, `not in the archive: the headers X-Token of the tool "CRM"`)
+	require.Contains(t, log, `not in the archive: the headers X-Token of "CRM"`)
 	require.Contains(t, log, "not in the archive: API keys")
 	state, err := os.Stat(file)
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	moved := dbtest.Open(t, fresh, dbtest.Options()).Tenant(acme.CompanyID())
 	tools, err := moved.Tools(t.Context(), model.PageArgs{First: 5}, nil)
 	require.NoError(t, err)
-	headers, err := moved.HeadersOf(tools.Nodes[0])
+	headers, err := moved.HeadersOf(tools.Nodes[0].ID, tools.Nodes[0].Endpoint)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"X-Token": "hidden-value"}, headers)
 }

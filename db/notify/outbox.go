@@ -37,11 +37,12 @@ type signal struct {
 	Number   uint64 `json:"number"`
 	Sequence int32  `json:"sequence,omitempty"`
 	// At most one of these is set.
-	Delta    *model.MessageDelta     `json:"delta,omitempty"`
-	Started  *model.ToolCallStarted  `json:"started,omitempty"`
-	Finished *model.ToolCallFinished `json:"finished,omitempty"`
-	Failed   *model.TurnFailed       `json:"failed,omitempty"`
-	Begun    *model.TurnStarted      `json:"begun,omitempty"`
+	Delta    *model.MessageDelta        `json:"delta,omitempty"`
+	Started  *model.ToolCallStarted     `json:"started,omitempty"`
+	Finished *model.ToolCallFinished    `json:"finished,omitempty"`
+	Approval *model.ToolApprovalChanged `json:"approval,omitempty"`
+	Failed   *model.TurnFailed          `json:"failed,omitempty"`
+	Begun    *model.TurnStarted         `json:"begun,omitempty"`
 	// HasMore is set if the text of this turn continues in the next signal.
 	HasMore bool `json:"hasMore,omitempty"`
 	// isDelivered is set if the signal was delivered to its own hub.
@@ -55,6 +56,8 @@ func (s signal) piece() model.SimulationChatEvent {
 		return *s.Started
 	case s.Finished != nil:
 		return *s.Finished
+	case s.Approval != nil:
+		return *s.Approval
 	case s.Failed != nil:
 		return *s.Failed
 	case s.Begun != nil:
@@ -146,6 +149,12 @@ func (o *outbox) announce(key Key, sequence int32, event model.SimulationChatEve
 	case model.ToolCallFinished:
 		e.Result, e.Error = cut(e.Result), cut(e.Error)
 		s.Finished = &e
+	case model.ToolApprovalChanged:
+		if len(e.Arguments) > maxArguments {
+			e.Arguments = nil
+		}
+		e.ApprovalNote = cut(e.ApprovalNote)
+		s.Approval = &e
 	case model.TurnFailed:
 		e.Reason = *cut(&e.Reason)
 		s.Failed = &e

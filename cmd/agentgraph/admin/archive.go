@@ -230,7 +230,7 @@ func summarize(log io.Writer, verb string, m *archive.Manifest) error {
 	}
 	lines := []string{text}
 	for _, tool := range m.LeftOut {
-		lines = append(lines, fmt.Sprintf("not in the archive: the headers %s of the tool %q (%s)",
+		lines = append(lines, fmt.Sprintf("not in the archive: the headers %s of %q (%s)",
 			strings.Join(slices.Sorted(slices.Values(tool.Headers)), ", "), tool.Name, tool.ToolID))
 	}
 	lines = append(lines, "not in the archive: API keys and webhooks. Imported test schedules are disabled")

@@ -84,7 +84,7 @@ var makers = map[*kind]func(text []byte) error{
 		return model.NewKnowledgeBaseChat(in, now)
 	}),
 	tool: maker(func(in model.CreateToolInput, now time.Time) (*model.Tool, error) {
-		return model.NewTool(in, now, func(string, []byte) ([]byte, error) { return nil, nil })
+		return model.NewTool(in.Changes(), now, func(string, []byte) ([]byte, error) { return nil, nil })
 	}),
 	agent:          maker(model.NewAgent),
 	folder:         maker(model.NewAgentTestFolder),

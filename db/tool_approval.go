@@ -1,0 +1,220 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+const toolCall = "tool call"
+
+// approvalPoll is how often a waiting turn looks for an answer whose signal was lost.
+const approvalPoll = 2 * time.Second
+
+// PendingApprovalsOfChats are the calls of chats that wait for a person, oldest first.
+var PendingApprovalsOfChats = pg.Rows{
+	Model: (*model.ToolCall)(nil), Key: "relation.id",
+	Join: ofChat + " AND relation.status <> 'Ended' AND relation.last_sequence < ?TableAlias.message_sequence AND " +
+		"?TableAlias.approval = 'Pending' AND ?TableAlias.approval_until > now()",
+	Order: "?TableAlias.started_at, ?TableAlias.id",
+}
+
+// AnswerToolApproval approves or denies a call that waits for a person. It returns CONFLICT when the call no longer
+// waits, or when its chat has ended.
+func (t *Tenant) AnswerToolApproval(ctx context.Context, in model.AnswerToolApprovalInput) (*model.ToolCall, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	call := &model.ToolCall{}
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := t.db.One(ctx, toolCall, in.ToolCallID, call); err != nil {
+			return err
+		}
+		// Chats are locked before their calls, everywhere.
+		chat := &model.SimulationChat{}
+		if err := t.lock(ctx, simulationChat, call.ChatID, chat, forShare); err != nil {
+			return err
+		}
+		if err := t.lock(ctx, toolCall, in.ToolCallID, call, forUpdate); err != nil {
+			return err
+		}
+		if !call.Waits(chat, now()) {
+			return model.Errorf(model.Conflict, "tool call %q does not wait for an answer, or no longer does", call.ID)
+		}
+		call.Answer(in.IsApproved, in.Note)
+		if _, err := t.saveAnswer(ctx, call); err != nil {
+			return err
+		}
+		return t.audit(ctx, model.AuditActionAnswerToolApproval, call.ChatID)
+	})
+	if err == nil {
+		t.wake(call.ChatID)
+	}
+	return call, err
+}
+
+// saveAnswer saves the answer to a call, and returns whether the call was Pending.
+func (t *Tenant) saveAnswer(ctx context.Context, call *model.ToolCall) (bool, error) {
+	result, err := t.db.Update((*model.ToolCall)(nil)).Set("approval = ?", *call.Approval).
+		Set("approval_note = ?", call.ApprovalNote).Where("id = ?", call.ID).
+		Where("approval = ?", model.ToolCallApprovalPending).Exec(ctx)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}
+
+// WaitingCalls returns the calls that an earlier attempt to answer the contact asked a person about, and did not make.
+// It reads nothing if there was no such attempt.
+func (u *ChatTurn) WaitingCalls(ctx context.Context) ([]*model.ToolCall, error) {
+	calls := []*model.ToolCall{}
+	if u.Chat.WaitingText == nil {
+		return calls, nil
+	}
+	return calls, u.tenant.db.Select(&calls).Where("chat_id = ?", u.Chat.ID).
+		Where("message_sequence = ?", u.Chat.LastSequence+1).Where("approval_until IS NOT NULL").
+		Order("started_at", "id").Limit(maxContextCalls).Scan(ctx)
+}
+
+// AskApproval records that a call waits for a person, together with the contact's message, so that another process can
+// continue. It sets the call's approval, which is not Pending if a person answered an earlier attempt. It returns
+// CONFLICT when the claim was lost.
+func (u *ChatTurn) AskApproval(ctx context.Context, call *model.ToolCall, text string) error {
+	call.Ask(now())
+	u.place(call)
+	w := u.tenant.db.Batch()
+	u.holding(w)
+	w.Add(setWaiting, nil, u.Chat.ID, u.ID, text)
+	w.InsertOr("CONFLICT (company_id, id) DO UPDATE", "message_sequence = EXCLUDED.message_sequence", call)
+	isKept, err := w.Commit(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !isKept:
+		return u.tenant.whyNot(ctx, u.Chat.ID)
+	}
+	if err := u.readAnswer(ctx, call); err != nil || *call.Approval != model.ToolCallApprovalPending {
+		return err
+	}
+	u.announceApproval(call)
+	return nil
+}
+
+// AwaitAnswer returns once the call that AskApproval recorded is no longer Pending. A call that nobody answers in time
+// is denied.
+func (u *ChatTurn) AwaitAnswer(ctx context.Context, call *model.ToolCall) error {
+	signals := u.tenant.store.hub.Subscribe(u.signal)
+	defer signals.Close()
+	poll := time.NewTicker(approvalPoll)
+	defer poll.Stop()
+	for *call.Approval == model.ToolCallApprovalPending {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-signals.Woken():
+		case <-poll.C:
+		}
+		if err := u.readAnswer(ctx, call); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readAnswer reads what a person said about a waiting call. A call that is overdue gets denied.
+func (u *ChatTurn) readAnswer(ctx context.Context, call *model.ToolCall) error {
+	current := &model.ToolCall{}
+	if err := u.tenant.db.One(ctx, toolCall, call.ID, current); err != nil {
+		return err
+	}
+	if current.Approval == nil {
+		return model.Errorf(model.Conflict, "tool call %q does not wait for a person", call.ID)
+	}
+	if current.IsOverdue(now()) {
+		current.Answer(false, new(model.NobodyAnswered))
+		isSaved, err := u.tenant.saveAnswer(ctx, current)
+		if err != nil {
+			return err
+		}
+		if !isSaved {
+			return u.readAnswer(ctx, call) // a person was faster
+		}
+	}
+	call.Approval, call.ApprovalUntil, call.ApprovalNote = current.Approval, current.ApprovalUntil, current.ApprovalNote
+	if *call.Approval != model.ToolCallApprovalPending {
+		call.ApprovalUntil, call.Error = nil, nil
+		u.announceApproval(call)
+	}
+	return nil
+}
+
+func (u *ChatTurn) announceApproval(call *model.ToolCall) {
+	u.Announce(model.ToolApprovalChanged{
+		ID: call.ID, TechnicalName: call.TechnicalName, Arguments: call.Arguments, MessageSequence: call.MessageSequence,
+		Approval: *call.Approval, ApprovalUntil: call.ApprovalUntil, ApprovalNote: call.ApprovalNote,
+	})
+}
+
+// setWaiting is the statement that stores the contact's message while a call of its turn waits for a person.
+var setWaiting = pg.NewQuery(func(t *pg.Tables) (string, []string) {
+	return t.Update((*model.SimulationChat)(nil)).Set("waiting_text = ?", pg.Param(4)).
+		Where("id = ?", pg.Param(2)).Where("reply_id = ?", pg.Param(3)).String(), nil
+})
+
+// Suspend gives the chat back while calls wait for a person. The turn is answered again once they are answered: see
+// enqueueWaiting. It saves the other calls, because their effects remain. It does nothing if the claim was lost.
+func (u *ChatTurn) Suspend(ctx context.Context, calls []*model.ToolCall) error {
+	var others []*model.ToolCall
+	for _, call := range calls {
+		if call.ApprovalUntil == nil {
+			others = append(others, call)
+		}
+	}
+	w := u.tenant.db.Batch()
+	w.Add(suspendTurn, nil, u.Chat.ID, u.ID)
+	u.record(w, others, false)
+	return w.Send(ctx)
+}
+
+// suspendTurn is the statement that ends the lease of a turn, and leaves the chat as if the process had died.
+var suspendTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
+	return t.Update((*model.SimulationChat)(nil)).Set("reply_until = now() - interval '1 microsecond'").
+		Where("id = ?", pg.Param(2)).Where("reply_id = ?", pg.Param(3)).String(), nil
+})
+
+// enqueueWaiting enqueues the chats whose turn died, or was suspended, while a call waited for a person, once the person
+// has answered or is late. It forgets the message of chats that nothing waits for.
+func (s *Store) enqueueWaiting(ctx context.Context) error {
+	companies, err := s.companiesWith(ctx, (*model.SimulationChat)(nil), diedWaiting)
+	errs := []error{err}
+	for _, companyID := range companies {
+		t := s.Tenant(companyID)
+		errs = append(errs, t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.enqueueWaiting(ctx) }))
+	}
+	return errors.Join(errs...)
+}
+
+const diedWaiting = "waiting_text IS NOT NULL AND status = 'Replying' AND reply_until < now()"
+
+func (t tenantTx) enqueueWaiting(ctx context.Context) error {
+	const openCall = `EXISTS (SELECT 1 FROM tool_calls AS call WHERE call.company_id = ? AND
+		call.chat_id = ?TableAlias.id AND call.message_sequence = ?TableAlias.last_sequence + 1 AND `
+	chats := []*model.SimulationChat{}
+	if err := t.db.SelectAll(&chats).Column("id").Where(diedWaiting).
+		Where(openCall+"call.approval_until IS NOT NULL)", t.CompanyID()).
+		Where("NOT "+openCall+"call.approval = ? AND call.approval_until > now())", t.CompanyID(),
+			model.ToolCallApprovalPending).
+		Order("id").Limit(chatsPerSweep).For(string(forUpdate + " SKIP LOCKED")).Scan(ctx); err != nil {
+		return err
+	}
+	_, err := t.db.UpdateAll((*model.SimulationChat)(nil)).Set("waiting_text = NULL").Where(diedWaiting).
+		Where("NOT "+openCall+"call.approval_until IS NOT NULL)", t.CompanyID()).Exec(ctx)
+	if err != nil || len(chats) == 0 {
+		return err
+	}
+	return t.enqueue(ctx, waitingJob, idsOf(chats))
+}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// approvals is the state of the calls of a turn that wait for a person.
+type approvals struct {
+	// open counts the calls that wait.
+	open atomic.Int32
+	// isWorkers is set if a worker answers, which does not wait for a person.
+	isWorkers bool
+	// stop ends the turn with a cause.
+	stop context.CancelCauseFunc
+}
+
+// errSuspended is the cause when a turn ends because a call waits for a person.
+var errSuspended = errors.New("a call waits for a person")
+
+// approve returns once a person has approved the call. text is the contact's message.
+func (s *chatTurn) approve(ctx context.Context, call *model.ToolCall, text string) error {
+	s.open.Add(1)
+	if err := s.turn.AskApproval(ctx, call, text); err != nil {
+		return err
+	}
+	if s.isWorkers && *call.Approval == model.ToolCallApprovalPending {
+		s.stop(errSuspended)
+	}
+	if err := s.turn.AwaitAnswer(ctx, call); err != nil {
+		return err
+	}
+	s.open.Add(-1)
+	switch {
+	case *call.Approval == model.ToolCallApprovalApproved:
+		return nil
+	case call.ApprovalNote != nil:
+		return callError("a person did not approve the call, so nothing was done: " + *call.ApprovalNote)
+	}
+	return callError("a person did not approve the call, so nothing was done")
+}
+
+// isSuspended reports whether a turn that failed goes on after a person's answer: nothing is wrong with it, but its
+// client or its process leaves.
+func (s *chatTurn) isSuspended(ctx context.Context, err error) bool {
+	return s.open.Load() > 0 && (ctx.Err() != nil || errors.Is(err, errSuspended))
+}
+
+// takeUp returns the id of the call. If a person was asked about the same call in an earlier attempt to answer, it has
+// the id of that call, so that the answer counts for it.
+func (t *turn) takeUp(call *model.ToolCall) string {
+	t.waitingMutex.Lock()
+	defer t.waitingMutex.Unlock()
+	for i, asked := range t.waiting {
+		if asked.TechnicalName == call.TechnicalName && asked.TargetID != nil && call.TargetID != nil &&
+			*asked.TargetID == *call.TargetID && string(asked.Arguments) == string(call.Arguments) {
+			t.waiting = append(t.waiting[:i:i], t.waiting[i+1:]...)
+			return asked.ID
+		}
+	}
+	return call.ID
+}
+
+// ContinueChat answers the contact in a chat whose turn ended while a call waited for a person. It does nothing if
+// another turn holds the chat, or has answered already.
+func (e *Engine) ContinueChat(ctx context.Context, t *db.Tenant, id string, _ int32) error {
+	held, err := t.BeginChatTurn(ctx, id, e.lease)
+	if known, ok := errors.AsType[*model.Error](err); ok && (known.Code == model.NotFound || known.Code == model.Conflict) {
+		return nil
+	}
+	if err != nil {
+		return &db.Later{In: time.Second, Err: err}
+	}
+	s := &chatTurn{Engine: e, tenant: t, turn: held, approvals: approvals{isWorkers: true}}
+	if held.Chat.WaitingText == nil {
+		return held.Release(ctx, nil)
+	}
+	// Followers and the log learn of a failure. The contact can send the message again.
+	_, _, _ = s.run(ctx, *held.Chat.WaitingText)
+	return nil
+}

@@ -1,0 +1,268 @@
+package engine_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// refunds is a clinic whose agent has a tool that a person approves.
+type refunds struct {
+	*clinic
+	tool *model.Tool
+	made atomic.Int32
+	e    *engine.Engine
+	chat *model.SimulationChat
+}
+
+func newRefunds(t *testing.T, approval model.ToolApproval) *refunds {
+	t.Helper()
+	r := &refunds{clinic: newClinic(t, nil)}
+	r.tool = r.clinic.tool(t, r.agent, "refund", serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		r.made.Add(1)
+		_, _ = io.WriteString(w, "refunded")
+	}))
+	// Replicas of tests have no secret key, so the endpoint has no headers.
+	endpoint := &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: r.tool.Endpoint.URL, TimeoutSeconds: 5,
+		Headers: model.JSONObject(`{}`)}
+	_, err := r.tenant.UpdateTool(t.Context(), model.UpdateToolInput{ToolID: r.tool.ID, Approval: &approval,
+		Endpoint: endpoint})
+	require.NoError(t, err)
+	r.e = newEngine(once("refund", `{"day":"Monday"}`), engine.Options{Caller: loopback(t)})
+	r.chat = r.start(t, r.e, nil)
+	return r
+}
+
+// said is the result of a message.
+type said struct {
+	text string
+	err  error
+}
+
+func (r *refunds) send(ctx context.Context) <-chan said {
+	done := make(chan said, 1)
+	go func() {
+		_, messages, err := send(ctx, r.e, r.tenant, r.chat.ID, "Refund me")
+		if err != nil {
+			done <- said{err: err}
+			return
+		}
+		done <- said{text: messages[1].Text}
+	}()
+	return done
+}
+
+// pending waits for the one call that waits for a person.
+func (r *refunds) pending(t *testing.T) *model.ToolCall {
+	t.Helper()
+	var calls []*model.ToolCall
+	require.Eventually(t, func() bool {
+		found, err := dbtest.Find[*model.ToolCall](t.Context(), r.tenant, db.PendingApprovalsOfChats, []string{r.chat.ID})
+		require.NoError(t, err)
+		calls = found
+		return len(calls) == 1
+	}, time.Minute, 5*time.Millisecond)
+	require.Equal(t, "refund", calls[0].TechnicalName)
+	require.JSONEq(t, `{"day":"Monday"}`, string(calls[0].Arguments))
+	return calls[0]
+}
+
+func answer(t *testing.T, tenant *db.Tenant, id string, isApproved bool, note *string) {
+	t.Helper()
+	_, err := tenant.AnswerToolApproval(t.Context(), model.AnswerToolApprovalInput{ToolCallID: id, IsApproved: isApproved,
+		Note: note})
+	require.NoError(t, err)
+}
+
+func TestAPersonApprovesACall(t *testing.T) {
+	t.Parallel()
+	r := newRefunds(t, model.ToolApprovalAsk)
+	events := r.follow(t, r.chat.ID)
+	done := r.send(t.Context())
+	call := r.pending(t)
+	require.Zero(t, r.made.Load())
+	answer(t, r.tenant, call.ID, true, new("It is our fault."))
+	require.Equal(t, said{text: "refunded"}, <-done)
+	require.EqualValues(t, 1, r.made.Load())
+	kept := r.calls(t, r.chat.ID)
+	require.Len(t, kept, 1)
+	require.Equal(t, call.ID, kept[0].ID)
+	require.Equal(t, model.ToolCallApprovalApproved, *kept[0].Approval)
+	require.Equal(t, "It is our fault.", *kept[0].ApprovalNote)
+	require.Nil(t, kept[0].ApprovalUntil)
+	require.Equal(t, "refunded", *kept[0].Result)
+	require.True(t, kept[0].IsTurnKept)
+	_, err := r.tenant.AnswerToolApproval(t.Context(), model.AnswerToolApprovalInput{ToolCallID: call.ID})
+	requireCode(t, model.Conflict, err)
+
+	var heard []model.ToolCallApproval
+	for len(heard) < 2 {
+		if changed, ok := next(events).(model.ToolApprovalChanged); ok {
+			require.Equal(t, call.ID, changed.ID)
+			heard = append(heard, changed.Approval)
+		}
+	}
+	require.Equal(t, []model.ToolCallApproval{model.ToolCallApprovalPending, model.ToolCallApprovalApproved}, heard)
+}
+
+func TestAPersonDeniesACall(t *testing.T) {
+	t.Parallel()
+	r := newRefunds(t, model.ToolApprovalAsk)
+	done := r.send(t.Context())
+	answer(t, r.tenant, r.pending(t).ID, false, new("Ask the manager"))
+	require.Equal(t, "The call failed: a person did not approve the call, so nothing was done: Ask the manager.",
+		(<-done).text)
+	require.Zero(t, r.made.Load())
+	require.Equal(t, model.ToolCallApprovalDenied, *r.calls(t, r.chat.ID)[0].Approval)
+}
+
+func TestNobodyAnswersInTime(t *testing.T) {
+	t.Parallel()
+	r := newRefunds(t, model.ToolApprovalAsk)
+	done := r.send(t.Context())
+	call := r.pending(t)
+	r.late(t)
+	require.Contains(t, (<-done).text, "nobody answered within 10 minutes")
+	_, err := r.tenant.AnswerToolApproval(t.Context(), model.AnswerToolApprovalInput{ToolCallID: call.ID, IsApproved: true})
+	requireCode(t, model.Conflict, err)
+	require.Zero(t, r.made.Load())
+}
+
+// late lets the time to answer pass.
+func (r *refunds) late(t *testing.T) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), r.address)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	_, err = conn.Exec(t.Context(), "UPDATE tool_calls SET approval_until = now() - interval '1 second'")
+	require.NoError(t, err)
+}
+
+func TestToolsThatMustNotBeCalledAreNot(t *testing.T) {
+	t.Parallel()
+	r := newRefunds(t, model.ToolApprovalDeny)
+	require.Equal(t, "The call failed: this tool must not be called, so nothing was done.", (<-r.send(t.Context())).text)
+	coverage, err := r.e.Coverage(t.Context(), r.tenant, []*model.SimulationChat{r.chat})
+	require.NoError(t, err)
+	require.Equal(t, model.CallEffectDenied, coverage[r.chat.ID][0].Effect)
+	// A mock answers whatever the tool's approval is.
+	mocked := r.start(t, r.e, &model.ToolMocking{MockAllTools: true})
+	_, messages, err := send(t.Context(), r.e, r.tenant, mocked.ID, "Refund me")
+	require.NoError(t, err)
+	require.Contains(t, messages[1].Text, "success")
+	require.Zero(t, r.made.Load())
+}
+
+func TestAWaitingChatOutlivesItsClient(t *testing.T) {
+	t.Parallel()
+	r := newRefunds(t, model.ToolApprovalAsk)
+	ctx, leave := context.WithCancel(t.Context())
+	done := r.send(ctx)
+	call := r.pending(t)
+	leave()
+	requireCode(t, model.Conflict, (<-done).err)
+	require.Equal(t, call.ID, r.pending(t).ID, "it still waits")
+	replica := dbtest.Again(t, r.store)
+	answer(t, replica.Tenant(r.companyID), call.ID, true, nil)
+	require.NoError(t, replica.Work(t.Context(), 1, db.Workers{ContinueChat: r.e.ContinueChat}))
+	r.requireRefunded(t)
+}
+
+func TestAWaitingChatOutlivesItsProcess(t *testing.T) {
+	t.Parallel()
+	for name, isApproved := range map[string]bool{"approved": true, "late": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRefunds(t, model.ToolApprovalAsk)
+			// A process begins the turn, asks, and dies.
+			died, err := r.tenant.BeginChatTurn(t.Context(), r.chat.ID, 100*time.Millisecond)
+			require.NoError(t, err)
+			call := &model.ToolCall{ID: model.NewID("call"), Kind: model.ToolCallKindTool, TargetID: &r.tool.ID,
+				TechnicalName: "refund", Arguments: model.JSONObject(`{"day":"Monday"}`), StartedAt: engine.Now()}
+			require.NoError(t, died.AskApproval(t.Context(), call, "Refund me"))
+			replica := dbtest.Again(t, r.store)
+			require.NoError(t, replica.Work(t.Context(), 1, db.Workers{ContinueChat: r.e.ContinueChat}))
+			if isApproved {
+				answer(t, r.tenant, r.pending(t).ID, true, nil)
+				r.requireRefunded(t)
+				return
+			}
+			r.pending(t)
+			r.late(t)
+			require.Contains(t, r.answered(t), "nobody answered within 10 minutes")
+			require.Zero(t, r.made.Load())
+		})
+	}
+}
+
+// answered waits for the agent's answer.
+func (r *refunds) answered(t *testing.T) string {
+	t.Helper()
+	var messages []*model.SimulationChatMessage
+	require.Eventually(t, func() bool {
+		found, err := r.tenant.MessagesOfChats(t.Context(), []string{r.chat.ID})
+		require.NoError(t, err)
+		messages = found
+		return len(messages) == 2
+	}, time.Minute, 10*time.Millisecond)
+	require.Equal(t, "Refund me", messages[0].Text)
+	return messages[1].Text
+}
+
+func (r *refunds) requireRefunded(t *testing.T) {
+	t.Helper()
+	require.Equal(t, "refunded", r.answered(t))
+	require.EqualValues(t, 1, r.made.Load())
+	kept := r.calls(t, r.chat.ID)
+	require.Len(t, kept, 1)
+	require.Equal(t, model.ToolCallApprovalApproved, *kept[0].Approval)
+	require.Equal(t, "refunded", *kept[0].Result)
+	chat, err := r.tenant.SimulationChat(t.Context(), r.chat.ID)
+	require.NoError(t, err)
+	require.Nil(t, chat.WaitingText)
+	require.Equal(t, model.SimulationChatStatusOpen, chat.Status())
+}
+
+func TestReplicasAnswerForEachOther(t *testing.T) {
+	t.Parallel()
+	r := newRefunds(t, model.ToolApprovalAsk)
+	done := r.send(t.Context())
+	answer(t, dbtest.Again(t, r.store).Tenant(r.companyID), r.pending(t).ID, true, nil)
+	require.Equal(t, said{text: "refunded"}, <-done)
+	require.EqualValues(t, 1, r.made.Load())
+}
+
+func TestATestHasNobodyToAsk(t *testing.T) {
+	t.Parallel()
+	r := newRefunds(t, model.ToolApprovalAsk)
+	run := &model.AgentTestRun{Snapshot: model.RunSnapshot{Agent: r.agent, Test: &model.AgentTestRow{}}}
+	run.OwnBy(r.companyID)
+	reply, calls, err := r.e.Rehearse(t.Context(), r.tenant, run, &engine.Meter{}).Answer(t.Context(), engine.Situation{
+		Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Refund me"}}})
+	require.NoError(t, err)
+	require.Contains(t, reply.Text, "mock the tool")
+	require.Len(t, calls, 1)
+	require.Zero(t, r.made.Load())
+}
+
+func TestATrialIsApprovedByItsCaller(t *testing.T) {
+	t.Parallel()
+	r := newRefunds(t, model.ToolApprovalAsk)
+	outcome, err := r.e.CallTool(t.Context(), r.tenant, model.CallToolInput{ToolID: r.tool.ID,
+		Arguments: model.JSONObject(`{"day":"Monday"}`)})
+	require.NoError(t, err)
+	require.Equal(t, "refunded", *outcome.Result)
+	require.False(t, strings.Contains(*outcome.Result, "approve"))
+}

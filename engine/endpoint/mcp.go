@@ -1,0 +1,256 @@
+package endpoint
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// maxOfferBytes bounds the list of an MCP server's tools, with their schemas, in bytes.
+const maxOfferBytes = 1 << 20
+
+// OffersOf asks an MCP server for its tools. headers are the endpoint's headers with decrypted values. Every error is
+// an *Error, as in Call.
+func (c *Caller) OffersOf(ctx context.Context, e model.ToolEndpoint, headers map[string]string) ([]model.McpOffer,
+	error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
+	defer cancel()
+	s := c.newMcpSession(e, headers, maxOfferBytes)
+	if err := s.connect(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	return s.offers(ctx)
+}
+
+// CallMcp calls a tool of an MCP server and returns the text of its result, as Call does. Several contents are
+// separated by line breaks, and a result without contents is the JSON of its structured content. If the call fails
+// though the server answered, CallMcp also returns what the server offers now, or nil if it does not say that.
+func (c *Caller) CallMcp(ctx context.Context, e model.ToolEndpoint, headers map[string]string, name string,
+	arguments model.JSONObject) (text string, offers []model.McpOffer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
+	defer cancel()
+	// The result is JSON within JSON, where a character may have six.
+	s := c.newMcpSession(e, headers, max(maxOfferBytes, 6*c.maxResponse))
+	if err := s.connect(ctx); err != nil {
+		return "", nil, err
+	}
+	defer s.leave()
+	text, err = s.call(ctx, name, arguments)
+	if failed := (*Error)(nil); errors.As(err, &failed) && failed.Cause == Status {
+		offers, _ = s.offers(ctx)
+	}
+	return text, offers, err
+}
+
+// mcpSession is one connection to an MCP server. It sends the endpoint's headers to the endpoint's origin only.
+type mcpSession struct {
+	exchange
+	address string
+	headers map[string]string
+	// most bounds the bytes of one response.
+	most   int64
+	client *http.Client
+	*mcp.ClientSession
+
+	mutex sync.Mutex
+	// failed is the latest failure below the protocol. The protocol's own error does not always wrap it.
+	failed error
+}
+
+func (c *Caller) newMcpSession(e model.ToolEndpoint, headers map[string]string, most int64) *mcpSession {
+	s := &mcpSession{address: e.URL, headers: headers, most: most,
+		exchange: exchange{callee: "the MCP server", maxResponse: c.maxResponse, secrets: newSecrets(headers)}}
+	s.client = &http.Client{Transport: mcpTransport{s, c.tools.Transport}, CheckRedirect: s.checkRedirect}
+	return s
+}
+
+// connect begins the session. There is no stream for messages of the server, because a session ends with its call.
+func (s *mcpSession) connect(ctx context.Context) (err error) {
+	client := mcp.NewClient(&mcp.Implementation{Name: userAgent, Version: "1"}, &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{}, MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+	})
+	s.ClientSession, err = client.Connect(ctx, &mcp.StreamableClientTransport{
+		Endpoint: s.address, HTTPClient: s.client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: int(s.most),
+	}, nil)
+	return s.failureOf(ctx, err)
+}
+
+// leave ends the session. The server has five seconds to notice, for which nobody waits.
+func (s *mcpSession) leave() {
+	go func() { _ = s.Close() }()
+}
+
+func (s *mcpSession) offers(ctx context.Context) ([]model.McpOffer, error) {
+	offers, size, known := []model.McpOffer{}, 0, map[string]bool{}
+	for tool, err := range s.Tools(ctx, nil) {
+		if err != nil {
+			return nil, s.failureOf(ctx, err)
+		}
+		schema, err := json.Marshal(tool.InputSchema)
+		if err != nil {
+			return nil, s.fail(Malformed, err, "the MCP server offers a tool without a schema")
+		}
+		size += len(tool.Name) + len(tool.Description) + len(schema)
+		switch length := utf8.RuneCountInString(tool.Name); {
+		case len(offers) == model.MaxOffers:
+			return nil, s.fail(TooLarge, nil, "the MCP server offers more than %d tools", model.MaxOffers)
+		case size > maxOfferBytes:
+			return nil, s.fail(TooLarge, nil, "the MCP server offers tools of more than %d bytes", maxOfferBytes)
+		case length == 0 || length > model.MaxOfferName || clean([]byte(tool.Name)) != tool.Name || known[tool.Name]:
+			return nil, s.fail(Malformed, nil, "the MCP server offers a tool without a name of its own of at most %d "+
+				"characters", model.MaxOfferName)
+		}
+		known[tool.Name] = true
+		offers = append(offers, model.NewMcpOffer(tool.Name, clean([]byte(tool.Description)), schema))
+	}
+	return offers, nil
+}
+
+func (s *mcpSession) call(ctx context.Context, name string, arguments model.JSONObject) (string, error) {
+	result, err := s.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)})
+	if err != nil {
+		return "", s.failureOf(ctx, err)
+	}
+	if result.NeedsInput() {
+		return "", s.fail(Malformed, nil, "the tool asks for more input, which agents cannot give")
+	}
+	var parts []string
+	for _, content := range result.Content {
+		switch content := content.(type) {
+		case *mcp.TextContent:
+			parts = append(parts, content.Text)
+		case *mcp.EmbeddedResource:
+			if content.Resource != nil && content.Resource.Text != "" {
+				parts = append(parts, content.Resource.Text)
+			}
+		case *mcp.ResourceLink:
+			parts = append(parts, content.URI)
+		default:
+			parts = append(parts, "[content that is not text]")
+		}
+	}
+	text := strings.Join(parts, "\n")
+	if len(parts) == 0 && result.StructuredContent != nil {
+		structured, _ := json.Marshal(result.StructuredContent) // came from JSON
+		text = string(structured)
+	}
+	if result.IsError {
+		return "", s.fail(Status, nil, "the tool failed%s", s.excerpt([]byte(text), false))
+	}
+	if int64(len(text)) > s.maxResponse {
+		return "", s.fail(TooLarge, nil, "the tool answered with more than %d bytes", s.maxResponse)
+	}
+	return s.secrets.hide(clean([]byte(text))), nil
+}
+
+// failureOf translates an error of the protocol's client, or of what is below it.
+func (s *mcpSession) failureOf(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	s.mutex.Lock()
+	below := s.failed
+	s.mutex.Unlock()
+	if answered := (*jsonrpc.Error)(nil); errors.As(err, &answered) && ctx.Err() == nil && below == nil {
+		return s.fail(Status, nil, "the MCP server refused%s", s.excerpt([]byte(answered.Message), false))
+	}
+	if below == nil {
+		below = err
+	}
+	return s.failure(ctx, below)
+}
+
+// checkRedirect follows redirects within the endpoint's origin, because the headers are secrets of that origin.
+func (s *mcpSession) checkRedirect(req *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return s.note(s.fail(Malformed, nil, "the MCP server redirects more than %d times", maxRedirects))
+	}
+	if origin(req.URL) != origin(via[0].URL) {
+		return s.note(s.fail(Refused, nil, "the MCP server redirects to another origin"))
+	}
+	return nil
+}
+
+// mcpTransport adds the endpoint's headers to requests of a session, and bounds the responses.
+type mcpTransport struct {
+	session *mcpSession
+	sender  http.RoundTripper
+}
+
+func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	s := t.session
+	req = req.Clone(req.Context())
+	req.Header.Set("User-Agent", userAgent)
+	if address, err := url.Parse(s.address); err != nil || origin(address) != origin(req.URL) {
+		return nil, s.note(s.fail(Refused, nil, "the MCP server leads to another origin"))
+	}
+	for name, value := range s.headers {
+		if !model.IsReservedHeader(name) {
+			req.Header.Set(name, value)
+		}
+	}
+	res, err := t.sender.RoundTrip(req)
+	if err != nil {
+		return nil, s.note(err)
+	}
+	_ = s.note(nil)
+	if res.StatusCode >= http.StatusBadRequest && req.Method == http.MethodPost {
+		most := int64(maxExcerptBytes + s.secrets.longest())
+		body, _ := io.ReadAll(io.LimitReader(res.Body, most))
+		_ = res.Body.Close()
+		res.Body = io.NopCloser(bytes.NewReader(body))
+		// The protocol's client reads errors of the protocol.
+		if message, err := jsonrpc.DecodeMessage(body); err != nil || !isResponse(message) {
+			failure := s.fail(Status, nil, "the MCP server answered %d %s%s", res.StatusCode, http.StatusText(res.StatusCode),
+				s.excerpt(body, int64(len(body)) == most))
+			failure.Status = res.StatusCode
+			_ = s.note(failure)
+		}
+		return res, nil
+	}
+	res.Body = &boundedBody{res.Body, s, s.most}
+	return res, nil
+}
+
+func isResponse(message jsonrpc.Message) bool {
+	_, ok := message.(*jsonrpc.Response)
+	return ok
+}
+
+// note remembers a failure below the protocol, or that there is none any more, and returns it.
+func (s *mcpSession) note(err error) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.failed = err
+	return err
+}
+
+// boundedBody fails when more than left bytes are read.
+type boundedBody struct {
+	io.ReadCloser
+	session *mcpSession
+	left    int64
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, b.session.note(b.session.fail(TooLarge, nil, "the MCP server answered with more than %d bytes",
+			b.session.most))
+	}
+	return n, err
+}

@@ -1,0 +1,220 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+type anything = map[string]any
+
+// offering returns an MCP server with some tools, and its address. It answers with JSON or with events.
+func offering(t *testing.T, o *mcp.StreamableHTTPOptions) (*mcp.Server, string) {
+	t.Helper()
+	server := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
+	add := func(name string, answer func(context.Context, anything) *mcp.CallToolResult) {
+		mcp.AddTool(server, &mcp.Tool{Name: name, Description: "Does " + name, InputSchema: anything{"type": "object"}},
+			func(ctx context.Context, _ *mcp.CallToolRequest, in anything) (*mcp.CallToolResult, any, error) {
+				return answer(ctx, in), nil, nil
+			})
+	}
+	text := func(texts ...string) *mcp.CallToolResult {
+		result := &mcp.CallToolResult{}
+		for _, text := range texts {
+			result.Content = append(result.Content, &mcp.TextContent{Text: text})
+		}
+		return result
+	}
+	add("echo", func(_ context.Context, in anything) *mcp.CallToolResult { return text("said", in["text"].(string)) })
+	add("huge", func(context.Context, anything) *mcp.CallToolResult { return text(strings.Repeat("x", 5_000)) })
+	add("flood", func(context.Context, anything) *mcp.CallToolResult { return text(strings.Repeat("x", 2<<20)) })
+	add("picture", func(context.Context, anything) *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: []byte("x"), MIMEType: "image/png"}}}
+	})
+	add("object", func(context.Context, anything) *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: anything{"stock": 3}}
+	})
+	add("broken", func(context.Context, anything) *mcp.CallToolResult {
+		result := text("no such order, Token-1234")
+		result.IsError = true
+		return result
+	})
+	add("slow", func(ctx context.Context, _ anything) *mcp.CallToolResult {
+		select {
+		case <-ctx.Done():
+		case <-t.Context().Done():
+		}
+		return text("late")
+	})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, o)
+	t.Cleanup(func() { closeSessions(server) })
+	return server, serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer token-1234" {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(`{"error":"who are you"}`))
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+func closeSessions(server *mcp.Server) {
+	for session := range server.Sessions() {
+		_ = session.Close()
+	}
+}
+
+var bearer = map[string]string{"Authorization": "Bearer token-1234"}
+
+func mcpAt(address string) model.ToolEndpoint {
+	return model.ToolEndpoint{Method: model.HTTPMethodPost, URL: address, TimeoutSeconds: 5}
+}
+
+func TestMcpServersAreCalled(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]*mcp.StreamableHTTPOptions{
+		"events": nil, "JSON": {JSONResponse: true}, "no sessions": {Stateless: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := local(t)
+			server, address := offering(t, o)
+			offers, err := c.OffersOf(t.Context(), mcpAt(address), bearer)
+			require.NoError(t, err)
+			require.Len(t, offers, 7)
+			require.Equal(t, "broken", offers[0].Name)
+			require.Equal(t, "Does broken", offers[0].Description)
+			require.JSONEq(t, `{"type":"object"}`, string(offers[0].Parameters))
+
+			call := func(name, arguments string) (string, []model.McpOffer, error) {
+				return c.CallMcp(t.Context(), mcpAt(address), bearer, name, model.JSONObject(arguments))
+			}
+			for name, want := range map[string]string{
+				"echo": "said\nhello", "object": `{"stock":3}`, "picture": "[content that is not text]",
+			} {
+				text, offers, err := call(name, `{"text":"hello"}`)
+				require.NoError(t, err, name)
+				require.Equal(t, want, text, name)
+				require.Nil(t, offers)
+			}
+			for name, want := range map[string]string{
+				"huge":   "the tool answered with more than 4096 bytes",
+				"flood":  "the MCP server answered with more than 1048576 bytes",
+				"broken": "the tool failed: no such order, [hidden]",
+			} {
+				_, _, err := call(name, `{}`)
+				require.EqualError(t, err, want, name)
+				require.ErrorAs(t, err, new(*Error), name)
+			}
+			server.RemoveTools("echo")
+			_, offers, err = call("echo", `{"text":"hello"}`)
+			require.ErrorContains(t, err, "the MCP server refused: ")
+			require.Len(t, offers, 6, "a failed call tells what the server has now")
+		})
+	}
+}
+
+func TestMcpServersFail(t *testing.T) {
+	t.Parallel()
+	c := local(t)
+	_, address := offering(t, nil)
+	_, err := c.OffersOf(t.Context(), mcpAt(address), nil)
+	require.EqualError(t, err, `the MCP server answered 401 Unauthorized: {"error":"who are you"}`)
+
+	hasty := mcpAt(address)
+	hasty.TimeoutSeconds = 0.3
+	_, _, err = c.CallMcp(t.Context(), hasty, bearer, "slow", nil)
+	require.EqualError(t, err, "the MCP server did not answer in time")
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	_, _, err = c.CallMcp(ctx, mcpAt(address), bearer, "slow", nil)
+	require.EqualError(t, err, "the call was cancelled")
+	require.ErrorIs(t, err, context.Canceled)
+
+	for name, handler := range map[string]http.HandlerFunc{
+		"the MCP server did not finish its answer, or did not answer in HTTP": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("<html>"))
+		},
+		"the MCP server answered 503 Service Unavailable: later": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write([]byte("later"))
+		},
+	} {
+		_, err := c.OffersOf(t.Context(), mcpAt(serve(t, handler)), nil)
+		require.EqualError(t, err, name)
+	}
+	for refused, at := range map[string]string{
+		"169.254.169.254": "http://169.254.169.254/mcp", "private": "http://10.1.2.3/mcp", "local": address,
+	} {
+		_, err := caller(t).OffersOf(t.Context(), mcpAt(at), nil)
+		require.EqualError(t, err, "the address of the MCP server leads to a network that must not be called", refused)
+	}
+}
+
+func TestMcpServersRedirectWithinTheirOrigin(t *testing.T) {
+	t.Parallel()
+	c := local(t)
+
+	inner := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("another origin was called with %v", r.Header)
+	}))
+	t.Cleanup(inner.Close)
+	for target, want := range map[string]string{
+		inner.URL:             "the MCP server redirects to another origin",
+		"http://10.0.0.1/mcp": "the MCP server redirects to another origin",
+	} {
+		at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, target, http.StatusTemporaryRedirect)
+		})
+		_, err := c.OffersOf(t.Context(), mcpAt(at), bearer)
+		require.EqualError(t, err, want)
+		failed, _ := errors.AsType[*Error](err)
+		require.Equal(t, Refused, failed.Cause)
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
+	t.Cleanup(func() { closeSessions(server) })
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/mcp" {
+			http.Redirect(w, r, "/mcp/", http.StatusTemporaryRedirect)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+	offers, err := c.OffersOf(t.Context(), mcpAt(at+"/mcp"), bearer)
+	require.NoError(t, err)
+	require.Empty(t, offers)
+}
+
+func TestMcpOffersAreBounded(t *testing.T) {
+	t.Parallel()
+	c := local(t)
+	server, address := offering(t, nil)
+	long := strings.Repeat("d", 3_000)
+	server.AddTool(&mcp.Tool{Name: "long", Description: long, InputSchema: anything{"type": "object",
+		"properties": anything{"a": anything{"type": "string", "description": strings.Repeat("x", 21_000)}}}}, nil)
+	offers, err := c.OffersOf(t.Context(), mcpAt(address), bearer)
+	require.NoError(t, err)
+	require.Len(t, offers, 8)
+	for _, offer := range offers {
+		if offer.Name == "long" {
+			require.Len(t, offer.Description, 2_000)
+			require.Equal(t, "its parameters must have at most 20,000 characters", *offer.Fault)
+		}
+	}
+	for i := range 130 {
+		server.AddTool(&mcp.Tool{Name: "more" + strings.Repeat("e", i), InputSchema: anything{"type": "object"}}, nil)
+	}
+	_, err = c.OffersOf(t.Context(), mcpAt(address), bearer)
+	require.EqualError(t, err, "the MCP server offers more than 128 tools")
+}

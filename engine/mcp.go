@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// CreateMcpServer connects an MCP server and asks it for its tools. If it cannot be asked, the result says why.
+func (e *Engine) CreateMcpServer(ctx context.Context, t *db.Tenant,
+	in model.CreateMcpServerInput) (*model.McpServer, error) {
+	server, err := t.CreateMcpServer(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	server, _, err = e.refresh(ctx, t, server)
+	return server, err
+}
+
+// RefreshMcpServer asks an MCP server for its tools, and returns how they differ from the ones before. If it cannot be
+// asked, the result says why.
+func (e *Engine) RefreshMcpServer(ctx context.Context, t *db.Tenant, id string) (*model.McpServer, []*model.McpChange,
+	error) {
+	server, err := t.McpServer(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e.refresh(ctx, t, server)
+}
+
+func (e *Engine) refresh(ctx context.Context, t *db.Tenant, server *model.McpServer) (*model.McpServer,
+	[]*model.McpChange, error) {
+	headers, err := t.HeadersOf(server.ID, server.Endpoint)
+	if err != nil {
+		return nil, nil, err
+	}
+	offers, err := e.caller.OffersOf(ctx, *server.Endpoint, headers)
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
+	var failure *string
+	if err != nil {
+		failure = new(messageForModel(err))
+	}
+	return t.RefreshMcpServer(ctx, server.ID, offers, failure)
+}
+
+// callMcp calls a tool of an MCP server. If the call fails because the server has changed, the tools follow it.
+func (e *Engine) callMcp(ctx context.Context, t *db.Tenant, tool *model.Tool, arguments model.JSONObject) (string,
+	error) {
+	server, err := t.McpServer(ctx, *tool.McpServerID)
+	if err != nil {
+		return "", err
+	}
+	headers, err := t.HeadersOf(server.ID, server.Endpoint)
+	if err != nil {
+		return "", err
+	}
+	text, offers, err := e.caller.CallMcp(ctx, *server.Endpoint, headers, *tool.McpName, arguments)
+	if offers != nil {
+		if _, _, err := t.RefreshMcpServer(ctx, server.ID, offers, nil); err != nil {
+			e.log.WarnContext(ctx, "could not save what an MCP server offers", "server", server.ID, "error", err)
+		}
+	}
+	return text, err
+}

@@ -1,0 +1,200 @@
+package model
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+const (
+	// MaxMcpServers is the maximum number of MCP servers of a company.
+	MaxMcpServers = 20
+	// MaxOffers is the maximum number of tools that an MCP server may offer.
+	MaxOffers = 128
+	// MaxOfferName bounds the name of an offer, in characters.
+	MaxOfferName = 200
+)
+
+// McpServer is a server whose tools agents can call over the Model Context Protocol.
+type McpServer struct {
+	bun.BaseModel `bun:"table:mcp_servers,alias:mcp_server"`
+	Owned
+
+	ID   string `bun:",pk"`
+	Name string
+	// Endpoint has the address without placeholders. Its method is POST.
+	Endpoint *ToolEndpoint `bun:"type:jsonb"`
+	// Offers are what the server offered at RefreshedAt, by name.
+	Offers       []McpOffer `bun:"type:json"`
+	RefreshedAt  *time.Time
+	RefreshError *string
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// McpOffer is a tool that an MCP server offers.
+type McpOffer struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Parameters is a schema that a Tool can have. It is empty if Fault says why there is none.
+	Parameters JSONObject `json:"parameters,omitempty"`
+	Fault      *string    `json:"fault,omitempty"`
+}
+
+// Cursor returns its position among the company's servers.
+func (s *McpServer) Cursor() Cursor { return Cursor{s.CreatedAt, s.ID} }
+
+// NewMcpServer returns the server that the input describes, without offers.
+func NewMcpServer(in CreateMcpServerInput, now time.Time, seal Seal) (*McpServer, error) {
+	s := &McpServer{ID: NewID("mcp"), CreatedAt: now, Offers: []McpOffer{}}
+	return s, s.Update(UpdateMcpServerInput{Name: &in.Name, Endpoint: in.Endpoint}, now, seal)
+}
+
+// Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the server would break a
+// bound. seal encrypts header values.
+func (s *McpServer) Update(in UpdateMcpServerInput, now time.Time, seal Seal) error {
+	defer touch(&s.UpdatedAt, After(s.UpdatedAt, now), s, *s)
+	set(&s.Name, in.Name)
+	var faults Fields
+	faults.name("name", s.Name, 255)
+	var headers map[string]string
+	if in.Endpoint != nil {
+		headers = faults.endpoint("endpoint", in.Endpoint)
+		if strings.ContainsAny(in.Endpoint.URL, "{}") {
+			faults.Add("endpoint.url", "must have no placeholders")
+		}
+		if in.Endpoint.Method != HTTPMethodPost {
+			faults.Add("endpoint.method", "must be POST")
+		}
+	}
+	if err := faults.Err(); err != nil || in.Endpoint == nil {
+		return err
+	}
+	endpoint, err := NewToolEndpoint(s.ID, s.Endpoint, in.Endpoint, headers, seal)
+	if err == nil {
+		s.Endpoint = endpoint
+	}
+	return err
+}
+
+// NewMcpOffer returns an offer with the bounds of a tool. The parameters are a JSON Schema.
+func NewMcpOffer(name, description string, parameters []byte) McpOffer {
+	var faults Fields
+	offer := McpOffer{Name: name, Description: clip(description, maxDefinition)}
+	if faults.schema("parameters", parameters); len(faults) == 0 {
+		offer.Parameters = parameters
+		return offer
+	}
+	offer.Fault = new("its parameters " + faults["parameters"][0])
+	return offer
+}
+
+// clip returns at most the first characters of a text.
+func clip(text string, most int) string {
+	if characters := []rune(text); len(characters) > most {
+		return string(characters[:most])
+	}
+	return text
+}
+
+// Offer returns the offer with the name, or nil.
+func (s *McpServer) Offer(name string) *McpOffer {
+	for i := range s.Offers {
+		if s.Offers[i].Name == name {
+			return &s.Offers[i]
+		}
+	}
+	return nil
+}
+
+// Fill sets what the server's offer gives to a new tool: its parameters, and its description unless there is one.
+// It returns BAD_INPUT when the server does not have the offer, or when no tool can be made of it.
+func (s *McpServer) Fill(in *UpdateToolInput) error {
+	var faults Fields
+	offer := s.Offer(*in.McpName)
+	switch {
+	case offer == nil:
+		faults.Add("mcpName", "must be the name of a tool that the server offers")
+		if s.RefreshError != nil {
+			faults.Add("mcpServerId", "could not be asked for its tools: %s", *s.RefreshError)
+		}
+	case offer.Fault != nil:
+		faults.Add("mcpName", "is a tool that agents cannot use: %s", *offer.Fault)
+	default:
+		in.Parameters = offer.Parameters
+		in.Description = cmp.Or(in.Description, &offer.Description)
+	}
+	return faults.Err()
+}
+
+// Refresh takes new offers, or the reason why there are none. tools are the ones that were made of the server's
+// offers. It returns the differences, and the tools that it changed.
+func (s *McpServer) Refresh(offers []McpOffer, failure *string, tools []*Tool,
+	now time.Time) (changes []*McpChange, changed []*Tool) {
+	if s.RefreshError = failure; failure != nil {
+		return nil, nil
+	}
+	before := *s
+	s.Offers, s.RefreshedAt = slices.SortedFunc(slices.Values(offers),
+		func(a, b McpOffer) int { return strings.Compare(a.Name, b.Name) }), &now
+	names := map[string]bool{}
+	for _, offer := range slices.Concat(before.Offers, s.Offers) {
+		names[offer.Name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		change := &McpChange{Name: name, Kind: McpChangeKindChanged, ToolIds: []string{}}
+		old, current := before.Offer(name), s.Offer(name)
+		switch {
+		case old == nil:
+			change.Kind = McpChangeKindAdded
+		case current == nil:
+			change.Kind = McpChangeKindRemoved
+		}
+		for _, tool := range tools {
+			if *tool.McpName == name {
+				if change.ToolIds = append(change.ToolIds, tool.ID); tool.follow(old, current, now) {
+					changed = append(changed, tool)
+				}
+			}
+		}
+		if !old.equal(current) {
+			changes = append(changes, change)
+		}
+	}
+	return changes, changed
+}
+
+func (o *McpOffer) equal(other *McpOffer) bool {
+	a, _ := json.Marshal(o) // texts and JSON always marshal
+	b, _ := json.Marshal(other)
+	return string(a) == string(b)
+}
+
+// follow takes over the change of the tool's offer, and returns whether the tool changed. A tool whose offer is gone,
+// or has become unusable, is missing.
+func (t *Tool) follow(old, current *McpOffer, now time.Time) bool {
+	before := *t
+	switch {
+	case current == nil || current.Fault != nil:
+		if t.MissingSince == nil {
+			t.MissingSince = &now
+		}
+	default:
+		t.MissingSince = nil
+		t.Parameters = current.Parameters
+		if old == nil || t.Description == old.Description {
+			t.Description = current.Description
+		}
+	}
+	isChanged := t.MissingSince != before.MissingSince || t.Description != before.Description ||
+		string(t.Parameters) != string(before.Parameters)
+	if isChanged {
+		t.UpdatedAt = After(t.UpdatedAt, now)
+	}
+	return isChanged
+}

@@ -37,6 +37,8 @@ func TestEachFieldAloneEqualsTheWholeObject(t *testing.T) {
 		}`), "baseline": g.firstID(t, key, `{ list: agentTestExecutions { nodes { id } } }`)}, nil)
 	g.must(t, key, `mutation { createWebhook(input: {url: "https://example.com",
 		events: [BudgetWarned]}) { webhook { id } } }`, nil, nil)
+	g.must(t, key, `mutation { createMcpServer(input: {name: "Shop", endpoint: {url: "https://mcp.invalid"}}) {
+		mcpServer { id } } }`, nil, nil)
 	var hooks struct{ Webhooks []struct{ ID string } }
 	g.must(t, key, `{ webhooks { id } }`, nil, &hooks)
 	g.must(t, key, `mutation ($hook: ID!) { sendTestWebhook(input: {webhookId: $hook}) { delivery { id } } }`,
@@ -175,6 +177,7 @@ func waysToTypes(execution string) map[string][]string {
 		},
 		"CampaignItem":         {`{ campaigns { nodes { items(first: 20) { nodes { %s } } } } }`},
 		"AgentTestSchedule":    {`{ agentTestSchedules { nodes { %s } } }`},
+		"McpServer":            {`{ mcpServers { %s } }`},
 		"Webhook":              {`{ webhooks { %s } }`},
 		"WebhookDelivery":      {`{ webhooks { deliveries { nodes { %s } } } }`},
 		"ConsumptionBreakdown": {usage},

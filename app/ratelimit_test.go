@@ -198,5 +198,5 @@ func TestModelDrivenOperationsAreMarked(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{"startSimulationChat", "sendSimulationMessage", "startAgentTestExecution",
 		"retryAgentTestExecution", "rejudgeAgentTestExecution", "startBlame", "draftLabelledQuestions",
-		"callTool"}, marked)
+		"callTool", "createMcpServer", "refreshMcpServer"}, marked)
 }

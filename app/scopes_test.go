@@ -29,6 +29,7 @@ var narrowScopes = map[model.APIKeyScope][]string{
 		"CampaignItemResult.metadata",
 		"SimulationChat.dataBag", "SimulationChat.extracted", "SimulationChat.toolMocking", "SimulationChat.messages",
 		"SimulationChat.lastMessage", "SimulationChat.firstContactMessage", "SimulationChat.toolCalls",
+		"SimulationChat.pendingApprovals",
 		"Subscription.simulationChatMessages", "Subscription.simulationChatEvents",
 		"SimulationTest.persona", "SimulationTest.contactSays", "SimulationTest.conversationMessages",
 		"SimulationTest.variables", "SimulationTest.toolMocking", "ClassificationTest.conversationContext",

@@ -104,6 +104,9 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 	require.NoError(t, err)
 	message, err := tenant.SendTestWebhook(ctx, hook.ID)
 	require.NoError(t, err)
+	server, err := tenant.CreateMcpServer(ctx, model.CreateMcpServerInput{Name: "SECRET server",
+		Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://example.com/SECRET", TimeoutSeconds: 10}})
+	require.NoError(t, err)
 	schedule, err := tenant.CreateAgentTestSchedule(ctx, model.CreateAgentTestScheduleInput{
 		Name: "SECRET schedule", TestIds: []string{test}, Repeats: 1, Concurrency: 1, Votes: 1, Cron: new("0 3 1 1 *"),
 		TimeZone: "UTC", IsEnabled: true,
@@ -126,7 +129,8 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 		"head":    execution.ID,
 		"webhook": hook.ID, "delivery": message.ID, "schedule": schedule.ID, "agentTestSchedule": schedule.ID,
 		"baseline": execution.ID, "search": search.ID,
-		"run": execution.Runs.Nodes[0].ID, "agentTestRun": execution.Runs.Nodes[0].ID,
+		"mcpServer": server.ID,
+		"run":       execution.Runs.Nodes[0].ID, "agentTestRun": execution.Runs.Nodes[0].ID,
 	}}
 	maps.Copy(v.ids, newVictimCampaign(t, tenant, agent.ID))
 	v.secrets = append(slices.Collect(maps.Values(v.ids)), "SECRET", "secret_tool", "secret_edge")

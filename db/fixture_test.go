@@ -75,8 +75,9 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 	require.NoError(t, tenant.CreateSimulationChat(ctx, simulation, saidFirst(mark)))
 	turn, err := tenant.BeginChatTurn(ctx, simulation.ID, time.Minute)
 	require.NoError(t, err)
+	callID := model.NewID("call")
 	require.NoError(t, turn.Release(ctx, []*model.ToolCall{{
-		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "find", Result: &mark, StartedAt: time.Now(),
+		ID: callID, Approval: new(model.ToolCallApprovalPending), ApprovalUntil: new(time.Now().Add(time.Hour)), Kind: model.ToolCallKindTool, TechnicalName: "find", Result: &mark, StartedAt: time.Now(),
 	}}))
 	folder, err := tenant.CreateAgentTestFolder(ctx, model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: mark,
 		Color: "#6B7280"})
@@ -124,6 +125,12 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 	require.NoError(t, err)
 	message, err := tenant.SendTestWebhook(ctx, hook.ID)
 	require.NoError(t, err)
+	server, err := tenant.CreateMcpServer(ctx, model.CreateMcpServerInput{Name: mark, Endpoint: &model.ToolEndpointInput{
+		Method: model.HTTPMethodPost, URL: "https://example.com/" + mark, TimeoutSeconds: 10}})
+	require.NoError(t, err)
+	_, _, err = tenant.RefreshMcpServer(ctx, server.ID,
+		[]model.McpOffer{model.NewMcpOffer(mark, mark, []byte(`{"type":"object"}`))}, nil)
+	require.NoError(t, err)
 	schedule, err := tenant.CreateAgentTestSchedule(ctx, model.CreateAgentTestScheduleInput{
 		Name: mark, FolderID: &folder.ID, Repeats: 1, Concurrency: 1, Votes: 1, Cron: new("0 3 1 1 *"), TimeZone: "UTC",
 		IsEnabled: true, BaselineID: &execution.ID,
@@ -132,6 +139,7 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 	versions, err := tenant.FindPages(ctx, db.PromptVersionsOfAgents, nil, []string{agent.ID}, model.PageArgs{First: 1})
 	require.NoError(t, err)
 	return fixture{tenant: tenant, mark: mark, tokenHash: token.Hash, ids: map[string]string{
+		"McpServerID": server.ID, "ToolCallID": callID,
 		"CampaignID": campaign.ID, "ItemID": items[0].ID, "ItemIds": items[0].ID,
 		"FolderID": folder.ID, "TestID": test.ID, "ClassificationTestID": tagged.ID, "TestIds": test.ID,
 		"ExecutionID":         retry.ID,

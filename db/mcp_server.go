@@ -117,11 +117,13 @@ func (t *Tenant) DeleteMcpServer(ctx context.Context, id string) error {
 
 // fillFromMcp sets what an MCP server gives to a tool, and locks the server so that its offers stay the same.
 func (t tenantTx) fillFromMcp(ctx context.Context, in *model.UpdateToolInput, before *model.Tool) error {
-	if err := in.CheckMcp(before); err != nil || in.McpServerID == nil {
-		return err
-	}
 	server := &model.McpServer{}
-	if err := t.lock(ctx, mcpServer, *in.McpServerID, server, forShare); err != nil {
+	if in.McpServerID != nil {
+		if err := t.lock(ctx, mcpServer, *in.McpServerID, server, forShare); err != nil {
+			return err
+		}
+	}
+	if err := in.CheckMcp(before); err != nil || in.McpServerID == nil {
 		return err
 	}
 	return server.Fill(in)

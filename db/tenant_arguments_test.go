@@ -42,6 +42,8 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 		return []any{model.AgentTestCorrectionHolm}, true
 	case reflect.TypeFor[pg.Filter]():
 		return []any{pg.Filter(nil)}, true
+	case reflect.TypeFor[[]model.McpOffer]():
+		return []any{[]model.McpOffer{}}, true
 	case reflect.TypeFor[model.PageArgs]():
 		return []any{model.PageArgs{First: 100}}, true
 	case reflect.TypeFor[*model.AgentTestKind](), reflect.TypeFor[*model.AgentTestRunStatus]():
@@ -186,6 +188,11 @@ func inputs(of reflect.Type, own, other fixture) []any {
 	for i := range of.NumField() {
 		field, name := valid.Field(i), of.Field(i).Name
 		switch {
+		case name == "McpName":
+			field.Set(reflect.ValueOf(&own.mark))
+		case name == "Endpoint" && of == reflect.TypeFor[model.CreateMcpServerInput]():
+			field.Set(reflect.ValueOf(&model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://example.com/new",
+				TimeoutSeconds: 10}))
 		case own.ids[name] != "" && field.Kind() == reflect.String:
 			field.SetString(own.ids[name])
 			named = append(named, i)

@@ -140,8 +140,8 @@ func (s *McpServer) Refresh(offers []McpOffer, failure *string, tools []*Tool,
 		return nil, nil
 	}
 	before := *s
-	s.Offers, s.RefreshedAt = slices.SortedFunc(slices.Values(offers),
-		func(a, b McpOffer) int { return strings.Compare(a.Name, b.Name) }), &now
+	s.Offers, s.RefreshedAt = append([]McpOffer{}, offers...), &now
+	slices.SortFunc(s.Offers, func(a, b McpOffer) int { return strings.Compare(a.Name, b.Name) })
 	names := map[string]bool{}
 	for _, offer := range slices.Concat(before.Offers, s.Offers) {
 		names[offer.Name] = true

@@ -112,6 +112,12 @@ func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.
 	if err := engine.MockingOf(test.ToolMocking).Check(s.Tools, s.SubAgents); errors.As(err, &missing) {
 		obstacles = append(obstacles, missing.Message)
 	}
+	for _, tool := range s.Tools {
+		if tool.MissingSince != nil {
+			obstacles = append(obstacles, fmt.Sprintf("the MCP server no longer offers %s: calls fail unless they are mocked",
+				tool.TechnicalName))
+		}
+	}
 	obstacles = append(obstacles, unfilledIn(values, test)...)
 	if test.HasIdleWeights() {
 		obstacles = append(obstacles, "the weights have no effect: set passAt below 1, or remove the weights")

@@ -1,0 +1,149 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// shop is an MCP server in the test's process, which a clinic has connected.
+type shop struct {
+	*clinic
+	server    *mcp.Server
+	connected *model.McpServer
+	e         *engine.Engine
+}
+
+func newShop(t *testing.T, m actor) *shop {
+	t.Helper()
+	s := &shop{clinic: newClinic(t, nil), server: mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)}
+	s.offer("price", `{"type":"object","properties":{"day":{"type":"string"}}}`)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.server }, nil)
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Key") != "secret key" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+	t.Cleanup(func() {
+		for session := range s.server.Sessions() {
+			_ = session.Close()
+		}
+	})
+	s.e = newEngine(m, engine.Options{Caller: loopback(t)})
+	var err error
+	s.connected, err = s.e.CreateMcpServer(t.Context(), s.tenant, model.CreateMcpServerInput{Name: "Shop",
+		Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: address, TimeoutSeconds: 5,
+			Headers: model.JSONObject(`{"X-Key":"secret key"}`)}})
+	require.NoError(t, err)
+	require.Nil(t, s.connected.RefreshError)
+	require.NotNil(t, s.connected.RefreshedAt)
+	return s
+}
+
+func (s *shop) offer(name, schema string) {
+	s.server.AddTool(&mcp.Tool{Name: name, Description: "Says the " + name, InputSchema: json.RawMessage(schema)},
+		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: name + string(r.Params.Arguments)}}}, nil
+		})
+}
+
+func (s *shop) connect(t *testing.T, name string) *model.Tool {
+	t.Helper()
+	tool, err := s.tenant.CreateTool(t.Context(), model.CreateToolInput{Name: name, TechnicalName: name,
+		McpServerID: &s.connected.ID, McpName: &name})
+	require.NoError(t, err)
+	_, err = s.tenant.ConnectTool(t.Context(), model.ConnectToolInput{AgentID: s.agent.ID, ToolID: tool.ID})
+	require.NoError(t, err)
+	return tool
+}
+
+func (s *shop) said(t *testing.T, chat *model.SimulationChat) string {
+	t.Helper()
+	_, messages, err := send(t.Context(), s.e, s.tenant, chat.ID, "How much?")
+	require.NoError(t, err)
+	return messages[1].Text
+}
+
+func TestAgentsCallToolsOfMcpServers(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, once("price", `{"day":"Monday"}`))
+	tool := s.connect(t, "price")
+	chat := s.start(t, s.e, nil)
+	require.Equal(t, `price{"day":"Monday"}`, s.said(t, chat))
+	call := s.calls(t, chat.ID)[0]
+	require.Equal(t, &tool.ID, call.TargetID)
+	require.False(t, call.Mocked)
+	require.Equal(t, `price{"day":"Monday"}`, *call.Result)
+
+	// Mocks, denials and coverage are those of any tool.
+	mocked := s.start(t, s.e, &model.ToolMocking{MockAllTools: true})
+	require.Contains(t, s.said(t, mocked), "success")
+	refused := s.start(t, s.e, &model.ToolMocking{SideEffects: model.SideEffectsDeny})
+	require.Contains(t, s.said(t, refused), "side effects are denied")
+	coverage, err := s.e.Coverage(t.Context(), s.tenant, []*model.SimulationChat{chat, mocked, refused})
+	require.NoError(t, err)
+	for chatID, want := range map[string]model.CallEffect{chat.ID: model.CallEffectReal, mocked.ID: model.CallEffectMocked,
+		refused.ID: model.CallEffectDenied} {
+		require.Equal(t, want, coverage[chatID][0].Effect)
+	}
+	outcome, err := s.e.CallTool(t.Context(), s.tenant, model.CallToolInput{ToolID: tool.ID,
+		Arguments: model.JSONObject(`{"day":"Friday"}`)})
+	require.NoError(t, err)
+	require.Equal(t, `price{"day":"Friday"}`, *outcome.Result)
+	_, err = s.e.CallTool(t.Context(), s.tenant, model.CallToolInput{ToolID: tool.ID, Arguments: model.JSONObject(`{"day":1}`)})
+	requireCode(t, model.BadInput, err)
+}
+
+func TestToolsThatDisappearAreNoticed(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, once("price", `{"day":"Monday"}`))
+	tool := s.connect(t, "price")
+	s.offer("stock", `{"type":"object"}`)
+	_, changes, err := s.e.RefreshMcpServer(t.Context(), s.tenant, s.connected.ID)
+	require.NoError(t, err)
+	require.Equal(t, []*model.McpChange{{Name: "stock", Kind: model.McpChangeKindAdded, ToolIds: []string{}}}, changes)
+
+	// The server changes the schema. A refresh takes it over.
+	s.offer("price", `{"type":"object","properties":{"day":{"type":"integer"}}}`)
+	_, changes, err = s.e.RefreshMcpServer(t.Context(), s.tenant, s.connected.ID)
+	require.NoError(t, err)
+	require.Equal(t, []*model.McpChange{{Name: "price", Kind: model.McpChangeKindChanged, ToolIds: []string{tool.ID}}}, changes)
+	_, err = s.e.CallTool(t.Context(), s.tenant, model.CallToolInput{ToolID: tool.ID,
+		Arguments: model.JSONObject(`{"day":"Monday"}`)})
+	requireCode(t, model.BadInput, err)
+
+	// The server drops the tool. The first call that fails makes it missing.
+	s.server.RemoveTools("price")
+	call := model.CallToolInput{ToolID: tool.ID, Arguments: model.JSONObject(`{"day":1}`)}
+	outcome, err := s.e.CallTool(t.Context(), s.tenant, call)
+	require.NoError(t, err)
+	require.Contains(t, *outcome.Error, "the MCP server refused")
+	missing, err := s.tenant.Tool(t.Context(), tool.ID)
+	require.NoError(t, err)
+	require.NotNil(t, missing.MissingSince)
+	_, err = s.e.CallTool(t.Context(), s.tenant, call)
+	requireCode(t, model.Unprocessable, err)
+	coverage, err := s.e.CoverageOfAgents(t.Context(), s.tenant, []string{s.agent.ID}, nil)
+	require.NoError(t, err)
+	require.Equal(t, model.CallEffectUnavailable, coverage[s.agent.ID][0].Effect)
+
+	// A server that is away changes nothing.
+	_, err = s.tenant.UpdateMcpServer(t.Context(), model.UpdateMcpServerInput{McpServerID: s.connected.ID,
+		Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: serve(t, http.NotFound), TimeoutSeconds: 5,
+			Headers: model.JSONObject(`{}`)}})
+	require.NoError(t, err)
+	away, changes, err := s.e.RefreshMcpServer(t.Context(), s.tenant, s.connected.ID)
+	require.NoError(t, err)
+	require.Empty(t, changes)
+	require.Equal(t, "the MCP server answered 404 Not Found: 404 page not found", *away.RefreshError)
+	require.Len(t, away.Offers, 1)
+}

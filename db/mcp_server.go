@@ -54,6 +54,9 @@ func (t *Tenant) UpdateMcpServer(ctx context.Context, in model.UpdateMcpServerIn
 		if err := t.lock(ctx, mcpServer, in.McpServerID, changed, forUpdate); err != nil {
 			return err
 		}
+		if err := model.Unchanged(mcpServer, changed.ID, in.ExpectedUpdatedAt, changed.UpdatedAt); err != nil {
+			return err
+		}
 		if err := changed.Update(in, now(), t.seal); err != nil {
 			return err
 		}

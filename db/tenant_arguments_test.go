@@ -42,6 +42,8 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 		return []any{model.AgentTestCorrectionHolm}, true
 	case reflect.TypeFor[pg.Filter]():
 		return []any{pg.Filter(nil)}, true
+	case reflect.TypeFor[*model.ToolEndpoint]():
+		return []any{&model.ToolEndpoint{}}, true
 	case reflect.TypeFor[[]model.McpOffer]():
 		return []any{[]model.McpOffer{}}, true
 	case reflect.TypeFor[model.PageArgs]():

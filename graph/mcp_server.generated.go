@@ -687,7 +687,7 @@ func (ec *executionContext) unmarshalInputUpdateMcpServerInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"mcpServerId", "name", "endpoint"}
+	fieldsInOrder := [...]string{"mcpServerId", "name", "endpoint", "expectedUpdatedAt"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -715,6 +715,13 @@ func (ec *executionContext) unmarshalInputUpdateMcpServerInput(ctx context.Conte
 				return it, err
 			}
 			it.Endpoint = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
 		}
 	}
 	return it, nil

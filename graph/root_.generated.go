@@ -5434,6 +5434,8 @@ input UpdateMcpServerInput {
   name: String
   "The new address. Without ` + "`" + `headers` + "`" + `, the old headers are kept, unless the origin changes."
   endpoint: ToolEndpointInput
+  "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the server was changed since, ` + "`" + `CONFLICT` + "`" + ` is returned and nothing changes."
+  expectedUpdatedAt: DateTime
 }
 
 "The changed MCP server."

@@ -2096,6 +2096,8 @@ type UpdateMcpServerInput struct {
 	Name *string `json:"name,omitempty"`
 	// The new address. Without `headers`, the old headers are kept, unless the origin changes.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
+	// The `updatedAt` that this change is based on. If the server was changed since, `CONFLICT` is returned and nothing changes.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
 // The changed MCP server.

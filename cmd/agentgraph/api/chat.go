@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http/httptrace"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,9 +54,13 @@ const (
 		__typename
 		... on MessageDelta { messageSequence: sequence turnId text }
 		... on ToolCallStarted { technicalName arguments messageSequence }
+		... on ToolApprovalChanged { id technicalName arguments messageSequence approval }
 		... on ToolCallFinished { technicalName result error mocked durationMs messageSequence }
 		... on TurnFailed { messageSequence }
 	} }`
+	answerApprovalDocument = `mutation ($input: AnswerToolApprovalInput!) {
+		answerToolApproval(input: $input) { toolCall { id } }
+	}`
 	endChatDocument = `mutation ($id: ID!) { endSimulationChat(input: {simulationChatId: $id}) { simulationChat { id } } }`
 	messageFields   = ` fragment message on SimulationChatMessage { sequence role text isConversationEnded endReason
 		citations { number documentName } }`
@@ -85,8 +90,10 @@ type chatEvent struct {
 	TechnicalName   string
 	Arguments       json.RawMessage
 	Result, Error   *string
-	Mocked          bool
-	DurationMs      int
+	// ID and Approval are set for a call that waits for a person, or no longer does.
+	ID, Approval string
+	Mocked       bool
+	DurationMs   int
 }
 
 // endTimeout bounds the request that ends the chat when the command ends.
@@ -149,6 +156,8 @@ type conversation struct {
 	shown int
 	// isOver is set once the agent has ended the chat.
 	isOver bool
+	// waiting are the ids of the calls that wait for a person.
+	waiting []string
 }
 
 // hold sends each line as a message, until the input, the conversation or ctx ends.
@@ -166,7 +175,7 @@ func (t *conversation) hold(ctx context.Context, input <-chan string) error {
 			if text = strings.TrimSpace(text); text == "" {
 				continue
 			}
-			if err := t.send(ctx, text, events); err != nil {
+			if err := t.send(ctx, text, events, said); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -206,8 +215,8 @@ func (t *conversation) follow(ctx context.Context) <-chan chatEvent {
 }
 
 // send sends a message and shows events until the answer is complete. The answer is the result of the mutation. Events
-// only show it earlier.
-func (t *conversation) send(ctx context.Context, text string, events <-chan chatEvent) error {
+// only show it earlier. While a call waits for a person, the next line that was said approves or denies it.
+func (t *conversation) send(ctx context.Context, text string, events <-chan chatEvent, said <-chan string) error {
 	request := client.Request{Query: sendDocument, Variables: client.Variables{
 		"input": client.Variables{"simulationChatId": t.id, "text": text},
 	}}
@@ -221,11 +230,23 @@ func (t *conversation) send(ctx context.Context, text string, events <-chan chat
 		})
 	}()
 	for {
+		var answers <-chan string
+		if len(t.waiting) > 0 {
+			answers = said
+		}
 		select {
+		case line, more := <-answers:
+			if !more { // nobody is there to approve anything
+				line = "n"
+			}
+			if err := t.approve(ctx, line); err != nil {
+				return err
+			}
 		case event := <-events:
 			// Other events are late: their text is already shown.
 			if event.MessageSequence > t.shown {
 				t.screen.event(event)
+				t.await(event)
 			}
 		case err := <-over:
 			return t.answered(answer, err)
@@ -233,6 +254,32 @@ func (t *conversation) send(ctx context.Context, text string, events <-chan chat
 			return ctx.Err()
 		}
 	}
+}
+
+// await notes the calls that wait for a person.
+func (t *conversation) await(e chatEvent) {
+	if e.Typename != "ToolApprovalChanged" {
+		return
+	}
+	t.waiting = slices.DeleteFunc(t.waiting, func(id string) bool { return id == e.ID })
+	if e.Approval == "Pending" {
+		t.waiting = append(t.waiting, e.ID)
+	}
+}
+
+// approve answers the first call that waits: y and yes approve it, and any other line denies it.
+func (t *conversation) approve(ctx context.Context, line string) error {
+	line = strings.ToLower(strings.TrimSpace(line))
+	id := t.waiting[0]
+	t.waiting = t.waiting[1:]
+	err := t.server.Query(ctx, answerApprovalDocument, client.Variables{"input": client.Variables{
+		"toolCallId": id, "isApproved": line == "y" || line == "yes",
+	}}, &struct{}{})
+	if client.CodeOf(err) != "" {
+		t.screen.failed(err) // such as: somebody else was faster
+		return nil
+	}
+	return err
 }
 
 // answered shows the answer. A server error leaves the chat open, so that the message can be sent again.

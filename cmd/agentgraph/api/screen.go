@@ -43,6 +43,11 @@ func (s *lines) begin(id string, warnings []string) {
 func (s *lines) ask() {}
 
 func (s *lines) event(e chatEvent) {
+	if e.Typename == "ToolApprovalChanged" {
+		s.write("approval", map[string]any{
+			"toolCallId": e.ID, "technicalName": e.TechnicalName, "arguments": e.Arguments, "approval": e.Approval,
+		})
+	}
 	if e.Typename == "ToolCallFinished" {
 		s.write("call", map[string]any{
 			"technicalName": e.TechnicalName, "result": e.Result, "error": e.Error, "mocked": e.Mocked,
@@ -114,6 +119,11 @@ func (s *terminal) event(e chatEvent) {
 	case "ToolCallStarted":
 		s.closeLine()
 		s.call("→", e.TechnicalName+" "+string(e.Arguments))
+	case "ToolApprovalChanged":
+		s.closeLine()
+		if e.Approval == "Pending" {
+			s.print("  Approve " + client.Printable(e.TechnicalName+" "+string(e.Arguments)) + "? [y/N] ")
+		}
 	case "ToolCallFinished":
 		s.closeLine()
 		outcome := "nothing"

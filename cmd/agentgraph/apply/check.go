@@ -86,6 +86,9 @@ var makers = map[*kind]func(text []byte) error{
 	tool: maker(func(in model.CreateToolInput, now time.Time) (*model.Tool, error) {
 		return model.NewTool(in.Changes(), now, func(string, []byte) ([]byte, error) { return nil, nil })
 	}),
+	mcpServer: maker(func(in model.CreateMcpServerInput, now time.Time) (*model.McpServer, error) {
+		return model.NewMcpServer(in, now, func(string, []byte) ([]byte, error) { return nil, nil })
+	}),
 	agent:          maker(model.NewAgent),
 	folder:         maker(model.NewAgentTestFolder),
 	simulation:     maker(model.NewSimulationTest),

@@ -32,7 +32,7 @@ type wanted struct {
 // wantedOf returns the resources that a file describes.
 func (c *company) wantedOf(s *source) (all []wanted) {
 	root := path{in: s}
-	for _, k := range []*kind{dataset, knowledgeBaseChat, tool, agent, campaign} {
+	for _, k := range []*kind{dataset, knowledgeBaseChat, mcpServer, tool, agent, campaign} {
 		value, isTold := s.content.get(k.list)
 		c.reported[k] = c.reported[k] || isTold
 		l, _ := value.(list)
@@ -141,7 +141,7 @@ func (c *company) named(k *kind, key string, of *resource, at path) *resource {
 func (c *company) normalize(t *resource) {
 	raw := t.raw
 	switch t.kind {
-	case tool:
+	case tool, mcpServer:
 		raw = t.withHeaderNames(raw)
 	case dataset:
 		t.documents = documentsIn(t, &c.wrong)

@@ -181,7 +181,7 @@ func (c *company) nameKeyOf(t *resource) nameKey {
 }
 
 // uniquely lists the kinds whose names are unique on the server. Both kinds of tests share one set of names.
-var uniquely = [][]*kind{{tool}, {folder}, {simulation, classification}}
+var uniquely = [][]*kind{{mcpServer}, {tool}, {folder}, {simulation, classification}}
 
 // repeats refuses duplicate names, because the server would refuse them halfway through the change set. Only tests may
 // share a name, because REST can create such tests. Their ids in the files show that the name is not a mistake.

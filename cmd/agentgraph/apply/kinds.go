@@ -8,7 +8,9 @@ type kind struct {
 	// payloads that holds the object, and id the field of their inputs that holds its id.
 	typeName, payload, id string
 	// query reads a page of resources into nodes.
-	query   string
+	query string
+	// isWhole is set if the query returns all resources, without pages.
+	isWhole bool
 	members []field
 }
 
@@ -95,20 +97,31 @@ var knowledgeBaseChat = &kind{
 	},
 }
 
+var endpoint = recordOf(
+	in("method", initially("POST")), in("url", plainText), in("timeoutSeconds", initially(int64(10))),
+	in("headerNames", setOf(plainText)),
+)
+
+var mcpServer = &kind{
+	name: "MCP server", list: "mcpServers", typeName: "McpServer", payload: "mcpServer", id: "mcpServerId",
+	query:   `{ page: mcpServers { id name endpoint { method url headerNames timeoutSeconds } createdAt updatedAt } }`,
+	isWhole: true,
+	members: []field{in("name", plainText), in("endpoint", endpoint)},
+}
+
 var tool = &kind{
 	name: "tool", list: "tools", typeName: "Tool", payload: "tool", id: "toolId",
 	query: `query ($after: String) { page: tools(first: 100, after: $after) {
-		nodes { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds } createdAt
-			updatedAt }
+		nodes { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds }
+			mcpServer { id } mcpName approval createdAt updatedAt }
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: []field{
 		in("name", plainText), in("technicalName", plainText), in("description", optional),
 		in("parameters", shape{form: schema, initial: object{{"type", "object"}, {"properties", object{}}}}),
-		in("endpoint", recordOf(
-			in("method", initially("POST")), in("url", plainText), in("timeoutSeconds", initially(int64(10))),
-			in("headerNames", setOf(plainText)),
-		)),
+		in("endpoint", endpoint),
+		in("mcpServerId", shape{form: reference, to: mcpServer, isNullable: true}), in("mcpName", optional),
+		in("approval", initially("Auto")),
 	},
 }
 
@@ -277,4 +290,4 @@ var campaign = &kind{
 }
 
 // kinds are in the order of their creation. Each refers only to earlier kinds, except that agents refer to each other.
-var kinds = []*kind{dataset, knowledgeBaseChat, tool, agent, folder, simulation, classification, campaign}
+var kinds = []*kind{dataset, knowledgeBaseChat, mcpServer, tool, agent, folder, simulation, classification, campaign}

@@ -53,7 +53,7 @@ func (c *company) files(withIDs bool) []written {
 		return content
 	}
 	add("knowledge.yaml", lists(dataset, knowledgeBaseChat))
-	add("tools.yaml", lists(tool))
+	add("tools.yaml", lists(mcpServer, tool))
 	for _, t := range c.resources[agent] {
 		content := object{{agent.list, list{t.file(withIDs)}}}
 		groups := c.testGroups(t, withIDs)
@@ -151,7 +151,13 @@ func (t *resource) file(withIDs bool) object {
 	}
 	for _, f := range t.kind.members {
 		value, _ := t.present.get(f.name)
-		if f.name == "agentId" && t.agent != nil {
+		mcp, _ := t.present.get("mcpServerId")
+		switch {
+		case f.name == "agentId" && t.agent != nil:
+			continue
+		case t.kind == tool && mcp != nil && f.name == "parameters": // the MCP server gives them
+			continue
+		case t.kind == tool && mcp == nil && (f.name == "mcpServerId" || f.name == "mcpName"):
 			continue
 		}
 		file := f.written(value)

@@ -54,11 +54,31 @@ func (a *api) read(ctx context.Context, query string) (nodes []object, err error
 	return nodes, err
 }
 
+// readWhole is read for a query that has no pages.
+func (a *api) readWhole(ctx context.Context, query string) (nodes []object, err error) {
+	var read struct{ Page []json.RawMessage }
+	if err := a.Query(ctx, query, client.Variables{}, &read); err != nil {
+		return nil, err
+	}
+	for _, text := range read.Page {
+		value, err := decodeJSON(text)
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, value.(object))
+	}
+	return nodes, nil
+}
+
 // load returns the server's resources of the kinds, which must be in the order of their dependencies.
 func (a *api) load(ctx context.Context, of []*kind) (*company, error) {
 	c := newCompany()
 	for _, k := range of {
-		nodes, err := a.read(ctx, k.query)
+		read := a.read
+		if k.isWhole {
+			read = a.readWhole
+		}
+		nodes, err := read(ctx, k.query)
 		if err != nil {
 			return nil, err
 		}
@@ -129,6 +149,10 @@ func (c *company) asFiles(t *resource) object {
 			subAgents = append(subAgents, s.with("delegateAgentId", s.object("agent").text("id")))
 		}
 		return node.with("toolIds", tools).with("subAgents", subAgents)
+	case tool:
+		if server := node.object("mcpServer"); server != nil {
+			return node.with("mcpServerId", server.text("id"))
+		}
 	case campaign:
 		id := node.object("agent").text("id")
 		var own list

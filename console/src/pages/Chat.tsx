@@ -14,6 +14,7 @@ import { errorText, Failure, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { useRepeat } from "../ui/useRepeat";
 import styles from "./Chat.module.css";
+import { Approvals } from "./chat/Approvals";
 import { ChatFacts } from "./chat/ChatFacts";
 import { Compose, type Pending } from "./chat/Compose";
 import { Conversation } from "./chat/Conversation";
@@ -129,6 +130,7 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
       <div className={styles.talk} data-open={isOpen}>
         <div className={styles.scene}>
           <Conversation chat={chat} state={state} pending={unsaid} />
+          <Approvals chatId={chat.id} isOver={isEnded} />
           {(end.error || wasFailed) && (
             <div className={styles.faults}>
               {end.error && <Failure error={end.error} />}

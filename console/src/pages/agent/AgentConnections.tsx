@@ -7,6 +7,7 @@ import { Failure } from "../../ui/states";
 import type { AgentOfPage } from "./query";
 import styles from "./AgentConnections.module.css";
 import { useForeign } from "./AgentPrompt";
+import { McpServers } from "./McpServers";
 import { SubAgentForm, type SubAgentValues } from "./SubAgentForm";
 import { ToolForm } from "./ToolForm";
 import { TryTool } from "./TryTool";
@@ -21,7 +22,7 @@ const Choices = graphql(`
 
 const ConnectTool = graphql(`
   mutation ConnectTool($input: ConnectToolInput!) {
-    connectTool(input: $input) { agent { id updatedAt tools { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds } } } }
+    connectTool(input: $input) { agent { id updatedAt tools { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds } mcpServer { id name } mcpName missingSince approval } } }
   }
 `);
 const DisconnectTool = graphql(`
@@ -60,9 +61,11 @@ const DisconnectKnowledge = graphql(`
 /** The agent's tools, sub-agents and knowledge base chat. */
 export default function AgentConnections({ agent }: { agent: AgentOfPage }) {
   const choices = usePage(Choices, {}).data;
+  const connect = useAction(ConnectTool);
   return (
     <div className="stack">
       <Tools agent={agent} choices={choices?.tools.nodes ?? []} />
+      <McpServers connect={(toolId) => void connect.run({ input: { agentId: agent.id, toolId } })} />
       <SubAgents agent={agent} choices={choices?.agents.nodes ?? []} />
       <Knowledge agent={agent} choices={choices?.knowledgeBaseChats.nodes ?? []} />
     </div>
@@ -115,7 +118,7 @@ function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
             <div className="row between">
               <strong>{tool.name}</strong>
               <span className="row">
-                {tool.endpoint && (
+                {(tool.endpoint || (tool.mcpServer && !tool.missingSince)) && (
                   <Act scope="simulate" className="plain" onClick={() => setOpen({ dialog: "try", toolId: tool.id })}>
                     Try<span className="unseen"> {tool.name}</span>
                   </Act>
@@ -129,7 +132,7 @@ function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
               </span>
             </div>
             <code>{tool.technicalName}</code>
-            <span className="muted small">{tool.endpoint ? ` ${tool.endpoint.method} ${tool.endpoint.url}` : " no endpoint: mocks only"}</span>
+            <span className="muted small">{placeOf(tool)}</span>
             <p className="muted">{tool.description}</p>
             <details>
               <summary className="small">Arguments</summary>
@@ -141,6 +144,14 @@ function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
       </ul>
     </section>
   );
+}
+
+/** Where calls of a tool go, and whether a person approves them. */
+function placeOf({ endpoint, mcpServer, missingSince, approval }: AgentOfPage["tools"][number]): string {
+  const server = mcpServer && ` MCP server ${mcpServer.name}${missingSince ? ", which no longer offers it" : ""}`;
+  const place = endpoint ? ` ${endpoint.method} ${endpoint.url}` : (server ?? " no endpoint: mocks only");
+  const person = { Auto: "", Ask: ". A person approves each call", Deny: ". Calls are denied" };
+  return place + person[approval];
 }
 
 function SubAgents({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {

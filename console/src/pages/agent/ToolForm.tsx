@@ -13,13 +13,13 @@ const CreateTool = graphql(`
 `);
 const UpdateTool = graphql(`
   mutation UpdateTool($input: UpdateToolInput!) {
-    updateTool(input: $input) { tool { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds } } }
+    updateTool(input: $input) { tool { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds } mcpServer { id name } mcpName missingSince approval } }
   }
 `);
 
 export type ToolOfPage = AgentOfPage["tools"][number];
 
-const shown = ["name", "technicalName", "description", "parameters", "endpoint.url", "endpoint.method"];
+const shown = ["name", "technicalName", "description", "parameters", "approval", "endpoint.url", "endpoint.method"];
 
 const noArguments = { type: "object", properties: {} };
 
@@ -33,7 +33,7 @@ export function ToolForm({ tool, onSaved, onClose }: { tool?: ToolOfPage; onSave
     event.preventDefault();
     const values = valuesIn(new FormData(event.currentTarget), tool);
     if (tool) {
-      const saved = await update.run({ input: { toolId: tool.id, ...values, removeEndpoint: !values.endpoint } });
+      const saved = await update.run({ input: { toolId: tool.id, ...values, removeEndpoint: !tool.mcpServer && !values.endpoint } });
       if (saved?.updateTool) onSaved(tool.id);
     } else {
       const saved = await create.run({ input: values });
@@ -57,6 +57,21 @@ export function ToolForm({ tool, onSaved, onClose }: { tool?: ToolOfPage; onSave
         <Field label="Description for the model" path="description" error={error}>
           {(control) => <textarea {...control} rows={2} required defaultValue={tool?.description ?? ""} />}
         </Field>
+        <Field label="Approval" path="approval" error={error} hint="Mocked calls need none.">
+          {(control) => (
+            <select {...control} defaultValue={tool?.approval ?? "Auto"}>
+              <option value="Auto">Not needed</option>
+              <option value="Ask">A person approves each call</option>
+              <option value="Deny">All calls are denied</option>
+            </select>
+          )}
+        </Field>
+        {tool?.mcpServer ? (
+          <p className="muted">
+            The MCP server {tool.mcpServer.name} gives the arguments of <code>{tool.mcpName}</code>.
+          </p>
+        ) : (
+        <>
         <Field label="Arguments, as a JSON Schema" path="parameters" error={error}>
           {(control) => <textarea {...control} rows={8} className="mono" spellCheck={false} required defaultValue={written(tool?.parameters ?? noArguments)} onChange={checkObject} />}
         </Field>
@@ -74,6 +89,8 @@ export function ToolForm({ tool, onSaved, onClose }: { tool?: ToolOfPage; onSave
             {(control) => <input {...control} type="text" inputMode="url" size={40} placeholder="https://" defaultValue={tool?.endpoint?.url ?? ""} />}
           </Field>
         </div>
+        </>
+        )}
         <FormFailure error={error} shown={shown} />
         <div>
           <button type="submit" className="primary" disabled={isBusy}>
@@ -87,11 +104,16 @@ export function ToolForm({ tool, onSaved, onClose }: { tool?: ToolOfPage; onSave
 
 function valuesIn(form: FormData, tool: ToolOfPage | undefined) {
   const text = (name: string) => String(form.get(name)).trim();
-  const url = text("endpoint.url");
-  return {
+  const own = {
     name: text("name"),
     technicalName: text("technicalName"),
     description: text("description"),
+    approval: text("approval") as "Auto",
+  };
+  if (tool?.mcpServer) return { ...own, endpoint: undefined };
+  const url = text("endpoint.url");
+  return {
+    ...own,
     parameters: JSON.parse(text("parameters")) as Record<string, unknown>,
     endpoint: url ? { url, method: text("endpoint.method") as "POST", timeoutSeconds: tool?.endpoint?.timeoutSeconds ?? 10 } : undefined,
   };

@@ -11,7 +11,7 @@ export const AgentQuery = graphql(`
       fields { name isMandatory isSystem }
       classificationTags { name definition isSystem }
       extractedValues { name definition type }
-      tools { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds } }
+      tools { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds } mcpServer { id name } mcpName missingSince approval }
       subAgents { id name technicalName description agent { id name channel } }
       knowledgeBaseChatId
       knowledgeBaseChat { id name datasets { id name documentCount chunkCount } promptSettings { showQuote } }

@@ -1,0 +1,85 @@
+import { useState } from "react";
+import { graphql } from "../../api/graphql";
+import { useLive } from "../../api/live";
+import { useAction, usePage } from "../../api/page";
+import { Act } from "../../ui/Act";
+import { Failure } from "../../ui/states";
+import { Time } from "../../ui/Time";
+
+const PendingApprovals = graphql(`
+  query PendingApprovals($id: ID!) {
+    simulationChat(id: $id) { id pendingApprovals { id technicalName arguments approvalUntil } }
+  }
+`);
+
+const ApprovalEvents = graphql(`
+  subscription ApprovalEvents($id: ID!) {
+    simulationChatEvents(simulationChatId: $id) {
+      __typename
+      ... on ToolApprovalChanged { id approval }
+      ... on ToolCallStarted { id }
+    }
+  }
+`);
+
+const AnswerApproval = graphql(`
+  mutation AnswerApproval($input: AnswerToolApprovalInput!) {
+    answerToolApproval(input: $input) { toolCall { id approval approvalNote } }
+  }
+`);
+
+/** The calls of a chat that wait for a person, with their answers. */
+export function Approvals({ chatId, isOver }: { chatId: string; isOver: boolean }) {
+  const { data, refresh } = usePage(PendingApprovals, { id: chatId }, { onFocus: true });
+  useLive(
+    ApprovalEvents,
+    { id: chatId },
+    ({ simulationChatEvents: event }) => {
+      if (event.__typename === "ToolApprovalChanged") refresh();
+    },
+    isOver,
+  );
+  if (isOver) return null;
+  return data?.simulationChat?.pendingApprovals.map((call) => <Approval key={call.id} call={call} onAnswered={refresh} />);
+}
+
+interface Waiting {
+  id: string;
+  technicalName: string;
+  arguments: unknown;
+  approvalUntil: string | null;
+}
+
+function Approval({ call, onAnswered }: { call: Waiting; onAnswered: () => void }) {
+  const { run, error, isBusy } = useAction(AnswerApproval);
+  const [note, setNote] = useState("");
+  const answer = async (isApproved: boolean) => {
+    await run({ input: { toolCallId: call.id, isApproved, note: note.trim() || undefined } });
+    onAnswered();
+  };
+  return (
+    <section className="card stack" aria-label={`Approve ${call.technicalName}`}>
+      <div className="row between">
+        <strong>
+          Approve <code>{call.technicalName}</code>?
+        </strong>
+        {call.approvalUntil && (
+          <span className="muted small">
+            Denied after <Time at={call.approvalUntil} />
+          </span>
+        )}
+      </div>
+      <pre className="small">{JSON.stringify(call.arguments, null, 2)}</pre>
+      {error && <Failure error={error} />}
+      <div className="row">
+        <input aria-label="Note" placeholder="Note for the agent" maxLength={1000} value={note} onChange={(event) => setNote(event.target.value)} />
+        <Act scope="simulate" className="primary" disabled={isBusy} onClick={() => void answer(true)}>
+          Approve
+        </Act>
+        <Act scope="simulate" disabled={isBusy} onClick={() => void answer(false)}>
+          Deny
+        </Act>
+      </div>
+    </section>
+  );
+}

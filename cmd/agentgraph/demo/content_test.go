@@ -56,7 +56,7 @@ func TestEveryInputIsValid(t *testing.T) {
 		_, err := model.NewCompany(c.Name, now)
 		require.NoError(t, err)
 		for _, in := range c.Tools {
-			_, err := model.NewTool(in, now, nil)
+			_, err := model.NewTool(in.Changes(), now, nil)
 			require.NoError(t, err, in.TechnicalName)
 		}
 		for _, in := range c.Datasets {

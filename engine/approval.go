@@ -45,7 +45,7 @@ func (s *chatTurn) approve(ctx context.Context, call *model.ToolCall, text strin
 	return callError("a person did not approve the call, so nothing was done")
 }
 
-// isSuspended reports whether a turn that failed goes on after a person's answer: nothing is wrong with it, but its
+// isSuspended reports whether a turn that failed continues after a person's answer: nothing is wrong with it, but its
 // client or its process leaves.
 func (s *chatTurn) isSuspended(ctx context.Context, err error) bool {
 	return s.open.Load() > 0 && (ctx.Err() != nil || errors.Is(err, errSuspended))

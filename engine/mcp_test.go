@@ -136,7 +136,7 @@ func TestToolsThatDisappearAreNoticed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, model.CallEffectUnavailable, coverage[s.agent.ID][0].Effect)
 
-	// A server that is away changes nothing.
+	// An unavailable server changes nothing.
 	_, err = s.tenant.UpdateMcpServer(t.Context(), model.UpdateMcpServerInput{McpServerID: s.connected.ID,
 		Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: serve(t, http.NotFound), TimeoutSeconds: 5,
 			Headers: model.JSONObject(`{}`)}})

@@ -5356,8 +5356,8 @@ extend type Mutation {
 }
 `, BuiltIn: false},
 	{Name: "../schema/mcp_server.graphqls", Input: `"""
-A server whose tools agents can call over the Model Context Protocol. Agents get none of them by themselves: ` + "`" + `createTool` + "`" + `
-makes a tool of one that the server offers.
+A server whose tools agents can call over the Model Context Protocol. ` + "`" + `createTool` + "`" + ` makes a tool of one that the server
+offers. Agents get no others.
 """
 type McpServer implements Node {
   "The id."
@@ -5483,8 +5483,8 @@ extend type Mutation {
   "Changes an MCP server. It is not asked again until ` + "`" + `refreshMcpServer` + "`" + `, or until a call fails."
   updateMcpServer("The changes." input: UpdateMcpServerInput!): UpdateMcpServerPayload @requires(scope: write)
   """
-  Asks an MCP server for its tools. Tools that were made of its offers get changed schemas. Tools whose offer is gone
-  keep their agents, but calls fail: see ` + "`" + `Tool.missingSince` + "`" + `. A failed call of a tool refreshes its server as well.
+  Asks an MCP server for its tools. Tools that were made of its offers get changed schemas. Tools that the server no longer
+  offers keep their agents, but calls fail: see ` + "`" + `Tool.missingSince` + "`" + `. A failed call of a tool refreshes its server as well.
   """
   refreshMcpServer("The server." input: RefreshMcpServerInput!): RefreshMcpServerPayload @requires(scope: write) @modelDriven
   "Disconnects an MCP server. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` while a tool uses it."
@@ -6313,7 +6313,7 @@ enum ToolApproval {
   Auto
   "The chat waits until a person approves or denies the call, at most 10 minutes: see ` + "`" + `answerToolApproval` + "`" + `. In tests the call fails unless it is mocked, because nobody can be asked."
   Ask
-  "Every call fails, and the agent is told that it may not make it."
+  "Every call fails with an error that says that the agent must not make it."
   Deny
 }
 
@@ -6597,7 +6597,7 @@ enum ToolCallApproval {
   Pending
   "The call may be made, once."
   Approved
-  "The call is not made. The agent is told so, with the note."
+  "The call is not made. The agent gets an error with the note."
   Denied
 }
 
@@ -6675,7 +6675,7 @@ input AnswerToolApprovalInput {
 
 "The answered call."
 type AnswerToolApprovalPayload {
-  "The call. The chat goes on; see its events."
+  "The call. The chat continues; see its events."
   toolCall: ToolCall!
 }
 
@@ -6712,8 +6712,8 @@ extend type SimulationChat {
   "All calls of the agent and of the agents that it delegated to, in the order in which they started."
   toolCalls: [ToolCall!]! @requires(scope: contacts)
   """
-  The calls that wait for a person, oldest first. They are also among ` + "`" + `toolCalls` + "`" + `. If the client that sent the message,
-  or the server, is gone by the time of the answer, the server answers the message again, and makes an approved call if
+  The calls that wait for a person, oldest first. They are also among ` + "`" + `toolCalls` + "`" + `. If the client that sent the message
+  has disconnected, or the server has stopped, by the time of the answer, the server answers the message again, and makes an approved call if
   the agent still asks for it.
   """
   pendingApprovals: [ToolCall!]! @requires(scope: contacts) @listSize(assumedSize: 2)

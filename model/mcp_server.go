@@ -175,8 +175,8 @@ func (o *McpOffer) equal(other *McpOffer) bool {
 	return string(a) == string(b)
 }
 
-// follow takes over the change of the tool's offer, and returns whether the tool changed. A tool whose offer is gone,
-// or has become unusable, is missing.
+// follow takes over the change of the tool's offer, and returns whether the tool changed. A tool that is no longer
+// offered, or has become unusable, is missing.
 func (t *Tool) follow(old, current *McpOffer, now time.Time) bool {
 	before := *t
 	switch {

@@ -207,7 +207,7 @@ type AnswerToolApprovalInput struct {
 
 // The answered call.
 type AnswerToolApprovalPayload struct {
-	// The call. The chat goes on; see its events.
+	// The call. The chat continues; see its events.
 	ToolCall *ToolCall `json:"toolCall"`
 }
 
@@ -4888,7 +4888,7 @@ const (
 	ToolApprovalAuto ToolApproval = "Auto"
 	// The chat waits until a person approves or denies the call, at most 10 minutes: see `answerToolApproval`. In tests the call fails unless it is mocked, because nobody can be asked.
 	ToolApprovalAsk ToolApproval = "Ask"
-	// Every call fails, and the agent is told that it may not make it.
+	// Every call fails with an error that says that the agent must not make it.
 	ToolApprovalDeny ToolApproval = "Deny"
 )
 
@@ -4949,7 +4949,7 @@ const (
 	ToolCallApprovalPending ToolCallApproval = "Pending"
 	// The call may be made, once.
 	ToolCallApprovalApproved ToolCallApproval = "Approved"
-	// The call is not made. The agent is told so, with the note.
+	// The call is not made. The agent gets an error with the note.
 	ToolCallApprovalDenied ToolCallApproval = "Denied"
 )
 

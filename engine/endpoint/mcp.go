@@ -231,7 +231,7 @@ func isResponse(message jsonrpc.Message) bool {
 	return ok
 }
 
-// note remembers a failure below the protocol, or that there is none any more, and returns it.
+// note remembers a failure below the protocol, or that there is no longer one, and returns it.
 func (s *mcpSession) note(err error) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -213,7 +213,7 @@ func toolWith[V any](change func(*CreateToolInput, V)) func(V) error {
 	return func(v V) error {
 		in := CreateToolInput{Name: "a", TechnicalName: "a"}
 		change(&in, v)
-		_, err := NewTool(in, now, func(_ string, b []byte) ([]byte, error) { return b, nil })
+		_, err := NewTool(in.Changes(), now, func(_ string, b []byte) ([]byte, error) { return b, nil })
 		return err
 	}
 }

@@ -70,7 +70,8 @@ func (t *turn) takeUp(call *model.ToolCall) string {
 // another turn holds the chat, or has answered already.
 func (e *Engine) ContinueChat(ctx context.Context, t *db.Tenant, id string, _ int32) error {
 	held, err := t.BeginChatTurn(ctx, id, e.lease)
-	if known, ok := errors.AsType[*model.Error](err); ok && (known.Code == model.NotFound || known.Code == model.Conflict) {
+	if known, ok := errors.AsType[*model.Error](err); ok &&
+		(known.Code == model.NotFound || known.Code == model.Conflict) {
 		return nil
 	}
 	if err != nil {

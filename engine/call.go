@@ -60,7 +60,8 @@ const (
 	denied     callError = "side effects are denied in this simulation, so nothing was done"
 	deniedTool callError = "this tool must not be called, so nothing was done"
 	gone       callError = "the MCP server no longer offers the tool, so it cannot be called"
-	nobody     callError = "a person must approve the call, and a test has nobody to ask, so nothing was done: mock the tool"
+	nobody     callError = "a person must approve the call, and a test has nobody to ask, so nothing was done: mock " +
+		"the tool"
 )
 
 // messageForModel returns the text of an error for the model, without internal details.

@@ -143,7 +143,8 @@ func FuzzToolSchema(f *testing.F) {
 		if parameters.UnmarshalGQL(json.RawMessage(schema)) != nil {
 			return
 		}
-		_, err = model.NewTool(model.CreateToolInput{Name: "a", TechnicalName: "a", Parameters: parameters}.Changes(), time.Time{}, nil)
+		in := model.CreateToolInput{Name: "a", TechnicalName: "a", Parameters: parameters}
+		_, err = model.NewTool(in.Changes(), time.Time{}, nil)
 		if err != nil {
 			return
 		}

@@ -116,7 +116,8 @@ func TestToolsThatDisappearAreNoticed(t *testing.T) {
 	s.offer("price", `{"type":"object","properties":{"day":{"type":"integer"}}}`)
 	_, changes, err = s.e.RefreshMcpServer(t.Context(), s.tenant, s.connected.ID)
 	require.NoError(t, err)
-	require.Equal(t, []*model.McpChange{{Name: "price", Kind: model.McpChangeKindChanged, ToolIds: []string{tool.ID}}}, changes)
+	require.Equal(t, []*model.McpChange{{Name: "price", Kind: model.McpChangeKindChanged,
+		ToolIds: []string{tool.ID}}}, changes)
 	_, err = s.e.CallTool(t.Context(), s.tenant, model.CallToolInput{ToolID: tool.ID,
 		Arguments: model.JSONObject(`{"day":"Monday"}`)})
 	requireCode(t, model.BadInput, err)

@@ -84,7 +84,8 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant,
 }
 
 // run answers the text, and fails the turn if there is no answer.
-func (s *chatTurn) run(ctx context.Context, text string) (*model.SimulationChat, []*model.SimulationChatMessage, error) {
+func (s *chatTurn) run(ctx context.Context, text string) (*model.SimulationChat, []*model.SimulationChatMessage,
+	error) {
 	message := &model.SimulationChatMessage{Text: text, Timestamp: Now()}
 	s.turn.Announce(model.TurnStarted{TurnID: s.turn.ID, MessageSequence: s.turn.Chat.LastSequence + 1, Text: text})
 	answer, chat, err := s.answer(ctx, message)

@@ -9,7 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CallTool calls the endpoint or the MCP server of a tool outside of any conversation, or answers from the sample of its endpoint. It
+// CallTool calls the endpoint or the MCP server of a tool outside of any conversation, or answers from the sample of
+// its endpoint. It
 // returns BAD_INPUT if the arguments do not fit the tool's parameters, and UNPROCESSABLE if the tool has no endpoint.
 // The failure of a call is part of the outcome.
 func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolInput) (*model.CallToolPayload, error) {
@@ -36,8 +37,8 @@ func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolIn
 	s := &Speaker{Agent: &model.Agent{}, Tools: []*model.Tool{tool}}
 	call.target = s.targets(&model.ToolMocking{}, false)[0].sample(e.samples)
 	if call.target.Effect == model.CallEffectUnavailable {
-		return nil, model.Errorf(model.Unprocessable, "tool %q has no endpoint to call, or its MCP server no longer offers it",
-			tool.ID)
+		return nil, model.Errorf(model.Unprocessable, "tool %q has no endpoint to call, or its MCP server no longer offers "+
+			"it", tool.ID)
 	}
 	call.record.Arguments = call.written
 	c := &conversation{turn: &turn{checks: e.checks, effects: e.effects(t, tool.ID, "")}}

@@ -330,20 +330,6 @@ func (i *CompanyImport) check(ctx context.Context, table, lines string) error {
 	return nil
 }
 
-// checkHeaders returns an error if the row has headers that this server cannot decrypt.
-func (i *CompanyImport) checkHeaders(row any) (err error) {
-	switch row := row.(type) {
-	case *model.Tool:
-		_, err = i.tenant.HeadersOf(row.ID, row.Endpoint)
-	case *model.McpServer:
-		_, err = i.tenant.HeadersOf(row.ID, row.Endpoint)
-	}
-	if err != nil {
-		return errors.New("endpoint.sealedHeaders were encrypted with another secret key than this server's")
-	}
-	return nil
-}
-
 // File adds the uploaded file of a document. Its size must be that in the document's row.
 func (i *CompanyImport) File(ctx context.Context, documentID string, size int64, content io.Reader) error {
 	d, err := i.tenant.Document(ctx, documentID)

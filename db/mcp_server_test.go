@@ -91,7 +91,8 @@ func TestToolsFollowTheirMcpServer(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, changes)
 	require.Equal(t, "it is down", *failed.RefreshError)
-	refresh([]*model.McpChange{{Name: "pay", Kind: model.McpChangeKindAdded, ToolIds: []string{pay.ID}}}, offer("pay", amount))
+	refresh([]*model.McpChange{{Name: "pay", Kind: model.McpChangeKindAdded, ToolIds: []string{pay.ID}}},
+		offer("pay", amount))
 	back, err := tenant.Tool(ctx, pay.ID)
 	require.NoError(t, err)
 	require.Nil(t, back.MissingSince)

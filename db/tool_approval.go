@@ -186,8 +186,8 @@ var suspendTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		Where("id = ?", pg.Param(2)).Where("reply_id = ?", pg.Param(3)).String(), nil
 })
 
-// enqueueWaiting enqueues the chats whose turn died, or was suspended, while a call waited for a person, once the person
-// has answered or is late. It forgets the message of chats that nothing waits for.
+// enqueueWaiting enqueues the chats whose turn died, or was suspended, while a call waited for a person, once the
+// person has answered or is late. It forgets the message of chats that nothing waits for.
 func (s *Store) enqueueWaiting(ctx context.Context) error {
 	companies, err := s.companiesWith(ctx, (*model.SimulationChat)(nil), diedWaiting)
 	errs := []error{err}

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/agentgraph/agentgraph/db/pg"
@@ -31,6 +32,20 @@ func (t *Tenant) HeadersOf(id string, e *model.ToolEndpoint) (map[string]string,
 		return nil, fmt.Errorf("decrypt the headers of %s: %w", id, err)
 	}
 	return headers, json.Unmarshal(text, &headers)
+}
+
+// checkHeaders returns an error if the row has headers that this server cannot decrypt.
+func (i *CompanyImport) checkHeaders(row any) (err error) {
+	switch row := row.(type) {
+	case *model.Tool:
+		_, err = i.tenant.HeadersOf(row.ID, row.Endpoint)
+	case *model.McpServer:
+		_, err = i.tenant.HeadersOf(row.ID, row.Endpoint)
+	}
+	if err != nil {
+		return errors.New("endpoint.sealedHeaders were encrypted with another secret key than this server's")
+	}
+	return nil
 }
 
 // BeginCall records that a call is about to be made, with an unknown outcome, and renews the claim. If it fails, do

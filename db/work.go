@@ -107,8 +107,8 @@ const forgetEvery = time.Minute
 const startEvery = 5 * time.Second
 
 // sweeper returns the function that the queue calls about once a second. It ends abandoned runs, starts due
-// schedules, enqueues extractions and chats that waited, removes marked rows, and from time to time deletes expired data. It is not safe
-// for concurrent use.
+// schedules, enqueues extractions and chats that waited, removes marked rows, and from time to time deletes expired
+// data. It is not safe for concurrent use.
 func (s *Store) sweeper() func(context.Context) error {
 	var forgotten time.Time
 	var old []*model.Retention // retentions that were not handled yet, or have more to delete

@@ -130,18 +130,18 @@ func (t *Tenant) progress(execution *model.AgentTestExecution) *bun.UpdateQuery 
 	return q
 }
 
-// TalliesOfExecutions returns the number of runs in each state for each test, or each row of a test, by the
-// execution's id. Tallies are in the order of the execution's runs, and include tests that were deleted since.
+// TalliesOfExecutions returns the number of runs in each state for each test, or each row of a test, in each variant,
+// by the execution's id. Tallies are in the order of the execution's runs, and include tests that were deleted since.
 func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[string][]model.TestTally, error) {
 	rows := []struct {
 		ExecutionID string
 		Tally       model.TestTally `bun:"embed:"`
 	}{}
 	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.tested_id, "+
-		"?TableAlias.row_key").
+		"?TableAlias.row_key, ?TableAlias.variant").
 		ColumnExpr("max(test.id) AS test_id, min(?TableAlias.test_name) AS test_name").Apply(withTests).Apply(counted).
 		Where("?TableAlias.execution_id IN (?)", bun.List(ids)).
-		GroupExpr("?TableAlias.execution_id, ?TableAlias.tested_id, ?TableAlias.row_key").
+		GroupExpr("?TableAlias.execution_id, ?TableAlias.tested_id, ?TableAlias.row_key, ?TableAlias.variant").
 		OrderExpr("?TableAlias.execution_id, min(?TableAlias.position)").
 		Scan(ctx, &rows)
 	tallies := make(map[string][]model.TestTally, len(ids))

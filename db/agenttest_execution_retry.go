@@ -41,6 +41,7 @@ func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInpu
 		execution.Concurrency, execution.VirtualTime, execution.RetryOfID = old.Concurrency, old.VirtualTime, &old.ID
 		execution.Votes, execution.IsDraft, execution.DraftPrompt, execution.StopRepeating = old.Votes, old.IsDraft,
 			old.DraftPrompt, old.StopRepeating
+		execution.Tried = old.Tried
 		planned, err := t.runsToRepeat(ctx, in, execution)
 		if err != nil {
 			return err
@@ -52,14 +53,17 @@ func (t *Tenant) retry(ctx context.Context, in model.RetryAgentTestExecutionInpu
 	})
 }
 
-type plannedRow struct{ testID, rowKey string }
+type plannedRow struct {
+	testID, rowKey string
+	variant        *model.TestVariant
+}
 
 // runsToRepeat returns the tests to run again, and records deleted tests in the new execution.
 func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecutionInput,
 	execution *model.AgentTestExecution) (planned []plannedTest, err error) {
 	runs, faults := []*model.AgentTestRun{}, model.Fields(nil)
 	query := t.db.Select(&runs).Apply(t.withExistingTest).Column("tested_id", "test_name", "row_key", "row_number",
-		"row_name").Where("execution_id = ?", in.ExecutionID).Order("position")
+		"row_name", "variant").Where("execution_id = ?", in.ExecutionID).Order("position")
 	switch in.Only {
 	case model.AgentTestRetryNotPassed:
 		query = query.Where("status NOT IN (?)",
@@ -80,12 +84,12 @@ func (t *Tenant) runsToRepeat(ctx context.Context, in model.RetryAgentTestExecut
 			execution.LeaveOut(run)
 			continue
 		}
-		key := plannedRow{*run.TestID, run.RowKey}
+		key := plannedRow{*run.TestID, run.RowKey, variantOf(execution, run.Variant)}
 		at, known := places[key]
 		if !known {
 			at, places[key] = len(planned), len(planned)
-			planned = append(planned, plannedTest{id: *run.TestID, rowKey: run.RowKey, testName: run.TestName,
-				rowName: model.RowLabel(run.RowName, run.RowNumber)})
+			planned = append(planned, plannedTest{id: *run.TestID, rowKey: run.RowKey, variant: key.variant,
+				testName: run.TestName, rowName: model.RowLabel(run.RowName, run.RowNumber)})
 		}
 		planned[at].attempts++
 	}

@@ -34,11 +34,7 @@ func (t tenantTx) startExecution(ctx context.Context, execution *model.AgentTest
 	if err != nil {
 		return err
 	}
-	planned := make([]plannedTest, len(ids))
-	for i, id := range ids {
-		planned[i] = plannedTest{id: id, attempts: in.Repeats}
-	}
-	return t.createExecution(ctx, execution, planned)
+	return t.createExecution(ctx, execution, plan(ids, in.Repeats, execution.Tried))
 }
 
 // TestsToRun returns the tests that the input names, in their order, with their agents, kinds and names. It returns
@@ -98,6 +94,8 @@ type plannedTest struct {
 	// rowKey names the only row to run. It is empty to run all rows of the test.
 	rowKey   string
 	attempts int32
+	// variant is how to run it. It is nil to run it as it is.
+	variant *model.TestVariant
 	// testName and rowName describe the test in the report if it was deleted.
 	testName string
 	rowName  *string
@@ -109,29 +107,35 @@ type runRow struct {
 	row      *model.TestRow
 	number   int32
 	attempts int32
+	variant  *string
 }
 
 // rowsToRun returns the runs to make of the current tests, and the rows that no longer exist.
 func rowsToRun(planned []plannedTest, snapshots []model.RunSnapshot) (rows []runRow, leftOut []model.LeftOutTest) {
-	bare := map[string]*model.RunSnapshot{}
+	bare := map[string]*model.AgentTestRow{}
 	for i, p := range planned {
 		all := snapshots[i].Test.Rows
 		if bare[p.id] == nil {
 			test := *snapshots[i].Test
 			test.Rows = nil
-			bare[p.id] = &model.RunSnapshot{Test: &test, Agent: snapshots[i].Agent}
+			bare[p.id] = &test
+		}
+		run := runRow{snapshot: &model.RunSnapshot{Test: bare[p.id], Agent: snapshots[i].Agent}, attempts: p.attempts}
+		if p.variant != nil {
+			run.variant = &p.variant.Label
 		}
 		found := false
 		for n := range all {
 			if p.rowKey == "" || p.rowKey == all[n].Key {
-				rows, found = append(rows, runRow{bare[p.id], &all[n], int32(n + 1), p.attempts}), true
+				run.row, run.number, found = &all[n], int32(n+1), true
+				rows = append(rows, run)
 			}
 		}
 		switch {
 		case p.rowKey != "" && !found:
 			leftOut = append(leftOut, model.LeftOutTest{TestID: p.id, TestName: p.testName, RowName: p.rowName})
 		case !found:
-			rows = append(rows, runRow{snapshot: bare[p.id], attempts: p.attempts})
+			rows = append(rows, run)
 		}
 	}
 	return rows, leftOut
@@ -140,8 +144,11 @@ func rowsToRun(planned []plannedTest, snapshots []model.RunSnapshot) (rows []run
 func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTestExecution,
 	planned []plannedTest) error {
 	snapshots, err := t.snapshots(ctx, planned)
-	if err == nil && execution.IsDraft {
+	if err == nil && execution.DraftPrompt != nil {
 		err = try(execution.DraftPrompt, snapshots)
+	}
+	if err == nil {
+		err = t.applyVariants(ctx, execution.Tried, planned, snapshots)
 	}
 	if err != nil {
 		return err
@@ -210,7 +217,7 @@ func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentT
 	case count == 0:
 		faults.Add("executionId", "names an execution whose tests were all deleted")
 	case count > model.MaxRuns:
-		faults.Add("repeats", "of the tests and their rows make %d runs, but an execution has at most %d", count,
+		faults.Add("repeats", "of the tests, their rows and variants make %d runs, but an execution has at most %d", count,
 			model.MaxRuns)
 	case size > model.MaxRunsValues:
 		faults.Add("repeats", "of the rows make %d bytes of values in the runs, but an execution has at most %d",
@@ -226,6 +233,7 @@ func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentT
 			run := &model.AgentTestRun{
 				TestID: &test.ID, TestedID: test.ID, TestName: test.Name, Attempt: attempt,
 				Snapshot: *r.snapshot, PromptVersion: r.snapshot.Agent.PromptVersion, IsDraft: execution.IsDraft,
+				Variant: r.variant,
 			}
 			if r.row != nil {
 				run.RowKey, run.RowNumber, run.RowName, run.RowValues = r.row.Key, new(r.number), r.row.Name, &r.row.Values

@@ -12,7 +12,7 @@ import (
 
 // runSummary are the columns of the schema's AgentTestRunSummary, in addition to those that identify and order rows.
 var runSummary = []string{"execution_id", "attempt", "status", "prompt_version", "duration_ms", "is_draft",
-	"row_number", "row_name"}
+	"row_number", "row_name", "variant"}
 
 // stepOfSearch finds the execution of a run, if it is a step of a search for the cause of a failure.
 const stepOfSearch = `SELECT 1 FROM agent_test_executions AS step

@@ -82,7 +82,7 @@ func (t *Tenant) conversationsOf(ctx context.Context, held *model.AgentTestExecu
 	}
 	runs := []*model.AgentTestRun{}
 	if err := t.db.Select(&runs).Apply(t.withExistingTest).Column("id", "tested_id", "test_name", "row_key",
-		"row_number", "row_name", "row_values", "attempt", "prompt_version", "is_draft").
+		"row_number", "row_name", "row_values", "attempt", "prompt_version", "is_draft", "variant").
 		Where("execution_id = ?", held.ID).Where("end_reason IS NOT NULL").Order("position").Scan(ctx); err != nil {
 		return nil, err
 	}
@@ -132,14 +132,16 @@ func (t *Tenant) rejudged(
 	if err != nil {
 		return nil, err
 	}
-	for id, snapshot := range snapshots {
+	tested := map[string]bool{}
+	for key, snapshot := range snapshots {
 		if in.Criteria == model.RejudgedCriteriaPresent {
-			if present[id] == nil {
-				delete(snapshots, id)
+			if present[key.testedID] == nil {
+				delete(snapshots, key)
 				continue
 			}
-			snapshot.Test = snapshot.Test.JudgedAs(present[id])
+			snapshot.Test = snapshot.Test.JudgedAs(present[key.testedID])
 		}
+		tested[key.testedID] = true
 		if snapshot.Test, err = in.Judged(snapshot.Test); err != nil {
 			return nil, err
 		}
@@ -152,7 +154,7 @@ func (t *Tenant) rejudged(
 	}
 	var faults model.Fields
 	for i, test := range in.Tests {
-		if snapshots[test.TestID] == nil {
+		if !tested[test.TestID] {
 			faults.Add(fmt.Sprintf("tests.%d.testId", i), "names a test that has no conversation in the execution")
 		}
 	}
@@ -161,14 +163,14 @@ func (t *Tenant) rejudged(
 	}
 	runs := []*model.AgentTestRun{}
 	for _, was := range held {
-		snapshot := snapshots[was.TestedID]
+		snapshot := snapshots[ranAs(was)]
 		if snapshot == nil {
 			execution.LeaveOut(was)
 			continue
 		}
 		run := &model.AgentTestRun{
 			TestedID: was.TestedID, TestName: was.TestName, Attempt: was.Attempt, RejudgeOfID: &was.ID,
-			Snapshot: *snapshot, PromptVersion: was.PromptVersion, IsDraft: was.IsDraft,
+			Snapshot: *snapshot, PromptVersion: was.PromptVersion, IsDraft: was.IsDraft, Variant: was.Variant,
 			RowKey: was.RowKey, RowNumber: was.RowNumber, RowName: was.RowName, RowValues: was.RowValues,
 		}
 		if present[was.TestedID] != nil {
@@ -182,16 +184,25 @@ func (t *Tenant) rejudged(
 	return runs, faults.As(model.Unprocessable)
 }
 
-// snapshotsOf returns the snapshots of the tests of an execution and their agents, by the tests' ids. All runs of a
-// test have the same snapshot.
-func (t *Tenant) snapshotsOf(ctx context.Context, executionID string) (map[string]*model.RunSnapshot, error) {
+// ranTest identifies the runs with the same snapshot: those of a test in a variant.
+type ranTest struct{ testedID, variant string }
+
+func ranAs(run *model.AgentTestRun) ranTest {
+	if run.Variant == nil {
+		return ranTest{testedID: run.TestedID}
+	}
+	return ranTest{run.TestedID, *run.Variant}
+}
+
+// snapshotsOf returns the snapshots of the tests of an execution and their agents.
+func (t *Tenant) snapshotsOf(ctx context.Context, executionID string) (map[ranTest]*model.RunSnapshot, error) {
 	runs := []*model.AgentTestRun{}
-	err := t.db.Select(&runs).DistinctOn("?TableAlias.tested_id").Column("tested_id").
+	err := t.db.Select(&runs).DistinctOn("?TableAlias.tested_id, ?TableAlias.variant").Column("tested_id", "variant").
 		ColumnExpr(snapshotOfRun, t.CompanyID()).
-		Where("execution_id = ?", executionID).Where("end_reason IS NOT NULL").Order("tested_id", "position").Scan(ctx)
-	snapshots := make(map[string]*model.RunSnapshot, len(runs))
+		Where("execution_id = ?", executionID).Where("end_reason IS NOT NULL").Order("tested_id", "variant", "position").Scan(ctx)
+	snapshots := make(map[ranTest]*model.RunSnapshot, len(runs))
 	for _, run := range runs {
-		snapshots[run.TestedID] = &run.Snapshot
+		snapshots[ranAs(run)] = &run.Snapshot
 	}
 	return snapshots, err
 }

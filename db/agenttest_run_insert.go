@@ -16,13 +16,14 @@ func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) er
 		return err
 	}
 	var ids, tested, names []string
-	var existing, rejudged []*string
+	var existing, rejudged, variants []*string
 	var rowKeys []string
 	var rowNames, rowValues []*string
 	var rowNumbers []*int32
 	var positions, attempts, versions []int32
 	for _, r := range runs {
-		existing, rejudged = append(existing, r.TestID), append(rejudged, r.RejudgeOfID)
+		existing, rejudged, variants = append(existing, r.TestID), append(rejudged, r.RejudgeOfID),
+			append(variants, r.Variant)
 		ids, tested, names = append(ids, r.ID), append(tested, r.TestedID), append(names, r.TestName)
 		positions, attempts, versions = append(positions, r.Position), append(attempts, r.Attempt),
 			append(versions, r.PromptVersion)
@@ -41,16 +42,17 @@ func (t tenantTx) insertRuns(ctx context.Context, runs []*model.AgentTestRun) er
 		attempt, status,
 			prompt_version, claim, lost, messages, tool_calls, turn_count, criteria_results, version, created_at, is_draft,
 				rejudge_of_id,
-			row_key, row_number, row_name, row_values)
+			row_key, row_number, row_name, row_values, variant)
 		SELECT $1, run.id, $2, run.test_id, run.tested_id, run.test_name, run.position, run.attempt, $3,
 			run.prompt_version, 0, 0, '[]', '[]', 0, '[]', $4, $5, $12, run.rejudge_of_id,
-			run.row_key, run.row_number, run.row_name, run.row_values::json
+			run.row_key, run.row_number, run.row_name, run.row_values::json, run.variant
 		FROM unnest($6::text[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[], $13::text[], $14::text[],
-				$15::text[], $16::int[], $17::text[], $18::text[])
+				$15::text[], $16::int[], $17::text[], $18::text[],
+				$19::text[])
 			AS run (id, tested_id, test_name, position, attempt, prompt_version, test_id, rejudge_of_id, row_key, row_number,
-				row_name, row_values)`,
+				row_name, row_values, variant)`,
 		t.CompanyID(), runs[0].ExecutionID, string(model.AgentTestRunStatusQueued), runs[0].Version, runs[0].CreatedAt,
 		ids, tested, names, positions, attempts, versions, isDraft, existing, rejudged,
-		rowKeys, rowNumbers, rowNames, rowValues)
+		rowKeys, rowNumbers, rowNames, rowValues, variants)
 	return t.db.Send(ctx, batch)
 }

@@ -50,15 +50,16 @@ func (b *transitionBatch) endedIn(execution *model.AgentTestExecution) (ended []
 	return ended
 }
 
-// tallyOfRow is the number of runs of a test, or of a row of it, in each state.
+// tallyOfRow is the number of runs of a test, or of a row of it, in a variant and in each state.
 type tallyOfRow struct {
 	TestedID string
 	RowKey   string
+	Variant  string
 	Counts   model.AgentTestRunCounts `bun:"embed:"`
 }
 
-// ofRow identifies a test or a row of it. Each row is decided separately.
-const ofRow = "?TableAlias.tested_id, ?TableAlias.row_key"
+// ofRow identifies a test or a row of it in a variant. Each is decided separately.
+const ofRow = "?TableAlias.tested_id, ?TableAlias.row_key, coalesce(?TableAlias.variant, '')"
 
 // skip ends queued runs from a position on. It ends the runs of tests and rows that are decided by the runs that end
 // now and the earlier ones.
@@ -69,22 +70,24 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 		tested[i] = run.TestedID
 	}
 	before := []tallyOfRow{}
-	if err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr(ofRow).Apply(counted).
+	if err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr(ofRow+" AS variant").Apply(counted).
 		Where("execution_id = ?", execution.ID).Where("tested_id IN (?)", bun.List(model.Unique(tested))).GroupExpr(ofRow).
 		Scan(ctx, &before); err != nil {
 		return err
 	}
-	var decided, rows, decisive []string
+	var decided, rows, variants, decisive []string
 	for _, tally := range before {
 		last := ""
 		for _, run := range ended { // they are not written yet
-			if run.TestedID == tally.TestedID && run.RowKey == tally.RowKey {
+			if run.TestedID == tally.TestedID && run.RowKey == tally.RowKey &&
+				(run.Variant == nil || *run.Variant == tally.Variant) {
 				tally.Counts.Add(run.Status)
 				last = run.ID
 			}
 		}
 		if last != "" && execution.StopRepeating.IsDecided(tally.Counts.Passed, tally.Counts.Failed) {
-			decided, rows, decisive = append(decided, tally.TestedID), append(rows, tally.RowKey), append(decisive, last)
+			decided, rows = append(decided, tally.TestedID), append(rows, tally.RowKey)
+			variants, decisive = append(variants, tally.Variant), append(decisive, last)
 		}
 	}
 	if len(decided) == 0 {
@@ -94,7 +97,8 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 	if err := t.db.Update((*model.AgentTestRun)(nil)).Set("status = ?", model.AgentTestRunStatusSkipped).
 		Set("finished_at = ?", at).
 		Set("version = ?", execution.Version+1).Where("execution_id = ?", execution.ID).
-		Where("("+ofRow+") IN (SELECT * FROM unnest(?::text[], ?::text[]))", pgdialect.Array(decided), pgdialect.Array(rows)).
+		Where("("+ofRow+") IN (SELECT * FROM unnest(?::text[], ?::text[], ?::text[]))", pgdialect.Array(decided),
+			pgdialect.Array(rows), pgdialect.Array(variants)).
 		Where("status = ?", model.AgentTestRunStatusQueued).Where("position >= ?", first).Returning("id").
 		Scan(ctx, &skipped); err != nil {
 		return err

@@ -19,7 +19,7 @@ const snapshotOfRun = `coalesce(?TableAlias.snapshot, (
 		'judgeModel', coalesce(execution.judge_model, ''))
 	FROM agent_test_snapshots AS test
 	JOIN agent_test_snapshots AS agent ON agent.company_id = test.company_id AND agent.execution_id = test.execution_id
-		AND agent.id = test.agent_id
+		AND agent.id = test.agent_id || coalesce('/' || ?TableAlias.variant, '')
 	JOIN agent_test_executions AS execution ON execution.company_id = test.company_id AND execution.id = test.execution_id
 	WHERE test.company_id = ?0 AND agent.company_id = ?0 AND execution.company_id = ?0
 		AND test.execution_id = ?TableAlias.execution_id
@@ -54,7 +54,8 @@ func (t *Tenant) RunsWithSnapshots(ctx context.Context, ids []string,
 	return runs, q.Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx)
 }
 
-// saveSnapshots stores the tests and agents of an execution's runs, each once.
+// saveSnapshots stores the tests and agents of an execution's runs, each once. An agent of a variant has the label in
+// its id.
 func (t *Tenant) saveSnapshots(batch *pgx.Batch, runs []*model.AgentTestRun) error {
 	var ids, definitions []string
 	var agents []*string
@@ -70,7 +71,11 @@ func (t *Tenant) saveSnapshots(batch *pgx.Batch, runs []*model.AgentTestRun) err
 	}
 	for _, run := range runs {
 		agent, test := run.Snapshot.Agent, run.Snapshot.Test
-		if err := keep(agent.ID, nil, agent); err != nil {
+		agentID := agent.ID
+		if run.Variant != nil {
+			agentID += "/" + *run.Variant
+		}
+		if err := keep(agentID, nil, agent); err != nil {
 			return err
 		}
 		if err := keep(run.TestedID, &agent.ID, test); err != nil {

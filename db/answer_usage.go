@@ -19,13 +19,50 @@ func (t *Tenant) UsageOfExecutions(ctx context.Context, ids []string) (map[strin
 	return t.usage(ctx, "execution_id", ids)
 }
 
-func (t *Tenant) usage(ctx context.Context, key string, ids []string) (map[string]*model.UsageSummary, error) {
+// UsageOfVariants is like UsageOfExecutions, for each variant, and for each test or row in each variant.
+func (t *Tenant) UsageOfVariants(ctx context.Context, ids []string) (map[string][]model.UsageOfVariant, error) {
 	var rows []struct {
-		Key              string
-		Summary          model.UsageSummary `bun:"embed:"`
-		FirstToken, Took []float64          `bun:"type:jsonb"`
+		usageRow
+		Variant          string
+		TestedID, RowKey *string
 	}
-	const ranks = "to_jsonb(percentile_disc(ARRAY[0.5, 0.9, 0.99, 1]) WITHIN GROUP (ORDER BY (usage->>?)::float8)) AS ?"
+	err := t.usageOf("execution_id", ids).ColumnExpr("?TableAlias.variant, ?TableAlias.tested_id, ?TableAlias.row_key").
+		Where("?TableAlias.variant IS NOT NULL").
+		GroupExpr("GROUPING SETS ((?TableAlias.execution_id, ?TableAlias.variant), (?TableAlias.execution_id, "+
+			"?TableAlias.variant, ?TableAlias.tested_id, ?TableAlias.row_key))").Scan(ctx, &rows)
+	usage := map[string][]model.UsageOfVariant{}
+	for _, row := range rows {
+		usage[row.Key] = append(usage[row.Key], model.UsageOfVariant{Variant: row.Variant, TestedID: row.TestedID,
+			RowKey: row.RowKey, UsageSummary: row.summary()})
+	}
+	return usage, err
+}
+
+func (t *Tenant) usage(ctx context.Context, key string, ids []string) (map[string]*model.UsageSummary, error) {
+	var rows []usageRow
+	err := t.usageOf(key, ids).GroupExpr("?TableAlias.?", bun.Ident(key)).Scan(ctx, &rows)
+	summaries := make(map[string]*model.UsageSummary, len(rows))
+	for _, row := range rows {
+		summaries[row.Key] = row.summary()
+	}
+	return summaries, err
+}
+
+// usageRow is a row of usageOf.
+type usageRow struct {
+	Key              string
+	Summary          model.UsageSummary `bun:"embed:"`
+	FirstToken, Took []float64          `bun:"type:jsonb"`
+}
+
+func (r usageRow) summary() *model.UsageSummary {
+	r.Summary.FirstTokenMs, r.Summary.TookMs = model.NewPercentiles(r.FirstToken), model.NewPercentiles(r.Took)
+	return &r.Summary
+}
+
+// usageOf selects what the answers took in the runs whose key is one of the ids. The caller groups the rows.
+func (t *Tenant) usageOf(key string, ids []string) *bun.SelectQuery {
+	const ranks = "to_jsonb(percentile_disc(ARRAY[?]) WITHIN GROUP (ORDER BY (usage->>?)::float8)) AS ?"
 	q := t.db.Select((*model.AgentTestRun)(nil)).
 		Join("CROSS JOIN LATERAL json_array_elements(?TableAlias.messages) AS message(value)").
 		Join("CROSS JOIN LATERAL (SELECT (message.value->'usage')::jsonb AS usage) AS measured").
@@ -33,19 +70,12 @@ func (t *Tenant) usage(ctx context.Context, key string, ids []string) (map[strin
 		ColumnExpr("count(*) FILTER (WHERE usage->'isFallback' = 'true') AS fallbacks").
 		ColumnExpr("coalesce(jsonb_agg(DISTINCT usage->'model') FILTER (WHERE usage ? 'model'), '[]') AS models",
 			bun.Safe("?")).
-		ColumnExpr(ranks, "firstTokenMs", bun.Ident("first_token")).ColumnExpr(ranks, "tookMs", bun.Ident("took"))
+		ColumnExpr(ranks, bun.List(model.Ranks), "firstTokenMs", bun.Ident("first_token")).
+		ColumnExpr(ranks, bun.List(model.Ranks), "tookMs", bun.Ident("took"))
 	for column, member := range map[string]string{"input_tokens": "inputTokens", "cached_tokens": "cachedTokens",
 		"output_tokens": "outputTokens"} {
 		q = q.ColumnExpr("sum((usage->>?)::float8) AS ?", member, bun.Ident(column))
 	}
-	q = q.ColumnExpr("(sum((usage->>'credits')::numeric) * ?)::bigint AS credits", int64(model.Credit))
-	err := q.Where("?TableAlias.? IN (?)", bun.Ident(key), bun.List(ids)).Where("usage IS NOT NULL").
-		GroupExpr("?TableAlias.?", bun.Ident(key)).Scan(ctx, &rows)
-	summaries := make(map[string]*model.UsageSummary, len(rows))
-	for i := range rows {
-		summary := &rows[i].Summary
-		summary.FirstTokenMs, summary.TookMs = model.NewPercentiles(rows[i].FirstToken), model.NewPercentiles(rows[i].Took)
-		summaries[rows[i].Key] = summary
-	}
-	return summaries, err
+	return q.ColumnExpr("(sum((usage->>'credits')::numeric) * ?)::bigint AS credits", int64(model.Credit)).
+		Where("?TableAlias.? IN (?)", bun.Ident(key), bun.List(ids)).Where("usage IS NOT NULL")
 }

@@ -114,7 +114,7 @@ var contentRules = []rule{
 		"unfinished must be the number of its unfinished runs"},
 	{`SELECT 'run ' || id FROM agent_test_runs AS run WHERE company_id = ?0 AND snapshot IS NULL AND NOT EXISTS (SELECT 1
 		FROM agent_test_snapshots AS test JOIN agent_test_snapshots AS agent ON agent.company_id = test.company_id
-			AND agent.execution_id = test.execution_id AND agent.id = test.agent_id
+			AND agent.execution_id = test.execution_id AND agent.id = test.agent_id || coalesce('/' || run.variant, '')
 		WHERE test.company_id = ?0 AND test.execution_id = run.execution_id AND test.id = run.tested_id) LIMIT 1`,
 		"must have a snapshot, or its execution must have the snapshots of its test and agent"},
 	{`SELECT 'campaign ' || campaign_id FROM campaign_items JOIN campaigns ON campaigns.company_id =

@@ -1138,11 +1138,43 @@ func (ec *executionContext) marshalNAgentTestCorrection2githubᚗcomᚋagentgrap
 	return v
 }
 
+func (ec *executionContext) unmarshalOAgentTestChange2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestChange(ctx context.Context, v any) (*model.AgentTestChange, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.AgentTestChange)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAgentTestChange2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestChange(ctx context.Context, sel ast.SelectionSet, v *model.AgentTestChange) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) marshalOAgentTestComparison2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestComparison(ctx context.Context, sel ast.SelectionSet, v *model.AgentTestComparison) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._AgentTestComparison(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOAgentTestConclusion2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestConclusion(ctx context.Context, v any) (*model.AgentTestConclusion, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(model.AgentTestConclusion)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAgentTestConclusion2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestConclusion(ctx context.Context, sel ast.SelectionSet, v *model.AgentTestConclusion) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -868,6 +868,29 @@ func (ec *executionContext) fieldContext_AgentTestRun_isDraft(_ context.Context,
 	return graphql.NewScalarFieldContext("AgentTestRun", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestRun_variant(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestRun_variant(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Variant, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestRun_variant(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestRun", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _AgentTestRun_draftPrompt(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1518,6 +1541,29 @@ func (ec *executionContext) _AgentTestRunSummary_isDraft(ctx context.Context, fi
 }
 func (ec *executionContext) fieldContext_AgentTestRunSummary_isDraft(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AgentTestRunSummary", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _AgentTestRunSummary_variant(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestRunSummary_variant(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Variant, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestRunSummary_variant(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestRunSummary", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _AgentTestRunSummary_durationMs(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestRun) (ret graphql.Marshaler) {
@@ -2418,6 +2464,11 @@ func (ec *executionContext) _AgentTestRun(ctx context.Context, sel ast.Selection
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "variant":
+			out.Values[i] = ec._AgentTestRun_variant(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "draftPrompt":
 			field := field
 
@@ -2800,6 +2851,11 @@ func (ec *executionContext) _AgentTestRunSummary(ctx context.Context, sel ast.Se
 		case "isDraft":
 			out.Values[i] = ec._AgentTestRunSummary_isDraft(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "variant":
+			out.Values[i] = ec._AgentTestRunSummary_variant(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "durationMs":

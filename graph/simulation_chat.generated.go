@@ -634,6 +634,29 @@ func (ec *executionContext) fieldContext_Percentiles_p90(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Percentiles", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _Percentiles_p95(ctx context.Context, field graphql.CollectedField, obj *model.Percentiles) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Percentiles_p95(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.P95, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Percentiles_p95(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Percentiles", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
 func (ec *executionContext) _Percentiles_p99(ctx context.Context, field graphql.CollectedField, obj *model.Percentiles) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2931,6 +2954,11 @@ func (ec *executionContext) _Percentiles(ctx context.Context, sel ast.SelectionS
 			}
 		case "p90":
 			out.Values[i] = ec._Percentiles_p90(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "p95":
+			out.Values[i] = ec._Percentiles_p95(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

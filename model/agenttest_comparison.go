@@ -28,8 +28,10 @@ type AgentTestComparison struct {
 	HeadCounts       *AgentTestRunCounts
 	PValue           *float64
 	StratifiedPValue *float64
-	Correction       AgentTestCorrection
-	Conclusion       AgentTestConclusion
+	// AdjustedPValue is the stratified one, corrected for the number of comparisons with the same base.
+	AdjustedPValue *float64
+	Correction     AgentTestCorrection
+	Conclusion     AgentTestConclusion
 	// DecidingRepeats is nil if there is a difference, or if too many repeats would be needed to show one.
 	DecidingRepeats *int32
 }
@@ -66,11 +68,17 @@ func CompareExecutions(
 	bases []*AgentTestExecution, head *AgentTestExecution, inBases, inHead []*AgentTestExecutionTest,
 	correction AgentTestCorrection,
 ) *AgentTestComparison {
+	c := compareTests(pooled(inBases), inHead)
+	c.Bases, c.Base, c.Head, c.Correction = bases, bases[0], head, correction
+	conclude(correction, c)
+	return c
+}
+
+// compareTests compares tests without conclusions.
+func compareTests(inBase, inHead []*AgentTestExecutionTest) *AgentTestComparison {
 	c := &AgentTestComparison{
-		Bases: bases, Base: bases[0], Head: head, Tests: []*AgentTestComparisonTest{},
-		BaseCounts: &AgentTestRunCounts{}, HeadCounts: &AgentTestRunCounts{}, Correction: correction,
+		Tests: []*AgentTestComparisonTest{}, BaseCounts: &AgentTestRunCounts{}, HeadCounts: &AgentTestRunCounts{},
 	}
-	inBase := pooled(inBases)
 	left := make(map[sample]*AgentTestExecutionTest, len(inBase))
 	for _, test := range inBase {
 		left[test.sample()] = test
@@ -84,7 +92,6 @@ func CompareExecutions(
 			c.add(test, nil)
 		}
 	}
-	c.conclude()
 	return c
 }
 
@@ -178,40 +185,70 @@ func (t *AgentTestComparisonTest) isJudged() bool {
 	return t.Base != nil && t.Head != nil && t.Base.Judged() > 0 && t.Head.Judged() > 0
 }
 
-// conclude sets the conclusion for each test and for the whole suite. It uses only tests that were judged on both
-// sides.
-func (c *AgentTestComparison) conclude() {
+// conclude sets the conclusions of comparisons with the same base, for each test and for all tests together. It uses
+// only tests that were judged on both sides. It corrects for the number of tests in all comparisons, and separately
+// for the number of comparisons.
+func conclude(correction AgentTestCorrection, comparisons ...*AgentTestComparison) {
 	var judged []*AgentTestComparisonTest
-	var spreads, turned []spread
-	for _, test := range c.Tests {
-		if test.isJudged() {
-			s := spreadOf(test.Base, test.Head)
-			judged, spreads, turned = append(judged, test), append(spreads, s), append(turned, s.turned())
+	var spreads, sums []spread
+	var whole []*AgentTestComparison
+	for _, c := range comparisons {
+		c.Conclusion = AgentTestConclusionCannotDecide
+		before := len(spreads)
+		for _, test := range c.Tests {
+			if test.isJudged() {
+				judged, spreads = append(judged, test), append(spreads, spreadOf(test.Base, test.Head))
+			}
+		}
+		if len(spreads) > before {
+			sum := sumOf(spreads[before:])
+			sum.of[0] = -1 - len(sums) // each sum has its own distribution
+			whole, sums = append(whole, c), append(sums, sum)
 		}
 	}
-	c.Conclusion = AgentTestConclusionCannotDecide
-	if len(judged) == 0 {
-		return
-	}
-	falls, rises := c.Correction.corrected(spreads), c.Correction.corrected(turned)
-	canFall, canRise := decidable(spreads), decidable(turned)
-	for i, test := range judged {
-		p, adjusted := fisher(test.Base.Passed, test.Base.Failed, test.Head.Passed, test.Head.Failed),
-			min(1, 2*min(falls[i], rises[i]))
-		test.PValue, test.AdjustedPValue = &p, &adjusted
-		test.Conclusion = conclusionOf(falls[i], rises[i], canFall[i] || canRise[i])
-		if test.Conclusion == AgentTestConclusionCannotDecide || test.Conclusion == AgentTestConclusionNoDifference {
+	for i, d := range correction.differences(spreads) {
+		test := judged[i]
+		p := fisher(test.Base.Passed, test.Base.Failed, test.Head.Passed, test.Head.Failed)
+		test.PValue, test.AdjustedPValue, test.Conclusion = &p, &d.pValue, d.conclusion
+		if d.needsRuns() {
 			test.DecidingRepeats = decidingRepeats(*test.Base.PassRate(), *test.Head.PassRate())
 		}
 	}
-	whole := sumOf(spreads)
-	p, stratified := fisher(c.BaseCounts.Passed, c.BaseCounts.Failed, c.HeadCounts.Passed, c.HeadCounts.Failed),
-		whole.twoSided()
-	c.PValue, c.StratifiedPValue = &p, &stratified
-	c.Conclusion = conclusionOf(whole.fall(), whole.rise(), whole.least <= significantSide*rounding)
-	if c.Conclusion == AgentTestConclusionCannotDecide || c.Conclusion == AgentTestConclusionNoDifference {
-		c.DecidingRepeats = decidingRepeatsOfAll(judged)
+	for i, d := range AgentTestCorrectionHolm.differences(sums) {
+		c := whole[i]
+		p, stratified := fisher(c.BaseCounts.Passed, c.BaseCounts.Failed, c.HeadCounts.Passed, c.HeadCounts.Failed),
+			sums[i].twoSided()
+		c.PValue, c.StratifiedPValue, c.AdjustedPValue, c.Conclusion = &p, &stratified, &d.pValue, d.conclusion
+		if d.needsRuns() {
+			c.DecidingRepeats = decidingRepeatsOfAll(c.Tests)
+		}
 	}
+}
+
+// difference is what the runs of two sides show, corrected for the number of comparisons.
+type difference struct {
+	pValue     float64
+	conclusion AgentTestConclusion
+}
+
+func (d difference) needsRuns() bool {
+	return d.conclusion == AgentTestConclusionCannotDecide || d.conclusion == AgentTestConclusionNoDifference
+}
+
+// differences returns what each of the spreads shows, each a part of the same family of comparisons.
+func (c AgentTestCorrection) differences(spreads []spread) []difference {
+	turned := make([]spread, len(spreads))
+	for i, s := range spreads {
+		turned[i] = s.turned()
+	}
+	falls, rises := c.corrected(spreads), c.corrected(turned)
+	canFall, canRise := decidable(spreads), decidable(turned)
+	all := make([]difference, len(spreads))
+	for i := range spreads {
+		all[i] = difference{min(1, 2*min(falls[i], rises[i])),
+			conclusionOf(falls[i], rises[i], canFall[i] || canRise[i])}
+	}
+	return all
 }
 
 // conclusionOf returns the conclusion from the probabilities of a fall and a rise. Each gets half of the significance

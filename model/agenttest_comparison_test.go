@@ -104,7 +104,7 @@ func TestConclusionsFollowFromCounts(t *testing.T) {
 			c := &AgentTestComparison{Correction: AgentTestCorrectionHolm, Tests: []*AgentTestComparisonTest{
 				{Base: test.base, Head: test.head, Conclusion: AgentTestConclusionCannotDecide},
 			}, BaseCounts: test.base, HeadCounts: test.head}
-			c.conclude()
+			conclude(c.Correction, c)
 			require.Equal(t, test.conclusion, c.Tests[0].Conclusion)
 			require.Equal(t, test.conclusion, c.Conclusion, "what one test shows is what the whole shows")
 			judged := test.base != nil && test.head != nil && test.base.Judged() > 0 && test.head.Judged() > 0

@@ -51,9 +51,10 @@ type AgentTestExecution struct {
 	APIKeyID *string
 	// StopRepeating is nil if each test runs exactly Repeats times.
 	StopRepeating *StopRepeating `bun:"type:json"`
-	// DraftPrompt replaces the agent's prompt if IsDraft is set.
+	// IsDraft is set if it tries DraftPrompt instead of the agent's prompt, or the variants in Tried.
 	IsDraft     bool `bun:",nullzero"`
 	DraftPrompt *string
+	Tried       []TestVariant `bun:"variants,type:jsonb,nullzero"`
 	// LeftOutTests are deleted tests that a retry would otherwise have repeated.
 	LeftOutTests []LeftOutTest `bun:"type:jsonb,nullzero"`
 	// RunCount is the number of runs at creation, or nil if that was not recorded.
@@ -85,8 +86,8 @@ func (e *AgentTestExecution) LeaveOut(run *AgentTestRun) {
 	}
 }
 
-// IsOfRecord reports whether its runs count in the history of the tests: it uses neither a draft prompt nor earlier
-// conversations.
+// IsOfRecord reports whether its runs count in the history of the tests: it uses neither a draft prompt, variants nor
+// earlier conversations.
 func (e *AgentTestExecution) IsOfRecord() bool { return !e.IsDraft && e.RejudgeOfID == nil }
 
 // Cursor returns its position in a list of executions.
@@ -145,15 +146,20 @@ func (f *Fields) execution(in StartAgentTestExecutionInput) {
 	f.votes(in.Votes)
 	f.stopRepeating(in.StopRepeating)
 	f.draft("prompt", in.Prompt)
+	f.variants("variants", in.Variants, in.Prompt)
 }
 
 // NewExecution returns the execution that the input describes. It is not stored yet.
 func (in StartAgentTestExecutionInput) NewExecution() *AgentTestExecution {
-	return &AgentTestExecution{
+	execution := &AgentTestExecution{
 		Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime, Votes: votes(in.Votes),
 		StopRepeating: in.StopRepeating,
-		IsDraft:       in.Prompt != nil, DraftPrompt: in.Prompt,
+		IsDraft: in.Prompt != nil || in.Variants != nil, DraftPrompt: in.Prompt,
 	}
+	if in.Variants != nil {
+		execution.Tried = values(in.Variants)
+	}
+	return execution
 }
 
 // votes returns the number of votes of the judge, by default 1.
@@ -182,14 +188,16 @@ type AgentTestRunCounts struct {
 	Skipped   int32
 }
 
-// TestTally is the number of runs of one test, or of one of its rows, in each state of an execution.
+// TestTally is the number of runs of one test, or of one of its rows, in each state of an execution. Each variant has
+// its own.
 type TestTally struct {
 	// TestedID and TestName are the id and name at the time of the run. TestID is nil when the test was deleted.
 	TestedID string
 	TestID   *string
 	TestName string
-	// RowKey is the key of the row, empty without rows.
-	RowKey string
+	// RowKey is the key of the row, empty without rows. Variant is nil without variants.
+	RowKey  string
+	Variant *string
 	AgentTestRunCounts
 }
 
@@ -213,9 +221,11 @@ type AgentTestExecutionTest struct {
 }
 
 // Counts returns the number of its runs in each state.
-func (t *AgentTestExecutionTest) Counts() *AgentTestRunCounts {
-	counts := &AgentTestRunCounts{Total: int32(len(t.Runs))}
-	for _, run := range t.Runs {
+func (t *AgentTestExecutionTest) Counts() *AgentTestRunCounts { return countsOf(t.Runs) }
+
+func countsOf(runs []*AgentTestRun) *AgentTestRunCounts {
+	counts := &AgentTestRunCounts{Total: int32(len(runs))}
+	for _, run := range runs {
 		counts.Add(run.Status)
 	}
 	return counts

@@ -74,7 +74,7 @@ func (in *RejudgeAgentTestExecutionInput) Validate() error {
 func (in *RejudgeAgentTestExecutionInput) NewExecution(of *AgentTestExecution) *AgentTestExecution {
 	return &AgentTestExecution{
 		Repeats: of.Repeats, Concurrency: in.Concurrency, Votes: votes(in.Votes), RejudgeOfID: &of.ID, JudgeModel: in.Model,
-		AgentID: of.AgentID, IsDraft: of.IsDraft, DraftPrompt: of.DraftPrompt,
+		AgentID: of.AgentID, IsDraft: of.IsDraft, DraftPrompt: of.DraftPrompt, Tried: of.Tried,
 	}
 }
 

@@ -31,8 +31,10 @@ type AgentTestRun struct {
 	RowNumber *int32
 	RowName   *string
 	RowValues *JSONObject `bun:"type:json"`
-	// Attempt numbers the runs of the same test and row in the execution, from 1.
+	// Attempt numbers the runs of the same test, row and variant in the execution, from 1.
 	Attempt int32
+	// Variant is the label of the variant that is tried. Nil without variants.
+	Variant *string
 	// RejudgeOfID is the run whose conversation is judged again. Nil if the run has its own conversation.
 	RejudgeOfID *string
 	Status      AgentTestRunStatus
@@ -40,7 +42,7 @@ type AgentTestRun struct {
 	// all of its runs, so the field is set only if the caller asked for it.
 	Snapshot      RunSnapshot `bun:"type:json"`
 	PromptVersion int32
-	// IsDraft is set if the agent in the snapshot has the draft prompt of the execution.
+	// IsDraft is set if the agent in the snapshot is the one of a draft prompt or of a variant.
 	IsDraft bool `bun:",nullzero"`
 	// Claim fences the work on the run. It grows each time a worker claims the run, and only the worker with the current
 	// claim may write the result. It is 0 before the first claim. Lost counts the workers that were lost with the run.

@@ -34,13 +34,16 @@ func (s *UsageSummary) OrZero() *UsageSummary {
 	return s
 }
 
-// Percentiles are values by nearest rank: P50 is the smallest value that half of all values do not exceed.
-type Percentiles struct{ P50, P90, P99, Max float64 }
+// Ranks are the shares of the values that Percentiles names, in the order of its fields.
+var Ranks = []float64{0.5, 0.9, 0.95, 0.99, 1}
 
-// NewPercentiles returns the percentiles at 0.5, 0.9, 0.99 and 1, or nil if there are none.
+// Percentiles are values by nearest rank: P50 is the smallest value that half of all values do not exceed.
+type Percentiles struct{ P50, P90, P95, P99, Max float64 }
+
+// NewPercentiles returns the percentiles at Ranks, or nil if there are none.
 func NewPercentiles(values []float64) *Percentiles {
 	if len(values) == 0 {
 		return nil
 	}
-	return &Percentiles{values[0], values[1], values[2], values[3]}
+	return &Percentiles{values[0], values[1], values[2], values[3], values[4]}
 }

@@ -1643,7 +1643,7 @@ type StartAgentTestExecutionInput struct {
 	FolderID *string `json:"folderId,omitempty"`
 	// All tests of this agent.
 	AgentID *string `json:"agentId,omitempty"`
-	// How often each test, or each row of a test, runs, 1 to 20. Returns `UNPROCESSABLE` if that makes more than 4,000 runs, or if the tests have more than about 20,000,000 bytes.
+	// How often each test, or each row of a test, runs in each variant, 1 to 20. Returns `UNPROCESSABLE` if that makes more than 4,000 runs, or if the tests have more than about 20,000,000 bytes.
 	Repeats int32 `json:"repeats"`
 	// When to stop repeating a test early. Runs in progress at that time are still judged, so a low `concurrency` saves more.
 	StopRepeating *StopRepeating `json:"stopRepeating,omitempty"`
@@ -1657,6 +1657,9 @@ type StartAgentTestExecutionInput struct {
 	// A prompt to try instead of the agent's, 1 to 50,000 characters. Only the execution stores it, and the execution is
 	// then a draft. Returns `UNPROCESSABLE` unless all tests belong to one agent.
 	Prompt *string `json:"prompt,omitempty"`
+	// Variants to compare, 2 to 12: each of them runs all tests and repeats, so runs count for each. The first is the one to
+	// compare with. The execution is then a draft. Not together with `prompt`.
+	Variants []*TestVariant `json:"variants,omitempty"`
 }
 
 // The new execution.

@@ -36,13 +36,17 @@ func (in UpdateAgentInput) Choose(models []string) error { return chosen(in.Mode
 
 func chosen(name *string, models []string) error {
 	var faults Fields
+	faults.chosen("model", name, models)
+	return faults.Err()
+}
+
+func (f *Fields) chosen(path string, name *string, models []string) {
 	switch {
 	case name == nil || *name == "" || slices.Contains(models, *name):
 	case len(models) == 0:
-		faults.Add("model", "must be empty, because this server has no models to choose from: its operator lists them "+
+		f.Add(path, "must be empty, because this server has no models to choose from: its operator lists them "+
 			"with AGENTGRAPH_MODELS")
 	default:
-		faults.Add("model", "must be one of %s, or empty for the default", strings.Join(models, ", "))
+		f.Add(path, "must be one of %s, or empty for the default", strings.Join(models, ", "))
 	}
-	return faults.Err()
 }

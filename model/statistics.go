@@ -83,7 +83,8 @@ type spread struct {
 	// least is the smallest probability at an end of the distribution. If all runs had the same result, no other number
 	// was possible. In that case, least is the probability that this number of runs could have shown with mixed results.
 	least float64
-	// of identifies the distribution of one test: the runs of base and head, and all passed runs.
+	// of identifies the distribution of one test: the runs of base and head, and all passed runs. A sum in a family of
+	// sums has a negative number.
 	of [3]int
 }
 
@@ -241,7 +242,7 @@ func decidable(tests []spread) []bool {
 	can := make(map[*alike]bool, len(kinds))
 	for _, kind := range kinds {
 		rarest := kind.falls[0]
-		if len(kind.falls) == 1 {
+		if len(kind.falls) == 1 || kind.of[0] < 0 {
 			rarest = kind.least
 		}
 		kind.tests-- // the test itself
@@ -268,6 +269,9 @@ func decidingRepeats(base, head float64) *int32 {
 func decidingRepeatsOfAll(tests []*AgentTestComparisonTest) *int32 {
 	var difference, same, different float64
 	for _, test := range tests {
+		if !test.isJudged() {
+			continue
+		}
 		base, head := *test.Base.PassRate(), *test.Head.PassRate()
 		mean := (base + head) / 2
 		difference += head - base

@@ -157,7 +157,7 @@ func compared(random *rand.Rand, before []float64, bases, repeats, fallen int, n
 		c.HeadCounts.add(test.Head)
 		c.Tests = append(c.Tests, test)
 	}
-	c.conclude()
+	conclude(c.Correction, c)
 	return c
 }
 

@@ -165,6 +165,7 @@ var logic = map[string][]string{
 	"AgentTestExecution.simulatorErrors":     nil,
 	"AgentTestExecution.simulatorErrorShare": nil,
 	"AgentTestExecution.usage":               nil,
+	"AgentTestExecution.variants":            {"variants"},
 	"AgentTestExecution.verdict":             {"status", "finished_at"},
 	"AgentTestRun.instructions":              nil,
 	"AgentTestRun.usage":                     nil,

@@ -117,6 +117,18 @@ func (r *agentTestExecutionResolver) Usage(ctx context.Context, obj *model.Agent
 	return summary.OrZero(), err
 }
 
+func (r *agentTestExecutionResolver) Variants(ctx context.Context, obj *model.AgentTestExecution) ([]*model.AgentTestVariant, error) {
+	if len(obj.Tried) == 0 {
+		return []*model.AgentTestVariant{}, nil
+	}
+	tests, err := query.Value(ctx, obj, "tests", query.Of((*db.Tenant).TestsOfExecutions))
+	if err != nil {
+		return nil, err
+	}
+	usage, err := query.Value(ctx, obj, "usage of variants", query.Of((*db.Tenant).UsageOfVariants))
+	return model.CompareVariants(obj.Tried, tests, usage), err
+}
+
 func (r *agentTestExecutionTestResolver) Test(ctx context.Context, obj *model.AgentTestExecutionTest) (model.AgentTest, error) {
 	return query.One[model.AgentTest](ctx, obj)
 }
@@ -126,6 +138,9 @@ func (r *agentTestExecutionTestResolver) Folder(ctx context.Context, obj *model.
 }
 
 func (r *mutationResolver) StartAgentTestExecution(ctx context.Context, input model.StartAgentTestExecutionInput) (*model.StartAgentTestExecutionPayload, error) {
+	if err := input.Choose(r.engine.ModelNames()); err != nil {
+		return nil, err
+	}
 	execution, err := r.tenant(ctx).StartAgentTestExecution(ctx, input)
 	return &model.StartAgentTestExecutionPayload{Execution: execution}, err
 }

@@ -55,6 +55,7 @@ func (v *Evaluator) estimate(in model.StartAgentTestExecutionInput, tests []*db.
 			}
 		}
 	}
+	rows *= int32(max(1, len(in.Variants)))
 	repeats := in.StopRepeating.RunsIfPassing(in.Repeats)
 	e := &model.AgentTestExecutionEstimate{
 		Runs: rows * repeats, RunsAtMost: rows * in.Repeats,

@@ -1,0 +1,215 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+)
+
+// Bounds of the variants of an execution.
+const (
+	minVariants  = 2
+	MaxVariants  = 12
+	maxLabelText = 60
+	// maxVariantPrompts bounds the unsaved prompts of all variants together, in characters.
+	maxVariantPrompts = 100_000
+)
+
+// TestVariant is a change of the tests' agents that an execution tries. Without a prompt, a version and a model, the
+// agents are as they are.
+type TestVariant struct {
+	Label         string  `json:"label"`
+	Prompt        *string `json:"prompt,omitempty"`
+	PromptVersion *int32  `json:"promptVersion,omitempty"`
+	// Model is the name of a language model, or empty for the server's default.
+	Model *string `json:"model,omitempty"`
+}
+
+// ChangesPrompt reports whether the variant needs the agent whose prompt it replaces.
+func (v TestVariant) ChangesPrompt() bool { return v.Prompt != nil || v.PromptVersion != nil }
+
+// Apply returns a copy of the agent as the variant changes it. saved is the prompt of PromptVersion.
+func (v TestVariant) Apply(agent *Agent, saved string) *Agent {
+	tried := *agent.Trying(v.Prompt)
+	if v.PromptVersion != nil {
+		tried.Prompt, tried.PromptVersion = saved, *v.PromptVersion
+	}
+	setText(&tried.Model, v.Model)
+	return &tried
+}
+
+func (f *Fields) variants(path string, variants []*TestVariant, prompt *string) {
+	if variants == nil {
+		return
+	}
+	if len(variants) < minVariants || len(variants) > MaxVariants {
+		f.Add(path, "must have %d to %d entries, not %d: the first is the one to compare with", minVariants, MaxVariants,
+			len(variants))
+		return
+	}
+	if prompt != nil {
+		f.Add("prompt", "must not be given together with variants, which have their own prompts")
+	}
+	labels, characters := map[string]bool{}, 0
+	for i, v := range variants {
+		at := fmt.Sprintf("%s.%d.", path, i)
+		f.name(at+"label", v.Label, maxLabelText)
+		if labels[v.Label] {
+			f.Add(at+"label", "must be unique among the variants")
+		}
+		labels[v.Label] = true
+		f.draft(at+"prompt", v.Prompt)
+		if v.Prompt != nil && v.PromptVersion != nil {
+			f.Add(at+"promptVersion", "must not be given together with prompt")
+		}
+		f.count(at+"promptVersion", v.PromptVersion, 1, math.MaxInt32)
+		if v.Prompt != nil {
+			characters += utf8.RuneCountInString(*v.Prompt)
+		}
+	}
+	if characters > maxVariantPrompts {
+		f.Add(path, "must have prompts of at most %d characters together, not %d: save some of them as versions",
+			maxVariantPrompts, characters)
+	}
+}
+
+// Choose returns BAD_INPUT when a variant names a model that is not one of the server's.
+func (in StartAgentTestExecutionInput) Choose(models []string) error {
+	var faults Fields
+	for i, v := range in.Variants {
+		faults.chosen(fmt.Sprintf("variants.%d.model", i), v.Model, models)
+	}
+	return faults.Err()
+}
+
+// UsageOfVariant is what the answers of agents took in runs of a variant: of one sample, or of all if TestedID is nil.
+type UsageOfVariant struct {
+	Variant          string
+	TestedID, RowKey *string
+	*UsageSummary
+}
+
+// AgentTestVariant is a variant of an execution with its results. The difference fields compare it with the first
+// variant, which has none.
+type AgentTestVariant struct {
+	TestVariant
+	Counts     *AgentTestRunCounts
+	DurationMs *Percentiles
+	Usage      *UsageSummary
+	Conclusion *AgentTestConclusion
+	PValue     *float64
+	// AdjustedPValue is corrected for the number of variants.
+	AdjustedPValue  *float64
+	DecidingRepeats *int32
+	Tests           []*AgentTestVariantTest
+}
+
+// AgentTestVariantTest is a test, or one row of a test, in a variant.
+type AgentTestVariantTest struct {
+	TestID     string
+	TestName   string
+	RowNumber  *int32
+	RowName    *string
+	Counts     *AgentTestRunCounts
+	DurationMs *Percentiles
+	Usage      *UsageSummary
+	Change     *AgentTestChange
+	PValue     *float64
+	// AdjustedPValue is corrected for the number of tests and variants.
+	AdjustedPValue *float64
+	Conclusion     *AgentTestConclusion
+	Runs           []*AgentTestRun
+}
+
+// IsDraft reports whether the variant tries an unsaved prompt.
+func (v *AgentTestVariant) IsDraft() bool { return v.Prompt != nil }
+
+// CompareVariants returns the variants with their results, by the tests of the execution, and compares each with the
+// first one. All variants have all tests, in the same order.
+func CompareVariants(variants []TestVariant, tests []*AgentTestExecutionTest,
+	usage []UsageOfVariant) []*AgentTestVariant {
+	type key struct {
+		variant string
+		sample
+	}
+	took := map[key]*UsageSummary{}
+	for _, u := range usage {
+		k := key{variant: u.Variant}
+		if u.TestedID != nil {
+			k.sample = sample{*u.TestedID, *u.RowKey}
+		}
+		took[k] = u.UsageSummary
+	}
+	results := make([]*AgentTestVariant, len(variants))
+	var comparisons []*AgentTestComparison
+	var base []*AgentTestExecutionTest
+	for i, variant := range variants {
+		own, runs := ofVariant(variant.Label, tests)
+		v := &AgentTestVariant{TestVariant: variant, Counts: countsOf(runs), DurationMs: durationsOf(runs),
+			Usage: took[key{variant: variant.Label}].OrZero()}
+		for _, test := range own {
+			v.Tests = append(v.Tests, &AgentTestVariantTest{
+				TestID: test.TestID, TestName: test.TestName, RowNumber: test.RowNumber, RowName: test.RowName,
+				Counts: test.Counts(), DurationMs: durationsOf(test.Runs), Runs: test.Runs,
+				Usage: took[key{variant.Label, test.sample()}].OrZero(),
+			})
+		}
+		results[i] = v
+		if i == 0 {
+			base = own
+			continue
+		}
+		comparisons = append(comparisons, compareTests(base, own))
+	}
+	conclude(AgentTestCorrectionHolm, comparisons...)
+	for i, c := range comparisons {
+		results[i+1].differ(c)
+	}
+	return results
+}
+
+// differ sets the differences from the first variant.
+func (v *AgentTestVariant) differ(c *AgentTestComparison) {
+	v.Conclusion, v.PValue, v.AdjustedPValue, v.DecidingRepeats = &c.Conclusion, c.StratifiedPValue, c.AdjustedPValue,
+		c.DecidingRepeats
+	for i, test := range c.Tests {
+		cell := v.Tests[i]
+		cell.Change, cell.PValue, cell.AdjustedPValue, cell.Conclusion = &test.Change, test.PValue, test.AdjustedPValue,
+			&test.Conclusion
+	}
+}
+
+// ofVariant returns all tests with only the variant's runs, and these runs.
+func ofVariant(label string, tests []*AgentTestExecutionTest) (own []*AgentTestExecutionTest, runs []*AgentTestRun) {
+	for _, test := range tests {
+		only := *test
+		only.Runs = []*AgentTestRun{}
+		for _, run := range test.Runs {
+			if run.Variant != nil && *run.Variant == label {
+				only.Runs = append(only.Runs, run)
+			}
+		}
+		own, runs = append(own, &only), append(runs, only.Runs...)
+	}
+	return own, runs
+}
+
+// durationsOf returns the percentiles of how long runs took, or nil if none has ended.
+func durationsOf(runs []*AgentTestRun) *Percentiles {
+	var took []float64
+	for _, run := range runs {
+		if run.DurationMs != nil {
+			took = append(took, float64(*run.DurationMs))
+		}
+	}
+	if len(took) == 0 {
+		return nil
+	}
+	slices.Sort(took)
+	at := make([]float64, len(Ranks))
+	for i, rank := range Ranks {
+		at[i] = took[max(0, int(math.Ceil(rank*float64(len(took))))-1)]
+	}
+	return NewPercentiles(at)
+}

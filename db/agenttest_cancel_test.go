@@ -151,7 +151,7 @@ func TestExecutionsEndUnderConcurrentCancellation(t *testing.T) {
 			_, err := tenant.CancelAgentTestExecution(context.Background(),
 				model.CancelAgentTestExecutionInput{ExecutionID: executions[i-len(runs)].ID})
 			var known *model.Error
-			if errors.As(err, &known) && strings.Contains(known.Message, "is finished") {
+			if errors.As(err, &known) && strings.Contains(known.Message, "is already finished") {
 				return nil // it had already finished
 			}
 			return err

@@ -24,8 +24,9 @@ type executionShown struct {
 	Counts   countsShown    `json:"counts"`
 	PassRate *float64       `json:"passRate"`
 	Interval *intervalShown `json:"passRateInterval"`
-	// Corrected is nil if people labelled too little. Only the end of an execution reads it.
+	// Only the end of an execution reads these two. Corrected is nil if people labelled too little.
 	Corrected     *correctedShown `json:"correctedPassRate,omitempty"`
+	Variants      []variantShown  `json:"variants,omitempty"`
 	PassHatK      []float64       `json:"passHatK"`
 	PassHatKTests []int           `json:"passHatKTests"`
 	RetryOfID     *string         `json:"retryOfId"`
@@ -101,6 +102,7 @@ type runShown struct {
 	RowName              *string              `json:"rowName,omitempty"`
 	RowValues            json.RawMessage      `json:"rowValues,omitempty"`
 	Attempt              int                  `json:"attempt"`
+	Variant              *string              `json:"variant,omitempty"`
 	Status               string               `json:"status"`
 	PromptVersion        int                  `json:"promptVersion"`
 	IsDraft              bool                 `json:"isDraft"`
@@ -157,7 +159,7 @@ const executionFields = `fragment execution on AgentTestExecution {
 `
 
 const runFields = `fragment run on AgentTestRun {
-	id test { id kind name agent { id name } folder { id name } } testName rowNumber rowName rowValues attempt status
+	id test { id kind name agent { id name } folder { id name } } testName rowNumber rowName rowValues attempt variant status
 		promptVersion isDraft turnCount endReason
 	checkResults { check { description weight } expected passed observed evidence { messageIndex quote kind } } score
 	criteriaResults { criterion expected weight passed applies agreement rationale evidence { messageIndex quote kind } }

@@ -112,6 +112,8 @@ func (f *judgingFlags) conclude(
 		if f.Corrected {
 			lost = cmp.Or(lost, err) // an older server knows no corrected rates
 		}
+		final.Execution.Variants, err = readVariants(context.WithoutCancel(ctx), server, final.Execution)
+		lost = cmp.Or(lost, err)
 	}
 	if lost != nil {
 		// The last counts from the server are older than the events.

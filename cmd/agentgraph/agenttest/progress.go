@@ -120,9 +120,10 @@ func (r runShown) describe(style client.Style) string {
 	return text.String()
 }
 
-// title returns the name of the run: its test, its row if it has one, and its attempt number.
+// title returns the name of the run: its test, its row and its variant if it has them, and its attempt
+// number.
 func (r runShown) title() string {
-	return fmt.Sprintf("%s [%d]", inRow(r.TestName, r.RowName, r.RowNumber), r.Attempt)
+	return fmt.Sprintf("%s [%d]", ofVariant(inRow(r.TestName, r.RowName, r.RowNumber), r.Variant), r.Attempt)
 }
 
 // inRow returns the name of a test, followed by the name or number of the row.

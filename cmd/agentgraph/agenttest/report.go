@@ -25,9 +25,12 @@ func (r report) writeJSON(path string) error {
 	return client.WriteFile(path, text.Bytes(), 0o644)
 }
 
-// page returns the path of the console page of the execution, if all runs belong to one agent. Otherwise it returns the
-// page of the first run that did not pass.
+// page returns the path of the console page of the execution's variants, or of the execution if all runs belong to one
+// agent. Otherwise it returns the page of the first run that did not pass.
 func (r report) page() string {
+	if len(r.Execution.Variants) > 0 {
+		return "/variants/" + r.Execution.ID
+	}
 	agents, shown := map[string]bool{}, ""
 	for _, run := range r.Runs {
 		if run.Test != nil && run.Test.Agent != nil {
@@ -98,8 +101,8 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes the report to the file, with a suite for each agent and a case for each run. It does nothing if the
-// path is empty.
+// writeJUnit writes the report to the file, with a suite for each agent, or for each agent in each variant, and a
+// case for each run. It does nothing if the path is empty.
 func (r report) writeJUnit(path string) error {
 	if path == "" {
 		return nil
@@ -115,6 +118,7 @@ func (r report) writeJUnit(path string) error {
 	}
 	for _, run := range r.Runs {
 		agent, class := run.place()
+		agent = ofVariant(agent, run.Variant)
 		suite := suites[agent]
 		if suite == nil {
 			suite = &junitSuite{Name: agent, Timestamp: r.Execution.CreatedAt.UTC().Format(time.RFC3339),

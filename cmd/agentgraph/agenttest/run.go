@@ -21,7 +21,9 @@ type runCommand struct {
 	Repeat        *int32
 	UntilFailed   bool
 	UntilDecided  []float64
+	Variant       []string
 	Baseline      []string
+	variants      []client.Variables
 	Correction    string
 	VirtualTime   bool
 	RequireMocked bool
@@ -32,7 +34,8 @@ func newRunCommand() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "run", Short: "Run tests on a server and wait until they end. The exit code tells the outcome.",
 		Example: `agentgraph test run --agent "Clinic reception"
-agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-rate 0.9 --junit junit.xml`,
+agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-rate 0.9 --junit junit.xml
+agentgraph test run --agent "Clinic reception" --variant now --variant fast:model=small --variant draft:prompt=@draft.md`,
 	}, nil, &c.Flags, &c.judgingFlags, cli.Flags{
 		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "AGENT",
 			Complete: c.CompleteNames(client.Agents), Help: "Run all tests of this agent, by name or id. Separate several " +
@@ -51,7 +54,11 @@ agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-ra
 			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once its runs decide between two pass rates, a good and " +
 				"a bad one, such as 0.9,0.5, " +
 				"with Wald's sequential test. That is the default with --baseline, unless --repeat is given."},
-		{Into: &c.Baseline, Name: "baseline", Env: "AGENTGRAPH_TEST_BASELINE", Placeholder: "EXECUTION",
+		{Into: &c.Variant, Name: "variant", Env: "AGENTGRAPH_TEST_VARIANT", Xor: "compared", Placeholder: "LABEL:CHANGES",
+			Help: "Run the tests with a change, and compare it with the first variant: LABEL alone for the agent as it is, or " +
+				"LABEL: and some of model=NAME, version=N and prompt=@FILE, with spaces between them. Give 2 to 12, separated " +
+				"by commas or with repeated flags."},
+		{Into: &c.Baseline, Name: "baseline", Env: "AGENTGRAPH_TEST_BASELINE", Xor: "compared", Placeholder: "EXECUTION",
 			Help: "Compare with this finished execution, and fail if something got worse. Up to 5 executions, separated by " +
 				"commas or with repeated flags, are combined into one sample."},
 		{Into: &c.Correction, Name: "correction", Env: "AGENTGRAPH_TEST_CORRECTION", Default: "holm",
@@ -65,11 +72,15 @@ agentgraph test run --folder Regression --folder Safety --repeat 5 --min-pass-ra
 }
 
 // Validate refuses values that the server would refuse.
-func (c *runCommand) Validate() error {
+func (c *runCommand) Validate() (err error) {
+	if c.variants, err = parseVariants(c.Variant); err != nil {
+		return err
+	}
 	n := len(c.UntilDecided)
 	return cmp.Or(
 		cli.Refuse(c.Repeat != nil && (*c.Repeat < 1 || *c.Repeat > model.MaxRepeats), "--repeat must be 1 to 20"),
 		cli.Refuse(n != 0 && n != 2, "--until-decided must be two pass rates, such as 0.9,0.5"),
+		checkVariants(c.Variant),
 		cli.Refuse(len(c.Baseline) > maxBases, "--baseline: at most %d executions, not %d", maxBases, len(c.Baseline)),
 		c.judgingFlags.Validate(),
 	)
@@ -116,6 +127,9 @@ func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 	}
 	input := c.input()
 	input[name] = value
+	if c.variants != nil {
+		input["variants"] = c.variants
+	}
 	if c.RequireMocked {
 		if err := refuseReal(ctx, server, input); err != nil {
 			return started, err

@@ -156,6 +156,9 @@ func (c *showCommand) showExecution(ctx context.Context, server *client.Client) 
 		return nil, "", err
 	}
 	execution := &read.AgentTestExecution
+	if execution.Variants, err = readVariants(ctx, server, execution.executionShown); err != nil {
+		return nil, "", err
+	}
 	execution.Runs, err = readRuns(ctx, server, c.ID, c.JSON)
 	return execution, execution.describe(execution.Runs), err
 }
@@ -246,6 +249,7 @@ func (e executionShown) describe(runs []runShown) string {
 	facts(&text, "Execution", e.ID, "Agent", e.Agent, "Status", e.state(), "Verdict", orDash(e.Verdict),
 		"Repeats", e.Repeats, "Created", e.CreatedAt.UTC().Format(time.DateTime), "Finished", at(e.FinishedAt))
 	text.WriteString(e.summary())
+	text.WriteString(variantsSummary(e.Variants))
 	for _, test := range flaky(runs) {
 		fmt.Fprintf(&text, "Flaky: %s\n", test)
 	}
@@ -293,7 +297,7 @@ func (r runShown) detail(style client.Style, executionID string) string {
 
 // promptOf returns which version of the prompt the run used.
 func promptOf(r runShown) string {
-	if r.IsDraft {
+	if r.IsDraft && r.Variant == nil {
 		return fmt.Sprintf("draft on version %d", r.PromptVersion)
 	}
 	return fmt.Sprintf("version %d", r.PromptVersion)

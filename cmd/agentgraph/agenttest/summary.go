@@ -12,6 +12,7 @@ import (
 func (r report) summary(style client.Style) string {
 	var text strings.Builder
 	text.WriteString(r.Execution.summary())
+	text.WriteString(variantsSummary(r.Execution.Variants))
 	text.WriteString(simulatorShare(r.Runs))
 	for _, test := range flaky(r.Runs) {
 		fmt.Fprintf(&text, "Flaky: %s\n", test)
@@ -98,10 +99,10 @@ func flaky(runs []runShown) []string {
 	return lines
 }
 
-// testKey identifies a test and its row, even if another test has the same name. A deleted test is identified by its
+// testKey identifies a test, its row and its variant, even if another test has the same name. A deleted test is identified by its
 // name only.
 func (r runShown) testKey() string {
-	name := inRow(r.TestName, r.RowName, r.RowNumber)
+	name := ofVariant(inRow(r.TestName, r.RowName, r.RowNumber), r.Variant)
 	if r.Test == nil {
 		return " " + name
 	}

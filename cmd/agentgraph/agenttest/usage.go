@@ -25,20 +25,26 @@ type usageShown struct {
 type percentiles struct {
 	P50 float64 `json:"p50"`
 	P90 float64 `json:"p90"`
+	P95 float64 `json:"p95"`
 	P99 float64 `json:"p99"`
 	Max float64 `json:"max"`
 }
 
 const usageFields = `usage { answers fallbacks models inputTokens cachedTokens outputTokens credits
-	firstTokenMs { p50 p90 p99 max } tookMs { p50 p90 p99 max } }`
+	firstTokenMs { p50 p90 p95 p99 max } tookMs { p50 p90 p95 p99 max } }`
 
 // offlineModel is the name of the model that answers by rules. Its times and tokens say nothing.
 const offlineModel = "offline"
 
+// isMeasured reports whether a language model wrote some of the answers.
+func (u *usageShown) isMeasured() bool {
+	return u != nil && u.Answers > 0 && u.TookMs != nil &&
+		slices.ContainsFunc(u.Models, func(name string) bool { return name != offlineModel })
+}
+
 // summary returns lines about the answers of language models, or "".
 func (u *usageShown) summary() string {
-	if u == nil || u.Answers == 0 || u.TookMs == nil ||
-		!slices.ContainsFunc(u.Models, func(name string) bool { return name != offlineModel }) {
+	if !u.isMeasured() {
 		return ""
 	}
 	var text strings.Builder

@@ -1,0 +1,211 @@
+package agenttest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// variantShown is a variant of an execution with its results, as the server sends it.
+type variantShown struct {
+	Label           string             `json:"label"`
+	IsDraft         bool               `json:"isDraft"`
+	PromptVersion   *int               `json:"promptVersion"`
+	Model           *string            `json:"model"`
+	Counts          countsShown        `json:"counts"`
+	DurationMs      *percentiles       `json:"durationMs"`
+	Usage           *usageShown        `json:"usage"`
+	Conclusion      *string            `json:"conclusion"`
+	PValue          *float64           `json:"pValue"`
+	Adjusted        *float64           `json:"adjustedPValue"`
+	DecidingRepeats *int               `json:"decidingRepeats"`
+	Tests           []variantTestShown `json:"tests"`
+}
+
+type variantTestShown struct {
+	TestID     string       `json:"testId"`
+	TestName   string       `json:"testName"`
+	RowNumber  *int         `json:"rowNumber,omitempty"`
+	RowName    *string      `json:"rowName,omitempty"`
+	Counts     countsShown  `json:"counts"`
+	DurationMs *percentiles `json:"durationMs"`
+	Usage      *usageShown  `json:"usage"`
+	Change     *string      `json:"change"`
+	PValue     *float64     `json:"pValue"`
+	Adjusted   *float64     `json:"adjustedPValue"`
+	Conclusion *string      `json:"conclusion"`
+}
+
+const variantsDocument = `fragment counts on AgentTestRunCounts {
+	total queued running passed failed error cancelled skipped passRateInterval { low high }
+}
+query ($id: ID!) { agentTestExecution(id: $id) { variants {
+	label isDraft promptVersion model counts { ...counts } durationMs { p50 p90 p95 p99 max } ` + usageFields + `
+	conclusion pValue adjustedPValue decidingRepeats
+	tests { testId testName rowNumber rowName counts { ...counts } durationMs { p50 p90 p95 p99 max } ` + usageFields + `
+		change pValue adjustedPValue conclusion }
+} } }`
+
+// readVariants returns the variants of an execution. Only drafts have any.
+func readVariants(ctx context.Context, server *client.Client, of executionShown) ([]variantShown, error) {
+	if !of.IsDraft {
+		return nil, nil
+	}
+	var read struct{ AgentTestExecution executionShown }
+	err := server.Query(ctx, variantsDocument, client.Variables{"id": of.ID}, &read)
+	return read.AgentTestExecution.Variants, err
+}
+
+var variantMember = regexp.MustCompile(`(?:^|\s)(model|prompt|version)=`)
+
+// parseVariant returns the variant that a flag describes: a label alone, or LABEL:model=NAME version=N prompt=@FILE with
+// any of these.
+func parseVariant(text string) (client.Variables, error) {
+	label, rest, _ := strings.Cut(text, ":")
+	variant := client.Variables{"label": label}
+	wrong := func(format string, args ...any) error {
+		return client.Exit(client.ExitUsage, fmt.Errorf("--variant %q: "+format, append([]any{text}, args...)...))
+	}
+	members := variantMember.FindAllStringSubmatchIndex(rest, -1)
+	if rest != "" && (len(members) == 0 || members[0][0] != 0) {
+		return nil, wrong("expected LABEL:model=NAME, LABEL:version=N or LABEL:prompt=@FILE")
+	}
+	for i, at := range members {
+		end := len(rest)
+		if i+1 < len(members) {
+			end = members[i+1][0]
+		}
+		name, value := rest[at[2]:at[3]], strings.TrimSpace(rest[at[1]:end])
+		switch name {
+		case "model":
+			variant["model"] = value
+		case "version":
+			n, err := strconv.ParseInt(value, 10, 32)
+			if err != nil {
+				return nil, wrong("version must be a whole number, not %q", value)
+			}
+			variant["promptVersion"] = n
+		case "prompt":
+			file, isFile := strings.CutPrefix(value, "@")
+			if !isFile {
+				return nil, wrong("prompt must be @ and the path of a file")
+			}
+			prompt, err := os.ReadFile(file)
+			if err != nil {
+				return nil, wrong("%w", err)
+			}
+			variant["prompt"] = strings.TrimSuffix(string(prompt), "\n")
+		}
+	}
+	return variant, nil
+}
+
+// parseVariants returns the variants that flags describe, or nil without flags.
+func parseVariants(texts []string) (variants []client.Variables, err error) {
+	for _, text := range texts {
+		variant, err := parseVariant(text)
+		if err != nil {
+			return nil, err
+		}
+		variants = append(variants, variant)
+	}
+	return variants, nil
+}
+
+// checkVariants refuses a number of variants that the server would refuse.
+func checkVariants(texts []string) error {
+	return cli.Refuse(len(texts) == 1 || len(texts) > model.MaxVariants, "--variant: give 2 to %d, not %d; the first is "+
+		"the one to compare with, and may be only a label", model.MaxVariants, len(texts))
+}
+
+// ofVariant appends the label of a variant to a name.
+func ofVariant(name string, label *string) string {
+	if label == nil {
+		return name
+	}
+	return name + " · " + client.Printable(*label)
+}
+
+// variantsSummary describes variants in two tables: their results, and the passed runs of each test. It returns "" if
+// there are none.
+func variantsSummary(variants []variantShown) string {
+	if len(variants) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	base := client.Printable(variants[0].Label)
+	table := [][]string{{"VARIANT", "PASSED", "AGAINST " + base, "CREDITS", "TOKENS", "RUN P50", "P95", "FIRST TEXT P50",
+		"P95"}}
+	for _, v := range variants {
+		table = append(table, v.row())
+	}
+	_ = cli.WriteTable(&text, table)
+	text.WriteString("\n")
+	table = [][]string{{"TEST"}}
+	for _, v := range variants {
+		table[0] = append(table[0], client.Printable(v.Label))
+	}
+	for i, test := range variants[0].Tests {
+		row := []string{inRow(test.TestName, test.RowName, test.RowNumber)}
+		for _, v := range variants {
+			row = append(row, v.Tests[i].cell())
+		}
+		table = append(table, row)
+	}
+	_ = cli.WriteTable(&text, table)
+	for _, v := range variants {
+		if v.DecidingRepeats != nil {
+			fmt.Fprintf(&text, "%s: %d runs of each test in both variants would decide\n", client.Printable(v.Label),
+				*v.DecidingRepeats)
+		}
+	}
+	return text.String()
+}
+
+// row describes the results of the variant.
+func (v variantShown) row() []string {
+	against := "–"
+	if v.Conclusion != nil {
+		against = conclusions[*v.Conclusion] + pValue(v.Adjusted)
+	}
+	row := []string{client.Printable(v.Label), v.Counts.rate(), against}
+	measured := v.Usage.isMeasured()
+	if measured {
+		row = append(row, fmt.Sprintf("%.4g", v.Usage.Credits), fmt.Sprintf("%.0f", v.Usage.InputTokens+v.Usage.OutputTokens))
+	} else {
+		row = append(row, "–", "–")
+	}
+	row = append(row, v.DurationMs.half()...)
+	if measured {
+		return append(row, v.Usage.FirstTokenMs.half()...)
+	}
+	return append(row, "–", "–")
+}
+
+// half returns the values that half and 95 hundredths do not exceed, in seconds.
+func (p *percentiles) half() []string {
+	if p == nil {
+		return []string{"–", "–"}
+	}
+	return []string{seconds(p.P50), seconds(p.P95)}
+}
+
+// cell describes the runs of a test in a variant, and what they show.
+func (t variantTestShown) cell() string {
+	text := fmt.Sprintf("%d/%d", t.Counts.Passed, t.Counts.Passed+t.Counts.Failed)
+	if t.Counts.Error > 0 {
+		text += ", " + countOf(t.Counts.Error, "error", "errors")
+	}
+	if t.Conclusion != nil && slices.Contains([]string{"Regressed", "Improved"}, *t.Conclusion) {
+		text += " " + conclusions[*t.Conclusion]
+	}
+	return text
+}

@@ -44,6 +44,7 @@ export async function pagesOf(gateway: Gateway): Promise<Record<string, string>>
     blame: `tests/${failed?.id}/blame`,
     run: `runs/${failed?.lastRunId}`,
     compare: `compare?base=${base?.id}&head=${head?.id}`,
+    variants: `compare?variants=${await variants(gateway, clinic.id)}`,
     knowledge: "knowledge",
     dataset: `knowledge/datasets/${document?.datasetId}`,
     document: `knowledge/documents/${document?.id}`,
@@ -79,5 +80,17 @@ async function chatWith(gateway: Gateway, agentId: string): Promise<string> {
       input: { simulationChatId: id, text },
     });
   }
+  return id;
+}
+
+/** Runs the agent's tests with its prompt, an earlier one and a draft, and returns the execution's id. */
+async function variants(gateway: Gateway, agentId: string): Promise<string> {
+  const started = await gateway.ask<{ startAgentTestExecution: { execution: { id: string } } }>(
+    `mutation ($input: StartAgentTestExecutionInput!) { startAgentTestExecution(input: $input) { execution { id } } }`,
+    { input: { agentId, repeats: 4, concurrency: 50, variants: [{ label: "now" }, { label: "version 1", promptVersion: 1 }, { label: "short draft", prompt: "Book visits." }] } },
+  );
+  const { id } = started.startAgentTestExecution.execution;
+  const isOver = async () => (await gateway.ask<{ agentTestExecution: { finishedAt: string | null } }>(`query ($id: ID!) { agentTestExecution(id: $id) { finishedAt } }`, { id })).agentTestExecution.finishedAt;
+  while (!(await isOver())) await new Promise((resolve) => setTimeout(resolve, 200));
   return id;
 }

@@ -29,7 +29,7 @@ func (r report) writeJSON(path string) error {
 // agent. Otherwise it returns the page of the first run that did not pass.
 func (r report) page() string {
 	if len(r.Execution.Variants) > 0 {
-		return "/variants/" + r.Execution.ID
+		return "/compare?variants=" + r.Execution.ID
 	}
 	agents, shown := map[string]bool{}, ""
 	for _, run := range r.Runs {

@@ -9,6 +9,7 @@ import { Empty, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { Time } from "../ui/Time";
 import styles from "./Compare.module.css";
+import { Variants } from "./variants/Variants";
 
 const CompareQuery = graphql(`
   query Compare($baseId: ID!, $headId: ID!) {
@@ -32,8 +33,15 @@ const CompareQuery = graphql(`
 type Comparison = NonNullable<ResultOf<typeof CompareQuery>["compareAgentTestExecutions"]>;
 type ComparedTest = Comparison["tests"][number];
 
-/** The changes between two executions, and whether chance explains them. */
+/** What differs between two executions, or between the variants of one. */
 export default function Compare() {
+  const [params] = useSearchParams();
+  const variants = params.get("variants");
+  return variants ? <Variants key={variants} id={variants} /> : <Executions />;
+}
+
+/** The changes between two executions, and whether chance explains them. */
+function Executions() {
   const [params] = useSearchParams();
   const [baseId, headId] = [params.get("base"), params.get("head")];
   const answer = usePage(CompareQuery, { baseId: baseId ?? "", headId: headId ?? "" }, { pause: !baseId || !headId, onFocus: true });
@@ -123,27 +131,29 @@ function Together({ comparison }: { comparison: Comparison }) {
   const { base, head, baseCounts, headCounts } = comparison;
   const [before, after] = [base.promptVersions.at(-1), head.promptVersions.at(-1)];
   return (
-    <section className={`card ${styles.summary}`} aria-label="All tests">
-      <div className="row">
-        <Status of={comparison.conclusion} />
-        <strong>
-          {baseCounts.passed}/{baseCounts.judged} → {headCounts.passed}/{headCounts.judged} passed
-        </strong>
-        {comparison.decidingRepeats !== null && <span className="muted">{comparison.decidingRepeats} runs of each test on each side would be enough to decide</span>}
-        {comparison.stratifiedPValue !== null && <span className="muted">p {comparison.stratifiedPValue < leastP ? "" : "= "}{shownP(comparison.stratifiedPValue)}</span>}
-        <span className="muted">
-          true pass rate <Interval of={baseCounts.passRateInterval} /> → <Interval of={headCounts.passRateInterval} />
-        </span>
-        <span>{words[comparison.conclusion]}</span>
-      </div>
-      <div className="row">
-        <span>{comparison.newlyFailing} newly failing</span>·<span>{comparison.newlyPassing} newly passing</span>·<span>{comparison.flaky} flaky</span>
-        {head.agent && before && after && before !== after && (
-          <Link href={`/agents/${head.agent.id}/versions?from=${before}&to=${after}`}>
-            Prompt v{before} → v{after}: what changed
-          </Link>
-        )}
-        {before && before === after && <span className="muted">the same prompt, v{before}</span>}
+    <section className="card" aria-label="All tests">
+      <div className="body stack tight">
+        <div className="row">
+          <Status of={comparison.conclusion} />
+          <strong>
+            {baseCounts.passed}/{baseCounts.judged} → {headCounts.passed}/{headCounts.judged} passed
+          </strong>
+          {comparison.decidingRepeats !== null && <span className="muted">{comparison.decidingRepeats} runs of each test on each side would be enough to decide</span>}
+          {comparison.stratifiedPValue !== null && <span className="muted">p {comparison.stratifiedPValue < leastP ? "" : "= "}{shownP(comparison.stratifiedPValue)}</span>}
+          <span className="muted">
+            true pass rate <Interval of={baseCounts.passRateInterval} /> → <Interval of={headCounts.passRateInterval} />
+          </span>
+          <span>{words[comparison.conclusion]}</span>
+        </div>
+        <div className="row">
+          <span>{comparison.newlyFailing} newly failing</span>·<span>{comparison.newlyPassing} newly passing</span>·<span>{comparison.flaky} flaky</span>
+          {head.agent && before && after && before !== after && (
+            <Link href={`/agents/${head.agent.id}/versions?from=${before}&to=${after}`}>
+              Prompt v{before} → v{after}: what changed
+            </Link>
+          )}
+          {before && before === after && <span className="muted">the same prompt, v{before}</span>}
+        </div>
       </div>
     </section>
   );

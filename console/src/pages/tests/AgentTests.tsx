@@ -19,6 +19,7 @@ import { JudgeCard } from "./JudgeCard";
 import { Matrix } from "./Matrix";
 import { Estimate, RunButton, RunPicks, type RunChoice } from "./RunButtons";
 import { NewTest, TestEditor } from "./TestEditor";
+import { TryVariants } from "./TryVariants";
 import { useTests } from "./useTests";
 
 export const TestsQuery = graphql(`
@@ -65,6 +66,7 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
   };
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
   const [isNew, setNew] = useState(false);
+  const [isComparing, setComparing] = useState(false);
   /** The id of the folder that is edited, or "new". */
   const [folderId, setFolderId] = useState<string>();
   const executions = agent.testExecutions.nodes;
@@ -119,6 +121,12 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
         <Icon name="plus" />
         New test
       </Act>
+      {!isEmpty && (
+        <Act scope="simulate" onClick={() => setComparing(true)}>
+          <Icon name="updown" />
+          Compare
+        </Act>
+      )}
       <span {...near}>
         <RunButton agentId={agent.id} isEmpty={isEmpty} isRunning={isRunning} ticked={ticked} choice={choice} onStarted={show} />
       </span>
@@ -160,6 +168,9 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
       {executions.length > 0 && <JudgeCard agentId={agent.id} />}
       {folderId && (
         <FolderEditor agentId={agent.id} folder={agent.testFolders.find((folder) => folder.id === folderId)} reread={refresh} onClose={() => closeFolder(folderId)} />
+      )}
+      {isComparing && (
+        <TryVariants agentId={agent.id} ticked={ticked} choice={choice} onClose={() => setComparing(false)} />
       )}
       {isNew && <NewTest agent={agent} onClose={(opened) => closeEditor(null, opened)} />}
       {edited && <TestEditor key={edited} agent={agent} testId={edited} onClose={() => closeEditor(edited)} />}

@@ -24,7 +24,8 @@ const MatrixQuery = graphql(`
       rejudgements { id judgeModel startedBy createdAt }
       correctedPassRate { rate interval { low high } labels }
       counts { total queued running passed failed error cancelled skipped judged }
-      tests { testId rowNumber rowName runs { id attempt status promptVersion durationMs } }
+      tests { testId rowNumber rowName runs { id attempt status promptVersion variant durationMs } }
+      usage { models firstTokenMs { p50 p95 } tookMs { p50 p95 } }
     }
   }
 `);
@@ -243,7 +244,8 @@ function Row({ test, rows, attempts, ticked, setTicked, edit }: Props & { test: 
         </th>
         {Array.from({ length: attempts }, (_, i) => {
           const at = runs.filter((r) => r.attempt === i + 1);
-          return <Cell key={i} run={isTable ? undefined : at[0]} status={isTable ? worst(at) : undefined} />;
+          const isOne = !isTable && at.length < 2; // each variant has its own attempts
+          return <Cell key={i} run={isOne ? at[0] : undefined} status={isOne ? undefined : worst(at)} />;
         })}
         <td className={`number wide ${passed < judged.length ? "fault" : ""}`}>{judged.length > 0 ? `${passed}/${judged.length}` : <span className="muted">–</span>}</td>
         <td className="number wide muted">{median(runs)}</td>

@@ -1,3 +1,4 @@
+import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import { timeLeft } from "../../logic/news";
@@ -31,6 +32,12 @@ export function Progress({ execution, onStarted }: { execution: ExecutionOfMatri
   const isOver = execution.status === "Completed" || execution.status === "Cancelled";
   return (
     <>
+      {execution.tests.some(({ runs }) => runs.some((run) => run.variant)) && (
+        <Link className="button" href={`/compare?variants=${execution.id}`}>
+          <Icon name="updown" />
+          Variants
+        </Link>
+      )}
       {isOver ? <Result execution={execution} onStarted={onStarted} /> : <RunBar execution={execution} />}
       <Rejudged execution={execution} show={onStarted} />
       {execution.leftOutTests.length > 0 && (
@@ -108,6 +115,7 @@ function Result({ execution, onStarted }: { execution: ExecutionOfMatrix; onStar
           corrected {percent(corrected.rate)} ({Math.round(100 * corrected.interval.low)} to {Math.round(100 * corrected.interval.high)} %)
         </span>
       )}
+      <Times usage={execution.usage} />
       <span className="muted small">
         <Time at={execution.createdAt} />
       </span>
@@ -121,6 +129,19 @@ function Result({ execution, onStarted }: { execution: ExecutionOfMatrix; onStar
     </div>
   );
 }
+
+/** How fast language models answered: "first text 0.31 s (95 %: 0.52 s), whole answer …". Answers by rules have no times. */
+function Times({ usage: { models, firstTokenMs, tookMs } }: { usage: ExecutionOfMatrix["usage"] }) {
+  if (!tookMs || models.every((model) => model === "offline")) return null;
+  const text = (of: { p50: number; p95: number }) => `${seconds(of.p50)} (95 %: ${seconds(of.p95)})`;
+  return (
+    <span className="muted small wide" title="Half of the answers took at most this long; 95 % at most the time in brackets">
+      {firstTokenMs && `first text ${text(firstTokenMs)}, `}whole answer {text(tookMs)}
+    </span>
+  );
+}
+
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(ms < 9_950 ? 2 : 0)} s`;
 
 /** "19 passed, 7 failed, 1 error". */
 function tally({ passed, failed, error, cancelled, skipped }: ExecutionOfMatrix["counts"]): string {

@@ -40,13 +40,13 @@ export interface RunChoice {
 }
 
 /** What to run: the selected tests or, without any, all of the agent. */
-interface Chosen {
+export interface Chosen {
   agentId: string;
   ticked: ReadonlySet<string>;
   choice: RunChoice;
 }
 
-function inputOf({ agentId, ticked, choice: { repeats, stopping } }: Chosen): Input {
+export function inputOf({ agentId, ticked, choice: { repeats, stopping } }: Chosen): Input {
   return { ...(ticked.size > 0 ? { testIds: [...ticked] } : { agentId }), repeats, stopRepeating: repeats > 1 ? stoppingOf(stopping) : null };
 }
 
@@ -88,23 +88,20 @@ export function RunPicks({ choice, set }: { choice: RunChoice; set: (choice: Run
   );
 }
 
-/** Runs the selected tests, or all, as often as chosen. */
-export function RunButton({ isEmpty, isRunning, onStarted, ...chosen }: Chosen & {
-  /** There is no test to run. */
-  isEmpty: boolean;
-  /** The execution that is shown is in progress. */
-  isRunning: boolean;
-  onStarted: (executionId: string) => void;
-}) {
-  const { ticked, choice: { repeats } } = chosen;
+/** Starts executions, after `confirm` if some of their calls would be real. */
+export function useRun(onStarted: (executionId: string) => void) {
   const start = useAction(RunTests);
   const client = useClient();
   const [isAsking, setAsking] = useState(false);
   /** The requested runs, with the calls that would be real. */
   const [doubted, setDoubted] = useState<{ input: Input; coverage: Coverage }>();
-  const input = inputOf(chosen);
   const complain = (error: CombinedError) => toast(errorText(error), { isError: true });
-  const ask = async () => {
+  const run = async (input: Input) => {
+    setDoubted(undefined);
+    const made = await start.run({ input }, {}, complain);
+    if (made?.startAgentTestExecution) onStarted(made.startAgentTestExecution.execution.id);
+  };
+  const ask = async (input: Input) => {
     setAsking(true);
     const covered = await client.query(CoverageQuery, { input }, { requestPolicy: "network-only" });
     setAsking(false);
@@ -114,26 +111,34 @@ export function RunButton({ isEmpty, isRunning, onStarted, ...chosen }: Chosen &
     if (coverage?.calls.some(({ call }) => isReal(call))) setDoubted({ input, coverage });
     else if (coverage) await run(input);
   };
-  const run = async (asked: Input) => {
-    setDoubted(undefined);
-    const made = await start.run({ input: asked }, {}, complain);
-    if (made?.startAgentTestExecution) onStarted(made.startAgentTestExecution.execution.id);
-  };
+  return { ask, doubted, confirm: () => doubted && run(doubted.input), dismiss: () => setDoubted(undefined), isBusy: isAsking || start.isBusy };
+}
+
+/** Runs the selected tests, or all, as often as chosen. */
+export function RunButton({ isEmpty, isRunning, onStarted, ...chosen }: Chosen & {
+  /** There is no test to run. */
+  isEmpty: boolean;
+  /** The execution that is shown is in progress. */
+  isRunning: boolean;
+  onStarted: (executionId: string) => void;
+}) {
+  const { ticked, choice: { repeats } } = chosen;
+  const run = useRun(onStarted);
   return (
     <>
       <Act
         scope="simulate"
         className="primary"
-        disabled={isAsking || start.isBusy || isEmpty || isRunning}
+        disabled={run.isBusy || isEmpty || isRunning}
         title={isRunning ? "Tests are running" : isEmpty ? "There are no tests" : `Each test ${plural(repeats, "time")}`}
-        onClick={() => void ask()}
+        onClick={() => void run.ask(inputOf(chosen))}
       >
         <Icon name="play" />
         {ticked.size > 0 ? `Run selected (${ticked.size})` : "Run all"}
       </Act>
-      {doubted && (
-        <Dialog title="Run with real calls?" onClose={() => setDoubted(undefined)}>
-          <Doubts coverage={doubted.coverage} verb="Run anyway" run={() => void run(doubted.input)} close={() => setDoubted(undefined)} />
+      {run.doubted && (
+        <Dialog title="Run with real calls?" onClose={run.dismiss}>
+          <Doubts coverage={run.doubted.coverage} verb="Run anyway" run={() => void run.confirm()} close={run.dismiss} />
         </Dialog>
       )}
     </>

@@ -1,0 +1,115 @@
+import { useState } from "react";
+import { useLocation } from "wouter";
+import { graphql } from "../../api/graphql";
+import { usePage } from "../../api/page";
+import { Act } from "../../ui/Act";
+import { Dialog } from "../../ui/Dialog";
+import { plural } from "../../ui/format";
+import { Icon } from "../../ui/Icon";
+import { Pick } from "../../ui/Pick";
+import { Failure, Loading } from "../../ui/states";
+import { Doubts, inputOf, useRun, type Chosen } from "./RunButtons";
+
+const ChoicesQuery = graphql(`
+  query VariantChoices($agentId: ID!) {
+    agent(id: $agentId) { id promptVersion model promptVersions(first: 50) { nodes { id version } } }
+    server { model models { name } }
+  }
+`);
+
+const most = 12;
+
+interface Variant {
+  label: string;
+  /** The number of a version; empty for the current prompt. */
+  version: string;
+  /** The name of a model, "default" with a colon before it, or empty for the agent's own. */
+  model: string;
+}
+
+/** Chooses the variants of a new execution, and starts it. */
+export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => void }) {
+  const answer = usePage(ChoicesQuery, { agentId: chosen.agentId });
+  const [variants, setVariants] = useState<Variant[]>([{ label: "now", version: "", model: "" }, { label: "", version: "", model: "" }]);
+  const [, go] = useLocation();
+  const run = useRun((id) => go(`/compare?variants=${id}`));
+  const set = (at: number, change: Partial<Variant>) => setVariants(variants.map((each, i) => (i === at ? { ...each, ...change } : each)));
+  const labels = variants.map((variant) => variant.label.trim() || usualLabel(variant));
+  const isUnique = new Set(labels).size === labels.length;
+  const input = {
+    ...inputOf(chosen),
+    variants: variants.map(({ version, model }, i) => ({
+      label: labels[i] ?? "",
+      promptVersion: version ? Number(version) : null,
+      model: model === ":default" ? "" : model || null,
+    })),
+  };
+  const { agent, server } = answer.data ?? {};
+  return (
+    <Dialog title="Compare prompts and models" isWide onClose={onClose}>
+      {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
+      {!answer.data && !answer.error && <Loading />}
+      {agent && server && !run.doubted && (
+        <form
+          className="stack"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void run.ask(input);
+          }}
+        >
+          <p className="muted">Every variant runs the same tests, {plural(chosen.choice.repeats, "time")} each. The others are compared with the first.</p>
+          {variants.map((variant, i) => (
+            <div key={i} className="row">
+              <input
+                type="text"
+                aria-label={`Label of variant ${i + 1}`}
+                placeholder={usualLabel(variant)}
+                maxLength={60}
+                size={14}
+                value={variant.label}
+                onChange={(event) => set(i, { label: event.target.value })}
+              />
+              <Pick
+                label={`Prompt of variant ${i + 1}`}
+                shown="Prompt"
+                options={[["", `v${agent.promptVersion}, current`], ...agent.promptVersions.nodes.map(({ version }) => [String(version), `v${version}`] as const)]}
+                value={variant.version}
+                set={(version) => set(i, { version })}
+              />
+              <Pick
+                label={`Model of variant ${i + 1}`}
+                shown="Model"
+                options={[["", agent.model ?? server.model], ...(agent.model ? [[":default", server.model] as const] : []), ...server.models.map(({ name }) => [name, name] as const)]}
+                value={variant.model}
+                set={(model) => set(i, { model })}
+              />
+              {variants.length > 2 && (
+                <button type="button" className="quiet only" aria-label={`Remove variant ${i + 1}`} title="Remove" onClick={() => setVariants(variants.filter((_, other) => other !== i))}>
+                  <Icon name="close" />
+                </button>
+              )}
+            </div>
+          ))}
+          {!isUnique && <p className="note warn">Each variant needs its own label.</p>}
+          <div className="row">
+            <button type="button" disabled={variants.length === most} onClick={() => setVariants([...variants, { label: "", version: "", model: "" }])}>
+              <Icon name="plus" />
+              Add variant
+            </button>
+            <span className="push" />
+            <Act scope="simulate" type="submit" className="primary" disabled={run.isBusy || !isUnique}>
+              <Icon name="play" />
+              Run {plural(variants.length, "variant")}
+            </Act>
+          </div>
+        </form>
+      )}
+      {run.doubted && <Doubts coverage={run.doubted.coverage} verb="Run anyway" run={() => void run.confirm()} close={run.dismiss} />}
+    </Dialog>
+  );
+}
+
+/** The label of a variant that the user has not named. */
+function usualLabel({ version, model }: Variant): string {
+  return [version && `v${version}`, model.replace(":", "")].filter(Boolean).join(" ") || "as it is";
+}

@@ -189,13 +189,14 @@ func TestMetricsCountEvents(t *testing.T) {
 		`agentgraph_request_duration_seconds_count{operation="Agents"}`:                  "1",
 		`agentgraph_sockets`: "1",
 		`agentgraph_topics`:  "1",
-		`agentgraph_model_calls_total{model="stub",operation="chat",outcome="ok"}`: "2",
-		`agentgraph_model_tokens_total{model="stub",type="input"}`:                 "14",
-		`agentgraph_model_tokens_total{model="stub",type="output"}`:                "6",
-		`agentgraph_tool_calls_total{outcome="ok"}`:                                "1",
-		`agentgraph_retrievals_total{outcome="nothing"}`:                           "1",
-		`agentgraph_pool_connections_max{pool="reads"}`:                            "20",
-		`agentgraph_bus_signals_total{outcome="lost"}`:                             "0",
+		`agentgraph_model_calls_total{model="stub",operation="chat",outcome="ok"}`:  "2",
+		`agentgraph_model_first_token_seconds_count{model="stub",operation="chat"}`: "1",
+		`agentgraph_model_tokens_total{model="stub",type="input"}`:                  "14",
+		`agentgraph_model_tokens_total{model="stub",type="output"}`:                 "6",
+		`agentgraph_tool_calls_total{outcome="ok"}`:                                 "1",
+		`agentgraph_retrievals_total{outcome="nothing"}`:                            "1",
+		`agentgraph_pool_connections_max{pool="reads"}`:                             "20",
+		`agentgraph_bus_signals_total{outcome="lost"}`:                              "0",
 	} {
 		require.Equal(t, value, samples[name], "%s\n%s", name, strings.Join(keysOf(samples, "agentgraph_"), "\n"))
 	}

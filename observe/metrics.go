@@ -33,6 +33,7 @@ type metrics struct {
 
 	modelCalls    *prometheus.CounterVec
 	modelDuration *prometheus.HistogramVec
+	modelFirst    *prometheus.HistogramVec
 	modelTokens   *prometheus.CounterVec
 
 	toolCalls         *prometheus.CounterVec
@@ -61,6 +62,8 @@ func newMetrics(version string) *metrics {
 			"stopped reading), canceled, or the cause of the failure.", "operation", "model", "outcome"),
 		modelDuration: histograms("model_call_duration_seconds", "Duration of calls of models.", modelBounds, "operation",
 			"model"),
+		modelFirst: histograms("model_first_token_seconds", "Time from a call of a model to the first text of its answer. "+
+			"Answers without text do not count.", modelBounds, "operation", "model"),
 		modelTokens: counters("model_tokens_total", "Tokens as providers report them; type is input, "+
 			"cached (a part of input) or output.", "model", "type"),
 
@@ -76,8 +79,8 @@ func newMetrics(version string) *metrics {
 		Help: "1 for the version that runs.", ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
 	m.own = []prometheus.Collector{build, m.requests, m.requestDuration, m.requestStatements, m.requestTrips,
-		m.statements, m.tripDuration, m.modelCalls, m.modelDuration, m.modelTokens, m.toolCalls, m.toolDuration, m.retrievals,
-		m.retrievalDuration}
+		m.statements, m.tripDuration, m.modelCalls, m.modelDuration, m.modelFirst, m.modelTokens, m.toolCalls, m.toolDuration,
+		m.retrievals, m.retrievalDuration}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.own...)
 	return m

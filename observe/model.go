@@ -48,6 +48,7 @@ func (m watchedModel) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.C
 		outcome := outcomeLeft
 		defer func() { c.end(outcome) }()
 		var text strings.Builder
+		hasText := false
 		for chunk, err := range m.Model.Chat(c.ctx, req) {
 			switch {
 			case err != nil:
@@ -55,6 +56,10 @@ func (m watchedModel) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.C
 			case chunk.Finish != "":
 				outcome = outcomeOK
 				c.answered(chunk)
+			}
+			if !hasText && err == nil && chunk.Text != "" {
+				hasText = true
+				c.firstText()
 			}
 			if c.withContent {
 				text.WriteString(chunk.Text)
@@ -141,6 +146,13 @@ func (c *modelCall) ask(req llm.Request) {
 	if c.withContent {
 		c.span.SetAttributes(semconv.GenAISystemInstructionsKey.String(req.System),
 			semconv.GenAIInputMessagesKey.String(asJSON(req.Messages)))
+	}
+}
+
+// firstText records the first text of the answer.
+func (c *modelCall) firstText() {
+	if c.metrics != nil {
+		c.metrics.modelFirst.WithLabelValues(c.operation, c.model).Observe(secondsSince(c.begin))
 	}
 }
 

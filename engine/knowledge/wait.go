@@ -37,7 +37,7 @@ func (o *outage) err() error {
 
 // isAway returns the failure of an embedding model that is likely temporary, and nil for any other error.
 func isAway(err error) *llm.Error {
-	if failure, ok := errors.AsType[*llm.Error](err); ok && (failure.Retryable() || failure.Cause == llm.TimedOut) {
+	if failure, ok := errors.AsType[*llm.Error](err); ok && failure.IsAway() {
 		return failure
 	}
 	return nil

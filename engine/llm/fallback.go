@@ -16,8 +16,8 @@ type named struct {
 
 func (n named) Name() string { return n.name }
 
-// Fallback returns a model with the name of the first one. If the first is unavailable, which is a retryable failure
-// before its first chunk, the second answers. The last chunk then names the second in Model. If both fail, the
+// Fallback returns a model with the name of the first one. If the first is unavailable or too slow before its
+// first chunk, the second answers, in the time that ctx leaves. The last chunk then names the second in Model. If both fail, the
 // failure is the second's.
 func Fallback(first, second Model) Model { return fallback{first, second} }
 
@@ -32,7 +32,7 @@ func (f fallback) Chat(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 		hasBegun := false
 		for chunk, err := range f.Model.Chat(ctx, req) {
 			failure, isKnown := errors.AsType[*Error](err)
-			if isKnown && !hasBegun && failure.Retryable() && ctx.Err() == nil {
+			if isKnown && !hasBegun && failure.IsAway() && ctx.Err() == nil {
 				break
 			}
 			hasBegun = true

@@ -43,13 +43,15 @@ func TestFallbackAnswersWhileTheFirstIsAway(t *testing.T) {
 		err      error
 		asked    int
 	}{
-		"the first answers":    {scripted{text: "one"}, "one", "", nil, 0},
-		"unavailable":          {scripted{err: &llm.Error{Cause: llm.Unavailable}}, "two", "second", nil, 1},
-		"rate limited":         {scripted{err: &llm.Error{Cause: llm.RateLimited}}, "two", "second", nil, 1},
-		"cut after some words": {scripted{text: "on", err: &llm.Error{Cause: llm.CutOff}}, "on", "", &llm.Error{}, 0},
-		"refused":              {scripted{err: &llm.Error{Cause: llm.Rejected}}, "", "", &llm.Error{}, 0},
-		"wrong key":            {scripted{err: &llm.Error{Cause: llm.Unauthorized}}, "", "", &llm.Error{}, 0},
-		"another error":        {scripted{err: broken}, "", "", broken, 0},
+		"the first answers":     {scripted{text: "one"}, "one", "", nil, 0},
+		"unavailable":           {scripted{err: &llm.Error{Cause: llm.Unavailable}}, "two", "second", nil, 1},
+		"rate limited":          {scripted{err: &llm.Error{Cause: llm.RateLimited}}, "two", "second", nil, 1},
+		"too slow":              {scripted{err: &llm.Error{Cause: llm.TimedOut}}, "two", "second", nil, 1},
+		"slow after some words": {scripted{text: "on", err: &llm.Error{Cause: llm.TimedOut}}, "on", "", &llm.Error{}, 0},
+		"cut after some words":  {scripted{text: "on", err: &llm.Error{Cause: llm.CutOff}}, "on", "", &llm.Error{}, 0},
+		"refused":               {scripted{err: &llm.Error{Cause: llm.Rejected}}, "", "", &llm.Error{}, 0},
+		"wrong key":             {scripted{err: &llm.Error{Cause: llm.Unauthorized}}, "", "", &llm.Error{}, 0},
+		"another error":         {scripted{err: broken}, "", "", broken, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -35,7 +35,7 @@ type Cell = Variant["tests"][number];
 /** Styles in the page's own script: all style sheets are a part of the first load. */
 const styles = {
   head: { minWidth: 180, padding: 14, verticalAlign: "top", whiteSpace: "normal", borderLeft: "1px solid var(--line)" },
-  test: { position: "sticky", left: 0, zIndex: 1, minWidth: 112, maxWidth: 260, background: "var(--surface)", whiteSpace: "normal", verticalAlign: "bottom" },
+  test: { position: "sticky", left: 0, zIndex: 1, minWidth: 112, maxWidth: 260, background: "var(--surface)", whiteSpace: "normal", verticalAlign: "middle" },
   label: { font: "600 0.875rem/1.375rem var(--sans)", color: "var(--text)", overflowWrap: "anywhere" },
   rate: { marginTop: 6, font: "600 1.375rem/1.75rem var(--sans)", color: "var(--text)", fontVariantNumeric: "tabular-nums" },
   against: { minHeight: 28, marginTop: 6, gap: 6 },

@@ -205,7 +205,8 @@ func TestVariantsOfPrompts(t *testing.T) {
 	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Desk", Channel: model.ChannelWeb,
 		Direction: model.DirectionInbound, Language: "en", Prompt: "# Hours\n- We open at 8 am."})
 	require.NoError(t, err)
-	_, err = tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: agent.ID, Prompt: new("# Parking\n- Parking is free.")})
+	_, err = tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: agent.ID,
+		Prompt: new("# Parking\n- Parking is free.")})
 	require.NoError(t, err)
 	test := func(name, asked, expected string) {
 		g.must(t, key, `mutation ($agent: ID!, $name: String!, $asked: String!, $text: String!) {

@@ -199,7 +199,8 @@ func (t *Tenant) snapshotsOf(ctx context.Context, executionID string) (map[ranTe
 	runs := []*model.AgentTestRun{}
 	err := t.db.Select(&runs).DistinctOn("?TableAlias.tested_id, ?TableAlias.variant").Column("tested_id", "variant").
 		ColumnExpr(snapshotOfRun, t.CompanyID()).
-		Where("execution_id = ?", executionID).Where("end_reason IS NOT NULL").Order("tested_id", "variant", "position").Scan(ctx)
+		Where("execution_id = ?", executionID).Where("end_reason IS NOT NULL").Order("tested_id", "variant",
+		"position").Scan(ctx)
 	snapshots := make(map[ranTest]*model.RunSnapshot, len(runs))
 	for _, run := range runs {
 		snapshots[ranAs(run)] = &run.Snapshot

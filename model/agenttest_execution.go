@@ -154,7 +154,7 @@ func (in StartAgentTestExecutionInput) NewExecution() *AgentTestExecution {
 	execution := &AgentTestExecution{
 		Repeats: in.Repeats, Concurrency: in.Concurrency, VirtualTime: in.VirtualTime, Votes: votes(in.Votes),
 		StopRepeating: in.StopRepeating,
-		IsDraft: in.Prompt != nil || in.Variants != nil, DraftPrompt: in.Prompt,
+		IsDraft:       in.Prompt != nil || in.Variants != nil, DraftPrompt: in.Prompt,
 	}
 	if in.Variants != nil {
 		execution.Tried = values(in.Variants)

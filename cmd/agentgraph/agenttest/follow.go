@@ -159,8 +159,8 @@ const executionFields = `fragment execution on AgentTestExecution {
 `
 
 const runFields = `fragment run on AgentTestRun {
-	id test { id kind name agent { id name } folder { id name } } testName rowNumber rowName rowValues attempt variant status
-		promptVersion isDraft turnCount endReason
+	id test { id kind name agent { id name } folder { id name } } testName rowNumber rowName rowValues attempt variant
+		status promptVersion isDraft turnCount endReason
 	checkResults { check { description weight } expected passed observed evidence { messageIndex quote kind } } score
 	criteriaResults { criterion expected weight passed applies agreement rationale evidence { messageIndex quote kind } }
 	classificationResult { tagExpected tagProduced passed rationale }

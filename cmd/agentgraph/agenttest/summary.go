@@ -99,8 +99,8 @@ func flaky(runs []runShown) []string {
 	return lines
 }
 
-// testKey identifies a test, its row and its variant, even if another test has the same name. A deleted test is identified by its
-// name only.
+// testKey identifies a test, its row and its variant, even if another test has the same name. A deleted test is
+// identified by its name only.
 func (r runShown) testKey() string {
 	name := ofVariant(inRow(r.TestName, r.RowName, r.RowNumber), r.Variant)
 	if r.Test == nil {

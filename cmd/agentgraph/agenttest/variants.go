@@ -66,8 +66,8 @@ func readVariants(ctx context.Context, server *client.Client, of executionShown)
 
 var variantMember = regexp.MustCompile(`(?:^|\s)(model|prompt|version)=`)
 
-// parseVariant returns the variant that a flag describes: a label alone, or LABEL:model=NAME version=N prompt=@FILE with
-// any of these.
+// parseVariant returns the variant that a flag describes: a label alone, or LABEL: with some of model=NAME, version=N
+// and prompt=@FILE.
 func parseVariant(text string) (client.Variables, error) {
 	label, rest, _ := strings.Cut(text, ":")
 	variant := client.Variables{"label": label}

@@ -91,6 +91,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAgentFilter,
 		ec.unmarshalInputAgentTestExecutionFilter,
 		ec.unmarshalInputAgentTestFilter,
+		ec.unmarshalInputAgentTestVariantInput,
 		ec.unmarshalInputAnswerToolApprovalInput,
 		ec.unmarshalInputArchiveCampaignItemsInput,
 		ec.unmarshalInputAuditEventFilter,
@@ -1844,7 +1845,7 @@ enum AgentTestVerdict {
 
 """
 The runs that were created together for a list of tests, at most 4,000. Each test, or each row of a test with rows, is
-repeated up to twenty times. Statistics count each row as a separate test.
+repeated up to twenty times, by each variant. Statistics count each row as a separate test, and so does each variant.
 """
 type AgentTestExecution implements Node {
   "The id."
@@ -1902,9 +1903,9 @@ type AgentTestExecution implements Node {
     "Read the entries before this cursor, together with ` + "`" + `last` + "`" + `."
     before: String
   ): AgentTestRunConnection!
-  "Whether it tries an unsaved prompt. A draft changes neither a test's last run nor its flakiness."
+  "Whether it tries an unsaved prompt or variants. A draft changes neither a test's last run nor its flakiness."
   isDraft: Boolean!
-  "The prompt that it tries; null if it uses the agent's own prompt."
+  "The prompt that it tries; null if it uses the agent's own prompt, or variants."
   draftPrompt: String @requires(scope: prompts)
   "The execution that this one retries; null if it is not a retry."
   retryOfId: ID
@@ -1926,6 +1927,8 @@ type AgentTestExecution implements Node {
   leftOutTests: [LeftOutTest!]!
   "What the answers of agents took in all its runs. The simulated contact and the judge do not count."
   usage: UsageSummary! @cost(weight: 20000, isShared: true)
+  "Its variants with their results, in the given order; empty if it has none. Each is compared with the first by the runs judged so far."
+  variants: [AgentTestVariant!]! @cost(weight: 50000, isShared: true) @listSize(assumedSize: 12)
   "When it was created."
   createdAt: DateTime!
   "When its first run started."
@@ -1959,6 +1962,64 @@ type AgentTestExecutionTest {
   "The id of the folder."
   folderId: ID
   "Its runs in the execution, by attempt."
+  runs: [AgentTestRunSummary!]!
+}
+
+"A variant of the tests' agents with its results. The fields that compare it with the first variant are null for the first."
+type AgentTestVariant {
+  "Its name in the execution."
+  label: String!
+  "Whether it tries an unsaved prompt."
+  isDraft: Boolean!
+  "The unsaved prompt; null if it has none."
+  prompt: String @requires(scope: prompts)
+  "The saved version of the prompt that it tries; null if it has none."
+  promptVersion: Int
+  "The language model that it tries; null for the one that each agent chooses, empty for the server's default."
+  model: String
+  "Its runs."
+  counts: AgentTestRunCounts!
+  "How long a run took, in milliseconds; null if none has ended."
+  durationMs: Percentiles
+  "What the agents' answers took. The simulated contact and the judge do not count."
+  usage: UsageSummary!
+  "What its judged runs show together, by ` + "`" + `adjustedPValue` + "`" + `."
+  conclusion: AgentTestConclusion
+  "The p-value of the exact Cochran-Mantel-Haenszel test. Null if no test was judged in both variants."
+  pValue: Float
+  "That p-value, corrected for the number of variants by Holm's procedure. The value is twice the smaller tail."
+  adjustedPValue: Float
+  "How many judged runs of each test in both variants are needed to confirm the difference with a probability of 80 %. Null if there is no difference, if the runs already decide, or if more than 20 are needed."
+  decidingRepeats: Int
+  "The tests of the execution, in the same order for each variant. A test with rows has an entry for each row."
+  tests: [AgentTestVariantTest!]! @listSize(assumedSize: 100)
+}
+
+"A test in a variant, or a row of a test. The fields that compare it with the first variant are null for the first."
+type AgentTestVariantTest {
+  "The id that the test had when it was run; it may have been deleted since."
+  testId: ID!
+  "The name that the test had when it was run."
+  testName: String!
+  "The number that the row had, from 1; null without rows."
+  rowNumber: Int
+  "The name of the row; null when it had none."
+  rowName: String
+  "Its runs in the variant."
+  counts: AgentTestRunCounts!
+  "How long a run took, in milliseconds; null if none has ended."
+  durationMs: Percentiles
+  "What the agent's answers took."
+  usage: UsageSummary!
+  "How the observed result differs, even if the runs are too few for a conclusion."
+  change: AgentTestChange
+  "The p-value of Fisher's exact test, two-sided; null when a variant has no judged run. It is not corrected."
+  pValue: Float
+  "The p-value, corrected for the number of tests and variants by Holm's procedure. The value is twice the smaller tail."
+  adjustedPValue: Float
+  "What its judged runs show, by ` + "`" + `adjustedPValue` + "`" + `."
+  conclusion: AgentTestConclusion
+  "Summaries of its runs in the variant, by attempt."
   runs: [AgentTestRunSummary!]!
 }
 
@@ -2061,6 +2122,18 @@ input StopRepeatingInput {
   bad: Float @bounds(min: 0.001, max: 1)
 }
 
+"A change of the tests' agents to try. With a label alone, the agents are as they are."
+input AgentTestVariantInput {
+  "Its name in results, 1 to 60 characters, unique among the variants."
+  label: String! @bounds(minLength: 1, maxLength: 60)
+  "An unsaved prompt, 1 to 50,000 characters. Those of all variants have at most 100,000 characters together. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent."
+  prompt: String @bounds(minLength: 1, maxLength: 50000)
+  "A saved version of the prompt. Not together with ` + "`" + `prompt` + "`" + `. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent that has it."
+  promptVersion: Int @bounds(min: 1)
+  "The name of a language model, one of ` + "`" + `Server.models` + "`" + `, or empty for the server's default. Sub-agents keep their own."
+  model: String @bounds(maxLength: 100)
+}
+
 "What to run: exactly one of a list of tests, all tests of a folder, or all tests of an agent."
 input StartAgentTestExecutionInput {
   "Tests, 1 to 4,000; duplicates are dropped."
@@ -2069,7 +2142,7 @@ input StartAgentTestExecutionInput {
   folderId: ID
   "All tests of this agent."
   agentId: ID
-  "How often each test, or each row of a test, runs, 1 to 20. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if that makes more than 4,000 runs, or if the tests have more than about 20,000,000 bytes."
+  "How often each test, or each row of a test, runs in each variant, 1 to 20. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if that makes more than 4,000 runs, or if the tests have more than about 20,000,000 bytes."
   repeats: Int! = 1 @bounds(min: 1, max: 20)
   "When to stop repeating a test early. Runs in progress at that time are still judged, so a low ` + "`" + `concurrency` + "`" + ` saves more."
   stopRepeating: StopRepeatingInput
@@ -2087,6 +2160,11 @@ input StartAgentTestExecutionInput {
   then a draft. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent.
   """
   prompt: String
+  """
+  Variants to compare, 2 to 12: each of them runs all tests and repeats, so runs count for each. The first is the one to
+  compare with. The execution is then a draft. Not together with ` + "`" + `prompt` + "`" + `.
+  """
+  variants: [AgentTestVariantInput!] @beyondV1 @bounds(minItems: 2, maxItems: 12)
 }
 
 "The new execution."
@@ -2293,7 +2371,7 @@ extend type Mutation {
   cancelAgentTestExecution("The execution." input: CancelAgentTestExecutionInput!): CancelAgentTestExecutionPayload @requires(scope: simulate)
   """
   Runs tests of a finished execution again, in their current versions, in a new execution. Deleted tests are left out,
-  and the new execution names them. A retry of a draft tries the same prompt. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if no test
+  and the new execution names them. A retry of a draft tries the same prompt or variants. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if no test
   remains, ` + "`" + `CONFLICT` + "`" + ` if the execution is not finished, and ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
   """
   retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
@@ -2627,9 +2705,11 @@ type AgentTestRun implements Node {
   error: RunError
   "The prompt version of the run. For a draft, the version of the agent's own prompt."
   promptVersion: Int!
-  "Whether it tried an unsaved prompt."
+  "Whether it tried an unsaved prompt or a variant."
   isDraft: Boolean!
-  "The prompt that it tried; null if it used the agent's own prompt."
+  "The label of the variant that it tried, one of ` + "`" + `AgentTestExecution.variants` + "`" + `; null if it tried none."
+  variant: String
+  "The prompt that it tried; null if it used the agent's own prompt, or tried a variant."
   draftPrompt: String @requires(scope: prompts)
   """
   The instructions of the agent's model: the prompt at the creation of the run, with placeholders filled, and the text
@@ -2665,8 +2745,10 @@ type AgentTestRunSummary {
   status: AgentTestRunStatus!
   "The prompt version of the run."
   promptVersion: Int!
-  "Whether the run tried an unsaved prompt."
+  "Whether the run tried an unsaved prompt or a variant."
   isDraft: Boolean!
+  "The label of the variant that it tried; null if it tried none."
+  variant: String
   "How long it took, in milliseconds."
   durationMs: Int
   "When it was created."
@@ -5904,12 +5986,14 @@ type UsageSummary {
   tookMs: Percentiles
 }
 
-"The smallest values that half, nine tenths and 99 hundredths of all values do not exceed, and the largest value."
+"The smallest values that half, nine tenths, 95 and 99 hundredths of all values do not exceed, and the largest value."
 type Percentiles {
   "Of half of the values."
   p50: Float!
   "Of nine tenths of the values."
   p90: Float!
+  "Of 95 hundredths of the values."
+  p95: Float!
   "Of 99 hundredths of the values."
   p99: Float!
   "Of all values."
@@ -7609,6 +7693,8 @@ func (ec *executionContext) childFields_AgentTestExecution(ctx context.Context, 
 		return ec.fieldContext_AgentTestExecution_leftOutTests(ctx, field)
 	case "usage":
 		return ec.fieldContext_AgentTestExecution_usage(ctx, field)
+	case "variants":
+		return ec.fieldContext_AgentTestExecution_variants(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_AgentTestExecution_createdAt(ctx, field)
 	case "startedAt":
@@ -7817,6 +7903,8 @@ func (ec *executionContext) childFields_AgentTestRun(ctx context.Context, field 
 		return ec.fieldContext_AgentTestRun_promptVersion(ctx, field)
 	case "isDraft":
 		return ec.fieldContext_AgentTestRun_isDraft(ctx, field)
+	case "variant":
+		return ec.fieldContext_AgentTestRun_variant(ctx, field)
 	case "draftPrompt":
 		return ec.fieldContext_AgentTestRun_draftPrompt(ctx, field)
 	case "instructions":
@@ -7911,6 +7999,8 @@ func (ec *executionContext) childFields_AgentTestRunSummary(ctx context.Context,
 		return ec.fieldContext_AgentTestRunSummary_promptVersion(ctx, field)
 	case "isDraft":
 		return ec.fieldContext_AgentTestRunSummary_isDraft(ctx, field)
+	case "variant":
+		return ec.fieldContext_AgentTestRunSummary_variant(ctx, field)
 	case "durationMs":
 		return ec.fieldContext_AgentTestRunSummary_durationMs(ctx, field)
 	case "createdAt":
@@ -7999,6 +8089,68 @@ func (ec *executionContext) childFields_AgentTestScheduleEdge(ctx context.Contex
 		return ec.fieldContext_AgentTestScheduleEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AgentTestScheduleEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestVariant(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "label":
+		return ec.fieldContext_AgentTestVariant_label(ctx, field)
+	case "isDraft":
+		return ec.fieldContext_AgentTestVariant_isDraft(ctx, field)
+	case "prompt":
+		return ec.fieldContext_AgentTestVariant_prompt(ctx, field)
+	case "promptVersion":
+		return ec.fieldContext_AgentTestVariant_promptVersion(ctx, field)
+	case "model":
+		return ec.fieldContext_AgentTestVariant_model(ctx, field)
+	case "counts":
+		return ec.fieldContext_AgentTestVariant_counts(ctx, field)
+	case "durationMs":
+		return ec.fieldContext_AgentTestVariant_durationMs(ctx, field)
+	case "usage":
+		return ec.fieldContext_AgentTestVariant_usage(ctx, field)
+	case "conclusion":
+		return ec.fieldContext_AgentTestVariant_conclusion(ctx, field)
+	case "pValue":
+		return ec.fieldContext_AgentTestVariant_pValue(ctx, field)
+	case "adjustedPValue":
+		return ec.fieldContext_AgentTestVariant_adjustedPValue(ctx, field)
+	case "decidingRepeats":
+		return ec.fieldContext_AgentTestVariant_decidingRepeats(ctx, field)
+	case "tests":
+		return ec.fieldContext_AgentTestVariant_tests(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestVariant", field.Name)
+}
+
+func (ec *executionContext) childFields_AgentTestVariantTest(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "testId":
+		return ec.fieldContext_AgentTestVariantTest_testId(ctx, field)
+	case "testName":
+		return ec.fieldContext_AgentTestVariantTest_testName(ctx, field)
+	case "rowNumber":
+		return ec.fieldContext_AgentTestVariantTest_rowNumber(ctx, field)
+	case "rowName":
+		return ec.fieldContext_AgentTestVariantTest_rowName(ctx, field)
+	case "counts":
+		return ec.fieldContext_AgentTestVariantTest_counts(ctx, field)
+	case "durationMs":
+		return ec.fieldContext_AgentTestVariantTest_durationMs(ctx, field)
+	case "usage":
+		return ec.fieldContext_AgentTestVariantTest_usage(ctx, field)
+	case "change":
+		return ec.fieldContext_AgentTestVariantTest_change(ctx, field)
+	case "pValue":
+		return ec.fieldContext_AgentTestVariantTest_pValue(ctx, field)
+	case "adjustedPValue":
+		return ec.fieldContext_AgentTestVariantTest_adjustedPValue(ctx, field)
+	case "conclusion":
+		return ec.fieldContext_AgentTestVariantTest_conclusion(ctx, field)
+	case "runs":
+		return ec.fieldContext_AgentTestVariantTest_runs(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgentTestVariantTest", field.Name)
 }
 
 func (ec *executionContext) childFields_AnswerToolApprovalPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9787,6 +9939,8 @@ func (ec *executionContext) childFields_Percentiles(ctx context.Context, field g
 		return ec.fieldContext_Percentiles_p50(ctx, field)
 	case "p90":
 		return ec.fieldContext_Percentiles_p90(ctx, field)
+	case "p95":
+		return ec.fieldContext_Percentiles_p95(ctx, field)
 	case "p99":
 		return ec.fieldContext_Percentiles_p99(ctx, field)
 	case "max":

@@ -175,7 +175,7 @@ func (t *conversation) hold(ctx context.Context, input <-chan string) error {
 			if text = strings.TrimSpace(text); text == "" {
 				continue
 			}
-			if err := t.send(ctx, text, events, said); err != nil {
+			if err := t.send(ctx, text, events, input); err != nil {
 				return err
 			}
 		case <-ctx.Done():

@@ -244,8 +244,11 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		if err := o.Engine.Knowledge().Refresh(ctx, o.Store); err != nil {
 			return err
 		}
-		if err := o.Store.Work(ctx, o.Workers, db.Workers{RunTest: o.Evaluator.RunTest, ExtractChat: o.Evaluator.ExtractChat,
-			Index: o.Engine.Knowledge().Index, ContinueBlame: o.Evaluator.ContinueBlame, ContinueChat: o.Engine.ContinueChat}); err != nil {
+		err := o.Store.Work(ctx, o.Workers, db.Workers{
+			RunTest: o.Evaluator.RunTest, ExtractChat: o.Evaluator.ExtractChat, Index: o.Engine.Knowledge().Index,
+			ContinueBlame: o.Evaluator.ContinueBlame, ContinueChat: o.Engine.ContinueChat,
+		})
+		if err != nil {
 			return errors.Join(err, ctx.Err())
 		}
 	}

@@ -105,7 +105,8 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 	message, err := tenant.SendTestWebhook(ctx, hook.ID)
 	require.NoError(t, err)
 	server, err := tenant.CreateMcpServer(ctx, model.CreateMcpServerInput{Name: "SECRET server",
-		Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://example.com/SECRET", TimeoutSeconds: 10}})
+		Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://example.com/SECRET",
+			TimeoutSeconds: 10}})
 	require.NoError(t, err)
 	schedule, err := tenant.CreateAgentTestSchedule(ctx, model.CreateAgentTestScheduleInput{
 		Name: "SECRET schedule", TestIds: []string{test}, Repeats: 1, Concurrency: 1, Votes: 1, Cron: new("0 3 1 1 *"),

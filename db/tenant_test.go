@@ -217,6 +217,11 @@ func TestDatabaseRefusesReferencesBetweenCompanies(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	own, other := newFixture(t, store, "OWN"), newFixture(t, store, "SECRET")
+	for _, f := range []fixture{own, other} {
+		_, err := f.tenant.CreateTool(t.Context(), model.CreateToolInput{Name: "Offered", TechnicalName: "offered",
+			McpServerID: new(f.ids["McpServerID"]), McpName: &f.mark})
+		require.NoError(t, err)
+	}
 	company, err := own.tenant.Company(t.Context())
 	require.NoError(t, err)
 	rows, _ := conn.Query(t.Context(), `SELECT c.conrelid::regclass::text, a.attname FROM pg_constraint c

@@ -135,7 +135,8 @@ func TestNobodyAnswersInTime(t *testing.T) {
 	call := r.pending(t)
 	r.late(t)
 	require.Contains(t, (<-done).text, "nobody answered within 10 minutes")
-	_, err := r.tenant.AnswerToolApproval(t.Context(), model.AnswerToolApprovalInput{ToolCallID: call.ID, IsApproved: true})
+	_, err := r.tenant.AnswerToolApproval(t.Context(),
+		model.AnswerToolApprovalInput{ToolCallID: call.ID, IsApproved: true})
 	requireCode(t, model.Conflict, err)
 	require.Zero(t, r.made.Load())
 }

@@ -97,7 +97,7 @@ func inspect(ctx context.Context, conn interface {
 	return c, nil
 }
 
-var tableOfMigration = regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
+var tableOfMigration = regexp.MustCompile(`(?m)^CREATE TABLE (?:IF NOT EXISTS )?(\w+)`)
 
 // migratedTables returns the names of the tables that the migrations create.
 var migratedTables = sync.OnceValue(func() []string {

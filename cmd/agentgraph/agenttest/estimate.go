@@ -10,7 +10,9 @@ import (
 )
 
 const estimateDocument = `query ($input: StartAgentTestExecutionInput!) {
-	agentTestExecutionEstimate(input: $input) { runs runsAtMost seconds credits reviewCredits noticedFalls { repeats passRate } }
+	agentTestExecutionEstimate(input: $input) {
+		runs runsAtMost seconds credits reviewCredits noticedFalls { repeats passRate }
+	}
 }`
 
 // executionEstimate is what an execution would take, and what a comparison with it could show.

@@ -219,7 +219,7 @@ func TestVariantsOfPrompts(t *testing.T) {
 	both := "# Hours\n- We open at 8 am.\n# Parking\n- Parking is free."
 	var started startedVariants
 	g.must(t, key, startVariants, map[string]any{"input": map[string]any{"agentId": agent.ID, "repeats": 5,
-		"stopRepeating": map[string]any{}, "variants": []any{
+		"concurrency": 1, "stopRepeating": map[string]any{}, "variants": []any{
 			map[string]any{"label": "now"}, map[string]any{"label": "before", "promptVersion": 1},
 			map[string]any{"label": "both", "prompt": both}}}}, &started)
 	id := started.StartAgentTestExecution.Execution.ID

@@ -31,7 +31,7 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 		"unknown key below": {"agents:\n  - name: A\n    fields:\n      - {name: a, mandatory: true}\n",
 			[]string{"company.yaml:4: agents[0].fields[0].mandatory: is not a known key; did you mean isMandatory?"}},
 		"nothing like it": {"tools:\n  - technicalName: a\n    zzzzzzzz: x\n",
-			[]string{"tools[0].zzzzzzzz: is not a known key; known keys are description, endpoint, id, name"}},
+			[]string{"tools[0].zzzzzzzz: is not a known key; known keys are approval, description, endpoint, id"}},
 		"wrong type": {"agents:\n  - name: A\n    prompt: 5\n",
 			[]string{"company.yaml:3: agents[0].prompt: got number, want string"}},
 		"wrong value": {"agents:\n  - name: A\n    channel: Fax\n",

@@ -130,7 +130,7 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
       <div className={styles.talk} data-open={isOpen}>
         <div className={styles.scene}>
           <Conversation chat={chat} state={state} pending={unsaid} />
-          <Approvals chatId={chat.id} isOver={isEnded} />
+          <Approvals chatId={chat.id} isOver={isEnded} className={styles.faults} />
           {(end.error || wasFailed) && (
             <div className={styles.faults}>
               {end.error && <Failure error={end.error} />}

@@ -29,7 +29,7 @@ const AnswerApproval = graphql(`
 `);
 
 /** The calls of a chat that wait for a person, with their answers. */
-export function Approvals({ chatId, isOver }: { chatId: string; isOver: boolean }) {
+export function Approvals({ chatId, isOver, className }: { chatId: string; isOver: boolean; className: string }) {
   const { data, refresh } = usePage(PendingApprovals, { id: chatId }, { onFocus: true });
   useLive(
     ApprovalEvents,
@@ -39,8 +39,15 @@ export function Approvals({ chatId, isOver }: { chatId: string; isOver: boolean 
     },
     isOver,
   );
-  if (isOver) return null;
-  return data?.simulationChat?.pendingApprovals.map((call) => <Approval key={call.id} call={call} onAnswered={refresh} />);
+  const calls = data?.simulationChat?.pendingApprovals;
+  if (isOver || !calls?.length) return null;
+  return (
+    <div className={className}>
+      {calls.map((call) => (
+        <Approval key={call.id} call={call} onAnswered={refresh} />
+      ))}
+    </div>
+  );
 }
 
 interface Waiting {
@@ -58,27 +65,29 @@ function Approval({ call, onAnswered }: { call: Waiting; onAnswered: () => void 
     onAnswered();
   };
   return (
-    <section className="card stack" aria-label={`Approve ${call.technicalName}`}>
-      <div className="row between">
+    <section className="card" aria-label={`Approve ${call.technicalName}`}>
+      <header className="between">
         <strong>
           Approve <code>{call.technicalName}</code>?
         </strong>
         {call.approvalUntil && (
           <span className="muted small">
-            Denied after <Time at={call.approvalUntil} />
+            Denied <Time at={call.approvalUntil} />
           </span>
         )}
-      </div>
-      <pre className="small">{JSON.stringify(call.arguments, null, 2)}</pre>
-      {error && <Failure error={error} />}
-      <div className="row">
-        <input aria-label="Note" placeholder="Note for the agent" maxLength={1000} value={note} onChange={(event) => setNote(event.target.value)} />
-        <Act scope="simulate" className="primary" disabled={isBusy} onClick={() => void answer(true)}>
-          Approve
-        </Act>
-        <Act scope="simulate" disabled={isBusy} onClick={() => void answer(false)}>
-          Deny
-        </Act>
+      </header>
+      <div className="body stack">
+        <pre className="small">{JSON.stringify(call.arguments, null, 2)}</pre>
+        {error && <Failure error={error} />}
+        <div className="row">
+          <input aria-label="Note" placeholder="Note for the agent" maxLength={1000} value={note} onChange={(event) => setNote(event.target.value)} />
+          <Act scope="simulate" className="primary" disabled={isBusy} onClick={() => void answer(true)}>
+            Approve
+          </Act>
+          <Act scope="simulate" disabled={isBusy} onClick={() => void answer(false)}>
+            Deny
+          </Act>
+        </div>
       </div>
     </section>
   );

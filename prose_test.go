@@ -85,9 +85,6 @@ var generated = regexp.MustCompile(`^(graph/|model/models_gen\.go|bin/)` +
 	`|^docs/\.vitepress/(cache|\.temp)/|^cmd/agentgraph/demo/merrowby/` +
 	`|(^|/)(node_modules|dist|testdata|\.git)(/|$)|\.config\.ts$`)
 
-// renamedLater lists packages whose names are not checked yet.
-var renamedLater = regexp.MustCompile(`^(engine/evaluation|cmd/agentgraph/client)/`)
-
 // spoken lists packages whose string literals are phrases of conversations and documents.
 var spoken = regexp.MustCompile(`^(engine/(llm|rules|read|knowledge|content|evaluation)|lab|cmd/agentgraph/(demo|apply))/`)
 
@@ -178,7 +175,7 @@ func ofGo(path string, source []byte) (all []passage, err error) {
 	if strings.HasSuffix(path, "_test.go") {
 		return all, nil
 	}
-	hasMessages, hasNames := !spoken.MatchString(path), !renamedLater.MatchString(path)
+	hasMessages := !spoken.MatchString(path)
 	ast.Inspect(file, func(node ast.Node) bool {
 		switch node := node.(type) {
 		case *ast.BasicLit:
@@ -186,7 +183,7 @@ func ofGo(path string, source []byte) (all []passage, err error) {
 				all = append(all, passage{line: files.Position(node.Pos()).Line, text: node.Value, isLabel: true})
 			}
 		case *ast.Ident:
-			if hasNames && unclear[node.Name] != "" {
+			if unclear[node.Name] != "" {
 				all = append(all, passage{line: files.Position(node.Pos()).Line, name: node.Name})
 			}
 		}

@@ -77,7 +77,7 @@ func unfilledIn(b content.Values, test *model.AgentTestRow) []string {
 // shownVariables returns the values for the instructions of contact and judge, in the order of their names, up to
 // maxVariables.
 func shownVariables(b content.Values) map[string]string {
-	told, size := map[string]string{}, 0
+	shown, size := map[string]string{}, 0
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		value, known := b.Text(name)
 		value = content.Cut(value, maxVariable)
@@ -85,20 +85,20 @@ func shownVariables(b content.Values) map[string]string {
 			break
 		}
 		if known && strings.TrimSpace(value) != "" {
-			told[name] = value
+			shown[name] = value
 		}
 	}
-	return told
+	return shown
 }
 
 // withVariables returns the contact's instructions with the variables, which come before the scenario.
 func withVariables(b content.Values, instruction string) string {
-	told := shownVariables(b)
-	if len(told) == 0 {
+	shown := shownVariables(b)
+	if len(shown) == 0 {
 		return instruction
 	}
 	return instruction + "\n- This is what the assistant knows of you, as JSON; it is true unless the scenario says " +
-		"otherwise: " + content.Encode(told)
+		"otherwise: " + content.Encode(shown)
 }
 
 // unknownTo returns warnings about tags, extracted values and calls that checks expect and the agent does not have.

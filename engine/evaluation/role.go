@@ -208,10 +208,10 @@ var ownWords = []string{"i", "i'm", "je", "ich", "io", "ik", "eu", "yo", "jag", 
 
 // covers reports whether a message has most words of the scenario.
 func covers(said, scenario string) bool {
-	told, all, shared := read.Words(said), 0, 0
+	heard, all, shared := read.Words(said), 0, 0
 	for _, word := range read.Content(read.Words(scenario)) {
 		all++
-		if read.HasAlike(told, word) {
+		if read.HasAlike(heard, word) {
 			shared++
 		}
 	}

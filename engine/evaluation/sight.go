@@ -37,8 +37,8 @@ func (t *transcript) show(run *model.AgentTestRun, given int, values content.Val
 	}
 	if test.Sees(model.JudgeSightPrompt) {
 		// The agent held the conversation, so its prompt can be rendered.
-		if told := engine.Instruct(run.Snapshot.Agent, values); told.Text != nil {
-			t.Instructions, _ = shortenMiddle(*told.Text, maxSeen)
+		if given := engine.Instruct(run.Snapshot.Agent, values); given.Text != nil {
+			t.Instructions, _ = shortenMiddle(*given.Text, maxSeen)
 		}
 	}
 	if test.Sees(model.JudgeSightDocuments) {

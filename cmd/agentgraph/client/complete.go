@@ -14,15 +14,15 @@ const completeTime = time.Second
 
 // CompleteNames returns a function that completes the names of objects on the server. It completes nothing if the
 // server does not answer in time.
-func (f *Flags) CompleteNames(of Kind) func(cmd *cobra.Command, begun string) []string {
-	return func(cmd *cobra.Command, begun string) []string {
+func (f *Flags) CompleteNames(of Kind) func(cmd *cobra.Command, prefix string) []string {
+	return func(cmd *cobra.Command, prefix string) []string {
 		server, err := f.Connect(cmd)
 		if err != nil {
 			return nil
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
 		defer cancel()
-		found, _ := server.NamedLike(ctx, of, begun)
+		found, _ := server.NamedLike(ctx, of, prefix)
 		names := make([]string, len(found))
 		for i, n := range found {
 			names[i] = Printable(n.Name)

@@ -29,7 +29,7 @@ const AnswerApproval = graphql(`
 `);
 
 /** The calls of a chat that wait for a person, with their answers. */
-export function Approvals({ chatId, isOver, className }: { chatId: string; isOver: boolean; className: string }) {
+export function Approvals({ chatId, isOver, className }: { chatId: string; isOver: boolean; className: string | undefined }) {
   const { data, refresh } = usePage(PendingApprovals, { id: chatId }, { onFocus: true });
   useLive(
     ApprovalEvents,

@@ -4,6 +4,7 @@ import { graphql } from "../../api/graphql";
 import { useAction, usePage } from "../../api/page";
 import { Act } from "../../ui/Act";
 import { Failure } from "../../ui/states";
+import { Connectable } from "./connectable";
 import type { AgentOfPage } from "./query";
 import styles from "./AgentConnections.module.css";
 import { useForeign } from "./AgentPrompt";
@@ -11,14 +12,6 @@ import { McpServers } from "./McpServers";
 import { SubAgentForm, type SubAgentValues } from "./SubAgentForm";
 import { ToolForm } from "./ToolForm";
 import { TryTool } from "./TryTool";
-
-const Choices = graphql(`
-  query Connectable {
-    tools(first: 100) { nodes { id name technicalName } }
-    agents(first: 100) { nodes { id name } }
-    knowledgeBaseChats(first: 100) { nodes { id name } }
-  }
-`);
 
 const ConnectTool = graphql(`
   mutation ConnectTool($input: ConnectToolInput!) {
@@ -60,12 +53,12 @@ const DisconnectKnowledge = graphql(`
 
 /** The agent's tools, sub-agents and knowledge base chat. */
 export default function AgentConnections({ agent }: { agent: AgentOfPage }) {
-  const choices = usePage(Choices, {}).data;
+  const { data: choices, refresh } = usePage(Connectable, {});
   const connect = useAction(ConnectTool);
   return (
     <div className="stack">
       <Tools agent={agent} choices={choices?.tools.nodes ?? []} />
-      <McpServers connect={(toolId) => void connect.run({ input: { agentId: agent.id, toolId } })} />
+      <McpServers servers={choices?.mcpServers} refresh={refresh} connect={(toolId) => void connect.run({ input: { agentId: agent.id, toolId } })} />
       <SubAgents agent={agent} choices={choices?.agents.nodes ?? []} />
       <Knowledge agent={agent} choices={choices?.knowledgeBaseChats.nodes ?? []} />
     </div>

@@ -1,6 +1,6 @@
 import { useState, type FormEvent } from "react";
-import { graphql, type ResultOf } from "../../api/graphql";
-import { useAction, usePage } from "../../api/page";
+import { graphql } from "../../api/graphql";
+import { useAction } from "../../api/page";
 import { technicalName } from "../../logic/names";
 import { Act } from "../../ui/Act";
 import { ask } from "../../ui/asking";
@@ -8,12 +8,8 @@ import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
 import { Failure } from "../../ui/states";
 import styles from "./AgentConnections.module.css";
+import type { Server } from "./connectable";
 
-const Servers = graphql(`
-  query McpServers {
-    mcpServers { id name endpoint { url headerNames } refreshError offers { name description fault } tools { id mcpName missingSince } }
-  }
-`);
 const CreateServer = graphql(`
   mutation CreateMcpServer($input: CreateMcpServerInput!) {
     createMcpServer(input: $input) { mcpServer { id } }
@@ -35,11 +31,14 @@ const CreateMcpTool = graphql(`
   }
 `);
 
-type Server = ResultOf<typeof Servers>["mcpServers"][number];
+interface ServersProps {
+  servers: Server[] | undefined;
+  refresh: () => void;
+  connect: (toolId: string) => void;
+}
 
 /** The company's MCP servers. Tools that they offer are added to the company, and connected to the agent. */
-export function McpServers({ connect }: { connect: (toolId: string) => void }) {
-  const { data, refresh } = usePage(Servers, {});
+export function McpServers({ servers, refresh, connect }: ServersProps) {
   const [isNew, setNew] = useState(false);
   return (
     <section className="card" aria-labelledby="mcp-title">
@@ -58,8 +57,8 @@ export function McpServers({ connect }: { connect: (toolId: string) => void }) {
         />
       )}
       <ul className={styles.items}>
-        {data?.mcpServers.map((server) => <ServerItem key={server.id} server={server} refresh={refresh} connect={connect} />)}
-        {data?.mcpServers.length === 0 && <li className="muted">No MCP servers.</li>}
+        {servers?.map((server) => <ServerItem key={server.id} server={server} refresh={refresh} connect={connect} />)}
+        {servers?.length === 0 && <li className="muted">No MCP servers.</li>}
       </ul>
     </section>
   );

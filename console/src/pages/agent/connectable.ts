@@ -1,0 +1,14 @@
+import { graphql, type ResultOf } from "../../api/graphql";
+
+/** What can be connected to an agent. */
+export const Connectable = graphql(`
+  query Connectable {
+    tools(first: 100) { nodes { id name technicalName } }
+    agents(first: 100) { nodes { id name } }
+    knowledgeBaseChats(first: 100) { nodes { id name } }
+    mcpServers { id name endpoint { url headerNames } refreshError offers { name description fault } tools { id mcpName missingSince } }
+  }
+`);
+
+/** An MCP server of the company. */
+export type Server = ResultOf<typeof Connectable>["mcpServers"][number];

@@ -76,8 +76,8 @@ func (h *Hub) Wake(key Key) { h.outbox.wake(key) }
 func (h *Hub) Write(key Key, piece model.MessageDelta) { h.outbox.write(key, piece) }
 
 // Announce sends an event of the message with the sequence, in order with the text: a model.TurnStarted,
-// model.ToolCallStarted, model.ToolApprovalChanged, model.ToolCallFinished or model.TurnFailed. It omits large arguments,
-// and cuts large results and reasons.
+// model.ToolCallStarted, model.ToolApprovalChanged, model.ToolCallFinished or model.TurnFailed. It omits large
+// arguments, and cuts large results and reasons.
 func (h *Hub) Announce(key Key, sequence int32, event model.SimulationChatEvent) {
 	h.outbox.announce(key, sequence, event)
 }

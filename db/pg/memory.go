@@ -187,6 +187,7 @@ func (c *reservingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (dri
 	if scope.statement != (Statement{}) {
 		begin += "; " + strings.Replace(scope.statement.text, "$1", string(postgres.AppendString(nil, to)), 1)
 	}
+	ctx = txContextOf(ctx)
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	scope.applied(conn.PgConn(), err)
 	if err != nil {

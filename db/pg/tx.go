@@ -31,13 +31,10 @@ func (s Scope) Begin(ctx context.Context, opts *sql.TxOptions, fn func(context.C
 	}
 	defer func() { _ = conn.Close() }()
 	tx := &Tx{db: s.db, conn: conn}
-	err = conn.RunInTx(WithCompany(ctx, s.companyID), opts, func(_ context.Context, bunTx bun.Tx) error {
+	err = conn.RunInTx(withTxContext(WithCompany(ctx, s.companyID)), opts, func(_ context.Context, bunTx bun.Tx) error {
 		tx.bun = bunTx
 		return fn(ctx, tx)
 	})
-	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
-		return ctx.Err() // the context's end rolled the transaction back
-	}
 	if err != nil {
 		return s.db.Translate(err)
 	}
@@ -45,6 +42,23 @@ func (s Scope) Begin(ctx context.Context, opts *sql.TxOptions, fn func(context.C
 		f()
 	}
 	return nil
+}
+
+type txContextKey struct{}
+
+// withTxContext returns a context for database/sql that never ends. If its context ended, database/sql would roll back
+// and close the connection in another goroutine, while PGX may be using it. The driver begins, commits and rolls back
+// with ctx itself, so a transaction whose context has ended is never committed.
+func withTxContext(ctx context.Context) context.Context {
+	return context.WithValue(context.WithoutCancel(ctx), txContextKey{}, ctx)
+}
+
+// txContextOf returns the context that the driver begins, commits and rolls back with.
+func txContextOf(ctx context.Context) context.Context {
+	if of, isSet := ctx.Value(txContextKey{}).(context.Context); isSet {
+		return of
+	}
+	return ctx
 }
 
 // Company returns a Scope for a company's rows in the transaction.
@@ -74,12 +88,8 @@ func (s Scope) OnCommit(f func()) {
 // PGX calls fn with pgx's view of the Scope's transaction, bound to the company. Until fn returns, nothing else may
 // use the transaction. fn cannot end it.
 func (s Scope) PGX(ctx context.Context, fn func(*OpenTx) error) error {
-	// While Raw holds the connection, bun cannot roll back on it when a context ends.
 	return s.db.Translate(s.tx.conn.Raw(func(driver any) error {
 		conn := driver.(*reservingConn).Conn.Conn()
-		if conn.PgConn().TxStatus() == 'I' {
-			return sql.ErrTxDone // rolled back meanwhile, because its context has ended
-		}
 		if err := s.db.scopes.bind(ctx, conn.PgConn(), s.companyID); err != nil {
 			return err
 		}

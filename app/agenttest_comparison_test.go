@@ -103,8 +103,8 @@ func TestComparisonsTakeTheSameStatements(t *testing.T) {
 			}
 		}
 		g.must(t, key, query, map[string]any{"base": base, "head": head}, &got)
-		// The statements read both executions and their tests; the agent, counts and tallies of each; and the tests' own
-		// agent and flakiness.
+		// The statements read both executions and their tests; the agent, counts and tallies of each execution; and the
+		// agent and flakiness of each test.
 		require.EqualValues(t, 8, g.statements.Load()-before, "%d tests", size)
 
 		c := got.CompareAgentTestExecutions

@@ -33,7 +33,7 @@ func (r reviewer) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 	}
 }
 
-// Before tests run, their last runs say what the execution would take. Tests that never ran count like the others.
+// An execution is estimated from the last runs of its tests. Tests that never ran count like the average of the others.
 func TestExecutionIsEstimatedByLastRuns(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewStage(t)

@@ -101,7 +101,7 @@ func TestExecutionsAreListedByStatusAndVerdict(t *testing.T) {
 	require.Equal(t, []string{"BAD_INPUT", "BAD_INPUT"}, refused.codes())
 }
 
-// newAgentWithTest returns the ids of a new agent and of a test of it.
+// newAgentWithTest returns the ids of a new agent and its test.
 func newAgentWithTest(t *testing.T, tenant *db.Tenant) (agentID, testID string) {
 	t.Helper()
 	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{

@@ -43,8 +43,8 @@ const drainTime = 20 * time.Second
 // stopTime is how long jobs in progress may take to finish when the program ends.
 const stopTime = 5 * time.Second
 
-// The heavy operations that run at once for each processor, and how many of them may belong to one company. They wait
-// for the database about as long as they compute.
+// heavySlots is how many heavy operations run at once for each processor. Several fit, because they wait for the
+// database about as long as they compute. heavyShare is how many of them may belong to one company.
 const (
 	heavySlots = 4
 	heavyShare = 3
@@ -125,7 +125,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		Workers: int32(o.Workers), Models: serverModels(o.Engine),
 	})
 	schema := graph.NewExecutableSchema(resolver.Config())
-	gateway.Describe(schema.Schema()) // before anything reads descriptions: servers share the schema
+	gateway.Describe(schema.Schema()) // before anything reads descriptions, because servers share the schema
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
 	if err != nil {
 		return nil, err
@@ -257,7 +257,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	if o.Workers > 0 {
 		delivering.Go(func() { o.Store.DeliverWebhooks(ctx, o.Engine.PostWebhook, o.AuditWebhook, o.Log) })
 	}
-	// Only now, because the start leaves less garbage with Go's default settings.
+	// Not earlier, because the start leaves less garbage with Go's default settings.
 	tuneMemory()
 	go settle(ctx, func() int64 { return a.server.Load().ResponseBytes })
 	failed := make(chan error, 1)

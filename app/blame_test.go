@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// openBlame serves a store with workers, whose models are the offline ones.
+// openBlame starts a gateway and workers with the offline models.
 func openBlame(t *testing.T) *gatewayUnderTest {
 	t.Helper()
 	counted := &statements{}
@@ -199,7 +199,8 @@ func str(text *string) string {
 	return *text
 }
 
-// red creates an agent with a good prompt, lets the test pass, writes the bad prompt and lets it fail.
+// red creates an agent with the good prompt and runs the test, which passes. Then it writes the bad prompt, and the
+// test fails.
 func (g *gatewayUnderTest) red(t *testing.T, tenant *db.Tenant, good, bad string,
 	in model.CreateSimulationTestInput) string {
 	t.Helper()
@@ -355,7 +356,7 @@ func TestBlameIsBoundedAndCancelled(t *testing.T) {
 	require.NoError(t, tenant.ContinueBlameSearch(t.Context(), other.ExecutionID))
 }
 
-// The blames of a list take the same statements for any number of tests.
+// The blames of a list take the same number of statements for any number of tests.
 func TestBlamesTakeAFixedNumberOfStatements(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

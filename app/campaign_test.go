@@ -37,7 +37,7 @@ func newVictimCampaign(t *testing.T, tenant *db.Tenant, agentID string) map[stri
 	return map[string]string{"campaign": campaign.ID, "item": items[0].ID, "campaignItem": items[0].ID}
 }
 
-// runningCampaign returns a running campaign with an agent of its own and count items.
+// runningCampaign returns a running campaign with count items and its own agent.
 func runningCampaign(t testing.TB, tenant *db.Tenant, count int) (*model.Campaign, []*model.CampaignItem) {
 	t.Helper()
 	ctx := t.Context()

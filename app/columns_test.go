@@ -54,7 +54,7 @@ func TestEachFieldAloneEqualsTheWholeObject(t *testing.T) {
 	}
 	asked := []*gatewayUnderTest{g, resolved}
 	if raceDetector {
-		asked = asked[:1] // resolvers are still asked for all fields at once
+		asked = asked[:1] // resolvers still answer the selection of all fields
 	}
 	for typeName, queries := range ways {
 		selections, all := selectionsOf(schema, typeName)
@@ -94,7 +94,7 @@ func selectionsOf(schema *ast.Schema, typeName string) (selections map[string]st
 
 const amongAll = "all_"
 
-// only removes the fields selected among all from a response, except the named one.
+// only removes the fields of the selection of all fields from a response, except the field with the name.
 func only(name string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -28,7 +28,7 @@ const (
 // part is a part of a form. It is a file if it has a file name.
 type part struct{ name, file, contentType, content string }
 
-// sendForm sends a form. Headers are lines such as "Name: value".
+// sendForm sends a form. Each header is a text such as "Name: value".
 func (g *gatewayUnderTest) sendForm(t testing.TB, path, key string, headers []string,
 	parts ...part) (int, http.Header, string) {
 	t.Helper()

@@ -106,7 +106,7 @@ func TestAgentShowsCoverageBeforeAChat(t *testing.T) {
 		map[string]any{"agent": desk})
 	require.Equal(t, []string{"BAD_INPUT"}, a.codes())
 
-	// The coverage of a list takes the same statements for any number of agents.
+	// The coverage of a list takes the same number of statements for any number of agents.
 	var taken []int64
 	for range 2 {
 		before := g.statements.Load()

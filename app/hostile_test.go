@@ -110,7 +110,7 @@ func passages(t testing.TB, tenant *db.Tenant, count int) {
 	require.NoError(t, err)
 }
 
-// shape is a request that a hostile key may send.
+// shape is a request that a client with a hostile key can send.
 type shape struct {
 	name, query string
 	variables   values
@@ -129,8 +129,7 @@ func aliases(n int, field string) string {
 	return "{" + all.String() + " }"
 }
 
-// withLists selects the field other, and the given number of lists of a hundred items. Each list selects the field 99
-// times.
+// withLists returns a query of the field other and of lists of a hundred items. Each item has the field 99 times.
 func withLists(other string, lists int, field string) string {
 	return strings.Replace(aliases(lists, `campaignItems(campaignId: "CAMPAIGN", first: 100) { nodes { ...Many } }`), "{",
 		"{ "+other, 1) +

@@ -28,7 +28,7 @@ type whole struct {
 
 func (w whole) isReplayed() bool { return w.header.Get("Idempotent-Replayed") == "true" }
 
-// post sends JSON. Headers are lines such as "Name: value".
+// post sends JSON. Each header is a text such as "Name: value".
 func (g *gatewayUnderTest) post(t testing.TB, path, key, body string, headers ...string) whole {
 	t.Helper()
 	a, err := g.tryPost(t.Context(), path, key, body, headers...)

@@ -148,7 +148,8 @@ func TestBasePathPrefixesEveryRoute(t *testing.T) {
 	require.Empty(t, g.query(t, key, "{ __typename }", nil).Errors)
 }
 
-// conditional sends a request with If-Match, unless that is empty, and returns the status and the ETag of the answer.
+// conditional sends a request and returns the status and the ETag of the answer. If the condition is not empty, it is
+// sent as If-Match.
 func (g *gatewayUnderTest) conditional(ctx context.Context, method, path, key, sent,
 	condition string) (status int, tag string, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, g.url+path, strings.NewReader(sent))

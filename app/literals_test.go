@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Literals in a query keep the order of their keys, and numbers that no float can hold.
+// Object literals in a query keep the order of their keys. Numbers that no float can represent stay exact.
 func TestObjectsInQueriesKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

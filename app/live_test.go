@@ -47,7 +47,7 @@ func (f *subscriber) receive() (message frame) {
 	return message
 }
 
-// However many clients follow a campaign, a changed item and its selected relations are read once. Subscribers with
+// A changed item and its selected relations are read once for all clients that follow the campaign. Subscribers with
 // another selection or fewer scopes get other answers.
 func TestEventIsReadOnceForAllFollowers(t *testing.T) {
 	t.Parallel()

@@ -69,7 +69,7 @@ func listTools(t testing.TB, s *sdk.ClientSession) map[string]*sdk.Tool {
 	return tools
 }
 
-// neededBy has the scopes that each tool needs. It is written by hand, so that it does not repeat a mistake of the
+// neededBy lists the scopes that each tool needs. It is written by hand, so that it does not repeat a mistake of the
 // program.
 var neededBy = map[string]string{
 	"find_agents": "browse", "get_agent": "prompts", "create_agent": "write", "change_prompt": "write",
@@ -201,7 +201,7 @@ func postMCP(t testing.TB, url, key, body string, header map[string]string) (int
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-func TestMCPPassesTheSameDoor(t *testing.T) {
+func TestMCPChecksRequestsLikeOtherTransports(t *testing.T) {
 	t.Parallel()
 	store := startGateway(t).store
 	settings := gateway.DefaultSettings()
@@ -413,7 +413,7 @@ func TestMCPSendsProgressAndLinks(t *testing.T) {
 	require.Contains(t, text, "It is still in progress: call get_results")
 }
 
-// A server that stops answers tools that wait, instead of cutting them off.
+// When a server stops, it answers tools that are still waiting, instead of cutting them off.
 func TestMCPStopsWaitingWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	store := startGateway(t).store
@@ -433,7 +433,7 @@ func TestMCPStopsWaitingWhenTheServerStops(t *testing.T) {
 	text, _ := callTool(t, s, "find_agents", map[string]any{"nameContains": "Clinic"})
 	params := &sdk.CallToolParams{Name: "run_tests", Arguments: map[string]any{"agentId": idsIn(text)[0]}}
 	params.SetProgressToken("token")
-	go func() { // nobody works on the jobs
+	go func() { // no worker runs the jobs
 		<-waiting
 		end()
 	}()
@@ -444,7 +444,7 @@ func TestMCPStopsWaitingWhenTheServerStops(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-func TestMCPOffersQueriesOnlyWhereClientsMay(t *testing.T) {
+func TestMCPOffersQueriesOnlyWhereClientsMaySendThem(t *testing.T) {
 	t.Parallel()
 	store := startGateway(t).store
 	hidden := gateway.DefaultSettings()

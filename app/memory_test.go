@@ -12,9 +12,8 @@ import (
 )
 
 func init() {
-	// tuneMemory is for a process with one gateway. Without this line, it would change the collector for all tests of the
-	// process.
-	// often for all other tests.
+	// tuneMemory is for a process with one gateway. Without this line, it would change the collector for all tests of
+	// the process.
 	tuneMemory = func() {}
 }
 

@@ -154,7 +154,7 @@ func TestAgentsChooseModels(t *testing.T) {
 	require.Contains(t, gone.Errors[0].Message, `the agent's model "my gem" is not one of this server's models`)
 }
 
-// A run and an execution sum up what the agent's answers took. The contact's and the judge's do not count.
+// A run and an execution sum up the usage of the agent's answers. Usage of the contact and the judge does not count.
 func TestUsageOfRunsIsSummedUp(t *testing.T) {
 	t.Parallel()
 	spoken := fixture{"match": fixture{}, "response": fixture{"content": "Which day?",

@@ -106,7 +106,7 @@ func TestPageTokenReadsOnlyItsChats(t *testing.T) {
 		`mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`,
 		map[string]any{"id": agents[1]})
 	require.Equal(t, []string{"NOT_FOUND"}, refused.codes())
-	// A page may not choose how tools are mocked.
+	// A page cannot choose how tools are mocked.
 	refused = g.query(t, token,
 		`mutation ($id: ID!) { startSimulationChat(input: {agentId: $id, toolMocking: {mockAllTools: true}}) { simulationChat
 			{ id } } }`, map[string]any{"id": agents[0]})

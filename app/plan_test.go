@@ -109,7 +109,7 @@ func inOrder(t testing.TB, answer string) string {
 	for i, fault := range parts.Errors {
 		errors[i] = string(fault)
 		if moreErrors.MatchString(errors[i]) {
-			// The choice among many errors is random too.
+			// If there are many errors, the choice of those that are reported is random too.
 			return fmt.Sprintln(errors[i], string(parts.Data))
 		}
 	}

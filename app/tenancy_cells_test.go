@@ -166,7 +166,8 @@ func (c cells) operation(p position, text string) string {
 
 // TestEveryIDArgumentRefusesForeignIDs tries ids of another company, of every type, at each place in the schema that
 // takes an id or a cursor. It does so in both directions, with plans and with resolvers. No data of the other company
-// may be seen or changed. It also tries new places, and fails if it cannot construct an operation for one.
+// may be seen or changed. Places that are added to the schema later are tried too: the test fails if it cannot
+// construct an operation for one.
 func TestEveryIDArgumentRefusesForeignIDs(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

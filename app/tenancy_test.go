@@ -276,8 +276,8 @@ func (w walker) operations() map[string]string {
 	return all
 }
 
-// arguments returns the field's arguments, once for each optional id of an input, because such ids often exclude each
-// other.
+// arguments returns the field's arguments, once for each optional id of an input, because optional ids often exclude
+// each other.
 func (w walker) arguments(field *ast.FieldDefinition) []string {
 	choices := []string{""}
 	for _, a := range field.Arguments {

@@ -88,7 +88,7 @@ type startedVariants struct {
 	StartAgentTestExecution struct{ Execution struct{ ID string } }
 }
 
-// One suite runs over the formats of three providers. The variants say which of them is worth its price.
+// One suite runs over the formats of three providers. The variants show which provider is worth its price.
 func TestVariantsCompareProviders(t *testing.T) {
 	t.Parallel()
 	says := func(text string) []fixture {

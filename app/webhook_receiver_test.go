@@ -26,7 +26,7 @@ func receiver(secret string, handle func(id string, m message) error) http.Handl
 			return
 		}
 		webhook, err := standardwebhooks.NewWebhook(secret)
-		if err != nil || webhook.Verify(body, r.Header) != nil { // also refuses what is older than five minutes
+		if err != nil || webhook.Verify(body, r.Header) != nil { // also refuses messages older than five minutes
 			http.Error(w, "not signed", http.StatusUnauthorized)
 			return
 		}

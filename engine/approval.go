@@ -45,14 +45,14 @@ func (s *chatTurn) approve(ctx context.Context, call *model.ToolCall, text strin
 	return callError("a person did not approve the call, so nothing was done")
 }
 
-// isSuspended reports whether a turn that failed continues after a person's answer: nothing is wrong with it, but its
-// client or its process leaves.
+// isSuspended reports whether a turn failed only because a call waits for a person and the client or the process ended.
+// Such a turn continues after the person's answer.
 func (s *chatTurn) isSuspended(ctx context.Context, err error) bool {
 	return s.open.Load() > 0 && (ctx.Err() != nil || errors.Is(err, errSuspended))
 }
 
-// takeUp returns the id of the call. If a person was asked about the same call in an earlier attempt to answer, it has
-// the id of that call, so that the answer counts for it.
+// takeUp returns the id for the call. If an earlier attempt to answer has asked a person about the same call, it
+// returns the id of the earlier call, so that the person's answer counts.
 func (t *turn) takeUp(call *model.ToolCall) string {
 	t.waitingMutex.Lock()
 	defer t.waitingMutex.Unlock()
@@ -81,7 +81,7 @@ func (e *Engine) ContinueChat(ctx context.Context, t *db.Tenant, id string, _ in
 	if held.Chat.WaitingText == nil {
 		return held.Release(ctx, nil)
 	}
-	// Followers and the log learn of a failure. The contact can send the message again.
+	// A failure is announced to followers and logged. The contact can send the message again.
 	_, _, _ = s.run(ctx, *held.Chat.WaitingText)
 	return nil
 }

@@ -141,7 +141,7 @@ func TestNobodyAnswersInTime(t *testing.T) {
 	require.Zero(t, r.made.Load())
 }
 
-// late lets the time to answer pass.
+// late makes the time to answer expire.
 func (r *refunds) late(t *testing.T) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), r.address)
@@ -151,14 +151,14 @@ func (r *refunds) late(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestToolsThatMustNotBeCalledAreNot(t *testing.T) {
+func TestForbiddenToolsAreNotCalled(t *testing.T) {
 	t.Parallel()
 	r := newRefunds(t, model.ToolApprovalDeny)
 	require.Equal(t, "The call failed: this tool must not be called, so nothing was done.", (<-r.send(t.Context())).text)
 	coverage, err := r.e.Coverage(t.Context(), r.tenant, []*model.SimulationChat{r.chat})
 	require.NoError(t, err)
 	require.Equal(t, model.CallEffectDenied, coverage[r.chat.ID][0].Effect)
-	// A mock answers whatever the tool's approval is.
+	// A mocked call needs no approval.
 	mocked := r.start(t, r.e, &model.ToolMocking{MockAllTools: true})
 	_, messages, err := send(t.Context(), r.e, r.tenant, mocked.ID, "Refund me")
 	require.NoError(t, err)

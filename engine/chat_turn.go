@@ -57,7 +57,7 @@ func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMess
 	return answer, chat, err
 }
 
-// fail releases the chat, tells its followers why there is no answer, and returns why.
+// fail releases the chat, tells its followers why there is no answer, and returns that reason as an error.
 func (s *chatTurn) fail(ctx context.Context, err error) error {
 	writing, cancel := detached(ctx)
 	defer cancel()
@@ -119,7 +119,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	return t.converse(speaker, history(append(before.Messages, next), before.Calls), before.Mocked)
 }
 
-// voices returns the function that returns the model of an agent, whose answers the meter counts.
+// voices returns the function that chooses the model of an agent. The meter counts the tokens of the model's answers.
 func (e *Engine) voices(m *Meter, otherwise llm.Model) func(*model.Agent) (llm.Model, error) {
 	return func(agent *model.Agent) (llm.Model, error) {
 		chosen, err := e.voice(agent, otherwise)
@@ -130,7 +130,7 @@ func (e *Engine) voices(m *Meter, otherwise llm.Model) func(*model.Agent) (llm.M
 	}
 }
 
-// usageOf returns what an answer took, with the tokens that the meter has counted for it.
+// usageOf returns the usage of an answer, with the tokens that the meter has counted for it.
 func (e *Engine) usageOf(said *Reply, m *Meter, spent model.Credits) *model.AnswerUsage {
 	used, tokens := said.Usage, m.total()
 	used.InputTokens, used.CachedTokens, used.OutputTokens = int32(tokens.InputTokens), int32(tokens.CachedTokens),

@@ -32,7 +32,7 @@ type turn struct {
 	mocking   *model.ToolMocking
 	samples   map[string]*model.Mock
 
-	// waiting are calls that an earlier attempt to answer asked a person about.
+	// waiting are calls for which an earlier attempt to answer has asked a person.
 	waiting      []*model.ToolCall
 	waitingMutex sync.Mutex
 
@@ -100,7 +100,7 @@ type Reply struct {
 	failure error
 	// citations are the sources of the numbers in the text.
 	citations []model.Citation
-	// Usage is what the answer took, without the tokens.
+	// Usage is the usage of the answer, without the tokens.
 	Usage model.AnswerUsage
 }
 
@@ -110,7 +110,7 @@ type conversation struct {
 	req llm.Request
 	// model speaks for the agent.
 	model llm.Model
-	// usage is about the answer so far.
+	// usage is the usage of the answer so far.
 	usage model.AnswerUsage
 	// The instructions begin with prompt and end with instruction.
 	prompt, instruction string
@@ -138,13 +138,13 @@ type conversation struct {
 	endReason *string
 }
 
-// transfer is the state of the transfer to a human, which a turn makes at most once, in any of its conversations.
+// transfer is the state of the transfer to a human. A turn makes at most one, in any of its conversations.
 type transfer struct {
 	mutex  sync.Mutex
 	reason *string
 	// isReal is set if the contact was really transferred.
 	isReal bool
-	// isDoubtful is set if a transfer that an earlier turn started may have happened.
+	// isDoubtful is set if an earlier turn started a transfer whose outcome is unknown.
 	isDoubtful bool
 }
 

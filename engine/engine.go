@@ -49,9 +49,9 @@ type Options struct {
 	Knowledge *knowledge.Base
 	// Lease is how long a chat stays claimed after its process died during a reply. Zero means 10 seconds.
 	Lease time.Duration
-	// Choices are models that agents can choose instead.
+	// Choices are models that agents can choose instead of the one that New takes.
 	Choices []Choice
-	// Prices are what conversations cost with other models. The zero value records no usage.
+	// Prices are the prices of conversations, except with models in Choices. The zero value records no usage.
 	Prices model.Prices
 	// Log receives failures with the causes that clients do not see. Nil means slog.Default().
 	Log *slog.Logger

@@ -9,7 +9,7 @@ import (
 )
 
 // Instructions are a model's instructions without the chunks of a knowledge base chat. Text is nil if there are none.
-// Err says why they cannot be rendered.
+// Err is the reason if they cannot be rendered.
 type Instructions struct {
 	Text *string
 	Err  error

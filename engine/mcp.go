@@ -7,7 +7,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CreateMcpServer connects an MCP server and asks it for its tools. If it cannot be asked, the result says why.
+// CreateMcpServer connects an MCP server and asks it for its tools. If the server does not list them, the result says
+// why.
 func (e *Engine) CreateMcpServer(ctx context.Context, t *db.Tenant,
 	in model.CreateMcpServerInput) (*model.McpServer, error) {
 	server, err := t.CreateMcpServer(ctx, in)
@@ -18,8 +19,8 @@ func (e *Engine) CreateMcpServer(ctx context.Context, t *db.Tenant,
 	return server, err
 }
 
-// RefreshMcpServer asks an MCP server for its tools, and returns how they differ from the ones before. If it cannot be
-// asked, the result says why.
+// RefreshMcpServer asks an MCP server for its tools, and returns how they differ from its earlier tools. If the server
+// does not list them, the result says why.
 func (e *Engine) RefreshMcpServer(ctx context.Context, t *db.Tenant, id string) (*model.McpServer, []*model.McpChange,
 	error) {
 	server, err := t.McpServer(ctx, id)
@@ -46,7 +47,8 @@ func (e *Engine) refresh(ctx context.Context, t *db.Tenant, server *model.McpSer
 	return t.RefreshMcpServer(ctx, server.ID, offers, failure)
 }
 
-// callMcp calls a tool of an MCP server. If the call fails because the server has changed, the tools follow it.
+// callMcp calls a tool of an MCP server. If the call fails because the server has changed, callMcp updates the stored
+// tools.
 func (e *Engine) callMcp(ctx context.Context, t *db.Tenant, tool *model.Tool, arguments model.JSONObject) (string,
 	error) {
 	server, err := t.McpServer(ctx, *tool.McpServerID)

@@ -112,7 +112,7 @@ func TestToolsThatDisappearAreNoticed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []*model.McpChange{{Name: "stock", Kind: model.McpChangeKindAdded, ToolIds: []string{}}}, changes)
 
-	// The server changes the schema. A refresh takes it over.
+	// The server changes the schema. A refresh stores the new one.
 	s.offer("price", `{"type":"object","properties":{"day":{"type":"integer"}}}`)
 	_, changes, err = s.e.RefreshMcpServer(t.Context(), s.tenant, s.connected.ID)
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestToolsThatDisappearAreNoticed(t *testing.T) {
 		Arguments: model.JSONObject(`{"day":"Monday"}`)})
 	requireCode(t, model.BadInput, err)
 
-	// The server drops the tool. The first call that fails makes it missing.
+	// The server drops the tool. The first call that fails marks the tool as missing.
 	s.server.RemoveTools("price")
 	call := model.CallToolInput{ToolID: tool.ID, Arguments: model.JSONObject(`{"day":1}`)}
 	outcome, err := s.e.CallTool(t.Context(), s.tenant, call)

@@ -17,7 +17,7 @@ import (
 // report. Failed or abandoned answers do not count.
 type Meter struct {
 	mutex sync.Mutex
-	// used is by the name of the model that answered.
+	// used has the usage by the name of the model that answered.
 	used map[string]llm.Usage
 }
 

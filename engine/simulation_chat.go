@@ -67,10 +67,10 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant,
 }
 
 // SendSimulationMessage lets the agent answer the contact's message. It returns the chat after the reply, and both
-// messages. The error is CONFLICT if the chat has ended or ends meanwhile, or if another message is being answered. It
-// is UPSTREAM_FAILED if the language model failed. But if the model had already transferred the contact or ended the
-// conversation, the chat ends with the text so far. A real transfer is recorded even if ctx has ended. After an error,
-// no messages are stored. The agent's calls are stored even then, as evidence.
+// messages. The error is CONFLICT if the chat has ended or ends during the turn, or if another message is being
+// answered. It is UPSTREAM_FAILED if the language model failed. But if the model had already transferred the contact or
+// ended the conversation, the chat ends with the text so far. A real transfer is recorded even if ctx has ended. After
+// an error, no messages are stored. The agent's calls are stored even then, as evidence.
 func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant,
 	in model.SendSimulationMessageInput) (*model.SimulationChat, []*model.SimulationChatMessage, error) {
 	if err := in.Validate(); err != nil {

@@ -71,7 +71,7 @@ func (s *Speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*targe
 	return targets
 }
 
-// decide sets the effect of a target. Its mock must be set before.
+// decide sets the effect of a target. The target's mock must be set before.
 func (t *target) decide(denied, possible bool) *target {
 	switch {
 	case t.mock != nil:

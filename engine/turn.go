@@ -74,8 +74,8 @@ func (c *conversation) offer(t *target) {
 }
 
 // events lets the agent answer. The sequence ends with the reply, or with an error: UPSTREAM_FAILED for any failure of
-// the model, or ctx's error. By then every call has ended. After a real transfer there is a reply even if ctx ended,
-// because the contact has left.
+// the model, or ctx's error. Every call ends before the sequence does. After a real transfer there is a reply even if
+// ctx ended, because the contact has left.
 func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
 		elapsed := c.stopwatch()
@@ -117,7 +117,7 @@ var errLeft = errors.New("left")
 
 // reply asks the knowledge base, then the model until it has an answer, and carries out its calls. emit gets all events
 // but the reply, one at a time, and returns whether it wants more. After a transfer or the end of the conversation,
-// there is a reply even if the model fails, because these must not be repeated.
+// there is a reply even if the model fails, because neither must be repeated.
 func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*Reply, error) {
 	if c.knowledge != nil && c.endReason == nil {
 		if answer, err := c.consult(ctx, emit); answer != nil || err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BenchmarkTurn measures a turn with one call. The model takes no time. The call is recorded before it is made and when
-// it ends, and it calls the tool over HTTP.
+// BenchmarkTurn measures a turn with one call. The model takes no time. The call goes to the tool over HTTP, and is
+// recorded before it starts and when it ends.
 func BenchmarkTurn(b *testing.B) {
 	for _, isMocked := range []bool{true, false} {
 		b.Run(fmt.Sprintf("mocked=%t", isMocked), func(b *testing.B) {

@@ -98,7 +98,7 @@ func TestSeparateJudgeVotes(t *testing.T) {
 	require.Equal(t, 2, b.test(t, "rejudge", "execution_none").code)
 }
 
-// A judge that always says yes without evidence can pass only criteria that say that something does not happen.
+// If a judge always says yes but quotes no evidence, only criteria that forbid something can pass.
 func TestJudgeEvalMeasuresTheJudge(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

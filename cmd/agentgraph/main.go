@@ -25,7 +25,8 @@ import (
 // newProgram returns the root command.
 func newProgram() *cobra.Command { return program.New(version()) }
 
-// streams are the input and outputs of a command. A nil in is empty. Output goes to out. Errors and the log go to log.
+// streams are the input and outputs of a command. Nil for in means no input. Output goes to out. Errors and the log go
+// to log.
 type streams struct {
 	in       io.Reader
 	out, log io.Writer

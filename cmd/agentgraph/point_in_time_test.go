@@ -103,7 +103,7 @@ func momentIn(t *testing.T, address string) string {
 	return ask[string](t, address, "SELECT clock_timestamp()::text")
 }
 
-// archived waits until the archive has all that was written so far.
+// archived waits until the archive has everything that was written so far.
 func archived(t *testing.T, address string) {
 	t.Helper()
 	segment := ask[string](t, address, "SELECT pg_walfile_name(pg_switch_wal())")
@@ -123,7 +123,7 @@ func ask[T any](t *testing.T, address, statement string) (value T) {
 	return value
 }
 
-// ownLike gives a tree of files to the owner of another one, if this program may.
+// ownLike gives a tree of files to the owner of another tree, if this program has the permission.
 func ownLike(t *testing.T, root, like string) {
 	t.Helper()
 	if os.Geteuid() != 0 {

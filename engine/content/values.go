@@ -38,8 +38,8 @@ func ValuesOf(object model.JSONObject) (Values, error) {
 }
 
 // ParseArguments reads the JSON object of a model. It also returns the object as compact JSON with its names in their
-// original order, or {} with an error. Numbers keep their digits, U+0000 is dropped, and of a repeated name the last
-// value counts.
+// original order, or {} with an error. Numbers keep their digits, and U+0000 is dropped. If a name is repeated, its
+// last value counts.
 func ParseArguments(written string) (Values, model.JSONObject, error) {
 	none := model.JSONObject("{}")
 	if len(written) > MaxArguments {
@@ -61,8 +61,8 @@ func ParseArguments(written string) (Values, model.JSONObject, error) {
 	return object, model.JSONObject(text), nil
 }
 
-// inOrder returns valid JSON in its compact form, without U+0000, its names in their original order. A repeated name
-// has its first place and its last value.
+// inOrder returns valid JSON in its compact form, without U+0000 and with its names in their original order. A repeated
+// name has its first place and its last value.
 func inOrder(text string) string {
 	value, _ := ordered.Decode([]byte(text), ordered.AsSpelled) // the caller has validated it
 	if strings.Contains(text, `\u0000`) {

@@ -38,7 +38,7 @@ var inside = []netip.Prefix{
 	netip.MustParsePrefix("fc00::/7"),
 }
 
-// guard opens connections only to allowed addresses. It checks the resolved address of each connection, so DNS
+// guard opens connections only to allowed addresses. It checks the resolved address of each connection, so that DNS
 // rebinding has no effect.
 type guard struct {
 	dialer net.Dialer
@@ -149,7 +149,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	if g.hosts[strings.TrimSuffix(host, ".")] {
 		gate = g.named
 	}
-	// An address needs no resolution. It is refused even where its family has no sockets.
+	// An IP address needs no resolution. It is refused even if this machine has no sockets for its family.
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if err := gate.check(ip); err != nil {
 			return nil, err

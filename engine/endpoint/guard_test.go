@@ -144,7 +144,7 @@ func TestHostsAreAllowedByName(t *testing.T) {
 	}
 }
 
-// An address is refused when it is saved if no name server could resolve it.
+// An address whose name no server could ever resolve is refused when it is saved.
 func TestUnknownNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	caller, err := New(Options{Allow: []string{"10.1.0.0/16", "crm.internal"}})

@@ -38,12 +38,13 @@ func (c *Caller) OffersOf(ctx context.Context, e model.ToolEndpoint, headers map
 
 // CallMcp calls a tool of an MCP server and returns the text of its result, as Call does. Several contents are
 // separated by line breaks, and a result without contents is the JSON of its structured content. If the call fails
-// though the server answered, CallMcp also returns what the server offers now, or nil if it does not say that.
+// although the server answered, CallMcp also returns the tools that the server offers now, or nil if they cannot be
+// listed.
 func (c *Caller) CallMcp(ctx context.Context, e model.ToolEndpoint, headers map[string]string, name string,
 	arguments model.JSONObject) (text string, offers []model.McpOffer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
 	defer cancel()
-	// The result is JSON within JSON, where a character may have six.
+	// The result is JSON within JSON, in which one byte can take six.
 	s := c.newMcpSession(e, headers, max(maxOfferBytes, 6*c.maxResponse))
 	if err := s.connect(ctx); err != nil {
 		return "", nil, err
@@ -67,7 +68,7 @@ type mcpSession struct {
 	*mcp.ClientSession
 
 	mutex sync.Mutex
-	// failed is the latest failure below the protocol. The protocol's own error does not always wrap it.
+	// failed is the latest failure of the HTTP exchange. The error of the MCP client does not always wrap it.
 	failed error
 }
 
@@ -89,7 +90,7 @@ func (s *mcpSession) connect(ctx context.Context) (err error) {
 	return s.failureOf(ctx, err)
 }
 
-// leave ends the session. The server has five seconds to notice, for which nobody waits.
+// leave ends the session in the background, which takes at most five seconds.
 func (s *mcpSession) leave() {
 	go func() { _ = s.Close() }()
 }
@@ -111,7 +112,7 @@ func (s *mcpSession) offers(ctx context.Context) ([]model.McpOffer, error) {
 		case size > maxOfferBytes:
 			return nil, s.fail(TooLarge, nil, "the MCP server offers tools of more than %d bytes", maxOfferBytes)
 		case length == 0 || length > model.MaxOfferName || clean([]byte(tool.Name)) != tool.Name || known[tool.Name]:
-			return nil, s.fail(Malformed, nil, "the MCP server offers a tool without a name of its own of at most %d "+
+			return nil, s.fail(Malformed, nil, "the MCP server offers a tool without a unique name of at most %d "+
 				"characters", model.MaxOfferName)
 		}
 		known[tool.Name] = true
@@ -157,7 +158,7 @@ func (s *mcpSession) call(ctx context.Context, name string, arguments model.JSON
 	return s.secrets.hide(clean([]byte(text))), nil
 }
 
-// failureOf translates an error of the protocol's client, or of what is below it.
+// failureOf translates an error of the MCP client or of the HTTP exchange.
 func (s *mcpSession) failureOf(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -213,7 +214,7 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		body, _ := io.ReadAll(io.LimitReader(res.Body, most))
 		_ = res.Body.Close()
 		res.Body = io.NopCloser(bytes.NewReader(body))
-		// The protocol's client reads errors of the protocol.
+		// The MCP client itself reads errors of the protocol.
 		if message, err := jsonrpc.DecodeMessage(body); err != nil || !isResponse(message) {
 			failure := s.fail(Status, nil, "the MCP server answered %d %s%s", res.StatusCode, http.StatusText(res.StatusCode),
 				s.excerpt(body, int64(len(body)) == most))
@@ -231,7 +232,7 @@ func isResponse(message jsonrpc.Message) bool {
 	return ok
 }
 
-// note remembers a failure below the protocol, or that there is no longer one, and returns it.
+// note records the latest failure of the HTTP exchange, or nil after a success, and returns it.
 func (s *mcpSession) note(err error) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -22,7 +22,7 @@ const (
 	// guessedBy bounds the part of a file for guessing its encoding, in bytes.
 	guessedBy = 64 << 10
 	// fewTelling is the number of non-ASCII letters up to which a mostly ASCII text is taken for Windows-1252. So few
-	// could be of any encoding.
+	// letters could be of any encoding.
 	fewTelling = 8
 )
 
@@ -88,7 +88,7 @@ func guess(content []byte) (encoding.Encoding, string) {
 		if found == nil || strings.HasPrefix(known, "utf-") {
 			continue
 		}
-		// If two are equally strange, the detector's first one wins.
+		// A later candidate must be clearly less strange, because the detector lists the likeliest first.
 		if n := strangeness(found, known, part); n < least-0.02 {
 			from, name, least = found, known, n
 		}

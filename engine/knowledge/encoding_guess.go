@@ -24,7 +24,7 @@ var doubleBytes = map[string]struct{ frequent, kana [][2]byte }{
 	"shift_jis": {frequent: [][2]byte{{0x81, 0x83}, {0x88, 0x98}}, kana: [][2]byte{{0x82, 0x83}}},
 }
 
-// strangeness returns the share of characters that people would not write, of a text in an encoding, from 0 to 1 or
+// strangeness decodes a part of a text, and returns the share of characters that people would not write: 0 to 1, or
 // more.
 func strangeness(from encoding.Encoding, name string, part []byte) float64 {
 	decoded, err := from.NewDecoder().Bytes(part)
@@ -98,14 +98,14 @@ func strangeRunes(text string) (strange, telling int) {
 	if thaiMarks*20 < thai {
 		strange += thai / 5
 	}
-	// Latin letters with marks usually occur among letters without.
+	// Latin letters with marks usually occur among letters without marks.
 	if marked*2 > latin {
 		strange += marked / 2
 	}
 	return strange, telling
 }
 
-// isStrange reports whether a character does not occur in text, or not after the one before.
+// isStrange reports whether a character does not occur in text, or does not occur after the character before it.
 func isStrange(r, before rune) bool {
 	isAfterThai := unicode.Is(unicode.Thai, before)
 	switch {

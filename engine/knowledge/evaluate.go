@@ -15,8 +15,8 @@ const (
 	shownFound = 3
 )
 
-// Evaluate asks labelled questions of the chat's datasets, or of one dataset: the first questions after a cursor, 1 to
-// model.MaxEvaluated. Each question costs as much as Examine.
+// Evaluate asks the chat the labelled questions of its datasets, or of one dataset: the first questions after a cursor,
+// 1 to model.MaxEvaluated. Each question costs as much as Examine.
 func (b *Base) Evaluate(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, datasetID, after *string,
 	first int32) (*model.RetrievalEvaluation, error) {
 	if err := model.ValidateEvaluation(first); err != nil {

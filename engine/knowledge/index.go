@@ -21,17 +21,17 @@ const (
 	// lastAttempt is the attempt after which the document fails, whatever the reason. Attempts that ended with a wait
 	// do not count.
 	lastAttempt = 3
-	// awayDelay is a document's first wait if the database does not answer. It doubles each time.
+	// awayDelay is a document's first wait if the database does not answer. The wait doubles each time.
 	awayDelay = time.Second
-	// releaseTimeout bounds the attempts to release a document, and releasePause is the wait between them. A database
-	// that is back should get the release before another worker assumes that this one died.
+	// releaseTimeout bounds the attempts to release a document, and releasePause is the wait between them. When the
+	// database is back, it should get the release before another worker assumes that this one died.
 	releaseTimeout, releasePause = 10 * time.Second, 100 * time.Millisecond
 )
 
 // Index reads a document, cuts it into chunks and stores them. attempt counts from 1 how often a worker was given the
 // indexing. Index returns nil if the document is Ready or Failed or there is nothing to do. After an error, indexing
-// has to be retried. The error is a db.Later if the embedding model or the database is unavailable. Neither that nor
-// the end of ctx counts as a failure of the document.
+// has to be retried. The error is a db.Later if the embedding model or the database is unavailable. Neither their
+// outage nor the end of ctx counts as a failure of the document.
 func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attempt int32) error {
 	d, err := t.ClaimDocument(ctx, indexingID, attempt)
 	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
@@ -141,7 +141,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	}
 	if d.Languages = []string{dataset.Language}; dataset.Language == model.AnyLanguage {
 		if d.Languages = languagesOf(chunks); d.Languages == nil {
-			// The other documents tell the language of a short one.
+			// The language of a short document is recognized from the other documents.
 			others, err := t.FirstChunks(ctx, d.DatasetID, maxSamples)
 			if err != nil {
 				return err

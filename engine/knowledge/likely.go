@@ -30,7 +30,7 @@ func (s *search) likely(ctx context.Context, all bool) ([]string, error) {
 }
 
 // rarest plans the search for a question's tokens. It searches the rarest tokens, until their chunks are too many
-// together. Then it searches frequent tokens, which only count for chunks that contain another token, too.
+// together. Then it searches frequent tokens, which count only for chunks that also contain another token.
 type rarest struct {
 	searched []db.WeighedToken
 	// other has the terms of a frequent token. Chunks that contain only this token are added if the rare tokens
@@ -42,7 +42,7 @@ func (s *search) rarest() (r rarest) {
 	r.other = []string{}
 	var rare, frequent []int
 	// visits counts the chunks to read, and held those with a token so far. shared estimates the chunks with a frequent
-	// token and another.
+	// token and another token.
 	visits, held, shared := 0, 0, 0
 	for _, i := range s.byRarity() {
 		t := s.tokens[i]

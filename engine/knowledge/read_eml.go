@@ -104,7 +104,7 @@ func (e *email) body(header textproto.MIMEHeader, content io.Reader, depth int) 
 	return readPlain(e.ctx, decoded)
 }
 
-// parts returns the text of several parts. Of alternatives, it takes plain text if that is not empty.
+// parts returns the text of several parts. If the parts are alternatives, it takes the plain text unless that is empty.
 func (e *email) parts(media string, parts *multipart.Reader, depth int) (Text, error) {
 	all := Text{limit: e.text.limit}
 	for !all.full() {

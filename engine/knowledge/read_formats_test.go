@@ -168,7 +168,7 @@ func TestReadBoundsOtherFormats(t *testing.T) {
 		_, err := knowledge.Read(t.Context(), c.name, "", c.content)
 		require.Error(t, err, name)
 		// Under the race detector, reading may exceed the bound on work before another bound.
-		if !raceDetector || !strings.Contains(err.Error(), "seconds of work, too much for what it holds") {
+		if !raceDetector || !strings.Contains(err.Error(), "seconds of work, too much for its size") {
 			require.ErrorContains(t, err, c.want, name)
 		}
 	}

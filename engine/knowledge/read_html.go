@@ -34,7 +34,7 @@ func readStyledHTML(ctx context.Context, content []byte, contentType string, sty
 		}
 		source = from.NewDecoder().Reader(source)
 	}
-	// This reads tags in order. A tree as in browsers would let a small page grow without bound.
+	// The tags are read one by one. Building a tree as browsers do would let a small page grow without bound.
 	tags := html.NewTokenizer(source)
 	for n := 0; !p.text.full(); n++ {
 		if n%1000 == 0 && ctx.Err() != nil {
@@ -65,7 +65,7 @@ func readStyledHTML(ctx context.Context, content []byte, contentType string, sty
 	return p.text, nil
 }
 
-// maxLists bounds the open lists. Deeper lists use the marks of the innermost.
+// maxLists bounds the open lists. The items of deeper lists get the marks of the deepest list within the bound.
 const maxLists = 100
 
 // page collects the blocks of an HTML document tag by tag.

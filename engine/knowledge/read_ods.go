@@ -167,7 +167,7 @@ func (o *ods) merge(column int) {
 func (o *ods) value(column int) gridCell {
 	kind := ""
 	for _, a := range o.cell.Attr {
-		// A later version of the format has the type error.
+		// In a later version of the format, the type can also be "error".
 		if a.Name.Local == "value-type" && (kind == "" || a.Value == "error") {
 			kind = a.Value
 		}

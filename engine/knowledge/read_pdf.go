@@ -78,8 +78,8 @@ func pdfReader(ctx context.Context, read func(context.Context, pdfium.Pdfium, []
 		return nil, errors.Join(ctx.Err(), err)
 	}
 	instance := reflect.ValueOf(reader.GetImplementation()).Elem()
-	// Growing step by step would copy the memory each time, and leave the old copies to the garbage collector. It
-	// happens here so that its time does not count against the document.
+	// Growing step by step would copy the memory each time, and leave the old copies to the garbage collector. The
+	// memory grows here, so that the time for it does not count against the document.
 	memory := instance.FieldByName("Module").Interface().(api.Module).Memory()
 	memory.Grow(pdfMemory - memory.Size()>>16)
 	return func(ctx context.Context, content []byte) (Text, error) {

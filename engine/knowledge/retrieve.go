@@ -12,7 +12,7 @@ import (
 
 // limits bound the chunks that a retrieval reads.
 type limits struct {
-	// window is the number of chunks that are scored for their terms, and the number for their vectors.
+	// window is how many chunks are scored for their terms, and how many for their vectors.
 	window int
 	// visits bounds the chunks that each kind of term search reads.
 	visits int
@@ -36,7 +36,8 @@ func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 // maximum number of such chunks, from 0 to 100. Without vectors, chunks without a word of the question are left out.
 func (b *Base) Examine(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string,
 	below int32) (found []*model.RetrievedChunk, err error) {
-	// A response contains far less than is read for it, and other questions share some of that.
+	// Reads do not count against the request's memory budget: the response contains far less, and questions share
+	// reads.
 	ctx, ended := b.observe(model.WithMemoryBudget(ctx, nil))
 	defer func() { ended(len(used(found)), err) }()
 	return b.retrieve(ctx, t, chat, question, below)

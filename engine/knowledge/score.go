@@ -179,7 +179,7 @@ type scorer struct {
 	full, length float64
 }
 
-// newScorer returns the scorer for tokens, the heaviest first, that finds them by the places of the terms in chunks.
+// newScorer returns the scorer for tokens, the heaviest first. chunks refer to terms by their index in terms.
 func newScorer(tokens []token, neighbors [][2]int, terms []string, chunks []db.ChunkTerms) *scorer {
 	s := &scorer{tokens: tokens, neighbors: neighbors, holders: make([][]int, len(terms))}
 	places := make(map[string]int, len(terms))

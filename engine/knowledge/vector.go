@@ -13,12 +13,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// nearMargin is the number of additional chunks to request from the database. The database adds inner products in
-// another order, so chunks with nearly equal ones may change places.
+// nearMargin is the number of additional chunks to request from the database. The database sums inner products in
+// another order, so chunks with nearly equal products can change places.
 const nearMargin = 50
 
 // nearest returns the ids of the chunks of a large set nearest to the question, at least as many as the window takes.
-// Every vector is compared, in the database if that can, otherwise here.
+// Every vector is compared: in the database if it can compare vectors, otherwise in this process.
 func (s *search) nearest(ctx context.Context) ([]string, error) {
 	ids, ok, err := s.tenant.NearestChunks(ctx, s.datasets, s.question, s.base.limits.window+nearMargin)
 	if ok || err != nil {
@@ -99,7 +99,7 @@ func (f *nearestFirst) ids() []string {
 
 type embedded struct {
 	chunks []*model.Chunk
-	// size is their memory, in bytes.
+	// size is the memory of the chunks, in bytes.
 	size int
 }
 

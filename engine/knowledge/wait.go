@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// firstWait is a document's first wait for an embedding model that is unavailable. It doubles each time, up to
-	// longestWait.
+	// firstWait is a document's first wait for an embedding model that is unavailable. The wait doubles each time, up
+	// to longestWait.
 	firstWait, longestWait = 5 * time.Second, 5 * time.Minute
 	// maxWaits bounds a document's waits before it fails, about a day in all. Waits for the database count, too.
 	maxWaits = 290

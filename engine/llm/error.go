@@ -50,12 +50,12 @@ func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retryable reports whether the same request may succeed a little later.
+// Retryable reports whether the same request can succeed a little later.
 func (e *Error) Retryable() bool {
 	return e.Cause == RateLimited || e.Cause == Unavailable || e.Cause == CutOff
 }
 
-// IsAway reports whether the provider is unavailable, busy or too slow. Another provider may answer the same request.
+// IsAway reports whether the provider is unavailable, busy or too slow. Another provider might answer the same request.
 func (e *Error) IsAway() bool { return e.Retryable() || e.Cause == TimedOut }
 
 // Reasons returns the details of a model's failure that clients must not see, for the log. It is empty for other

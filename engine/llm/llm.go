@@ -26,8 +26,8 @@ type Model interface {
 	// Name is the model's name as its provider spells it, for records and logs.
 	Name() string
 
-	// Chat asks for one answer and streams it. Nothing is sent until the sequence is ranged over. Each range asks
-	// again.
+	// Chat asks for one answer and streams it. Nothing is sent until the sequence is ranged over. Each range sends a
+	// new request.
 	//
 	// The sequence ends either with a Chunk whose Finish is set, or with an error. An *Error says how the model failed,
 	// possibly after some chunks. An answer that a length limit or a content filter cuts is an error, so Finish means
@@ -124,7 +124,7 @@ type Chunk struct {
 	ToolCalls []ToolCall
 	// Usage is on the last chunk only.
 	Usage Usage
-	// Model names the model that answered, on the last chunk, if it is another one than the one that was asked.
+	// Model names the model that answered, on the last chunk, if it is not the model that was asked.
 	Model string
 }
 

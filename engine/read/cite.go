@@ -15,11 +15,12 @@ const (
 	// maxWordsCompared bounds the comparisons of words for one quote. Texts that repeat themselves may need more; then the
 	// quote is not found.
 	maxWordsCompared = 2_000_000
-	// deniedBefore and deniedAfter are how many words before and after a quote may not deny it, in the same clause.
+	// deniedBefore and deniedAfter are how many words before and after a quote, in the same clause, are checked for a
+	// denial.
 	deniedBefore, deniedAfter = 8, 2
 )
 
-// ellipsis matches a mark of words left out.
+// ellipsis matches a mark for words that are left out.
 var ellipsis = lazyregexp.New(`[\[(]?(?:…|\.\.\.)[\])]?`)
 
 // lexeme is a word, a number or a sign of a folded text.
@@ -42,7 +43,7 @@ type cited struct {
 	compared int
 }
 
-// Cite returns the part of a text that a quote repeats, or "". Words are compared, and numbers and signs; markup,
+// Cite returns the part of a text that a quote repeats, or "". It compares words, numbers and signs. Markup,
 // punctuation, emoji, and the numbers of lists may differ. A quote must not leave out a negation next to it, a sign, a
 // unit, or a part of a word. An ellipsis in it may leave out words that do not change the meaning.
 func Cite(source, quote string) string { return lexemesOf(source).cite(quote) }

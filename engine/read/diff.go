@@ -114,8 +114,8 @@ func keysOf(sentences []Sentence) []string {
 // maxPaired bounds the pairs of sentences that pairSentences compares.
 const maxPaired = 40_000
 
-// pairSentences pairs similar sentences, in order. A sentence without a counterpart stays alone, and so does each if
-// there are too many. end is where the added sentences end in their text.
+// pairSentences pairs similar sentences, in order. A sentence without a counterpart stays alone. If there are too many
+// sentences, all of them stay alone. end is where the added sentences end in their text.
 func pairSentences(gone, come []Sentence, end int) (changes []SentenceChange) {
 	next, isLong := 0, len(gone)*len(come) > maxPaired
 	addTo := func(last int) {

@@ -32,7 +32,7 @@ func Introduction(text string) (name string, ok bool) {
 	return strings.Trim(m[1], ".,"), true
 }
 
-// MaybeName reports whether all words of a text may be part of a name.
+// MaybeName reports whether all words of a text can be part of a name.
 func MaybeName(text string) bool {
 	return !slices.ContainsFunc(Words(text), func(word string) bool {
 		return (englishWords[word] || frenchWords[word] || empty[word] || weak[word]) && !particles[word]

@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// traits are what a property's name and description tell about its value.
+// traits describe a property's value, as far as its name and description reveal it.
 type traits struct {
 	// IsMail, IsPhone and IsPostcode tell what its text is. If several are set, it may be any of them.
 	IsMail, IsPhone, IsPostcode bool
@@ -18,7 +18,7 @@ type traits struct {
 	// Holder is the part of a person's name that it wants: "full", "first" or "last". It is empty if the value is
 	// not a person's name.
 	Holder string
-	// Example is the code that the description gives as one, if hasExample. shape is the example's shape.
+	// Example is the example code in the description, if hasExample. shape is the example's shape.
 	hasExample     bool
 	Example, shape string
 	// named are the significant words of the name, and labels those that a value may follow.

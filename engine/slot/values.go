@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// truth takes a yes or a no as an answer. Unasked, it takes a mention of the property for true.
+// truth takes a yes or a no as an answer. If the contact was not asked, a mention of the property counts as true.
 func (p Property) truth(text string, asked bool) (any, bool) {
 	var value bool
 	switch {
@@ -39,7 +39,8 @@ func telling(parts []string) string {
 	return parts[0]
 }
 
-// choice returns the value of an enum that shares most words with the text. If two are equal, the earlier one wins.
+// choice returns the value of an enum that shares most words with the text. If two values share as many words, the
+// earlier one wins.
 func (p Property) choice(text string, asked bool) (any, bool) {
 	words := read.Words(text)
 	if !asked {

@@ -29,7 +29,7 @@ func NewDistribute() *cobra.Command {
 agentgraph distribute --shards 32`,
 	}, nil, &c.DatabaseFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Shards, Name: "shards", Default: "32", Help: "How many shards each table has. Choose a few times the " +
-			"largest number of nodes that you expect. It cannot be changed by running the command again."},
+			"largest number of nodes that you expect. Running the command again cannot change the number."},
 		{Into: &c.Plan, Name: "plan", Help: "Print the steps without doing them."},
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// What a stored object takes, in bytes: with its indexes, and in the write-ahead log with all changes of its life. They
-// were measured on the demo's agents; see docs/guides/scale-out.md.
+// The size of a stored object with its indexes, and of its records in the write-ahead log from creation to deletion, in
+// bytes. They were measured on the demo's agents; see docs/guides/scale-out.md.
 const (
 	agentBytes   = 41_000 // with a prompt, tools and eight tests
 	messageBytes = 1_140
@@ -27,13 +27,13 @@ const (
 const (
 	// bloat is the space of deleted and changed rows that autovacuum has not yet reused, as a factor.
 	bloat = 1.3
-	// busiestHour is the share of a day's work in its busiest hour.
+	// busiestHour is the share of a day's work that falls into its busiest hour.
 	busiestHour = 0.15
 	// turnsPerCPU is how many turns of chats or tests a processor completes in a second, with its part of Postgres.
 	turnsPerCPU = 100
 	// maxPostgres is the size, in bytes, from which one Postgres takes hours to back up, restore or upgrade.
 	maxPostgres = 1e12
-	// Connections of a replica to Postgres, and those kept free for commands and operators.
+	// Connections of a replica to Postgres, and connections that are kept free for commands and operators.
 	replicaConnections, otherConnections = 43, 7
 )
 
@@ -95,7 +95,7 @@ type installation struct {
 	OnePostgresDays int `json:"onePostgresDays"`
 }
 
-// estimate computes with the same number of messages from the agent as from the contact, and a welcome message.
+// estimate assumes that the agent sends a welcome message, and then as many messages as the contact.
 func (c *planSize) estimate() installation {
 	messages := float64(c.Chats) * float64(2*c.Turns+1)
 	daily := bloat * (messages*messageBytes + float64(c.Runs)*runBytes + float64(c.Calls)*usageBytes +

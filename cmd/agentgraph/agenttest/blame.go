@@ -157,7 +157,8 @@ func (c *blameCommand) search(ctx context.Context, server *client.Client, out io
 	return test.Blame.Search.outcome()
 }
 
-// follow passes on each state of a search until it ends. It reconnects for as long as --reconnect allows.
+// follow calls each with every state of a search until the search ends. It reconnects for as long as --reconnect
+// allows.
 func (c *blameCommand) follow(ctx context.Context, server *client.Client, id string, each func(*searchShown)) error {
 	isEnded, lost := false, time.Time{}
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
@@ -173,16 +174,16 @@ func (c *blameCommand) follow(ctx context.Context, server *client.Client, id str
 			})
 		switch {
 		case isEnded || ctx.Err() != nil:
-			return nil //nolint:nilerr // a search that ended, or that the user left, is not a failure
+			return nil //nolint:nilerr // it is no failure if the search ended or the user stopped following it
 		case err != nil && !client.IsTemporary(err):
 			return err
 		case lost.IsZero():
 			lost = time.Now()
 		case time.Since(lost) > c.Reconnect:
-			return fmt.Errorf("the search %s continues on the server, and was not seen to end: %w", id, err)
+			return fmt.Errorf("the search %s continues on the server, but its result could not be read: %w", id, err)
 		}
 		if pause(ctx, wait) != nil {
-			return nil //nolint:nilerr // The user left.
+			return nil //nolint:nilerr // the user stopped following
 		}
 	}
 }

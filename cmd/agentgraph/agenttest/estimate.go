@@ -23,7 +23,7 @@ type executionEstimate struct {
 	NoticedFalls     []noticedFall
 }
 
-// noticedFall is the pass rate to which a test must fall to be noticed.
+// noticedFall is the pass rate to which a test must fall so that a comparison notices it.
 type noticedFall struct {
 	Repeats  int
 	PassRate *float64

@@ -24,7 +24,7 @@ type executionShown struct {
 	Counts   countsShown    `json:"counts"`
 	PassRate *float64       `json:"passRate"`
 	Interval *intervalShown `json:"passRateInterval"`
-	// Only the end of an execution reads these two. Corrected is nil if people labelled too little.
+	// These two are read only at the end of an execution. Corrected is nil if there are too few labels.
 	Corrected     *correctedShown `json:"correctedPassRate,omitempty"`
 	Variants      []variantShown  `json:"variants,omitempty"`
 	PassHatK      []float64       `json:"passHatK"`
@@ -67,7 +67,7 @@ func (i *intervalShown) String() string {
 	return fmt.Sprintf(" [%.0f–%.0f %%]", 100*i.Low, 100*i.High)
 }
 
-// agreed has how often verdicts on the same conversations are the same.
+// agreed counts how often two judgments of the same conversations gave the same verdict.
 type agreed struct {
 	Runs         int `json:"runs"`
 	SameRuns     int `json:"sameRuns"`

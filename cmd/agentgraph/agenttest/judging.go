@@ -110,7 +110,7 @@ func (f *judgingFlags) conclude(
 		final.Comparison, lost = compared(context.WithoutCancel(ctx))
 		final.Execution.Corrected, err = corrected(context.WithoutCancel(ctx), server, started.ID)
 		if f.Corrected {
-			lost = cmp.Or(lost, err) // an older server knows no corrected rates
+			lost = cmp.Or(lost, err) // older servers have no corrected rates
 		}
 		final.Execution.Variants, err = readVariants(context.WithoutCancel(ctx), server, final.Execution)
 		lost = cmp.Or(lost, err)

@@ -149,7 +149,7 @@ func newLabelsExport() *cobra.Command {
 agentgraph test labels export --agent "Clinic reception" --queue 50 --blind --person Ann > ann.csv`,
 	}, nil, &c.labelledAgent, cli.Flags{
 		{Into: &c.Queue, Name: "queue", Placeholder: "N", Help: "Print the next N verdicts to label, at most 1000, with " +
-			"their conversations. Fill in the column holds with yes or no."},
+			"their conversations. Fill in the column \"holds\" with yes or no."},
 		{Into: &c.Person, Name: "person", Placeholder: "NAME",
 			Help: "Who labels the verdicts of --queue. Default: the API key's name."},
 		{Into: &c.Blind, Name: "blind", Help: "Leave the judge's verdicts out of --queue."},
@@ -225,7 +225,7 @@ func (c *labelsExport) Run(cmd *cobra.Command) error {
 	return csv.NewWriter(cmd.OutOrStdout()).WriteAll(rows)
 }
 
-// queued returns a table of the queue, with the column holds to be filled in.
+// queued returns a table of the queue. A person fills in its column "holds".
 func (c *labelsExport) queued(ctx context.Context, server *client.Client, agentID string) ([][]string, error) {
 	rows := [][]string{append(slices.Clone(labelColumns), "expected", "verdict", "rationale", "conversation")}
 	person := ""

@@ -32,10 +32,10 @@ type labelsImport struct {
 func newLabelsImport() *cobra.Command {
 	c := &labelsImport{}
 	return cli.New(c, &cobra.Command{
-		Use: "import", Short: "Save the labels of a CSV file. Rows without an answer in the column holds are left out.",
+		Use: "import", Short: "Save the labels of a CSV file. Rows without an answer in the column \"holds\" are left out.",
 		Example: `agentgraph test labels import ann.csv`,
 	}, []cli.Argument{
-		{Into: &c.File, Name: "file", Help: "CSV with the columns run_id, criterion and holds (yes or no), and if wanted " +
+		{Into: &c.File, Name: "file", Help: "CSV with the columns run_id, criterion and holds (yes or no), and optionally " +
 			"person, note and sampled (no if the person chose the verdict). - is standard input."},
 	}, &c.Flags)
 }

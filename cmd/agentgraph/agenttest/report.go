@@ -25,8 +25,8 @@ func (r report) writeJSON(path string) error {
 	return client.WriteFile(path, text.Bytes(), 0o644)
 }
 
-// page returns the path of the console page of the execution's variants, or of the execution if all runs belong to one
-// agent. Otherwise it returns the page of the first run that did not pass.
+// page returns the path of a console page. It is the page of the execution's variants if there are any, the page of the
+// execution if all runs belong to one agent, or else the page of the first run that did not pass.
 func (r report) page() string {
 	if len(r.Execution.Variants) > 0 {
 		return "/compare?variants=" + r.Execution.ID
@@ -87,7 +87,7 @@ type junitCase struct {
 	Class string `xml:"classname,attr"`
 	Name  string `xml:"name,attr"`
 	Time  string `xml:"time,attr"`
-	// Properties are what the agent's answers took.
+	// Properties have the tokens, times and credits of the agent's answers.
 	Properties []junitProperty `xml:"properties>property,omitempty"`
 	Failure    *junitResult    `xml:"failure"`
 	Error      *junitResult    `xml:"error"`
@@ -131,7 +131,7 @@ func (r report) writeJUnit(path string) error {
 		suffix := ""
 		switch {
 		case titles[titleKey{class, run.title() + " " + run.testID()}] > 1:
-			suffix = " " + run.ID // a row's name may equal the label of a row without a name
+			suffix = " " + run.ID // a row's name can equal the label of a row without a name
 		case titles[titleKey{class, run.title()}] > 1:
 			suffix = " " + run.testID()
 		}

@@ -114,7 +114,7 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 	startAgentTestExecution(input: $input) { execution { ...execution } }
 }`
 
-// begin checks the input, says what the execution will take, and starts it. The start cannot be interrupted: without
+// begin checks the input, prints an estimate of the execution, and starts it. The start cannot be interrupted: without
 // its id, the execution could not be cancelled.
 func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 	server *client.Client) (started executionShown, err error) {
@@ -135,7 +135,7 @@ func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 			return started, err
 		}
 	}
-	// An older server has no estimates, and what keeps the tests from being estimated keeps them from being started.
+	// Older servers have no estimates. Any other error will occur again when the execution starts.
 	if estimate, err := c.fit(ctx, server, input); err == nil {
 		cmd.PrintErrln(estimate)
 	}
@@ -157,8 +157,9 @@ func (c *runCommand) input() client.Variables {
 	return input
 }
 
-// repetition returns how often to run each test, and when to stop earlier. A comparison runs a test until it is
-// decided, unless the number of runs was given: that notices nearly as much as 20 runs, by a third of them.
+// repetition returns how often to run each test, and when to stop earlier. A comparison runs each test until it is
+// decided, unless the number of runs was given. With a third of the runs, it notices nearly as much as with 20 runs of
+// each test.
 func (c *runCommand) repetition() (repeats int32, stop client.Variables) {
 	repeats = model.MaxRepeats
 	rates := c.UntilDecided
@@ -179,8 +180,8 @@ func (c *runCommand) repetition() (repeats int32, stop client.Variables) {
 	return repeats, stop
 }
 
-// fit returns the estimate of the input. Without --repeat, it first lowers the repeats to those that fit into an
-// execution.
+// fit returns the estimate of the input. Without --repeat, it first lowers the number of repeats, so that all runs fit
+// into one execution.
 func (c *runCommand) fit(ctx context.Context, server *client.Client,
 	input client.Variables) (executionEstimate, error) {
 	estimate, err := readEstimate(ctx, server, input)

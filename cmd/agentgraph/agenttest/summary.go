@@ -38,7 +38,7 @@ func simulatorShare(runs []runShown) string {
 	if simulators == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Simulated contact: %d of %s without success went wrong because of it, not because of the agent\n",
+	return fmt.Sprintf("Simulated contact: it caused %d of %s without success, not the agent\n",
 		simulators, count(bad, "run"))
 }
 

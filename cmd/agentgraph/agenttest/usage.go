@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// usageShown is what the agent's answers took, as the server sends it.
+// usageShown has the tokens, times and credits of the agent's answers, as the server sends them.
 type usageShown struct {
 	Answers      int          `json:"answers"`
 	Fallbacks    int          `json:"fallbacks"`
@@ -33,7 +33,7 @@ type percentiles struct {
 const usageFields = `usage { answers fallbacks models inputTokens cachedTokens outputTokens credits
 	firstTokenMs { p50 p90 p95 p99 max } tookMs { p50 p90 p95 p99 max } }`
 
-// offlineModel is the name of the model that answers by rules. Its times and tokens say nothing.
+// offlineModel is the name of the model that answers by rules. Its times and tokens mean nothing.
 const offlineModel = "offline"
 
 // isMeasured reports whether a language model wrote some of the answers.

@@ -54,7 +54,7 @@ query ($id: ID!) { agentTestExecution(id: $id) { variants {
 		change pValue adjustedPValue conclusion }
 } } }`
 
-// readVariants returns the variants of an execution. Only drafts have any.
+// readVariants returns the variants of an execution. Only executions of drafts have variants.
 func readVariants(ctx context.Context, server *client.Client, of executionShown) ([]variantShown, error) {
 	if !of.IsDraft {
 		return nil, nil
@@ -183,15 +183,15 @@ func (v variantShown) row() []string {
 	} else {
 		row = append(row, "–", "–")
 	}
-	row = append(row, v.DurationMs.half()...)
+	row = append(row, v.DurationMs.medianAnd95th()...)
 	if measured {
-		return append(row, v.Usage.FirstTokenMs.half()...)
+		return append(row, v.Usage.FirstTokenMs.medianAnd95th()...)
 	}
 	return append(row, "–", "–")
 }
 
-// half returns the values that half and 95 hundredths do not exceed, in seconds.
-func (p *percentiles) half() []string {
+// medianAnd95th returns the median and the 95th percentile, in seconds.
+func (p *percentiles) medianAnd95th() []string {
 	if p == nil {
 		return []string{"–", "–"}
 	}

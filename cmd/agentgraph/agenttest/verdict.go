@@ -27,8 +27,8 @@ type report struct {
 	isLost bool
 }
 
-// decide sets the outcome. The first match wins: the server was lost, the execution was cancelled, a run failed or a
-// test regressed, an error occurred, the result is inconclusive, or everything passed.
+// decide sets the outcome. The first match wins: the connection to the server was lost, the execution was cancelled, a
+// run failed or a test regressed, an error occurred, the result is inconclusive, or everything passed.
 func (r *report) decide(lost error) {
 	counts, set := r.Execution.Counts, func(code int, format string, args ...any) {
 		r.Outcome = [...]string{client.ExitDone: "Passed", client.ExitFailed: "Failed", client.ExitServer: "Error",

@@ -215,7 +215,7 @@ func (t *conversation) follow(ctx context.Context) <-chan chatEvent {
 }
 
 // send sends a message and shows events until the answer is complete. The answer is the result of the mutation. Events
-// only show it earlier. While a call waits for a person, the next line that was said approves or denies it.
+// only show it earlier. While a call waits for a person, the next line of input approves or denies it.
 func (t *conversation) send(ctx context.Context, text string, events <-chan chatEvent, said <-chan string) error {
 	request := client.Request{Query: sendDocument, Variables: client.Variables{
 		"input": client.Variables{"simulationChatId": t.id, "text": text},
@@ -236,7 +236,7 @@ func (t *conversation) send(ctx context.Context, text string, events <-chan chat
 		}
 		select {
 		case line, more := <-answers:
-			if !more { // nobody is there to approve anything
+			if !more { // without input, nobody can approve calls
 				line = "n"
 			}
 			if err := t.approve(ctx, line); err != nil {
@@ -276,7 +276,7 @@ func (t *conversation) approve(ctx context.Context, line string) error {
 		"toolCallId": id, "isApproved": line == "y" || line == "yes",
 	}}, &struct{}{})
 	if client.CodeOf(err) != "" {
-		t.screen.failed(err) // such as: somebody else was faster
+		t.screen.failed(err) // for example, another person has already answered
 		return nil
 	}
 	return err

@@ -145,5 +145,5 @@ func reasonOf(response *http.Response) error {
 func (p *mcpProxy) write(message []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, _ = p.out.Write(append(message, '\n')) // an assistant that has left reads nothing
+	_, _ = p.out.Write(append(message, '\n')) // fails only if the assistant has disconnected
 }

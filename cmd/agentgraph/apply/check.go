@@ -58,7 +58,7 @@ func environment(text string) (name, value string, isSet bool) {
 	return found[1], value, isSet
 }
 
-// made creates the resource in memory as the server would, and returns the error of that.
+// made creates the resource in memory as the server would, and returns the resulting error.
 func (t *resource) made() error {
 	o, whole := object{}, t.whole()
 	for _, f := range t.kind.members {

@@ -110,8 +110,8 @@ func (c *company) describe(sources []*source) error {
 	return c.wrong.err()
 }
 
-// named returns the resource that the files call by the key, or that the server has under this key, name or id. If
-// there is not exactly one, it returns nil and records an error at the place.
+// named returns the resource with the key in the files, or with the key, name or id on the server. If there is not
+// exactly one, it returns nil and records an error at the place.
 func (c *company) named(k *kind, key string, of *resource, at path) *resource {
 	var onServer []*resource
 	for _, t := range c.resources[k] {

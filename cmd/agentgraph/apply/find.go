@@ -32,7 +32,7 @@ func (c *company) find(k *kind, all []wanted) {
 		}
 	}
 	for _, w := range all {
-		// The server does not know this id, which may be another server's. The name decides.
+		// The server does not know this id, because another server may have created it. The name decides.
 		if w.kind != k || c.knows(w) {
 			continue
 		}
@@ -50,7 +50,7 @@ func (c *company) find(k *kind, all []wanted) {
 }
 
 // findByName pairs resources of the files with resources of the server that have the same name, in order. Resources
-// without a counterpart are new. It is an error if the server has more resources of a name than the files.
+// without a counterpart are new. It is an error if the server has more resources with a name than the files.
 func (c *company) findByName(k *kind, claims []claim, wanting map[nameKey]int) {
 	there := map[nameKey][]*resource{}
 	for _, t := range c.resources[k] {

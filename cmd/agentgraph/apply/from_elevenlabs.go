@@ -75,7 +75,7 @@ func fromElevenLabs(c *carriedTests) error {
 	return nil
 }
 
-// conditions imports what a model judges, with its examples.
+// conditions imports the conditions that a model judges, with their examples.
 func (t *carried) conditions(test object) {
 	conditions := list{}
 	if text := test.text("success_condition"); text != "" {
@@ -108,7 +108,7 @@ func (t *carried) conditions(test object) {
 	}
 }
 
-// calls imports which tool is called, and with which arguments.
+// calls imports the expected tool call with its arguments.
 func (t *carried) calls(test object) {
 	wanted := test.object("tool_call_parameters")
 	tool := wanted.object("referenced_tool")

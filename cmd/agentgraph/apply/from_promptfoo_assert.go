@@ -160,7 +160,7 @@ func (a *phrase) pattern(value any) (string, bool) {
 	return expression, err == nil && expression != ""
 }
 
-// says adds checks that the agent says something that matches, or never does.
+// says adds checks that require one of the agent's messages to match, or none of them.
 func (a *phrase) says(expressions ...string) {
 	expectation := map[bool]string{true: "neverSays", false: "says"}[a.isNot]
 	for _, expression := range expressions {

@@ -18,7 +18,7 @@ type promptfooTest struct {
 	ownAt     place
 	texts     texts
 	weights   list
-	// isScored is set if some assertions may fail.
+	// isScored is set if a threshold decides, so that the test can pass although assertions fail.
 	isScored bool
 	// turn is the number of the test's turn in a conversation, from 1. It is 0 if the test is not part of one. title is
 	// the name of the turn.

@@ -2,10 +2,10 @@ package apply
 
 // kind is a type of resource that files can describe.
 type kind struct {
-	// name is the singular in messages, and list the key of the list in files.
+	// name is the singular in messages. list is the key of the list in files.
 	name, list string
-	// typeName is the GraphQL type, which is part of the mutations' names. payload names the field of the mutations'
-	// payloads that holds the object, and id the field of their inputs that holds its id.
+	// typeName is the GraphQL type, which is part of the mutations' names. payload is the field of the mutations'
+	// payloads with the object. id is the field of their inputs with its id.
 	typeName, payload, id string
 	// query reads a page of resources into nodes.
 	query string
@@ -289,5 +289,6 @@ var campaign = &kind{
 	},
 }
 
-// kinds are in the order of their creation. Each refers only to earlier kinds, except that agents refer to each other.
+// kinds are in the order in which resources are created. Each refers only to earlier kinds, except that agents refer to
+// each other.
 var kinds = []*kind{dataset, knowledgeBaseChat, mcpServer, tool, agent, folder, simulation, classification, campaign}

@@ -22,8 +22,8 @@ var commonMembers = []string{
 	"tagExpected", "defaultRegion",
 }
 
-// renamed adds a note for each resource that was probably renamed. If the old one would be deleted with its history,
-// renamed refuses that.
+// renamed adds a note for each resource that was probably renamed. It refuses a change set that would delete the old
+// resource with its history.
 func (c *company) renamed(o options) {
 	for _, k := range kinds {
 		var left []*resource

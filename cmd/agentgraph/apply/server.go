@@ -12,7 +12,7 @@ import (
 // api sends requests, and retries after temporary errors.
 type api struct {
 	client *client.Client
-	// firstWait is the wait before the first retry. It doubles for each further one.
+	// firstWait is the wait before the first retry. The wait doubles for each further retry.
 	firstWait time.Duration
 }
 

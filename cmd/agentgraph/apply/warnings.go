@@ -35,7 +35,7 @@ func (p *changeSet) warn(ctx context.Context, out io.Writer, server *api) (warni
 		}
 		for i, node := range read.Nodes {
 			if node == nil {
-				continue // the test was deleted meanwhile
+				continue // the test has been deleted since
 			}
 			for _, obstacle := range node.Obstacles {
 				warnings++

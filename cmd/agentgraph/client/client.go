@@ -54,7 +54,7 @@ func (r *refusal) Error() string { return r.message }
 // NotFound returns an error for an object that does not exist.
 func NotFound(message string) error { return &refusal{code: model.NotFound, message: message} }
 
-// IsTemporary reports whether the same request may succeed if it is sent again later.
+// IsTemporary reports whether the same request can succeed if it is sent again later.
 func IsTemporary(err error) bool {
 	var r *refusal
 	if !errors.As(err, &r) {
@@ -129,8 +129,8 @@ type Querier interface {
 	Query(ctx context.Context, document string, with Variables, into any) error
 }
 
-// ReadAll returns the nodes of all pages, or at most most nodes unless that is 0. The document declares the variable
-// $after, and gives its list the alias page.
+// ReadAll returns the nodes of all pages, but at most the number most of them. If most is 0, there is no limit. The
+// document declares the variable $after, and gives its list the alias page.
 func ReadAll[T any](ctx context.Context, c Querier, document string, with Variables, most int) ([]T, error) {
 	with, all := maps.Clone(with), []T{}
 	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (most == 0 || len(all) < most); {

@@ -32,7 +32,7 @@ func (s Server) Validate() error {
 		return errors.New("--url must not contain a password, because output and reports repeat the address")
 	}
 	if s.APIKey == "" {
-		return errors.New("--api-key or AGENTGRAPH_API_KEY must hold a key, or --context name a server that \"agentgraph " +
+		return errors.New("--api-key or AGENTGRAPH_API_KEY must hold a key, or --context must name a server that \"agentgraph " +
 			"context add\" has saved")
 	}
 	return nil

@@ -190,7 +190,8 @@ func (c *Dev) openStore(
 	})
 }
 
-// keptSecretKey returns the secret key from the flags or the data directory. It creates the latter at the first start.
+// keptSecretKey returns the secret key from the flags, or else from the data directory. At the first start it writes a
+// new key there.
 func (c *Dev) keptSecretKey(directory string) ([]byte, error) {
 	if c.SecretKey != "" {
 		return c.Key()
@@ -256,7 +257,7 @@ func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies,
 		if err != nil {
 			return err
 		}
-		// Write the file before the commit, so that no key exists that cannot be stored.
+		// Write the file before the commit. Otherwise, a failed write would leave a key whose secret is lost.
 		return client.WriteFile(path, []byte(secret+"\n"), 0o600)
 	})
 	return &secret, err

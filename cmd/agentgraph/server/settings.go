@@ -58,11 +58,11 @@ func (f *serverFlags) Declare() cli.Flags {
 			Docs: "See [poolers](../guides/scale-out.md#a-pooler)."},
 		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations first."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
-			Help: "Maximum number of connections to the database. Reads may use as many connections again.",
+			Help: "Maximum number of connections to the database. Reads may use the same number in addition.",
 			Docs: "At most a quarter of the connections for reads run " +
 				"[small reads of several requests](../internals/decisions/speed.md#small-reads-share-connections)."},
 		{Into: &f.DrainDelay, Name: "drain-delay", Env: "AGENTGRAPH_DRAIN_DELAY", Default: "5s",
-			Help: "How long serve accepts requests after a signal to stop. Meanwhile /readyz answers 503, for load balancers."},
+			Help: "How long serve accepts requests after a signal to stop. During this time /readyz answers 503, for load balancers."},
 	}
 }
 

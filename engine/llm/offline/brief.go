@@ -43,7 +43,7 @@ type brief struct {
 // briefOf parses instructions, without excerpts, and tools. It caches the result if the model has a memory.
 func (m Model) briefOf(system string, offered []llm.Tool) *brief {
 	asked, err := json.Marshal([]any{system, offered})
-	if m.memory == nil || err != nil { // a schema is no JSON
+	if m.memory == nil || err != nil { // a schema is not JSON
 		return readBrief(system, offered)
 	}
 	known, _ := m.memory.Load(sha256.Sum256(asked), func([sha256.Size]byte) (*brief, error) {

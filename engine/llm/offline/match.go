@@ -17,7 +17,7 @@ const (
 	// emergency that is the nearest example.
 	likelyReply, alarming = 0.4, 0.31
 	// wordShare is the share of the nearest variant in an example's score. Votes have the rest. An example's score is
-	// at least the variant's score less variantLoss.
+	// at least the variant's score minus variantLoss.
 	wordShare, variantLoss = 0.6, 0.15
 	// A sentence of the message counts sentenceShare of its score, a clause counts clauseShare.
 	sentenceShare, clauseShare = 0.97, 0.86
@@ -278,7 +278,7 @@ func (l *lexicon) score(e *exchange, v variant, h hearing) float64 {
 	}
 	extra := 0.58
 	if e.isBuiltIn {
-		extra = 0.8 // small talk is nothing but small talk
+		extra = 0.8 // a message with other words is rarely small talk
 	}
 	return held / all * (1 - extra + extra*min(1, held/h.weight))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// scripted is a script that tests match messages with.
+// scripted is a script with examples for the messages of tests.
 const scripted = `User: where is my parcel | track my parcel | has it been sent
 Agent: It is on its way.
 
@@ -70,7 +70,7 @@ func TestDenialsAreRecognized(t *testing.T) {
 	}
 }
 
-// A way to say something is found by the other ways of the same example.
+// Each variant of an example is found by the other variants of the same example.
 func TestParaphrasesOfTheDemoAreFound(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../cmd/agentgraph/demo/merrowby/examples/delivery_sms.txt")

@@ -53,7 +53,7 @@ func (c *conversation) resumeArgument(best match, answer int, isOther bool) *rep
 	isPlain := len(p.Producers) == 0 && (p.IsText() || p.Holder != "" || p.IsCode && p.Pattern == nil)
 	if best.exchange != nil && best.isBuiltIn && !strings.Contains(c.said, "?") &&
 		!calls(best.exchange, llm.EndConversation) {
-		best, isOther = match{}, false // "ok" and "yes" are no other matter
+		best, isOther = match{}, false // "ok" and "yes" do not start another subject
 	}
 	if answer != 0 && len(read.Words(c.said)) <= leastPart {
 		best, isOther = match{}, false
@@ -97,7 +97,7 @@ func (c *conversation) digress(best match, p slot.Property, hasContent bool) *re
 	}
 	if c.task.times < maxAsked && len(p.Choices()) == 0 &&
 		(hasContent && len(read.Words(c.said)) > leastPart || read.HasDigits(c.said)) {
-		return c.proceedAfter(c.speak.noted) // this tells something else
+		return c.proceedAfter(c.speak.noted) // the message gives other information
 	}
 	return c.proceed()
 }

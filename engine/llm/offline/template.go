@@ -11,7 +11,7 @@ import (
 // placeholder matches a placeholder of a template: "<name>".
 var placeholder = lazyregexp.New(`<(\w+)>`)
 
-// fillAny returns the first template that can be filled, filled, or "".
+// fillAny fills the first template that can be filled, and returns the text. It returns "" if there is none.
 func (c *conversation) fillAny(templates []string, arguments map[string]any) string {
 	return c.fillWith(c.task, templates, arguments)
 }

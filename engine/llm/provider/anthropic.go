@@ -86,12 +86,13 @@ func messagesOf(c *Config, req llm.Request) *messageRequest {
 	body := &messageRequest{
 		Model: c.Model, MaxTokens: cmp.Or(c.MaxOutputTokens, defaultMaxTokens), Stream: true, TopP: req.TopP,
 	}
-	// The range ends at 1. Recent models refuse both settings together.
+	// The highest temperature is 1. Recent models refuse a temperature together with top_p.
 	if req.Temperature != nil {
 		temperature := min(*req.Temperature, 1)
 		body.Temperature, body.TopP = &temperature, nil
 	}
-	// Later requests of a conversation have the same beginning. Others would pay for a cache that nobody reads.
+	// Later requests of a conversation have the same beginning. Requests without tools rarely belong to a conversation,
+	// and would pay for a cache that nobody reads.
 	if len(req.Tools) > 0 {
 		body.CacheControl = &cacheControl{Type: "ephemeral"}
 	}

@@ -215,7 +215,7 @@ func (a *attempt) failure(ctx context.Context, err error) error {
 		return model.fail(llm.Unavailable, status, "the provider answered %d and then reported an error%s", status,
 			a.code(errorOf(within.data)))
 	case errors.Is(err, errNotJSON), errors.Is(err, bufio.ErrTooLong):
-		return model.fail(llm.Malformed, status, "the provider answered %d with a stream of something else than JSON events",
+		return model.fail(llm.Malformed, status, "the provider answered %d with a stream whose events are not JSON",
 			status)
 	case status == 0:
 		return a.unreached(err)

@@ -130,7 +130,7 @@ func TestEmbedFailuresAreReported(t *testing.T) {
 		"not JSON": {answer: answer(`hello`), cause: llm.Malformed},
 		"too slow": {
 			answer: func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body) // the server notices that the client left only after the body
+				_, _ = io.Copy(io.Discard, r.Body) // the server notices a disconnect only after reading the body
 				fallSilent(w, r)
 			},
 			cause: llm.TimedOut, configure: func(c *provider.Config) { c.Timeout = 100 * time.Millisecond },

@@ -57,7 +57,7 @@ var formats = map[Format]*format{
 
 func bearer(header http.Header, key string) { header.Set("Authorization", "Bearer "+key) }
 
-// check returns the mistake of the caller in a request, if there is one.
+// check returns an error if the caller made a mistake in the request.
 func check(req llm.Request) error {
 	for _, said := range req.Messages {
 		switch said.Role {
@@ -90,7 +90,8 @@ func parametersOf(t llm.Tool) json.RawMessage {
 	return t.Parameters
 }
 
-// objectOf returns a text that is a JSON object, and another text as the only member of an object.
+// objectOf returns a text as a JSON object: the text itself if it is one, otherwise an object whose only member is the
+// text.
 func objectOf(text string) json.RawMessage {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &object) == nil && object != nil {

@@ -26,7 +26,7 @@ type script struct {
 	blank, filtered, long, nameless string
 	// overloaded is an error within a stream, with its code in the failure.
 	overloaded, code string
-	// cached has a thought, a text and the usage 100, 80 of it cached, and 7.
+	// cached has a thought, a text and the usage: 100 input tokens, 80 of them cached, and 7 output tokens.
 	cached string
 	// calls has two calls, with a state if the format has one.
 	calls string
@@ -43,7 +43,7 @@ func event(data ...string) string {
 	return s.String()
 }
 
-// named is an event as Anthropic and Responses send it, with its type as the name of the event too.
+// named is an event as Anthropic and Responses send it: the name of the event is its type.
 func named(data ...string) string {
 	var s strings.Builder
 	for _, each := range data {
@@ -200,7 +200,7 @@ var (
 	cutOff = failure{cause: llm.CutOff, asked: 1, text: "Good ",
 		message: "the provider answered 200, but the connection ended before the answer did"}
 	notEvents = failure{cause: llm.Malformed, asked: 1,
-		message: "the provider answered 200 with a stream of something else than JSON events"}
+		message: "the provider answered 200 with a stream whose events are not JSON"}
 	silent = failure{cause: llm.TimedOut, asked: 1, configure: idle,
 		message: "the provider answered 200 and then fell silent for more than 200ms"}
 )
@@ -216,7 +216,7 @@ var failures = map[string]failure{
 	}),
 	"silence before the response": {cause: llm.TimedOut, asked: 1, configure: idle,
 		answer: always(func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // the server notices that the client left only after the body
+			_, _ = io.Copy(io.Discard, r.Body) // the server notices a disconnect only after reading the body
 			fallSilent(w, r)
 		}), message: "the provider did not answer in time"},
 	"no response within the whole time": {cause: llm.TimedOut, asked: 1, configure: short,
@@ -331,7 +331,8 @@ func TestThinkingIsLeftOutAndUsageIsRead(t *testing.T) {
 	}
 }
 
-// heard starts a provider that makes the calls of a script, then talks, and returns the bodies of its requests.
+// heard starts a provider that makes the calls of a script and then answers with text. It returns the bodies of the
+// requests to the provider.
 func heard(t *testing.T, format provider.Format, settings llm.Request) []map[string]any {
 	t.Helper()
 	var bodies []map[string]any
@@ -478,7 +479,7 @@ func TestSchemasAreForcedInEachFormat(t *testing.T) {
 	}
 }
 
-// A call of another model has no state that Gemini knows, and no thinking that Anthropic has signed.
+// A call of another model has neither a state that Gemini accepts nor thinking that Anthropic has signed.
 func TestStateOfOtherFormatsIsLeftOut(t *testing.T) {
 	t.Parallel()
 	for format := range scripts {

@@ -249,7 +249,7 @@ func TestCutStreamIsReported(t *testing.T) {
 		require.Equal(t, "the language model: the provider answered 200, but the connection ended before the answer did",
 			failure.Error())
 		if model.format == provider.Completions || model.format == provider.Contents {
-			// The text of the others begins after the cut.
+			// In the other formats, the text begins after the cut.
 			require.NotEmpty(t, answer.Text)
 			require.Len(t, model.asked(t), 1)
 		}

@@ -32,8 +32,8 @@ func (s Server) Validate() error {
 		return errors.New("--url must not contain a password, because output and reports repeat the address")
 	}
 	if s.APIKey == "" {
-		return errors.New("--api-key or AGENTGRAPH_API_KEY must hold a key, or --context must name a server that \"agentgraph " +
-			"context add\" has saved")
+		return errors.New("--api-key or AGENTGRAPH_API_KEY must hold a key, or --context must name a server that " +
+			"\"agentgraph context add\" has saved")
 	}
 	return nil
 }

@@ -62,7 +62,8 @@ func (f *serverFlags) Declare() cli.Flags {
 			Docs: "At most a quarter of the connections for reads run " +
 				"[small reads of several requests](../internals/decisions/speed.md#small-reads-share-connections)."},
 		{Into: &f.DrainDelay, Name: "drain-delay", Env: "AGENTGRAPH_DRAIN_DELAY", Default: "5s",
-			Help: "How long serve accepts requests after a signal to stop. During this time /readyz answers 503, for load balancers."},
+			Help: "How long serve accepts requests after a signal to stop. During this time /readyz answers 503, for load " +
+				"balancers."},
 	}
 }
 

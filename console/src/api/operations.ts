@@ -26,7 +26,7 @@ export function useAsked<Data, Variables extends AnyVariables>(document: Documen
   }, [document, key, pause]);
 }
 
-/** The operations that the page was read with. */
+/** The operations that read the page's data. */
 export function useOperations(): readonly Request[] {
   return useSyncExternalStore(listen, () => asked);
 }

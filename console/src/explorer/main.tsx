@@ -15,7 +15,7 @@ if (!root) throw new Error("the page has no root");
 const theme = localStorage.getItem("agentgraph:theme");
 if (theme) document.documentElement.dataset.theme = theme;
 const given = handedOver(location.hash);
-// Reloading the page must not open it again.
+// Reloading the page must not open the given operation again.
 if (given) history.replaceState(null, "", location.pathname);
 const hint = await enter();
 createRoot(root).render(<Explorer hint={hint} given={given} theme={theme === "light" || theme === "dark" ? theme : undefined} />);

@@ -20,11 +20,11 @@ test("the news names the kind of change that broke the test", () => {
   assert.equal(newsOf([], [], [], undefined, { good: 2, bad: 2 }).title, "Something other than the prompt broke this test");
 });
 
-test("the news says no kind of a change that the key may not read", () => {
+test("the news does not name the kind of a change that the key cannot read", () => {
   assert.equal(newsOf(changes, [], [{ number: 2 }], found, versions).title, "One change broke this test");
 });
 
-test("a failed search says why", () => {
+test("a failed search gives its reason", () => {
   assert.equal(newsOf(changes, [], [], { ...found, status: "Failed", verdict: null, error: "The test was deleted." }, versions).text, "The test was deleted.");
 });
 

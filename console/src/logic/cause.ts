@@ -58,16 +58,16 @@ export function newsOf(changes: readonly Change[], suspects: readonly Change[], 
     case "NotExplained":
       return { title: "The prompt did not break this test", text: `It fails with the whole prompt v${good} too. A model, a tool, a document or the test itself has changed.` };
     case "NotReproduced":
-      return { title: "The test passes again", text: `Prompt v${bad} passes now. The failure may have been chance, or what broke the test is repaired.` };
+      return { title: "The test passes again", text: `Prompt v${bad} passes now. The failure may have been chance, or its cause is repaired.` };
     case "Undecided":
       return {
         title: "The cause is not decided",
-        text: cause.length > 0 ? `Restoring ${plural(cause.length, "change")} repairs the test, but fewer may do.` : "The results of the draft runs are too mixed to tell changes apart.",
+        text: cause.length > 0 ? `Restoring ${plural(cause.length, "change")} repairs the test, but fewer may be enough.` : "The results of the draft runs are too mixed to tell changes apart.",
       };
   }
   if (changes.length === 0) return { title: "Something other than the prompt broke this test", text: `It passed and failed with ${good === bad ? `the same prompt, v${bad}` : `prompts that say the same, v${good} and v${bad}`}. A model, a tool, a document or the test itself may have changed.` };
   const canceled = search?.status === "Cancelled" ? " The search was canceled." : "";
-  if (suspects.length === 1) return { title: `${nounOf(suspects)} may have broken this test`, text: `It is the one of ${plural(changes.length, "change")} ${between} that has to do with the failed check.${canceled}` };
+  if (suspects.length === 1) return { title: `${nounOf(suspects)} may have broken this test`, text: `It is the only one of ${plural(changes.length, "change")} ${between} that concerns the failed check.${canceled}` };
   return { title: `${plural(changes.length, "change")} may have broken this test`, text: `The prompt changed ${between}.${canceled}` };
 }
 
@@ -78,7 +78,7 @@ export interface ProofRow<S> {
   isCause: boolean;
 }
 
-/** The steps of a search with what they restored in words, the cause first. */
+/** The steps of a search, the cause first, with the restored changes in words. */
 export function proofRows<S extends Step>(steps: readonly S[], changes: readonly Change[], cause: readonly Change[], { good, bad }: Versions): ProofRow<S>[] {
   const causes = new Set(cause.map(({ number }) => number));
   const rows = steps.map((step) => {
@@ -106,7 +106,7 @@ interface Message {
   text: string;
 }
 
-/** The messages of a run around the first one that differs: the one before, and up to the agent's next answer. Without a difference, the end. */
+/** The messages of a run from the one before the first difference to the agent's next answer. Without a difference, the last ones. */
 export function messagesAt<M extends Message>(messages: readonly M[], partsAt: number | null): { index: number; message: M }[] {
   const asked = messages.findLastIndex((message) => message.role === "user");
   const from = Math.max(0, partsAt === null ? asked : partsAt - 1);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changesOf, inOneLine } from "./changes";
 
-test("only what differs is sent, so that others' changes of the rest stay", () => {
+test("only changed values are sent, so that other people's changes of other values remain", () => {
   const before = { name: "Manuals", topN: 6, datasetIds: ["a", "b"] };
   assert.deepEqual(changesOf(before, { ...before, topN: 8 }), { topN: 8 });
   assert.deepEqual(changesOf(before, { ...before, datasetIds: ["b", "a"] }), { datasetIds: ["b", "a"] });
@@ -10,7 +10,7 @@ test("only what differs is sent, so that others' changes of the rest stay", () =
   assert.equal(changesOf(before, { ...before, datasetIds: ["a", "b"] }), undefined);
 });
 
-test("a delimiter is shown as it may be written", () => {
+test("a delimiter is shown with its escapes", () => {
   assert.equal(inOneLine("\n"), "\\n");
   assert.equal(inOneLine("\t;\r\n"), "\\t;\\r\\n");
   assert.equal(inOneLine("\\n"), "\\\\n");

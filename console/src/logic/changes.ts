@@ -6,7 +6,7 @@ export function changesOf<Values extends object>(before: Values, now: Values): P
 
 const escapes: Record<string, string> = { "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** A text with line ends and the like as the API reads them in one line: `\n` for a line feed. */
+/** A text in one line: line ends and similar characters are written as the API's escapes, such as `\n`. */
 export function inOneLine(text: string): string {
   return text.replace(/[\\\n\r\t]/g, (sign) => escapes[sign] ?? sign);
 }

@@ -30,7 +30,7 @@ export interface LiveCall {
   durationMs?: number;
 }
 
-/** What the agent is writing. It may still be discarded, until it is a message. */
+/** The text that the agent is writing. It may be discarded until it is a message. */
 export interface Draft {
   turnId: string;
   text: string;

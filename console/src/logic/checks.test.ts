@@ -17,12 +17,12 @@ const checks: Check[] = [
   { expect: { resultJson: { technicalName: "book", schema: { type: "object", properties: { min: { type: "null" } } } } }, weight: null },
 ];
 
-test("each check is the same after it was shown in a form", () => {
+test("a check is unchanged after it was shown in a form", () => {
   assert.deepEqual(checks.flatMap((check) => Object.keys(check.expect)).sort(), Object.keys(checkKinds).sort());
   for (const check of checks) assert.deepEqual(checkOf(rowOf(check)), check);
 });
 
-test("what the API adds to a check is not shown", () => {
+test("members that the API adds to a check are not shown", () => {
   const read = { called: { technicalName: "book", kind: null, where: [{ argument: "day", equals: "Monday", matches: null, present: null }], succeeded: false, min: 1, max: null, before: null }, says: null };
   assert.deepEqual(rowOf({ expect: read, weight: null }), { kind: "called", value: "book", more: '{"where":[{"argument":"day","equals":"Monday"}]}', weight: null });
   assert.equal(rowOf({ expect: { says: { text: "hello", matches: null, role: "assistant", turn: null } }, weight: null }).more, "");
@@ -33,7 +33,7 @@ test("a new check of calls counts only calls that succeeded", () => {
   assert.equal(initialMore("neverCalled"), "");
 });
 
-test("a row that cannot be read is no check", () => {
+test("an invalid row gives no check", () => {
   assert.equal(checkOf({ kind: "says", value: "a", more: "{", weight: null }), undefined);
   assert.equal(checkOf({ kind: "says", value: "a", more: "[1]", weight: null }), undefined);
   assert.equal(checkOf({ kind: "turnsAtMost", value: "", more: "", weight: null }), undefined);

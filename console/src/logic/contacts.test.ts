@@ -9,13 +9,13 @@ const fields = [
   { name: "phoneNumber", isMandatory: true, isSystem: true },
 ];
 
-test("columns become numbers and fields, whatever their case, and others are named", () => {
+test("columns become numbers and fields, ignoring case, and other columns are listed", () => {
   const { contacts, faults, unused } = contactsOf(readCSV("phoneNumber,FIRSTNAME,offer,shoe size\n +12025550143 ,Ada, ,42\n"), fields, true);
   assert.deepEqual(contacts, [{ line: 2, phoneNumber: "+12025550143", dataBag: { firstName: "Ada" } }]);
   assert.deepEqual([faults, unused], [[], ["shoe size"]]);
 });
 
-test("lines that lack something are faults, the others are not", () => {
+test("lines that lack a value are faults, and other lines are not", () => {
   const { contacts, faults } = contactsOf(readCSV("Phone number,firstName\n+1,Ada\n,Bo\n+3\n\n+4,Di,x\n"), fields, true);
   assert.deepEqual(contacts.map((contact) => contact.line), [2]);
   assert.deepEqual(faults, [
@@ -25,13 +25,13 @@ test("lines that lack something are faults, the others are not", () => {
   ]);
 });
 
-test("a file without numbers is of use for Web agents alone", () => {
+test("a file without numbers is accepted only for Web agents", () => {
   const records = readCSV("firstName\nAda");
   assert.equal(contactsOf(records, fields, false).contacts.length, 1);
   assert.throws(() => contactsOf(records, fields, true), /The file has no column phoneNumber. Its columns are firstName/);
 });
 
-test("the gateway's faults lead back to lines", () => {
+test("the gateway's faults are shown by line", () => {
   const page = contactsOf(readCSV("phone,firstName\n+1,Ada\n+2,Bo"), fields, true).contacts;
   const given = { "items.1.phoneNumber": ["is not valid"], "items.0.dataBag.firstName": ["is too long"], campaignId: ["is unknown"] };
   assert.deepEqual(faultsByLine(given, page), [
@@ -40,7 +40,7 @@ test("the gateway's faults lead back to lines", () => {
   ]);
 });
 
-test("contacts that were left out since others have their numbers lead back to lines", () => {
+test("contacts that were skipped because of equal numbers are shown by line", () => {
   const page = contactsOf(readCSV("phone,firstName\n+1,Ada\n+2,Bo\n+1,Cy"), fields, true).contacts;
   const given = [
     { index: 1, firstIndex: null },

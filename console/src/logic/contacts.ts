@@ -27,13 +27,13 @@ interface CampaignField {
 
 const phoneColumns = new Set(["phone", "phonenumber", "telephone", "tel", "mobile", "number"]);
 
-/** The most contacts of one request. */
+/** The maximum number of contacts in one request. */
 export const pageSize = 1_000;
 
 /**
- * Reads contacts from the records of a CSV file, the first of which names the columns. Lines without a number, where
- * there must be one, and those that lack a mandatory value are faults and give no contact. Empty values are left out.
- * It throws if there must be numbers and no column has them.
+ * Reads contacts from the records of a CSV file. The first record names the columns. A line that lacks a required number
+ * or a mandatory value is a fault and gives no contact. Empty values are left out. Throws an error if numbers are required
+ * and no column has them.
  */
 export function contactsOf(records: readonly CSVRecord[], fields: readonly CampaignField[], needsNumber: boolean): Contacts {
   const columns = records[0]?.values.map((name) => name.trim()) ?? [];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addUp, atThisPace, dayCount, month, year } from "./credits";
 
-test("sums hold to the millionth", () => {
+test("sums are compared to the millionth", () => {
   assert.ok(addUp(0.3, [{ credits: 0.1 }, { credits: 0.2 }]));
   assert.ok(!addUp(0.3, [{ credits: 0.1 }, { credits: 0.200001 }]));
   assert.ok(!addUp(0.3, [{ credits: 0.3 }], []));

@@ -11,12 +11,12 @@ test("quoted values hold separators, quotation marks and line breaks", () => {
   ]);
 });
 
-test("the separator is found, and the mark of the byte order is left out", () => {
+test("the separator is detected, and a byte order mark is left out", () => {
   assert.deepEqual(readCSV("\uFEFFa;b\n1,5;2")[1]?.values, ["1,5", "2"]);
   assert.deepEqual(readCSV("a\tb\r1\t2\r")[1]?.values, ["1", "2"]);
   assert.deepEqual(readCSV(""), []);
 });
 
-test("a quotation mark without an end names its line", () => {
+test("the error for an unclosed quotation mark names its line", () => {
   assert.throws(() => readCSV('a\n"b\nc'), /line 2/);
 });

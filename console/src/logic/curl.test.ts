@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { curl } from "./curl";
 
-test("the shell hands curl exactly what was written", () => {
+test("the shell passes exactly the written text to curl", () => {
   const request = { query: '{ agents(filter: {nameContains: "it\'s $HOME `x`"}) { nodes { id } } }', variables: { a: "'\\\n" } };
   const command = curl("http://127.0.0.1:8080/graphql", request).replace(/^curl/, "printf '%s\\0'");
   const words = execFileSync("sh", ["-c", command], { env: { AGENTGRAPH_API_KEY: "ag_1" }, encoding: "utf8" }).split("\0");

@@ -4,7 +4,7 @@ import { faultsAt, unshownFaults } from "./faults";
 
 const refused = (fields: Record<string, string[]>) => ({ graphQLErrors: [{ message: "no", extensions: { code: "BAD_USER_INPUT", fields } }] });
 
-test("a fault stands at its field, and those of its parts do too", () => {
+test("a field shows its own faults and those of its parts", () => {
   const error = refused({ name: ["is empty"], "items.3.phoneNumber": ["is no number"] });
   assert.deepEqual(faultsAt(error, "name"), ["is empty"]);
   assert.deepEqual(faultsAt(error, "items"), ["is no number"]);
@@ -12,7 +12,7 @@ test("a fault stands at its field, and those of its parts do too", () => {
   assert.deepEqual(faultsAt(undefined, "name"), []);
 });
 
-test("what stands at no field is said by the form", () => {
+test("the form shows the faults that no field shows", () => {
   const error = refused({ name: ["is empty"], color: ["is none"] });
   assert.deepEqual(unshownFaults(error, ["name"]), ["color: is none"]);
   assert.deepEqual(unshownFaults(error, ["name", "color"]), []);

@@ -21,7 +21,7 @@ test("places are found by all words, whatever the case and the accents", () => {
   assert.equal(found(places, "", 2).length, 2);
 });
 
-test("single keys are no commands where a chat is written", () => {
+test("single keys are not commands on chat pages", () => {
   assert.ok(expectsText("/console/chats/new"));
   assert.ok(expectsText("/console/chats/simchat_01m81p6tm4ea2t5r54fba12ybw"));
   assert.ok(expectsText("/tools/ag/console/knowledge/chats/kbchat_1"));

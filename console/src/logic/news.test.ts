@@ -18,7 +18,7 @@ test("a test without a verdict is not news", () => {
   assert.deepEqual(turned([{ failingSince: null }], now).fresh, []);
 });
 
-test("the rest takes as long as before", () => {
+test("the time left assumes the same pace", () => {
   assert.equal(timeLeft(5, 20, new Date(now.getTime() - 10_000).toISOString(), now.getTime()), 30_000);
   assert.equal(timeLeft(0, 20, now.toISOString(), now.getTime()), undefined);
   assert.equal(timeLeft(1, 20, null, now.getTime()), undefined);

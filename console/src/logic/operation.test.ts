@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { operationOf } from "./operation";
 
-test("the named operation is found, and an only one under any name", () => {
+test("the named operation is found, and a single operation under any name", () => {
   const name = (query: string, wanted?: string) => operationOf(query, wanted)?.name?.value;
   assert.equal(name("query A { a } subscription B { b }", "B"), "B");
   assert.equal(name("query A { a } query B { b }", "C"), undefined);

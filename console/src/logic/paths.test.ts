@@ -18,7 +18,7 @@ test("delegations are followed from the chat's agent through its sub-agents", ()
   assert.deepEqual(delegations(agents, "a", calls), [{ connection: "ab", to: "b" }, { connection: "bc", to: "c" }]);
 });
 
-test("lines are wider the more they are used", () => {
+test("the more a line is used, the wider it is", () => {
   assert.equal(widthOf(0, 9), 1.25);
   assert.equal(widthOf(9, 9), 4);
   assert.ok(widthOf(1, 9) < widthOf(4, 9));

@@ -9,7 +9,7 @@ test("a prompt is cut at its placeholders and nothing is lost", () => {
   assert.deepEqual(pieces.flatMap((p) => p.name ?? []), ["firstName", "plan.name", "x"]);
 });
 
-test("what is no name is text", () => {
+test("braces without a name are text", () => {
   for (const prompt of ["", "{}", "{ name }", "{1a}", "{a-b}", "{", "{a"]) {
     assert.deepEqual(promptPieces(prompt).flatMap((p) => p.name ?? []), []);
   }

@@ -4,7 +4,7 @@ import { promptDiff, type DiffPiece } from "./promptDiff";
 
 const side = (pieces: DiffPiece[], left: "gone" | "new") => pieces.filter((p) => p.kind !== left).map((p) => p.text).join("");
 
-test("each side can be read from the difference", () => {
+test("the difference contains both texts", () => {
   const texts = ["", "a", "a\nb\n", "a\nc d e f\nb", "x\ny\nz", "You are Robin, of {clinicName}.\n\n# Getting here\n- Cars park behind.\n", "You are Robin of {clinicName}.\n\n# Privacy\nTalk little."];
   for (const from of texts) {
     for (const to of texts) {
@@ -15,7 +15,7 @@ test("each side can be read from the difference", () => {
   }
 });
 
-test("a sentence that changed a little shows its words", () => {
+test("a slightly changed sentence is compared word by word", () => {
   assert.deepEqual(promptDiff("Be kind and short.", "Be kind and very short."), [
     { kind: "same", text: "Be kind and " },
     { kind: "new", text: "very " },
@@ -23,7 +23,7 @@ test("a sentence that changed a little shows its words", () => {
   ]);
 });
 
-test("a paragraph that went is shown whole", () => {
+test("a removed paragraph is shown whole", () => {
   const pieces = promptDiff("One.\n# Getting here\n- Bus 14 stops at the door.\n", "One.\n# Privacy\nTalk only with the patient.\n");
   assert.ok(pieces.some((p) => p.kind === "gone" && p.text === "# Getting here\n- Bus 14 stops at the door.\n"));
 });

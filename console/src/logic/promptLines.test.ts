@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { lineChanges, promptLines } from "./promptLines";
 
-test("lines know headings and what is new", () => {
+test("headings and new lines are marked", () => {
   const lines = promptLines("# Role\nYou are {name}.\n\n- New", "# Role\nYou are {name}.\n");
   assert.deepEqual(lines.map(({ isHeading, isNew }) => [isHeading, isNew]), [[true, false], [false, false], [false, false], [false, true]]);
   assert.equal(lines.flatMap(({ pieces }) => pieces.map(({ text }) => text)).join(""), "# Role\nYou are {name}.\n\n- New");

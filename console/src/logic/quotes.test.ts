@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { quotedPieces } from "./quotes";
 
-test("a quote is cut out where it stands", () => {
+test("a quote is cut out where it occurs", () => {
   assert.deepEqual(quotedPieces("Thank you. Goodbye!", [{ criterion: 2, text: "Goodbye!" }]), [
     { text: "Thank you. ", criteria: [] },
     { text: "Goodbye!", criteria: [2] },
@@ -18,7 +18,7 @@ test("quotes that overlap share their middle, and nothing is lost", () => {
   ]);
 });
 
-test("the shapes of white space, quotation marks and dashes do not count; capitals do", () => {
+test("the shapes of white space, quotation marks and dashes do not matter, but capitals do", () => {
   const text = "He said “it’s  nine – sharp”.";
   assert.deepEqual(quotedPieces(text, [{ criterion: 1, text: `"it's nine - sharp"` }])[1], { text: "“it’s  nine – sharp”", criteria: [1] });
   assert.deepEqual(quotedPieces(text, [{ criterion: 1, text: "HE said" }, { criterion: 2, text: "" }]), [{ text, criteria: [] }]);

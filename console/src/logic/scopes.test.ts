@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { holds, sessionScopes } from "./scopes";
 
-test("a scope stands for those that it holds", () => {
+test("a scope includes the scopes that it implies", () => {
   assert.ok(holds(["write"], "contacts"));
   assert.ok(holds(["prompts"], "browse"));
   assert.ok(holds(["admin"], "simulate"));
@@ -11,7 +11,7 @@ test("a scope stands for those that it holds", () => {
   assert.ok(!holds(["chat"], "browse"));
 });
 
-test("a session may do what its key may, and never administer", () => {
+test("a session has the scopes of its key, except admin", () => {
   assert.deepEqual(sessionScopes(["prompts", "consumption"]), ["prompts", "consumption"]);
   assert.deepEqual(sessionScopes(["admin"]), ["read", "write", "simulate"]);
   assert.deepEqual(sessionScopes(["chat"]), []);

@@ -28,16 +28,16 @@ const untouched = {
   "variables.doctor": "Dr. Ray",
 };
 
-test("a form that is not touched changes nothing, not even a number into a text", () => {
+test("an untouched form changes nothing, and numbers do not become texts", () => {
   assert.deepEqual(readValues(filled(untouched), before), before);
 });
 
-test("variables are changed and taken out, and those that the form does not show stay", () => {
+test("variables can be changed and removed, and those that the form does not show remain", () => {
   const { variables } = readValues(filled({ ...untouched, "variables.visits": "4", "variables.doctor": "" }), before);
   assert.deepEqual(variables, { clinicName: "Harbour Street", visits: "4", gone: "stays" });
 });
 
-test("what the key may not read, and what is of the other kind, is left out", () => {
+test("values that the key cannot read, and values of the other kind of test, are left out", () => {
   const { variables: _, ...unseen } = before;
   assert.ok(!("variables" in readValues(filled(untouched), unseen)));
   const classification: TestValues = { name: "Tags", folderId: "", tagExpected: "Emergency" };
@@ -48,7 +48,7 @@ test("empty lines are no criteria", () => {
   assert.deepEqual(readValues(filled({ ...untouched, criteria: "a\n\n  b \n" }), before).criteria, ["a", "b"]);
 });
 
-test("what a test is judged by, and what its contact is like, is read back", () => {
+test("weights, checks and the persona are read from the form", () => {
   const judged: TestValues = { ...before, criteriaWeights: [], checks: [], passAt: 1, judgeSees: [], persona: {}, contactSays: [] };
   const empty = filled({ ...untouched, criteriaWeights: "[]", checks: "[]", passAt: "1", contactSays: "" });
   assert.deepEqual(readValues(empty, judged), judged);

@@ -18,7 +18,7 @@ import { AgentGraphQuery, type AgentNode, type GraphChat } from "./graph/query";
 import { saveDrawing } from "./graph/saveDrawing";
 import { useView } from "./graph/useView";
 
-/** The most agents that are drawn by default. */
+/** The maximum number of agents that are drawn by default. */
 const readable = 60;
 /** How many delegations around the selected agent are drawn if there are more agents. */
 const defaultDepth = 2;

@@ -24,7 +24,7 @@ const SetStatus = graphql(`
 
 type CampaignStatus = CampaignOfPage["status"];
 
-/** The states of contacts, each with the count of it. */
+/** The states of contacts, each with the name of its count. */
 const statuses = {
   Pending: "pending",
   Calling: "calling",

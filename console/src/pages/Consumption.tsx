@@ -50,7 +50,7 @@ export default function Consumption() {
   const choices: By[] = dayCount(days) > mostDays ? ["month", "week"] : ["day", "week", "month"];
   const by = choices.find((each) => each === params.get("by")) ?? choices[0] ?? "month";
   const answer = usePage(ConsumptionQuery, { ...days, byDay: by !== "month" }, { keeps: true });
-  // Sums of other days could be mistaken for those of the chosen days.
+  // While other days load, the old sums could be mistaken for theirs.
   const breakdown = answer.isOld ? undefined : answer.data?.consumptionBreakdown;
   const subscription = answer.data?.company.subscription;
   const set = (next: Days) => setParams({ ...next });

@@ -96,7 +96,7 @@ function Content({ data }: { data: HomeData }) {
   );
 }
 
-/** The one sentence that says how the tests are, and the numbers behind it. */
+/** One sentence about the state of the tests, and the numbers behind it. */
 function News({ data, fresh }: { data: HomeData; fresh: number }) {
   const sum = (of: "all" | "passed") => data.agents.nodes.reduce((total, agent) => total + agent[of].totalCount, 0);
   const [all, passed, red] = [sum("all"), sum("passed"), data.red.totalCount];

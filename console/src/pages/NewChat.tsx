@@ -186,7 +186,7 @@ function Start({ isDraft, run, asked, setStarting, ...props }: StartProps) {
   );
 }
 
-/** A value for each field that a test of the agent has one for. */
+/** Values for the agent's fields, as far as its tests have some. */
 function samplesOf(agent: FormAgent): Record<string, unknown> {
   const variables = agent.tests?.nodes.flatMap((test) => (test.__typename === "SimulationTest" ? [test.variables] : [])) ?? [];
   return Object.assign({}, ...variables.toReversed());

@@ -98,7 +98,7 @@ function RunPage({ run, failure, refresh }: { run: RunOfPage; failure: Failing; 
         <>
           <Status of={run.status} />
           {run.isDraft && (
-            <span title={`A prompt that is not saved, tried while v${run.promptVersion} was the agent's`}>
+            <span title={`An unsaved prompt, tried while v${run.promptVersion} was the saved one`}>
               <Status of="Draft" />
             </span>
           )}
@@ -198,7 +198,7 @@ function Facts({ run, failure, siblings }: { run: RunOfPage; failure: Failing; s
   );
 }
 
-/** What the agent's answers took. Answers without a language model take no tokens. */
+/** The models, tokens, credits and time of the agent's answers. Answers without a language model take no tokens. */
 function Usage({ of: { models, fallbacks, inputTokens, outputTokens, credits, firstTokenMs } }: { of: NonNullable<RunOfPage["usage"]> }) {
   const facts = [
     ...(models.length > 0 ? [models.join(", ") + (fallbacks > 0 ? " (fallback)" : "")] : []),

@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import styles from "./Brand.module.css";
 
-/** The mark and the name, which lead home. */
+/** The mark and the name, as a link to the home page. */
 export function Brand() {
   return (
     <Link href="/" className={styles.brand}>

@@ -37,7 +37,7 @@ export function Dialog({ title, onClose, isAlone, isWide, children }: {
   );
 }
 
-/** Opens a dialog element as a modal one while it is mounted. The browser keeps the focus inside, and gives it back. */
+/** Opens a dialog element as a modal one while it is mounted. The browser keeps the focus inside, and returns it afterwards. */
 export function useModal(): RefObject<HTMLDialogElement | null> {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {

@@ -2,7 +2,7 @@ import { useRef, useState, type DragEvent, type ReactNode } from "react";
 import styles from "./FileDrop.module.css";
 import { Icon } from "./Icon";
 
-/** A zone that takes files by drop, or by a button. `label` names the file for screen readers, `hint` says what fits. */
+/** A zone that takes files by drop, or by a button. `label` names the file for screen readers, `hint` says which files are accepted. */
 export function FileDrop({ label, button = "Choose file", accept, hint, isMultiple, disabled, onFiles }: {
   label: string;
   button?: string;

@@ -18,7 +18,7 @@ export function useSort<Row, Column extends string>(
   if (!values) return { rows, order: undefined, sort: () => undefined };
   const value = values[order.by];
   const sorted = rows.toSorted((a, b) => compare(value(a), value(b)) * (order.isDown ? -1 : 1));
-  // Numbers are first of interest from the top, names from the beginning.
+  // The first click sorts numbers from the largest, and names from A.
   const isNumber = (by: Column) => rows[0] !== undefined && typeof values[by](rows[0]) === "number";
   const sort = (by: Column) => setOrder((old) => (old.by === by ? { by, isDown: !old.isDown } : { by, isDown: isNumber(by) }));
   return { rows: sorted, order, sort };

@@ -4,7 +4,7 @@ import styles from "./Strip.module.css";
 /** The last runs as bars, oldest first. Runs of drafts are hollow and do not count. */
 export function Strip({ runs, slots = 0 }: {
   runs: readonly { id: string; status: string; promptVersion: number; isDraft: boolean }[];
-  /** Fewer runs than this leave gray places at the left. */
+  /** If there are fewer runs, gray places fill the left side. */
   slots?: number;
 }) {
   const oldestFirst = [...runs].reverse();

@@ -10,7 +10,7 @@ import styles from "./Transcript.module.css";
 export function Message({ role, number, name, agent, aside, idPrefix = "message", children, extra }: {
   role: "assistant" | "user";
   number?: number;
-  /** Who writes. Of the contact only screen readers get it. */
+  /** The author. For the contact, only screen readers get it. */
   name: string;
   agent?: { id: string; name: string };
   /** The time or the number of the message. */

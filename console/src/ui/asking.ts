@@ -1,4 +1,4 @@
-/** What a dialog asks before something that cannot be undone. */
+/** The question of a dialog before an action that cannot be undone. */
 export interface Question {
   /** Ends with a question mark. */
   title: string;

@@ -1,4 +1,4 @@
-"""Writes the workbooks of this directory: openpyxl.xlsx and pandas.xlsx. make.sh has LibreOffice write the others."""
+"""Writes the workbooks of this directory: openpyxl.xlsx and pandas.xlsx. make.sh writes the others with LibreOffice."""
 import datetime as dt
 import sys
 

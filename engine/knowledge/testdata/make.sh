@@ -1,6 +1,7 @@
 #!/bin/sh
-# Writes the files of this directory with openpyxl, pandas and LibreOffice, as a user's programs do. The tests read what is committed:
-# run this only to add something, with python3-openpyxl, python3-pandas, libreoffice-calc-nogui and libreoffice-writer-nogui.
+# Writes the files of this directory with openpyxl, pandas and LibreOffice, as a user's programs do. The tests read the
+# committed files. Run this script only to add or change a file. It needs the packages python3-openpyxl,
+# python3-pandas, libreoffice-calc-nogui and libreoffice-writer-nogui.
 set -eu
 cd "$(dirname "$0")"
 to() { soffice --headless --convert-to "$@" >/dev/null 2>&1; }

@@ -26,7 +26,7 @@ const TestsBlame = graphql(`
   }
 `);
 
-/** The state of the agent's tests, which are red and since which prompt, the results of each version, and the fields. */
+/** The agent's tests, the prompt version since which each red one fails, the results of each version, and the fields. */
 export function AgentHealth({ agent }: { agent: AgentOfPage }) {
   const answer = usePage(TestsBlame, { id: agent.id, seesVersions: may("prompts") });
   const tests = answer.data?.agent;
@@ -91,7 +91,7 @@ interface Failing {
   lastPassed: { promptVersion: number } | null;
 }
 
-/** "v2: what broke it", which leads to the change that did. */
+/** "v2: what broke it", as a link to the change that broke the test. */
 export function Since({ testId, failure }: { testId: string; failure: Failing }) {
   const { promptVersion, lastPassed } = failure;
   if (!lastPassed) return <span className="muted small">never passed</span>;

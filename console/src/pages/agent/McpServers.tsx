@@ -102,7 +102,7 @@ function ServerItem({ server, refresh, connect }: { server: Server; refresh: () 
       </div>
       <span className="muted small">{server.endpoint.url}</span>
       {error && <Failure error={error} />}
-      {server.refreshError && <p className="note bad">The server cannot be asked: {server.refreshError}</p>}
+      {server.refreshError && <p className="note bad">The server did not list its tools: {server.refreshError}</p>}
       {missing.length > 0 && <p className="note bad">No longer offered: {missing.join(", ")}</p>}
       <p role="status" className="muted small">
         {changes}

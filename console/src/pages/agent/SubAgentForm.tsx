@@ -4,7 +4,7 @@ import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
 import type { Action } from "../../api/page";
 
-/** What a form asks about a sub-agent. The name for the model is chosen once. */
+/** The values of the form for a sub-agent. The name for the model cannot be changed later. */
 export interface SubAgentValues {
   name: string;
   technicalName?: string;

@@ -23,7 +23,7 @@ const shown = ["name", "technicalName", "description", "parameters", "approval",
 
 const noArguments = { type: "object", properties: {} };
 
-/** Changes a tool, or creates one of the company, to be connected to the agent. */
+/** Changes a tool, or creates one. `onSaved` receives its id. */
 export function ToolForm({ tool, onSaved, onClose }: { tool?: ToolOfPage; onSaved: (toolId: string) => void; onClose: () => void }) {
   const create = useAction(CreateTool);
   const update = useAction(UpdateTool);

@@ -30,7 +30,7 @@ export function TryTool({ tool, onClose }: { tool: ToolOfPage; onClose: () => vo
     <Dialog title={`Call ${tool.name}`} onClose={onClose} isWide>
       <form className="stack" onSubmit={submit}>
         <p className="muted">
-          {tool.endpoint?.method ?? "MCP server"} <span className="mono">{tool.endpoint?.url ?? tool.mcpServer?.name}</span>. The call is real: what it changes stays changed.
+          {tool.endpoint?.method ?? "MCP server"} <span className="mono">{tool.endpoint?.url ?? tool.mcpServer?.name}</span>. The call is real, and its effects are permanent.
         </p>
         <Field label="Arguments" path="arguments" error={call.error}>
           {(control) => <textarea {...control} rows={8} autoFocus required className="mono" spellCheck={false} defaultValue={written(sampleArguments(tool.parameters))} onChange={checkObject} />}

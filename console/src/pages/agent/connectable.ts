@@ -1,6 +1,6 @@
 import { graphql, type ResultOf } from "../../api/graphql";
 
-/** What can be connected to an agent. */
+/** The tools, chats and servers that can be connected to an agent. */
 export const Connectable = graphql(`
   query Connectable {
     tools(first: 100) { nodes { id name technicalName } }

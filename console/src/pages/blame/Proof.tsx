@@ -30,7 +30,7 @@ export function Proof({ blame, search, changes, cause, running }: {
 function Before({ blame: { goodVersion, badVersion, estimate } }: { blame: Blame }) {
   return (
     <div className={`body stack tight ${styles.fill}`}>
-      <p>A search runs this test with v{badVersion} and some changes restored. It finds the fewest changes back to v{goodVersion} with which the test passes.</p>
+      <p>A search runs this test with v{badVersion} and some changes restored. It finds the fewest changes that must be restored from v{goodVersion} so that the test passes.</p>
       <p className="muted">
         Usually {priceOf(estimate.runs, estimate.credits)}, at most {priceOf(estimate.runsAtMost, estimate.creditsAtMost)}. It saves nothing.
       </p>

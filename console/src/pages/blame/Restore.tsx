@@ -48,7 +48,7 @@ export function Trial({ test, prompt, badVersion, draftId, refresh }: {
   test: TestOfPage;
   /** The restored prompt, if the key may read it. */
   prompt: string | undefined;
-  /** The version that it restores. */
+  /** The failing version, in which the cause was restored. */
   badVersion: number;
   draftId: string | undefined;
   /** Reads the page again. */
@@ -92,7 +92,7 @@ export function Trial({ test, prompt, badVersion, draftId, refresh }: {
   );
 }
 
-/** "8 of 8 pass", which leads to the runs. */
+/** "8 of 8 pass", with a link to the runs. */
 function Result({ draft, isOver, agentId }: { draft: Draft; isOver: boolean; agentId: string }) {
   const { total, passed, failed, error } = draft.counts;
   return (

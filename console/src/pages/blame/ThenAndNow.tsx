@@ -7,7 +7,7 @@ import { Time } from "../../ui/Time";
 import type { Blame, BlamedRun } from "./query";
 import styles from "./Blame.module.css";
 
-/** The last run that passed beside the newest that failed, where they part, with the checks that differ. */
+/** The last run that passed beside the newest that failed, from their first difference on, with the checks that differ. */
 export function ThenAndNow({ blame }: { blame: Blame }) {
   const { goodRun, badRun, partsAt } = blame;
   return (
@@ -15,7 +15,7 @@ export function ThenAndNow({ blame }: { blame: Blame }) {
       <header>
         <h2 id="then-title">Then and now</h2>
         <Link className="push small" href={`/runs/${goodRun.id}?with=${badRun.id}`}>
-          {partsAt === null ? "The conversations are the same" : `The runs part at message ${partsAt}`}
+          {partsAt === null ? "The conversations are the same" : `The runs differ from message ${partsAt}`}
         </Link>
       </header>
       <div className={styles.thennow}>

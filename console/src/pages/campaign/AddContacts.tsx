@@ -26,7 +26,7 @@ export interface CampaignOfContacts {
   fields: { name: string; isMandatory: boolean; isSystem: boolean }[];
 }
 
-/** The most lines of the preview, and of the faults, that are shown. */
+/** The maximum numbers of lines that the preview and the list of faults show. */
 const [previewed, faultsShown] = [5, 50];
 
 interface Progress {

@@ -30,7 +30,7 @@ export function useCampaign(id: string, pause: boolean): void {
 
 /**
  * Follows a campaign with its counts, and each contact that changes after the version that was read. The list is read again
- * while its length differs from the counts: `listed` is the length by the counts, undefined if they do not show it.
+ * while its length differs from the counts: `listed` is the length that the counts imply, undefined if they do not imply one.
  */
 export function useCampaignUpdates(
   campaign: { id: string; status: string; itemVersion: number; items: { totalCount: number } },

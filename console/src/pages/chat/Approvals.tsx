@@ -28,7 +28,7 @@ const AnswerApproval = graphql(`
   }
 `);
 
-/** The calls of a chat that wait for a person, with their answers. */
+/** The calls of a chat that wait for a person, with buttons to approve or deny them. */
 export function Approvals({ chatId, isOver, className }: { chatId: string; isOver: boolean; className: string | undefined }) {
   const { data, refresh } = usePage(PendingApprovals, { id: chatId }, { onFocus: true });
   useLive(

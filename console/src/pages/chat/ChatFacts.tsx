@@ -7,7 +7,7 @@ import styles from "./ChatFacts.module.css";
 import { Coverage } from "./Coverage";
 import type { ChatOfPage } from "./query";
 
-/** The values of the chat, its tools and sub-agents, and what the model is given. */
+/** The values of the chat, its tools and sub-agents, and the instructions of the model. */
 export function ChatFacts({ chat }: { chat: ChatOfPage }) {
   const bag = Object.entries(chat.dataBag);
   const calls = new Map<string, number>();

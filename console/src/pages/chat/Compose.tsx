@@ -19,7 +19,7 @@ export function Compose({ isEnded, isBusy, suggestions, send, children }: {
   isBusy: boolean;
   suggestions: readonly string[];
   send: (message: Pick<Pending, "text" | "key">) => void;
-  /** What stands below the field, at its left. */
+  /** The content below the field, on the left. */
   children: ReactNode;
 }) {
   const [text, setText] = useState("");

@@ -3,8 +3,8 @@ import type { ChatState } from "../../logic/chat";
 import { nextPiece, pieceTime } from "../../logic/reveal";
 
 /**
- * The chat as it shows: what the agent writes appears at reading speed, also if it arrives at once. Until all of it is
- * there, a written message shows as the draft. Messages from before the page opened show immediately.
+ * The chat as it is shown: the agent's text appears at reading speed, even if it arrives at once. Until all of it is
+ * there, a written message is shown as the draft. Messages from before the page opened show immediately.
  */
 export function usePaced(state: ChatState): ChatState {
   const [released, release] = useState(() => state.messages.at(-1)?.sequence ?? 0);

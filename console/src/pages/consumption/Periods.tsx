@@ -94,7 +94,7 @@ function Chart({ periods, by }: { periods: readonly Bar[]; by: By }) {
   );
 }
 
-/** The names under the bars. Bars that are too narrow for their names share them. */
+/** The names under the bars. Neighboring bars that are too narrow for names share one. */
 function Labels({ periods, by, band }: { periods: readonly Bar[]; by: By; band: number }) {
   const every = Math.max(1, Math.ceil((by === "month" ? 34 : 46) / band));
   return periods.map((period, i) => {

@@ -13,7 +13,7 @@ export interface Lit {
   connections: ReadonlySet<string>;
 }
 
-/** The agents and their delegations. Names of lines show where the selected agent is. */
+/** The agents and their delegations. Only the lines of the selected agent show their names. */
 export function Drawing({ svg, drawn, view, selectedId, uses, lit, select }: {
   svg: RefObject<SVGSVGElement | null>;
   drawn: Drawn;

@@ -1,4 +1,4 @@
-/** What of an element's style is written into the file. */
+/** The properties of an element's style that are written into the file. */
 const properties = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "font", "letter-spacing", "text-anchor"];
 
 /** Saves a drawing as an SVG file that looks the same without the page's style sheets. */

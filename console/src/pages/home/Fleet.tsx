@@ -5,7 +5,7 @@ import { count } from "../../ui/format";
 import styles from "../Home.module.css";
 import type { AgentOfHome } from "./query";
 
-/** More agents than this are behind a link. */
+/** Agents beyond this number are behind a link. */
 const shown = 12;
 
 /** The tests of each agent, the agents with the most red ones first. */

@@ -7,7 +7,7 @@ import { Time } from "../../ui/Time";
 import styles from "../Home.module.css";
 import type { RedTest } from "./query";
 
-/** The tests that do not pass, each with a link to what broke it. More than `most` are behind a link. */
+/** The tests that do not pass, each with a link to its cause. Tests beyond the first `most` are behind a link. */
 export function RedTests({ tests, total, most }: { tests: readonly RedTest[]; total: number; most: number }) {
   if (tests.length === 0) return null;
   const rest = total - Math.min(tests.length, most);

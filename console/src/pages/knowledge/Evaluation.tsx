@@ -197,7 +197,7 @@ function inShort(text: string): string {
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }
 
-/** Deletes a question, whichever of the datasets has it. */
+/** Deletes a question from the dataset that has it. */
 function Remove({ id, datasets, reread }: { id: string; datasets: Props["datasets"]; reread: () => void }) {
   const remove = useAction(DeleteQuestions);
   if (!may("write")) return null;
@@ -218,7 +218,7 @@ function Remove({ id, datasets, reread }: { id: string; datasets: Props["dataset
   );
 }
 
-/** Adds the questions of a CSV file with the columns question, document and, if it has one, passage. */
+/** Adds the questions of a CSV file with the columns question, document and, optionally, passage. */
 function Import({ datasets, reread }: { datasets: Props["datasets"]; reread: () => void }) {
   const add = useAction(AddQuestions);
   const [dataset, setDataset] = useState(datasets[0]?.id ?? "");

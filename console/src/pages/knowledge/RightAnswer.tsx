@@ -17,7 +17,7 @@ const DatasetOfDocument = graphql(`
   }
 `);
 
-/** The most characters of a question or a passage. */
+/** The maximum length of a question or a passage, in characters. */
 const maxText = 2_000;
 
 /** Saves a question with the chunk that answers it, to measure retrieval. */

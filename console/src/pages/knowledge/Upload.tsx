@@ -6,7 +6,7 @@ import { FileDrop } from "../../ui/FileDrop";
 import { percent, size } from "../../ui/format";
 import styles from "./Upload.module.css";
 
-/** The gateway's default bound of a request. */
+/** The gateway's default limit for the files of a request. */
 const maxBytes = 25 * 1024 * 1024;
 const atOnce = 3;
 

@@ -7,7 +7,7 @@ import type { RunOfPage } from "./fields";
 
 type Label = RunOfPage["labels"][number];
 
-/** What people said about a verdict of the judge, and buttons to label it as right or wrong. */
+/** People's labels of a verdict of the judge, and buttons to label it as right or wrong. */
 export function Mark({ run, criterion, passed }: { run: RunOfPage; criterion: string; passed: boolean }) {
   const [saved, setSaved] = useState<Label>();
   const [note, setNote] = useState("");

@@ -67,7 +67,7 @@ export function Queue({ agentId }: { agentId: string }) {
 
 function Labelling({ agentId, name, isBlind, children }: { agentId: string; name: string; isBlind: boolean; children: React.ReactNode }) {
   const [offset, setOffset] = useState(0);
-  /** The place among the entries that were read together. */
+  /** The index of the current entry among those that were read together. */
   const [at, setAt] = useState(0);
   const [skipped, setSkipped] = useState(0);
   const [labelled, setLabelled] = useState(0);

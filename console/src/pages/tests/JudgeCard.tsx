@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { Figures } from "./Figures";
 
-/** How well the judge agrees with people, read when it is opened, and the way to label its verdicts. */
+/** How well the judge agrees with people, read when the card is opened, and a link to label its verdicts. */
 export function JudgeCard({ agentId }: { agentId: string }) {
   const [isOpen, setOpen] = useState(false);
   return (

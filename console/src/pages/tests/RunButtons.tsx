@@ -56,7 +56,7 @@ const EstimateQuery = graphql(`
   }
 `);
 
-/** How many tests would run and, once it is asked for, what they would take and what a comparison with them could show. */
+/** How many tests would run and, on request, an estimate of their cost and of what a comparison could show. */
 export function Estimate({ isAsked, tests, ...chosen }: Chosen & { isAsked: boolean; tests: number }) {
   const [{ data }] = useQuery({ query: EstimateQuery, variables: { input: inputOf(chosen) }, pause: !isAsked });
   const { repeats } = chosen.choice;

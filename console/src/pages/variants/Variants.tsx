@@ -106,7 +106,7 @@ function Compared({ execution }: { execution: Execution }) {
   );
 }
 
-/** The quality of a variant, and what it took. */
+/** The quality of a variant, and its cost and time. */
 function Head({ variant, first }: { variant: Variant; first: Variant }) {
   const { counts, usage, durationMs, conclusion } = variant;
   const interval = counts.passRateInterval;
@@ -135,8 +135,8 @@ function Head({ variant, first }: { variant: Variant; first: Variant }) {
       <dl style={styles.took}>
         <Took name="Credits" value={isMeasured ? shortCredits(usage.credits) : "–"} />
         <Took name="Tokens" value={isMeasured ? count(usage.inputTokens + usage.outputTokens) : "–"} />
-        <Took name="First text" value={(isMeasured && range(usage.firstTokenMs)) || "–"} title="Of half of the answers, and of 95 %" />
-        <Took name="Run" value={range(durationMs) ?? "–"} title="Of half of the runs, and of 95 %" />
+        <Took name="First text" value={(isMeasured && range(usage.firstTokenMs)) || "–"} title="Median and 95th percentile of the answers" />
+        <Took name="Run" value={range(durationMs) ?? "–"} title="Median and 95th percentile of the runs" />
       </dl>
     </th>
   );
@@ -173,7 +173,7 @@ function Result({ cell, label }: { cell: Cell; label: string }) {
   );
 }
 
-/** Red, yellow and green meet at half of the runs. */
+/** From red over yellow, for half of the runs, to green. */
 function shade(rate: number): string {
   const [from, to, share] = rate < 0.5 ? ["bad", "warn", rate * 2] : ["warn", "ok", rate * 2 - 1];
   return `color-mix(in oklab, var(--${to}-soft) ${Math.round(share * 100)}%, var(--${from}-soft))`;

@@ -72,7 +72,7 @@ type Options struct {
 	Plan bool
 	// TrustedDocuments are files with the only documents that GraphQL clients may use. Nil lets clients send any document.
 	TrustedDocuments fs.FS
-	// MCPReadOnly omits the tools of assistants that change something.
+	// MCPReadOnly omits the MCP tools that change something.
 	MCPReadOnly bool
 	// AuditWebhook receives audit events from processes with workers. Without a URL none are sent.
 	AuditWebhook db.AuditWebhook

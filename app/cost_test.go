@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Retrieval takes separate statements for each chat, so an operation may retrieve for a bounded number of chats.
+// Retrieval takes separate statements for each chat, so the number of chats in one operation is bounded.
 func TestRetrievalsOfOneOperationAreBounded(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -149,7 +149,7 @@ func (e hostileFixture) shapes() []shape {
 		{name: "data bags that fit, by resolvers",
 			query: `{ campaignItems(campaignId: "CAMPAIGN", first: 4, filter: {phoneNumberPrefix: "+1202"}) { nodes { dataBag } }
 				}`},
-		{name: "data bags beside what no plan answers",
+		{name: "data bags beside a field that no plan answers",
 			query: `{ c: campaignItems(campaignId: "CAMPAIGN", first: 100) { nodes { dataBag } } knowledgeBaseChat(id:
 				"KNOWLEDGE") { retrieve(question: "?") { score } } }`, code: "LIMIT_EXCEEDED"},
 		{name: "one data bag by aliases", statements: 40,
@@ -214,7 +214,7 @@ func (e hostileFixture) shapes() []shape {
 			query: aliases(90, `consumptionBreakdown(from: "2026-01-01", to: "2026-12-31") { byAgent { credits } }`)},
 		{name: "audit events", statements: 110, query: aliases(100, `auditEvents(first: 100) { nodes { id action } }`)},
 		// One missing object leaves the operation to the executor, which resolves fields one by one.
-		{name: "values by resolvers without end", statements: 60, query: withLists(`missing: tool(id: "tool_0") { id }`, 40,
+		{name: "too many values by resolvers", statements: 60, query: withLists(`missing: tool(id: "tool_0") { id }`, 40,
 			"id"), code: "LIMIT_EXCEEDED"},
 		{name: "names of types by resolvers", statements: 60, query: withLists(`missing: tool(id: "tool_0") { id }`, 40,
 			"__typename"), code: "LIMIT_EXCEEDED"},
@@ -224,7 +224,7 @@ func (e hostileFixture) shapes() []shape {
 			"{phoneNumberPrefix: \"+1202\"}) { nodes " + aliases(90, "dataBag") + " } }", code: "LIMIT_EXCEEDED"},
 		{name: "lists by resolvers", statements: 210,
 			query: aliases(200, `agents(filter: {nameContains: "#"}) { nodes { id } }`)},
-		{name: "missing things", statements: 310, query: aliases(300, `node(id: "agent_#") { id }`)},
+		{name: "missing objects", statements: 310, query: aliases(300, `node(id: "agent_#") { id }`)},
 		{name: "nodes by a hundred ids", statements: 300,
 			query: strings.Replace(aliases(20, `nodes(ids: $ids) { id ... on Agent { tags } }`), "{", "query ($ids: [ID!]!) {",
 				1), variables: values{"ids": repeated(100, "AGENT")}},
@@ -278,7 +278,7 @@ func (e hostileFixture) shapes() []shape {
 			variables: values{"items": repeated(1_000, values{"phoneNumber": "nonsense", "dataBag": values{"x": 1}})},
 			code:      "BAD_INPUT"},
 		{name: "too many items", query: addItems, variables: values{"items": repeated(9_990, values{})}, code: "BAD_INPUT"},
-		{name: "objects without end", query: addItems, variables: values{"items": repeated(340_000, values{})},
+		{name: "far too many items", query: addItems, variables: values{"items": repeated(340_000, values{})},
 			code: "BAD_INPUT"},
 		{name: "too many tags",
 			query:     `mutation ($tags: [String!]!) { updateAgent(input: {agentId: "AGENT", tags: $tags}) { agent { id } } }`,
@@ -291,7 +291,7 @@ func (e hostileFixture) shapes() []shape {
 			code: "BAD_INPUT"},
 		{name: "long texts", query: toolWith, variables: values{"schema": values{}, "name": strings.Repeat("𝄞", 250_000)},
 			code: "BAD_INPUT"},
-		{name: "variables that nobody uses", query: "query (" + variables(900) + ") { company { id } }",
+		{name: "unused variables", query: "query (" + variables(900) + ") { company { id } }",
 			code: "GRAPHQL_VALIDATION_FAILED"},
 	}
 	for i := range all {
@@ -306,7 +306,7 @@ func (e hostileFixture) light() []shape {
 		{name: "light values by resolvers", query: strings.Replace(withLists(`missing: tool(id: "tool_0") { id }`, 1, "id"),
 			"first: 100", "first: 9", 1)},
 		{name: "fewer lists by resolvers", query: aliases(49, `agents(filter: {nameContains: "#"}) { nodes { id } }`)},
-		{name: "fewer missing things", query: aliases(49, `node(id: "agent_#") { id }`)},
+		{name: "fewer missing objects", query: aliases(49, `node(id: "agent_#") { id }`)},
 	}
 	for i := range all {
 		all[i].query = strings.ReplaceAll(all[i].query, "CAMPAIGN", e.campaign)

@@ -92,7 +92,7 @@ func TestInvalidCallIsReportedToTheModel(t *testing.T) {
 			"Correct the call; do not repeat what you said.", `{"seats":1}`},
 		"wrong type": {"book", `{"day":"x","seats":1.5}`, "The call failed: the arguments do not fit: seats: got " +
 			"number, want integer. Correct the call; do not repeat what you said.", `{"day":"x","seats":1.5}`},
-		"a huge number": {"book", `{"day":"x","seats":1e999999999}`, "The call failed: the arguments are not JSON: a " +
+		"a number out of range": {"book", `{"day":"x","seats":1e999999999}`, "The call failed: the arguments are not JSON: a " +
 			"number is out of range. Correct the call; do not repeat what you said.", `{}`},
 		"a large number": {"book", `{"day":"x","seats":1e309}`, "The call failed: the arguments are not JSON: a number is " +
 			"out of range. Correct the call; do not repeat what you said.", `{}`},
@@ -209,10 +209,10 @@ func TestToolFailureIsReportedToTheModel(t *testing.T) {
 		err  error
 		want string
 	}{
-		"the endpoint": {&endpoint.Error{Cause: endpoint.Status, Status: 503, Message: "the tool answered 503",
+		"an error of the endpoint": {&endpoint.Error{Cause: endpoint.Status, Status: 503, Message: "the tool answered 503",
 			Err: secret}, "the tool answered 503"},
-		"something known": {model.Errorf(model.Unprocessable, "no key"), "no key"},
-		"anything else":   {secret, "something went wrong that is not the agent's fault"},
+		"an error for clients": {model.Errorf(model.Unprocessable, "no key"), "no key"},
+		"any other error":      {secret, "something went wrong that is not the agent's fault"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

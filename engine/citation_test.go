@@ -40,8 +40,8 @@ func TestCitationsAreReadFromTheAnswer(t *testing.T) {
 		"a link":            {"See [1](https://example.com) [2]", "See [1](https://example.com) [2]", []int32{2}},
 		"a year": {"In [2024], [2, 2024] and [x], [-1], [1.5]", "In [2024], [2, 2024] and [x], [-1], [1.5]",
 			nil},
-		"an open one":         {"A [1", "A [1", nil},
-		"digits with a blank": {"A [1 ] [ 2]", "A [1 ] [ 2]", nil},
+		"an unclosed citation": {"A [1", "A [1", nil},
+		"digits with a blank":  {"A [1 ] [ 2]", "A [1 ] [ 2]", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -68,7 +68,7 @@ func TestDelegationFailureIsReportedToTheModel(t *testing.T) {
 			"the limit: raise AGENTGRAPH_MAX_MODEL_CALLS, or change the prompt"},
 		"wrong calls": {[]answer{do("digg", `{}`)},
 			`the language model made an invalid call again, although it was asked to correct the first one: digg: there is no tool "digg", only dig, transfer_call`},
-		"an empty word": {[]answer{say(" ")}, "the language model gave an empty answer"},
+		"an empty answer": {[]answer{say(" ")}, "the language model gave an empty answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -132,13 +132,13 @@ func TestInvalidStartingMessagesAreRefused(t *testing.T) {
 		in    model.StartSimulationChatInput
 		fault string
 	}{
-		"two of the contact": {model.StartSimulationChatInput{Messages: []*model.TestMessage{given(user, "a"),
+		"two contact messages in a row": {model.StartSimulationChatInput{Messages: []*model.TestMessage{given(user, "a"),
 			given(user, "b"), given(assistant, "c")}}, "messages.1.role"},
-		"two of the agent": {model.StartSimulationChatInput{Messages: []*model.TestMessage{given(assistant, "a"),
+		"two agent messages in a row": {model.StartSimulationChatInput{Messages: []*model.TestMessage{given(assistant, "a"),
 			given(assistant, "b")}}, "messages.1.role"},
 		"the contact last": {model.StartSimulationChatInput{Messages: many(3, "a")}, "messages.2.role"},
-		"an empty one":     {model.StartSimulationChatInput{Messages: many(2, "")}, "messages.0.text"},
-		"a long one": {model.StartSimulationChatInput{Messages: many(2, strings.Repeat("x", 10_001))},
+		"an empty message": {model.StartSimulationChatInput{Messages: many(2, "")}, "messages.0.text"},
+		"a message that is too long": {model.StartSimulationChatInput{Messages: many(2, strings.Repeat("x", 10_001))},
 			"messages.0.text"},
 		"too many":           {model.StartSimulationChatInput{Messages: many(102, "a")}, "messages"},
 		"too many bytes":     {model.StartSimulationChatInput{Messages: many(28, strings.Repeat("x", 9_500))}, "messages"},

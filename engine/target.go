@@ -16,8 +16,8 @@ type target struct {
 	description string
 	// parameters is a JSON Schema of type object.
 	parameters json.RawMessage
-	// text names the parameter that must not be blank, if any. The schema has no pattern for that, because a model
-	// may mistake a string with a pattern for a code.
+	// text names the parameter that must not be blank, if any. The schema has no pattern for this rule, because a model
+	// might mistake a string with a pattern for a code.
 	text string
 	// tool or subAgent is the target. Both are nil for the transfer and the end.
 	tool     *model.Tool

@@ -38,7 +38,7 @@ func TestTransferEndsTheConversation(t *testing.T) {
 			mocking: model.ToolMocking{MockCallTransfer: true},
 			text:    "A colleague takes over.", told: `{"status":"success","message":"The call to transfer_call succeeded."}`,
 		},
-		"with an end": {
+		"together with the end": {
 			answers: []answer{do(llm.EndConversation, allSaid, llm.TransferCall, wish).saying("Goodbye")},
 			text:    "Goodbye", done: []string{"transfer: wants a human"},
 		},
@@ -85,12 +85,12 @@ func TestFinishedTurnDoesNotFail(t *testing.T) {
 			"the provider answered 500"},
 		"in French": {[]answer{do(llm.TransferCall, wish), broken}, "fr-CA", 8, "Je vous transfère.",
 			"the provider answered 500"},
-		"it breaks off": {[]answer{do(llm.TransferCall, wish), {texts: []string{"One mo"}, err: broken.err}},
+		"the model breaks off": {[]answer{do(llm.TransferCall, wish), {texts: []string{"One mo"}, err: broken.err}},
 			"en", 8, "One mo", "the provider answered 500"},
-		"it says nothing": {[]answer{do(llm.TransferCall, wish), {}}, "de", 8, "I am transferring you now.", ""},
-		"it says too much": {[]answer{do(llm.TransferCall, wish), say(strings.Repeat("x", maxReply+1))}, "en", 8,
+		"the model says nothing": {[]answer{do(llm.TransferCall, wish), {}}, "de", 8, "I am transferring you now.", ""},
+		"the model says too much": {[]answer{do(llm.TransferCall, wish), say(strings.Repeat("x", maxReply+1))}, "en", 8,
 			"I am transferring you now.", "too long to store"},
-		"it calls on": {[]answer{do(llm.TransferCall, wish), do("look", "{}", "cook", "[")}, "en", 8,
+		"the model makes more calls": {[]answer{do(llm.TransferCall, wish), do("look", "{}", "cook", "[")}, "en", 8,
 			"I am transferring you now.", ""},
 		"the last answer":           {[]answer{do(llm.TransferCall, wish)}, "en", 1, "I am transferring you now.", ""},
 		"the last answer, and more": {[]answer{do("look", "{}", llm.TransferCall, wish).saying("Bye")}, "en", 1, "Bye", ""},
@@ -101,7 +101,7 @@ func TestFinishedTurnDoesNotFail(t *testing.T) {
 			"Goodbye.", ""},
 		"calls after the end": {[]answer{do(llm.EndConversation, wish), do("look", "{}").saying("Bye")}, "en", 8, "Bye",
 			""},
-		"an end at last": {[]answer{do(llm.EndConversation, wish)}, "en", 1, "Goodbye.", ""},
+		"an end in the last answer": {[]answer{do(llm.EndConversation, wish)}, "en", 1, "Goodbye.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -251,14 +251,14 @@ func TestEarlierTransferIsNotRepeated(t *testing.T) {
 		told   string
 		begun  []string
 	}{
-		"it happened": {before(ptr("ok"), nil, false), ptr("wants a human"), "", nil},
-		"by an old row": {before(nil, ptr("the call was begun, and what came of it is not known"), false), nil,
+		"an earlier transfer happened": {before(ptr("ok"), nil, false), ptr("wants a human"), "", nil},
+		"an old record with an unknown outcome": {before(nil, ptr("the call was begun, and what came of it is not known"), false), nil,
 			"The call failed: an earlier transfer may have happened, so it is not repeated.", nil},
-		"it may have": {begun, nil, "The call failed: an earlier transfer may have happened, so it is not repeated.",
+		"an earlier transfer may have happened": {begun, nil, "The call failed: an earlier transfer may have happened, so it is not repeated.",
 			nil},
-		"it failed": {before(nil, ptr("the telephony provider answered 503"), false), ptr("again"),
+		"an earlier transfer failed": {before(nil, ptr("the telephony provider answered 503"), false), ptr("again"),
 			"The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
-		"it was not real": {before(ptr("ok"), nil, true), ptr("again"),
+		"an earlier transfer was mocked": {before(ptr("ok"), nil, true), ptr("again"),
 			"The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
 		"not a transfer": {elsewhere, ptr("again"), "The contact is being transferred to a human, and the conversation " +
 			"ends. Say so.", []string{llm.TransferCall}},

@@ -71,7 +71,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 			map[string][2]string{"database": {"problem", "connection refused"}}},
 		"wrong model key": {[]string{"--openai-base-url", model, "--openai-api-key", "hunter2"}, 1,
 			map[string][2]string{"model": {"problem", "the provider refuses the key"}}},
-		"own judge": {[]string{"--openai-base-url", model, "--openai-api-key", "right", "--judge-model", "strict",
+		"separate judge": {[]string{"--openai-base-url", model, "--openai-api-key", "right", "--judge-model", "strict",
 			"--contact-model", "chatty", "--contact-base-url", model + "/v1", "--contact-api-key", "hunter2"}, 1,
 			map[string][2]string{
 				"model": {"ok", ""}, "judge": {"ok", "strict; "}, "contact": {"problem", "the provider refuses the key"},

@@ -22,15 +22,15 @@ func TestAnswerIsText(t *testing.T) {
 		status                  int
 		contentType, body, text string
 	}{
-		"json":           {200, "application/json; charset=utf-8", `{"a": [1]}`, `{"a": [1]}`},
-		"text":           {201, "text/plain", "é\nok", "é\nok"},
-		"no type":        {202, "", "{", "{"},
-		"no content":     {204, "", "", ""},
-		"empty json":     {200, "application/json", "", ""},
-		"not utf-8":      {200, "text/plain", "a\xff\xfeb", "a\uFFFDb"},
-		"zero":           {200, "text/plain", "a\x00b\x00", "ab"},
-		"of the limit":   {200, "text/plain", strings.Repeat("x", 4096), strings.Repeat("x", 4096)},
-		"a bad type too": {200, ";;;", "{", "{"},
+		"json":                 {200, "application/json; charset=utf-8", `{"a": [1]}`, `{"a": [1]}`},
+		"text":                 {201, "text/plain", "é\nok", "é\nok"},
+		"no type":              {202, "", "{", "{"},
+		"no content":           {204, "", "", ""},
+		"empty json":           {200, "application/json", "", ""},
+		"not utf-8":            {200, "text/plain", "a\xff\xfeb", "a\uFFFDb"},
+		"zero":                 {200, "text/plain", "a\x00b\x00", "ab"},
+		"as long as the limit": {200, "text/plain", strings.Repeat("x", 4096), strings.Repeat("x", 4096)},
+		"an invalid type":      {200, ";;;", "{", "{"},
 	} {
 		text, err := get(t, c, serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Content-Type"] = []string{want.contentType}
@@ -142,11 +142,11 @@ var malformed = map[string]struct {
 		`the tool answered with malformed JSON: {"a": [hidden]`, Malformed},
 	"an error in br": {"HTTP/1.1 500 Oops\r\nContent-Encoding: br\r\n\r\n%s",
 		"the tool answered 500 Internal Server Error", Status},
-	"an error cut": {"HTTP/1.1 500 %[1]s\r\nContent-Length: 1000\r\n\r\nnot %[1]s",
+	"an error that is cut off": {"HTTP/1.1 500 %[1]s\r\nContent-Length: 1000\r\n\r\nnot %[1]s",
 		"the tool answered 500 Internal Server Error: not [hidden]", Status},
 	"switching protocols": {"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: %s\r\n\r\n",
 		"the tool answered 101 Switching Protocols", Status},
-	"a long way to a mark": {"HTTP/1.1 400 Bad\r\n\r\n" + strings.Repeat("x", 490) + "%s",
+	"a secret at the end of the excerpt": {"HTTP/1.1 400 Bad\r\n\r\n" + strings.Repeat("x", 490) + "%s",
 		"the tool answered 400 Bad Request: " + strings.Repeat("x", 490) + "[hidden]", Status},
 }
 

@@ -92,8 +92,8 @@ func split(known []*vocabulary, letters []rune, most int, lookups *int) []string
 	return nil
 }
 
-// compoundsWith returns the compounds that consist of a term of a word and a known rest. The credit for them is the
-// smallest share of the word in a compound.
+// compoundsWith returns the compounds that consist of a term of a word and a known rest. Their credit is the smallest
+// share of letters that the word has in one of them.
 func compoundsWith(known []*vocabulary, terms []string) (compounds []string, credit float64) {
 	credit = 1
 	for _, term := range terms {

@@ -61,11 +61,11 @@ func TestPicturesAreBounded(t *testing.T) {
 		content []byte
 		says    string
 	}{
-		"too many pixels": {writes, []byte("GIF89a\x00\x20\x00\x20\x00\x00\x00"), "more than 40 million pixels"},
-		"another kind":    {writes, []byte("BM\x00\x00\x00\x00"), "is not a PNG, JPEG or GIF"},
-		"nothing written": {"cat > /dev/null", picture(t), "no text was recognized"},
-		"endless writing": {"exec yes", picture(t), "more than 1 MiB of text"},
-		"a failure":       {"exit 1", picture(t), "text could not be recognized"},
+		"too many pixels":   {writes, []byte("GIF89a\x00\x20\x00\x20\x00\x00\x00"), "more than 40 million pixels"},
+		"another file type": {writes, []byte("BM\x00\x00\x00\x00"), "is not a PNG, JPEG or GIF"},
+		"no output":         {"cat > /dev/null", picture(t), "no text was recognized"},
+		"endless output":    {"exec yes", picture(t), "more than 1 MiB of text"},
+		"a failure":         {"exit 1", picture(t), "text could not be recognized"},
 	} {
 		_, err := knowledge.Recognize(t.Context(), recognizes(t, c.script), 1, c.content)
 		require.ErrorContains(t, err, c.says, name)

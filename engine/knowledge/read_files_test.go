@@ -126,7 +126,7 @@ func TestReadTablesOfSheet(t *testing.T) {
 		"blank rows in a table": {table(text("A", "B"), text("x")+n, "", text("y")+n), "A: x; B: 7\nA: y; B: 7\n"},
 		"another table": {table(text("A", "B"), text("x")+n, "", text("C", "D"), text("y")+n),
 			"A: x; B: 7\nC: y; D: 7\n"},
-		"its header again": {table(text("A", "B"), text("x", "y"), "", text("A", "B"), text("z", "z")),
+		"a repeated header": {table(text("A", "B"), text("x", "y"), "", text("A", "B"), text("z", "z")),
 			"A: x; B: y\nA: z; B: z\n"},
 		"a titled table": {table(text("Hours"), text("A", "B"), text("x", "y"), "", text("Names"), text("C", "D"),
 			text("y", "z")), "Hours\nA: x; B: y\nNames\nC: y; D: z\n"},

@@ -113,9 +113,9 @@ func TestReadBoundsUnpackedFiles(t *testing.T) {
 		"a font with a huge map": {"a.pdf",
 			paged(t, 1, hello, "/ToUnicode 5 0 R", deflated(t, "", "begincmap 9999999 beginbfchar "+fill("<61> <0041> ", 60*m))),
 			memory, work},
-		"a tree of itself": {"a.pdf", objects("<</Type/Catalog/Pages 2 0 R>>",
+		"a tree that contains itself": {"a.pdf", objects("<</Type/Catalog/Pages 2 0 R>>",
 			"<</Type/Pages/Count 3/Kids[2 0 R 2 0 R 2 0 R]>>"), "the PDF contains no text", ""},
-		"a tree that lies": {"a.pdf", objects("<</Type/Catalog/Pages 2 0 R>>",
+		"a tree with a wrong count": {"a.pdf", objects("<</Type/Catalog/Pages 2 0 R>>",
 			"<</Type/Pages/Count 5001/Kids[3 0 R]>>", "<</Type/Page/Parent 2 0 R>>"), "the PDF", ""},
 		"text in Word": {"a.docx",
 			docx(t, fill(`<w:p><w:r><w:t>`+strings.Repeat("a", 1000)+`</w:t></w:r></w:p>`, 20*m)), text, ""},
@@ -251,10 +251,10 @@ func TestReadHostileFilesInTime(t *testing.T) {
 		"quotes in quotes":  {"a.md", strings.Repeat(">", n) + "a"},
 		"links in links":    {"a.md", strings.Repeat("[a](", n)},
 		"stars":             {"a.md", strings.Repeat("*", n) + "a" + strings.Repeat("*", n)},
-		"a table filled up": {"a.md", strings.Repeat("|a", 5000) + "\n" + strings.Repeat("|-", 5000) + "\n" +
+		"a table with padded rows": {"a.md", strings.Repeat("|a", 5000) + "\n" + strings.Repeat("|-", 5000) + "\n" +
 			strings.Repeat("|\n", 20_000)},
 		"references": {"a.md", strings.Repeat("[a]: b\n", n)},
-		"links to one place": {"a.md", "[a]: http://x.example/" + strings.Repeat("a", n) + "\n\n" +
+		"links to one long address": {"a.md", "[a]: http://x.example/" + strings.Repeat("a", n) + "\n\n" +
 			strings.Repeat("[a] ", n)},
 		"quotes": {"a.csv", strings.Repeat("\"a\n", n)},
 	} {

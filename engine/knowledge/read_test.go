@@ -93,10 +93,10 @@ func TestReadCharacterSets(t *testing.T) {
 	const content = "L’été coûte 12 €"
 	for name, e := range map[string]encoding.Encoding{
 		"UTF-8": unicode.UTF8, "UTF-8 with mark": unicode.UTF8BOM, "Windows-1252": charmap.Windows1252,
-		"UTF-16 LE":           unicode.UTF16(unicode.LittleEndian, unicode.UseBOM),
-		"UTF-16 BE":           unicode.UTF16(unicode.BigEndian, unicode.UseBOM),
-		"UTF-16 without mark": unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM),
-		"UTF-16 BE without":   unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
+		"UTF-16 LE":                           unicode.UTF16(unicode.LittleEndian, unicode.UseBOM),
+		"UTF-16 BE":                           unicode.UTF16(unicode.BigEndian, unicode.UseBOM),
+		"UTF-16 without a byte order mark":    unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM),
+		"UTF-16 BE without a byte order mark": unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
 	} {
 		encoded, err := e.NewEncoder().String(content)
 		require.NoError(t, err, name)

@@ -32,15 +32,15 @@ func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	return b.Examine(ctx, t, chat, question, 0)
 }
 
-// Examine is Retrieve for debugging. The best chunks below the threshold follow the others. The argument below is the
-// maximum number of such chunks, from 0 to 100. Without vectors, chunks without a word of the question are left out.
+// Examine is Retrieve for debugging. It also returns the best chunks below the threshold, after the others, and at most
+// extra of them: 0 to 100. Without vectors, chunks without a word of the question are left out.
 func (b *Base) Examine(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string,
-	below int32) (found []*model.RetrievedChunk, err error) {
+	extra int32) (found []*model.RetrievedChunk, err error) {
 	// Reads do not count against the request's memory budget: the response contains far less, and questions share
 	// reads.
 	ctx, ended := b.observe(model.WithMemoryBudget(ctx, nil))
 	defer func() { ended(len(used(found)), err) }()
-	return b.retrieve(ctx, t, chat, question, below)
+	return b.retrieve(ctx, t, chat, question, extra)
 }
 
 // used returns the chunks before those below the threshold.
@@ -54,8 +54,8 @@ func used(found []*model.RetrievedChunk) []*model.RetrievedChunk {
 }
 
 func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string,
-	below int32) ([]*model.RetrievedChunk, error) {
-	if err := model.ValidateQuestion(question, below); err != nil {
+	extra int32) ([]*model.RetrievedChunk, error) {
+	if err := model.ValidateQuestion(question, extra); err != nil {
 		return nil, err
 	}
 	s, err := b.searchOf(ctx, t, chat, question)
@@ -71,9 +71,9 @@ func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	if err != nil {
 		return nil, err
 	}
-	scored := s.score(chunks, chat.PromptSettings, below > 0)
+	scored := s.score(chunks, chat.PromptSettings, extra > 0)
 	enough := len(used(scored))
-	rest := scored[enough:min(len(scored), enough+int(below))]
+	rest := scored[enough:min(len(scored), enough+int(extra))]
 	found, err := withContents(ctx, t, slices.Concat(scored[:min(enough, most)], rest))
 	if err != nil {
 		return nil, err
@@ -235,8 +235,8 @@ func (s *search) candidates(ctx context.Context, all bool) ([]db.ChunkTerms, err
 	return s.tenant.TermsOfChunks(ctx, ids, s.terms)
 }
 
-// score returns the chunks with a sufficient score, or all chunks if all is true. They are sorted by score, best first,
-// then, without vectors, by the score before it was bounded, and by document and position.
+// score returns the chunks with a sufficient score, or all chunks if all is true. They are sorted by score, best first.
+// Equal scores are sorted by the unbounded score if there are no vectors, and then by document and position.
 func (s *search) score(chunks []db.ChunkTerms, settings model.PromptSettings, all bool) []*model.RetrievedChunk {
 	comparable := slices.ContainsFunc(slices.Collect(maps.Values(s.cosines)), func(c float64) bool { return c > 0 })
 	scored, unbounded := []*model.RetrievedChunk{}, map[string]float64{}

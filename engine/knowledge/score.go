@@ -156,16 +156,17 @@ func (t *token) replaceTerms(words []db.Token, credit float64) {
 }
 
 const (
-	// expected is the number of a question's weightiest tokens that a chunk has to contain for a similarity of 1, however
-	// long the question is.
+	// expected is how many of a question's weightiest tokens a chunk has to contain for a similarity of 1. It does not
+	// depend on the length of the question.
 	expected = 10
 	// saturation and lengthShare are k1 and b of BM25: the saturation of a word's occurrences, and the influence of a
 	// chunk's length.
 	saturation, lengthShare = 1.2, 0.75
-	// neighborShare is what a word gains if a neighbor in the question is also its neighbor in the chunk. Neighbors are
-	// at most nearby words apart.
+	// neighborShare is the share that a word gains if a neighbor in the question is also its neighbor in the chunk.
+	// Neighbors are at most nearby words apart.
 	neighborShare, nearby = 0.2, 2
-	// beginningShare is what a word gains if it is among the first words of a chunk, which often are its heading.
+	// beginningShare is the share that a word gains if it is among the first words of a chunk, which often are its
+	// heading.
 	beginningShare, firstWords = 0.2, 10
 )
 

@@ -68,8 +68,8 @@ func vocabularyOf(v db.Vocabulary) *vocabulary {
 	return known
 }
 
-// mayBeMeant reports whether the word may be the correct form of a misspelled word, which has no digits and at most two
-// wrong letters. That excludes numbers, which are most of the words in some vocabularies.
+// mayBeMeant reports whether the word can be the correct form of a misspelled word, which has no digits and at most two
+// wrong letters. Numbers, which are most of the words in some vocabularies, are excluded.
 func mayBeMeant(word string) bool {
 	digits := 0
 	for i := range len(word) {

@@ -31,7 +31,7 @@ func earn(ctx context.Context, more time.Duration) {
 
 // limitWork locks the caller to its thread. The returned context ends with the cause errWork once the thread has used
 // more processor time than maxWork and the earned time. The same goroutine must call the returned function, which
-// returns an error if that happened.
+// returns an error if the context ended in this way.
 func limitWork(ctx context.Context, size int) (context.Context, func() error) {
 	runtime.LockOSThread()
 	spent, earned := threadClock(), new(atomic.Int64)

@@ -112,7 +112,7 @@ func readBlame(ctx context.Context, server *client.Client, id string, repeats in
 
 func (t *blamedTest) title() string { return inRow(t.Name, t.Blame.RowName, t.Blame.RowNumber) }
 
-// suspects returns the suspected changes, at most a few.
+// suspects returns the suspected changes, at most maxSuspects.
 func (b *blameShown) suspects() []changeShown {
 	suspects := slices.DeleteFunc(slices.Clone(b.Changes), func(c changeShown) bool { return !c.IsSuspect })
 	return suspects[:min(len(suspects), maxSuspects)]

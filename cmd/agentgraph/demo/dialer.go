@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// dialer invents the reports of a dialer on a campaign's items. Every step goes through the model, so that only
+// dialer invents the reports of a dialer on a campaign's items. Every step goes through package model, so that only
 // reachable states occur.
 type dialer struct {
 	content  campaign

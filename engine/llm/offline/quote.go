@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// leastBeside is the number of subject words from which a document may answer although an example is near.
+	// leastBeside is the minimum number of subject words with which a document answers even if an example is near.
 	leastBeside = 3
 	// maxQuoted bounds the sentences that one reply quotes.
 	maxQuoted = 3

@@ -225,7 +225,7 @@ var failures = map[string]failure{
 			fallSilent(w, r)
 		}), message: "the provider did not answer in time"},
 	"comments are silence": silent.on("", always(repeat(": still here\n\n"))),
-	"one word after the other without an end": {cause: llm.TimedOut, asked: 1, configure: short, text: "*",
+	"words without an end": {cause: llm.TimedOut, asked: 1, configure: short, text: "*",
 		answer:  func(s script) http.HandlerFunc { return repeat(s.start) },
 		message: "the provider answered 200, but did not finish within 200ms"},
 	"end without a finish reason": cutOff.on("Good ", func(s script) http.HandlerFunc { return events(s.start) }),

@@ -32,7 +32,8 @@ const (
 	maxAnswerBytes = 1 << 20
 )
 
-// firstBackoff is the wait before the first retry without a Retry-After. It doubles each time. Only tests change it.
+// firstBackoff is the wait before the first retry without a Retry-After. The wait doubles each time. Only tests change
+// firstBackoff.
 var firstBackoff = 500 * time.Millisecond
 
 // Config selects a model and its provider.
@@ -135,7 +136,7 @@ func backoff(err error, retries int) (time.Duration, bool) {
 	if failure.RetryAfter > 0 {
 		return failure.RetryAfter, true
 	}
-	// Up to a quarter less keeps concurrent failures from retrying together.
+	// The delay is shortened at random by up to a quarter, so that concurrent failures do not retry together.
 	delay := firstBackoff << retries
 	return delay - rand.N(delay/4), true
 }

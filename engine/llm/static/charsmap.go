@@ -69,7 +69,7 @@ func (m *charsMap) replacement(text string) (string, bool) {
 		}
 		return m.units[at]
 	}
-	// A unit holds a label in its lowest byte, whether a value follows in bit 8, and the offset of the children.
+	// A unit has a label in its lowest byte, a flag in bit 8 for a value that follows, and the offset of the children.
 	at ^= offsetOf(unit())
 	for i := range len(text) {
 		at ^= uint32(text[i])

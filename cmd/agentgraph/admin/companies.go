@@ -95,7 +95,7 @@ type companiesDelete struct {
 func newCompaniesDelete() *cobra.Command {
 	c := &companiesDelete{}
 	return cli.New(c, &cobra.Command{
-		Use: "delete", Short: "Delete a company and all its data permanently. Asks for the company's name.",
+		Use: "delete", Short: "Delete a company and all its data permanently. The command asks for the company's name.",
 		Example: "agentgraph companies delete --company company_01m7yn1htzexesns5wjxxva918",
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Confirm, Name: "confirm", Placeholder: "NAME", Help: "The company's name once more, for scripts. Without " +

@@ -24,7 +24,7 @@ type Distribute struct {
 func NewDistribute() *cobra.Command {
 	c := &Distribute{}
 	return cli.New(c, &cobra.Command{
-		Use: "distribute", Short: "Have a Citus cluster shard the tables by company. Run it again after migrate up.",
+		Use: "distribute", Short: "Shard the tables of a Citus cluster by company. Run it again after migrate up.",
 		Example: `agentgraph distribute --plan
 agentgraph distribute --shards 32`,
 	}, nil, &c.DatabaseFlag, &c.OutputFlag, cli.Flags{

@@ -50,7 +50,7 @@ func (f *keyFlags) Declare() cli.Flags {
 		{Into: &f.Scope, Name: "scope", Default: "read,write,simulate", Enum: scopes,
 			Help: "Its permissions: " + strings.Join(scopes, ",") + ". Separate several with commas. chat cannot be " +
 				"combined with others."},
-		{Into: &f.ExpiresIn, Name: "expires-in", Help: "How long the key is valid, such as 720h. Default: no end."},
+		{Into: &f.ExpiresIn, Name: "expires-in", Help: "How long the key is valid, such as 720h. Default: without limit."},
 	}
 }
 

@@ -32,9 +32,8 @@ func newMigrateUp() *cobra.Command {
 		Example: `DATABASE_URL=postgres://… agentgraph migrate up
 agentgraph migrate up --plan`,
 	}, nil, &c.DatabaseFlag, &c.OutputFlag, cli.Flags{
-		{Into: &c.Plan, Name: "plan", Help: "Print which tables would be locked, how, which statements would wait, and " +
-			"about how " +
-			"long."},
+		{Into: &c.Plan, Name: "plan", Help: "Print which tables would be locked, with which lock, which statements " +
+			"would wait for it, and about how long."},
 	})
 }
 

@@ -33,8 +33,8 @@ func newPlanSet() *cobra.Command {
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Name, Name: "name", Required: true, Help: "The name of the plan."},
 		{Into: &c.Credits, Name: "credits", Required: true, Placeholder: "CREDITS", Help: "Credits per UTC month."},
-		{Into: c.setBudget, Name: "budget", Placeholder: "CREDITS", Help: "When a month has used this many credits, no " +
-			"more simulations and test executions start. Default: no budget."},
+		{Into: c.setBudget, Name: "budget", Placeholder: "CREDITS", Help: "Once a month's usage reaches this many " +
+			"credits, no more simulations and test executions start. Default: no budget."},
 	})
 }
 

@@ -52,12 +52,12 @@ agentgraph test run --agent "Clinic reception" --variant now --variant fast:mode
 			Help: "Stop repeating a test once one of its runs failed."},
 		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until",
 			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once its runs decide between two pass rates, a good and " +
-				"a bad one, such as 0.9,0.5, " +
-				"with Wald's sequential test. That is the default with --baseline, unless --repeat is given."},
+				"a bad one, such as 0.9,0.5, with Wald's sequential test. This is the default with --baseline, unless " +
+				"--repeat is given."},
 		{Into: &c.Variant, Name: "variant", Env: "AGENTGRAPH_TEST_VARIANT", Xor: "compared", Placeholder: "LABEL:CHANGES",
-			Help: "Run the tests with a change, and compare it with the first variant: LABEL alone for the agent as it is, or " +
-				"LABEL: and some of model=NAME, version=N and prompt=@FILE, with spaces between them. Give 2 to 12, separated " +
-				"by commas or with repeated flags."},
+			Help: "Run the tests with this variant of the agent, and compare it with the first variant. LABEL alone is the " +
+				"agent as it is. After LABEL: write some of model=NAME, version=N and prompt=@FILE, with spaces between " +
+				"them. Give 2 to 12 variants, separated by commas or with repeated flags."},
 		{Into: &c.Baseline, Name: "baseline", Env: "AGENTGRAPH_TEST_BASELINE", Xor: "compared", Placeholder: "EXECUTION",
 			Help: "Compare with this finished execution, and fail if something got worse. Up to 5 executions, separated by " +
 				"commas or with repeated flags, are combined into one sample."},

@@ -252,7 +252,7 @@ func NewPull() *cobra.Command {
 	c := &Pull{}
 	return cli.New(c, &cobra.Command{
 		Use: "pull", Short: "Write a server's agents, tools, knowledge, tests and campaigns as files for apply.",
-		Long: "Pulling twice writes the same bytes. The values of tool headers are secrets, so the files have " +
+		Long: "Pulling twice writes the same bytes. The values of tool headers are secrets, so the files contain " +
 			"${NAME} instead.",
 		Example: "agentgraph pull company/",
 	}, []cli.Argument{

@@ -214,8 +214,8 @@ type TestImport struct {
 func NewTestImport() *cobra.Command {
 	c := &TestImport{}
 	return cli.New(c, &cobra.Command{
-		Use: "import", Short: "Change the tests of a server so that they match files in our format, or of promptfoo, " +
-			"tau2-bench, Retell or ElevenLabs.",
+		Use: "import", Short: "Change the tests of a server so that they match files in our format, or files of " +
+			"promptfoo, tau2-bench, Retell or ElevenLabs.",
 		Long: "The command checks everything before it writes anything. Importing the same file again changes nothing. " +
 			"With --from, a list at the end shows which parts were converted, approximated and left out, by test and line.",
 		Example: `agentgraph test import tests.yaml

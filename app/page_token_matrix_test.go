@@ -220,8 +220,8 @@ func TestPageTokensSelectOnlyOpenFields(t *testing.T) {
 	require.Greater(t, allowed, 30)
 }
 
-// TestPageTokensReachOnlyTheirIDs tries each id beyond the token's reach, of its own company and of another one, as
-// each id argument that a page token can use.
+// TestPageTokensReachOnlyTheirIDs tries each id argument that a page token can use with each id beyond its reach, in
+// its own company and in another one.
 func TestPageTokensReachOnlyTheirIDs(t *testing.T) {
 	t.Parallel()
 	w := newPageFixture(t)

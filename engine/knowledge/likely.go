@@ -41,8 +41,8 @@ type rarest struct {
 func (s *search) rarest() (r rarest) {
 	r.other = []string{}
 	var rare, frequent []int
-	// visits counts the chunks to read, and held those with a token so far. shared estimates the chunks with a frequent
-	// token and another token.
+	// visits counts the chunks to read, and held the chunks with a token so far. shared estimates the chunks with a
+	// frequent token and another token.
 	visits, held, shared := 0, 0, 0
 	for _, i := range s.byRarity() {
 		t := s.tokens[i]

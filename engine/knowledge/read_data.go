@@ -247,7 +247,7 @@ func (d *jsonReader) list(path string, row *Block, level int) error {
 	return err
 }
 
-// clip returns the end of a text, from the start of a character and not longer than the limit most, in bytes.
+// clip returns the end of a text. It begins with a whole character, and has at most the limit most in bytes.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

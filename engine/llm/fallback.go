@@ -17,8 +17,8 @@ type named struct {
 func (n named) Name() string { return n.name }
 
 // Fallback returns a model with the name of the first one. If the first is unavailable or too slow before its first
-// chunk, the second answers, in the time that ctx leaves. The last chunk then names the second in Model. If both fail,
-// the failure is the second's.
+// chunk, the second answers within the remaining time of ctx. The last chunk then names the second in Model. If both
+// fail, the failure is the second's.
 func Fallback(first, second Model) Model { return fallback{first, second} }
 
 type fallback struct {

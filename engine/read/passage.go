@@ -45,7 +45,7 @@ func NewPassage(text string, isLoose bool) Passage {
 type folder struct {
 	Passage
 	written strings.Builder
-	// last has the last written character. pending has white space to write before the next one.
+	// last has the last written character. pending has white space to write before the next character.
 	last    rune
 	pending bool
 	isLoose bool
@@ -98,7 +98,8 @@ func (f *folder) marksLine(r rune, end int) bool {
 	return false
 }
 
-// mark writes a mark only if it does not quote or emphasize: within a word, or as an asterisk between blanks.
+// mark writes a Markdown mark only where it neither quotes nor emphasizes: within a word, or as an asterisk between
+// blanks.
 func (f *folder) mark(r rune, start, end int) {
 	next := f.next(end)
 	isWithin := !f.pending && isWord(f.last) && isWord(next)

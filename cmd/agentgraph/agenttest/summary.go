@@ -38,7 +38,7 @@ func simulatorShare(runs []runShown) string {
 	if simulators == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Simulated contact: it caused %d of %s without success, not the agent\n",
+	return fmt.Sprintf("The simulated contact caused %d of %s without success; the agent did not\n",
 		simulators, count(bad, "run"))
 }
 

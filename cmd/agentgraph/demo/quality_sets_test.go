@@ -257,9 +257,9 @@ func placeOf(ranked []found, ids []string) int {
 	})
 }
 
-// TestRetrievalQualityOfSets prints hit@1 / hit@6 for the sets of the files in EVAL_KNOWLEDGE_SETS: those of
-// agentgraph, those of agentgraph with misspelled questions, and those of other rankings. "Refused" counts the
-// questions for which nothing is found. "Recognized" counts the refused questions that no document answers.
+// TestRetrievalQualityOfSets prints hit@1 / hit@6 for the sets of the files in EVAL_KNOWLEDGE_SETS: the rates of
+// agentgraph, its rates with misspelled questions, and the rates of other rankings. "Refused" counts the questions for
+// which nothing is found. "Recognized" counts the refused questions that no document answers.
 func TestRetrievalQualityOfSets(t *testing.T) {
 	patterns := os.Getenv("EVAL_KNOWLEDGE_SETS")
 	if patterns == "" {

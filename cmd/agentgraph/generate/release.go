@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/program"
 )
 
-// writeRelease writes the files that packages install with the program into dir: a manual page for each command below
+// writeRelease writes into dir the files that packages install with the program: a manual page for each command below
 // man/, and completion scripts below completions/, with the names that their shells expect. The version is that of a
 // release, such as v1.2.3.
 func writeRelease(dir, version string) {

@@ -154,8 +154,9 @@ func quote(phrase string, found []passage) string {
 	return fill(phrase, strings.Join(texts, " "))
 }
 
-// fitting returns the passage that shares the most words with the subject, if that is enough, with others of the same
-// excerpt that share nearly as much. It returns at most maxQuoted, in their order. Words in many passages count less.
+// fitting returns the passage that shares the most words with the subject, if it shares enough, and other passages of
+// the same excerpt that share nearly as many. It returns at most maxQuoted, in their order. Words in many passages
+// count less.
 func (c *conversation) fitting(passages []passage, subject []string) []passage {
 	subject = slices.DeleteFunc(subject, read.IsEmpty)
 	scores, shared := make([]float64, len(passages)), make([]int, len(passages))

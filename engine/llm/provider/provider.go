@@ -1,6 +1,7 @@
 // Package provider implements llm.Model for the protocols of OpenAI, Anthropic and Google, which compatible providers
-// and local servers also speak, and llm.Embedder for OpenAI's. All protocols share requests, retries, streams, bounds
-// and failures. A [Format] only adds what it sends and how it reads an event. Start reading at [New] and [NewEmbedder].
+// and local servers also speak. It implements llm.Embedder for OpenAI's protocol. All protocols share requests,
+// retries, streams, bounds and failures. A [Format] only adds what it sends and how it reads an event. Start reading at
+// [New] and [NewEmbedder].
 package provider
 
 import (

@@ -38,7 +38,7 @@ func simulatorShare(runs []runShown) string {
 	if simulators == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The simulated contact caused %d of %s without success; the agent did not\n",
+	return fmt.Sprintf("%d of %s without success went wrong because of the simulated contact, not the agent\n",
 		simulators, count(bad, "run"))
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Every list of tests takes the same filter, whatever its parent type.
+// Lists of tests take the same filter on every parent type.
 func TestAllListsOfTestsTakeTheSameFilter(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -34,7 +34,7 @@ func (f *failing) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 	return f.Model.Chat(ctx, req)
 }
 
-// Values are extracted after a chat ends, whatever ended it, and charged once. Failures of the model or the process are
+// Values are extracted after a chat ends for any reason, and are charged once. Failures of the model or the process are
 // retried.
 func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 	t.Parallel()

@@ -277,7 +277,7 @@ func TestMCPHasNoSessions(t *testing.T) {
 	require.Greater(t, turn, 8)
 }
 
-// An assistant of one company finds nothing of another company, whatever id it knows.
+// An assistant of one company finds nothing of another company, even if it knows the ids.
 func TestMCPKeepsCompaniesApart(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -331,7 +331,7 @@ func TestNarrowedTokensCostNoExtraStatement(t *testing.T) {
 	require.EqualValues(t, 2, cost(narrowed))
 }
 
-// A token for one subscription is refused for everything else, whatever its scopes and on every transport.
+// A token for one subscription is refused for everything else, on every transport and with any scopes.
 func TestSubscriptionTokenOpensOnlyItsSubscription(t *testing.T) {
 	t.Parallel()
 	g, _, agents := newPages(t)

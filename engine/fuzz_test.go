@@ -90,8 +90,8 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// FuzzMockCondition requires that every valid condition of a mock can be evaluated. A regular expression matches as it
-// does alone, and an argument equals its own text.
+// FuzzMockCondition requires that every valid condition of a mock can be evaluated. A regular expression matches the
+// same values as when it is used alone, and an argument equals its own text.
 func FuzzMockCondition(f *testing.F) {
 	f.Add(`{"day":"Monday"}`, "day", "(?i)^mon")
 	f.Add(`{"who":{"name":"Ana","n":2.50}}`, "who.n", `^2\.50$`)

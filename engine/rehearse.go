@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Rehearsal is the agent's side of the conversation of one test run. The agent is the one of the run's snapshot; its
+// Rehearsal is the agent's side of the conversation of one test run. The agent comes from the run's snapshot. Its
 // tools, sub-agents and knowledge base chat are the current ones.
 type Rehearsal struct {
 	engine  *Engine

@@ -174,7 +174,7 @@ func TestAgentTestsSpanSeveralFiles(t *testing.T) {
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", dir, "--prune"))
 }
 
-// An object counts as renamed if its key or all other content is unchanged, however short its lines are.
+// An object counts as renamed if its key or all other content is unchanged, even if its lines are short.
 func TestRenamedObjectWithShortLinesIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	c := newApplyServer(t)

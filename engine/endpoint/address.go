@@ -61,7 +61,7 @@ func fill(template string, arguments map[string]any) (*url.URL, map[string]any, 
 	if err != nil {
 		return nil, nil, err
 	}
-	// Placeholders before the path are still there, and no URL may have braces in those places.
+	// Placeholders before the path are not filled, and their braces make the URL invalid.
 	u, err := url.Parse(scheme + "://" + strings.Join(segments, "/"))
 	if err != nil || !isWeb(u) {
 		return nil, nil, errors.New("the tool's address is not valid")

@@ -50,7 +50,8 @@ func strangeness(from encoding.Encoding, name string, part []byte) float64 {
 	return share
 }
 
-// rareCharacters counts the two-byte characters, those among them with no frequent first byte, and kana.
+// rareCharacters returns how many two-byte characters have no frequent first byte, how many are kana, and how many
+// there are.
 func rareCharacters(part []byte, frequent, kana [][2]byte) (rare, kanas, count int) {
 	isIn := func(b byte, ranges [][2]byte) bool {
 		return slices.ContainsFunc(ranges, func(r [2]byte) bool { return r[0] <= b && b <= r[1] })
@@ -71,7 +72,7 @@ func rareCharacters(part []byte, frequent, kana [][2]byte) (rare, kanas, count i
 	return rare, kanas, count
 }
 
-// strangeRunes counts the characters beyond ASCII, and those in places where no language has them.
+// strangeRunes returns how many characters are in places where no language has them, and how many are beyond ASCII.
 func strangeRunes(text string) (strange, telling int) {
 	before := ' '
 	marked, latin, thai, thaiMarks := 0, 0, 0, 0

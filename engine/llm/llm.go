@@ -99,8 +99,8 @@ type ToolCall struct {
 	Name string
 	// Arguments are as the model wrote them, possibly invalid JSON. They are "{}" if the model wrote none.
 	Arguments string
-	// State is what the provider wants back with the call, such as a signature of the model's thinking. It is opaque, and
-	// matters only within a turn. Other providers ignore it.
+	// State is data that the provider wants back with the call, such as a signature of the model's thinking. It is
+	// opaque, and matters only within a turn. Other providers ignore it.
 	State string
 }
 

@@ -248,7 +248,8 @@ func wordLength(text string) int {
 	return at
 }
 
-// isGroup reports whether a blank and three figures continue a number of one to three figures, or of such groups.
+// isGroup reports whether a blank and three digits continue a number that has one to three digits or consists of such
+// groups.
 func isGroup(text string, at int) bool {
 	isFigure := func(b byte) bool { return '0' <= b && b <= '9' }
 	if len(text) < at+4 || text[at] != ' ' || !isFigure(text[at+1]) || !isFigure(text[at+2]) || !isFigure(text[at+3]) ||

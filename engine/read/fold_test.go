@@ -18,7 +18,7 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-// Each letter is folded in the same way, whatever letter is next to it.
+// Each letter is folded in the same way, regardless of the letters next to it.
 func TestLettersAreFoldedIndependently(t *testing.T) {
 	t.Parallel()
 	var letters []rune

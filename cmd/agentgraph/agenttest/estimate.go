@@ -15,7 +15,7 @@ const estimateDocument = `query ($input: StartAgentTestExecutionInput!) {
 	}
 }`
 
-// executionEstimate is what an execution would take, and what a comparison with it could show.
+// executionEstimate has the estimated runs, time and credits of an execution, and the falls that a comparison notices.
 type executionEstimate struct {
 	Runs, RunsAtMost int
 	Seconds, Credits *float64

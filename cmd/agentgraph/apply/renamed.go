@@ -110,7 +110,7 @@ func (t *resource) isDistinctive(m member) bool {
 	return !isCommon && !isEqual(m.value, f.normal(nil, nil, path{}))
 }
 
-// memberLines returns the distinctive members of an object that the files give, as lines.
+// memberLines returns the distinctive members that the files give for an object, as lines.
 func memberLines(t *resource, from object) (lines []string) {
 	for _, given := range t.given {
 		value, _ := from.get(given.name)

@@ -25,7 +25,7 @@ const (
 	// answerTime bounds a query or a mutation. The server's own timeout is shorter.
 	answerTime = time.Minute
 	// silentTime is how long an open stream may be silent. The server sends a keep-alive every 20 seconds, so the
-	// connection is lost by then.
+	// connection is lost after this time.
 	silentTime = 45 * time.Second
 	// maxAnswer bounds a response or an event, in bytes.
 	maxAnswer = 64 << 20

@@ -16,7 +16,7 @@ export const patience = 1_500;
 
 export type KeyAction = { go: string } | "help" | "filter" | "wait" | undefined;
 
-/** What a key means, alone or within `patience` of a g. */
+/** The action of a key, alone or within `patience` after a g. */
 export function actionOf(key: string, isAfterG: boolean): KeyAction {
   const to = isAfterG ? sectionKeys[key] : undefined;
   if (to) return { go: to };

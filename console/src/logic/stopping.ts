@@ -1,4 +1,4 @@
-/** When to stop repeating a test: between rates, once it is decided; without rates, once a run fails; null, never. */
+/** When to stop repeating a test. With rates: once it is decided between them. Without rates: once a run fails. Null: never. */
 export type Stopping = { good?: number | null; bad?: number | null } | null;
 
 /** The choices, with their labels. */

@@ -33,7 +33,7 @@ const CompareQuery = graphql(`
 type Comparison = NonNullable<ResultOf<typeof CompareQuery>["compareAgentTestExecutions"]>;
 type ComparedTest = Comparison["tests"][number];
 
-/** What differs between two executions, or between the variants of one. */
+/** The differences between two executions, or between the variants of one. */
 export default function Compare() {
   const [params] = useSearchParams();
   const variants = params.get("variants");

@@ -1,6 +1,6 @@
 import styles from "./Segment.module.css";
 
-/** Buttons of which one is chosen, for views of the same data. */
+/** A row of buttons for views of the same data. One of them is chosen. */
 export function Segment<Value extends string>({ label, options, value, set }: {
   label: string;
   options: readonly (readonly [value: Value, text: string])[];

@@ -1,6 +1,6 @@
 /**
- * Shows what the browser finds wrong with a form's fields below the fields, instead of in the browser's bubbles. The
- * first one gets the focus.
+ * Shows the browser's errors of a form's fields below the fields, instead of in the browser's bubbles. The first
+ * field with an error gets the focus.
  */
 export function showFieldFaults(): void {
   let isFocused = false;

@@ -10,7 +10,7 @@ import (
 // examplesMark is the heading of the examples in instructions.
 var examplesMark = lazyregexp.New(`(?im)^#+[ \t]*(examples|exemples)[ \t]*$`)
 
-// exchange is an example: what a contact may say, and what the agent then does.
+// exchange is an example: the messages of a contact, and the reaction of the agent.
 type exchange struct {
 	opener   string
 	language read.Language

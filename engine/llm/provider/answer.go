@@ -26,7 +26,7 @@ type call struct {
 	index     int
 	id, name  string
 	arguments strings.Builder
-	// state is what the provider wants back with the call.
+	// state is data that the provider wants back with the call.
 	state string
 }
 

@@ -153,7 +153,7 @@ function Took({ name, value, title }: { name: string; value: string; title?: str
   );
 }
 
-/** The passed runs of a test, on a color between those of failed and passed runs. */
+/** The passed runs of a test. The background shows their share: from the color of failed runs to that of passed runs. */
 function Result({ cell, label }: { cell: Cell; label: string }) {
   const { counts, conclusion } = cell;
   const run = cell.runs.find(({ status }) => status === "Failed" || status === "Error") ?? cell.runs[0];

@@ -78,7 +78,7 @@ type value struct {
 	pflag.Value
 	Flag
 	// isSet is set once the flag has a value. repeated is the flag that was given twice although it takes one value, or
-	// the name that two of its pairs have. The command refuses repeated only when it runs, because completion sets
+	// the name that two of its pairs have. A repetition is refused only when the command runs, because completion sets
 	// flags twice.
 	isSet    bool
 	repeated string

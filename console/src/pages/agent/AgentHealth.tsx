@@ -26,7 +26,7 @@ const TestsBlame = graphql(`
   }
 `);
 
-/** The agent's tests, the prompt version since which each red one fails, the results of each version, and the fields. */
+/** The agent's tests, with the prompt version since which red ones fail; the results of each version; and the fields. */
 export function AgentHealth({ agent }: { agent: AgentOfPage }) {
   const answer = usePage(TestsBlame, { id: agent.id, seesVersions: may("prompts") });
   const tests = answer.data?.agent;

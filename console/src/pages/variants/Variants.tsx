@@ -173,7 +173,7 @@ function Result({ cell, label }: { cell: Cell; label: string }) {
   );
 }
 
-/** From red over yellow, for half of the runs, to green. */
+/** From red to green, with yellow at half of the runs. */
 function shade(rate: number): string {
   const [from, to, share] = rate < 0.5 ? ["bad", "warn", rate * 2] : ["warn", "ok", rate * 2 - 1];
   return `color-mix(in oklab, var(--${to}-soft) ${Math.round(share * 100)}%, var(--${from}-soft))`;

@@ -49,7 +49,7 @@ type answer struct {
 const (
 	// maxAnswers bounds the cached answers of one event.
 	maxAnswers = 16
-	// freshness bounds the age of a shared answer, which may show a later state than that of the event.
+	// freshness bounds the age of a shared answer. An answer can show a later state than the event's.
 	freshness = time.Second
 )
 
@@ -125,7 +125,7 @@ func (e *Event) answer(group string, a *answer, render func() ([]byte, bool)) []
 	return text
 }
 
-// forget drops the event's answers and releases its bytes. No follower may wait for the event.
+// forget drops the event's answers and releases its bytes.
 func (e *Event) forget() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -115,7 +115,7 @@ func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 	return nil, ctx.Err()
 }
 
-// take takes the next event of the log. If the log no longer holds that event, take returns isBehind, and there may be
+// take takes the next event of the log. It returns isBehind if the log no longer holds that event. Then there can be
 // values to read up to the position known.
 func (f *Follower[E]) take() (event *Event, known Position, isBehind bool, err error) {
 	l := f.log

@@ -74,7 +74,7 @@ func nothing() {}
 
 func TestFollowersReceiveEverythingOnceAndInOrder(t *testing.T) {
 	t.Parallel()
-	s := &eventStore{broken: errors.New("the eventStore is locked")}
+	s := &eventStore{broken: errors.New("the store is locked")}
 	log := live.NewLog(live.NewMemoryBudget(1<<20), s.read)
 	log.Begin(0)
 	const count, each = 5_000, 20
@@ -122,7 +122,7 @@ func TestFollowersWhoKeepUpReadNothing(t *testing.T) {
 	}
 }
 
-// Values of Say reach only current followers. Stored values reach every follower, however late.
+// Values from Say can miss a slow follower. Stored values reach every follower.
 func TestLateFollowersReadStoredEvents(t *testing.T) {
 	t.Parallel()
 	s := &eventStore{}

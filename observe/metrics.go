@@ -17,7 +17,7 @@ var (
 	modelBounds   = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 25, 60, 120}
 )
 
-// metrics has the metrics that are updated as events happen. Settings and the program bound the number of label values.
+// metrics has the metrics that are updated as events happen. The number of values of each label is bounded.
 type metrics struct {
 	registry *prometheus.Registry
 	// own lists the collectors of this package.
@@ -104,7 +104,7 @@ func histogram(name, help string, bounds []float64) prometheus.Histogram {
 
 func secondsSince(begin time.Time) float64 { return time.Since(begin).Seconds() }
 
-// maxNames bounds the distinct operation names from clients, in addition to the stored ones.
+// maxNames bounds the operation names from clients. Names of stored operations do not count.
 const maxNames = 200
 
 // otherName is the label of all further names. Clients can invent any number of them.

@@ -77,7 +77,7 @@ func (o *Observer) pages(withProfiles bool) http.Handler {
 		MaxRequestsInFlight: 4,
 	}))
 	if withProfiles {
-		// without pprof.Cmdline, since flags may contain secrets
+		// without pprof.Cmdline, because flags can contain secrets
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
 		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)

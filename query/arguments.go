@@ -30,7 +30,7 @@ type reading struct {
 	err   error
 }
 
-// makeFilter turns a list's arguments into its filter. After an error, the generated executor answers.
+// makeFilter turns a list's arguments into its filter. If that fails, the generated executor answers the query.
 type makeFilter func(r *reading) pg.Filter
 
 func (m makeFilter) of(a arguments) (pg.Filter, error) {
@@ -111,7 +111,7 @@ func (a arguments) page() (page model.PageArgs, err error) {
 func agentsThat(r *reading) pg.Filter {
 	wanted := filterOf[model.AgentFilter](r)
 	if by := text[model.AgentOrder](r, "orderBy"); by != nil && *by != model.AgentOrderCreatedAt {
-		r.check(errUnplanned) // plans support the cursors of only one order
+		r.check(errUnplanned) // plans support only the cursors of the default order
 	}
 	if wanted != nil && (wanted.NameContains != nil || len(wanted.Tags) > 0) {
 		r.check(errUnplanned) // a generic plan of Postgres would read all agents with the name or tag

@@ -19,19 +19,19 @@ func TestArgumentsBecomePages(t *testing.T) {
 		want  model.PageArgs
 		err   bool
 	}{
-		"nothing":         {arguments{}, model.PageArgs{First: model.DefaultPageSize}, false},
-		"null":            {arguments{"first": nil, "after": nil}, model.PageArgs{First: model.DefaultPageSize}, false},
-		"a size":          {arguments{"first": int64(7)}, model.PageArgs{First: 7}, false},
-		"a size of JSON":  {arguments{"first": json.Number("7")}, model.PageArgs{First: 7}, false},
-		"no size":         {arguments{"first": int64(0)}, model.PageArgs{}, true},
-		"too large":       {arguments{"first": int64(model.MaxPageSize + 1)}, model.PageArgs{}, true},
-		"a cursor":        {arguments{"after": after}, model.PageArgs{First: model.DefaultPageSize, After: &after}, false},
-		"no cursor of us": {arguments{"after": "?"}, model.PageArgs{}, true},
+		"nothing":        {arguments{}, model.PageArgs{First: model.DefaultPageSize}, false},
+		"null":           {arguments{"first": nil, "after": nil}, model.PageArgs{First: model.DefaultPageSize}, false},
+		"a size":         {arguments{"first": int64(7)}, model.PageArgs{First: 7}, false},
+		"a size in JSON": {arguments{"first": json.Number("7")}, model.PageArgs{First: 7}, false},
+		"a size of zero": {arguments{"first": int64(0)}, model.PageArgs{}, true},
+		"too large":      {arguments{"first": int64(model.MaxPageSize + 1)}, model.PageArgs{}, true},
+		"a cursor":       {arguments{"after": after}, model.PageArgs{First: model.DefaultPageSize, After: &after}, false},
+		"not a cursor":   {arguments{"after": "?"}, model.PageArgs{}, true},
 		"an offset": {arguments{"offset": int64(3)}, model.PageArgs{First: model.DefaultPageSize, Offset: &offset},
 			false},
-		"a cursor and one": {arguments{"after": after, "offset": int64(3)}, model.PageArgs{}, true},
-		"backward":         {arguments{"last": int64(7)}, model.PageArgs{}, true},
-		"before a cursor":  {arguments{"before": after}, model.PageArgs{}, true},
+		"cursor and offset": {arguments{"after": after, "offset": int64(3)}, model.PageArgs{}, true},
+		"backward":          {arguments{"last": int64(7)}, model.PageArgs{}, true},
+		"before a cursor":   {arguments{"before": after}, model.PageArgs{}, true},
 	} {
 		page, err := c.given.page()
 		if require.Equal(t, c.err, err != nil, "%s: %v", name, err); err == nil {
@@ -44,7 +44,7 @@ func TestArgumentsBecomePages(t *testing.T) {
 func TestArgumentsBecomeFilters(t *testing.T) {
 	t.Parallel()
 	type object = map[string]any
-	agent, dataset, draft := "a", "d", model.CampaignItemStatusPending
+	agent, dataset, pending := "a", "d", model.CampaignItemStatusPending
 	for name, c := range map[string]struct {
 		make  makeFilter
 		given arguments
@@ -64,10 +64,10 @@ func TestArgumentsBecomeFilters(t *testing.T) {
 			true},
 		"runs of an agent":      {runsThat, arguments{"agentId": "a"}, nil, true},
 		"runs by statuses":      {runsThat, arguments{"statuses": []any{"Passed", "Failed"}}, nil, true},
-		"items":                 {itemsThat, arguments{"runningStatus": "Pending"}, db.ItemsThat(&draft, nil, nil), false},
+		"items":                 {itemsThat, arguments{"runningStatus": "Pending"}, db.ItemsThat(&pending, nil, nil), false},
 		"items by number":       {itemsThat, arguments{"filter": object{"phoneNumberPrefix": "+1"}}, nil, true},
 		"a folder and the root": {testsThat, arguments{"folderId": "f", "atRoot": true}, nil, true},
-		"a truth that is none":  {itemsThat, arguments{"isArchived": object{}}, nil, true},
+		"not a boolean":         {itemsThat, arguments{"isArchived": object{}}, nil, true},
 	} {
 		filter, err := c.make.of(c.given)
 		if require.Equal(t, c.left, err != nil, "%s: %v", name, err); err == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxGrown is the length in bytes up to which a response may grow as it is written. Each growth copies the response,
-// which takes twice the memory until the old copy is collected. A longer response is measured before it is written.
+// maxGrown is the length in bytes up to which a response grows as it is written. Each growth copies the response. Both
+// copies take memory until the old one is collected. A longer response is measured before it is written.
 const maxGrown = 1 << 20
 
 // reserveWritten reserves the bytes written since the last reservation, once there are enough of them.

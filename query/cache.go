@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/cache"
 )
 
-// Bounds of the plan cache: the bytes of all plans with their documents, and the number of plans of an operation, which
-// has one for each combination of @skip and @include.
+// Bounds of the plan cache: the bytes of all plans and their documents, and the number of plans of one operation. An
+// operation has one plan for each combination of the values of @skip and @include.
 const (
 	maxBytes    = 32 << 20
 	maxVariants = 8
@@ -21,7 +21,8 @@ const (
 	bytesPerValue = 500
 )
 
-// planCache caches plans by their operations. It compares operations by address, because documents are cached too.
+// planCache caches plans by their operations. It compares operations by address. This works because parsed documents
+// are cached too.
 type planCache struct {
 	*cache.Cache[*ast.OperationDefinition, *cachedPlans]
 }
@@ -56,7 +57,7 @@ func (k *cachedPlans) size() int {
 	return bytes
 }
 
-// of returns the plan of the operation with its variables, or nil when there is none.
+// of returns the operation's plan for its variables, or nil when there is none.
 func (p planCache) of(operation *graphql.OperationContext, t *Table) *queryPlan {
 	known, _ := p.Load(operation.Operation, func(*ast.OperationDefinition) (*cachedPlans, error) {
 		return &cachedPlans{conditions: conditionsOf(operation), text: len(operation.RawQuery),

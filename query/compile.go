@@ -17,7 +17,7 @@ import (
 // Bounds of a planned operation: the values that it selects, and the statements that it sends.
 const (
 	maxValues = 2_000
-	maxReads  = pg.MaxReads / 2 // half, because each read may also count its rows
+	maxReads  = pg.MaxReads / 2 // half, because a read can have a second statement that counts rows
 )
 
 type compiler struct {
@@ -288,7 +288,7 @@ func object[W writer](c *compiler, of string, set ast.SelectionSet, write func(g
 	return func(a *response, dst []byte, of int) []byte {
 		dst = append(dst, '{')
 		for i := range outputs {
-			// Aliases may repeat a field without limit, so count each value before continuing.
+			// Aliases can repeat a field without limit, so reserve the bytes of each value before writing the next.
 			if dst = a.reserveWritten(outputs[i].write(a, append(dst, outputs[i].head...), of)); a.isLeft {
 				return dst
 			}

@@ -35,7 +35,7 @@ func operationOf(t *testing.T, table *Table, text string, variables map[string]a
 	}
 }
 
-// Each read is a statement. A join needs no separate statement.
+// Related rows are joined to the statement of another read, or have their own read.
 func TestPlansReadRelations(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
@@ -101,16 +101,16 @@ func TestUnplannableOperationsAreRefused(t *testing.T) {
 		return "{" + all.String() + " }"
 	}
 	for why, text := range map[string]string{
-		"nothing of it is planned": `{ node(id: "a") { id } company { id } }`,
-		"it has too many values":   "{ agent(id: \"a\") " + aliases(maxValues, "id") + " }",
-		"it has too many reads":    aliases(maxReads+1, `agent(id: "#") { id }`),
+		"no field can be planned": `{ node(id: "a") { id } company { id } }`,
+		"it has too many values":  "{ agent(id: \"a\") " + aliases(maxValues, "id") + " }",
+		"it has too many reads":   aliases(maxReads+1, `agent(id: "#") { id }`),
 	} {
 		require.Nil(t, compile(operationOf(t, table, text, nil), table), why)
 	}
 	require.NotNil(t, compile(operationOf(t, table, aliases(maxReads, `agent(id: "#") { id }`), nil), table))
 }
 
-// Binding refuses arguments that are wrong or unsupported by plans, as literals and as variables.
+// Binding refuses variables that are wrong, and variables that plans do not support.
 func TestWrongArgumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)

@@ -12,7 +12,7 @@ type computation struct {
 	write   func(dst []byte, values func(column int) []byte) []byte
 }
 
-// computed lists the fields whose values a method of the row computes.
+// computed lists the fields that a method of the row computes from several columns or converts from one.
 var computed = map[string]computation{
 	"SimulationChat.status": {[]string{"status", "reply_until"}, func(dst []byte, value func(int) []byte) []byte {
 		chat := model.SimulationChat{State: model.SimulationChatStatus(value(0)), ReplyUntil: optionalTime(value(1))}

@@ -31,8 +31,8 @@ func (c *compiler) connection(of *ast.Type, r *read, field graphql.CollectedFiel
 	})
 }
 
-// counted returns the read that counts the list of r. Several pages of a list share one count. Lists with rows of
-// several kinds are excluded, because their reads may have different keys.
+// counted returns the read that counts the list of r. Several pages of a list share one count. Lists whose parents have
+// several kinds are excluded, because their reads can have different keys.
 func (c *compiler) counted(r *read) *read {
 	for _, known := range c.plan.reads {
 		if known.relation == r.relation && known.parent == r.parent && known.from == r.from && known.kinds == nil &&

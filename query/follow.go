@@ -55,12 +55,12 @@ func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 	return c.add(child)
 }
 
-// isOneRow reports whether the read finds at most one row, by a key that is known without waiting.
+// isOneRow reports whether the read finds at most one row, by a key that the same round trip knows or looks up.
 func (r *read) isOneRow() bool {
 	return r.relation.shape == toOne && (r.argument != "" || r.isLookup)
 }
 
-// keyIn returns the key in a column of the read's only row.
+// keyIn returns the expression for the key in a column of the read's only row.
 func (c *compiler) keyIn(r *read, column string) pg.Key {
 	if column == "id" {
 		return r.key

@@ -16,11 +16,11 @@ type lookup struct {
 	// isKeyed is set when the keys are known, isSent when the statement was sent, isRead when the rows have arrived.
 	isKeyed, isSent, isRead bool
 	places                  map[string]int32
-	// ofParent is the index of the key for each row of the parent, -1 for none. It is empty if the indexes are the same.
+	// ofParent has the index of the key for each row of the parent, -1 for none. It is filled only by collect.
 	ofParent []int32
 	// heads and tails are the first and the last row of each key, -1 for none. counts are the numbers of rows.
 	heads, tails, counts []int32
-	// others links each row to the next one of its key, -1 after the last. keyed has the key of each row.
+	// others has, for each row, the next row with the same key, -1 for none. keyed has the key of each row.
 	others, keyed []int32
 	totals        []int64
 }
@@ -49,7 +49,7 @@ func (f *lookup) last(key int) int {
 	return row
 }
 
-// isNext reports whether a row is the one after its page, which only shows that another page follows.
+// isNext reports whether a row is the extra row after its page. An extra row only shows that another page follows.
 func (f *lookup) isNext(row int) bool {
 	key := f.keyed[row]
 	return f.part.AndNext && f.hasNext(int(key)) && f.tails[key] == int32(row)

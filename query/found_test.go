@@ -20,7 +20,7 @@ func TestOnlyRowsOfThePageReadRelations(t *testing.T) {
 	}{
 		"another page follows": {true, []string{"a", "b", "c"}, []string{"a", "b"}},
 		"it is the last one":   {true, []string{"a", "b"}, []string{"a", "b"}},
-		"nobody asks":          {false, []string{"a", "b"}, []string{"a", "b"}},
+		"no extra row is read": {false, []string{"a", "b"}, []string{"a", "b"}},
 	} {
 		a := &response{lookups: make([]lookup, 2)}
 		parent := &a.lookups[0]

@@ -10,11 +10,11 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 )
 
-// maxJoins bounds the rows that one statement joins to its own.
+// maxJoins bounds the joins of one statement.
 const maxJoins = 6
 
 // joins reports whether a relation is read by a join. The relation must have at most one target row per row. The
-// target's values must be short, because they are repeated, unless the read has only one row.
+// target's values must be short, because a join repeats them, unless the read has only one row.
 func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField) bool {
 	target := field.Definition.Type.Name()
 	if rel.shape != toOne || from.host != nil || len(from.joins) >= maxJoins || len(kinds[target]) > 0 {
@@ -42,7 +42,7 @@ func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField
 	return true
 }
 
-// isShort reports whether the values of a field are short: numbers, times, ids, names and enum values.
+// isShort reports whether the values of a field are short: booleans, numbers, times, ids, names and enum values.
 func isShort(member reflect.StructField) bool {
 	of := member.Type
 	if of.Kind() == reflect.Pointer {
@@ -86,7 +86,7 @@ func (c *compiler) joined(rel *relation, from *read, field graphql.CollectedFiel
 	}
 }
 
-// join adds the rows of a relation to the read's own statement. Fields that lead to the same rows share them.
+// join adds the rows of a relation to the read's own statement. Fields that lead to the same rows share one join.
 func (r *read) join(rel *relation) *read {
 	for _, known := range r.joins {
 		if known.Rows == rel.rows && known.Column == rel.column {

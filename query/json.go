@@ -2,7 +2,7 @@ package query
 
 import "bytes"
 
-// The functions here parse JSON from Postgres, which is valid.
+// The functions in this file require valid JSON. Postgres returns only valid JSON.
 
 func skipSpace(src []byte, at int) int {
 	for at < len(src) && (src[at] == ' ' || src[at] == '\n' || src[at] == '\t' || src[at] == '\r') {

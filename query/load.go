@@ -18,8 +18,8 @@ import (
 )
 
 // Loading is the gqlgen extension by which resolvers read rows with dataloaders: one statement for each level and
-// relation of an operation. Each response and each event of a subscription has fresh loaders. Each field of a mutation
-// has them too, because it must see the writes of the previous field.
+// relation of an operation. Each response and each event of a subscription has fresh loaders. So does each field of a
+// mutation, because it must see the writes of the previous field.
 type Loading struct{ *Table }
 
 // ExtensionName names the extension.
@@ -68,8 +68,8 @@ func (l *loaders) tenant() *db.Tenant {
 	return l.table.store.Tenant(principal.CompanyID)
 }
 
-// loaderKey identifies a loader: the relation that it reads, its columns, its page window, and the rows that it reads
-// for. Those rows are a batch, or one row that was read alone.
+// loaderKey identifies a loader: the relation that it reads, its columns, its page window, and the rows for which it
+// reads: a batch, or one row that was read alone.
 type loaderKey struct {
 	rows    any
 	what    any
@@ -79,7 +79,7 @@ type loaderKey struct {
 
 // windowOf identifies a page of a filtered list.
 func windowOf(args model.PageArgs, filter pg.Filter) string {
-	page, _ := json.Marshal(args) // only numbers and strings
+	page, _ := json.Marshal(args) // numbers and strings always have an encoding
 	return fmt.Sprintf("%s %q", page, filter.Values())
 }
 
@@ -151,7 +151,7 @@ func (l *loaders) field(ctx context.Context) (*relation, []string) {
 		return r, []string{r.reading}
 	}
 	if r.value != "" || r.isWhole {
-		return r, nil // several fields share it, so one statement reads all columns
+		return r, nil // several fields share the rows, so one statement reads all columns
 	}
 	return r, l.table.columnsOf(ctx)
 }
@@ -208,8 +208,8 @@ func byParent[R any](rows []model.Row) map[string][]R {
 	return byParent
 }
 
-// Page returns the page of rows that the resolved field leads to. A request for the total of one list counts the lists
-// of the row's whole batch.
+// Page returns the page of rows that the resolved field leads to. The first request for a total counts the lists of all
+// rows in the batch.
 func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filter pg.Filter) (*model.Page[R], error) {
 	l := loadersOf(ctx)
 	r, columns := l.field(ctx)
@@ -252,7 +252,7 @@ func Value[V any](
 	})
 }
 
-// Of converts a method of a Tenant to a function that Value can read with.
+// Of converts a method of Tenant to a read function for Value.
 func Of[V any](method func(*db.Tenant, context.Context, []string) (V, error)) func(context.Context, *db.Tenant,
 	[]string) (V, error) {
 	return func(ctx context.Context, t *db.Tenant, ids []string) (V, error) { return method(t, ctx, ids) }
@@ -260,7 +260,7 @@ func Of[V any](method func(*db.Tenant, context.Context, []string) (V, error)) fu
 
 func idOf(row any) string { return row.(model.Node).Cursor().ID }
 
-// ByID returns the row whose id the resolved field names, or NOT_FOUND. Fields that name the same row share it, so its
+// ByID returns the row with the id for a field of Query, or NOT_FOUND. Fields with the same id share the row, so its
 // dependent rows are read once for all of them.
 func ByID[R any](ctx context.Context, id string) (R, error) {
 	l := loadersOf(ctx)

@@ -29,7 +29,7 @@ func TestLoadersReadABatchAtOnce(t *testing.T) {
 		alone := &model.Agent{ID: "alone"}
 		var mu sync.Mutex
 		var reads [][]string
-		ask := func(what string, row *model.Agent) (string, error) {
+		loadValue := func(what string, row *model.Agent) (string, error) {
 			return load(l, row, loaderKey{what: what}, idOf, func(keys []string) (finder[string], error) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -37,18 +37,18 @@ func TestLoadersReadABatchAtOnce(t *testing.T) {
 				return func(key string) (string, error) { return what + " of " + key, nil }, nil
 			})
 		}
-		var asking sync.WaitGroup
+		var loading sync.WaitGroup
 		for _, row := range append(slices.Clone(agents), alone) {
 			for _, what := range []string{"tools", "chats"} {
-				asking.Go(func() {
-					got, err := ask(what, row)
+				loading.Go(func() {
+					got, err := loadValue(what, row)
 					if err != nil || got != what+" of "+row.ID {
 						t.Error(got, err)
 					}
 				})
 			}
 		}
-		asking.Wait()
+		loading.Wait()
 		require.Equal(t, begin, time.Now())
 		require.Len(t, reads, 4)
 		for _, keys := range reads {
@@ -76,9 +76,9 @@ func TestLoadersReportErrors(t *testing.T) {
 		return func(string) (int, error) { return 0, failed }, nil
 	})
 	require.ErrorIs(t, err, failed)
-	nowhere := func(any) string { return "" }
-	none, err := load(l, agent, loaderKey{}, nowhere,
-		func([]string) (finder[int], error) { panic("no row leads anywhere") })
+	noKey := func(any) string { return "" }
+	none, err := load(l, agent, loaderKey{}, noKey,
+		func([]string) (finder[int], error) { panic("a row without a key was read") })
 	require.NoError(t, err)
 	require.Zero(t, none)
 }

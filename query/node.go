@@ -26,10 +26,10 @@ func Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
 	}).Load(l.ctx, key)()
 }
 
-// nodes is like Nodes. It is called once for each list of ids in a response.
+// nodes reads the rows with the ids. A response calls it once for each distinct list of ids.
 func (l *loaders) nodes(ids []string) ([]model.Node, error) {
 	ctx, t := l.ctx, l.tenant()
-	// Postgres would refuse these ids.
+	// Postgres rejects texts with NUL or invalid UTF-8.
 	possible := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return strings.ContainsRune(id, 0) ||
 			!utf8.ValidString(id)

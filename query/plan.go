@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// queryPlan says what to read for an operation, and how to write the response. It is immutable except for its counters,
-// so that any number of requests share it.
+// queryPlan says what to read for an operation, and how to write the response. Any number of requests can share it,
+// because only its counters and cached statements change.
 type queryPlan struct {
 	store *db.Store
 	// reads are ordered: each comes after its parent.
@@ -57,12 +57,12 @@ type writeRow func(a *response, dst []byte, row int) []byte
 // writeKey writes the value for a key of its read. -1 means no key.
 type writeKey func(a *response, dst []byte, key int) []byte
 
-// read is a statement of a plan. It reads rows that depend on the rows of another read, or on the operation's
-// arguments.
+// read reads rows that depend on the rows of another read, or on the operation's arguments. It has one statement, or
+// two if it also counts all rows.
 type read struct {
 	index    int
 	relation *relation
-	// parent is the read whose rows lead here, by the value of the column from. Nil for a field of Query.
+	// parent is the read whose rows lead here, nil for a field of Query. from is the index of its column with the key.
 	parent *read
 	from   int
 	// shares is set if this read has the same keys as its parent, whose rows are read by their own ids.
@@ -71,7 +71,8 @@ type read struct {
 	// of its parent. Both statements are then sent together.
 	key      pg.Key
 	isLookup bool
-	// kinds are the kinds of the parent's rows that lead here, by the column kind. Nil for all of them.
+	// kinds are the kinds of the parent's rows that lead here, nil for all. kind is the index of the column with the
+	// kind.
 	kinds map[string]bool
 	kind  int
 	// field has the arguments of the page, or of the field of Query.
@@ -88,8 +89,8 @@ type read struct {
 	// host is the read whose statement joins these rows, as alias. Nil for a read with its own statement.
 	host  *read
 	alias string
-	// wantsRows is set to read the rows of a page, wantsNext to know whether another page follows, and wantsTotal to
-	// count all rows.
+	// wantsRows is set if the operation selects the rows of a page, wantsNext if it selects whether another page
+	// follows, and wantsTotal if it selects the number of all rows.
 	wantsRows, wantsNext, wantsTotal bool
 	// statements read the rows of one key, and of several keys.
 	statements [2]pg.Statement
@@ -116,7 +117,7 @@ func (r *read) column(name string) int {
 		return r.host.column(r.alias + "." + name)
 	}
 	if len(r.columns) == 0 && r.relation.shape == toOne {
-		r.columns = append(r.columns, "id") // rows that are read by their own ids start with them
+		r.columns = append(r.columns, "id") // rows that are read by id start with their id
 	}
 	for i, known := range r.columns {
 		if known == name {

@@ -1,8 +1,8 @@
-// Package query answers GraphQL queries by precompiled plans. A plan contains the statements that read everything that
-// an operation selects. It sends all statements with known keys in one round trip, and writes the JSON response
-// directly from Postgres's values. The generated executor answers everything that plans do not support, and every
-// response with an error. Both give the same bytes. Start reading at Schema.Exec for plans, and at Loading for
-// resolvers.
+// Package query answers GraphQL queries by compiled plans. A plan contains the statements that read everything that an
+// operation selects. It sends all statements with known keys in one round trip, and writes the JSON response directly
+// from Postgres's values. gqlgen's generated executor answers everything that plans do not support, and every query
+// whose response has an error. Plans and the executor return the same bytes. Start reading at Schema.Exec for plans,
+// and at Loading for resolvers.
 package query
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Schema answers queries by plans where possible, and otherwise through the schema that it wraps. Both produce the same
+// Schema answers queries by plans where possible, and otherwise through the schema that it wraps. Both return the same
 // bytes.
 type Schema struct {
 	graphql.ExecutableSchema
@@ -34,7 +34,7 @@ func (t *Table) Plan(schema graphql.ExecutableSchema) *Schema {
 func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	operation := graphql.GetOperationContext(ctx)
 	principal, known := model.PrincipalOf(ctx)
-	// Resolvers check a restricted caller's reach.
+	// Only resolvers check the reach of a restricted caller.
 	if operation.Operation.Operation != ast.Query || !known || principal.Reach != nil {
 		return s.ExecutableSchema.Exec(ctx)
 	}

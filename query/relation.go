@@ -27,7 +27,7 @@ type relation struct {
 	at []int
 	// key replaces the column if the row is not from the database.
 	key func(row any) string
-	// value is the column that is the response itself, if the field is not an object.
+	// value is the column that the field returns, if the field is not an object.
 	value string
 	// isFirst is set if a key has at most one row: the field is that row, or null.
 	isFirst bool
@@ -68,7 +68,7 @@ func (r relation) whole() relation {
 	return r
 }
 
-// only makes resolvers read one column of the rows, from which they compute the field. It is not planned.
+// only makes resolvers read one column of the rows, from which they compute the field. The field is not planned.
 func (r relation) only(column string) relation {
 	r.reading = column
 	return r
@@ -89,8 +89,8 @@ type leading struct {
 	list   pg.List
 }
 
-// that filters a page by the arguments of its field.
-func (r relation) that(filter makeFilter) relation {
+// filteredBy filters a page by the arguments of its field.
+func (r relation) filteredBy(filter makeFilter) relation {
 	r.filter = filter
 	return r
 }
@@ -106,9 +106,9 @@ func (r relation) row() reflect.Type {
 // root is a field of Query: a row by its id, or a list of the company.
 type root struct {
 	relation
-	// existing are the rows that arguments must name, if they are given.
+	// existing maps optional arguments to the rows that their ids must name.
 	existing map[string]pg.Rows
-	// not is an argument that plans do not support. An operation that has it gets no plan.
+	// not is an argument that plans do not support. A field with this argument is left to the generated executor.
 	not string
 }
 
@@ -121,7 +121,7 @@ func (r root) summed() root {
 func byID(rows pg.Rows) root { return root{relation: relation{shape: toOne, rows: rows}} }
 func all(list pg.List) root  { return root{relation: relation{shape: toPage, list: list}} }
 
-func (r root) that(filter makeFilter) root {
+func (r root) filteredBy(filter makeFilter) root {
 	r.filter = filter
 	return r
 }
@@ -162,7 +162,8 @@ func resolvedCampaign(row any) string {
 func goodRun(row any) string { return row.(*model.AgentTestBlame).GoodRunID }
 func badRun(row any) string  { return row.(*model.AgentTestBlame).BadRunID }
 
-// queuedRun and wrongRun return the ids of the runs whose verdicts people mark or marked.
+// queuedRun returns the id of a run with a verdict to label, and wrongRun of a run with a verdict that a label
+// contradicts.
 func queuedRun(row any) string { return row.(*model.CriterionQueueEntry).RunID }
 func wrongRun(row any) string  { return row.(*model.JudgeDisagreement).RunID }
 

@@ -23,8 +23,8 @@ const (
 	marks   = isNull | isLarge
 )
 
-// minLarge is the length in bytes from which a value has its own memory. A slice that grows by doubling copies all its
-// contents, and takes twice the memory meanwhile.
+// minLarge is the length in bytes from which a value has its own memory. A slice that grows copies its contents, and
+// both copies take memory until the old one is collected.
 const minLarge = 16 << 10
 
 // maxData bounds the bytes in data. Larger offsets would overlap the bits of the marks.

@@ -35,8 +35,7 @@ func TestRowsReturnWhatWasAdded(t *testing.T) {
 	}
 }
 
-// Large values take only their own length in memory. They are not copied when more values are added, which would take
-// several times as much.
+// Large values take only their own length in memory. Adding more values does not copy them.
 func TestLargeRowValuesAreNotMoved(t *testing.T) {
 	t.Parallel()
 	var r rows

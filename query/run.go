@@ -18,7 +18,7 @@ type response struct {
 	budget    model.MemoryBudget
 	variables map[string]any
 	lookups   []lookup
-	// statements are the statements of one round trip. under has the read of each statement.
+	// statements are the statements of one round trip. under has the read that each statement belongs to.
 	statements []pg.Read
 	under      []sent
 	// isLeft is set if the generated executor must answer.
@@ -29,15 +29,15 @@ type response struct {
 	// reserved is the total of all reservations. err is the budget's error.
 	reserved int
 	err      error
-	// room is the maximum length of the response before it would be copied. isMeasuring is set once the response
-	// exceeds it. From then on bytes are only counted, in measured, and dropped.
+	// room is the capacity of the response at its start. isMeasuring is set once a long response exceeds it. From then
+	// on, bytes are dropped, and measured counts them.
 	room, measured int
 	isMeasuring    bool
 }
 
 var responses = sync.Pool{New: func() any { return &response{} }}
 
-// maxReused bounds the memory of one read that is reused, in bytes of values.
+// maxReused bounds the memory that the pool keeps for one read, in bytes of values.
 const maxReused = 256 << 10
 
 func newResponse(p *queryPlan, budget model.MemoryBudget, variables map[string]any) *response {
@@ -196,7 +196,7 @@ func (a *response) size() int {
 	return size
 }
 
-// sent is a statement in progress.
+// sent names the read of a statement, and whether the statement counts rows.
 type sent struct {
 	read    int
 	isTotal bool

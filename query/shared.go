@@ -36,8 +36,7 @@ func (p *queryPlan) hasRead(bytes int) {
 	}
 }
 
-// readShared reads everything on a shared connection. It returns nil if the response must be read on its own
-// connection.
+// readShared reads everything on a shared connection. It returns nil if the response needs a connection for itself.
 func (p *queryPlan) readShared(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
 	a := newResponse(p, model.MemoryBudgetOf(ctx), variables)
 	a.tenant = tenant

@@ -12,9 +12,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rowTypes are the object types that are rows. A field is the column of the struct field with the same name, or a part
-// of that column if it is JSON. relations and computed define further fields. Resolvers answer all other fields,
-// without a plan.
+// rowTypes are the object types that are rows. A GraphQL field is read from the column of the struct field with the
+// same name, or from a part of a JSON column. relations and computed define further fields. Resolvers answer all other
+// fields, without a plan.
 var rowTypes = map[string]any{
 	"Agent":                 model.Agent{},
 	"PromptVersion":         model.PromptVersion{},
@@ -60,10 +60,10 @@ var relations = map[string]relation{
 	"Agent.knowledgeBaseChat":     one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).whole(),
 	"Agent.knowledgeBaseChatName": one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).part("name"),
 	"Agent.promptVersions":        page(db.PromptVersionsOfAgents),
-	"Agent.simulationChats":       page(db.SimulationChatsOfAgents).that(chatsThat),
-	"Agent.tests":                 page(db.TestsOfAgents).that(testsThat),
+	"Agent.simulationChats":       page(db.SimulationChatsOfAgents).filteredBy(chatsThat),
+	"Agent.tests":                 page(db.TestsOfAgents).filteredBy(testsThat),
 	"Agent.testFolders":           many(db.FoldersOfAgents).whole(),
-	"Agent.testExecutions":        page(db.ExecutionsOfAgents).that(executionsThat),
+	"Agent.testExecutions":        page(db.ExecutionsOfAgents).filteredBy(executionsThat),
 	"Agent.campaigns":             page(db.CampaignsOfAgents),
 	"Agent.parents":               page(db.ParentsOfAgents),
 
@@ -103,7 +103,7 @@ var relations = map[string]relation{
 	"AgentTestFolder.tests": page(db.TestsOfFolders),
 
 	"AgentTestExecution.agent":        one("agent_id", db.AgentRows),
-	"AgentTestExecution.runs":         page(db.RunsOfExecutions).that(runsThat),
+	"AgentTestExecution.runs":         page(db.RunsOfExecutions).filteredBy(runsThat),
 	"AgentTestExecution.rejudgeOf":    one("rejudge_of_id", db.AgentTestExecutionRows),
 	"AgentTestExecution.rejudgements": many(db.RejudgementsOfExecutions),
 	"AgentTestExecution.startedBy":    one("api_key_id", db.APIKeyRows).part("name"),
@@ -116,7 +116,7 @@ var relations = map[string]relation{
 	"AgentTestRun.labels":       many(db.LabelsOfRuns).whole(),
 
 	"Campaign.agent": one("agent_id", db.AgentRows),
-	"Campaign.items": page(db.ItemsOfCampaigns).that(itemsThat),
+	"Campaign.items": page(db.ItemsOfCampaigns).filteredBy(itemsThat),
 	// the agent's fields, which precede the campaign's
 	"Campaign.fields": one("agent_id", db.AgentRows).only("fields"),
 
@@ -129,7 +129,7 @@ var relations = map[string]relation{
 	"AgentTestSchedule.baseline":      one("baseline_id", db.AgentTestExecutionRows),
 	"AgentTestSchedule.lastExecution": one("last_execution_id", db.AgentTestExecutionRows),
 
-	"Webhook.deliveries": page(db.DeliveriesOfWebhooks).that(deliveriesThat),
+	"Webhook.deliveries": page(db.DeliveriesOfWebhooks).filteredBy(deliveriesThat),
 
 	// These objects are not rows, so they are not planned.
 	"AgentConsumption.agent":        one("", db.AgentRows).by(resolvedAgent),
@@ -182,41 +182,42 @@ var logic = map[string][]string{
 
 var roots = map[string]root{
 	"agent":              byID(db.AgentRows),
-	"agents":             all(db.AgentList).that(agentsThat),
+	"agents":             all(db.AgentList).filteredBy(agentsThat),
 	"tool":               byID(db.ToolRows),
-	"tools":              all(db.ToolList).that(namedThat),
+	"tools":              all(db.ToolList).filteredBy(namedThat),
 	"knowledgeBaseChat":  byID(db.KnowledgeBaseChatRows),
-	"knowledgeBaseChats": all(db.KnowledgeBaseChatList).that(namedThat),
+	"knowledgeBaseChats": all(db.KnowledgeBaseChatList).filteredBy(namedThat),
 	"dataset":            byID(db.DatasetRows),
-	"datasets":           all(db.DatasetList).that(namedThat),
+	"datasets":           all(db.DatasetList).filteredBy(namedThat),
 	"document":           byID(db.DocumentRows).unless("datasetId"),
-	"documents":          all(db.DocumentList).of("datasetId", db.DatasetRows).that(documentsThat),
+	"documents":          all(db.DocumentList).of("datasetId", db.DatasetRows).filteredBy(documentsThat),
 
 	"simulationChat":  byID(db.SimulationChatRows),
-	"simulationChats": all(db.SimulationChatList).of("agentId", db.AgentRows).that(chatsOfAgent),
+	"simulationChats": all(db.SimulationChatList).of("agentId", db.AgentRows).filteredBy(chatsOfAgent),
 
 	"agentTest": byID(db.AgentTestRows),
 	"agentTests": all(db.AgentTestList).of("agentId", db.AgentRows).of("folderId", db.AgentTestFolderRows).
-		that(testsOfAgent),
+		filteredBy(testsOfAgent),
 	"agentTestFolder":     byID(db.AgentTestFolderRows),
-	"agentTestFolders":    all(db.AgentTestFolderList).of("agentId", db.AgentRows).that(ofAgent),
+	"agentTestFolders":    all(db.AgentTestFolderList).of("agentId", db.AgentRows).filteredBy(ofAgent),
 	"agentTestExecution":  byID(db.AgentTestExecutionRows),
-	"agentTestExecutions": all(db.AgentTestExecutionList).of("agentId", db.AgentRows).that(executionsOfAgent),
+	"agentTestExecutions": all(db.AgentTestExecutionList).of("agentId", db.AgentRows).filteredBy(executionsOfAgent),
 	"agentTestRun":        byID(db.AgentTestRunRows),
-	"agentTestRuns":       all(db.AgentTestRunList).of("executionId", db.AgentTestExecutionRows).that(runsThat).summed(),
+	"agentTestRuns": all(db.AgentTestRunList).of("executionId", db.AgentTestExecutionRows).
+		filteredBy(runsThat).summed(),
 
 	"agentTestSchedule":  byID(db.AgentTestScheduleRows),
-	"agentTestSchedules": all(db.AgentTestScheduleList).of("agentId", db.AgentRows).that(ofAgent),
+	"agentTestSchedules": all(db.AgentTestScheduleList).of("agentId", db.AgentRows).filteredBy(ofAgent),
 
-	"criterionLabels": all(db.CriterionLabelList).of("agentId", db.AgentRows).that(labelsOfAgent),
+	"criterionLabels": all(db.CriterionLabelList).of("agentId", db.AgentRows).filteredBy(labelsOfAgent),
 
 	"webhook":   byID(db.WebhookRows),
 	"mcpServer": byID(db.McpServerRows),
 
 	"campaign":      byID(db.CampaignRows),
-	"campaigns":     all(db.CampaignList).that(campaignsThat),
-	"auditEvents":   all(db.AuditEventList).that(auditEventsThat),
-	"campaignItems": all(db.CampaignItemList).of("campaignId", db.CampaignRows).that(itemsOfCampaign),
+	"campaigns":     all(db.CampaignList).filteredBy(campaignsThat),
+	"auditEvents":   all(db.AuditEventList).filteredBy(auditEventsThat),
+	"campaignItems": all(db.CampaignItemList).of("campaignId", db.CampaignRows).filteredBy(itemsOfCampaign),
 }
 
 // Table has rowTypes, relations and roots, checked against a schema. Plans and resolvers use it to read.
@@ -314,7 +315,7 @@ func (t *Table) check(name string, r relation) error {
 		return fmt.Errorf("plan queries: the schema has no field %s", name)
 	}
 	if r.value != "" && r.row() != nil && t.member(r.row(), r.value).Type == nil {
-		return fmt.Errorf("plan queries: %s has the rows of %s, and no known type of them has %q", name, r.row(), r.value)
+		return fmt.Errorf("plan queries: %s returns the column %q, which %s does not have", name, r.value, r.row())
 	}
 	if r.shape == toTotal || r.value != "" || r.reading != "" {
 		return nil

@@ -24,7 +24,7 @@ func TestTableMustFitTheSchema(t *testing.T) {
 		`is of the type "Tool"`:         {"Agent.tools", many(db.SubAgentsOfAgents)},
 		`is of the type "CampaignItem"`: {"Campaign.items", page(db.RunsOfTests)},
 		`is of the type ""`:             {"Agent.tools", page(db.AgentsOfTools)},
-		`no known type of them has "a"`: {"Agent.knowledgeBaseChatName",
+		`returns the column "a"`: {"Agent.knowledgeBaseChatName",
 			one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).part("a")},
 	} {
 		require.ErrorContains(t, table.check(c.name, c.r), fault, c.name)
@@ -68,8 +68,8 @@ func TestRelationsFollowKeys(t *testing.T) {
 		NameStatus: model.NameStatusDeleted}))
 }
 
-// Fields that lead to the same rows share one read. A page and a list have separate reads, and so does each computed
-// key.
+// Fields that lead to the same rows share one read. A page and a list have separate reads. A relation with a computed
+// key shares no read.
 func TestRelationsToTheSameRowsShareReads(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)

@@ -75,7 +75,7 @@ func nothingOfAnotherCompanyIsFound(t *testing.T, address string) {
 		all["Node "+rows.Type] = &relation{shape: toOne, rows: rows}
 	}
 	part := pg.Part{PageArgs: model.PageArgs{First: 100}, AndNext: true}
-	// reached returns the number of rows that each way of reading finds by the keys.
+	// reached returns the numbers of rows that resolvers find and that plans read by the keys.
 	reached := func(r *relation, keys []string) (found, read int) {
 		var rows []model.Row
 		var reads []pg.Read

@@ -18,10 +18,10 @@ var escaped = func() (is [256]bool) {
 	return is
 }()
 
-// plain returns the index of the first byte, from at on, that JSON must escape, or the text's length if there is
-// none.
+// plain returns the index of the first byte that JSON must escape, starting at the index at. It returns the text's
+// length if there is none.
 func plain[T string | []byte](text T, at int) int {
-	// Test eight bytes at a time: a high bit remains if one is below 0x20, a quotation mark or a backslash.
+	// Test eight bytes at a time: a high bit remains if a byte is below 0x20, a quotation mark or a backslash.
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; at+8 <= len(text); at += 8 {
 		word := uint64(text[at]) | uint64(text[at+1])<<8 | uint64(text[at+2])<<16 | uint64(text[at+3])<<24 |

@@ -7,8 +7,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// revocableToken returns the hash of the token to revoke. A token may revoke itself, and an API key the token that it
-// names.
+// revocableToken returns the hash of the token to revoke. A token can revoke only itself. An API key revokes the token
+// in the argument.
 func revocableToken(ctx context.Context, token *string) ([]byte, error) {
 	principal, _ := model.PrincipalOf(ctx)
 	if token == nil && principal.IsToken() {

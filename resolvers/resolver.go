@@ -20,7 +20,7 @@ type Resolver struct {
 	server    model.Server
 }
 
-// New returns the resolvers of a store, an engine and an evaluator. Clients can read server.
+// New returns the resolvers of a store, an engine and an evaluator. The field Query.server returns server.
 func New(store *db.Store, e *engine.Engine, v *evaluation.Evaluator, server model.Server) *Resolver {
 	return &Resolver{store: store, engine: e, evaluator: v, server: server}
 }

@@ -21,12 +21,12 @@ func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.
 		if !principal.Reach.HasAgent(input.AgentID) {
 			return nil, model.Missing("agent", input.AgentID)
 		}
-		// With mocking, a page could invent results of the agent's tools.
+		// With mocking, a web page could invent results of the agent's tools.
 		if input.ToolMocking != nil {
 			return nil, model.Errorf(model.Forbidden, "mocking needs the scope %s, which the credential does not "+
 				"have", model.APIKeyScopeSimulate)
 		}
-		// With these, a page could make the agent say and do anything.
+		// With a prompt or first messages, a web page could make the agent say and do anything.
 		if input.Prompt != nil || input.Messages != nil {
 			return nil, model.Errorf(model.Forbidden, "a prompt or first messages need the scope %s, which the credential "+
 				"does not have", model.APIKeyScopeSimulate)

@@ -4,10 +4,11 @@ GO ?= go
 GOLANGCI_LINT := $(shell $(GO) env GOPATH 2>/dev/null)/bin/golangci-lint
 GOLANGCI_LINT_VERSION := v2.15.0
 
-# How all of these targets compile, so that they share what is compiled. Debugging information takes an eighth of the time of a
-# first compilation; stack traces and profiles do without it, debuggers compile for themselves. Inlining in the generated executor
-# would take 5 s and 1.6 MB of the program, and saves no time that can be measured. Without C the program is static, as in its
-# image, and an idle one takes 1 to 3 MB less; the race detector alone needs it.
+# The compiler flags of all targets here. With equal flags, targets share the build cache. Debugging information would
+# take an eighth of the time of a first compilation. Stack traces and profiles do not need it, and debuggers compile
+# with their own flags. Inlining in the generated executor would add 5 s and 1.6 MB, and saves no measurable time.
+# Without C, the program is static, as in its image, and takes 1 to 3 MB less memory when idle. Only the race detector
+# needs C.
 export CGO_ENABLED ?= 0
 race e2e: export CGO_ENABLED := 1
 COMPILING := -gcflags=all=-dwarf=false '-gcflags=github.com/agentgraph/agentgraph/graph=-dwarf=false -l'
@@ -16,27 +17,28 @@ export GOFLAGS := $(strip $(GIVEN) $(if $(findstring $(COMPILING),$(GIVEN)),,$(C
 
 .PHONY: help flags chart check-schema docs docs-deps console check-console e2e-console screenshots film console-deps hooks run test test-fast test-faults test-scale test-upgrade fuzz race e2e e2e-deps bench bench-compare bench-turns bench-growth bench-deps bench-hostile microbench microbench-compare eval-knowledge bench-knowledge generate check-generated worked-example lint build tidy postgres
 
-help: ## this list
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-flags: ## the flags of go that these targets use: export CGO_ENABLED=0 GOFLAGS="$$(make -s flags)" compiles as they do
+flags: ## print the go flags of these targets; to compile with them: export CGO_ENABLED=0 GOFLAGS="$$(make -s flags)"
 	@echo "$$GOFLAGS"
 
-hooks: ## have git check the subjects of commits
+hooks: ## make git check the subjects of commits
 	git config core.hooksPath .githooks
 
 run: postgres ## the gateway with everything it needs; ARGS are flags of agentgraph dev
 	@GO="$(GO)" scripts/build.sh
 	@exec bin/agentgraph dev $(ARGS)
 
-# The binary is stripped: stack traces keep names, debuggers lose them. VERSION=v1.2.3 sets the version that it reports.
+# The binary is stripped: stack traces have names, but debuggers find none. VERSION=v1.2.3 sets the version that it
+# reports.
 build: ## a release build, bin/agentgraph
 	$(GO) build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/agentgraph ./cmd/agentgraph
 
 test: postgres e2e-deps ## all tests
 	$(GO) test ./...
 
-# This leaves out what takes long: whole programs, and the suites of the database, the queue and documents.
+# Slow suites are left out: those of whole programs, the database, the queue and documents.
 test-fast: postgres ## the tests that take seconds, for the inner loop
 	$(GO) test $$($(GO) list ./... | grep -vE '/(cmd|app|db|engine/knowledge)(/|$$)') ./db/group ./db/seal ./db/notify
 
@@ -45,20 +47,20 @@ FUZZTIME ?= 20s
 fuzz: postgres ## every fuzz target, for FUZZTIME each
 	GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)
 
-# FAULTS=short takes two minutes. As root it fills a disk too, one in memory.
-test-faults: postgres ## break what the program stands on, and count what is lost or doubled
+# FAULTS=short takes two minutes. As root, it also fills a disk in memory.
+test-faults: postgres ## break the program's dependencies, and count lost and duplicated work
 	$(GO) build -o bin/agentgraph ./cmd/agentgraph
 	$(GO) build -o bin/faults ./lab/faults
 	@exec bin/faults $(if $(filter short,$(FAULTS)),-short) $(ARGS)
 
-# What takes longer than two minutes: the tests of the database behind a pooler, and a database of years, at a tenth of its size.
-test-scale: postgres ## the database's tests behind a pooler, and queries on a tenth of a database of years
+# These tests take longer than two minutes.
+test-scale: postgres ## the database tests behind a pooler, and queries on a tenth of the database of bench-growth
 	CI=1 DBTEST_POOLER=1 $(GO) test -count=1 ./db
 	@$(MAKE) --no-print-directory bench-growth ARGS="-scale 0.1 $(ARGS)"
 
 # OLD is a revision whose migrations are part of this tree's.
-test-upgrade: postgres ## replace replicas of the revision OLD by this tree's under load, back, and up again
-	@test -n "$(OLD)" || { echo 'say from what: make test-upgrade OLD=v1.2.0'; exit 2; }
+test-upgrade: postgres ## under load, upgrade replicas from the revision OLD to this tree, downgrade them, and upgrade again
+	@test -n "$(OLD)" || { echo 'set the revision to upgrade from: make test-upgrade OLD=v1.2.0'; exit 2; }
 	$(GO) build -o bin/agentgraph ./cmd/agentgraph
 	$(GO) build -o bin/faults ./lab/faults
 	@rm -rf bin/old && mkdir -p bin/old && git archive $(OLD) | tar -x -C bin/old && (cd bin/old && $(GO) build -o ../agentgraph-old ./cmd/agentgraph); rm -rf bin/old
@@ -67,29 +69,29 @@ test-upgrade: postgres ## replace replicas of the revision OLD by this tree's un
 race: postgres e2e-deps ## all tests, with the race detector
 	$(GO) test -race -timeout 20m $(or $(PACKAGES),./...)
 
-e2e: postgres e2e-deps ## the protocols, by the clients that people use
+e2e: postgres e2e-deps ## the protocols, with common clients
 	$(GO) build -race -o bin/agentgraph-race ./cmd/agentgraph
 	cd lab/e2e && npm test --silent
 
-# See docs/internals/performance.md. ARGS="-rounds 1 -servers raw" does less.
-bench: postgres bench-deps ## agentgraph beside other servers
+# See docs/internals/performance.md. ARGS="-rounds 1 -servers raw" is a short run.
+bench: postgres bench-deps ## compare agentgraph with other servers
 	@cd lab/bench && $(GO) build -o ../../bin/bench . && exec ../../bin/bench $(ARGS)
 
 # make bench-compare OLD=HEAD~5
-bench-compare: postgres ## this tree beside an earlier revision, OLD
-	@test -n "$(OLD)" || { echo "say which revision to compare with: make bench-compare OLD=HEAD~1"; exit 2; }
+bench-compare: postgres ## compare this tree with the earlier revision OLD
+	@test -n "$(OLD)" || { echo "set the revision to compare with: make bench-compare OLD=HEAD~1"; exit 2; }
 	@cd lab/bench && $(GO) build -o ../../bin/bench . && exec ../../bin/bench -old "$(OLD)" $(ARGS)
 
-# make bench-turns OLD=HEAD~5, or without OLD this tree alone.
-bench-turns: postgres ## turns of simulated chats, of this tree or beside an earlier revision, OLD
+# make bench-turns OLD=HEAD~5. Without OLD, only this tree is measured.
+bench-turns: postgres ## turns of simulated chats, optionally compared with the earlier revision OLD
 	@cd lab/bench && $(GO) build -o ../../bin/bench . && exec ../../bin/bench -turns $(if $(OLD),-old "$(OLD)") $(ARGS)
 
 # HOSTILE is a regular expression for the names of the shapes to measure; see docs/internals/performance.md.
-bench-hostile: postgres ## what hostile requests cost, and what a neighbor of fifty of them waits
+bench-hostile: postgres ## the cost of hostile requests, and how long another client waits beside fifty of them
 	$(GO) test -run '^$$' -bench BenchmarkHostile -benchtime 1x ./app
 
-# The whole takes some ten minutes and ten GB. ARGS="-scale 0.1" does less; -dir says where.
-bench-growth: postgres ## queries on a database of years, beside a small one
+# A full run takes about ten minutes and ten GB. ARGS="-scale 0.1" is a shorter run, and -dir sets the directory.
+bench-growth: postgres ## compare queries on a database with years of data with those on a small one
 	$(GO) build -o bin/growth ./lab/growth
 	@exec bin/growth $(ARGS)
 
@@ -97,8 +99,8 @@ microbench: postgres ## benchmarks of single packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 # make microbench-compare OLD=HEAD~1 PACKAGES=./query BENCH=Stored COUNT=10
-microbench-compare: postgres ## benchmarks of this tree beside those of an earlier revision, OLD
-	@test -n "$(OLD)" || { echo "say which revision to compare with: make microbench-compare OLD=HEAD~1"; exit 2; }
+microbench-compare: postgres ## compare the benchmarks of this tree with those of the earlier revision OLD
+	@test -n "$(OLD)" || { echo "set the revision to compare with: make microbench-compare OLD=HEAD~1"; exit 2; }
 	@GO="$(GO)" BENCH="$(BENCH)" COUNT="$(COUNT)" scripts/microbench-compare.sh "$(OLD)" $(PACKAGES)
 
 # Compares retrieval with plain full-text search of Postgres, on questions with known answers. SETS="/path/*.jsonl"
@@ -110,7 +112,7 @@ eval-knowledge: postgres ## how well retrieval answers known questions
 bench-knowledge: postgres ## how fast retrieval answers in large datasets
 	BENCH_KNOWLEDGE="$(or $(CHUNKS),100000)" $(GO) test -count=1 -v -timeout 2h -run '^TestSpeed$$' ./engine/knowledge
 
-# The model comes first: other generators import the code that it makes.
+# The model comes first, because other generators import its generated code.
 generate: ## generate code, the descriptions of REST, and docs/reference
 	rm -rf graph
 	$(GO) generate ./model ./...
@@ -120,29 +122,29 @@ GENERATED_PAGES := docs/reference/schema $(patsubst %,docs/reference/%.md,graphq
 check-generated: generate ## check that generated code is up to date
 	@git diff --exit-code -- graph model resolvers gateway/rest/openapi.json $(GENERATED_PAGES) deploy/systemd || { echo "generated code is not up to date: run make generate and commit"; exit 1; }
 
-check-schema: e2e-deps ## check that no breaking change of the schema since the last release is without a note
+check-schema: e2e-deps ## check that each breaking change of the schema since the last release has a note
 	@node lab/e2e/breaking.mjs
 
 console: console-deps ## the web console, from console/ into gateway/console/dist, and the viewer of /docs
 	cd console && npm run --silent build && node scripts/pack.mjs
 
-check-console: console-deps ## check the console's types, sizes, and that its build is that of its source
+check-console: console-deps ## check the console's types, unit tests and sizes, and that its build is up to date
 	cd console && npm run --silent check && npm run --silent unit && npm run --silent build && node scripts/pack.mjs --check
 
 # This needs Debian's Chromium. Without it the tests are skipped, or fail if CI is set.
 e2e-console: postgres console-deps build ## the console in a real browser
 	cd console && npm run --silent e2e
 
-screenshots: postgres console-deps build ## the pictures of the documents or, with OUT, every page in both themes and two widths
+screenshots: postgres console-deps build ## the screenshots of the documents or, with OUT, every page in both themes and two widths
 	cd console && OUT="$(abspath $(OUT))" node --import tsx e2e/screenshots.ts
 
-film: postgres console-deps build ## the README's moving picture; this needs ffmpeg
+film: postgres console-deps build ## the README's animation; this needs ffmpeg
 	cd console && node --import tsx e2e/film.ts
 
-docs: docs-deps ## the site over docs/, into docs/.vitepress/dist; fails for a dead link or anchor
+docs: docs-deps ## build the site of docs/ into docs/.vitepress/dist; dead links and anchors are errors
 	cd docs && npm run --silent build
 
-worked-example: postgres ## docs/internals/adding-a-type.md, carried out on a copy of the tree
+worked-example: postgres ## carry out docs/internals/adding-a-type.md on a copy of the tree
 	scripts/worked-example.sh
 
 HELM := $(shell $(GO) env GOPATH 2>/dev/null)/bin/helm
@@ -185,5 +187,5 @@ lab/bench/peers/node_modules/.package-lock.json: lab/bench/peers/package-lock.js
 	@touch $@
 
 # This needs PostgreSQL version 14 or later.
-postgres: ## Postgres's binaries, where there are none yet
+postgres: ## install Postgres's binaries if they are missing
 	@sh scripts/postgres.sh

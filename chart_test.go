@@ -12,7 +12,7 @@ import (
 )
 
 // renderChart renders the Helm chart with settings such as "replicaCount=3", and returns its objects by kind. Without
-// helm the test is skipped; make chart installs it.
+// helm, the test is skipped. make chart installs helm.
 func renderChart(t *testing.T, settings ...string) map[string]map[string]any {
 	t.Helper()
 	helm, err := exec.LookPath("helm")
@@ -59,7 +59,7 @@ func at(t *testing.T, value any, path ...any) any {
 	return value
 }
 
-func TestChartRendersWhatItPromises(t *testing.T) {
+func TestChartRendersDocumentedObjects(t *testing.T) {
 	t.Parallel()
 	objects := renderChart(t, "replicaCount=3", "secretName=production",
 		"settings.AGENTGRAPH_CORS_ORIGINS=https://example.com")

@@ -56,7 +56,7 @@ func TestDocumentLinksExist(t *testing.T) {
 			}
 			if to.Fragment != "" {
 				at, known := pages[target]
-				require.True(t, known, "%s links to %s, a heading of what is no document", name, link)
+				require.True(t, known, "%s links to %s, a heading in a file that is not a document", name, link)
 				require.True(t, at.anchors[to.Fragment], "%s links to %s, which has no such heading", name, link)
 			}
 		}

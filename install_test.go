@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// packArchive returns an archive as releases have it, with a program that prints its version.
+// packArchive returns an archive like that of a release, with a program that prints its version.
 func packArchive(t *testing.T) []byte {
 	t.Helper()
 	var packed bytes.Buffer

@@ -80,7 +80,7 @@ var unclear = map[string]string{
 	"begun": "started", "told": "what was reported, or to whom", "came": "outcome, or added", "whose": "owner",
 }
 
-// generated files are not written by hand, and samples are what other programs and people write.
+// generated matches files that nobody writes by hand, and samples of files from other programs and people.
 var generated = regexp.MustCompile(`^(graph/|model/models_gen\.go|bin/)` +
 	`|^docs/\.vitepress/(cache|\.temp)/|^cmd/agentgraph/demo/merrowby/` +
 	`|(^|/)(node_modules|dist|testdata|\.git)(/|$)|\.config\.ts$`)

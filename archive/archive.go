@@ -1,6 +1,6 @@
 // Package archive exports a company to a file and imports it. The file is a gzipped tar with JSON lines for the rows of
-// each table, and with the documents' files. Both use little memory for a company of any size. FromV1 makes an archive
-// from a v1 server. Start reading at Export and Import.
+// each table, and with the documents' files. Export and Import use little memory for a company of any size. FromV1
+// creates an archive from a v1 server. Start reading at Export and Import.
 package archive
 
 import (

@@ -22,7 +22,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// heap returns the bytes in use: the smallest of three measurements, because each may include garbage that other
+// heap returns the bytes in use: the smallest of three measurements, because each can include garbage that other
 // goroutines left after the collection.
 func heap() uint64 {
 	least := uint64(math.MaxUint64)

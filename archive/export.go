@@ -16,7 +16,7 @@ import (
 )
 
 // partSize is the minimum number of bytes of an entry with rows, except for the last entry of a table. An entry is
-// buffered in memory, because a tar has its length before its content.
+// buffered in memory, because in a tar its length comes before its content.
 const partSize = 1 << 20
 
 // ExportOptions configures Export.

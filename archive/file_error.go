@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// fileError is an error of an archive's file. It does not wrap its cause, since an error of the disk could be mistaken
-// for an error of the database connection.
+// fileError is an error of an archive's file. It does not wrap its cause, because a disk error could be mistaken for an
+// error of the database connection.
 type fileError struct{ text string }
 
 func (e *fileError) Error() string { return e.text }

@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Bounds of a batch of rows, which one statement inserts. A batch may exceed batchBytes by one row.
+// Bounds of a batch of rows, which one statement inserts. A batch can exceed batchBytes by one row.
 const (
 	batchRows  = 500
 	batchBytes = 2 << 20
@@ -68,8 +68,8 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 	return r.manifest, err
 }
 
-// compareWith reads the rest of the archive. It returns before if the archive has the contents that were imported then,
-// and CONFLICT otherwise.
+// compareWith reads the rest of the archive. It returns before if the archive has the same contents as the one that was
+// imported, and CONFLICT otherwise.
 func (r *reader) compareWith(before *db.ImportedBeforeError) error {
 	for {
 		header, err := r.next()
@@ -152,7 +152,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bounded reads a decompressed archive. It fails if that is far larger than the compressed archive.
+// bounded reads a decompressed archive. It fails if the decompressed archive is far larger than the compressed one.
 type bounded struct {
 	from       io.Reader
 	compressed *counted
@@ -245,7 +245,7 @@ func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
 	}
 }
 
-// end reads what follows the last entry, so that gzip verifies its checksum.
+// end reads the rest of the file after the last entry, so that gzip verifies its checksum.
 func (r *reader) end() error {
 	if _, err := io.Copy(io.Discard, r.whole); err != nil {
 		return r.source.explain(err)

@@ -18,7 +18,7 @@ import (
 
 const numbered = `{"format": "agentgraph-company", "version": 1, "id": "a-1", "company": {"id": "acme", "name": "Acme", "createdAt": "2026-01-02T03:04:05Z"}}`
 
-// An archive with a known id counts as imported before only if its contents are the same.
+// An archive with the id of an imported archive counts as imported only if its contents are the same.
 func TestCorrectedArchiveIsImported(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
@@ -32,7 +32,7 @@ func TestCorrectedArchiveIsImported(t *testing.T) {
 	for name, file := range map[string][]byte{
 		"a row changed": packed(t, entry{"manifest.json", numbered},
 			entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Handbooks"})}),
-		"a row more": packed(t, entry{"manifest.json", numbered},
+		"another row": packed(t, entry{"manifest.json", numbered},
 			entry{"datasets.jsonl", line(t, map[string]any{"id": "42", "name": "Manuals"})},
 			entry{"tombstones.jsonl", ""}, entry{"datasets/2.jsonl", line(t, map[string]any{"id": "43", "name": "More"})}),
 	} {

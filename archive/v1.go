@@ -40,7 +40,7 @@ type V1Report struct {
 	Read, Written map[string]int64
 	// Left describes what exists on the server and is not in the archive.
 	Left []string
-	// Notes describe what must be added by hand, since a v1 server does not return it.
+	// Notes describe what must be added by hand, because a v1 server does not return it.
 	Notes []string
 }
 

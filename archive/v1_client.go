@@ -155,8 +155,8 @@ func retryAfter(text string) time.Duration {
 	return max(0, time.Until(at))
 }
 
-// list reads all pages of a list. An entry that moves to another page meanwhile is returned once. total is the count
-// that the server reports, or the number of entries if that is higher. list calls read after each page.
+// list reads all pages of a list. An entry that moves to another page between two requests is returned once. total is
+// the count that the server reports, or the number of entries if that is higher. list calls read after each page.
 func (c *v1Client) list(ctx context.Context, path string, query url.Values,
 	read func(read, total int64)) (all []v1Object, total int64, err error) {
 	seen := map[string]bool{}

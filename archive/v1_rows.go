@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// clean removes null members, and members that the list without names, at any depth. In data bags and variables it
-// removes null members too.
+// clean removes members that are null, and members whose names are in without. It does so at any depth, even in data
+// bags and variables.
 func clean(text json.RawMessage, without ...string) json.RawMessage {
 	if text == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Cache holds values by key. It drops the least recently used values when all together exceed its bound. It is safe for
-// concurrent use.
+// Cache holds values by key. It drops the least recently used values when all values together exceed its bound. It is
+// safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	maxBytes int
 	weigh    func(K, V) int

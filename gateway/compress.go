@@ -15,7 +15,7 @@ import (
 // minCompressed is the size in bytes from which compression is worth its time.
 const minCompressed = 4 << 10
 
-// zippers reuses compressors, since each takes hundreds of kilobytes.
+// zippers reuses compressors, because each takes hundreds of kilobytes.
 var zippers = sync.Pool{New: func() any {
 	zipper, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	return zipper

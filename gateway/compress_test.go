@@ -52,10 +52,10 @@ func TestLargeResponsesAreCompressed(t *testing.T) {
 			headers: []string{"Accept-Encoding: gzip"}}, false},
 		"stream": {call{method: "POST", path: "/graphql", body: large, headers: []string{"Accept-Encoding: gzip",
 			"Accept: " + eventType}}, false},
-		"kept": {call{method: "POST", path: "/graphql", body: large, headers: []string{"Accept-Encoding: gzip",
+		"saved for retries": {call{method: "POST", path: "/graphql", body: large, headers: []string{"Accept-Encoding: gzip",
 			"Idempotency-Key: a"}}, true},
-		"elsewhere": {call{method: "GET", path: "/other", headers: []string{"Accept-Encoding: gzip"}}, true},
-		"elsewhere, a stream": {call{method: "GET", path: "/other?stream", headers: []string{"Accept-Encoding: gzip"}},
+		"another path": {call{method: "GET", path: "/other", headers: []string{"Accept-Encoding: gzip"}}, true},
+		"another path, streamed": {call{method: "GET", path: "/other?stream", headers: []string{"Accept-Encoding: gzip"}},
 			false},
 	} {
 		t.Run(name, func(t *testing.T) {

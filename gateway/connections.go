@@ -13,7 +13,7 @@ import (
 )
 
 // Connections bounds the open connections of a listener, in total and per address; 0 means no bound. Private addresses
-// count only toward the total, since they belong to proxies with many clients.
+// count only toward the total, because they belong to proxies with many clients.
 type Connections struct{ All, PerAddress int }
 
 // Listen wraps the listener of a server whose handler is a Server. Connections beyond the bounds are closed as soon as

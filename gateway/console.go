@@ -13,8 +13,8 @@ import (
 
 // browse answers browsers that open a URL without a credential. It serves the console, its icon, or a page that
 // explains the URL and links to the console. It reports whether it answered. These pages need no credential, are not
-// rate limited, and are served even while the server drains, since they have no company's data. Other origins may not
-// read them.
+// rate limited, and are served even while the server drains, because they contain no company's data. Other origins
+// cannot read them.
 func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 	if s.console == nil {
 		return false
@@ -37,7 +37,7 @@ func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 	}
 	switch {
 	case path == "/":
-		// The redirect is relative, since a proxy may have removed a prefix from the path.
+		// The redirect is relative, because a proxy might have removed a prefix from the path.
 		w.Header().Set("Location", strings.TrimPrefix(console.Path, "/")+"/")
 		w.WriteHeader(http.StatusFound)
 	case path == Path:

@@ -23,7 +23,7 @@ func (c *clientConn) writeWhole(w http.ResponseWriter, body []byte) (int, error)
 	written, err := c.hold(buffer, w, body)
 	if len(*buffer) > 0 {
 		if _, failure := c.Conn.Write(*buffer); failure != nil {
-			// net/http believes that the response was sent, and must not send the next one in the middle of it.
+			// net/http cannot see this failure, and would send the next response after a part of this one.
 			c.isBroken = true
 			_ = c.Close()
 			err = failure

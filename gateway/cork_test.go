@@ -45,7 +45,7 @@ func (c countedConn) Write(p []byte) (int, error) {
 
 func (c countedConn) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
 
-// letters responds with as many bytes as the path says. It declares the length unless the query forbids it.
+// letters responds with as many bytes as the path says. It declares the length unless the URL has a query.
 type letters struct{}
 
 func (letters) Supports(*http.Request) bool { return true }

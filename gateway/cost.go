@@ -17,7 +17,7 @@ import (
 const (
 	// usualLength is the assumed length of a list if neither the operation nor the schema gives one.
 	usualLength = 5
-	// skippedRow is the cost of a row that an offset skips, since Postgres reads it too.
+	// skippedRow is the cost of a row that an offset skips, because Postgres reads it too.
 	skippedRow = 3
 	// maxSkipped bounds the cost of skipped rows: an offset far beyond the end of a list skips only the list's rows. Only
 	// REST's page numbers reach this bound.

@@ -57,7 +57,7 @@ func withTokenInURL(r *http.Request) (_ *http.Request, isInURL bool, err error) 
 }
 
 // credentialOf returns the request's API key, or else the bearer token of its Authorization header, or "". The key
-// comes first because proxies may add an Authorization header.
+// comes first because proxies can add an Authorization header.
 func credentialOf(h http.Header) string {
 	if key := h.Get(apiKeyHeader); key != "" {
 		return key

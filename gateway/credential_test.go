@@ -23,11 +23,11 @@ func TestBearerTokensAuthenticateRequests(t *testing.T) {
 		"the scheme in any case": {[]string{"X-Api-Key:", "Authorization: bearer  " + goodKey}, 200, ""},
 		"a wrong token": {[]string{"X-Api-Key:", "Authorization: Bearer agt_wrong"}, 401,
 			`Bearer error="invalid_token"`},
-		"no token":                    {[]string{"X-Api-Key:", "Authorization: Bearer"}, 401, "ApiKey"},
-		"another scheme":              {[]string{"X-Api-Key:", "Authorization: Basic " + goodKey}, 401, "ApiKey"},
-		"no scheme":                   {[]string{"X-Api-Key:", "Authorization: " + goodKey}, 401, "ApiKey"},
-		"the key goes before a token": {[]string{"X-Api-Key: " + goodKey, "Authorization: Bearer agt_wrong"}, 200, ""},
-		"no token stands in for the key": {[]string{"X-Api-Key: ag_wrong", "Authorization: Bearer " + goodKey}, 401,
+		"no token":                 {[]string{"X-Api-Key:", "Authorization: Bearer"}, 401, "ApiKey"},
+		"another scheme":           {[]string{"X-Api-Key:", "Authorization: Basic " + goodKey}, 401, "ApiKey"},
+		"no scheme":                {[]string{"X-Api-Key:", "Authorization: " + goodKey}, 401, "ApiKey"},
+		"the key before the token": {[]string{"X-Api-Key: " + goodKey, "Authorization: Bearer agt_wrong"}, 200, ""},
+		"no token instead of a wrong key": {[]string{"X-Api-Key: ag_wrong", "Authorization: Bearer " + goodKey}, 401,
 			"ApiKey"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,15 +63,15 @@ func TestBearerTokensAuthenticateSockets(t *testing.T) {
 		"header":               {[]string{"Authorization: Bearer " + goodKey}, `null`, true},
 		"payload before header": {[]string{"X-Api-Key: ag_wrong"}, `{"authorization":"Bearer ` + goodKey + `"}`,
 			true},
-		"null is nothing":                 {[]string{"X-Api-Key: " + goodKey}, `{"authorization":null}`, true},
-		"the key goes first":              {nil, `{"authorization":"Bearer agt_wrong","x-api-key":"` + goodKey + `"}`, true},
+		"null is ignored":                 {[]string{"X-Api-Key: " + goodKey}, `{"authorization":null}`, true},
+		"the key before the token":        {nil, `{"authorization":"Bearer agt_wrong","x-api-key":"` + goodKey + `"}`, true},
 		"wrong":                           {nil, `{"authorization":"Bearer agt_wrong"}`, false},
-		"wrong before a good header":      {[]string{"X-Api-Key: " + goodKey}, `{"authorization":"Bearer agt_wrong"}`, false},
+		"wrong payload over good header":  {[]string{"X-Api-Key: " + goodKey}, `{"authorization":"Bearer agt_wrong"}`, false},
 		"no scheme":                       {nil, `{"authorization":"` + goodKey + `"}`, false},
-		"no scheme before a good header":  {[]string{"X-Api-Key: " + goodKey}, `{"authorization":"` + goodKey + `"}`, false},
-		"no text":                         {nil, `{"authorization":["Bearer ` + goodKey + `"]}`, false},
-		"no token stands in for the key":  {nil, `{"authorization":"Bearer ` + goodKey + `","X-Api-Key":"ag_wrong"}`, false},
-		"members that mean nothing to us": {nil, `{"token":"` + goodKey + `"}`, false},
+		"no scheme over good header":      {[]string{"X-Api-Key: " + goodKey}, `{"authorization":"` + goodKey + `"}`, false},
+		"not a string":                    {nil, `{"authorization":["Bearer ` + goodKey + `"]}`, false},
+		"no token instead of a wrong key": {nil, `{"authorization":"Bearer ` + goodKey + `","X-Api-Key":"ag_wrong"}`, false},
+		"unknown members":                 {nil, `{"token":"` + goodKey + `"}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -88,7 +88,7 @@ func TestBearerTokensAuthenticateSockets(t *testing.T) {
 	}
 }
 
-// Sockets and streams end when their token ends, as with a key.
+// Sockets and streams end when their token becomes invalid.
 func TestStreamsEndWhenTheirTokenExpires(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.PingInterval = 5 * time.Millisecond }))

@@ -42,7 +42,7 @@ func (s Settings) timeoutOf(ctx context.Context) time.Duration {
 		}
 		longest = max(longest, timeout)
 	}
-	// All fields may be skipped.
+	// The operation can skip all fields.
 	return cmp.Or(longest, s.RequestTimeout)
 }
 

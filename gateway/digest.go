@@ -40,12 +40,12 @@ func (d *digest) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// formDigest hashes a form except its boundary, which clients generate again for each attempt, and everything after its
-// end.
+// formDigest hashes a form without its boundary and without everything after its end. Clients generate a new boundary
+// for each attempt.
 type formDigest struct {
 	hash      hash.Hash
 	delimiter []byte
-	// line is the start of a line that may be a delimiter.
+	// line is the start of a line that can be a delimiter.
 	line []byte
 	// within is set if the rest of the line is content.
 	within, ended bool

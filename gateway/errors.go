@@ -75,7 +75,7 @@ func isPersisted(err *gqlerror.Error) bool {
 }
 
 // presenter turns any error into the error that the client may see, and logs the rest. It always returns a new value,
-// since requests may share an error.
+// because requests can share an error.
 type presenter struct {
 	log      *slog.Logger
 	settings Settings

@@ -22,7 +22,7 @@ type exchange struct {
 	r      *http.Request
 	exec   graphql.GraphExecutor
 	accept accept
-	// safe is set if the request's method promises to change nothing.
+	// safe is set if the request's method is safe: it must change nothing.
 	safe bool
 }
 
@@ -80,7 +80,7 @@ func (x exchange) reject(response *graphql.Response) {
 		return
 	}
 	status := StatusOf(codeOf(response.Errors[0]))
-	// Clients of the older media type expect 200 from a GraphQL server, and take other statuses for a proxy's.
+	// Clients of the older media type expect 200 from a GraphQL server, and treat other statuses as a proxy's.
 	if x.accept.single == jsonType && isGraphQL(response.Errors[0]) {
 		status = http.StatusOK
 	}
@@ -105,7 +105,7 @@ func (x exchange) respondExecuted(operation *ast.OperationDefinition, response *
 const retryAfter = "5"
 
 // isUnavailable reports whether an executed operation has no data and only UNAVAILABLE errors. Load balancers and
-// monitors read the status. It is false for several mutations, since a null may hide one that succeeded.
+// monitors read the status. It is false for several mutations, because a null can hide one that succeeded.
 func isUnavailable(operation *ast.OperationDefinition, response *graphql.Response) bool {
 	isOther := func(err *gqlerror.Error) bool { return codeOf(err) != string(model.Unavailable) }
 	if len(response.Errors) == 0 || slices.ContainsFunc(response.Errors, isOther) ||

@@ -55,7 +55,7 @@ func TestDoubtfulCredentialLookupsAreRateLimited(t *testing.T) {
 	for range doubtedPerMinute - failedPerMinute - 1 {
 		require.NoError(t, doubt("10.1.2.3:1", true))
 	}
-	for f.doubted.Tokens() >= 1 { // the bucket refills meanwhile
+	for f.doubted.Tokens() >= 1 { // the bucket refills during the test
 		require.NoError(t, doubt("10.1.2.3:1", true))
 	}
 	lookedUp = 0

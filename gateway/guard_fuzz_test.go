@@ -78,7 +78,7 @@ func FuzzGuard(f *testing.F) {
 		w := writing{left: 10_000}
 		whole := *operation.Operation
 		if whole.SelectionSet = w.out(whole.SelectionSet, 1); w.left <= 0 {
-			return // The expanded operation may have any size, so the guard measures each fragment once.
+			return // The expanded operation can have any size, so the guard measures each fragment once.
 		}
 		require.LessOrEqual(t, w.depth, settings.QueryDepth)
 		require.False(t, w.introspects && !introspection)

@@ -12,7 +12,7 @@ import (
 )
 
 // An operation that costs heavyCost or more is heavy; the base cost of mutations does not count. A query with
-// heavyFields root fields is heavy too, since each field may run a statement.
+// heavyFields root fields is heavy too, because each field can run a statement.
 const (
 	heavyCost   = 1_000
 	heavyFields = 50

@@ -13,15 +13,15 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// noTurns records requests for a slot and grants none.
-type noTurns struct{ asked []string }
+// noSlots records requests for a slot and grants none.
+type noSlots struct{ asked []string }
 
-func (n *noTurns) Enter(_ context.Context, companyID string) error {
+func (n *noSlots) Enter(_ context.Context, companyID string) error {
 	n.asked = append(n.asked, companyID)
 	return errors.New("none")
 }
 
-func (*noTurns) Leave(string) { panic("nobody has entered") }
+func (*noSlots) Leave(string) { panic("nobody has entered") }
 
 func TestOnlyHeavyOperationsQueue(t *testing.T) {
 	t.Parallel()
@@ -50,16 +50,16 @@ func TestOnlyHeavyOperationsQueue(t *testing.T) {
 		{"a mutation that waits for a model", ast.Mutation, field(&ast.Directive{Name: "modelDriven"}), 5 * mutated, false},
 		{"a subscription", ast.Subscription, field(), heavyCost, false},
 	} {
-		turns, isDone := &noTurns{}, false
+		slots, isDone := &noSlots{}, false
 		ctx := graphql.WithOperationContext(t.Context(),
 			&graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: c.of, SelectionSet: c.root}})
 		ctx = context.WithValue(model.WithPrincipal(ctx, model.Principal{CompanyID: "c1"}), recordKey{},
 			&record{cost: c.cost})
-		response := heavy{slots: turns}.InterceptResponse(ctx, func(context.Context) *graphql.Response {
+		response := heavy{slots: slots}.InterceptResponse(ctx, func(context.Context) *graphql.Response {
 			isDone = true
 			return &graphql.Response{}
 		})
-		require.Equal(t, c.takes, len(turns.asked) == 1 && turns.asked[0] == "c1", c.name)
+		require.Equal(t, c.takes, len(slots.asked) == 1 && slots.asked[0] == "c1", c.name)
 		require.Equal(t, !c.takes, isDone, c.name)
 		if c.takes {
 			require.Equal(t, string(model.Unavailable), codeOf(response.Errors[0]))

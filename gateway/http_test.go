@@ -80,8 +80,8 @@ func TestInvalidRequestsAreRefused(t *testing.T) {
 		status int
 		allow  string
 	}{
-		"accepts nothing that we send": {call{method: "POST", headers: []string{"Accept: text/csv"}, body: good}, 406, ""},
-		"refuses all":                  {call{method: "POST", headers: []string{"Accept: */*;q=0"}, body: good}, 406, ""},
+		"accepts no type of ours": {call{method: "POST", headers: []string{"Accept: text/csv"}, body: good}, 406, ""},
+		"refuses all":             {call{method: "POST", headers: []string{"Accept: */*;q=0"}, body: good}, 406, ""},
 		"plain text": {call{method: "POST", headers: []string{"Content-Type: text/plain"}, body: good},
 			415, ""},
 		"form": {call{method: "POST", headers: []string{"Content-Type: " +
@@ -95,24 +95,24 @@ func TestInvalidRequestsAreRefused(t *testing.T) {
 			415, ""},
 		"too large":                 {call{method: "POST", body: strings.Repeat(" ", 1<<20) + good}, 413, ""},
 		"empty":                     {call{method: "POST"}, 400, ""},
-		"no JSON":                   {call{method: "POST", body: `{"query": "SECRET`}, 400, ""},
-		"no UTF-8":                  {call{method: "POST", body: "{\"query\": \"\xff\"}"}, 400, ""},
-		"goes on":                   {call{method: "POST", body: good + " SECRET"}, 400, ""},
+		"invalid JSON":              {call{method: "POST", body: `{"query": "SECRET`}, 400, ""},
+		"invalid UTF-8":             {call{method: "POST", body: "{\"query\": \"\xff\"}"}, 400, ""},
+		"text after the JSON":       {call{method: "POST", body: good + " SECRET"}, 400, ""},
 		"batch":                     {call{method: "POST", body: "[" + good + "]"}, 400, ""},
 		"null":                      {call{method: "POST", body: "null"}, 400, ""},
 		"no query":                  {call{method: "POST", body: "{}"}, 400, ""},
 		"query of another type":     {call{method: "POST", body: `{"query": ["SECRET"]}`}, 400, ""},
-		"member in other letters":   {call{method: "POST", body: `{"Query": "{ hello }"}`}, 400, ""},
+		"member in another case":    {call{method: "POST", body: `{"Query": "{ hello }"}`}, 400, ""},
 		"variables of another type": {call{method: "POST", body: `{"query": "{ hello }", "variables": [1]}`}, 400, ""},
 		"operationName of another type": {call{method: "POST", body: `{"query": "{ hello }", "operationName": {}}`}, 400,
 			""},
-		"PUT":                             {call{method: "PUT", body: good}, 405, "GET, HEAD, POST"},
-		"OPTIONS":                         {call{method: "OPTIONS"}, 405, "GET, HEAD, POST"},
-		"GET without query":               {call{method: "GET"}, 400, ""},
-		"GET with variables that are not": {call{method: "GET", path: "?query=%7Bhello%7D&variables=%7B"}, 400, ""},
-		"GET that cannot be read":         {call{method: "GET", path: "?query=%zz"}, 400, ""},
-		"mutation over GET":               {call{method: "GET", path: "?query=mutation%7Bincrement%7D"}, 405, "POST"},
-		"subscription for one response":   {call{method: "POST", body: body(t, "subscription { count(to: 1) }")}, 406, ""},
+		"PUT":                           {call{method: "PUT", body: good}, 405, "GET, HEAD, POST"},
+		"OPTIONS":                       {call{method: "OPTIONS"}, 405, "GET, HEAD, POST"},
+		"GET without query":             {call{method: "GET"}, 400, ""},
+		"GET with invalid variables":    {call{method: "GET", path: "?query=%7Bhello%7D&variables=%7B"}, 400, ""},
+		"GET with an invalid escape":    {call{method: "GET", path: "?query=%zz"}, 400, ""},
+		"mutation over GET":             {call{method: "GET", path: "?query=mutation%7Bincrement%7D"}, 405, "POST"},
+		"subscription for one response": {call{method: "POST", body: body(t, "subscription { count(to: 1) }")}, 406, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -53,7 +53,7 @@ type RequestClaim interface {
 type keyedKey struct{}
 
 // keyed is the ResponseWriter of a request with an Idempotency-Key. It passes the response to the client until a
-// mutation starts. From then on it buffers the response until that is saved.
+// mutation starts. From then on it buffers the response until the response is saved.
 type keyed struct {
 	http.ResponseWriter
 	id   []byte
@@ -132,7 +132,7 @@ func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
 	}
 }
 
-// keepable returns the response to save for retries, or nil if retries are to be carried out.
+// keepable returns the response to save for retries, or nil if a retry must be carried out again.
 func (k *keyed) keepable() *model.StoredResponse {
 	if isSuccess := k.status >= 200 && k.status < 300; !k.isFinal || !isSuccess &&
 		!slices.Contains(keptStatuses, k.status) {
@@ -192,7 +192,7 @@ func (k *keyed) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (k *keyed) Unwrap() http.ResponseWriter { return k.ResponseWriter }
 
-// idOf returns the request's id in the principal's company. It depends on the holder of a page's token, since pages
+// idOf returns the request's id in the principal's company. It depends on the holder of a page's token, because pages
 // choose their keys independently.
 func (k *keyed) idOf(p model.Principal) []byte {
 	if p.Reach == nil {
@@ -241,7 +241,7 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 		k.isSecret = k.isSecret || slices.Contains(i.settings.SecretFields, field.Name)
 	}
 	if len(fields) == 1 {
-		// A field that waits for a language model commits before and after that, in its own transactions.
+		// A field that waits for a language model commits before and after the wait, in its own transactions.
 		_, isSlow := i.settings.SlowFields[fields[0].Name]
 		k.isWhole = !isSlow
 	}
@@ -271,7 +271,7 @@ func (i idempotency) InterceptResponse(ctx context.Context, next graphql.Respons
 	return response
 }
 
-// isFinal reports whether count mutations with these errors must not be repeated.
+// isFinal reports whether a retry must not repeat an operation with count mutations that had these errors.
 func isFinal(errs gqlerror.List, count int) bool {
 	final, failed := true, map[string]bool{}
 	for _, err := range errs {

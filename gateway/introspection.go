@@ -19,7 +19,7 @@ const cachedSchemas = 4 << 20
 type schemaRequest struct{ query, operation string }
 
 // exactIntrospection is an extension that returns null for the fields of __Type that do not apply to the type's kind,
-// as the specification requires. gqlgen returns empty lists and false, from which tools cannot tell "none" from "does
+// as the specification requires. gqlgen returns empty lists and false, so tools cannot distinguish "none" from "does
 // not apply". The extension also caches the responses to operations that read only the schema.
 type exactIntrospection struct {
 	ours

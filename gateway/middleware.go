@@ -40,8 +40,8 @@ type trace struct {
 	parent string
 }
 
-// TraceID returns the trace ID of the request, from its traceparent header or made by the gateway. The response's
-// X-Trace-Id header and every log record carry it.
+// TraceID returns the trace ID of the request. It comes from the traceparent header, or the gateway generates it. The
+// response's X-Trace-Id header and every log record carry it.
 func TraceID(ctx context.Context) string {
 	t, _ := ctx.Value(traceKey{}).(trace)
 	return t.id
@@ -68,7 +68,7 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	w := &statusWriter{ResponseWriter: response}
 	w.conn, _ = r.Context().Value(connKey{}).(*clientConn)
 	if w.conn != nil && w.conn.isBroken {
-		panic(http.ErrAbortHandler) // an earlier response was sent in part, so none may follow
+		panic(http.ErrAbortHandler) // a part of an earlier response was sent, so no other response may follow
 	}
 	h := w.Header()
 	h.Set(traceHeader, trace.id)
@@ -192,7 +192,7 @@ func permitted(principal model.Principal, path string, isInURL bool) error {
 
 // admitted returns the principal of a credential. remote is the client's address. origins are the Origin headers of the
 // request. After too many refused credentials from an address, the next bad one gets RATE_LIMITED. Valid credentials
-// still pass, since many clients may share an address. Doubted credentials do not; see Doubts.
+// still pass, because many clients can share an address. Doubted credentials do not; see Doubts.
 func (s *Server) admitted(ctx context.Context, credential, remote string, origins []string) (model.Principal, error) {
 	principal, err := s.undoubted(ctx, credential, remote)
 	if credential != "" && isUnauthenticated(err) {
@@ -212,8 +212,8 @@ func (s *Server) admitted(ctx context.Context, credential, remote string, origin
 	return principal, nil
 }
 
-// undoubted is principal with a limit on guessing: a doubted credential gets RATE_LIMITED after too many doubted ones
-// were refused.
+// undoubted does the same as principal, but limits guessing: a doubted credential gets RATE_LIMITED after too many
+// doubted ones were refused.
 func (s *Server) undoubted(ctx context.Context, credential, remote string) (principal model.Principal, err error) {
 	if s.doubts == nil || !s.doubts(credential) {
 		return s.principal(ctx, credential)

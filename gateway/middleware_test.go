@@ -107,7 +107,7 @@ func TestHealthAndReadinessAreReported(t *testing.T) {
 	require.Eventually(t, func() bool {
 		a = f.do(t, call{method: "GET", path: "/readyz", headers: open})
 		return a.status == http.StatusServiceUnavailable
-	}, patience, time.Millisecond, "a recent result is reported again")
+	}, patience, time.Millisecond, "a recent result is reused")
 	require.JSONEq(t, `{"status":"not ready","reasons":["a service that the gateway needs does not answer; try again later"]}`, a.text)
 
 	f.unready.Store(false)

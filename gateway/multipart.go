@@ -14,7 +14,7 @@ import (
 )
 
 // preflightHeaders protect forms: a form must have one of them. A page of another site can send a form without a
-// preflight request, but none of these headers.
+// preflight request, but cannot set these headers.
 var preflightHeaders = []string{"GraphQL-Require-Preflight", "X-Requested-By", "Apollo-Require-Preflight"}
 
 // multipart runs a GraphQL multipart request. The part "operations" has the request as JSON. The part "map" has the

@@ -16,7 +16,7 @@ import (
 )
 
 // Page is a public document, the same for everybody. It needs no credential, is not rate limited, and is served even
-// while the server drains, since it has no company's data.
+// while the server drains, because it contains no company's data.
 type Page struct {
 	// Type is the Content-Type, and Policy the Content-Security-Policy, which may be "".
 	Type, Policy string
@@ -34,15 +34,15 @@ func newPages(of map[string]Page) pages {
 	return handlers
 }
 
-// at returns the page of a path, or nil. A trailing slash redirects to the path without it, since the page's links are
-// relative.
+// at returns the page of a path, or nil. A trailing slash redirects to the path without it, because the page's links
+// are relative.
 func (p pages) at(path string) http.Handler {
 	plain := strings.TrimSuffix(path, "/")
 	if p[plain] == nil || plain == path {
 		return p[path]
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		// The redirect is relative, since a proxy may have removed a prefix from the path.
+		// The redirect is relative, because a proxy might have removed a prefix from the path.
 		w.Header().Set("Location", "../"+plain[strings.LastIndexByte(plain, '/')+1:])
 		w.WriteHeader(http.StatusFound)
 	})

@@ -102,8 +102,8 @@ func decodeObject(value gjson.Result, object *map[string]any) bool {
 	return unmarshal([]byte(value.Raw), object) == nil
 }
 
-// flatObject decodes an object of strings, numbers and booleans in one pass, as most variables are. It returns false
-// for other objects, which may be valid too.
+// flatObject decodes an object of strings, numbers, booleans and nulls in one pass. Most variables have this form. It
+// returns false for other values, even if they are valid objects.
 func flatObject(value gjson.Result) (map[string]any, bool) {
 	if !value.IsObject() || strings.Contains(value.Raw, `\u`) {
 		return nil, false
@@ -129,7 +129,7 @@ func flatObject(value gjson.Result) (map[string]any, bool) {
 
 // requestMembers returns the members of a JSON object. If a name occurs several times, the last one counts.
 func requestMembers(text []byte) (map[string]gjson.Result, error) {
-	// The bounds come first, since they limit the depth for the code below.
+	// The bounds come first, because they limit the depth for the code below.
 	bounded := model.CheckJSON(text)
 	if bounded != nil || !utf8.Valid(text) || !gjson.ValidBytes(text) {
 		var any json.RawMessage

@@ -30,7 +30,7 @@ const hashPrefix = "sha256:"
 const bytesPerText = 250
 
 // newPersisted returns a cache of the valid queries that clients sent with their SHA-256. All companies share the
-// cache, since a hash identifies the text. For 0 bytes it is nil.
+// cache, because a hash identifies the text. For 0 bytes it is nil.
 func newPersisted(maxBytes int) *cache.Cache[string, string] {
 	if maxBytes <= 0 {
 		return nil
@@ -109,7 +109,7 @@ func (s *Server) operationOf(ctx context.Context, exec graphql.GraphExecutor,
 	ctx = context.WithValue(ctx, variablesKey{}, params.variables)
 	operation, errs := exec.CreateOperationContext(ctx, params.RawParams)
 	if len(errs) > 0 && operation.Operation != nil && isGraphQL(errs[0]) {
-		// The document is valid, so the variables are not.
+		// The document is valid, so the variables are invalid.
 		if faults := checkVariables(s.schema, operation.Operation, params.Variables); len(faults) > 0 {
 			errs = faults
 		}

@@ -19,9 +19,9 @@ import (
 // use.
 const maxBuckets = 10_000
 
-// rateLimit allows each owner, such as an API key or a company, perMinute things a minute. Each has a bucket of that
-// size, which refills evenly. Access tokens share their key's bucket. A nil rateLimit limits nothing. It is safe for
-// concurrent use.
+// rateLimit allows each owner, such as an API key or a company, perMinute things a minute. Each owner has a bucket of
+// that size, which refills evenly. Access tokens share their key's bucket. A nil rateLimit limits nothing. It is safe
+// for concurrent use.
 type rateLimit struct {
 	// owner and things name what is counted, such as "API key" and "requests".
 	owner, things string
@@ -154,7 +154,7 @@ func (m modelDriven) MutateOperationContext(ctx context.Context, operation *grap
 	return nil
 }
 
-// modelDrivenFields counts an operation's root fields that call a language model.
+// modelDrivenFields counts an operation's root fields marked @modelDriven.
 func modelDrivenFields(operation *graphql.OperationContext) (n int) {
 	for field := range rootFields(operation) {
 		if field.Definition.Directives.ForName("modelDriven") != nil {

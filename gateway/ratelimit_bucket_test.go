@@ -39,8 +39,8 @@ func TestBucketFillsEvenly(t *testing.T) {
 	require.NoError(t, newRateLimit("API key", "things", 0).take(nil, "k", 1_000, at))
 }
 
-// In any period, at most a full bucket plus the refill of that period passes, whatever the order of requests. A client
-// that waits for the time in the response passes.
+// In any period, at most a full bucket plus the refill of that period passes, for any order of requests. A client that
+// waits for the time in the response passes.
 func TestLimitIsNeverExceeded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

@@ -53,7 +53,7 @@ func TestRequestsBeyondTheLimitAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/healthz", headers: open}).status)
 	require.Equal(t, http.StatusOK, f.do(t, call{method: "GET", path: "/readyz", headers: open}).status)
 	unknown := f.do(t, call{method: "GET", path: "/Agent/a1", headers: []string{"X-Api-Key: ag_wrong"}})
-	require.Equal(t, http.StatusUnauthorized, unknown.status, "no key is known to count for")
+	require.Equal(t, http.StatusUnauthorized, unknown.status, "an unknown key has no limit to count against")
 	require.Empty(t, unknown.header.Values("RateLimit-Limit"))
 }
 

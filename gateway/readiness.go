@@ -21,7 +21,7 @@ const (
 	readyFor = 500 * time.Millisecond
 )
 
-// readiness checks whether the process can serve requests. Concurrent callers share one check, since anybody may call
+// readiness checks whether the process can serve requests. Concurrent callers share one check, because anybody can call
 // /readyz at any rate.
 type readiness struct {
 	ready func(context.Context) error

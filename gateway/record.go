@@ -68,7 +68,7 @@ type record struct {
 	kind      ast.Operation
 	document  string
 	cost      int
-	// code is the code of the first error. It is atomic because resolvers may fail at the same time.
+	// code is the code of the first error. It is atomic because resolvers can fail at the same time.
 	code atomic.Pointer[string]
 }
 

@@ -16,7 +16,8 @@ import (
 )
 
 // responseLimit is an extension that bounds the memory of each response or event, and of all responses together until
-// they are written. The cost is no such bound, since it is an estimate: lists may be longer and texts larger.
+// they are written. The cost is not such a bound, because it is an estimate: lists can be longer and texts larger than
+// assumed.
 type responseLimit struct {
 	ours
 	settings Settings
@@ -36,13 +37,13 @@ const (
 	timesWritten = 4
 )
 
-// workPerQuestion is the work of a statement, counted in values. It includes building the statement and reading its
+// workPerStatement is the work of a statement, counted in values. It includes building the statement and reading its
 // rows. The executor takes one or two microseconds for each value.
-const workPerQuestion = 125
+const workPerStatement = 125
 
 // All responses together may hold the bytes of maxLarge responses of the largest size, until they are written. Beyond
-// that, only responses of mutations may exceed 1/largeShare of that size. Most responses are far smaller. A mutation
-// may read ownShare times that size for itself, which counts with its response.
+// that, only responses of mutations may exceed 1/largeShare of that size. Most responses are far smaller. A mutation's
+// own reads may take ownShare times that size. They count together with its response.
 const (
 	maxLarge   = 4
 	largeShare = 8
@@ -71,8 +72,8 @@ type size struct {
 	// work counts the executor's work in values. maxWork is its limit; 0 means no limit.
 	work    atomic.Int64
 	maxWork int
-	// isOver is set when a limit is exceeded; then nothing more is added. isBusy is set if other responses took the
-	// memory, and isLong if the work was too much.
+	// isOver is set when a limit is exceeded. All further fields are then null. isBusy is set if other responses took
+	// the memory, and isLong if the work was too much.
 	isOver, isBusy, isLong atomic.Bool
 	// isMutation is set for a mutation, whose error must not suggest a retry.
 	isMutation bool
@@ -127,7 +128,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 			fault = model.Errorf(model.LimitExceeded,
 				"the response needs more than the limit of %d units of work (1 per value, %d per database statement): request "+
 					"fewer items, or fewer fields of each",
-				l.settings.ResponseWork, workPerQuestion)
+				l.settings.ResponseWork, workPerStatement)
 		case size.isBusy.Load() && size.isMutation:
 			fault = model.Errorf(model.LimitExceeded,
 				"the mutation was executed, but its response is left out, because the server is busy with too many large "+
@@ -140,8 +141,8 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	return response
 }
 
-// InterceptField returns null for all fields after the response has become too large. Mutations are still carried out:
-// a client must not have to guess which ones were. A mutation's own reads have another bound.
+// InterceptField returns null for all fields after the response has become too large. Mutations are still carried out,
+// because a client could not know which ones were. A mutation's own reads have another bound.
 func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
 	size, ok := ctx.Value(sizeKey{}).(*size)
 	if !ok {
@@ -212,13 +213,13 @@ func (b responseBudget) Reserve(bytes int) error {
 }
 
 // CountStatement counts a database statement. It fails for a query that has read little, if its response is known to be
-// large and other responses took the memory meanwhile.
+// large and other responses have taken the memory since.
 func (b responseBudget) CountStatement() error {
 	if b.size.Load() < smallResponse && b.size.out.isHopeless(b.size.document) &&
 		b.size.isOver.CompareAndSwap(false, true) {
 		b.size.isBusy.Store(true)
 	}
-	if b.size.addWork(workPerQuestion); b.size.isOver.Load() {
+	if b.size.addWork(workPerStatement); b.size.isOver.Load() {
 		return model.ErrTooLarge
 	}
 	return nil

@@ -94,7 +94,7 @@ func TestResponseLimitCountsTypenames(t *testing.T) {
 	}
 }
 
-// The work of the executor is bounded too, however few bytes it produces.
+// The work of the executor is bounded too, even if it produces few bytes.
 func TestResponseWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	f := start(t, settings(func(s *gateway.Settings) { s.ResponseWork = 4 }))

@@ -84,8 +84,8 @@ func unreadRequests(accept string) func(*testing.T, *front, string, int) (leave 
 	}
 }
 
-// Clients of a key that never read their responses take a bounded amount of memory, and other keys are served
-// meanwhile. This test must not run in parallel with tests that allocate.
+// Clients that never read their responses take a bounded amount of memory, and clients with another key are still
+// served. This test must not run in parallel with tests that allocate.
 func TestUnreadResponsesTakeBoundedMemory(t *testing.T) { //nolint:paralleltest // It measures the heap.
 	const mb = 1 << 20
 	for name, c := range map[string]struct {

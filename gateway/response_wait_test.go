@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A query may wait for a database connection while other responses take the memory. If its response is known to be
+// A query can wait for a database connection while other responses take the memory. If its response is known to be
 // large, the query then fails before it reads.
 func TestWaitingQueriesNeedMemoryBeforeReading(t *testing.T) {
 	t.Parallel()

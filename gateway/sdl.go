@@ -25,12 +25,11 @@ func SDL(schema *ast.Schema) string {
 	return text.String() + oneOf
 }
 
-// described starts the note on a scope that Describe adds.
+// described is the beginning of the note on a scope that Describe adds.
 const described = "Needs the scope "
 
 // Describe adds the scopes and costs in fields' directives to the fields' descriptions, for tools that do not show
-// directives. It changes the schema. A second call changes nothing.
-// Readers of descriptions call it first.
+// directives. It changes the schema. A second call changes nothing. Call it before you read descriptions.
 func Describe(schema *ast.Schema) {
 	schemas.Lock()
 	defer schemas.Unlock()

@@ -28,11 +28,11 @@ import (
 const Path = "/graphql"
 
 // Authenticate returns the principal of an API key or access token. It returns an UNAUTHENTICATED *model.Error if the
-// credential is malformed, unknown, revoked or expired. Any other error means that the check failed. It limits its own
-// time.
+// credential is malformed, unknown, revoked or expired. Any other error means that the check failed. It must limit its
+// own time.
 type Authenticate func(ctx context.Context, credential string) (model.Principal, error)
 
-// Doubts reports whether a credential has the right form but may be invented. It must not query the database.
+// Doubts reports whether a credential has the right form but might be invented. It must not query the database.
 type Doubts func(credential string) bool
 
 // Options configures a Server. Schema, Authenticate, Ready and Log are required.
@@ -104,15 +104,16 @@ type Server struct {
 	memory    *responseMemory
 }
 
-// schemas serializes changes to schemas, which servers may share. The first New for a schema makes all changes.
+// schemas serializes changes to schemas, because servers can share a schema. The first New for a schema makes all
+// changes.
 var schemas sync.Mutex
 
 // New returns a Server. It panics if an extension does not fit the schema.
 func New(o Options) *Server { //nolint:funlen // it names each part once
-	// gqlgen answers @defer with null even for non-null fields, so nobody may use it.
+	// gqlgen answers @defer with null even for non-null fields, so New removes the directive.
 	schemas.Lock()
 	if directives := o.Schema.Schema().Directives; directives["defer"] != nil {
-		delete(directives, "defer") // only the first New writes, because requests of other servers may read the map
+		delete(directives, "defer") // only the first New writes, because requests of other servers can read the map
 	}
 	schemas.Unlock()
 	Describe(o.Schema.Schema())
@@ -178,7 +179,7 @@ func (s *Server) Retire() { s.traffic.retiring.Store(true) }
 
 // Drain stops the server. From now on the server refuses requests with UNAVAILABLE, /readyz answers 503, and open
 // subscriptions are closed, so that their clients reconnect elsewhere. Running requests may finish until ctx ends.
-// Drain returns nil if none is left. Call it before http.Server.Shutdown, which does not wait for sockets.
+// Drain returns nil if no request is left. Call it before http.Server.Shutdown, which does not wait for sockets.
 func (s *Server) Drain(ctx context.Context) error {
 	if left := s.traffic.drain(ctx); left > 0 {
 		return fmt.Errorf("drain the gateway: %d requests did not end in time: %w", left, ctx.Err())

@@ -21,7 +21,7 @@ type Revocations interface {
 
 const (
 	// Sessions are checked every sessionsLook. Their credentials are read at a signal, and at least every sessionsRead,
-	// since a signal may be lost.
+	// because a signal can be lost.
 	sessionsLook = 400 * time.Millisecond
 	sessionsRead = 1500 * time.Millisecond
 	// tokenShare divides a key's limits. One page's token may have 1/tokenShare of the key's sessions, and one visitor of
@@ -53,8 +53,8 @@ func newSessions(r Revocations, perKey int, log *slog.Logger) *sessions {
 }
 
 // begin opens a session, or returns LIMIT_EXCEEDED if the key has too many. The caller must call the function closed
-// when the session is over. If there are Revocations, begin has the function end called once when the principal's
-// credential becomes invalid.
+// when the session is over. If there are Revocations, the function end is called once when the principal's credential
+// becomes invalid.
 func (s *sessions) begin(principal model.Principal, end func()) (closed func(), err error) {
 	of, key := &session{principal.Credential(), principal.ExpiresAt, end}, principal.Key()
 	s.mu.Lock()
@@ -101,7 +101,7 @@ func (s *sessions) forget(key model.KeyRef, of *session) {
 	}
 }
 
-// watch ends the sessions of expired and revoked credentials. It returns when none is open.
+// watch ends the sessions of expired and revoked credentials. It returns when no session is open.
 func (s *sessions) watch(heard uint64) {
 	ticker := time.NewTicker(sessionsLook)
 	defer ticker.Stop()
@@ -129,8 +129,8 @@ func (s *sessions) watch(heard uint64) {
 	}
 }
 
-// expire ends the expired sessions and returns the credentials of the others. Nil means that none is open and watching
-// stops.
+// expire ends the expired sessions and returns the credentials of the others. Nil means that no session is open and
+// watching stops.
 func (s *sessions) expire(at time.Time) []model.CredentialRef {
 	var expired []func()
 	defer func() {

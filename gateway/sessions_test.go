@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// revoker revokes keys. It calls countMessage first, as a signal does.
+// revoker is a Revocations whose credentials can all be revoked, with or without a signal.
 type revoker struct {
 	isRevoked atomic.Bool
 	heard     atomic.Uint64
@@ -54,7 +54,7 @@ func requireEnded(t *testing.T, socket *client, stream <-chan event) {
 
 func TestRevokedKeyEndsOpenOperations(t *testing.T) {
 	t.Parallel()
-	for name, isHeard := range map[string]bool{"heard of": true, "not heard of": false} {
+	for name, isHeard := range map[string]bool{"with a signal": true, "without a signal": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := &revoker{}
@@ -117,5 +117,5 @@ func TestKeySessionsAreBounded(t *testing.T) {
 		again.send(`{"type":"connection_init"}`)
 		_, text, err := again.Read(t.Context())
 		return err == nil && strings.Contains(string(text), "connection_ack")
-	}, patience, 10*time.Millisecond, "one that is closed counts no more")
+	}, patience, 10*time.Millisecond, "a closed socket no longer counts")
 }

@@ -4,8 +4,8 @@ import "time"
 
 // Settings are the bounds and options of a Server. Start from DefaultSettings: a zero value does not mean the default.
 type Settings struct {
-	// BasePath is the path at which clients find the gateway, such as /agents, or "". Requests without it are served too,
-	// since a proxy may remove it.
+	// BasePath is the path at which clients find the gateway, such as /agents, or "". Requests without it are served
+	// too, because a proxy can remove it.
 	BasePath string
 	// BodyBytes bounds a request body and a WebSocket message.
 	BodyBytes int64
@@ -22,8 +22,8 @@ type Settings struct {
 	// ResponseBytes bounds the memory of one response while it is made. Each value counts its name, its text and 64 bytes
 	// more. The rows that were read for the response count too.
 	ResponseBytes int64
-	// ResponseWork bounds the work for one response, in values that the executor makes one by one. A database statement
-	// counts as 125 values. Values that are written directly from rows do not count. 0 means no limit.
+	// ResponseWork bounds the work for one response, in values that the executor resolves one by one. A database
+	// statement counts as 125 values. Values that are written directly from rows do not count. 0 means no limit.
 	ResponseWork int
 	// CachedBytes bounds the cache of parsed documents.
 	CachedBytes int
@@ -74,7 +74,7 @@ type Settings struct {
 	SessionsPerKey int
 }
 
-// DefaultSettings returns settings for production. Rate limits are off, since they depend on the clients.
+// DefaultSettings returns settings for production. Rate limits are off, because they depend on the clients.
 func DefaultSettings() Settings {
 	return Settings{
 		BodyBytes:        1 << 20,

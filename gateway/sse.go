@@ -61,7 +61,7 @@ func (e events) next(result []byte) bool {
 	if id := e.resumption.idOf(result); id != "" {
 		begin = "event: next\nid: " + id + "\ndata: "
 	}
-	// In JSON, line breaks occur only between tokens, so each may start another data line.
+	// In JSON, line breaks occur only between tokens, so each can start another data line.
 	if bytes.ContainsAny(result, "\r\n") {
 		result = bytes.ReplaceAll(result, []byte{'\r'}, nil)
 		result = bytes.ReplaceAll(result, []byte{'\n'}, []byte("\ndata: "))
@@ -69,7 +69,7 @@ func (e events) next(result []byte) bool {
 	return e.send([]byte(begin), result, []byte("\n\n"))
 }
 
-// complete has a data line, because an event without one is not delivered.
+// complete sends the last event. It has a data line, because clients ignore an event without one.
 func (e events) complete() {
 	if e.isParts {
 		_ = e.send([]byte("--\r\n"))
@@ -107,7 +107,7 @@ func (e events) send(parts ...[]byte) bool {
 // stream executes the operation and sends its results as they arrive. It stops when the operation ends, the client
 // disconnects, the credential becomes invalid or the server drains. The operation has ended when stream returns.
 //
-//nolint:funlen // one loop over what may happen
+//nolint:funlen // one loop over all events
 func (x exchange) stream(ctx context.Context, operation *graphql.OperationContext) {
 	principal, _ := model.PrincipalOf(ctx)
 	revoked, revoke := context.WithCancel(context.Background())

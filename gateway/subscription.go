@@ -28,7 +28,7 @@ type execution struct {
 	feed live.Feed
 	// group is equal for subscriptions that have the same response to each event.
 	group string
-	// isExpensive says that each event counts as a request.
+	// isExpensive is set if each event counts as a request.
 	isExpensive bool
 }
 
@@ -54,7 +54,7 @@ func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor,
 }
 
 // responses yields the response of a query or mutation, or the responses of a subscription without a feed until it or
-// its context ends. A response is valid until the next one, since they share a buffer.
+// its context ends. A response is valid until the next one, because they share a buffer.
 func (x *execution) responses() iter.Seq[*graphql.Response] {
 	return func(yield func(*graphql.Response) bool) {
 		for x.broken == nil {
@@ -144,8 +144,8 @@ func (x *execution) chargeEvent() *gqlerror.Error {
 }
 
 // groupOf returns equal groups for subscriptions with equal responses to the same event: the same operation and
-// variables, by callers of one company with equal rights. Arguments of the root field do not matter, since the event is
-// the same.
+// variables, by callers of one company with equal rights. Arguments of the root field do not matter, because the event
+// is the same.
 func groupOf(ctx context.Context, operation *graphql.OperationContext) string {
 	principal, _ := model.PrincipalOf(ctx)
 	used := map[string]any{}

@@ -3,8 +3,8 @@ package gateway
 import "github.com/vektah/gqlparser/v2/validator/rules"
 
 // validation returns the rules for documents. With suggest, messages suggest similar names. They never suggest types,
-// which the library lists in random order. Without suggest, messages reveal nothing about the schema; gqlgen replaces
-// two of the five rules.
+// which the library lists in random order. Without suggest, messages reveal nothing about the schema. gqlgen itself
+// replaces the other two rules with suggestions.
 func validation(suggest bool) *rules.Rules {
 	all := rules.NewDefaultRules()
 	all.ReplaceRule(rules.KnownTypeNamesRule.Name, rules.KnownTypeNamesRuleWithoutSuggestions.RuleFunc)

@@ -18,7 +18,7 @@ import (
 
 // checkVariables returns the faults of an operation's variables, whether or not gqlparser has coerced them. gqlparser
 // accepts some faults that the specification forbids, and reports others vaguely. The messages are those of graphql-js
-// without the values, which may be secrets. Each has the position of the variable's definition, and names the path of
+// without the values, which may be secrets. Each fault has the position of the variable's definition, and the path of
 // the faulty value in extensions.fields.
 func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) gqlerror.List {
 	c := &variableCheck{schema: schema}

@@ -102,7 +102,7 @@ type socket struct {
 	// Only the reading goroutine writes credential, and only until the socket is acknowledged.
 	credential   string
 	acknowledged atomic.Bool
-	// signs counts up to maxSigns, from 0 after each ping of the server.
+	// signs counts the messages that maxSigns bounds. Each ping of the server resets it to 0.
 	signs atomic.Int64
 	// session closes the socket's session. It is nil before the socket is acknowledged.
 	session func()

@@ -33,7 +33,7 @@ func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, err
 	}
 	h.wire = &wire{Conn: conn, timeout: h.timeout}
-	early, _ := served.Peek(served.Reader.Buffered()) // the client sent it without waiting
+	early, _ := served.Peek(served.Reader.Buffered()) // the client sent this before it received the response
 	reader := bufio.NewReaderSize(bytes.NewReader(slices.Clone(early)), max(readBuffer, len(early)))
 	_, _ = reader.Peek(len(early))
 	return h.wire, bufio.NewReadWriter(reader, bufio.NewWriterSize(h.wire, controlBuffer)), nil

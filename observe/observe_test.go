@@ -43,7 +43,7 @@ func TestShapesContainNoValues(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheDatabaseQuoteNothing(t *testing.T) {
+func TestDatabaseErrorsQuoteNoValues(t *testing.T) {
 	t.Parallel()
 	err := withoutContent(fmt.Errorf("read: %w", &pgconn.PgError{Severity: "ERROR", Code: "22P02", Message: `invalid input: "secret"`}))
 	require.Contains(t, err.Error(), "22P02")
@@ -52,7 +52,7 @@ func TestErrorsOfTheDatabaseQuoteNothing(t *testing.T) {
 	require.NoError(t, withoutContent(nil))
 }
 
-func TestSimilarNamesAreDistinguished(t *testing.T) {
+func TestOperationNamesAreBounded(t *testing.T) {
 	t.Parallel()
 	n := names{known: map[string]bool{}}
 	for i := range maxNames {
@@ -82,7 +82,7 @@ func TestNoTelemetryByDefault(t *testing.T) {
 	}
 }
 
-func TestProfilesAreServedOnlyWhenAsked(t *testing.T) {
+func TestProfilesAreServedOnlyIfEnabled(t *testing.T) {
 	t.Parallel()
 	for _, asked := range []bool{false, true} {
 		observer, err := Start(t.Context(), Options{Listen: "127.0.0.1:0", Pprof: asked, Log: slog.New(slog.DiscardHandler)})

@@ -94,8 +94,8 @@ func (o *Observer) Extensions() []graphql.HandlerExtension {
 	return []graphql.HandlerExtension{operationSpan{o.traces}}
 }
 
-// operationSpan is an extension that gives each query and mutation a span. A subscription gets none, since its span
-// would last until it ends.
+// operationSpan is an extension that gives each query and mutation a span. A subscription gets none, because its span
+// would last as long as the subscription.
 type operationSpan struct{ *traces }
 
 func (operationSpan) ExtensionName() string                   { return "OperationSpan" }

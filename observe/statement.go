@@ -121,7 +121,7 @@ func (s *statements) end(ctx context.Context) {
 	}
 }
 
-// withoutContent returns the error without Postgres's message, which may quote values.
+// withoutContent returns the error without Postgres's message, which can quote values.
 func withoutContent(err error) error {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
@@ -130,7 +130,7 @@ func withoutContent(err error) error {
 	return err
 }
 
-// values and rows match lists of values and of rows, with any length.
+// values and rows match lists of values and of rows of any length.
 var (
 	values = regexp.MustCompile(`\?(?:\s*,\s*\?)+`)
 	rows   = regexp.MustCompile(`\(\?\)(?:\s*,\s*\(\?\))+`)

@@ -73,8 +73,8 @@ func wantsTraces() bool {
 	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
-// statements returns a tracer that gives each statement a child span. The spans show only a summary, since the texts
-// contain values.
+// statements returns a tracer that gives each statement a child span. The spans show only a summary of the statement,
+// because its text contains values.
 func (t *traces) statements() *otelpgx.Tracer {
 	return otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider),
 		otelpgx.WithMeterProvider(metricnoop.NewMeterProvider()),

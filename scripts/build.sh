@@ -1,15 +1,16 @@
 #!/bin/sh
-# Compiles agentgraph into bin/agentgraph, and shows how far it is. GO is the command, ARGS are passed on.
+# Compiles agentgraph into bin/agentgraph, and shows the progress. GO is the go command. Arguments are passed to go
+# build.
 set -eu
 go=${GO:-go}
 
 command -v "$go" >/dev/null || {
-	echo "Go 1.26 or later is needed to compile agentgraph, and there is no command \"$go\": install it from https://go.dev/dl and open a new shell, or say where it is: make run GO=/usr/local/go/bin/go" >&2
+	echo "Compiling agentgraph needs Go 1.26 or later, and there is no command \"$go\". Install Go from https://go.dev/dl and open a new shell, or set its path: make run GO=/usr/local/go/bin/go" >&2
 	exit 1
 }
 
 if [ -x bin/agentgraph ]; then
-	echo "Compiling agentgraph, what has changed of it." >&2
+	echo "Compiling the changes of agentgraph." >&2
 else
 	echo "Compiling agentgraph with its libraries. The first time takes one to five minutes, later times seconds." >&2
 fi
@@ -17,7 +18,8 @@ log=$(mktemp)
 shown=
 trap 'rm -f "$log"; [ -z "$shown" ] || kill "$shown"' EXIT
 trap 'exit 130' INT TERM
-# progress rewrites a line each second, until it is killed: libraries fetched, packages compiled of those that have to be, elapsed.
+# progress rewrites a line each second, until it is killed. The line has the fetched libraries or the compiled packages
+# of all packages to compile, and the elapsed time.
 progress() {
 	started=$(date +%s)
 	all=
@@ -39,7 +41,8 @@ if [ -t 2 ]; then
 	shown=$!
 fi
 failed=
-# GOGC: the compiler collects less garbage, for 0.1 GB. -w: there is no debugging information to link, see the Makefile.
+# GOGC=400 makes the compiler collect garbage less often, which takes 0.1 GB more memory. -w omits debugging
+# information, as the Makefile's flags do.
 GOGC=${GOGC:-400} "$go" build -v -ldflags=-w "$@" -o bin/agentgraph ./cmd/agentgraph >"$log" 2>&1 || failed=1
 if [ -n "$shown" ]; then
 	kill "$shown"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Fuzzes every native target of the module in turn. The argument is go test's -fuzztime, by default 20s. Interesting
-# inputs stay in Go's build cache, so the next run goes on from there. Failing inputs are written to testdata/fuzz of the
-# package, to be committed as seeds. What is found is made smaller for a second at most, or the time would go into that.
-# Before Go 1.27 the end of the time may itself be reported as a failure, on busy machines (golang/go#75804): a target that
-# says nothing else is run again, twice at most.
+# inputs stay in Go's build cache, so the next run continues with them. Failing inputs are written to testdata/fuzz of
+# the package. Commit them as seeds. Go minimizes each input for at most one second, because minimizing would otherwise
+# take most of the time. On busy machines, Go before 1.27 can report the end of the time as a failure (golang/go#75804).
+# A target that reports nothing else runs again, at most twice.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:-20s}

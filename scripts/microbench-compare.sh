@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the benchmarks of single packages in this tree and in an earlier revision of it, in turns, so that other load on
-# the machine affects both. Then benchstat tells which differences are more than chance.
+# the machine affects both. Then benchstat shows which differences are statistically significant.
 #
 #   scripts/microbench-compare.sh HEAD~5 [packages]    BENCH=. COUNT=6
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the PostgreSQL server binaries if they are missing and the system's package manager can. It creates no database
-# cluster, because agentgraph starts its own.
+# Installs the PostgreSQL server binaries with apt-get or Homebrew if they are missing. It creates no database cluster,
+# because agentgraph creates its own.
 set -eu
 
 find_initdb() {
@@ -29,5 +29,5 @@ elif [ "$(id -u)" != 0 ] && command -v brew >/dev/null; then
 fi
 
 find_initdb >/dev/null && exit 0
-echo "PostgreSQL server binaries, version 14 or later, are needed: install them with your package manager, on Debian with: sudo apt-get install postgresql" >&2
+echo "agentgraph needs the PostgreSQL server binaries, version 14 or later. Install them with your package manager, on Debian with: sudo apt-get install postgresql" >&2
 exit 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs with the race detector the tests in which goroutines meet: all tests of small packages that synchronize goroutines,
-# and, of large packages, the tests in files that start goroutines. `make race` runs all tests of all packages.
+# Runs concurrent tests with the race detector: all tests of small packages that synchronize goroutines, and from large
+# packages the tests in files that start goroutines. `make race` runs all tests of all packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -8,12 +8,12 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- --create | tar --extract --directory "$copy"
 cd "$copy"
-# With -trimpath all copies share the build cache, whatever their directories. Only code that stays needs vetting.
+# With -trimpath, copies in all directories share the build cache. The copy is not vetted, because it is deleted.
 export GOFLAGS="${GOFLAGS:-} -trimpath -vet=off"
-# If the copy were inside a repository, git apply would look for files from the root of that.
+# If the copy were inside a repository, git apply would resolve paths from the root of that repository.
 export GIT_CEILING_DIRECTORIES=${copy%/*}
 
-# Some migrations are written in Go; the program names them as if they were files.
+# Some migrations are Go code. The program gives them names like those of files.
 newest=$({ basename -a db/migrations/*.sql; grep -oh '"[0-9]\{4\}_[a-z_]*\.go"' db/schema/migrate*.go | tr -d '"'; } | sort | tail -n 1)
 next=$(printf %04d $((10#${newest%%_*} + 1)))
 

@@ -19,8 +19,8 @@ import (
 // touchEvery is the precision of the recorded last use of a key.
 const touchEvery = time.Minute
 
-// rememberFor is how long an authenticated credential is cached. If the signal is lost, a credential that another
-// replica has revoked is accepted for this time.
+// rememberFor is how long an authenticated credential is cached. If the signal of a revocation by another replica is
+// lost, the credential is accepted for this time.
 const rememberFor = 1500 * time.Millisecond
 
 // maxRemembered bounds the cached credentials. The least recently used are dropped first.
@@ -93,7 +93,7 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 	return principal, nil
 }
 
-// Doubts reports whether the credential may be invented, so that its lookups must be limited. Such a credential has
+// Doubts reports whether the credential might be invented, so that its lookups must be limited. Such a credential has
 // agentgraph's form without its signature, or the form of an imported key, and is not in the cache. Doubts runs no
 // statement.
 func (k *Keys) Doubts(secret string) bool {

@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// Path is the path of the console, which owns everything below it.
+// Path is the path of the console. The console serves all paths below it.
 const Path = "/console"
 
 // dist is the output of "make console": each file compressed, with .gz appended to its name.
@@ -72,7 +72,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case below == "":
-		// The redirect is relative, since a proxy may have removed a prefix from the path.
+		// The redirect is relative, because a proxy might have removed a prefix from the path.
 		w.Header().Set("Location", strings.TrimPrefix(Path, "/")+"/")
 		w.WriteHeader(http.StatusFound)
 	case strings.HasPrefix(below, "/assets/"):
@@ -120,7 +120,7 @@ var types = map[string]string{
 	".woff2": "font/woff2",
 }
 
-// Values of Cache-Control. Assets never change, since their names contain hashes of their content.
+// Values of Cache-Control. Assets never change, because their names contain hashes of their content.
 const (
 	forever = "public, max-age=31536000, immutable"
 	oneDay  = "public, max-age=86400"

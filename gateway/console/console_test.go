@@ -68,7 +68,7 @@ func TestEntryRedirectIsRelative(t *testing.T) {
 	require.Equal(t, "console/", w.Header().Get("Location"))
 }
 
-func TestFilesAreStoredDurably(t *testing.T) {
+func TestAssetsAreCachedForever(t *testing.T) {
 	t.Parallel()
 	h := New(nil)
 	names, err := fs.Glob(dist, "dist/assets/*.gz")

@@ -22,7 +22,7 @@ import (
 type Limits struct {
 	// File bounds the sum of the files, in bytes, and Rest the sum of everything else.
 	File, Rest int64
-	// Pace is the time in which 256 KiB of the form must arrive, or its rest; 0 means no limit.
+	// Pace is the time in which each 256 KiB of the form, or its shorter rest, must arrive; 0 means no limit.
 	Pace time.Duration
 }
 
@@ -120,7 +120,7 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.T
 	return f, nil
 }
 
-// pacedBody is a body whose client must keep up a pace.
+// pacedBody is a body that must arrive at the pace.
 type pacedBody struct {
 	io.ReadCloser
 	control  *http.ResponseController
@@ -178,7 +178,7 @@ func reason(err error, limits Limits) error {
 	return ErrMalformed
 }
 
-// Value returns the text with the name, or "". The last of equal names counts.
+// Value returns the text with the name, or "". If several texts have the name, it returns the last one.
 func (f *Form) Value(name string) (value string, given bool) {
 	values := f.form.Value[name]
 	if len(values) == 0 {

@@ -190,14 +190,14 @@ func TestV1BodiesAreReadLeniently(t *testing.T) {
 			taken(t, patch, `{"promptSettings":{"topN":`+three+`}}`), "they are the same number")
 	}
 	require.Equal(t, values{"chatId": "c", "llmSettings": values{"topP": 0.5}},
-		taken(t, patch, `{"llmSettings":{"topP":"0.5"}}`), "v1 took numbers in texts")
+		taken(t, patch, `{"llmSettings":{"topP":"0.5"}}`), "v1 accepted numbers in strings")
 	for number, nearest := range map[string]int64{"1e10": math.MaxInt32, "2147483648": math.MaxInt32,
 		"-1e10": math.MinInt32} {
 		require.Equal(t, values{"chatId": "c", "promptSettings": values{"topN": nearest}},
 			taken(t, patch, `{"promptSettings":{"topN":`+number+`}}`), "the field's own bound refuses it")
 	}
 	require.Equal(t, values{"agentId": "a", "prompt": "x"}, taken(t, prompt, "\uFEFF"+`{"prompt":"x"}`),
-		"a byte order mark is no part of JSON")
+		"a byte order mark is not part of JSON")
 	require.Equal(t, values{"chatId": "c", "llmSettings": values{}},
 		taken(t, patch, `{"llmSettings":{"TOPP":null,"other":1}}`))
 	require.Equal(t, values{"agentId": "a", "dataBag": json.RawMessage(`{"FirstName":"A","firstname":"b"}`)},

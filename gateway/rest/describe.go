@@ -29,9 +29,10 @@ type Route struct {
 	Status int
 	// Scopes are the scopes that the credential needs.
 	Scopes []model.APIKeyScope
-	// MayBeAbsent: the result may be null, which is a 404. IsStrict: the body may have no unknown properties.
+	// MayBeAbsent is set if the result can be null, which is a 404. IsStrict is set if the body must not have unknown
+	// properties.
 	MayBeAbsent, IsStrict, HasLocation, IsDeprecated bool
-	// HasTag: a success has an ETag. TakesMatch: the route accepts If-Match.
+	// HasTag is set if a success has an ETag, and TakesMatch if the route accepts If-Match.
 	HasTag, TakesMatch bool
 }
 

@@ -24,15 +24,15 @@ isDark.addEventListener("change", fit);
 isNarrow.addEventListener("change", fit);
 
 const description = await (await fetch("openapi.json")).json();
-// RapiDoc takes relative addresses of servers for paths of the host.
+// RapiDoc would resolve the relative URL of a server against the host, not against the document.
 for (const server of description.servers) server.url = new URL(server.url, location.href).href.replace(/\/$/, "");
 delete description.info.license;
-// An optional parameter starts empty, since the examples' ids are not those of the reader's company.
+// An optional parameter starts empty, because the ids in examples are not ids of the reader's company.
 for (const operation of Object.values(description.paths).flatMap((path) => Object.values(path))) {
   for (const parameter of operation.parameters ?? []) if (parameter.in === "query" && !parameter.required) delete parameter.example;
 }
 await customElements.whenDefined("rapi-doc");
-// On a phone RapiDoc writes the credentials of an operation over its path.
+// On a narrow screen, RapiDoc draws the credentials of an operation over its path.
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(`@media (max-width: 767px) {
   .endpoint-body .summary > [style^="position:absolute"] { position: static !important; }

@@ -27,7 +27,7 @@ type endpoint struct {
 	current, revision *endpoint
 	// upload is the variable that a form's file fills, or "".
 	upload string
-	// isDeprecated: a part of the operation is deprecated. notice are the headers that say so.
+	// isDeprecated is set if a part of the operation is deprecated. notice has the headers of the deprecation.
 	isDeprecated bool
 	notice       http.Header
 }
@@ -102,7 +102,7 @@ func (e *endpoint) needsBody() bool {
 	})
 }
 
-// fill removes a variable of one of the types from members, since another part of the request fills it.
+// fill removes a variable of one of the types from members, because another part of the request fills it.
 func (e *endpoint) fill(name string, types ...string) error {
 	if !e.operation.Has(name, types...) {
 		return fmt.Errorf("the operation has no variable %s of type %s", name, strings.Join(types, " or "))
@@ -181,10 +181,11 @@ func (t *Transport) Knows(path string) bool {
 	})
 }
 
-// version may precede a path, although v1's paths have no version.
+// version can precede a path, although v1's paths have no version.
 const version = "v1"
 
-// pathOf returns a path without its leading slashes and version, which clients that join a base URL and a path may add.
+// pathOf returns a path without its leading slashes and version. Some clients add them when they join a base URL and a
+// path.
 func pathOf(path string) string {
 	path = strings.TrimLeft(path, "/")
 	if first, rest, more := strings.Cut(path, "/"); more && strings.EqualFold(first, version) {

@@ -138,5 +138,5 @@ func TestEveryIntOfABodyHasABound(t *testing.T) {
 	require.Equal(t, []string{
 		"chunkTokenNum", "concurrency", "criteriaWeights", "max", "maxTurns", "min", "patience", "repeats", "taskPageSize",
 		"topN", "turn", "turnsAtMost", "weight",
-	}, slices.Sorted(maps.Keys(found)), "app's tests see the bound of each")
+	}, slices.Sorted(maps.Keys(found)), "the tests of app check the bound of each")
 }

@@ -45,7 +45,7 @@ type export struct {
 	rows func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[row, error]
 }
 
-// row is an exported row. Its JSON equals that of json.Marshal.
+// row is an exported row. Its JSON is the result of json.Marshal.
 type row interface {
 	// cells returns the row's values in the order of Columns.
 	cells() []string

@@ -31,7 +31,7 @@ var (
 func (t *Transport) readPage(given url.Values, variables map[string]any) (page, *problem) {
 	var faults model.Fields
 	p := page{number: pageNumber.read(given, &faults), size: pageSize.read(given, &faults)}
-	// No list is longer than the largest Int, so pages that start beyond it are equally empty.
+	// No list is longer than the largest Int, so all pages that start beyond it are empty.
 	variables["first"], variables["offset"] = p.size, min((p.number-1)*p.size, math.MaxInt32)
 	return p, t.invalid(faults, model.BadInput)
 }

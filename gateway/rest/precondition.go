@@ -31,7 +31,7 @@ func entityTag(body []byte) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(hash[:12]) + `"`
 }
 
-// tags returns the ETags of a header. A weak ETag retains its W/, so that it equals no strong one.
+// tags returns the ETags of a header. A weak ETag keeps its W/, so that it never equals a strong one.
 func tags(h http.Header, name string) []string {
 	var tags []string
 	for _, header := range h.Values(name) {
@@ -50,7 +50,7 @@ func isKnown(h http.Header, tag string) bool {
 }
 
 // expect returns a problem unless the resource still has an ETag of If-Match. It sets expectedUpdatedAt, so that the
-// change fails if the resource changes meanwhile. It reads the revision before the resource, so that it misses no
+// change fails if the resource changes in between. It reads the revision before the resource, so that it misses no
 // change between the two.
 func (t *Transport) expect(r *http.Request, exec graphql.GraphExecutor, e *endpoint,
 	variables map[string]any) *problem {

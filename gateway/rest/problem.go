@@ -74,7 +74,7 @@ func presented(err *gqlerror.Error) *model.Error {
 // failure returns the problem for the most severe of an operation's errors, with the names that the route's clients
 // use.
 func (t *Transport) failure(e *endpoint, spelled map[string]string, errs gqlerror.List) *problem {
-	var gravest *problem
+	var worst *problem
 	for _, err := range errs {
 		known := presented(err)
 		if known.Code == model.BadInput && e.faults != "" {
@@ -92,11 +92,11 @@ func (t *Transport) failure(e *endpoint, spelled map[string]string, errs gqlerro
 		if known.Fields[expectedUpdatedAt] != nil {
 			p = changedSince()
 		}
-		if gravest == nil || p.Status > gravest.Status {
-			gravest = p
+		if worst == nil || p.Status > worst.Status {
+			worst = p
 		}
 	}
-	return gravest
+	return worst
 }
 
 func faultsAs(faults model.Fields, code model.Code) *model.Error {

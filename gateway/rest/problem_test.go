@@ -58,7 +58,7 @@ func TestNestedErrorFailsTheRequest(t *testing.T) {
 		}
 	}
 	w := call(server, "GET", "/Agent/a/chat", "")
-	require.Equal(t, 500, w.Code, "the gravest counts")
+	require.Equal(t, 500, w.Code, "the most severe error counts")
 	require.Equal(t, "internal error", problemOf(t, w).Detail)
 }
 

@@ -33,8 +33,8 @@ func (e *endpoint) parameters() []string {
 	return names
 }
 
-// query parses the query string. Case is ignored in names. An unknown name is a fault: otherwise a client that guessed
-// a filter would believe that it was applied.
+// query parses the query string. Case is ignored in names. An unknown name is a fault: otherwise a client that
+// misspells a filter would believe that the server applied it.
 func (t *Transport) query(r *http.Request, e *endpoint) (url.Values, *problem) {
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

@@ -305,9 +305,9 @@ func TestTableMustFitTheSchema(t *testing.T) {
 		"path without variable": {`query Get { agent(id: "a") { id } }`, get, "no variable agentId"},
 		"object in a query string": {`mutation Drop($input: DeleteAgentInput!) { deleteAgent(input: $input) { deletedId } }`,
 			route{method: "DELETE", path: "/Agent", operation: "Drop", result: "deleteAgent"}, "cannot be in a query string"},
-		"no such result":  {`query Get($agentId: ID!) { node(id: $agentId) { id } }`, get, "result path"},
-		"beside a result": {`query Get($agentId: ID!) { agent(id: $agentId) { id } company { id } }`, get, "result path"},
-		"result is no object": {`mutation Put($agentId: ID!, $prompt: String!) {
+		"no such result":             {`query Get($agentId: ID!) { node(id: $agentId) { id } }`, get, "result path"},
+		"a field next to the result": {`query Get($agentId: ID!) { agent(id: $agentId) { id } company { id } }`, get, "result path"},
+		"result is not an object": {`mutation Put($agentId: ID!, $prompt: String!) {
 			updateAgentPrompt(input: {agentId: $agentId, prompt: $prompt}) { agent { id } } }`,
 			route{method: "PUT", path: "/Agent/{agentId}/prompt", operation: "Put", result: "updateAgentPrompt.agent.id"},
 			"is not an object"},

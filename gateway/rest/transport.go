@@ -210,8 +210,8 @@ func (e *endpoint) hasTag() bool {
 		slices.Equal(e.operation.Members, e.current.operation.Members)
 }
 
-// execute runs the operation and returns the bytes of its result. It returns a problem for any error, since v1 has no
-// partial responses, and for a null result. Faults of members have the names that the caller used.
+// execute runs the operation and returns the bytes of its result. It returns a problem for a null result, and for any
+// error, because v1 has no partial responses. Faults of members have the names that the caller used.
 func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *endpoint, spelled map[string]string,
 	params *graphql.RawParams) ([]byte, *problem) {
 	response := stored.Execute(ctx, exec, params)

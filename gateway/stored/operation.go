@@ -191,7 +191,8 @@ func (o *Operation) rename(path string, value *ast.Value, of *ast.FieldDefinitio
 	}
 }
 
-// Scopes returns the scopes that a credential needs to run the operation, without those that another of them includes.
+// Scopes returns the scopes that a credential needs to run the operation, without scopes that another of these scopes
+// includes.
 func (o *Operation) Scopes() []model.APIKeyScope {
 	all := scopesOf(nil, ast.SelectionSet{o.Fields[0]})
 	return slices.DeleteFunc(slices.Clone(all), func(scope model.APIKeyScope) bool {

@@ -67,7 +67,7 @@ func newDocument() *openapi3.T {
 			Title: "agentgraph REST", Version: "v1", Description: about,
 			License: &openapi3.License{Name: "Apache-2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"},
 		},
-		// The URL is relative to the document, since a proxy may have removed a prefix from the path.
+		// The URL is relative to the document, because a proxy might have removed a prefix from the path.
 		Servers:    openapi3.Servers{{URL: "."}},
 		Paths:      openapi3.NewPaths(),
 		Components: &components,
@@ -108,7 +108,7 @@ func describeHeader(name string) *openapi3.HeaderRef {
 	}}}
 }
 
-// answerHeaders refers to the headers that any response to a request with a credential may have.
+// answerHeaders refers to the headers that any response to a request with a credential can have.
 func answerHeaders(more ...string) openapi3.Headers {
 	of := openapi3.Headers{}
 	for _, name := range append([]string{"X-Api-Version", "X-Trace-Id", "RateLimit-Limit", "RateLimit-Remaining",

@@ -72,7 +72,7 @@ type describer struct {
 }
 
 // add adds an operation to the document, under the tag of its path's first segment. A tag has the description of the
-// type of its name, or else of the type of its first operation's response.
+// type with its name, or else of the type of its first operation's response.
 func (d *describer) add(path, method string, answer *ast.Type, o *openapi3.Operation) {
 	tag := strings.Split(path, "/")[1]
 	o.Tags = []string{tag}
@@ -121,7 +121,7 @@ func (d *describer) operation(r rest.Route) *openapi3.Operation {
 	o.Responses.Delete("default")
 	if r.HasTag && r.Method == http.MethodGet {
 		o.Parameters = append(o.Parameters, &openapi3.ParameterRef{Ref: "#/components/parameters/" + ifNoneMatch})
-		unchanged := openapi3.NewResponse().WithDescription("The client sends it in If-None-Match.")
+		unchanged := openapi3.NewResponse().WithDescription("The resource still has the ETag in If-None-Match.")
 		unchanged.Headers = answerHeaders("ETag")
 		o.Responses.Set(strconv.Itoa(http.StatusNotModified), &openapi3.ResponseRef{Value: unchanged})
 	}

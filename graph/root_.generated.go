@@ -351,7 +351,7 @@ enum SubscriptionField {
   campaignUpdated
   "Documents."
   documentUpdated
-  "What happens in a simulated chat."
+  "Events of a simulated chat."
   simulationChatEvents
   "Messages of a simulated chat."
   simulationChatMessages
@@ -367,7 +367,7 @@ type CreateAccessTokenPayload {
 
 "The access token to revoke."
 input RevokeAccessTokenInput {
-  "A token of the API key that sends the request. If absent, the token that sends the request."
+  "A token that the API key of the request made. If absent, the token that sends the request."
   token: String
 }
 
@@ -387,7 +387,7 @@ extend type Mutation {
     @requires(scope: browse, keyOnly: true) @openTo(scope: chat)
   """
   Revokes an access token before it expires, for example when a user signs out. The server refuses the token from now on
-  and closes its sockets and streams. A token can revoke itself; an API key can revoke the tokens that it made.
+  and closes its sockets and streams. A token can revoke itself. An API key can revoke the tokens that it made.
   """
   revokeAccessToken("The token." input: RevokeAccessTokenInput!): RevokeAccessTokenPayload
     @requires(scope: browse) @openTo(scope: chat)
@@ -474,7 +474,7 @@ type Agent implements Node {
   knowledgeBaseChatName: String
   "The connected knowledge base chat, if any."
   knowledgeBaseChat: KnowledgeBaseChat
-  "The language model that the agent chooses, by its name in ` + "`" + `Server.models` + "`" + `; null for the default, ` + "`" + `Server.model` + "`" + `."
+  "The name of the agent's language model in ` + "`" + `Server.models` + "`" + `; null for the default, ` + "`" + `Server.model` + "`" + `."
   model: String
 }
 
@@ -606,7 +606,7 @@ input CreateAgentInput {
   extractedValues: [ExtractedValueInput!]! = []
   "Whether the agent may transfer the call to a human. It has an effect only on the channel ` + "`" + `Phone` + "`" + `."
   isCallTransferEnabled: Boolean! = false
-  "The name of a model in ` + "`" + `Server.models` + "`" + `. Without a name, the agent speaks through the default model."
+  "The name of a model in ` + "`" + `Server.models` + "`" + `. If absent, the agent uses the default model."
   model: String @beyondV1
 }
 
@@ -738,7 +738,7 @@ extend type Mutation {
   copy. Tests, chats and campaigns are not copied; ` + "`" + `copyAgentTests` + "`" + ` copies tests.
   """
   duplicateAgent("The agent." input: DuplicateAgentInput!): DuplicateAgentPayload @requires(scope: write)
-  "Deletes an agent, its prompt versions, simulated chats, campaigns with their items, and all its edges as a sub-agent or a parent."
+  "Deletes an agent with its prompt versions, simulated chats, tests, test folders, campaigns and their items, and its connections to parents and sub-agents. Executions of its tests remain."
   deleteAgent("The agent." input: DeleteAgentInput!): DeleteAgentPayload @requires(scope: write)
   "Replaces the prompt of an agent. A prompt that differs from the current one becomes a new version."
   updateAgentPrompt("The prompt." input: UpdateAgentPromptInput!): UpdateAgentPromptPayload @requires(scope: write)
@@ -766,7 +766,7 @@ interface AgentTest implements Node {
   folder: AgentTestFolder
   "The id of the folder; null at the root."
   folderId: ID
-  "The name. It is unique in its folder, or at the root; older tests may share a name."
+  "The name. It is unique in its folder, or at the root; older tests can share a name."
   name: String!
   "The most recent run that is not a draft."
   lastRun: AgentTestRun
@@ -782,12 +782,12 @@ interface AgentTest implements Node {
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again, and runs that search for the cause of a failure, are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
-  "What broke the test; null if it is not red, or never passed: ` + "`" + `failingSince` + "`" + ` or its ` + "`" + `lastPassed` + "`" + ` is null."
+  "What broke the test. Null if ` + "`" + `failingSince` + "`" + ` is null (the test is not red), or if its ` + "`" + `lastPassed` + "`" + ` is null (the test never passed)."
   blame: AgentTestBlame @cost(weight: 20000)
   """
   Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
-  run would end with an error whose cause is ` + "`" + `Agent` + "`" + `. The list also has likely mistakes, such as placeholders without a
-  value, which are not replaced, and criteria that a check could replace. Empty if there are none.
+  run would end with an error whose cause is ` + "`" + `Agent` + "`" + `. The list also has likely mistakes: placeholders that
+  stay in a text because they have no value, and criteria that a check could replace. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
   "The rows of the test. Each row runs separately. Empty if there are none."
@@ -825,7 +825,7 @@ type SimulationTest implements AgentTest & Node {
   folder: AgentTestFolder
   "The id of the folder; null at the root."
   folderId: ID
-  "The name. It is unique in its folder, or at the root; older tests may share a name."
+  "The name. It is unique in its folder, or at the root; older tests can share a name."
   name: String!
   "The most recent run that is not a draft."
   lastRun: AgentTestRun
@@ -841,12 +841,12 @@ type SimulationTest implements AgentTest & Node {
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again, and runs that search for the cause of a failure, are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
-  "What broke the test; null if it is not red, or never passed: ` + "`" + `failingSince` + "`" + ` or its ` + "`" + `lastPassed` + "`" + ` is null."
+  "What broke the test. Null if ` + "`" + `failingSince` + "`" + ` is null (the test is not red), or if its ` + "`" + `lastPassed` + "`" + ` is null (the test never passed)."
   blame: AgentTestBlame @cost(weight: 20000)
   """
   Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
-  run would end with an error whose cause is ` + "`" + `Agent` + "`" + `. The list also has likely mistakes, such as placeholders without a
-  value, which are not replaced, and criteria that a check could replace. Empty if there are none.
+  run would end with an error whose cause is ` + "`" + `Agent` + "`" + `. The list also has likely mistakes: placeholders that
+  stay in a text because they have no value, and criteria that a check could replace. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
   "The rows of the test. Each row runs separately. Empty if there are none."
@@ -874,7 +874,7 @@ type SimulationTest implements AgentTest & Node {
   criteria: [String!]!
   "The weights of the criteria in ` + "`" + `AgentTestRun.score` + "`" + `, by position. A criterion with null, or without an entry, is required."
   criteriaWeights: [Int]!
-  "Checks that could replace criteria. Each such criterion mentions a call, a quotation, a transfer or the end, and has words that the program does not understand, so the judge decides it. Criteria of more than 500 bytes get no suggestion."
+  "Checks that could replace criteria. Such a criterion mentions a call, a quotation, a transfer or the end of the conversation, but its words do not fit the rules of the program, so the judge decides it. Criteria of more than 500 bytes get no suggestion."
   suggestedChecks: [SuggestedCheck!]! @cost(weight: 1000) @listSize(assumedSize: 3)
   "Checks that the program decides without a language model, except checks of tags."
   checks: [TestCheck!]! @listSize(assumedSize: 3)
@@ -961,7 +961,7 @@ type ClassificationTest implements AgentTest & Node {
   folder: AgentTestFolder
   "The id of the folder; null at the root."
   folderId: ID
-  "The name. It is unique in its folder, or at the root; older tests may share a name."
+  "The name. It is unique in its folder, or at the root; older tests can share a name."
   name: String!
   "The most recent run that is not a draft."
   lastRun: AgentTestRun
@@ -977,12 +977,12 @@ type ClassificationTest implements AgentTest & Node {
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again, and runs that search for the cause of a failure, are left out."
   history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
-  "What broke the test; null if it is not red, or never passed: ` + "`" + `failingSince` + "`" + ` or its ` + "`" + `lastPassed` + "`" + ` is null."
+  "What broke the test. Null if ` + "`" + `failingSince` + "`" + ` is null (the test is not red), or if its ` + "`" + `lastPassed` + "`" + ` is null (the test never passed)."
   blame: AgentTestBlame @cost(weight: 20000)
   """
   Why the test cannot run with its agent now: a mandatory field without a value, or a deleted tag, tool or sub-agent. A
-  run would end with an error whose cause is ` + "`" + `Agent` + "`" + `. The list also has likely mistakes, such as placeholders without a
-  value, which are not replaced, and criteria that a check could replace. Empty if there are none.
+  run would end with an error whose cause is ` + "`" + `Agent` + "`" + `. The list also has likely mistakes: placeholders that
+  stay in a text because they have no value, and criteria that a check could replace. Empty if there are none.
   """
   obstacles: [String!]! @cost(weight: 1000)
   "The rows of the test. Each row runs separately. Empty if there are none."
@@ -1028,15 +1028,15 @@ type TestMessage {
   text: String!
   "When it was written; null if that is not known."
   timestamp: DateTime
-  "The calls that the agent made for this answer. Only messages that a simulation starts from have calls; for others it is null."
+  "The calls that the agent made for this answer. Null for messages that no simulation starts from."
   toolCalls: [TestMessageCall!] @listSize(assumedSize: 2)
-  "What the agent's answer took in a run; null for other messages, and if it was not measured."
+  "The tokens, time and price of the agent's answer in a run; null for other messages, and if they were not measured."
   usage: AnswerUsage
 }
 
 "A call before the simulation starts, as the agent's language model sees it. The call indexes of mock rules include it; checks and the judge ignore it."
 type TestMessageCall {
-  "The name by which the language model calls it. The model does not see the call if the agent has nothing with this name."
+  "The technical name of the called tool or sub-agent. The language model does not see the call if the agent has nothing with this name."
   technicalName: String!
   "The arguments."
   arguments: JSONObject!
@@ -1189,7 +1189,7 @@ type CreateClassificationTestPayload {
   agentTest: ClassificationTest!
 }
 
-"Changes to a simulation test. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves it to the root. The bounds are those of ` + "`" + `CreateSimulationTestInput` + "`" + `."
+"Changes to a simulation test. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves the test to the root. The bounds are those of ` + "`" + `CreateSimulationTestInput` + "`" + `."
 input UpdateSimulationTestInput {
   "The test."
   testId: ID!
@@ -1199,7 +1199,7 @@ input UpdateSimulationTestInput {
   mayRepeatName: Boolean! = false
   "The new scenario."
   scenario: String @bounds(minLength: 1, maxLength: 10000)
-  "The new criteria. Without ` + "`" + `criteriaWeights` + "`" + ` all of them are required."
+  "The new criteria. Without ` + "`" + `criteriaWeights` + "`" + `, all criteria are required."
   criteria: [String!] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
   "The new weights of the criteria."
   criteriaWeights: [Int] @bounds(maxItems: 30)
@@ -1235,7 +1235,7 @@ type UpdateSimulationTestPayload {
   agentTest: SimulationTest!
 }
 
-"Changes to a classification test. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves it to the root. The bounds are those of ` + "`" + `CreateClassificationTestInput` + "`" + `."
+"Changes to a classification test. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves the test to the root. The bounds are those of ` + "`" + `CreateClassificationTestInput` + "`" + `."
 input UpdateClassificationTestInput {
   "The test."
   testId: ID!
@@ -1261,7 +1261,7 @@ type UpdateClassificationTestPayload {
   agentTest: ClassificationTest!
 }
 
-"Changes to a test of either kind. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves it to the root. Fields of the other kind must be absent. The bounds are those of the input that creates the test."
+"Changes to a test of either kind. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves the test to the root. Fields of the other kind must be absent. The bounds are those of the input that creates the test."
 input UpdateAgentTestInput {
   "The test."
   testId: ID!
@@ -1273,7 +1273,7 @@ input UpdateAgentTestInput {
   folderId: ID
   "For simulation tests only: the new scenario."
   scenario: String @bounds(minLength: 1, maxLength: 10000)
-  "For simulation tests only: the new criteria. Without ` + "`" + `criteriaWeights` + "`" + ` all of them are required."
+  "For simulation tests only: the new criteria. Without ` + "`" + `criteriaWeights` + "`" + `, all criteria are required."
   criteria: [String!] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
   "For simulation tests only: the new weights of the criteria."
   criteriaWeights: [Int] @bounds(maxItems: 30)
@@ -1440,7 +1440,7 @@ input CopyAgentTestsInput {
   testIds: [ID!]! @bounds(minItems: 1, maxItems: 100)
   "The agent that gets the copies. If absent, each copy belongs to the agent of its test."
   agentId: ID
-  "A folder of that agent; empty for the root. If absent, copies for the same agent stay in their folders, and copies for another agent go to the root."
+  "A folder of the agent that gets the copies; empty for the root. If absent, copies for the same agent stay in their folders, and copies for another agent go to the root."
   folderId: ID
 }
 
@@ -1465,12 +1465,12 @@ type DeleteAgentTestsPayload {
 extend type Mutation {
   "Creates tests: all of them or none. Errors name the test by its position, such as ` + "`" + `tests.3.simulation.name` + "`" + `."
   createAgentTests("The tests." input: CreateAgentTestsInput!): CreateAgentTestsPayload @requires(scope: write)
-  "Moves tests to a folder, or to the root: all of them or none. The error ` + "`" + `UNPROCESSABLE` + "`" + ` lists the tests of other agents, and the tests whose names already exist there."
+  "Moves tests to a folder, or to the root: all of them or none. The error ` + "`" + `UNPROCESSABLE` + "`" + ` lists the tests of other agents, and the tests whose names already exist at the destination."
   moveAgentTests("The tests and their destination." input: MoveAgentTestsInput!): MoveAgentTestsPayload @requires(scope: write)
   """
-  Copies tests, without their runs: all of them or none. If a name already exists, the copy's name ends in a number. A
-  copy for another agent mocks that agent's sub-agents with the same technical names. The error ` + "`" + `UNPROCESSABLE` + "`" + ` lists
-  everything that the other agent does not have.
+  Copies tests, without their runs: all of them or none. If a name already exists, the copy's name ends in a number. In
+  a copy for another agent, mocks of sub-agents apply to that agent's sub-agents with the same technical names. The
+  error ` + "`" + `UNPROCESSABLE` + "`" + ` lists everything that the tests need and the other agent does not have.
   """
   copyAgentTests("The tests and their destination." input: CopyAgentTestsInput!): CopyAgentTestsPayload @requires(scope: write)
   "Deletes tests: all of them or none. Their runs remain as evidence."
@@ -1520,7 +1520,7 @@ Calls of the agent, or of an agent that it delegates to. A call matches if it ha
 every condition holds.
 """
 type CalledExpectation {
-  "The name by which the language model calls it."
+  "The technical name of the called tool or agent."
   technicalName: String
   "The kind of the call."
   kind: ToolCallKind
@@ -1538,7 +1538,7 @@ type CalledExpectation {
 
 "Calls that the agent must not make. Failed calls count too. See ` + "`" + `CalledExpectation` + "`" + `."
 type NeverCalledExpectation {
-  "The name by which the language model calls it."
+  "The technical name of the called tool or agent."
   technicalName: String
   "The kind of the call."
   kind: ToolCallKind
@@ -1737,11 +1737,11 @@ enum AgentTestConclusion {
 
 "A comparison of an execution with one or more others, in their current state. Unfinished runs do not count."
 type AgentTestComparison {
-  "The execution to compare with, usually the earlier one; the first if there are several."
+  "The base of the comparison, usually the earlier execution; the first if there are several."
   base: AgentTestExecution!
-  "All executions to compare with: ` + "`" + `base` + "`" + ` and the executions of ` + "`" + `moreBaseIds` + "`" + `. The runs of a test in all of them are one sample."
+  "All bases: ` + "`" + `base` + "`" + ` and the executions of ` + "`" + `moreBaseIds` + "`" + `. The runs of a test in all bases are one sample."
   bases: [AgentTestExecution!]! @listSize(assumedSize: 5)
-  "The execution to judge."
+  "The execution that is compared with the base, usually the later one."
   head: AgentTestExecution!
   "All tests, or rows of tests, of both sides: first the tests of the head, in the head's order, then the tests that are only in the base."
   tests: [AgentTestComparisonTest!]! @listSize(assumedSize: 200)
@@ -1789,9 +1789,9 @@ type AgentTestComparisonTest {
   headRuns: [AgentTestRunSummary!]!
   "How the observed result changed from base to head, even if the runs are too few for a conclusion."
   change: AgentTestChange!
-  "Whether runs of it both passed and failed in the base."
+  "Whether some of its runs in the base passed and others failed."
   isFlakyInBase: Boolean!
-  "Whether runs of it both passed and failed in the head."
+  "Whether some of its runs in the head passed and others failed."
   isFlakyInHead: Boolean!
   "The p-value of Fisher's exact test, two-sided, on its judged runs; null when a side has none. It is not corrected for the number of tests."
   pValue: Float
@@ -1806,11 +1806,11 @@ type AgentTestComparisonTest {
 extend type Query {
   "Compares an execution with one or more others, test by test and as a whole, by the runs judged so far. Tests are matched by their ids."
   compareAgentTestExecutions(
-    "The execution to compare with, usually the earlier one."
+    "The base of the comparison, usually the earlier execution."
     baseId: ID!
-    "The execution to judge."
+    "The execution to compare with the base, usually the later one."
     headId: ID!
-    "More executions to compare with, at most 4; duplicates are dropped."
+    "More bases, at most 4; duplicates are dropped."
     moreBaseIds: [ID!]! = []
     "How to correct for the number of tests."
     correction: AgentTestCorrection! = Holm
@@ -1845,7 +1845,7 @@ enum AgentTestVerdict {
 
 """
 The runs that were created together for a list of tests, at most 4,000. Each test, or each row of a test with rows, is
-repeated up to twenty times, by each variant. Statistics count each row as a separate test, and so does each variant.
+repeated up to twenty times for each variant. Statistics count each row of each variant as a separate test.
 """
 type AgentTestExecution implements Node {
   "The id."
@@ -1864,7 +1864,7 @@ type AgentTestExecution implements Node {
   votes: Int!
   "When to stop repeating a test early; null if each test runs ` + "`" + `repeats` + "`" + ` times."
   stopRepeating: StopRepeating
-  "How many runs are in each state. They are counted after ` + "`" + `status` + "`" + ` is read, so they may be newer than ` + "`" + `status` + "`" + ` while runs are in progress."
+  "How many runs are in each state. They are counted after ` + "`" + `status` + "`" + ` is read, so they can be newer than ` + "`" + `status` + "`" + ` while runs are in progress."
   counts: AgentTestRunCounts! @cost(weight: 1000, isShared: true)
   "The share of the judged runs that passed, 0 to 1; null when none was judged. Errors and cancelled runs do not count."
   passRate: Float
@@ -1872,13 +1872,13 @@ type AgentTestExecution implements Node {
   passRateInterval: RateInterval
   "How many runs ended with an error of the simulated contact. They say nothing about the agent."
   simulatorErrors: Int! @cost(weight: 1000, isShared: true)
-  "The share of these runs in all runs that failed or had an error, 0 to 1; null if there were none."
+  "` + "`" + `simulatorErrors` + "`" + ` as a share of all runs that failed or had an error, 0 to 1; null if there were none."
   simulatorErrorShare: Float @cost(weight: 1000, isShared: true)
-  "The chance that k runs of a test all pass, averaged over the tests. The entry at index k-1 is the mean of C(passed, k) / C(judged, k). Tests with too few judged runs for k are assumed to fall from k-1 to k in the same ratio as the other tests. So the values never grow with k."
+  "The chance that k runs of a test all pass, averaged over the tests. The entry at index k-1 is the mean of C(passed, k) / C(judged, k). If a test has fewer than k judged runs, its value is assumed to fall from k-1 to k by the same ratio as the values of the other tests. So the values never grow with k."
   passHatK: [Float!]!
   "For each value of ` + "`" + `passHatK` + "`" + `, how many tests have at least k judged runs."
   passHatKTests: [Int!]!
-  "The ids of its flaky tests. A test is flaky if runs of it, or of one of its rows, both passed and failed. Errors and cancelled runs do not count."
+  "The ids of its flaky tests. A test is flaky if some runs of it, or of one of its rows, passed and others failed. Errors and cancelled runs do not count."
   flakyTestIds: [ID!]!
   "The prompt versions of its runs, each once, lowest first."
   promptVersions: [Int!]! @cost(weight: 5000)
@@ -1925,9 +1925,9 @@ type AgentTestExecution implements Node {
   startedBy: String
   "The tests and rows that this retry leaves out because they were deleted. Empty if there are none."
   leftOutTests: [LeftOutTest!]!
-  "What the answers of agents took in all its runs. The simulated contact and the judge do not count."
+  "The tokens, times and price of the agents' answers in all its runs. The simulated contact and the judge do not count."
   usage: UsageSummary! @cost(weight: 20000, isShared: true)
-  "Its variants with their results, in the given order; empty if it has none. Each is compared with the first by the runs judged so far."
+  "Its variants with their results, in the given order; empty if it has none. Each variant is compared with the first one, by the runs judged so far."
   variants: [AgentTestVariant!]! @cost(weight: 50000, isShared: true) @listSize(assumedSize: 12)
   "When it was created."
   createdAt: DateTime!
@@ -1937,7 +1937,7 @@ type AgentTestExecution implements Node {
   finishedAt: DateTime
 }
 
-"When to stop repeating a test. The remaining runs are Skipped. Without rates, one failed run is enough."
+"When to stop repeating a test. The remaining runs become ` + "`" + `Skipped` + "`" + `. Without rates, one failed run is enough."
 type StopRepeating {
   "The pass rate of a good test."
   good: Float
@@ -1975,19 +1975,19 @@ type AgentTestVariant {
   prompt: String @requires(scope: prompts)
   "The saved version of the prompt that it tries; null if it has none."
   promptVersion: Int
-  "The language model that it tries; null for the one that each agent chooses, empty for the server's default."
+  "The language model that it tries; null for each agent's own model, empty for the server's default."
   model: String
   "Its runs."
   counts: AgentTestRunCounts!
   "How long a run took, in milliseconds; null if none has ended."
   durationMs: Percentiles
-  "What the agents' answers took. The simulated contact and the judge do not count."
+  "The tokens, times and price of the agents' answers. The simulated contact and the judge do not count."
   usage: UsageSummary!
   "What its judged runs show together, by ` + "`" + `adjustedPValue` + "`" + `."
   conclusion: AgentTestConclusion
   "The p-value of the exact Cochran-Mantel-Haenszel test. Null if no test was judged in both variants."
   pValue: Float
-  "That p-value, corrected for the number of variants by Holm's procedure. The value is twice the smaller tail."
+  "` + "`" + `pValue` + "`" + `, corrected for the number of variants by Holm's procedure. The value is twice the smaller tail."
   adjustedPValue: Float
   "How many judged runs of each test in both variants are needed to confirm the difference with a probability of 80 %. Null if there is no difference, if the runs already decide, or if more than 20 are needed."
   decidingRepeats: Int
@@ -2009,7 +2009,7 @@ type AgentTestVariantTest {
   counts: AgentTestRunCounts!
   "How long a run took, in milliseconds; null if none has ended."
   durationMs: Percentiles
-  "What the agent's answers took."
+  "The tokens, times and price of the agent's answers."
   usage: UsageSummary!
   "How the observed result differs, even if the runs are too few for a conclusion."
   change: AgentTestChange
@@ -2029,7 +2029,7 @@ type JudgeAgreement {
   runs: Int!
   "How many of these runs got the same verdict both times."
   sameRuns: Int!
-  "How many criteria with the same wording were decided both times, without checks."
+  "How many criteria with the same wording were decided both times. Checks do not count."
   criteria: Int!
   "How many of these criteria had the same result both times: holds, does not hold, or does not apply."
   sameCriteria: Int!
@@ -2111,9 +2111,9 @@ type AgentTestExecutionEdge {
 
 """
 When to stop repeating a test. Without rates, one failed run decides, because a test passes only if all of its judged
-runs pass. With both rates, Wald's sequential test decides between them. It decides wrongly for at most
-0.1 % of the tests with a pass rate of at least ` + "`" + `good` + "`" + `, and for at most 5 % of the tests with a pass rate of at most ` + "`" + `bad` + "`" + `,
-whatever the number of runs. Errors decide nothing.
+runs pass. With both rates, Wald's sequential test decides between them. It decides wrongly for at most 0.1 % of the
+tests with a pass rate of at least ` + "`" + `good` + "`" + `, and for at most 5 % of the tests with a pass rate of at most ` + "`" + `bad` + "`" + `, for any
+number of runs. Errors do not count.
 """
 input StopRepeatingInput {
   "The pass rate of a good test, more than ` + "`" + `bad` + "`" + ` and at most 0.999."
@@ -2122,15 +2122,15 @@ input StopRepeatingInput {
   bad: Float @bounds(min: 0.001, max: 1)
 }
 
-"A change of the tests' agents to try. With a label alone, the agents are as they are."
+"A variant of the tests' agents to try. With only a label, the agents are unchanged."
 input AgentTestVariantInput {
   "Its name in results, 1 to 60 characters, unique among the variants."
   label: String! @bounds(minLength: 1, maxLength: 60)
-  "An unsaved prompt, 1 to 50,000 characters. Those of all variants have at most 100,000 characters together. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent."
+  "An unsaved prompt, 1 to 50,000 characters. The prompts of all variants together have at most 100,000 characters. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent."
   prompt: String @bounds(minLength: 1, maxLength: 50000)
-  "A saved version of the prompt. Not together with ` + "`" + `prompt` + "`" + `. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent that has it."
+  "A saved version of the prompt. Cannot be combined with ` + "`" + `prompt` + "`" + `. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent that has this version."
   promptVersion: Int @bounds(min: 1)
-  "The name of a language model, one of ` + "`" + `Server.models` + "`" + `, or empty for the server's default. Sub-agents keep their own."
+  "The name of a language model, one of ` + "`" + `Server.models` + "`" + `, or empty for the server's default. Sub-agents keep their own models."
   model: String @bounds(maxLength: 100)
 }
 
@@ -2161,8 +2161,8 @@ input StartAgentTestExecutionInput {
   """
   prompt: String
   """
-  Variants to compare, 2 to 12: each of them runs all tests and repeats, so runs count for each. The first is the one to
-  compare with. The execution is then a draft. Not together with ` + "`" + `prompt` + "`" + `.
+  Variants to compare, 2 to 12. Each variant runs all tests and repeats, so the limit of 4,000 runs includes all
+  variants. The others are compared with the first. The execution is then a draft. Cannot be combined with ` + "`" + `prompt` + "`" + `.
   """
   variants: [AgentTestVariantInput!] @beyondV1 @bounds(minItems: 2, maxItems: 12)
 }
@@ -2191,7 +2191,7 @@ enum AgentTestRetry {
   NotPassed
   "Runs that could not be judged."
   Errors
-  "All of them."
+  "All runs."
   All
 }
 
@@ -2295,20 +2295,20 @@ type AgentTestCallCoverage {
 
 "What an execution would take, and what a comparison with it could show."
 type AgentTestExecutionEstimate {
-  "The runs if all of them pass. With ` + "`" + `stopRepeating` + "`" + `, tests that fail need more, up to ` + "`" + `runsAtMost` + "`" + `."
+  "The number of runs if all of them pass. With ` + "`" + `stopRepeating` + "`" + `, tests that fail need more runs, up to ` + "`" + `runsAtMost` + "`" + `."
   runs: Int!
-  "The most runs."
+  "The maximum number of runs."
   runsAtMost: Int!
-  "How long ` + "`" + `runs` + "`" + ` would take, in seconds, by the last judged run of each test. Null if no test has one."
+  "How long ` + "`" + `runs` + "`" + ` would take, in seconds, estimated from the last judged run of each test. Null if no test has one."
   seconds: Float
-  "The credits of ` + "`" + `runs` + "`" + `, by what these last runs cost. Null if no cost was recorded for them."
+  "The credits of ` + "`" + `runs` + "`" + `, estimated from the cost of these last runs. Null if no cost was recorded for them."
   credits: Credits
   """
   The part of ` + "`" + `credits` + "`" + ` for reviews of the contact, one question to the judge after each simulation. Null if the server
   does not review contacts, or if no last run has such a cost.
   """
   reviewCredits: Credits
-  "What a comparison with an equal baseline would notice: with the repeats of the input, and then with 20."
+  "Which falls a comparison with a baseline of equal size would notice: first with the repeats of the input, then with 20."
   noticedFalls: [NoticedFall!]! @listSize(assumedSize: 2)
 }
 
@@ -2595,7 +2595,7 @@ input TestRowInput @strict {
   name: String @bounds(minLength: 1, maxLength: 100)
   """
   The values by name: 1 to 50, with the bounds of ` + "`" + `variables` + "`" + `. Rows without a name must have different values. All rows
-  of a test have at most 500,000 bytes of JSON.
+  of a test together have at most 500,000 bytes of JSON.
   """
   values: JSONObject! @bounds(minItems: 1, maxItems: 50)
 }
@@ -2719,7 +2719,7 @@ type AgentTestRun implements Node {
   instructions: String @cost(weight: 1000) @requires(scope: write)
   "How long it took, in milliseconds."
   durationMs: Int
-  "What the agent's answers took. The simulated contact and the judge do not count."
+  "The tokens, times and price of the agent's answers. The simulated contact and the judge do not count."
   usage: UsageSummary! @cost(weight: 1000, isShared: true)
   "When it was created."
   createdAt: DateTime!
@@ -2767,7 +2767,7 @@ type CriterionResult {
   passed: Boolean!
   "False if the criterion has a condition that never occurred, such as “if asked for a price, …”. Then the criterion counts neither for nor against the run."
   applies: Boolean!
-  "Why."
+  "The reason for the verdict."
   rationale: String! @requires(scope: contacts)
   "Quotes as evidence. The program found each quote in the cited message."
   evidence: [Evidence!]! @listSize(assumedSize: 2)
@@ -2890,9 +2890,9 @@ extend type Query {
 }
 `, BuiltIn: false},
 	{Name: "../schema/agenttest_schedule.graphqls", Input: `"""
-Runs tests at fixed times, after changes of the agent's prompt, or both. A company has at most 50 schedules. Scheduled
-executions cost as much as others. A schedule starts no execution while its last one is in progress, or in the five
-minutes after that one started.
+A schedule that runs tests at fixed times, after changes of the agent's prompt, or both. A company has at most 50
+schedules. Scheduled executions cost as much as others. A schedule starts no execution while its last one is in
+progress, or in the five minutes after that one started.
 """
 type AgentTestSchedule implements Node {
   "The id."
@@ -2933,7 +2933,7 @@ type AgentTestSchedule implements Node {
   baseline: AgentTestExecution
   "The id of that execution."
   baselineId: ID
-  "When the next execution starts, if nothing prevents it. If no process was running at several such times, one execution starts afterwards."
+  "When the next execution starts, if nothing prevents it. If no server process was running at several scheduled times, only one execution starts afterwards."
   nextRunAt: DateTime
   "When it started the last execution."
   lastRunAt: DateTime
@@ -2969,7 +2969,7 @@ type AgentTestScheduleEdge {
   node: AgentTestSchedule!
 }
 
-"A new schedule. It runs exactly one of a list of tests, all tests of a folder, or all tests of an agent. The options are those of ` + "`" + `startAgentTestExecution` + "`" + `, except a prompt to try."
+"A new schedule. It runs exactly one of a list of tests, all tests of a folder, or all tests of an agent. The options are those of ` + "`" + `startAgentTestExecution` + "`" + `, except ` + "`" + `prompt` + "`" + ` and ` + "`" + `variants` + "`" + `."
 input CreateAgentTestScheduleInput {
   "1 to 100 characters."
   name: String!
@@ -2990,8 +2990,8 @@ input CreateAgentTestScheduleInput {
   "How many votes of the judge decide each criterion that the program does not decide: 1, 3 or 5."
   votes: Int! = 1
   """
-  A cron expression with five fields: minute, hour, day of the month, month, day of the week. ` + "`" + `0 3 * * 1-5` + "`" + ` is three
-  o'clock on workdays. Times must be at least five minutes apart. Without it, ` + "`" + `afterPromptChange` + "`" + ` must be true.
+  A cron expression with five fields: minute, hour, day of the month, month, day of the week. ` + "`" + `0 3 * * 1-5` + "`" + ` means 03:00
+  from Monday to Friday. Times must be at least five minutes apart. Without it, ` + "`" + `afterPromptChange` + "`" + ` must be true.
   """
   cron: String
   "The time zone of ` + "`" + `cron` + "`" + `, by its name in the IANA database."
@@ -3104,7 +3104,7 @@ extend type Mutation {
 enum ApiKeyScope {
   "Read everything of the company except its keys. Includes ` + "`" + `browse` + "`" + `, ` + "`" + `prompts` + "`" + `, ` + "`" + `contacts` + "`" + ` and ` + "`" + `consumption` + "`" + `."
   read
-  "Read everything that needs no other scope: agents, tools, tests, documents, states."
+  "Read everything that needs no other scope, such as agents, tools, tests and documents."
   browse
   "Read the prompts of agents and knowledge base chats. Includes ` + "`" + `browse` + "`" + `."
   prompts
@@ -3212,7 +3212,7 @@ enum AuditAction {
   DeleteTool
   "Connected an MCP server."
   CreateMcpServer
-  "Changed an MCP server, or took over changes of what it offers."
+  "Changed an MCP server, or applied changes of the tools that it offers."
   UpdateMcpServer
   "Disconnected an MCP server."
   DeleteMcpServer
@@ -3321,8 +3321,8 @@ extend type Query {
 }
 `, BuiltIn: false},
 	{Name: "../schema/blame.graphqls", Input: `"""
-Why a test is red: the newest failed run beside the last one that passed, and the difference between their prompts. For a
-test with rows, the failing row whose last passed run is oldest. Drafts and runs that were judged again do not count.
+Why a test is red: the newest failed run, the last passed run, and the difference between their prompts. For a test with
+rows, the failing row whose last passed run is oldest. Drafts and runs that were judged again do not count.
 """
 type AgentTestBlame {
   "The prompt version of the last run that passed."
@@ -3373,7 +3373,7 @@ type PromptChange {
   afterPieces: [PromptPiece!]! @listSize(assumedSize: 5)
   "The words of ` + "`" + `before` + "`" + ` that the failed checks and criteria need, each once."
   needed: [String!]! @requires(scope: prompts) @listSize(assumedSize: 3)
-  "Whether the change affects the words that the failed checks and criteria need more than the other changes do. Several changes may affect them equally."
+  "Whether the change affects the words that the failed checks and criteria need, and no other change affects them more. Several changes can affect them equally."
   isSuspect: Boolean!
 }
 
@@ -3381,7 +3381,7 @@ type PromptChange {
 type PromptPiece {
   "The text."
   text: String! @requires(scope: prompts)
-  "Whether the other prompt does not have it. If less than half of the words of a sentence survive, all of it changed."
+  "Whether the piece is missing in the other prompt. If less than half of a sentence's words are in both prompts, the whole sentence counts as changed."
   isChanged: Boolean!
   "Whether the failed checks and criteria need these words."
   isNeeded: Boolean!
@@ -3391,7 +3391,7 @@ type PromptPiece {
 type BlameEstimate {
   "The runs if the suspected change is the cause."
   runs: Int!
-  "The most runs."
+  "The maximum number of runs."
   runsAtMost: Int!
   "The credits of ` + "`" + `runs` + "`" + `, at the price of the two runs that are compared. Null if their price is unknown, or nothing was charged for them."
   credits: Credits
@@ -3458,7 +3458,7 @@ type BlameSearch {
   isOnlyCause: Boolean
   "The failing prompt with the cause restored; null if there is none. To save it, pass it to ` + "`" + `updateAgentPrompt` + "`" + `, with ` + "`" + `badVersion` + "`" + ` as ` + "`" + `expectedVersion` + "`" + `."
   restoredPrompt: String @requires(scope: prompts)
-  "The most runs that the search may start."
+  "The maximum number of runs that the search starts."
   runsAtMost: Int!
   "When it was started."
   createdAt: DateTime!
@@ -3487,7 +3487,7 @@ type BlameStep {
 input StartBlameInput {
   "The test, which must be red: its newest judged run failed, and an earlier one passed."
   testId: ID!
-  "The runs of each step, 4 to 20. Fewer runs than four cannot decide anything."
+  "The runs of each step, 4 to 20. Fewer than four runs cannot decide anything."
   repeats: Int! = 5 @bounds(min: 4, max: 20)
 }
 
@@ -3516,13 +3516,13 @@ extend type AgentTestExecution {
 
 extend type Mutation {
   """
-  Searches for the changes of the prompt that broke a red test. Draft executions restore some changes at a time, at most 20
-  of them; ` + "`" + `AgentTest.blame` + "`" + ` tells the price before. The search replaces the last one of the test. ` + "`" + `UNPROCESSABLE` + "`" + ` if
-  the test is not red, its prompt did not change, or the prompts have more than 200 changes. ` + "`" + `CONFLICT` + "`" + ` while another
-  search of the test is running, ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
+  Searches for the changes of the prompt that broke a red test. It starts at most 20 draft executions, each with some
+  changes restored. ` + "`" + `AgentTest.blame` + "`" + ` shows the price in advance. The search replaces the test's last search. Returns
+  ` + "`" + `UNPROCESSABLE` + "`" + ` if the test is not red, its prompt did not change, or the prompts have more than 200 changes. Returns
+  ` + "`" + `CONFLICT` + "`" + ` while another search of the test is running, and ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
   """
   startBlame("The test." input: StartBlameInput!): StartBlamePayload @requires(scope: simulate) @modelDriven
-  "Cancels a search and its step in progress. ` + "`" + `CONFLICT` + "`" + ` when it is finished."
+  "Cancels a search and its step in progress. Returns ` + "`" + `CONFLICT` + "`" + ` if the search is finished."
   cancelBlame("The search." input: CancelBlameInput!): CancelBlamePayload @requires(scope: simulate)
 }
 
@@ -3592,13 +3592,13 @@ type Campaign implements Node {
   updatedAt: DateTime!
 }
 
-"A placeholder such as ` + "`" + `{lastname}` + "`" + ` that prompts may use; its name is a key of an item's data bag."
+"A placeholder such as ` + "`" + `{lastname}` + "`" + ` that prompts can use. Its name is a key of an item's data bag."
 type CampaignField {
   "The name of its placeholder in the prompt, and the key of its value in data bags such as ` + "`" + `SimulationChat.dataBag` + "`" + `."
   name: String!
   "What it contains; null for a field of the agent."
   description: String
-  "Every item must have a value for it."
+  "Whether every item must have a value for it."
   isMandatory: Boolean!
   "Whether the platform fills it, such as the phone number. Then no value is needed."
   isSystem: Boolean!
@@ -3616,7 +3616,7 @@ type CampaignItemCounts {
   processingResult: Int!
   "Finished."
   processed: Int!
-  "Items that were given up after a technical failure."
+  "Given up after a technical failure."
   error: Int!
 }
 
@@ -3652,7 +3652,7 @@ input CampaignFilter {
 
 "A new campaign. It starts as a draft."
 input CreateCampaignInput {
-  "The agent that talks."
+  "The agent that talks to the contacts."
   agentId: ID!
   "1 to 255 characters."
   name: String!
@@ -3702,7 +3702,7 @@ input AddCampaignFieldInput {
   name: String! @bounds(minLength: 1, maxLength: 100)
   "At most 2,000 characters."
   description: String @bounds(maxLength: 2000)
-  "Every item that is added from now on must have a value for it."
+  "Whether every item that is added from now on must have a value for it."
   isMandatory: Boolean! = false
 }
 
@@ -3928,7 +3928,7 @@ type CampaignItemEdge {
 
 "Which items to list. Every given condition must hold."
 input CampaignItemFilter {
-  "Only with numbers that begin with this, in E.164 form: ` + "`" + `+1202` + "`" + `. Like the number itself, it needs the scope ` + "`" + `contacts` + "`" + `."
+  "Only with numbers that begin with this, in E.164 form: ` + "`" + `+1202` + "`" + `. Like the number itself, this condition needs the scope ` + "`" + `contacts` + "`" + `."
   phoneNumberPrefix: String
   "Only with a result whose tag has exactly this name."
   tag: String
@@ -4065,7 +4065,7 @@ input ResetCampaignItemInput {
   expectedVersion: Int
 }
 
-"The item, pending."
+"The item, which is ` + "`" + `Pending` + "`" + ` again."
 type ResetCampaignItemPayload {
   "The item."
   item: CampaignItem!
@@ -4319,7 +4319,7 @@ conversation that was judged again has the same labels.
 type CriterionLabel {
   "The id."
   id: ID!
-  "The run that held the conversation."
+  "The run of the conversation."
   runId: ID!
   "The criterion, as written in the test."
   criterion: String!
@@ -4371,7 +4371,7 @@ input LabelCriterionResultInput {
   note: String @bounds(maxLength: 1000)
   "The name of the person, 1 to 100 characters. The name of the API key when absent."
   person: String @bounds(minLength: 1, maxLength: 100)
-  "Whether the verdict was the next one of ` + "`" + `criterionQueue` + "`" + `. If the person chose it, for instance because it looks wrong, rates that counted it would be too low."
+  "Whether the verdict was the next one of ` + "`" + `criterionQueue` + "`" + `. Use false if the person chose the verdict, for instance because it looked wrong: it would make corrected pass rates too low."
   isSampled: Boolean! = true
 }
 
@@ -4427,9 +4427,9 @@ type CriterionQueueEntry {
 
 "The verdicts that a person should label next."
 type CriterionQueue {
-  "How many verdicts the person has not labelled from the queue."
+  "How many verdicts in the queue the person has not labelled."
   totalCount: Int!
-  "The next of them. The verdicts of a run follow each other."
+  "The next verdicts. The verdicts of a run follow each other."
   entries: [CriterionQueueEntry!]! @listSize(slicingArguments: ["first"])
 }
 
@@ -4460,17 +4460,17 @@ type JudgeFigures {
   labels: Int!
   "How many people gave them."
   people: Int!
-  "How many of the judge's verdicts are the same as those of a person, out of all pairs of a verdict and a label."
+  "In how many of all pairs of a verdict and a label the judge and the person agree."
   agreement: CountedShare!
   "Cohen's kappa of the judge and a person, averaged over people by the number of their labels: 1 for full agreement, 0 for agreement by chance. Null if it is not defined, such as when all verdicts are the same."
   kappa: Float
-  "How many pairs of labels by two people on the same verdict are the same."
+  "In how many pairs of labels on the same verdict the two people agree."
   peopleAgreement: CountedShare!
   "The same kappa of two people, averaged over pairs of people."
   peopleKappa: Float
-  "How many of the verdicts that a criterion holds are wrong."
+  "How many of the judge's positive verdicts (“the criterion holds”) are wrong."
   falsePasses: CountedShare!
-  "How many of the verdicts that a criterion does not hold are wrong."
+  "How many of the judge's negative verdicts (“the criterion does not hold”) are wrong."
   falseFailures: CountedShare!
   "Whether the judge agrees significantly less with people than people agree with each other, on the verdicts that several people labelled."
   isWorseThanPeople: Boolean!
@@ -4498,7 +4498,7 @@ type CorrectedPassRate {
   rate: Float!
   "Its 95 % confidence interval. It includes the uncertainty about the judge."
   interval: RateInterval!
-  "How many labels it uses: those from the queue on the same agent and judge."
+  "How many labels it uses: those from the queue, for the same agent and judge."
   labels: Int!
   "How many runs have a label for each of the judge's verdicts."
   labelledRuns: Int!
@@ -4509,7 +4509,7 @@ extend type AgentTestRun {
   judgeModel: String
   "The version of the judge's instructions, a hash; null like ` + "`" + `judgeModel` + "`" + `."
   judgePrompt: String
-  "What people said about its criteria: at most 50 labels of each. Empty for a run that judged a conversation again; read those of ` + "`" + `rejudgeOf` + "`" + `."
+  "What people said about its criteria: at most 50 labels of each. Empty for a run that judged a conversation again: read the labels of ` + "`" + `rejudgeOf` + "`" + `."
   labels: [CriterionLabel!]! @listSize(assumedSize: 5)
 }
 
@@ -4539,9 +4539,9 @@ extend type Query {
     before: String
   ): CriterionLabelConnection! @requires(scope: browse)
   """
-  The verdicts of an agent's newest 1,000 judged runs that a person should label next. Two of three runs are doubtful
-  ones, as long as there are any, and the third is any other; the order is random within both. Runs that others have
-  labelled come last, except for one in five.
+  The verdicts of an agent's newest 1,000 judged runs that a person should label next. While there are doubtful runs,
+  two of three runs are doubtful, and the third is any other run. Within both groups, the order is random. Runs that
+  others have labelled come last, except one run in five.
   """
   criterionQueue(
     "The agent."
@@ -5026,7 +5026,7 @@ type KnowledgeBaseChat implements Node {
     question: String!
     "Settings to try for this question. They are not saved. For absent settings, those of the chat apply. The bounds are those of ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
     settings: PromptSettingsInput
-    "How many of the best chunks below ` + "`" + `similarityThreshold` + "`" + ` to add, 0 to 100. Chunks without a word of the question may be missing."
+    "How many of the best chunks below ` + "`" + `similarityThreshold` + "`" + ` to add, 0 to 100. Chunks without a word of the question can be missing."
     belowThreshold: Int! = 0
   ): [RetrievedChunk!]! @cost(weight: 100000)
   "The connected agents."
@@ -5054,7 +5054,7 @@ type RetrievedChunk {
   content: String!
   "How relevant it is, 0 to 1: the two similarities, weighted by ` + "`" + `keywordsSimilarityWeight` + "`" + `."
   score: Float!
-  "How much of the question's words it contains, 0 to 1."
+  "Which share of the question's words it contains, by weight, 0 to 1."
   termSimilarity: Float!
   "How similar its meaning is, 0 to 1; null without an embedding model."
   vectorSimilarity: Float
@@ -5070,7 +5070,7 @@ type MatchedTerm {
   word: String!
   "The weight of the word among all words of the question, 0 to 1."
   weight: Float!
-  "The share of the weight that counts for the chunk: 1 for one occurrence in a chunk of average length. More for more occurrences, for a neighbor of the question beside it, and at the beginning. Less in long chunks, and for similar words."
+  "The share of the weight that counts for the chunk: 1 for one occurrence in a chunk of average length. It is higher for several occurrences, next to a word that is also its neighbor in the question, and at the beginning of the chunk. It is lower in long chunks, and for words that are only similar."
   credit: Float!
 }
 
@@ -5106,7 +5106,7 @@ type PromptSettings {
   opener: String!
   """
   The exact answer of a connected agent if nothing is found for the contact's message, even if that is only a greeting.
-  The model is not asked. If empty, the model answers. Agents that also do other things need an empty text.
+  The model is not called. If empty, the model answers. Agents that also do other things need an empty text.
   """
   emptyResponse: String!
   "The model that reranks the chunks; empty for none."
@@ -5158,7 +5158,7 @@ input PromptSettingsInput {
   keywordsSimilarityWeight: Float @bounds(min: 0, max: 1)
   "1 to 100; default 6."
   topN: Int @bounds(min: 1, max: 100)
-  "At most 50,000 characters, with ` + "`" + `{knowledge}` + "`" + ` when a dataset is connected."
+  "At most 50,000 characters. It must contain ` + "`" + `{knowledge}` + "`" + ` if a dataset is connected."
   prompt: String @bounds(maxLength: 50000)
   "At most 5,000 characters; default empty."
   opener: String @bounds(maxLength: 5000)
@@ -5352,7 +5352,7 @@ type DraftedQuestion {
 
 "The written questions."
 type DraftLabelledQuestionsPayload {
-  "The questions, at most one per passage. A passage that answers no question has none."
+  "The questions, at most one per passage. There is none for a passage that answers no question."
   draftedQuestions: [DraftedQuestion!]!
 }
 
@@ -5438,8 +5438,8 @@ extend type Mutation {
 }
 `, BuiltIn: false},
 	{Name: "../schema/mcp_server.graphqls", Input: `"""
-A server whose tools agents can call over the Model Context Protocol. ` + "`" + `createTool` + "`" + ` makes a tool of one that the server
-offers. Agents get no others.
+A server whose tools agents can call over the Model Context Protocol. ` + "`" + `createTool` + "`" + ` creates a tool from an offer of the
+server. Agents can call only tools that were created in this way.
 """
 type McpServer implements Node {
   "The id."
@@ -5454,7 +5454,7 @@ type McpServer implements Node {
   refreshedAt: DateTime
   "Why the last refresh failed; null if it did not."
   refreshError: String
-  "The tools that were made of what it offers, oldest first."
+  "The tools that were created from its offers, oldest first."
   tools: [Tool!]! @listSize(assumedSize: 20)
   "When it was connected."
   createdAt: DateTime!
@@ -5464,19 +5464,19 @@ type McpServer implements Node {
 
 "A tool that an MCP server offers."
 type McpOffer {
-  "The name by which the server knows it."
+  "Its name on the server."
   name: String!
   "What it does: the first 2,000 characters of the server's text."
   description: String!
   "JSON Schema of its arguments; null if agents cannot use it."
   parameters: JSONObject
-  "Why no tool can be made of it; null if one can."
+  "Why no tool can be created from it; null if one can."
   fault: String
 }
 
 "How an offer differs from the one before."
 enum McpChangeKind {
-  "The server has it since."
+  "The server did not offer it before."
   Added
   "It has another description, or other parameters."
   Changed
@@ -5490,7 +5490,7 @@ type McpChange {
   name: String!
   "The kind of the difference."
   kind: McpChangeKind!
-  "The tools that were made of it. A changed schema has been taken over, and a description unless somebody had changed it."
+  "The tools that were created from it. They have the changed schema now, and the changed description unless somebody had edited theirs."
   toolIds: [ID!]!
 }
 
@@ -5516,7 +5516,7 @@ input UpdateMcpServerInput {
   name: String
   "The new address. Without ` + "`" + `headers` + "`" + `, the old headers are kept, unless the origin changes."
   endpoint: ToolEndpointInput
-  "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the server was changed since, ` + "`" + `CONFLICT` + "`" + ` is returned and nothing changes."
+  "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the MCP server was changed since, the request returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
 }
 
@@ -5565,8 +5565,9 @@ extend type Mutation {
   "Changes an MCP server. It is not asked again until ` + "`" + `refreshMcpServer` + "`" + `, or until a call fails."
   updateMcpServer("The changes." input: UpdateMcpServerInput!): UpdateMcpServerPayload @requires(scope: write)
   """
-  Asks an MCP server for its tools. Tools that were made of its offers get changed schemas. Tools that the server no longer
-  offers keep their agents, but calls fail: see ` + "`" + `Tool.missingSince` + "`" + `. A failed call of a tool refreshes its server as well.
+  Asks an MCP server for its tools. Tools that were created from its offers get the changed schemas. Tools that the
+  server no longer offers keep their agents, but calls fail: see ` + "`" + `Tool.missingSince` + "`" + `. A failed call of a tool refreshes
+  its server as well.
   """
   refreshMcpServer("The server." input: RefreshMcpServerInput!): RefreshMcpServerPayload @requires(scope: write) @modelDriven
   "Disconnects an MCP server. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` while a tool uses it."
@@ -5719,8 +5720,8 @@ selects any other field gets ` + "`" + `FORBIDDEN` + "`" + `, and no part of it 
 directive @openTo("The scope." scope: ApiKeyScope!) on FIELD_DEFINITION
 
 """
-An operation that uses a language model, for an agent, a contact, a judge or drafts of questions, or that calls a tool. A
-key may start fewer of these operations per minute, and gets ` + "`" + `RATE_LIMITED` + "`" + ` beyond that limit.
+An operation that uses a language model, for an agent, a contact, a judge or drafts of questions, or that calls a tool.
+These operations have a lower rate limit per key. Beyond it, they get ` + "`" + `RATE_LIMITED` + "`" + `.
 """
 directive @modelDriven on FIELD_DEFINITION
 
@@ -5746,12 +5747,12 @@ directive @bounds(
   maxItems: Int
 ) on INPUT_FIELD_DEFINITION
 
-"An input whose unknown properties v1 REST refuses too."
+"An input whose unknown properties are errors in v1 REST too."
 directive @strict on INPUT_OBJECT
 
 """
 The cost of a field. Values of fields without this directive cost 1. If all values of an operation together can cost
-more than the gateway's limit, it gets ` + "`" + `LIMIT_EXCEEDED` + "`" + ` before any part of it runs.
+more than the gateway's limit, the operation gets ` + "`" + `LIMIT_EXCEEDED` + "`" + ` before any part of it runs.
 """
 directive @cost(
   "The cost of the field itself. The costs of the fields selected in it are added."
@@ -5819,7 +5820,7 @@ type Subscription
 type Server {
   "Its version."
   version: String!
-  "The language model of the agents."
+  "The default language model of the agents."
   model: String!
   "The models that can judge tests: first the default judge, then models that can judge executions again."
   judgeModels: [String!]!
@@ -5829,7 +5830,7 @@ type Server {
   isOffline: Boolean!
   "The model that compares questions and documents by their meaning; null without one."
   embeddingModel: String
-  "How many jobs (test runs and documents to index) this process runs at once. Other processes may run more."
+  "How many jobs (test runs and documents to index) this process runs at once. Other processes are not included."
   workers: Int!
 }
 
@@ -5901,8 +5902,8 @@ type SimulationChat implements Node {
   warnings: [String!]!
   """
   The instructions of the agent's model for the next message: the current prompt or the draft, with placeholders filled,
-  and the text that the gateway adds to it. The chunks of a knowledge base chat are not included, since they differ for
-  each message; see ` + "`" + `toolCalls` + "`" + `.
+  and the text that the gateway adds to it. The chunks of a knowledge base chat are not included, because they differ
+  for each message: see ` + "`" + `toolCalls` + "`" + `.
   """
   instructions: String @cost(weight: 1000) @requires(scope: write)
   "Whether it tries an unsaved prompt."
@@ -5940,7 +5941,7 @@ type SimulationChatMessage {
   whose ` + "`" + `showQuote` + "`" + ` is true. Numbers without a source are removed from the text.
   """
   citations: [Citation!]! @openTo(scope: chat) @listSize(assumedSize: 2)
-  "What the agent's answer took; null for other messages, and if it was not measured."
+  "The tokens, time and price of the agent's answer; null for other messages, and if they were not measured."
   usage: AnswerUsage
 }
 
@@ -5986,17 +5987,17 @@ type UsageSummary {
   tookMs: Percentiles
 }
 
-"The smallest values that half, nine tenths, 95 and 99 hundredths of all values do not exceed, and the largest value."
+"Percentiles of some values, and their maximum. The 90th percentile is the smallest value that 90 % of the values do not exceed."
 type Percentiles {
-  "Of half of the values."
+  "The 50th percentile, or median."
   p50: Float!
-  "Of nine tenths of the values."
+  "The 90th percentile."
   p90: Float!
-  "Of 95 hundredths of the values."
+  "The 95th percentile."
   p95: Float!
-  "Of 99 hundredths of the values."
+  "The 99th percentile."
   p99: Float!
-  "Of all values."
+  "The maximum."
   max: Float!
 }
 
@@ -6239,7 +6240,7 @@ extend type Subscription {
   simulationChatEvents("The chat." simulationChatId: ID!): SimulationChatEvent! @requires(scope: contacts) @openTo(scope: chat)
 }
 `, BuiltIn: false},
-	{Name: "../schema/sub_agent.graphqls", Input: `"An edge of the agent graph: ` + "`" + `agent` + "`" + ` answers when the parent delegates to it. The graph may be cyclic."
+	{Name: "../schema/sub_agent.graphqls", Input: `"An edge of the agent graph: ` + "`" + `agent` + "`" + ` answers when the parent delegates to it. The graph can contain cycles."
 type SubAgent implements Node {
   "The id of the edge. Mocks refer to it."
   id: ID!
@@ -6354,9 +6355,9 @@ type Tool implements Node {
   endpoint: ToolEndpoint
   "The MCP server that calls go to instead; null if there is none."
   mcpServer: McpServer
-  "The name by which that server knows the tool."
+  "The tool's name on that server."
   mcpName: String
-  "Since when that server no longer offers the tool, so that calls fail; null while it does."
+  "Since when that server no longer offers the tool, so that calls fail; null while it offers the tool."
   missingSince: DateTime
   "Whether a person approves real calls."
   approval: ToolApproval!
@@ -6393,7 +6394,7 @@ type ToolEndpoint {
 
 "Whether real calls of a tool need a person. Mocked calls never do."
 enum ToolApproval {
-  "Agents call it when they want to."
+  "Calls need no approval."
   Auto
   "The chat waits until a person approves or denies the call, at most 10 minutes: see ` + "`" + `answerToolApproval` + "`" + `. In tests the call fails unless it is mocked, because nobody can be asked."
   Ask
@@ -6462,7 +6463,7 @@ input CreateToolInput {
   parameters: JSONObject
   "The HTTP endpoint that calls go to."
   endpoint: ToolEndpointInput
-  "The MCP server that calls go to, together with ` + "`" + `mcpName` + "`" + `. It gives ` + "`" + `parameters` + "`" + `, and the ` + "`" + `description` + "`" + ` if that is absent. Cannot be combined with ` + "`" + `endpoint` + "`" + ` and ` + "`" + `parameters` + "`" + `."
+  "The MCP server that calls go to, together with ` + "`" + `mcpName` + "`" + `. The server's offer provides ` + "`" + `parameters` + "`" + `, and also ` + "`" + `description` + "`" + ` if it is absent. Cannot be combined with ` + "`" + `endpoint` + "`" + ` or ` + "`" + `parameters` + "`" + `."
   mcpServerId: ID @beyondV1
   "The name of the server's tool, one of its ` + "`" + `offers` + "`" + `."
   mcpName: String @beyondV1
@@ -6494,7 +6495,7 @@ type CallToolPayload {
   error: String
   "How long the call took, in milliseconds."
   durationMs: Int!
-  "Whether a sample of the demo answered, so that nothing was called."
+  "Whether sample data of the demo answered, so nothing was called."
   isSample: Boolean!
 }
 
@@ -6512,7 +6513,7 @@ input UpdateToolInput {
   parameters: JSONObject
   "The new endpoint."
   endpoint: ToolEndpointInput
-  "The MCP server that calls go to from now on, together with ` + "`" + `mcpName` + "`" + `. A new endpoint goes back from it to HTTP."
+  "The MCP server that calls go to from now on, together with ` + "`" + `mcpName` + "`" + `. To return to HTTP, set ` + "`" + `endpoint` + "`" + `."
   mcpServerId: ID @beyondV1
   "The name of the server's tool."
   mcpName: String @beyondV1
@@ -6601,9 +6602,9 @@ extend type Mutation {
   "Changes a tool."
   updateTool("The changes." input: UpdateToolInput!): UpdateToolPayload @requires(scope: write)
   """
-  Calls a tool's endpoint with these arguments, as an agent would, to try it. The call has all its effects. ` + "`" + `BAD_INPUT` + "`" + ` if
-  the arguments do not fit, ` + "`" + `UNPROCESSABLE` + "`" + ` if the tool has neither an endpoint nor an MCP server. The caller approves the call of a
-  tool whose ` + "`" + `approval` + "`" + ` is ` + "`" + `Ask` + "`" + `. A call that fails is a result, with ` + "`" + `error` + "`" + `.
+  Calls a tool's endpoint with these arguments, as an agent would, to try it. The call has all its effects. Returns
+  ` + "`" + `BAD_INPUT` + "`" + ` if the arguments do not fit, and ` + "`" + `UNPROCESSABLE` + "`" + ` if the tool has neither an endpoint nor an MCP server.
+  For a tool whose ` + "`" + `approval` + "`" + ` is ` + "`" + `Ask` + "`" + `, the request counts as the approval. If the call fails, the payload has ` + "`" + `error` + "`" + `.
   """
   callTool("The call." input: CallToolInput!): CallToolPayload @requires(scope: simulate) @modelDriven
   "Deletes a tool and disconnects it from every agent."
@@ -6772,8 +6773,8 @@ enum CallEffect {
   "The call is refused, because side effects or all calls of the tool are denied."
   Denied
   """
-  The call is not possible: the tool has no endpoint, its MCP server no longer offers it, no telephony provider is configured, or the delegation would be
-  circular or too deep. The agent gets an error.
+  The call is not possible: the tool has no endpoint, its MCP server no longer offers it, no telephony provider is
+  configured, or the delegation would be circular or too deep. The agent gets an error.
   """
   Unavailable
 }
@@ -6797,8 +6798,8 @@ extend type SimulationChat {
   toolCalls: [ToolCall!]! @requires(scope: contacts)
   """
   The calls that wait for a person, oldest first. They are also among ` + "`" + `toolCalls` + "`" + `. If the client that sent the message
-  has disconnected, or the server has stopped, by the time of the answer, the server answers the message again, and makes an approved call if
-  the agent still asks for it.
+  disconnects before the answer, or the server stops, the server answers the message again. It then makes an approved
+  call if the agent still requests it.
   """
   pendingApprovals: [ToolCall!]! @requires(scope: contacts) @listSize(assumedSize: 2)
   """
@@ -7066,7 +7067,7 @@ type Viewer {
   keyId: ID!
   "The name of that key."
   keyName: String!
-  "What the credential may do. A scope may include others."
+  "What the credential may do. A scope can include others."
   scopes: [ApiKeyScope!]! @openTo(scope: chat)
   "When it expires; null means never."
   expiresAt: DateTime @openTo(scope: chat)
@@ -7083,7 +7084,7 @@ extend type Query {
 enum WebhookEvent {
   "An execution of agent tests has ended, or all of its runs were cancelled (` + "`" + `agent_test_execution.ended` + "`" + `)."
   AgentTestExecutionEnded
-  "In an execution that has ended, tests failed that had passed when they were last judged (` + "`" + `agent_tests.turned_red` + "`" + `). One message names all of them. Drafts, and executions that judge conversations again, do not count."
+  "An execution has ended, and some of its tests failed that had passed when they were last judged (` + "`" + `agent_tests.turned_red` + "`" + `). One message names all of these tests. Drafts, and executions that judge conversations again, do not count."
   AgentTestsTurnedRed
   "A schedule could not start its tests (` + "`" + `agent_test_schedule.failed` + "`" + `). ` + "`" + `AgentTestSchedule.lastError` + "`" + ` says why."
   AgentTestScheduleFailed
@@ -7161,7 +7162,7 @@ type WebhookDelivery {
   attempts: [WebhookAttempt!]!
   "The earliest time of the next attempt; null if there is none."
   nextAttemptAt: DateTime
-  "When it happened."
+  "When the event happened."
   createdAt: DateTime!
 }
 
@@ -7304,7 +7305,7 @@ extend type Mutation {
   switch secrets without losing messages. Older secrets are no longer valid. Access tokens cannot do this.
   """
   rotateWebhookSecret("The webhook." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload @requires(scope: admin, keyOnly: true)
-  "Sends a ` + "`" + `webhook.ping` + "`" + ` to a webhook, whatever its events are. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the webhook is disabled."
+  "Sends a ` + "`" + `webhook.ping` + "`" + ` to a webhook, even if the webhook receives no such events. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the webhook is disabled."
   sendTestWebhook("The webhook." input: SendTestWebhookInput!): SendTestWebhookPayload @requires(scope: admin)
   "Delivers a message again, with the same id. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if its webhook is disabled."
   redeliverWebhook("The message." input: RedeliverWebhookInput!): RedeliverWebhookPayload @requires(scope: admin)

@@ -25,7 +25,7 @@ type AddCampaignFieldInput struct {
 	Name string `json:"name"`
 	// At most 2,000 characters.
 	Description *string `json:"description,omitempty"`
-	// Every item that is added from now on must have a value for it.
+	// Whether every item that is added from now on must have a value for it.
 	IsMandatory bool `json:"isMandatory"`
 }
 
@@ -170,18 +170,18 @@ type AgentTestExecutionCoverage struct {
 
 // What an execution would take, and what a comparison with it could show.
 type AgentTestExecutionEstimate struct {
-	// The runs if all of them pass. With `stopRepeating`, tests that fail need more, up to `runsAtMost`.
+	// The number of runs if all of them pass. With `stopRepeating`, tests that fail need more runs, up to `runsAtMost`.
 	Runs int32 `json:"runs"`
-	// The most runs.
+	// The maximum number of runs.
 	RunsAtMost int32 `json:"runsAtMost"`
-	// How long `runs` would take, in seconds, by the last judged run of each test. Null if no test has one.
+	// How long `runs` would take, in seconds, estimated from the last judged run of each test. Null if no test has one.
 	Seconds *float64 `json:"seconds,omitempty"`
-	// The credits of `runs`, by what these last runs cost. Null if no cost was recorded for them.
+	// The credits of `runs`, estimated from the cost of these last runs. Null if no cost was recorded for them.
 	Credits *Credits `json:"credits,omitempty"`
 	// The part of `credits` for reviews of the contact, one question to the judge after each simulation. Null if the server
 	// does not review contacts, or if no last run has such a cost.
 	ReviewCredits *Credits `json:"reviewCredits,omitempty"`
-	// What a comparison with an equal baseline would notice: with the repeats of the input, and then with 20.
+	// Which falls a comparison with a baseline of equal size would notice: first with the repeats of the input, then with 20.
 	NoticedFalls []*NoticedFall `json:"noticedFalls"`
 }
 
@@ -241,7 +241,7 @@ type AuditEventFilter struct {
 type BlameEstimate struct {
 	// The runs if the suspected change is the cause.
 	Runs int32 `json:"runs"`
-	// The most runs.
+	// The maximum number of runs.
 	RunsAtMost int32 `json:"runsAtMost"`
 	// The credits of `runs`, at the price of the two runs that are compared. Null if their price is unknown, or nothing was charged for them.
 	Credits *Credits `json:"credits,omitempty"`
@@ -281,17 +281,17 @@ type CallToolPayload struct {
 	Error *string `json:"error,omitempty"`
 	// How long the call took, in milliseconds.
 	DurationMs int32 `json:"durationMs"`
-	// Whether a sample of the demo answered, so that nothing was called.
+	// Whether sample data of the demo answered, so nothing was called.
 	IsSample bool `json:"isSample"`
 }
 
-// A placeholder such as `{lastname}` that prompts may use; its name is a key of an item's data bag.
+// A placeholder such as `{lastname}` that prompts can use. Its name is a key of an item's data bag.
 type CampaignField struct {
 	// The name of its placeholder in the prompt, and the key of its value in data bags such as `SimulationChat.dataBag`.
 	Name string `json:"name"`
 	// What it contains; null for a field of the agent.
 	Description *string `json:"description,omitempty"`
-	// Every item must have a value for it.
+	// Whether every item must have a value for it.
 	IsMandatory bool `json:"isMandatory"`
 	// Whether the platform fills it, such as the phone number. Then no value is needed.
 	IsSystem bool `json:"isSystem"`
@@ -335,7 +335,7 @@ type CampaignItemCounts struct {
 	ProcessingResult int32 `json:"processingResult"`
 	// Finished.
 	Processed int32 `json:"processed"`
-	// Items that were given up after a technical failure.
+	// Given up after a technical failure.
 	Error int32 `json:"error"`
 }
 
@@ -353,7 +353,7 @@ type CampaignItemDuplicate struct {
 
 // Which items to list. Every given condition must hold.
 type CampaignItemFilter struct {
-	// Only with numbers that begin with this, in E.164 form: `+1202`. Like the number itself, it needs the scope `contacts`.
+	// Only with numbers that begin with this, in E.164 form: `+1202`. Like the number itself, this condition needs the scope `contacts`.
 	PhoneNumberPrefix *string `json:"phoneNumberPrefix,omitempty"`
 	// Only with a result whose tag has exactly this name.
 	Tag *string `json:"tag,omitempty"`
@@ -537,7 +537,7 @@ type CopyAgentTestsInput struct {
 	TestIds []string `json:"testIds"`
 	// The agent that gets the copies. If absent, each copy belongs to the agent of its test.
 	AgentID *string `json:"agentId,omitempty"`
-	// A folder of that agent; empty for the root. If absent, copies for the same agent stay in their folders, and copies for another agent go to the root.
+	// A folder of the agent that gets the copies; empty for the root. If absent, copies for the same agent stay in their folders, and copies for another agent go to the root.
 	FolderID *string `json:"folderId,omitempty"`
 }
 
@@ -603,7 +603,7 @@ type CreateAgentInput struct {
 	ExtractedValues []*ExtractedValue `json:"extractedValues"`
 	// Whether the agent may transfer the call to a human. It has an effect only on the channel `Phone`.
 	IsCallTransferEnabled bool `json:"isCallTransferEnabled"`
-	// The name of a model in `Server.models`. Without a name, the agent speaks through the default model.
+	// The name of a model in `Server.models`. If absent, the agent uses the default model.
 	Model *string `json:"model,omitempty"`
 }
 
@@ -639,7 +639,7 @@ type CreateAgentTestInput struct {
 	Classification *CreateClassificationTestInput `json:"classification,omitempty"`
 }
 
-// A new schedule. It runs exactly one of a list of tests, all tests of a folder, or all tests of an agent. The options are those of `startAgentTestExecution`, except a prompt to try.
+// A new schedule. It runs exactly one of a list of tests, all tests of a folder, or all tests of an agent. The options are those of `startAgentTestExecution`, except `prompt` and `variants`.
 type CreateAgentTestScheduleInput struct {
 	// 1 to 100 characters.
 	Name string `json:"name"`
@@ -659,8 +659,8 @@ type CreateAgentTestScheduleInput struct {
 	VirtualTime bool `json:"virtualTime"`
 	// How many votes of the judge decide each criterion that the program does not decide: 1, 3 or 5.
 	Votes int32 `json:"votes"`
-	// A cron expression with five fields: minute, hour, day of the month, month, day of the week. `0 3 * * 1-5` is three
-	// o'clock on workdays. Times must be at least five minutes apart. Without it, `afterPromptChange` must be true.
+	// A cron expression with five fields: minute, hour, day of the month, month, day of the week. `0 3 * * 1-5` means 03:00
+	// from Monday to Friday. Times must be at least five minutes apart. Without it, `afterPromptChange` must be true.
 	Cron *string `json:"cron,omitempty"`
 	// The time zone of `cron`, by its name in the IANA database.
 	TimeZone string `json:"timeZone"`
@@ -710,7 +710,7 @@ type CreateAPIKeyPayload struct {
 
 // A new campaign. It starts as a draft.
 type CreateCampaignInput struct {
-	// The agent that talks.
+	// The agent that talks to the contacts.
 	AgentID string `json:"agentId"`
 	// 1 to 255 characters.
 	Name string `json:"name"`
@@ -890,7 +890,7 @@ type CreateToolInput struct {
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// The HTTP endpoint that calls go to.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
-	// The MCP server that calls go to, together with `mcpName`. It gives `parameters`, and the `description` if that is absent. Cannot be combined with `endpoint` and `parameters`.
+	// The MCP server that calls go to, together with `mcpName`. The server's offer provides `parameters`, and also `description` if it is absent. Cannot be combined with `endpoint` or `parameters`.
 	McpServerID *string `json:"mcpServerId,omitempty"`
 	// The name of the server's tool, one of its `offers`.
 	McpName *string `json:"mcpName,omitempty"`
@@ -1164,7 +1164,7 @@ type DraftLabelledQuestionsInput struct {
 
 // The written questions.
 type DraftLabelledQuestionsPayload struct {
-	// The questions, at most one per passage. A passage that answers no question has none.
+	// The questions, at most one per passage. There is none for a passage that answers no question.
 	DraftedQuestions []*DraftedQuestion `json:"draftedQuestions"`
 }
 
@@ -1237,7 +1237,7 @@ type LabelCriterionResultInput struct {
 	Note *string `json:"note,omitempty"`
 	// The name of the person, 1 to 100 characters. The name of the API key when absent.
 	Person *string `json:"person,omitempty"`
-	// Whether the verdict was the next one of `criterionQueue`. If the person chose it, for instance because it looks wrong, rates that counted it would be too low.
+	// Whether the verdict was the next one of `criterionQueue`. Use false if the person chose the verdict, for instance because it looked wrong: it would make corrected pass rates too low.
 	IsSampled bool `json:"isSampled"`
 }
 
@@ -1289,7 +1289,7 @@ type McpChange struct {
 	Name string `json:"name"`
 	// The kind of the difference.
 	Kind McpChangeKind `json:"kind"`
-	// The tools that were made of it. A changed schema has been taken over, and a description unless somebody had changed it.
+	// The tools that were created from it. They have the changed schema now, and the changed description unless somebody had edited theirs.
 	ToolIds []string `json:"toolIds"`
 }
 
@@ -1365,7 +1365,7 @@ type PromptSettingsInput struct {
 	KeywordsSimilarityWeight *float64 `json:"keywordsSimilarityWeight,omitempty"`
 	// 1 to 100; default 6.
 	TopN *int32 `json:"topN,omitempty"`
-	// At most 50,000 characters, with `{knowledge}` when a dataset is connected.
+	// At most 50,000 characters. It must contain `{knowledge}` if a dataset is connected.
 	Prompt *string `json:"prompt,omitempty"`
 	// At most 5,000 characters; default empty.
 	Opener *string `json:"opener,omitempty"`
@@ -1519,7 +1519,7 @@ type ResetCampaignItemInput struct {
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
 }
 
-// The item, pending.
+// The item, which is `Pending` again.
 type ResetCampaignItemPayload struct {
 	// The item.
 	Item *CampaignItem `json:"item"`
@@ -1557,7 +1557,7 @@ type RetryAgentTestExecutionPayload struct {
 
 // The access token to revoke.
 type RevokeAccessTokenInput struct {
-	// A token of the API key that sends the request. If absent, the token that sends the request.
+	// A token that the API key of the request made. If absent, the token that sends the request.
 	Token *string `json:"token,omitempty"`
 }
 
@@ -1657,8 +1657,8 @@ type StartAgentTestExecutionInput struct {
 	// A prompt to try instead of the agent's, 1 to 50,000 characters. Only the execution stores it, and the execution is
 	// then a draft. Returns `UNPROCESSABLE` unless all tests belong to one agent.
 	Prompt *string `json:"prompt,omitempty"`
-	// Variants to compare, 2 to 12: each of them runs all tests and repeats, so runs count for each. The first is the one to
-	// compare with. The execution is then a draft. Not together with `prompt`.
+	// Variants to compare, 2 to 12. Each variant runs all tests and repeats, so the limit of 4,000 runs includes all
+	// variants. The others are compared with the first. The execution is then a draft. Cannot be combined with `prompt`.
 	Variants []*TestVariant `json:"variants,omitempty"`
 }
 
@@ -1672,7 +1672,7 @@ type StartAgentTestExecutionPayload struct {
 type StartBlameInput struct {
 	// The test, which must be red: its newest judged run failed, and an earlier one passed.
 	TestID string `json:"testId"`
-	// The runs of each step, 4 to 20. Fewer runs than four cannot decide anything.
+	// The runs of each step, 4 to 20. Fewer than four runs cannot decide anything.
 	Repeats int32 `json:"repeats"`
 }
 
@@ -1902,7 +1902,7 @@ type UpdateAgentTestFolderPayload struct {
 	Folder *AgentTestFolder `json:"folder"`
 }
 
-// Changes to a test of either kind. Fields that are absent or null keep their values; an empty `folderId` moves it to the root. Fields of the other kind must be absent. The bounds are those of the input that creates the test.
+// Changes to a test of either kind. Fields that are absent or null keep their values; an empty `folderId` moves the test to the root. Fields of the other kind must be absent. The bounds are those of the input that creates the test.
 type UpdateAgentTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
@@ -1914,7 +1914,7 @@ type UpdateAgentTestInput struct {
 	FolderID *string `json:"folderId,omitempty"`
 	// For simulation tests only: the new scenario.
 	Scenario *string `json:"scenario,omitempty"`
-	// For simulation tests only: the new criteria. Without `criteriaWeights` all of them are required.
+	// For simulation tests only: the new criteria. Without `criteriaWeights`, all criteria are required.
 	Criteria []string `json:"criteria,omitempty"`
 	// For simulation tests only: the new weights of the criteria.
 	CriteriaWeights []*int32 `json:"criteriaWeights,omitempty"`
@@ -2018,7 +2018,7 @@ type UpdateCampaignPayload struct {
 	Campaign *Campaign `json:"campaign"`
 }
 
-// Changes to a classification test. Fields that are absent or null keep their values; an empty `folderId` moves it to the root. The bounds are those of `CreateClassificationTestInput`.
+// Changes to a classification test. Fields that are absent or null keep their values; an empty `folderId` moves the test to the root. The bounds are those of `CreateClassificationTestInput`.
 type UpdateClassificationTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
@@ -2099,7 +2099,7 @@ type UpdateMcpServerInput struct {
 	Name *string `json:"name,omitempty"`
 	// The new address. Without `headers`, the old headers are kept, unless the origin changes.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
-	// The `updatedAt` that this change is based on. If the server was changed since, `CONFLICT` is returned and nothing changes.
+	// The `updatedAt` that this change is based on. If the MCP server was changed since, the request returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
 }
 
@@ -2123,7 +2123,7 @@ type UpdatePromptVersionPayload struct {
 	PromptVersion *PromptVersion `json:"promptVersion"`
 }
 
-// Changes to a simulation test. Fields that are absent or null keep their values; an empty `folderId` moves it to the root. The bounds are those of `CreateSimulationTestInput`.
+// Changes to a simulation test. Fields that are absent or null keep their values; an empty `folderId` moves the test to the root. The bounds are those of `CreateSimulationTestInput`.
 type UpdateSimulationTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
@@ -2133,7 +2133,7 @@ type UpdateSimulationTestInput struct {
 	MayRepeatName bool `json:"mayRepeatName"`
 	// The new scenario.
 	Scenario *string `json:"scenario,omitempty"`
-	// The new criteria. Without `criteriaWeights` all of them are required.
+	// The new criteria. Without `criteriaWeights`, all criteria are required.
 	Criteria []string `json:"criteria,omitempty"`
 	// The new weights of the criteria.
 	CriteriaWeights []*int32 `json:"criteriaWeights,omitempty"`
@@ -2203,7 +2203,7 @@ type UpdateToolInput struct {
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// The new endpoint.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
-	// The MCP server that calls go to from now on, together with `mcpName`. A new endpoint goes back from it to HTTP.
+	// The MCP server that calls go to from now on, together with `mcpName`. To return to HTTP, set `endpoint`.
 	McpServerID *string `json:"mcpServerId,omitempty"`
 	// The name of the server's tool.
 	McpName *string `json:"mcpName,omitempty"`
@@ -2647,7 +2647,7 @@ const (
 	AgentTestRetryNotPassed AgentTestRetry = "NotPassed"
 	// Runs that could not be judged.
 	AgentTestRetryErrors AgentTestRetry = "Errors"
-	// All of them.
+	// All runs.
 	AgentTestRetryAll AgentTestRetry = "All"
 )
 
@@ -2844,7 +2844,7 @@ type APIKeyScope string
 const (
 	// Read everything of the company except its keys. Includes `browse`, `prompts`, `contacts` and `consumption`.
 	APIKeyScopeRead APIKeyScope = "read"
-	// Read everything that needs no other scope: agents, tools, tests, documents, states.
+	// Read everything that needs no other scope, such as agents, tools, tests and documents.
 	APIKeyScopeBrowse APIKeyScope = "browse"
 	// Read the prompts of agents and knowledge base chats. Includes `browse`.
 	APIKeyScopePrompts APIKeyScope = "prompts"
@@ -2948,7 +2948,7 @@ const (
 	AuditActionDeleteTool AuditAction = "DeleteTool"
 	// Connected an MCP server.
 	AuditActionCreateMcpServer AuditAction = "CreateMcpServer"
-	// Changed an MCP server, or took over changes of what it offers.
+	// Changed an MCP server, or applied changes of the tools that it offers.
 	AuditActionUpdateMcpServer AuditAction = "UpdateMcpServer"
 	// Disconnected an MCP server.
 	AuditActionDeleteMcpServer AuditAction = "DeleteMcpServer"
@@ -3206,8 +3206,8 @@ const (
 	CallEffectMocked CallEffect = "Mocked"
 	// The call is refused, because side effects or all calls of the tool are denied.
 	CallEffectDenied CallEffect = "Denied"
-	// The call is not possible: the tool has no endpoint, its MCP server no longer offers it, no telephony provider is configured, or the delegation would be
-	// circular or too deep. The agent gets an error.
+	// The call is not possible: the tool has no endpoint, its MCP server no longer offers it, no telephony provider is
+	// configured, or the delegation would be circular or too deep. The agent gets an error.
 	CallEffectUnavailable CallEffect = "Unavailable"
 )
 
@@ -4265,7 +4265,7 @@ func (e JudgeSight) MarshalJSON() ([]byte, error) {
 type McpChangeKind string
 
 const (
-	// The server has it since.
+	// The server did not offer it before.
 	McpChangeKindAdded McpChangeKind = "Added"
 	// It has another description, or other parameters.
 	McpChangeKindChanged McpChangeKind = "Changed"
@@ -4823,7 +4823,7 @@ const (
 	SubscriptionFieldCampaignUpdated SubscriptionField = "campaignUpdated"
 	// Documents.
 	SubscriptionFieldDocumentUpdated SubscriptionField = "documentUpdated"
-	// What happens in a simulated chat.
+	// Events of a simulated chat.
 	SubscriptionFieldSimulationChatEvents SubscriptionField = "simulationChatEvents"
 	// Messages of a simulated chat.
 	SubscriptionFieldSimulationChatMessages SubscriptionField = "simulationChatMessages"
@@ -4887,7 +4887,7 @@ func (e SubscriptionField) MarshalJSON() ([]byte, error) {
 type ToolApproval string
 
 const (
-	// Agents call it when they want to.
+	// Calls need no approval.
 	ToolApprovalAuto ToolApproval = "Auto"
 	// The chat waits until a person approves or denies the call, at most 10 minutes: see `answerToolApproval`. In tests the call fails unless it is mocked, because nobody can be asked.
 	ToolApprovalAsk ToolApproval = "Ask"
@@ -5136,7 +5136,7 @@ type WebhookEvent string
 const (
 	// An execution of agent tests has ended, or all of its runs were cancelled (`agent_test_execution.ended`).
 	WebhookEventAgentTestExecutionEnded WebhookEvent = "AgentTestExecutionEnded"
-	// In an execution that has ended, tests failed that had passed when they were last judged (`agent_tests.turned_red`). One message names all of them. Drafts, and executions that judge conversations again, do not count.
+	// An execution has ended, and some of its tests failed that had passed when they were last judged (`agent_tests.turned_red`). One message names all of these tests. Drafts, and executions that judge conversations again, do not count.
 	WebhookEventAgentTestsTurnedRed WebhookEvent = "AgentTestsTurnedRed"
 	// A schedule could not start its tests (`agent_test_schedule.failed`). `AgentTestSchedule.lastError` says why.
 	WebhookEventAgentTestScheduleFailed WebhookEvent = "AgentTestScheduleFailed"

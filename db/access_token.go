@@ -42,7 +42,7 @@ func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTok
 	if err := t.requireAgents(ctx, token.AgentIDs); err != nil {
 		return nil, "", err
 	}
-	// Each call removes several, so that few remain. Rows that another transaction is removing are skipped.
+	// Each call removes several expired tokens, so that few remain. Rows that another transaction is removing are skipped.
 	expired := t.db.Select((*model.AccessToken)(nil)).Column("hash").Where("expires_at <= ?", at).Limit(maxRemoved).
 		For("UPDATE SKIP LOCKED")
 	return token, text, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {

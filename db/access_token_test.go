@@ -106,7 +106,7 @@ func TestExpiredTokensAreRemoved(t *testing.T) {
 	}))
 	_, _, err = by.CreateAccessToken(ctx, readToken)
 	require.NoError(t, err)
-	require.Equal(t, 6, left(), "those that are good, and nothing else")
+	require.Equal(t, 6, left(), "only the valid tokens remain")
 	for tenant, token := range map[*db.Tenant]*model.AccessToken{tenant: kept, neighbor: foreign} {
 		_, err := tenant.AccessToken(ctx, token.Hash)
 		require.NoError(t, err)

@@ -20,7 +20,7 @@ func (t tenantTx) lockAgent(ctx context.Context, id string, strength rowLock) (*
 	return agent, t.lock(ctx, "agent", id, agent, strength)
 }
 
-// Agents of a company, by their ids and in pages.
+// Lists of a company's agents: by their ids, and in pages.
 var (
 	AgentRows = pg.Rows{Type: "agent", Model: (*model.Agent)(nil), Key: pg.ByID}
 	AgentList = pg.List{Model: (*model.Agent)(nil), Order: pg.NewestFirst, Orders: &agentOrders}
@@ -67,9 +67,9 @@ func AgentsThat(wanted *model.AgentFilter) (f pg.Filter) {
 const nameParts = `(string_to_array(translate(lower(?TableAlias.name), E'\n', ' '), NULL)
 	|| string_to_array(regexp_replace(substr(regexp_replace(translate(lower(?TableAlias.name), E'\n', ' '), '(.)', '\1\1', 'g'), 2), '(..)', E'\\1\n', 'g'), E'\n'))`
 
-// nameContains narrows agents or documents, which are read from their view, to names that contain the part, ignoring
-// case. It asks the index for the first and the last pair of the part only. With more pairs, Postgres would expect
-// almost no rows and scan many matches instead of the newest rows. For the same reason, plan such a statement with its
+// nameContains selects the agents or documents of a view whose names contain the part, ignoring case. It searches the
+// index only for the first and the last pair of characters of the part. With more pairs, Postgres would expect almost
+// no rows and scan many matches instead of the newest rows. For the same reason, plan such a statement with its
 // arguments: a generic plan reads all matches.
 func nameContains(f pg.Filter, view, part string) pg.Filter {
 	if part != "" {
@@ -174,14 +174,14 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 }
 
 // DeleteAgent deletes an agent with its prompt versions, simulated chats, tests, folders, campaigns, items, and
-// relations in both directions. Executions and runs of its tests stay, as evidence. The agent, its campaigns and its
-// tests are only marked here, however many rows depend on them.
+// relations in both directions. Executions and runs of its tests stay, as evidence. Many rows can depend on the agent,
+// its campaigns and its tests, so it only marks these.
 func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if _, err := t.lockAgent(ctx, id, forDelete); err != nil {
 			return err
 		}
-		// Locked in one order, so that two agents that refer to each other can be deleted concurrently.
+		// The relations are locked in one order, so that two agents that refer to each other can be deleted concurrently.
 		relations := []*model.SubAgent{}
 		if err := t.db.Select(&relations).Column("id").Where("agent_id = ? OR delegate_agent_id = ?", id, id).
 			Order("id").For(string(forDelete)).Scan(ctx); err != nil {
@@ -203,7 +203,7 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		if err := t.markCampaigns(ctx, pg.Where("agent_id = ?", id)); err != nil {
 			return err
 		}
-		// Rows that are marked must not keep a knowledge base chat from being deleted.
+		// A marked agent must not prevent the deletion of its knowledge base chat.
 		if _, err := t.db.Update((*model.Agent)(nil)).Set("deleted_at = ?", now()).Set("knowledge_base_chat_id = NULL").
 			Where("id = ?", id).Exec(ctx); err != nil {
 			return err

@@ -24,7 +24,7 @@ func TestAgentsAreListedInEachOrder(t *testing.T) {
 		require.NoError(r, err)
 		tenant := store.Tenant(company.ID)
 		for i := range rapid.IntRange(0, 9).Draw(r, "agents") {
-			// Names and times repeat, so that ids decide.
+			// Names and times repeat, so that ids decide the order.
 			name := rapid.SampledFrom([]string{"Anna", "anna", "Ärzte", "zoe", "Zoe 2", "a b", "%_'\\"}).Draw(r, "name")
 			at := epoch.Add(time.Duration(rapid.IntRange(0, 2).Draw(r, "updated")) * time.Microsecond)
 			_, err := conn.Exec(ctxOf(t),
@@ -42,7 +42,7 @@ func TestAgentsAreListedInEachOrder(t *testing.T) {
 			got, byOffset := []string{}, []string{}
 			args := model.PageArgs{First: rapid.Int32Range(1, 4).Draw(r, "first"), OrderBy: order}
 			for next := true; next; {
-				page, err := tenant.Agents(ctxOf(t), args, nil, "id") // the request selects no column of the order
+				page, err := tenant.Agents(ctxOf(t), args, nil, "id") // the columns that define the order are not selected
 				require.NoError(r, err)
 				got = append(got, idsOf(page.Nodes)...)
 				if edges := page.Edges(); len(edges) > 0 {

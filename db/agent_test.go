@@ -144,7 +144,7 @@ func TestUpdateAgentLeavesOmittedFields(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Empty(t, updated.Tags)
-	require.Nil(t, updated.InboundWelcomeMessage, "an empty text takes a welcome back")
+	require.Nil(t, updated.InboundWelcomeMessage, "an empty text removes the welcome message")
 	require.False(t, updated.IsCallTransferEnabled)
 
 	// A refused change changes nothing, not even the version of the prompt.
@@ -205,7 +205,7 @@ func TestConcurrentWritesToAgentsOfACycleDoNotDeadlock(t *testing.T) {
 		for _, e := range edges {
 			places[fmt.Sprint(e.AgentID, e.Position)] = true
 		}
-		require.Len(t, places, 8, "two have the same place")
+		require.Len(t, places, 8, "each relation has its own position")
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 const agentTest = "agent test"
 
-// Tests of a company, by their ids, in pages, by their agents and by their folders.
+// Lists of a company's tests: by their ids, in pages, by their agents, and by their folders.
 var (
 	AgentTestRows  = pg.Rows{Type: agentTest, Model: (*model.AgentTestRow)(nil), Key: pg.ByID}
 	AgentTestList  = pg.List{Model: (*model.AgentTestRow)(nil), Order: pg.NewestFirst}
@@ -40,7 +40,7 @@ func (t *Tenant) AgentTests(
 		append(OfAgent(agentID), TestsThat(wanted)...))
 }
 
-// isFlaky is, for one test, the expression that FlakyTests evaluates for several. ?1 is the company.
+// isFlaky is the condition of FlakyTests, for one test. ?1 is the company.
 const isFlaky = `SELECT count(*) > 0 FROM (SELECT 1 FROM agent_test_runs AS run
 	WHERE run.company_id = ?1 AND run.test_id = ?TableAlias.id AND (run.execution_id,
 		run.created_at) = (
@@ -79,7 +79,7 @@ func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which pg.Sele
 	})
 }
 
-// lockWholeTests is lockTests with the definitions, at most a megabyte per test.
+// lockWholeTests is like lockTests, but also returns the definitions, at most a megabyte per test.
 func (t tenantTx) lockWholeTests(ctx context.Context, strength rowLock,
 	which pg.Selection) ([]*model.AgentTestRow, error) {
 	rows := []*model.AgentTestRow{}
@@ -167,8 +167,8 @@ func (t *Tenant) UpdateAgentTest(ctx context.Context, in model.UpdateAgentTestIn
 	return t.UpdateClassificationTest(ctx, update)
 }
 
-// updateTest changes a test of the kind, and moves it when a folder is given. It checks the test against its agent
-// only where the change can break a valid test, because the agent may have changed since.
+// updateTest changes a test of the kind, and moves it when a folder is given. It checks the test against its agent only
+// where the change can break a valid test, because the agent may have changed since the test was saved.
 func (t *Tenant) updateTest(
 	ctx context.Context, id string, kind model.AgentTestKind, folderID *string, check bool,
 	update func(*model.AgentTestRow) error,
@@ -184,7 +184,7 @@ func (t *Tenant) updateTest(
 			faults.Add("testId", "is the id of a %s test", strings.ToLower(string(found.Kind)))
 			return faults.As(model.Unprocessable)
 		}
-		// Locked against other requests that name tests.
+		// The lock excludes other requests that name tests.
 		agent, err := t.lockAgent(ctx, found.AgentID, forUpdate)
 		if err != nil {
 			return err
@@ -219,8 +219,8 @@ func (t *Tenant) updateTest(
 	})
 }
 
-// checkTest returns UNPROCESSABLE when the test expects or mocks tools or sub-agents that its agent does not have.
-// The agent is locked.
+// checkTest returns UNPROCESSABLE when the test expects or mocks tools or sub-agents that its agent does not have. The
+// agent must be locked.
 func (t *Tenant) checkTest(ctx context.Context, test *model.AgentTestRow, agent *model.Agent) error {
 	if test.Kind == model.AgentTestKindClassification {
 		return checkTags(test, agent)
@@ -257,14 +257,14 @@ func checkTags(test *model.AgentTestRow, agent *model.Agent) error {
 	return faults.As(model.Unprocessable)
 }
 
-// DeleteAgentTest deletes a test. Its runs stay, and no longer lead to a test.
+// DeleteAgentTest deletes a test. Its runs stay, but no longer refer to a test.
 func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
 	return t.DeleteAgentTests(ctx, []string{id})
 }
 
 // leaveTests deletes the tests and folders of an agent, before the agent itself is deleted. Executions stay. It
-// detaches as many of the newest ones as can be done quickly. The sweep detaches the others later. Until then, their
-// agent is not found.
+// detaches the newest of them from the agent, at most executionsPerMark. The sweep detaches the others later. Until
+// then, they refer to an agent that does not exist.
 func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
 	tests, err := t.lockTests(ctx, forDelete, pg.Where("agent_id = ?", agentID))
 	if err != nil {

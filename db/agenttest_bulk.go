@@ -107,8 +107,7 @@ func (t tenantTx) findFolders(ctx context.Context, tests []*model.AgentTestRow) 
 	return foreign, nil
 }
 
-// fitting returns a function that checks whether one of the agents has everything that a test of it expects and
-// mocks.
+// fitting returns a function that checks whether an agent has everything that one of its tests expects and mocks.
 func (t *Tenant) fitting(ctx context.Context, agentIDs []string) (func(*model.AgentTestRow, *model.Agent) error,
 	error) {
 	tools, err := t.ToolsOfAgents(ctx, agentIDs, "technical_name")
@@ -233,8 +232,8 @@ func mockedSubAgents(tests []*model.AgentTestRow) (ids []string) {
 	return ids
 }
 
-// DeleteAgentTests deletes all of the tests or none. Their runs stay, and no longer lead to a test. The tests are
-// only marked here, however many runs they have.
+// DeleteAgentTests deletes all of the tests or none. Their runs stay, but no longer refer to a test. It only marks the
+// tests, because they can have many runs.
 func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 	ids, err := model.CheckTestIDs(ids)
 	if err != nil {
@@ -252,7 +251,7 @@ func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 	})
 }
 
-// markTests marks locked tests as deleted. Marked tests do not keep a run or a folder from being removed.
+// markTests marks locked tests as deleted. It clears their references, so that runs and folders can be removed.
 func (t tenantTx) markTests(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -262,7 +261,7 @@ func (t tenantTx) markTests(ctx context.Context, ids []string) error {
 		Where("id IN (?)", bun.List(ids)))
 }
 
-// holdTests locks the agents of tests, against other requests that name tests, and then the tests.
+// holdTests locks the agents of tests, which excludes other requests that name tests, and then locks the tests.
 func (t tenantTx) holdTests(ctx context.Context, ids []string) ([]*model.AgentTestRow, error) {
 	// Before the agents are locked, only the agents' ids are certain not to change.
 	known := []*model.AgentTestRow{}

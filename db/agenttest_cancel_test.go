@@ -42,7 +42,7 @@ func TestCancelledExecutionCancelsItsRuns(t *testing.T) {
 	cancelled, err := cancel(t, elsewhere, execution.ID)
 	require.NoError(t, err)
 	require.Equal(t, model.AgentTestExecutionStatusCancelling, cancelled.Status())
-	require.False(t, cancelled.IsFinished(), "one is in progress")
+	require.False(t, cancelled.IsFinished(), "one run is in progress")
 	require.Equal(t, model.AgentTestRunCounts{Total: 4, Passed: 1, Running: 1, Cancelled: 2},
 		counts(t, tenant, execution.ID))
 	lastRun(t, tenant, runs[3].TestedID, runs[3].ID, model.AgentTestRunStatusCancelled)

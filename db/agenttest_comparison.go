@@ -10,9 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CompareAgentTestExecutions compares the current state of an execution with that of others. Duplicates among the
-// others are dropped. It returns BAD_INPUT when there are too many, and NOT_FOUND with the id of one that does not
-// exist. It takes two statements, whatever the number of tests.
+// CompareAgentTestExecutions compares the current state of an execution with the states of others. Duplicates among the
+// others are dropped. It returns BAD_INPUT when there are too many others, and NOT_FOUND with the id of an execution
+// that does not exist. It takes two statements, whatever the number of tests.
 func (t *Tenant) CompareAgentTestExecutions(
 	ctx context.Context, baseIDs []string, headID string, correction model.AgentTestCorrection,
 ) (*model.AgentTestComparison, error) {
@@ -55,7 +55,7 @@ func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool,
 		Where("execution.finished_at IS NOT NULL").Where(ofRecord).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	flaky := []string{}
-	// All runs of an execution have the same time of creation, which an index finds.
+	// All runs of an execution have the same time of creation, so an index on it finds them.
 	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
 		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
 		Join("JOIN LATERAL (?) AS newest ON newest.execution_id = ?TableAlias.execution_id AND newest.created_at = "+

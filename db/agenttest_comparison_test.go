@@ -117,7 +117,7 @@ func TestTestsWithMixedOutcomesAreFlaky(t *testing.T) {
 			page, err := of.AgentTests(t.Context(), model.PageArgs{First: 10}, nil, model.AgentTestFilter{IsFlaky: &wanted})
 			require.NoError(t, err)
 			for _, test := range page.Nodes {
-				require.Equal(t, wanted, found[test.Row().ID], "the list knows the same")
+				require.Equal(t, wanted, found[test.Row().ID], "the filter of the list agrees")
 			}
 			if wanted {
 				require.Len(t, page.Nodes, len(found))
@@ -133,7 +133,7 @@ func TestTestsWithMixedOutcomesAreFlaky(t *testing.T) {
 	stranger, _ := newCompany(t, store)
 	require.Empty(t, flaky(stranger))
 
-	// Unfinished runs do not count. A test is not flaky if only its executions differ.
+	// Unfinished runs do not count. A test is not flaky if its runs differ only between executions.
 	newest := executed(t, tenant, 2, tests, map[string][]model.AgentTestRunStatus{mixed: {passed, passed},
 		steady: {failed, failed}, unsure: {failed}})
 	require.Equal(t, map[string]bool{mixed: true}, flaky(tenant))

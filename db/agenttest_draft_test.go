@@ -55,7 +55,7 @@ func TestTriedDraftChangesNothing(t *testing.T) {
 	tallies, err := tenant.TalliesOfExecutions(ctx, []string{execution.ID})
 	require.NoError(t, err)
 	require.Equal(t, []string{test.ID}, model.FlakyTestIds(tallies[execution.ID]),
-		"the execution itself tells what it came to")
+		"the execution itself has the result")
 
 	retried, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID,
 		Only: model.AgentTestRetryNotPassed})

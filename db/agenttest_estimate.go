@@ -8,16 +8,16 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// MeasuredTest is what is known of a test before it runs again.
+// MeasuredTest describes a test by its earlier runs, to estimate the next one.
 type MeasuredTest struct {
-	// Rows is how many runs a repeat makes: one for each row of the test, or one.
+	// Rows is the number of runs in each repeat: one for each row of the test, or one if it has no rows.
 	Rows int32
 	// LastRun is the newest judged run, with its id, claim, duration and held data. Runs of drafts and runs that were
 	// judged again do not count. Its id is empty if there is none.
 	LastRun model.AgentTestRun `bun:"embed:run_"`
 }
 
-// MeasuredTests returns each of the tests that exist, in no order.
+// MeasuredTests returns the tests that exist, in any order.
 func (t *Tenant) MeasuredTests(ctx context.Context, ids []string) ([]*MeasuredTest, error) {
 	last := t.db.Select((*model.AgentTestRun)(nil)).Column("id", "claim", "duration_ms", "held").
 		Where("?TableAlias.test_id = agent_test.id").Where(ofRecord).

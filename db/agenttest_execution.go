@@ -24,7 +24,7 @@ func (t tenantTx) lockAgentTestExecution(ctx context.Context, id string,
 	return execution, t.lock(ctx, agentTestExecution, id, execution, strength)
 }
 
-// Executions of a company, by their ids, in pages, and by the agents whose tests they run.
+// Lists of a company's executions: by their ids, in pages, and by the agents whose tests they run.
 var (
 	AgentTestExecutionRows = pg.Rows{Type: agentTestExecution, Model: (*model.AgentTestExecution)(nil), Key: pg.ByID}
 	AgentTestExecutionList = pg.List{Model: (*model.AgentTestExecution)(nil), Order: pg.NewestFirst}

@@ -21,11 +21,11 @@ func (t *Tenant) DeleteAgentTestExecution(ctx context.Context, id string) error 
 }
 
 // deleteExecutions deletes executions, their runs, and the executions that judged their conversations again. It only
-// marks them, however many runs there are. The previous run of a test becomes its last run, if it has one. It returns
+// marks them, because they can have many runs. If a test has an earlier run, that becomes its last run. It returns
 // NOT_FOUND when an execution does not exist, and CONFLICT when one of them is not finished.
 func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
-	// One deletion at a time: otherwise the previous run could belong to an execution that another request is
-	// deleting.
+	// The lock allows one deletion at a time. Otherwise, the earlier run could belong to an execution that another request
+	// is deleting.
 	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
 		Exec(ctx); err != nil {
 		return err
@@ -62,8 +62,8 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 		Where("id IN (?)", bun.List(marked)))
 }
 
-// leaveRuns updates the tests whose last run is in runs, a list of ids or a query for them. Their last run becomes
-// the previous one that does not belong to the executions.
+// leaveRuns updates the tests whose last run is in runs, a list of ids or a query for them. Their last run becomes the
+// newest earlier run that does not belong to the executions.
 func (t tenantTx) leaveRuns(ctx context.Context, runs any, executionIDs ...string) error {
 	tests, err := t.lockTests(ctx, forUpdate, pg.Where("last_run_id IN (?)", runs))
 	if err != nil || len(tests) == 0 {

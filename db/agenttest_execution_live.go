@@ -34,7 +34,7 @@ func (t *Tenant) FollowRuns(ctx context.Context, executionID string) (<-chan *mo
 	return live.Channel(ctx, r.runs.Follow(0, p.release)), nil
 }
 
-// followExecution returns the topic of an execution, which the caller must release.
+// followExecution returns the topic of an execution. The caller must release the topic.
 func (t *Tenant) followExecution(ctx context.Context, id string) (*topic, *executionReader, error) {
 	p := t.followed(followedExecutions, id, newExecutionReader(id))
 	execution, err := t.AgentTestExecution(ctx, id)

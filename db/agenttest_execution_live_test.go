@@ -19,7 +19,7 @@ func next[E any](t *testing.T, from <-chan E) (E, bool) {
 	case event, open := <-from:
 		return event, open
 	case <-time.After(time.Minute):
-		require.Fail(t, "nothing comes")
+		require.Fail(t, "no value arrives")
 		panic("unreachable")
 	}
 }
@@ -75,7 +75,7 @@ func TestFollowersSeeEveryRunToItsEnd(t *testing.T) {
 			require.GreaterOrEqual(t, run.Version, version, "in order")
 			version = run.Version
 			require.Nil(t, run.Snapshot.Agent)
-			require.False(t, all[run.ID].IsValid() && all[run.ID].IsFinal(), "final is final")
+			require.False(t, all[run.ID].IsValid() && all[run.ID].IsFinal(), "a final run is delivered once")
 			all[run.ID] = run.Status
 		}
 		require.Len(t, all, 150)

@@ -10,7 +10,7 @@ import (
 )
 
 // RetryAgentTestExecution runs tests of a finished execution again, as a new execution. The old one does not change.
-// Tests that were deleted meanwhile are left out. It returns CONFLICT when the execution is not finished, and
+// Tests that were deleted since then are left out. It returns CONFLICT when the execution is not finished, and
 // UNPROCESSABLE when no run is left to repeat.
 func (t *Tenant) RetryAgentTestExecution(ctx context.Context,
 	in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {

@@ -15,7 +15,7 @@ import (
 )
 
 // StartAgentTestExecution creates an execution with all its runs and enqueues the first of them, in one transaction.
-// The runs keep the current tests and agents.
+// Snapshots of the current tests and agents are stored with it.
 func (t *Tenant) StartAgentTestExecution(ctx context.Context,
 	in model.StartAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	if err := in.Validate(); err != nil {
@@ -55,7 +55,8 @@ func (t *Tenant) TestsToRun(ctx context.Context, in model.StartAgentTestExecutio
 	return testsInOrder(ids, rows)
 }
 
-// idsToRun returns the ids of the tests that the input names, in the input's order or else oldest first.
+// idsToRun returns the ids of the tests that the input names, in the order of the input's ids. The tests of a folder or
+// an agent are ordered oldest first.
 func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionInput) ([]string, error) {
 	if in.TestIds != nil {
 		return model.Unique(in.TestIds), nil
@@ -94,7 +95,7 @@ type plannedTest struct {
 	// rowKey names the only row to run. It is empty to run all rows of the test.
 	rowKey   string
 	attempts int32
-	// variant is how to run it. It is nil to run it as it is.
+	// variant is how the agent is changed for these runs, or nil to test it unchanged.
 	variant *model.TestVariant
 	// testName and rowName describe the test in the report if it was deleted.
 	testName string

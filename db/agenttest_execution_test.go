@@ -146,7 +146,7 @@ func TestConcurrentRunsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, model.AgentTestExecutionStatusCompleted, after.Status())
 	require.Equal(t, model.AgentTestRunCounts{Total: 2 * tests, Passed: 2 * tests}, counts(t, tenant, execution.ID))
-	require.EqualValues(t, 1+2*2*tests, after.Version, "one for each change of a run")
+	require.EqualValues(t, 1+2*2*tests, after.Version, "each change of a run adds one version")
 	tallies, err := tenant.TalliesOfExecutions(t.Context(), []string{execution.ID})
 	require.NoError(t, err)
 	require.Len(t, tallies[execution.ID], tests)
@@ -246,7 +246,7 @@ func TestRetrySkipsDeletedTests(t *testing.T) {
 	failed, err := retry(old.ID, model.AgentTestRetryNotPassed)
 	require.NoError(t, err)
 	require.Equal(t, []model.LeftOutTest{{TestID: gone.ID, TestName: "Gone"}}, failed.LeftOutTests,
-		"what passed would not have been repeated")
+		"the passed test would not have been repeated")
 	require.Equal(t, failed.LeftOutTests, stored(failed.ID))
 	runs := runsOf(t, tenant, failed.ID)
 	require.Equal(t, []string{kept.ID, kept.ID}, []string{runs[0].TestedID, runs[1].TestedID})
@@ -283,7 +283,7 @@ func TestRetrySucceedsWhileATestIsDeleted(t *testing.T) {
 			again <- execution
 			errs <- err
 		}()
-		waitForLocks(t, conn, 1) // it has read the test
+		waitForLocks(t, conn, 1) // the retry has read the test
 		return nil
 	}))
 	execution := <-again

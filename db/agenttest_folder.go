@@ -9,7 +9,7 @@ import (
 
 const agentTestFolder = "agent test folder"
 
-// Folders of tests of a company, by their ids, in pages, and by their agents, each agent's by name.
+// Lists of a company's folders of tests: by their ids, in pages, and by their agents, sorted by name.
 var (
 	AgentTestFolderRows = pg.Rows{Type: agentTestFolder, Model: (*model.AgentTestFolder)(nil), Key: pg.ByID}
 	AgentTestFolderList = pg.List{Model: (*model.AgentTestFolder)(nil), Order: pg.NewestFirst}
@@ -36,7 +36,7 @@ func (t *Tenant) CreateAgentTestFolder(ctx context.Context,
 		return nil, err
 	}
 	return folder, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Locked against other requests that create folders, because their number is bounded.
+		// The lock excludes other requests that create folders, because the number of folders is bounded.
 		if _, err := t.lockAgent(ctx, folder.AgentID, forUpdate); err != nil {
 			return err
 		}

@@ -29,8 +29,8 @@ func (t *Tenant) CreateTestFromSimulationChat(
 	return test, warnings, err
 }
 
-// chatRecording returns a chat with everything recorded about it, and its agent, which it locks. Turns that others
-// add meanwhile come after the last message that it read.
+// chatRecording returns a chat with its messages and tool calls, and its agent with tools and sub-agents. It locks the
+// agent. Turns that are added at the same time come after the last message that it returns.
 func (t tenantTx) chatRecording(ctx context.Context, id string) (r model.ChatRecording, err error) {
 	if r.Chat, err = t.SimulationChat(ctx, id); err != nil {
 		return r, err

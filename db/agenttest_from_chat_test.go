@@ -87,5 +87,5 @@ func TestTestIsCreatedFromAChat(t *testing.T) {
 	require.Contains(t, fails(t, err, model.NotFound), chat.ID)
 	page, err := tenant.AgentTests(t.Context(), model.PageArgs{First: 10}, nil, model.AgentTestFilter{})
 	require.NoError(t, err)
-	require.Len(t, page.Nodes, 2, "what was refused left nothing behind")
+	require.Len(t, page.Nodes, 2, "refused requests create nothing")
 }

@@ -19,9 +19,9 @@ const stepOfSearch = `SELECT 1 FROM agent_test_executions AS step
 	WHERE step.company_id = ?1 AND step.id = ?TableAlias.execution_id
 		AND step.blame_search_id IS NOT NULL`
 
-// HistoriesOfTests returns the last runs of each test by the test's id, newest first, and at most the limit most of
-// each. It leaves out runs that judge earlier conversations again and the steps of a search for the cause of a failure.
-// It returns BAD_INPUT when the limit is not 1 to 100.
+// HistoriesOfTests returns the last runs of each test by the test's id, newest first, at most the given number of each.
+// It leaves out runs that judge earlier conversations again and the steps of a search for the cause of a failure. It
+// returns BAD_INPUT when the number is not 1 to 100.
 func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
 	most int32) (map[string][]*model.AgentTestRun, error) {
 	wanted := pg.Filter(nil).And("?TableAlias.rejudge_of_id IS NULL", nil).
@@ -36,10 +36,9 @@ func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
 	return histories, err
 }
 
-// endsOfFailures selects the ends of the failure of each test whose newest judged run failed: the last run that
-// passed, if there is one, and the first of the failed runs after it in the order. For a test with rows, it selects
-// the first row in the other order. Runs of drafts do not count. failedFirst orders the failed runs, rowFirst the
-// rows.
+// endsOfFailures selects, for each test whose newest judged run failed, the last run that passed, if there is one, and
+// one failed run after it. failedFirst is the order of the failed runs, of which it selects the first. For a test with
+// rows, it selects the first row in the order rowFirst. Runs of drafts do not count.
 func (t *Tenant) endsOfFailures(ids []string, failedFirst, rowFirst string) *bun.SelectQuery {
 	judged := func(status model.AgentTestRunStatus) *bun.SelectQuery {
 		return t.db.Select((*model.AgentTestRun)(nil)).Column("id", "created_at").
@@ -60,7 +59,8 @@ func (t *Tenant) endsOfFailures(ids []string, failedFirst, rowFirst string) *bun
 }
 
 // FailuresOfTests returns since when each test has been failing, by the test's id. It contains the tests whose newest
-// judged run failed. For a test with rows, it is the row that has been failing longest. Runs of drafts do not count.
+// judged run failed. For a test with rows, it describes the row that has been failing longest. Runs of drafts do not
+// count.
 func (t *Tenant) FailuresOfTests(ctx context.Context, ids []string) (map[string]*model.AgentTestFailure, error) {
 	ends := t.endsOfFailures(ids, "?TableAlias.created_at, ?TableAlias.id", "failed.created_at, failed.id")
 	runs := []*model.AgentTestRun{}

@@ -26,7 +26,7 @@ func placeOf(test *model.AgentTestRow) testLocation {
 }
 
 // checkNames returns UNPROCESSABLE when a test would have the same name as another test in its target folder. The
-// agents of the tests are locked. The function at returns the path of the field at fault.
+// agents of the tests must be locked. The function at returns the path of the field with the fault.
 func (t *Tenant) checkNames(ctx context.Context, tests []*model.AgentTestRow, at func(i int) string) error {
 	taken, err := t.namesTaken(ctx, tests)
 	if err != nil {
@@ -62,7 +62,7 @@ func (t *Tenant) namesTaken(ctx context.Context, tests []*model.AgentTestRow) (m
 }
 
 // number appends a number to the names of tests whose names are taken in their target folder. The agents of the tests
-// are locked.
+// must be locked.
 func (t *Tenant) number(ctx context.Context, tests []*model.AgentTestRow) error {
 	same, err := t.namesTaken(ctx, tests)
 	if err != nil {

@@ -19,8 +19,8 @@ var (
 )
 
 // RejudgeAgentTestExecution judges the conversations of a finished execution again, as a new execution. It returns
-// CONFLICT when the execution is not finished. It returns UNPROCESSABLE when the execution held no conversations
-// itself, or was judged again too often.
+// CONFLICT when the execution is not finished. It returns UNPROCESSABLE when the execution only judged the
+// conversations of another, or was judged again too often.
 func (t *Tenant) RejudgeAgentTestExecution(ctx context.Context,
 	in model.RejudgeAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	if err := in.Validate(); err != nil {
@@ -92,7 +92,7 @@ func (t *Tenant) conversationsOf(ctx context.Context, held *model.AgentTestExecu
 	return runs, faults.As(model.Unprocessable)
 }
 
-// testsOf locks the tests of runs that still exist until the end of the transaction, and returns them by id.
+// testsOf locks the tests of runs until the end of the transaction, and returns those that still exist, by id.
 func (t tenantTx) testsOf(ctx context.Context, runs []*model.AgentTestRun) (map[string]*model.AgentTestRow, error) {
 	ids := []string{}
 	for _, run := range runs {
@@ -122,7 +122,7 @@ func (t tenantTx) mayRejudge(ctx context.Context, id string) error {
 	return faults.As(model.Unprocessable)
 }
 
-// rejudged returns the runs of a new execution that judges the conversations of others again. It leaves out tests
+// rejudged returns the runs of a new execution that judges the conversations of earlier runs again. It leaves out tests
 // that no longer exist, and records them in the execution.
 func (t *Tenant) rejudged(
 	ctx context.Context, in model.RejudgeAgentTestExecutionInput, execution *model.AgentTestExecution,
@@ -146,8 +146,7 @@ func (t *Tenant) rejudged(
 			return nil, err
 		}
 		snapshot.Votes = execution.Votes
-		snapshot.Test.MaxTurns =
-			0 // an older process, which does not know such runs, must not hold the conversation again
+		snapshot.Test.MaxTurns = 0 // so that a process of an older version does not hold the conversation again
 		if execution.JudgeModel != nil {
 			snapshot.JudgeModel = *execution.JudgeModel
 		}
@@ -184,7 +183,7 @@ func (t *Tenant) rejudged(
 	return runs, faults.As(model.Unprocessable)
 }
 
-// ranTest identifies the runs with the same snapshot: those of a test in a variant.
+// ranTest identifies the runs with the same snapshot: all runs of a test in a variant.
 type ranTest struct{ testedID, variant string }
 
 func ranAs(run *model.AgentTestRun) ranTest {

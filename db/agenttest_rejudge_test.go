@@ -58,13 +58,13 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 	require.Equal(t, old.ID, *again.RejudgeOfID)
 	require.Equal(t, "lenient", *again.JudgeModel)
 	runs := runsOf(t, tenant, again.ID)
-	require.Len(t, runs, 2, "what was not said cannot be judged")
+	require.Len(t, runs, 2, "a run without a conversation is not judged")
 	require.Equal(t, []string{held[0].ID, held[1].ID}, []string{*runs[0].RejudgeOfID, *runs[1].RejudgeOfID})
 	require.Nil(t, runs[1].TestID)
-	require.Equal(t, held[0].Snapshot.Test.Criteria, runs[0].Snapshot.Test.Criteria, "as they were")
+	require.Equal(t, held[0].Snapshot.Test.Criteria, runs[0].Snapshot.Test.Criteria, "unchanged")
 	require.Equal(t, []string{"Is brief", "Is kind"}, runs[1].Snapshot.Test.Criteria)
 	require.Equal(t, "lenient", runs[0].Snapshot.JudgeModel)
-	require.Zero(t, runs[0].Snapshot.Test.MaxTurns, "whoever takes it for another run says nothing")
+	require.Zero(t, runs[0].Snapshot.Test.MaxTurns, "a process of an older version holds no conversation")
 	require.EqualValues(t, 3, runs[0].Snapshot.Votes)
 	lastRun(t, tenant, kept.ID, held[0].ID, model.AgentTestRunStatusPassed)
 
@@ -78,7 +78,7 @@ func TestConversationsAreJudgedAgain(t *testing.T) {
 	lastRun(t, tenant, kept.ID, held[0].ID, model.AgentTestRunStatusPassed)
 	failing, err := tenant.FailuresOfTests(ctx, []string{kept.ID})
 	require.NoError(t, err)
-	require.Empty(t, failing, "a verdict on an old conversation says nothing of the test as it is")
+	require.Empty(t, failing, "a verdict on an old conversation does not count for the current test")
 	agreements, err := tenant.AgreementsOfExecutions(ctx, []string{old.ID, again.ID})
 	require.NoError(t, err)
 	require.Equal(t, map[string]*model.JudgeAgreement{again.ID: {Runs: 2, SameRuns: 1, Criteria: 1}}, agreements)
@@ -191,7 +191,7 @@ func TestTestsAreRepeatedUntilTheyAreDecided(t *testing.T) {
 			done = append(done, id)
 		}
 	}
-	require.Len(t, slices.Compact(slices.Sorted(slices.Values(done))), len(done), "each once")
+	require.Len(t, slices.Compact(slices.Sorted(slices.Values(done))), len(done), "each run ends once")
 	all := counts(t, tenant, execution.ID)
 	require.Equal(t, model.AgentTestRunCounts{Total: 8, Passed: 4, Failed: 1, Skipped: 3}, all)
 	require.Equal(t, model.AgentTestVerdictFailed, all.Verdict())
@@ -216,9 +216,9 @@ func TestTestsAreRepeatedUntilTheyAreDecided(t *testing.T) {
 		require.NoError(t, finish(t, tenant, next[0], status))
 	}
 	require.Equal(t, model.AgentTestRunCounts{Total: 6, Passed: 3, Failed: 1, Skipped: 2}, counts(t, tenant, table.ID),
-		"each row is decided by itself")
+		"each row is decided separately")
 
-	// The retry does not skip a run for any other reason.
+	// The retry also stops repeating when its runs decide a test.
 	again, err := tenant.RetryAgentTestExecution(ctx, model.RetryAgentTestExecutionInput{ExecutionID: execution.ID,
 		Only: model.AgentTestRetryNotPassed})
 	require.NoError(t, err)

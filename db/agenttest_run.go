@@ -16,7 +16,7 @@ import (
 
 const agentTestRun = "agent test run"
 
-// Runs of a company, by their ids, in pages, by their executions and by their tests.
+// Lists of a company's runs: by their ids, in pages, by their executions, and by their tests.
 var (
 	AgentTestRunRows = pg.Rows{Type: agentTestRun, Model: (*model.AgentTestRun)(nil), Key: pg.ByID}
 	AgentTestRunList = pg.List{Model: (*model.AgentTestRun)(nil), Order: pg.NewestFirst}
@@ -71,9 +71,9 @@ var ends = map[model.AgentTestRunStatus]string{
 	model.AgentTestRunStatusSkipped: "skipped_runs",
 }
 
-// runs counts the company's runs in the wanted states. Finished executions have counters. It counts the runs one by
-// one in running executions, and in those that an older version of the program finished. Without states, it adds up
-// the sizes of executions and counts only where an old execution has none.
+// runs counts the company's runs in the wanted states. Finished executions have counters. It counts the runs one by one
+// in running executions, and in those that an older version of the program finished. Without states, it adds up the
+// sizes of executions and counts only the runs of old executions, which have no size.
 func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (runs int32, err error) {
 	filter := RunsThat(wanted)
 	uncounted := t.db.Select((*model.AgentTestExecution)(nil)).Column("id")
@@ -89,7 +89,7 @@ func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (run
 		}
 	}
 	one := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("count(*)").Apply(filter.Apply(t.CompanyID()))
-	if len(sums) == 0 { // None of these have ended, so there are few.
+	if len(sums) == 0 { // No wanted state is final, so there are few such runs.
 		err = one.Scan(ctx, &runs)
 		return runs, err
 	}
@@ -98,12 +98,12 @@ func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (run
 	return runs, err
 }
 
-// ClaimRun assigns a run to the caller and returns it, or nil when there is nothing to do. The attempt counts how
-// often the queue has delivered the run, from 1. It is never delivered twice: of two callers with the same attempt,
-// one gets the run. A later attempt means that the previous worker was lost. After model.MaxLost lost workers the run
-// ends as an Error of the infrastructure.
+// ClaimRun assigns a run to the caller and returns it, or nil when there is nothing to do. The attempt counts how often
+// the queue has delivered the run, from 1. Of two callers with the same attempt, only one gets the run. A later attempt
+// means that the previous worker was lost. After model.MaxLost lost workers the run ends as an Error of the
+// infrastructure.
 func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model.AgentTestRun, error) {
-	run, claimed := t.countStartedRuns(id, attempt)
+	run, claimed := t.preclaimed(id, attempt)
 	if claimed {
 		return run, nil
 	}
@@ -120,9 +120,9 @@ func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model
 	return run, err
 }
 
-// countStartedRuns returns the run that was claimed for the caller when its previous run ended. It returns false if
-// there is none.
-func (t *Tenant) countStartedRuns(id string, attempt int32) (*model.AgentTestRun, bool) {
+// preclaimed returns the run that was claimed for the caller when its previous run ended. It returns false if there is
+// none.
+func (t *Tenant) preclaimed(id string, attempt int32) (*model.AgentTestRun, bool) {
 	if t.delivery == nil {
 		return nil, false
 	}
@@ -170,7 +170,7 @@ func lostOr(run *model.AgentTestRun, err error) error {
 	return err
 }
 
-// endAbandonedRuns ends runs that were enqueued and left the queue without an outcome.
+// endAbandonedRuns ends runs that were enqueued and whose jobs left the queue without an outcome.
 func (s *Store) endAbandonedRuns(ctx context.Context) error {
 	// The transaction that makes a run due also enqueues it. Its job leaves the queue when the run ends.
 	runs, err := ofAll[rowPosition](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
@@ -198,7 +198,7 @@ func (t *Tenant) endAbandonedRun(ctx context.Context, id string) error {
 	return err
 }
 
-// runState identifies a state of a run: any two states of the run differ in it.
+// runState identifies a state of a run. No two states of a run have the same values.
 type runState struct {
 	status model.AgentTestRunStatus
 	claim  int32

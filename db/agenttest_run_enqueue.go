@@ -18,8 +18,8 @@ type runPosition struct {
 	position    int32
 }
 
-// enqueueNext removes the jobs of ended runs from the queue, enqueues the next runs, and claims those that the same
-// workers continue with.
+// enqueueNext removes the jobs of ended runs from the queue, enqueues the next runs, and claims those that the workers
+// of the ended runs continue with.
 func (t tenantTx) enqueueNext(ctx context.Context, b *transitionBatch, at time.Time) error {
 	ids, err := t.runsAt(ctx, b.next)
 	if err != nil || len(ids) == 0 && len(b.ended) == 0 {

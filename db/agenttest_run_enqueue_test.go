@@ -13,10 +13,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// turn is a worker that has finished a run. It waits for goOn before it reports that to the queue.
+// turn is a worker that has finished a run. It waits until proceed is closed before it reports the end to the queue.
 type turn struct {
-	runID string
-	goOn  chan struct{}
+	runID   string
+	proceed chan struct{}
 }
 
 // passing makes the store's only worker call the given function for each of its runs, and pass the run. After each run
@@ -40,7 +40,7 @@ func passing(t *testing.T, store *db.Store, begun func(context.Context, *model.A
 			done := turn{id, make(chan struct{})}
 			finished <- done
 			select {
-			case <-done.goOn:
+			case <-done.proceed:
 			case <-ended:
 			}
 			return nil
@@ -56,7 +56,7 @@ func nothingElse(context.Context, *model.AgentTestRun) error { return nil }
 
 func (d turn) next(t *testing.T, finished <-chan turn) turn {
 	t.Helper()
-	close(d.goOn)
+	close(d.proceed)
 	return awaitTurn(t, finished)
 }
 
@@ -97,7 +97,7 @@ func TestFinishedRunClaimsTheNext(t *testing.T) {
 		lastRun(t, tenant, run.TestedID, run.ID, model.AgentTestRunStatusPassed)
 		var jobs int
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM jobs WHERE id = $1", run.ID).Scan(&jobs))
-		require.Zero(t, jobs, "its job has ended with it")
+		require.Zero(t, jobs, "its job ended with the run")
 		if i == len(runs)-1 {
 			break
 		}
@@ -133,7 +133,7 @@ func TestFinishedRunDoesNotWaitForALockedTest(t *testing.T) {
 	done := awaitTurn(t, finished)
 	require.Equal(t, model.AgentTestRunStatusPassed, runByID(t, tenant, runs[0].ID).Status)
 	require.Equal(t, model.AgentTestRunStatusQueued, runByID(t, tenant, runs[1].ID).Status)
-	close(done.goOn)
+	close(done.proceed)
 	require.NoError(t, tx.Rollback(t.Context()))
 	require.Equal(t, runs[1].ID, awaitTurn(t, finished).runID)
 	require.Equal(t, model.AgentTestRunStatusPassed, runByID(t, tenant, runs[1].ID).Status)
@@ -234,7 +234,7 @@ func TestRolledBackFinishKeepsRunAndJob(t *testing.T) {
 	for attempt := range int32(3) {
 		b := next()
 		require.Equal(t, runs[0].ID, b.run.ID)
-		require.Equal(t, attempt+1, b.run.Claim, "it failed, and has lost no worker")
+		require.Equal(t, attempt+1, b.run.Claim, "the run was started again")
 		if attempt == 1 {
 			require.Equal(t, []error{nil}, b.errs)
 			continue

@@ -36,7 +36,7 @@ func TestReleasedRunIsQueuedAgain(t *testing.T) {
 		fails(t, tenant.FinishRun(t.Context(), run), model.Conflict)
 		late, err := tenant.ClaimRun(t.Context(), queued.ID, attempt+1)
 		require.NoError(t, err)
-		require.Nil(t, late, "no attempt has a run twice")
+		require.Nil(t, late, "an attempt claims a run once")
 	}
 	run, err := tenant.ClaimRun(t.Context(), queued.ID, 100)
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestReleasedCancelledRunIsCancelled(t *testing.T) {
 	}
 }
 
-// A run without a job has no worker, whatever the reason, so the sweep ends it.
+// A run without a job never gets a worker, so the sweep ends it.
 func TestRunsWithoutJobsEnd(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

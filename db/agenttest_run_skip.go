@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// skipDecided applies to executions that stop repeating. It ends the queued runs of tests that the finished runs
-// already decide, and chooses the next runs that are needed.
+// skipDecided ends the queued runs of tests that finished runs already decide, and chooses the next runs that are
+// needed. It applies only to executions that stop repeating decided tests.
 func (t tenantTx) skipDecided(ctx context.Context, b *transitionBatch, at time.Time) error {
 	for _, execution := range b.executions {
 		if execution.StopRepeating == nil || execution.State == model.AgentTestExecutionStatusCancelled {
@@ -50,7 +50,7 @@ func (b *transitionBatch) endedIn(execution *model.AgentTestExecution) (ended []
 	return ended
 }
 
-// tallyOfRow is the number of runs of a test, or of a row of it, in a variant and in each state.
+// tallyOfRow is the number of runs in each state, for a test, or a row of it, in a variant.
 type tallyOfRow struct {
 	TestedID string
 	RowKey   string
@@ -61,8 +61,8 @@ type tallyOfRow struct {
 // ofRow identifies a test or a row of it in a variant. Each is decided separately.
 const ofRow = "?TableAlias.tested_id, ?TableAlias.row_key, coalesce(?TableAlias.variant, '')"
 
-// skip ends queued runs from a position on. It ends the runs of tests and rows that are decided by the runs that end
-// now and the earlier ones.
+// skip ends queued runs from a position on: those of tests and rows that are decided by the runs that end now and by
+// earlier runs.
 func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution, ended []*model.AgentTestRun,
 	first int32, at time.Time) error {
 	tested := make([]string, len(ended))

@@ -178,8 +178,8 @@ func TestRunOfLostWorkerStartsAgain(t *testing.T) {
 	require.Equal(t, model.AgentTestRunStatusFailed, runByID(t, tenant, queued.ID).Status)
 }
 
-// No signal reaches a worker that did not watch the run yet when it was cancelled, or whose signal belongs to another
-// company.
+// A worker gets no signal if the run was cancelled before the worker watched it, or if the worker watches it for
+// another company.
 func TestCancelledRunIsDetectedWithoutSignals(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)

@@ -143,7 +143,7 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 	for i, m := range transitions {
 		ids[i] = m.runID
 	}
-	// If runs may turn out not to be needed, another run may become the last one of its test.
+	// When an execution stops repeating a test, an earlier run can become the last run of the test.
 	stopping := t.db.Select((*model.AgentTestRun)(nil)).Column("test_id").Where("?TableAlias.id IN (?)", bun.List(ids)).
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = " +
 			"?TableAlias.execution_id").

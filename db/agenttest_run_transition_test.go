@@ -93,7 +93,7 @@ func TestConcurrentRunTransitionsAreCountedOnce(t *testing.T) {
 			require.Equal(t, run.Position, run.TurnCount)
 			require.NotNil(t, run.DurationMs)
 		}
-		require.Len(t, versions, 40, "no two moves have the same number")
+		require.Len(t, versions, 40, "no two transitions have the same version")
 		now, err := tenant.AgentTestExecution(t.Context(), execution.ID)
 		require.NoError(t, err)
 		require.Equal(t, i == 1, now.IsFinished(), strconv.Itoa(int(now.Unfinished)))

@@ -12,7 +12,7 @@ import (
 
 const agentTestSchedule = "agent test schedule"
 
-// Schedules of tests of a company, by their ids and in pages.
+// Lists of a company's schedules of tests: by their ids, and in pages.
 var (
 	AgentTestScheduleRows = pg.Rows{Type: agentTestSchedule, Model: (*model.AgentTestSchedule)(nil), Key: pg.ByID}
 	AgentTestScheduleList = pg.List{Model: (*model.AgentTestSchedule)(nil), Order: pg.NewestFirst}
@@ -63,7 +63,7 @@ func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context,
 	in model.UpdateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
 	schedule := &model.AgentTestSchedule{}
 	return schedule, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// The tests and agents of a schedule are locked before the schedule, everywhere.
+		// Every transaction locks the tests and agents of a schedule before the schedule.
 		if err := t.db.One(ctx, agentTestSchedule, in.ScheduleID, schedule); err != nil {
 			return err
 		}
@@ -180,8 +180,8 @@ func (t *Tenant) countScheduledRuns(ctx context.Context, s *model.AgentTestSched
 	return nil
 }
 
-// runAfterPrompt makes the schedules that run after changes of the agent's prompt due, after the prompt was unchanged
-// for model.PromptPause.
+// runAfterPrompt sets the due time of the schedules that run after changes of the agent's prompt. They are due when the
+// prompt has not changed for model.PromptPause.
 func (t tenantTx) runAfterPrompt(ctx context.Context, agent *model.Agent) error {
 	_, err := t.db.Update((*model.AgentTestSchedule)(nil)).Set("next_run_at = least(cron_at, ?::timestamptz)", now().
 		Add(model.PromptPause)).

@@ -15,7 +15,7 @@ import (
 // startTime bounds how long one sweep starts executions, before it looks for lost workers.
 const startTime = 2 * time.Second
 
-// startFaults are the codes of errors that a later attempt to start the same execution would get, too.
+// startFaults are the codes of errors that every later attempt to start the same execution would return.
 var startFaults = []model.Code{model.NotFound, model.BadInput, model.Unprocessable, model.BudgetExceeded}
 
 // startScheduled starts the executions of schedules that are due, the longest overdue first. A schedule that fails
@@ -51,7 +51,7 @@ func (t *Tenant) dueSchedules(ctx context.Context) ([]*model.AgentTestSchedule, 
 // that try, one starts it.
 func (t *Tenant) startSchedule(ctx context.Context, due *model.AgentTestSchedule) error {
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Agents are locked before the schedules that wait for changes of their prompts, everywhere.
+		// Every transaction locks an agent before the schedules that wait for changes of its prompt.
 		if due.AgentID != nil {
 			if _, err := t.lockAgent(ctx, *due.AgentID, forShare); err != nil {
 				return err
@@ -83,8 +83,8 @@ func (t *Tenant) startSchedule(ctx context.Context, due *model.AgentTestSchedule
 	return nil
 }
 
-// lockDue locks and returns the schedule. It returns nil when another process has locked it, or when it is no longer
-// due for that time.
+// lockDue locks and returns the schedule. It returns nil when another process has locked it, or when its due time has
+// changed.
 func (t tenantTx) lockDue(ctx context.Context, due *model.AgentTestSchedule) (*model.AgentTestSchedule, error) {
 	schedules := []*model.AgentTestSchedule{}
 	err := t.db.Select(&schedules).Where("id = ?", due.ID).Where("next_run_at = ?", due.NextRunAt).
@@ -95,8 +95,8 @@ func (t tenantTx) lockDue(ctx context.Context, due *model.AgentTestSchedule) (*m
 	return schedules[0], nil
 }
 
-// testsLeft returns the tests that still exist, in their order. nil stays nil. It returns NOT_FOUND when no test is
-// left.
+// testsLeft returns the ids of the tests that still exist, in the given order. nil stays nil. It returns NOT_FOUND when
+// no test is left.
 func (t *Tenant) testsLeft(ctx context.Context, ids []string) ([]string, error) {
 	if ids == nil {
 		return nil, nil

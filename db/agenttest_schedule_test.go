@@ -128,7 +128,7 @@ func TestSchedulesFollowChangesOfThePrompt(t *testing.T) {
 	}
 	first := write("Be brief.")
 	require.True(t, first.After(time.Now()))
-	require.True(t, write("Be brief, please.").After(first), "it waits until nobody writes any more")
+	require.True(t, write("Be brief, please.").After(first), "each change of the prompt postpones it")
 	require.True(t, never.NextRunAt.Equal(*scheduleByID(t, tenant, never.ID).NextRunAt))
 	_, err := tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: agent.ID, Name: new("Desk")})
 	require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestSchedulesReportWhyTheyDidNotStart(t *testing.T) {
 	pass(t, tenant)
 	require.NoError(t, db.StartScheduled(t.Context(), store))
 	executions := executionsOf(t, tenant)
-	require.Len(t, executions, 1, "what was deleted is left out")
+	require.Len(t, executions, 1, "deleted tests are left out")
 	require.Len(t, runsOf(t, tenant, executions[0].ID), 2)
 	for _, run := range runsOf(t, tenant, executions[0].ID) {
 		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusPassed))
@@ -237,7 +237,7 @@ func TestSchedulesThatCannotRunAreRefused(t *testing.T) {
 	require.Contains(t, fails(t, err, model.Unprocessable), "4020 runs")
 	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID,
 		IsEnabled: new(false)})
-	require.NoError(t, err, "what starts nothing may be too large")
+	require.NoError(t, err, "a disabled schedule can be too large")
 	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID,
 		IsEnabled: new(true)})
 	fails(t, err, model.Unprocessable)

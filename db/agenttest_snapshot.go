@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// snapshotOfRun is the snapshot of a run: its own copy in old runs, otherwise the one that its execution stores for
-// all runs. ?0 is the company, which each table has as a constant, because Citus locks no rows otherwise.
+// snapshotOfRun is the snapshot of a run: its own copy in old runs, otherwise the one that its execution stores for all
+// runs. ?0 is the company. Each table is compared with this constant, because otherwise Citus locks no rows.
 const snapshotOfRun = `coalesce(?TableAlias.snapshot, (
 	SELECT json_build_object('test', test.definition, 'agent', agent.definition, 'virtualTime', execution.virtual_time,
 		'votes', execution.votes,
@@ -54,8 +54,8 @@ func (t *Tenant) RunsWithSnapshots(ctx context.Context, ids []string,
 	return runs, q.Where("?TableAlias.id IN (?)", bun.List(ids)).Scan(ctx)
 }
 
-// saveSnapshots stores the tests and agents of an execution's runs, each once. An agent of a variant has the label in
-// its id.
+// saveSnapshots stores the tests and agents of an execution's runs, each once. The id of a variant's agent contains the
+// variant's label.
 func (t *Tenant) saveSnapshots(batch *pgx.Batch, runs []*model.AgentTestRun) error {
 	var ids, definitions []string
 	var agents []*string

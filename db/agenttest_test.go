@@ -102,7 +102,7 @@ func TestTestsAreStoredUnchanged(t *testing.T) {
 	require.JSONEq(t, "{}", string(stored.Row().Variables))
 	require.Nil(t, stored.Row().FolderID)
 	require.Nil(t, stored.Row().LastRunID)
-	// The kind is known, whichever columns are read.
+	// The kind is read with any choice of columns.
 	require.IsType(t, &model.ClassificationTest{}, testByID(t, tenant, classification.ID, "name"))
 
 	types, err := tenant.Types(t.Context(), []string{plain.ID, folder.ID})
@@ -235,7 +235,7 @@ func TestUpdatesOfTestsAreValidatedAndStored(t *testing.T) {
 	updated, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: simulation.ID,
 		Criteria: []string{"a", "b"}})
 	require.NoError(t, err)
-	require.Equal(t, &folder.ID, updated.FolderID, "what is not given stays")
+	require.Equal(t, &folder.ID, updated.FolderID, "omitted fields stay")
 	require.Equal(t, []string{"a", "b"}, updated.Criteria)
 	updated, err = tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: simulation.ID,
 		FolderID: &root})
@@ -268,7 +268,7 @@ func TestUpdatesOfTestsAreValidatedAndStored(t *testing.T) {
 		TestID: tagged.ID, ConversationContext: &model.ConversationContext{Messages: conversation("Hi").Messages},
 	})
 	require.NoError(t, err)
-	require.Equal(t, model.JSONObject("{}"), retold.ConversationContext.DataBag, "there is always one")
+	require.Equal(t, model.JSONObject("{}"), retold.ConversationContext.DataBag, "there is always a data bag")
 
 	_, err = tenant.UpdateAgentTest(t.Context(), model.UpdateAgentTestInput{TestID: simulation.ID,
 		ConversationMessages: []*model.TestMessage{{Role: "user"}}})

@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// plan returns the tests to run, each as every variant, or once if there are none. The runs of a test follow each
-// other, so that a slow minute of a provider affects all variants.
+// plan returns the tests to run: each test in every variant, or once if there are no variants. The runs of a test
+// follow each other, so that a slow minute of a provider affects all variants.
 func plan(ids []string, attempts int32, variants []model.TestVariant) []plannedTest {
 	planned := make([]plannedTest, 0, len(ids)*max(1, len(variants)))
 	for _, id := range ids {

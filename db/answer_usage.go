@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// UsageOfRuns sums up what the agents' answers took in each run, in one statement. Runs without measured answers are
+// UsageOfRuns sums up the usage of the agents' answers in each run, in one statement. Runs without measured answers are
 // left out.
 func (t *Tenant) UsageOfRuns(ctx context.Context, ids []string) (map[string]*model.UsageSummary, error) {
 	return t.usage(ctx, "id", ids)
@@ -60,7 +60,7 @@ func (r usageRow) summary() *model.UsageSummary {
 	return &r.Summary
 }
 
-// usageOf selects what the answers took in the runs whose key is one of the ids. The caller groups the rows.
+// usageOf selects the usage of the answers in the runs whose column key has one of the ids. The caller groups the rows.
 func (t *Tenant) usageOf(key string, ids []string) *bun.SelectQuery {
 	const ranks = "to_jsonb(percentile_disc(ARRAY[?]) WITHIN GROUP (ORDER BY (usage->>?)::float8)) AS ?"
 	q := t.db.Select((*model.AgentTestRun)(nil)).

@@ -67,7 +67,7 @@ func (t *Tenant) ImportAPIKey(ctx context.Context, in model.ImportAPIKeyInput) (
 }
 
 // ImportedKey returns the key of an imported secret and the Tenant of its company, or NOT_FOUND. It finds the company
-// by the hash, which other keys do not need.
+// by the hash, because imported secrets do not name their company.
 func (s *Store) ImportedKey(ctx context.Context, secret string) (*Tenant, *model.APIKey, error) {
 	found := []struct{ CompanyID, APIKeyID string }{}
 	err := s.db.Program().NewSelect().TableExpr("imported_key_hashes").Column("company_id", "api_key_id").
@@ -89,8 +89,9 @@ func (s *Store) HasImportedKeys(ctx context.Context) (bool, error) {
 	return isThere, err
 }
 
-// addAPIKey adds a key. Before that, it calls the function also in the same transaction, unless that function is nil.
-func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey, also func(context.Context, tenantTx) error) error {
+// addAPIKey adds a key. It first calls prepare in the same transaction, unless prepare is nil.
+func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey,
+	prepare func(context.Context, tenantTx) error) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// Concurrent requests that make keys wait here, so that each counts the keys of the others.
 		if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
@@ -106,8 +107,8 @@ func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey, also func(con
 			return model.Errorf(model.Unprocessable, "the company has %d valid API keys, the maximum: revoke "+
 				"one first", usable)
 		}
-		if also != nil {
-			if err := also(ctx, t); err != nil {
+		if prepare != nil {
+			if err := prepare(ctx, t); err != nil {
 				return err
 			}
 		}

@@ -29,7 +29,7 @@ func TestOnlyTheHashOfASecretIsStored(t *testing.T) {
 	for _, rows := range rowsOf(t, conn) {
 		for _, row := range rows {
 			require.NotContains(t, row, secret)
-			require.NotContains(t, row, secret[len(key.Prefix):], "not even the part that nobody sees")
+			require.NotContains(t, row, secret[len(key.Prefix):], "not even the secret part alone")
 		}
 	}
 	owner, prefix, ok := model.ParseAPIKey(secret)
@@ -42,7 +42,7 @@ func TestOnlyTheHashOfASecretIsStored(t *testing.T) {
 	require.True(t, found[0].Matches(secret))
 	require.False(t, found[0].Matches(secret+"x"))
 	require.True(t, found[0].Usable(time.Now()))
-	require.False(t, found[0].Usable(*found[0].ExpiresAt), "the end is no part of it")
+	require.False(t, found[0].Usable(*found[0].ExpiresAt), "a key expires exactly at its time of expiry")
 }
 
 func TestRevokingAKeyTwiceChangesNothing(t *testing.T) {
@@ -101,5 +101,5 @@ func TestKeysOfACompanyAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tenant.RevokeAPIKey(t.Context(), keys[0].ID)
 	require.NoError(t, err)
-	require.NoError(t, create(), "one that was revoked counts no more")
+	require.NoError(t, create(), "revoked keys do not count")
 }

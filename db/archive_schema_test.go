@@ -75,7 +75,7 @@ func TestArchiveSchemaIsCurrent(t *testing.T) {
 	text, err := json.MarshalIndent(map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "archive.schema.json",
 		"title":       "Archives of companies",
-		"description": "Each definition is of a line of the file TABLE.jsonl of an archive.", "$defs": defs,
+		"description": "Each definition describes one line of the file TABLE.jsonl in an archive.", "$defs": defs,
 	}, "", "  ")
 	require.NoError(t, err)
 	text = append(text, '\n')

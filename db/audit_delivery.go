@@ -20,7 +20,7 @@ const (
 	deliveryTimeout = 10 * time.Second
 	// eventsPerDelivery bounds the events in one message.
 	eventsPerDelivery = 100
-	// maxFailures is how many failures end a round.
+	// maxFailures is the number of failed deliveries after which a round ends.
 	maxFailures = 3
 	// longestRetry bounds the wait after a failure. The wait starts at a second and doubles with each failure.
 	longestRetry = 15 * time.Minute
@@ -79,7 +79,7 @@ func (s *Store) DeliverAuditEvents(ctx context.Context, deliver Deliver) error {
 	failed := 0
 	for _, id := range companies {
 		if failure := s.Tenant(id).deliverAuditEvents(ctx, deliver); failure != nil {
-			// The target is down, and each further company would wait for its timeout.
+			// The target is probably down. Each further company would wait for the timeout.
 			if failed++; failed == maxFailures {
 				return failure
 			}

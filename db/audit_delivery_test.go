@@ -115,7 +115,7 @@ func TestFailedDeliveriesAreRetriedLater(t *testing.T) {
 		require.Equal(t, earlier+1, failures)
 		require.Greater(t, seconds, before)
 		require.LessOrEqual(t, seconds, 900.0)
-		require.NoError(t, store.DeliverAuditEvents(t.Context(), fails), "it is not asked before that")
+		require.NoError(t, store.DeliverAuditEvents(t.Context(), fails), "no delivery is due before that")
 		before = seconds
 	}
 	_, err := conn.Exec(t.Context(), "UPDATE audit_deliveries SET due_at = now()")

@@ -35,13 +35,13 @@ func TestChangesAreAudited(t *testing.T) {
 	_, err = tenant.UpdateAgent(by(false), model.UpdateAgentInput{AgentID: agent.ID, Name: new("Other")})
 	require.NoError(t, err)
 	_, err = tenant.UpdateAgentPrompt(by(true), model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: ""})
-	require.Error(t, err, "what is refused was not done")
+	require.Error(t, err, "a refused change is not recorded")
 	require.NoError(t, tenant.SetPlan(by(false), model.SetPlanInput{Name: "Plan", CreditsIncluded: 1}))
 	require.NoError(t, tenant.DeleteAgent(by(false), agent.ID))
 	_, err = tenant.RevokeAPIKey(by(false), key.ID)
 	require.NoError(t, err)
 	_, err = tenant.RevokeAPIKey(by(false), key.ID)
-	require.NoError(t, err, "which changes nothing")
+	require.NoError(t, err, "revoking it again changes nothing")
 
 	read := func(filter *model.AuditEventFilter) (actions []model.AuditAction, events []*model.AuditEvent) {
 		page, err := tenant.AuditEvents(t.Context(), model.PageArgs{First: 50}, filter)
@@ -58,7 +58,7 @@ func TestChangesAreAudited(t *testing.T) {
 		model.AuditActionUpdatePrompt, model.AuditActionCreateAgent, model.AuditActionCreateAPIKey,
 	}, actions)
 	made, prompt := events[6], events[4]
-	require.Nil(t, made.APIKeyID, "by who has the database")
+	require.Nil(t, made.APIKeyID, "made without an API key")
 	require.Nil(t, made.Address)
 	require.Equal(t, key.ID, *prompt.APIKeyID)
 	require.True(t, prompt.IsAccessToken)
@@ -83,7 +83,7 @@ func TestRolledBackChangesAreNotAudited(t *testing.T) {
 	require.ErrorIs(t, err, changed)
 	page, err := tenant.AuditEvents(t.Context(), model.PageArgs{First: 50}, nil)
 	require.NoError(t, err)
-	require.Len(t, page.Nodes, 1, "that it was made")
+	require.Len(t, page.Nodes, 1, "only the creation is recorded")
 }
 
 func TestAuditLogIsReadInOrder(t *testing.T) {

@@ -70,7 +70,7 @@ func TestWebhooksSkipUnavailableCompanies(t *testing.T) {
 	var left int
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM webhook_deliveries_there WHERE company_id = $1",
 		nearID).Scan(&left))
-	require.Equal(t, 1, left, "old messages are forgotten")
+	require.Equal(t, 1, left, "old messages are removed")
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

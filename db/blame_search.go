@@ -20,7 +20,7 @@ func (t *Tenant) BlameSearch(ctx context.Context, id string) (*model.BlameSearch
 }
 
 // StartBlameSearch stores a new search, and starts its first step. It replaces the last search of the test. It returns
-// CONFLICT while that one is running, and BUDGET_EXCEEDED when the company's budget is used up.
+// CONFLICT while the last search is running, and BUDGET_EXCEEDED when the company's budget is used up.
 func (t *Tenant) StartBlameSearch(ctx context.Context, search *model.BlameSearch) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		test, err := t.lockBlamedTest(ctx, search.TestID)
@@ -49,8 +49,7 @@ func (t *Tenant) StartBlameSearch(ctx context.Context, search *model.BlameSearch
 	})
 }
 
-// lockBlamedTest locks a test and its agent. Everything that changes a search and its test locks them before the
-// search.
+// lockBlamedTest locks a test and its agent. Every transaction that changes a search locks both before the search.
 func (t tenantTx) lockBlamedTest(ctx context.Context, id string) (*model.AgentTestRow, error) {
 	test := &model.AgentTestRow{}
 	if err := t.db.One(ctx, "agent test", id, test); err != nil {
@@ -100,8 +99,9 @@ func (t *Tenant) badPrompt(ctx context.Context, search *model.BlameSearch, test 
 	return "", model.Errorf(model.NotFound, "agent %q has no prompt version %d", test.AgentID, search.BadVersion)
 }
 
-// ContinueBlameSearch records the result of a step, by its execution, and starts the next step, or ends the search. It
-// does nothing if that was done already, or if the search was deleted. A step that cannot start ends the search.
+// ContinueBlameSearch records the result of the step with the execution. It then starts the next step, or ends the
+// search. It does nothing if this was already done, or if the search was deleted. A step that cannot start ends the
+// search.
 func (t *Tenant) ContinueBlameSearch(ctx context.Context, executionID string) error {
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.continueSearch(ctx, executionID, nil) })
 	var reason *model.Error
@@ -121,7 +121,7 @@ func (t tenantTx) continueSearch(ctx context.Context, executionID string, reason
 	}
 	test, err := t.lockBlamedTest(ctx, search.TestID)
 	if pg.IsMissing(err) {
-		return nil // the test was deleted meanwhile, and the search with it
+		return nil // the test was deleted, and the search with it
 	}
 	if err != nil {
 		return err

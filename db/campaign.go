@@ -29,7 +29,7 @@ func campaignOf(ctx context.Context, query *bun.SelectQuery, id string) (*model.
 	return campaigns[0], nil
 }
 
-// Campaigns of a company, by their ids, in pages, and by their agents.
+// Lists of a company's campaigns: by their ids, in pages, and by their agents.
 var (
 	CampaignRows      = pg.Rows{Type: "campaign", Model: (*model.Campaign)(nil), Key: pg.ByID}
 	CampaignList      = pg.List{Model: (*model.Campaign)(nil), Order: pg.NewestFirst}
@@ -72,8 +72,8 @@ func (t *Tenant) CreateCampaign(ctx context.Context, in model.CreateCampaignInpu
 }
 
 // UpdateCampaign changes the fields that the input sets. It returns CONFLICT when the campaign is archived, when it
-// cannot move to the new state, or when it should be archived while items are in progress. It returns UNPROCESSABLE
-// when it should run although its agent waits for contacts.
+// cannot move to the new state, or when the input archives it while items are in progress. It returns UNPROCESSABLE
+// when the input starts it although its agent is inbound.
 func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInput) (*model.Campaign, error) {
 	var campaign *model.Campaign
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
@@ -98,8 +98,8 @@ func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInpu
 	return campaign, err
 }
 
-// DeleteCampaign deletes an archived campaign with its items. It only marks the campaign, however many items there
-// are. It returns CONFLICT when the campaign is not archived.
+// DeleteCampaign deletes an archived campaign with its items. It only marks the campaign, because it can have many
+// items. It returns CONFLICT when the campaign is not archived.
 func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaign, err := t.lockCampaign(ctx, id, forDelete)

@@ -7,8 +7,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ImportCampaign stores a campaign of an existing agent with all of its items and events, as the methods of the model
-// produced them elsewhere.
+// ImportCampaign stores a campaign of an existing agent with all of its items and events, which the caller has built
+// with the methods of package model.
 func (t *Tenant) ImportCampaign(
 	ctx context.Context, campaign *model.Campaign, items []*model.CampaignItem, events []*model.CampaignItemEvent,
 ) error {

@@ -13,7 +13,8 @@ import (
 
 const campaignItem = "campaign item"
 
-// Items of campaigns of a company, by their ids, in pages, and by their campaigns; and the events of items, in order.
+// Lists of a company's campaign items: by their ids, in pages, and by their campaigns. EventsOfItems lists the events
+// of items, in order.
 var (
 	CampaignItemRows = pg.Rows{Type: campaignItem, Model: (*model.CampaignItem)(nil), Key: pg.ByID}
 	CampaignItemList = pg.List{Model: (*model.CampaignItem)(nil), Order: pg.NewestFirst}
@@ -71,8 +72,8 @@ func (t *Tenant) CampaignItems(
 		append(ItemsThat(status, isArchived, filter), OfCampaign(&campaignID)...))
 }
 
-// AddCampaignItems adds all of the items to a campaign, or none. It leaves out items whose number another open item
-// has.
+// AddCampaignItems adds all of the items to a campaign, or none. Another open item may have the same number. Then it
+// leaves out the new item or returns CONFLICT, as the input says.
 func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItemsInput) (*model.AddCampaignItemsPayload,
 	error) {
 	if err := in.Validate(); err != nil {

@@ -20,7 +20,7 @@ func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 		return nil, nil, err
 	}
 	claim := model.NewID("claim")
-	// Materialized, because Postgres may run a subquery of the update again and get other rows.
+	// The query is materialized. Otherwise, Postgres may run it again during the update and get other rows.
 	due := t.db.Select((*model.CampaignItem)(nil)).Column("id").
 		Join("JOIN campaigns AS campaign ON campaign.company_id = ?TableAlias.company_id AND campaign.id = "+
 			"?TableAlias.campaign_id").
@@ -54,7 +54,7 @@ func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 const untilLapse = "due_at = now() + ? * interval '1 second'"
 
 // RenewCampaignClaim extends a claim and returns its items that still wait for their calls. If the claim had expired,
-// it gets back the items that no other caller claimed meanwhile.
+// it gets back the items that no other caller has claimed since.
 func (t *Tenant) RenewCampaignClaim(ctx context.Context,
 	in model.RenewCampaignClaimInput) ([]*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {

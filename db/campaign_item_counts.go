@@ -134,8 +134,8 @@ func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[strin
 	return counts, err
 }
 
-// ofCounters maps conditions of lists of items to conditions on a campaign's counters, where each counter has its
-// index.
+// ofCounters maps conditions of lists of items to conditions on a campaign's counters. kept.place is the index of a
+// counter.
 var ofCounters = map[string]string{
 	"?TableAlias.campaign_id = ?": "campaign.id = ?",
 	"?TableAlias.running_status = ?": "(ARRAY['" + strings.Join(namesOf(countedStates), "', '") +

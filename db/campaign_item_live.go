@@ -34,7 +34,7 @@ func (t *Tenant) FollowCampaignItems(ctx context.Context, campaignID string,
 }
 
 // readItems reads items that changed after the version, in the order of their last changes. Every change of an item
-// locks its campaign, which numbers the changes, until the commit. Therefore no earlier change can become visible
+// locks its campaign until the commit, and takes its number from it. Therefore no earlier change can become visible
 // later.
 func (r *campaignReader) readItems(ctx context.Context, after,
 	known live.Position) ([]live.Stored[*model.CampaignItem], live.Position, error) {

@@ -60,14 +60,14 @@ type itemTransition struct {
 	campaign  *model.Campaign
 	was, item *model.CampaignItem
 	events    []*model.CampaignItemEvent
-	// isKept is set if the transition was saved, which requires that item and campaign were unchanged. err is set if that
-	// is unknown.
+	// isKept is set if the transition was saved, which requires that item and campaign were unchanged. err is set if the
+	// outcome is unknown.
 	isKept bool
 	err    error
 }
 
 // newItemTransitions returns the group commit of transitions. All transitions of a campaign wait for each other,
-// since the campaign numbers them. Those that arrive while others are being written share the next transaction.
+// because the campaign numbers them. Those that arrive while others are being written share the next transaction.
 func newItemTransitions() *group.Group[string, *itemTransition] {
 	return &group.Group[string, *itemTransition]{
 		Limit:    transitionsPerCommit,
@@ -139,8 +139,7 @@ func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition
 	})
 }
 
-// changeOfCounter has the ids of the items that a counter gains (added) and loses (removed) if the transitions are
-// saved.
+// changeOfCounter lists the items that a counter gains (added) and loses (removed) if their transitions are saved.
 type changeOfCounter struct{ added, removed []string }
 
 // changesOf returns how transitions change the counters of their campaign, by the counters' indexes.

@@ -27,7 +27,7 @@ func (t *Tenant) FollowCampaign(ctx context.Context, id string) (<-chan *model.C
 	return live.Channel(ctx, r.campaigns.Follow(0, p.release)), nil
 }
 
-// followCampaign returns the topic of a campaign, which the caller must release.
+// followCampaign returns the topic of a campaign. The caller must release the topic.
 func (t *Tenant) followCampaign(ctx context.Context, id string) (*topic, *campaignReader, error) {
 	p := t.followed(followedCampaigns, id, newCampaignReader(id))
 	campaign, err := t.Campaign(ctx, id)
@@ -48,7 +48,7 @@ type campaignReader struct {
 	id        string
 	campaigns *live.Log[*model.Campaign]
 	items     *live.Log[*model.CampaignItem]
-	// deliveredAt is when followers last got an update. The timer again checks for changes that came too soon after it.
+	// deliveredAt is when followers last got an update. Changes that come too soon after that wait for the timer again.
 	deliveredAt time.Time
 	again       *time.Timer
 }

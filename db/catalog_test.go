@@ -14,7 +14,6 @@ import (
 // rules must hold so that every table can be sharded by company, and rows of two companies cannot be linked. Each query
 // returns the violations of its rule. Each shard has a full copy of two tables: companies, and the hashes by which
 // imported keys find their companies.
-// find theirs.
 var rules = map[string]string{
 	"every table belongs to a company": `SELECT relname FROM tenant_table t WHERE NOT EXISTS (
 		SELECT FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attname = 'company_id' AND a.attnotnull
@@ -38,29 +37,29 @@ var rules = map[string]string{
 		JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = c.conkey[1]
 		WHERE c.contype = 'f' AND c.confrelid = 'companies'::regclass AND (a.attname <> 'company_id'
 			OR cardinality(c.conkey) > 1)`,
-	"every company goes with what it owns": `SELECT relname FROM tenant_table t WHERE NOT EXISTS (
+	"deleting a company deletes its rows": `SELECT relname FROM tenant_table t WHERE NOT EXISTS (
 		SELECT FROM pg_constraint c WHERE c.conrelid = t.oid AND c.contype = 'f' AND c.confdeltype = 'c')`,
 	"references restrict or cascade": `SELECT conname FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid
 		WHERE t.relnamespace = 'public'::regnamespace AND c.contype = 'f' AND (c.confdeltype NOT IN ('a', 'r', 'c')
 			OR c.confupdtype NOT IN ('a', 'r'))`,
-	"nothing fires on its own": `SELECT tgname FROM pg_trigger WHERE NOT tgisinternal
+	"there are no triggers and no rules": `SELECT tgname FROM pg_trigger WHERE NOT tgisinternal
 		UNION ALL SELECT rulename FROM pg_rewrite JOIN pg_class c ON c.oid = ev_class
 			WHERE c.relnamespace = 'public'::regnamespace`,
 	"ids and times are made by the program": `SELECT format('%s.%s', attrelid::regclass, attname) FROM pg_attribute a
 		JOIN pg_class c ON c.oid = a.attrelid AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace
 		LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 		WHERE a.attnum > 0 AND (a.attidentity <> '' OR pg_get_expr(d.adbin, d.adrelid) !~ '^([0-9]+|''[^'']*''::text)$')`,
-	"there are tables and indexes only": `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
+	"there are only tables and indexes": `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
 		AND relkind NOT IN ('r', 'i')
 		UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
 			AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = pg_proc.oid
 				AND deptype = 'e')`,
-	"the database holds companies apart": `SELECT relname FROM pg_class t WHERE relkind IN ('r', 'p')
+	"row-level security separates companies": `SELECT relname FROM pg_class t WHERE relkind IN ('r', 'p')
 		AND relnamespace = 'public'::regnamespace
 		AND (relname = 'companies' OR EXISTS (SELECT FROM pg_attribute WHERE attrelid = t.oid AND attname = 'company_id'))
 		AND NOT (relrowsecurity AND relforcerowsecurity
 			AND (SELECT array_agg(polname::text ORDER BY polname) FROM pg_policy WHERE polrelid = t.oid) = '{company,program}')`,
-	"the gateway's role owns nothing, and no policy leaves it out": `SELECT relname FROM pg_class
+	"the gateway's role owns nothing, and every policy applies to it": `SELECT relname FROM pg_class
 		WHERE relowner = 'agentgraph_gateway'::regrole
 		UNION ALL SELECT rolname FROM pg_roles WHERE rolname = 'agentgraph_gateway' AND (rolsuper OR rolbypassrls
 			OR rolcanlogin OR rolcreaterole OR rolcreatedb)

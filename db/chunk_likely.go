@@ -68,7 +68,7 @@ func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens [
 	return ids, err
 }
 
-// inDatasets joins instead of using a list: a multi-column index serves one value per column at a time, but no list.
+// inDatasets joins instead of using a list: a multi-column index serves one value per column at a time, but not a list.
 func inDatasets(ids []string) pg.Selection {
 	return func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Join("JOIN unnest(?::text[]) AS dataset (id) ON dataset.id = chunk.dataset_id", pgdialect.Array(ids))

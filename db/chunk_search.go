@@ -17,7 +17,7 @@ import (
 // MaxSearchTokens bounds the tokens of one search.
 const MaxSearchTokens = 500
 
-// SearchedDataset is a dataset of a chat, as retrieval sees it.
+// SearchedDataset describes a dataset of a chat for retrieval.
 type SearchedDataset struct {
 	ID     string
 	Chunks int
@@ -67,7 +67,7 @@ type Token struct {
 	Chunks int
 }
 
-// tokens looks up terms one by one. A join would read all terms of a company that Postgres has no statistics of yet;
+// tokens looks up terms one by one. A join would read all terms of a company for which Postgres has no statistics yet;
 // OFFSET 0 prevents that.
 const tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(held.chunks, 0) AS chunks
 	FROM (
@@ -105,8 +105,8 @@ func (t tokensIn) SQL(*pg.Tables) (string, []string) {
 		[]string{"word", "terms", "is_stop_word", "chunks"}
 }
 
-// vocabularyVersion changes whenever the terms of a dataset do: they are replaced when one of its documents is
-// indexed, and deleted with it. It differs between companies, even for datasets with the same id.
+// vocabularyVersion changes whenever the terms of a dataset change. Indexing a document replaces its terms, and
+// deleting the document deletes them. It differs between companies, even for datasets with the same id.
 const (
 	vocabularyVersion = `?0 || ' ' || coalesce(sum(` + documentVersion + `), 0)::text`
 	documentVersion   = "hashtextextended(document.id, (date_part('epoch', document.indexed_at) * 1e6)::bigint)"
@@ -191,7 +191,7 @@ func (t *Tenant) TermsOfChunks(ctx context.Context, ids, terms []string) (chunks
 const positionBits = 1<<14 - 1
 
 // heldTerms reads a vector in the binary format of Postgres: the number of terms and, for each, its text, a zero, the
-// number of its positions, and these.
+// number of its positions, and the positions.
 func heldTerms(search []byte, places map[string]int) (held []HeldTerm) {
 	count := binary.BigEndian.Uint32(search)
 	search = search[4:]

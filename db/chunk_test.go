@@ -219,7 +219,8 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	require.Len(t, likely(nil, nil, 3, 9), 9, "any chunks fill the rest")
 }
 
-// requireIndexes requires that the statements that contain a fragment use the index, when a Tenant runs them.
+// requireIndexes requires that a Tenant runs statements by indexes. It maps a fragment of the statements to their
+// index.
 func requireIndexes(t *testing.T, conn *pgx.Conn, statements []string, indexes map[string]string) {
 	t.Helper()
 	tx, err := conn.Begin(t.Context())

@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Vectors are stored by pgvector or as arrays. Statements need not know which: Postgres converts arrays to the
-// column's type, and back.
+// Vectors are stored by pgvector or as arrays. Statements are the same for both, because Postgres converts arrays to
+// the column's type, and back.
 
 // ComparesVectors reports whether the database compares vectors itself, by pgvector.
 func (s *Store) ComparesVectors() bool { return s.vectors == schema.Pgvector }
@@ -36,7 +36,7 @@ func (t *Tenant) NearestChunks(ctx context.Context, datasetIDs []string, vector 
 	return ids, true, err
 }
 
-// EmbeddedDocuments returns the ids and indexing attempts of the datasets' documents whose chunks have vectors.
+// EmbeddedDocuments returns the ids and indexing times of the datasets' documents whose chunks have vectors.
 func (t *Tenant) EmbeddedDocuments(ctx context.Context, datasetIDs []string) ([]*model.Document, error) {
 	rows := []*model.Document{}
 	err := t.db.SelectColumns(&rows, []string{"indexed_at"}).Where("dataset_id IN (?)", bun.List(datasetIDs)).
@@ -44,8 +44,8 @@ func (t *Tenant) EmbeddedDocuments(ctx context.Context, datasetIDs []string) ([]
 	return pg.Together(rows), err
 }
 
-// VectorsOfDocuments yields the chunks of the datasets' documents that have a vector, with the vector. It yields at
-// most one error.
+// VectorsOfDocuments yields each chunk of the documents that has a vector, with the vector. It yields at most one
+// error.
 func (t *Tenant) VectorsOfDocuments(ctx context.Context, datasetIDs,
 	documentIDs []string) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
@@ -67,7 +67,7 @@ func (t *Tenant) VectorsOfDocuments(ctx context.Context, datasetIDs,
 	}
 }
 
-// VectorsOfChunks returns the chunks with the ids that have a vector, with the vector.
+// VectorsOfChunks returns each of the chunks that has a vector, with the vector.
 func (t *Tenant) VectorsOfChunks(ctx context.Context, ids []string) (chunks []*model.Chunk, err error) {
 	err = t.db.ReadRows(ctx, func(rows pgx.Rows) (err error) {
 		chunks, err = pgx.CollectRows(rows, embedded)

@@ -28,7 +28,6 @@ func TestEveryTableIsArchivedOrExcluded(t *testing.T) {
 // archived returns the rows of a company as they should be after an import into another database. An archive leaves out
 // credentials, the key that wrote a version of a prompt, and the worker that has a job. It contains secrets only on
 // request.
-// are asked for.
 func archived(t *testing.T, rows []string, secrets bool) []string {
 	t.Helper()
 	var kept []string
@@ -95,7 +94,7 @@ func TestArchivedCompanyIsImportedUnchanged(t *testing.T) {
 				for table := range manifest.Rows {
 					require.True(t, manifest.Rows[table] > 0 || table == "tombstones", "the company has a row of %s", table)
 				}
-				require.NoError(t, db.Sweep(from)(t.Context()), "what was marked as deleted was not archived, and is removed now")
+				require.NoError(t, db.Sweep(from)(t.Context()), "archives omit marked rows, and the sweep removes them")
 				whole := archived(t, rowsOf(t, connect(t, addressOf(t, from)))[own.tenant.CompanyID()], secrets)
 
 				conn := connect(t, addressOf(t, target))
@@ -114,7 +113,7 @@ func TestArchivedCompanyIsImportedUnchanged(t *testing.T) {
 				require.NoError(t, conn.QueryRow(t.Context(), "SELECT parameters::text FROM tools WHERE technical_name = 'crm'").
 					Scan(&parameters))
 				require.Equal(t, `{"type":"object","properties":{"b":{},"a":{}}}`, parameters,
-					"the order of keys says something to models")
+					"models read the keys in this order")
 
 				_, err = archive.Import(t.Context(), target, bytes.NewReader(file.Bytes()), archive.ImportOptions{})
 				require.ErrorIs(t, err, db.ErrImportedBefore)

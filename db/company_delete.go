@@ -10,13 +10,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// rowsPerPart is how many rows of a company one statement deletes, in well below a second.
+// rowsPerPart bounds the rows that one statement deletes, so that it takes well below a second.
 const rowsPerPart = 1_000
 
 // DeleteCompany deletes a company and all its rows permanently, in parts. It calls the function deleted with each table
-// and the number of its deleted rows. It first revokes the keys and drops the jobs, so that nothing works for the
-// company. After an interruption, call it again to continue. It returns NOT_FOUND when there is no such
-// company.
+// and the number of its deleted rows. It first revokes the keys and drops the jobs, so that no request or worker uses
+// the company. After an interruption, call it again to continue. It returns NOT_FOUND when there is no such company.
 func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table string, rows int64)) error {
 	if _, err := s.Tenant(id).Company(ctx); err != nil {
 		return err
@@ -34,7 +33,7 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 		if rows > 0 {
 			deleted(table, rows)
 		}
-		// Cyclic references are cut at one table.
+		// Cyclic references are set to NULL in one of the tables.
 		switch table {
 		case "jobs":
 			_, err = s.inParts(ctx, "UPDATE ?0 SET last_run_id = NULL, last_run_status = NULL, last_run_at = NULL",
@@ -46,7 +45,7 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 			return err
 		}
 	}
-	// The cascade deletes rows that were written meanwhile.
+	// The cascade deletes rows that were written since.
 	_, err := s.db.Program().NewDelete().Model((*model.Company)(nil)).Where("id = ?", id).Exec(ctx)
 	if err == nil {
 		deleted("companies", 1)

@@ -22,11 +22,11 @@ type Snapshot struct {
 	columns, keys map[string][]string
 }
 
-// Snapshot calls fn with the current state of the company. Others may write meanwhile.
+// Snapshot calls fn with the current state of the company. Other requests can write at the same time.
 func (s *Store) Snapshot(ctx context.Context, companyID string, fn func(context.Context, *Snapshot) error) error {
 	return s.db.Company(companyID).Begin(ctx, pg.OfOneMoment, func(ctx context.Context, tx *pg.Tx) error {
 		p := &Snapshot{tenant: s.Tenant(companyID).in(tx.Company(companyID))}
-		if err := p.tenant.takeItsTime(ctx); err != nil {
+		if err := p.tenant.withoutTimeouts(ctx); err != nil {
 			return err
 		}
 		var err error
@@ -37,8 +37,8 @@ func (s *Store) Snapshot(ctx context.Context, companyID string, fn func(context.
 	})
 }
 
-// takeItsTime turns off the statement timeout in the transaction.
-func (t *Tenant) takeItsTime(ctx context.Context) error {
+// withoutTimeouts turns off the statement timeout and the idle timeout in the transaction.
+func (t *Tenant) withoutTimeouts(ctx context.Context) error {
 	_, err := t.db.ExecContext(ctx, "SELECT set_config('statement_timeout', '0', true), "+
 		"set_config('idle_in_transaction_session_timeout', '0', true)")
 	return err
@@ -150,7 +150,7 @@ func (p *Snapshot) CopyFile(ctx context.Context, to io.Writer, documentID string
 
 // ToolHeaders are the headers of a tool or an MCP server, whose values are secrets.
 type ToolHeaders struct {
-	// ToolID is the id of either.
+	// ToolID is the id of the tool or the MCP server.
 	ToolID  string   `json:"toolId"`
 	Name    string   `json:"name"`
 	Headers []string `json:"headers"`

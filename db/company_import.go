@@ -64,7 +64,7 @@ func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archi
 	errRehearsed := errors.New("rehearsed")
 	err := s.Tx(ctx, func(ctx context.Context, tx *Tx) error {
 		tenant := tx.Tenant(company.ID)
-		if err := tenant.takeItsTime(ctx); err != nil {
+		if err := tenant.withoutTimeouts(ctx); err != nil {
 			return err
 		}
 		if err := tx.addCompany(ctx, company, archiveID); err != nil {
@@ -112,7 +112,7 @@ func (tx *Tx) addCompany(ctx context.Context, company *model.Company, archiveID 
 			return &ImportedBeforeError{digests[0]}
 		}
 		return model.Errorf(model.Conflict, "a company with the id %q already exists, %q. An import always creates a "+
-			"company: delete this one first, or import into another database", company.ID, known[0].Name)
+			"company: delete the existing one first, or import into another database", company.ID, known[0].Name)
 	}
 	if _, err := program.NewInsert().Model(company).Exec(ctx); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 	if err == nil || errors.As(err, &named) || pg.IsAway(err) || ctx.Err() != nil {
 		return err
 	}
-	// Postgres does not name the row, so this tries one after the other.
+	// Postgres does not name the row, so insert them one by one.
 	for n := range complete {
 		if err := i.insert(ctx, table, complete[n:n+1]); err != nil {
 			return &RowError{n, i.sayWhy(ctx, err, table, complete[n])}

@@ -24,7 +24,7 @@ func (i *CompanyImport) sayWhy(ctx context.Context, err error, table string, row
 	case "23502":
 		return fmt.Errorf("%s is missing", pg.ColumnName)
 	case "23503":
-		return fmt.Errorf("%s refers to a row that the archive does not have before this row",
+		return fmt.Errorf("%s refers to a row that does not come before this row in the archive",
 			i.keyOf(ctx, pg.ConstraintName, row))
 	case "23505":
 		return fmt.Errorf("%s occurs twice", i.keyOf(ctx, pg.ConstraintName, row))

@@ -113,7 +113,7 @@ func scalarFault(value json.RawMessage, kind string) string {
 	return ""
 }
 
-// listOf returns a pointer to decode a list for a column of a Postgres type into.
+// listOf returns a pointer into which a list for a column of a Postgres type is decoded.
 func listOf(kind string) any {
 	if strings.HasPrefix(kind, "text") {
 		return new([]string)
@@ -121,7 +121,7 @@ func listOf(kind string) any {
 	return new([]float64)
 }
 
-// typeOfColumn returns the JSON Schema type and format of a Postgres type. JSON has none.
+// typeOfColumn returns the JSON Schema type and format of a Postgres type. A column of JSON has none.
 func typeOfColumn(kind string) (name, format string) {
 	switch kind {
 	case "json", "jsonb":
@@ -145,7 +145,7 @@ func typeOfColumn(kind string) (name, format string) {
 	return "string", ""
 }
 
-// definitionBy returns what to decode a snapshot into: a test, which names its agent, or an agent.
+// definitionBy returns the value into which a snapshot is decoded: a test, which names its agent, or an agent.
 func definitionBy(given map[string]json.RawMessage) map[string]any {
 	if agent := given["agent_id"]; agent != nil && string(agent) != "null" {
 		return map[string]any{"definition": (*model.AgentTestRow)(nil)}

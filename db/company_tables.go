@@ -22,7 +22,8 @@ type archivedTable struct {
 	without []string
 	// as maps columns to expressions, for columns that are stored in several formats, or contain secrets.
 	as map[string]string
-	// stored is the condition for archived rows, which are not marked as deleted; ?0 is the company. Empty for all rows.
+	// stored is the condition for archived rows, which are not marked as deleted; ?0 is the company. It is empty if all
+	// rows are archived.
 	stored string
 	// The function absent returns the values of columns that a line leaves out.
 	absent func() map[string]any
@@ -37,13 +38,14 @@ type archivedTable struct {
 // withoutSecrets is the endpoint of a tool without its headers.
 const withoutSecrets = `CASE WHEN jsonb_exists(endpoint, 'sealedHeaders') THEN (endpoint - 'sealedHeaders') || '{"headerNames": []}' ELSE endpoint END`
 
-// stopped is the expression for a schedule that starts nothing, because the original on this server continues.
+// stopped disables the schedules in an archive, because the originals on this server continue. It has expressions by
+// column.
 var stopped = map[string]string{
 	"is_enabled": "false", "disabled_reason": "'it came from an archive'", "cron_at": "NULL::timestamptz",
 	"next_run_at": "NULL::timestamptz",
 }
 
-// paused disables an imported schedule until a user enables it.
+// paused disables imported schedules until a user enables them.
 var paused = map[string]any{"is_enabled": false, "disabled_reason": "it came from an archive", "cron_at": nil,
 	"next_run_at": nil}
 

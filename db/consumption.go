@@ -81,8 +81,8 @@ const (
 	axisCampaign     = 0b11100
 )
 
-// sums adds up the range along the axes in one statement, the most credits first. An axis that is not wanted is not
-// grouped by. It has a sum nevertheless, which the caller ignores.
+// sums adds up the range along the axes in one statement, the most credits first. It does not group by axes that are
+// not wanted. It still returns sums for them, which the caller ignores.
 func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.ConsumptionAxes) ([]*usageSum, error) {
 	sums := []*usageSum{}
 	cell := t.db.NewSelect().TableExpr("(?) AS used", t.used(r, axes.Days)).
@@ -112,7 +112,7 @@ func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.
 
 // used selects day, channel, agent, campaign, credits and entries of the range. Whole months and whole days come from
 // their sums, and parts of a day from the ledger. For a month that is mostly in the range, it selects the whole month
-// and subtracts the rest. Without months if byDay is set.
+// and subtracts the rest. If byDay is set, it does not use the sums of months.
 func (t *Tenant) used(r model.ConsumptionRange, byDay bool) *bun.SelectQuery {
 	first, end := r.Days()
 	if first.After(end) {

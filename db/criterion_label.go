@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Labels of a company, in pages, and by the runs whose conversations they are about.
+// Lists of a company's labels: in pages, and by the runs whose conversations they judge.
 var (
 	CriterionLabelList = pg.List{Model: (*model.CriterionLabel)(nil), Order: pg.NewestFirst}
 	LabelsOfRuns       = pg.Rows{Model: (*model.CriterionLabel)(nil), Key: "?TableAlias.run_id",
@@ -34,8 +34,8 @@ func (t *Tenant) CriterionLabels(ctx context.Context, args model.PageArgs, agent
 	return pg.Page[*model.CriterionLabel](ctx, t.db, CriterionLabelList, args, columns, CriterionLabelsThat(agentID))
 }
 
-// LabelCriterionResult saves a person's label, or replaces it. It returns NOT_FOUND without the run, and UNPROCESSABLE
-// if the judge did not decide the criterion.
+// LabelCriterionResult saves a person's label, or replaces it. It returns NOT_FOUND if the run does not exist, and
+// UNPROCESSABLE if the judge did not decide the criterion.
 func (t *Tenant) LabelCriterionResult(ctx context.Context,
 	in model.LabelCriterionResultInput) (*model.CriterionLabel, error) {
 	if err := in.Validate(); err != nil {
@@ -116,7 +116,7 @@ func (t *Tenant) nameOfKey(ctx context.Context) (string, error) {
 	return key.Name, err
 }
 
-// runsToLabel returns the runs by id, with those that held their conversations, which it locks.
+// runsToLabel returns the runs, and the runs that held their conversations, by id. It locks the runs that held them.
 func (t tenantTx) runsToLabel(ctx context.Context,
 	given []*model.LabelCriterionResultInput) (map[string]*model.AgentTestRun, error) {
 	ids := make([]string, len(given))

@@ -60,7 +60,7 @@ func TestPeopleLabelVerdicts(t *testing.T) {
 	changed, err := tenant.LabelCriterionResult(ctx, again)
 	require.NoError(t, err)
 	require.Equal(t, []any{label.ID, false, "too long", true}, []any{changed.ID, changed.Holds, *changed.Note,
-		changed.IsSampled}, "one label per person, drawn once it was")
+		changed.IsSampled}, "a person has one label, and a sampled label stays sampled")
 	blind := model.LabelCriterionResultInput{RunID: run.ID, Criterion: "Is polite", Person: new("Bob"), Holds: new(false)}
 	blinded, err := tenant.LabelCriterionResult(ctx, blind)
 	require.NoError(t, err)
@@ -159,7 +159,7 @@ func TestQueueMixesDoubtfulVerdictsWithOthers(t *testing.T) {
 	require.Nil(t, blind.Entries[0].Passed)
 	require.Nil(t, blind.Entries[0].Rationale)
 
-	// What the person chose is still in the queue, and what the queue chose is not.
+	// A verdict that the person chose is still in the queue. A verdict that the queue chose is not.
 	chosen := right(entries[0].RunID, "Is polite", "Ann", true)
 	chosen.IsSampled = false
 	_, err = tenant.LabelCriterionResult(ctx, chosen)
@@ -254,7 +254,7 @@ func TestFiguresAndCorrectedRatesOfLabels(t *testing.T) {
 	require.InDelta(t, 0.6, corrected[again.ID].Rate, 0.03)
 }
 
-func TestCorrectedRatesKnowTheScoreThatRunsNeed(t *testing.T) {
+func TestCorrectedRatesUseTheScoreThatRunsNeed(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	tenant, _ := newCompany(t, dbtest.New(t))

@@ -12,7 +12,8 @@ import (
 // queuedRuns is how many of an agent's newest judged runs a queue reads.
 const queuedRuns = 1_000
 
-// CriterionQueue returns the verdicts that a person should label next. It returns NOT_FOUND without the agent.
+// CriterionQueue returns the verdicts that a person should label next. It returns NOT_FOUND if the agent does not
+// exist.
 func (t *Tenant) CriterionQueue(ctx context.Context, args model.CriterionQueueArgs) (*model.CriterionQueue, error) {
 	if err := args.Validate(); err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func (t *Tenant) CriterionQueue(ctx context.Context, args model.CriterionQueueAr
 }
 
 // queueOrder is the place of a run. The runs of each kind are in a random order that never changes, and two doubtful
-// ones are followed by another. hash is random, and begins with one of sixteen digits.
+// runs are followed by one other run. hash is random, and begins with one of sixteen digits.
 const queueOrder = `CASE WHEN is_doubtful THEN nth + (nth - 1) / 2 ELSE 3 * nth END`
 
 func (t *Tenant) queue(ctx context.Context, args model.CriterionQueueArgs,

@@ -16,8 +16,8 @@ func (t *Tenant) Dataset(ctx context.Context, id string) (*model.Dataset, error)
 	return row, t.db.One(ctx, dataset, id, row)
 }
 
-// Datasets of a company, by their ids, in pages, and by the knowledge base chats that draw from them, each chat's in
-// order.
+// Lists of a company's datasets: by their ids, in pages, and by the knowledge base chats that use them, in the order of
+// the chat.
 var (
 	DatasetRows     = pg.Rows{Type: dataset, Model: (*model.Dataset)(nil), Key: pg.ByID}
 	DatasetList     = pg.List{Model: (*model.Dataset)(nil), Order: pg.NewestFirst}
@@ -88,7 +88,7 @@ func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset,
 // DeleteDataset deletes a dataset with its documents and disconnects it from every chat.
 func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Locked, so that no document is added that is not counted.
+		// The lock ensures that no document is added after the sizes are summed up.
 		if err := t.lock(ctx, dataset, id, &model.Dataset{}, forDelete); err != nil {
 			return err
 		}

@@ -21,16 +21,15 @@ import (
 // the rest of the rows after a sweep allow more time, because machines may be slow.
 var removeTime = 2 * time.Second
 
-// Numbers of rows that are removed, and of runs that are detached from their test, at a time. That takes well below a
-// second. Detaching a run writes it to all of its indexes again.
+// Numbers of rows that are removed at a time, and of runs that are detached from their test at a time. Each takes well
+// below a second. Detaching a run writes it to all of its indexes again.
 const (
 	rowsPerRemoval = 500
 	runsPerDetach  = 200
 )
 
 // types are the row structs that need special treatment: marked rows and their dependent rows are not read. Only few
-// rows are marked at any time, and each statement reads the marks only once, whatever the number of rows that it
-// returns.
+// rows are marked at any time, and each statement reads the marks only once, however many rows it returns.
 var types = map[reflect.Type]pg.Type{
 	reflect.TypeFor[model.Agent]():          {Visible: "?TableAlias." + isStored},
 	reflect.TypeFor[model.PromptVersion]():  {Visible: notOfMarked("?TableAlias.agent_id", "agents")},
@@ -135,8 +134,8 @@ func (t *Tenant) firstMarked(ctx context.Context, table, order string, args ...a
 	return strings.Join(ids, ""), err
 }
 
-// someOf returns the ids of some rows of a table that satisfy a condition, whatever their parents. It reads them by
-// the list's index, which skips rows that were deleted. A table scan would start at the beginning each time.
+// someOf returns the ids of some rows of a table that satisfy a condition, even if their parents are marked. It reads
+// them by the list's index, which skips rows that were deleted. A table scan would start at the beginning each time.
 func (t *Tenant) someOf(ctx context.Context, table, condition, id string, most int) ([]string, error) {
 	ids := []string{}
 	err := t.db.NewSelect().TableExpr("? AS part", bun.Ident(table)).Column("id").
@@ -157,7 +156,7 @@ func (t tenantTx) removeFromExecution(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// An older program may have made one of these the last run of its test meanwhile.
+	// An older program may have made one of these the last run of its test since.
 	if err := t.leaveRuns(ctx, bun.List(ids), id); err != nil {
 		return false, err
 	}

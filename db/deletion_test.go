@@ -18,7 +18,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// oldCompany has a company's tests and executions after years. It has enough rows to be removed in several parts.
+// oldCompany is a company with the tests and executions of several years. It has enough rows to be removed in several
+// parts.
 type oldCompany struct {
 	store     *db.Store
 	conn      *pgx.Conn
@@ -205,8 +206,8 @@ func idOf(row model.Row) string {
 	return string(text)
 }
 
-// removed removes the marked rows part by part. It requires that readers see no difference meanwhile, and returns the
-// number of parts.
+// removed removes the marked rows part by part. It requires that readers see no difference between the parts, and
+// returns the number of parts.
 func (a *oldCompany) removed(t *testing.T) (parts int) {
 	t.Helper()
 	seen := a.seen(t)
@@ -287,7 +288,7 @@ func TestRemovalContinuesAfterAnError(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Error(t, db.Sweep(a.store)(t.Context()))
-	require.Equal(t, left, a.count(t, "agent_test_runs"), "half a part is none")
+	require.Equal(t, left, a.count(t, "agent_test_runs"), "an interrupted part removes nothing")
 	_, err = a.conn.Exec(t.Context(), "DROP TRIGGER die ON agent_test_runs")
 	require.NoError(t, err)
 	other := dbtest.Again(t, a.store)
@@ -318,7 +319,7 @@ func TestTestWithManyRunsIsRemovedInParts(t *testing.T) {
 	follower, err := a.tenant.FollowRuns(ctx, a.retry)
 	require.NoError(t, err)
 	running.Status = model.AgentTestRunStatusFailed
-	require.NoError(t, a.tenant.FinishRun(ctx, running), "it runs its own copy")
+	require.NoError(t, a.tenant.FinishRun(ctx, running), "the run has its own copy of the test")
 	for run := range follower {
 		require.Nil(t, run.TestID)
 	}

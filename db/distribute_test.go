@@ -120,7 +120,7 @@ func TestTablesAreDistributed(t *testing.T) {
 	execute("CREATE DOMAIN citus.vector AS text; ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE citus.vector")
 	require.ErrorContains(t, migrator.Distribute(ctx, 32, say), "the node two:5432 does not have")
 	execute("UPDATE citus.nodes SET extensions = '1'")
-	require.Empty(t, said, "nothing is done before everything is there")
+	require.Empty(t, said, "nothing is done until all requirements are met")
 
 	// The first attempt is interrupted in the middle.
 	before := constraints(t, conn)
@@ -136,7 +136,7 @@ func TestTablesAreDistributed(t *testing.T) {
 	require.NoError(t, err)
 	require.Subset(t, local, []string{"agent_test_runs", "webhooks"})
 	require.NoError(t, migrator.Distribute(ctx, 32, say))
-	require.Len(t, said, len(d.Steps)+len(d.Reference), "what was done is not done again")
+	require.Len(t, said, len(d.Steps)+len(d.Reference), "finished steps are not repeated")
 	require.Equal(t, before, constraints(t, conn))
 	rest := said
 	require.NoError(t, migrator.Distribute(ctx, 32, say))

@@ -23,7 +23,7 @@ func (t *Tenant) Document(ctx context.Context, id string) (*model.Document, erro
 	return row, t.db.One(ctx, document, id, row)
 }
 
-// Documents of a company, by their ids, in pages, and by their datasets; and the chunks of documents, in order.
+// Lists of a company's documents: by their ids, in pages, and by their datasets. The chunks of documents are in order.
 var (
 	DocumentRows        = pg.Rows{Type: document, Model: (*model.Document)(nil), Key: pg.ByID}
 	DocumentList        = pg.List{Model: (*model.Document)(nil), Order: pg.NewestFirst}
@@ -98,12 +98,13 @@ func (t *Tenant) CountsOfDatasets(ctx context.Context, ids []string) (map[string
 	return counts, err
 }
 
-// AddDocument adds a document, made by model.NewDocument, with its content to its dataset, and enqueues its indexing.
-// It returns UNPROCESSABLE when the dataset has model.MaxDocuments documents, or when the company would store more
-// bytes than it may.
+// AddDocument adds a document from model.NewDocument, with its content, to its dataset, and enqueues its indexing. It
+// returns UNPROCESSABLE when the dataset has model.MaxDocuments documents, or when the company would store more bytes
+// than it may.
 func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content io.Reader) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Locked: a change of the chunking settings either sees the document, or its indexing sees the change.
+		// With this lock, either a change of the chunking settings sees the document, or the indexing of the document sees
+		// the change.
 		if err := t.lock(ctx, dataset, added.DatasetID, &model.Dataset{}, forShare); err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 			return model.Errorf(model.Unprocessable, "the dataset has %d documents, the maximum: delete some, or use "+
 				"another dataset", documents)
 		}
-		// Checked before the content is written, and again at the end, since others may add documents meanwhile.
+		// The size is checked before the content is written, and again at the end, because other requests can add documents.
 		if err := t.mayStore(ctx, int64(added.Size)); err != nil {
 			return err
 		}
@@ -199,7 +200,7 @@ func (t *Tenant) ContentOfDocument(ctx context.Context, id string) ([]byte, erro
 }
 
 // PartOfDocument returns at most length bytes of a document's uploaded file, from the offset. It returns fewer at the
-// end of the file, and none after it. The length is 1 to 1 MiB.
+// end of the file, and none after it. The length must be 1 byte to 1 MiB.
 func (t *Tenant) PartOfDocument(ctx context.Context, id string, offset, length int32) ([]byte, error) {
 	var faults model.Fields
 	if offset < 0 {
@@ -237,7 +238,7 @@ func (t *Tenant) DeleteDocument(ctx context.Context, in model.DeleteDocumentInpu
 		if in.DatasetID != nil && *in.DatasetID != deleted.DatasetID {
 			return model.Missing(document, in.DocumentID)
 		}
-		// Datasets are locked before documents, everywhere.
+		// Every transaction locks datasets before documents.
 		if err := t.lockDatasets(ctx, []string{deleted.DatasetID}); err != nil {
 			return model.Missing(document, in.DocumentID)
 		}

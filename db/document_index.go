@@ -48,7 +48,7 @@ func (t *Tenant) ReindexDocument(ctx context.Context, id string) (*model.Documen
 		if err != nil {
 			return err
 		}
-		// Datasets are locked before documents, everywhere.
+		// Every transaction locks datasets before documents.
 		if err := t.lockDatasets(ctx, []string{found.DatasetID}); err != nil {
 			return model.Missing(document, id)
 		}
@@ -88,9 +88,9 @@ func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) 
 
 // ClaimDocument assigns a document to the caller for indexing and returns it. It returns nil when there is nothing to
 // do: the document was deleted, is indexed already, or waits for a newer indexing. The attempt counts how often the
-// queue has delivered the indexing, from 1. It is never delivered twice: of two callers with the same attempt, one
-// gets the document. Deliveries that never claimed it count as waits. After model.MaxIndexAttempts attempts that
-// neither ended nor waited, the document fails, since too many workers were lost with it.
+// queue has delivered the indexing, from 1. Of two callers with the same attempt, only one gets the document.
+// Deliveries that never claimed it count as waits. After model.MaxIndexAttempts attempts that neither ended nor waited,
+// the document fails, because too many workers were lost with it.
 func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt int32) (*model.Document, error) {
 	claim := t.db.Update((*model.Document)(nil)).Set("claim = ?", attempt).
 		Where("indexing_id = ?", indexingID).Where("claim < ?", attempt).
@@ -181,13 +181,13 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 		c.ID, c.DatasetID, c.DocumentID, c.Position, c.CreatedAt = model.NewID("chunk"), d.DatasetID, d.ID, int32(i), at
 	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Datasets are locked before documents, everywhere.
+		// Every transaction locks datasets before documents.
 		if err := t.lockDatasets(ctx, []string{d.DatasetID}); pg.IsMissing(err) {
 			return claimLost(d)
 		} else if err != nil {
 			return err
 		}
-		// Locked next, so that another worker that finishes this document waits.
+		// This locks the document next, so that another worker that finishes it waits.
 		if err := t.settleDocument(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "languages",
 			"embedding_model"); err != nil {
 			return err

@@ -38,8 +38,8 @@ type documentReader struct {
 	tenant    *Tenant
 	id        string
 	documents *live.Log[*model.Document]
-	// lookedAt is the time of the last read. The timer again reads changes that came too soon after it. seen has the
-	// digest at that time.
+	// lookedAt is the time of the last read. Changes that come too soon after that wait for the timer again. seen is the
+	// digest of the last read.
 	lookedAt time.Time
 	again    *time.Timer
 	seen     digest
@@ -132,8 +132,8 @@ func (r *documentReader) all() *bun.SelectQuery {
 	return r.tenant.db.Select((*model.Document)(nil)).Where("?TableAlias.dataset_id = ?", r.id)
 }
 
-// compare updates the known documents to the rows, and returns the position of the last change. Changes are step
-// apart.
+// compare updates the known documents to the rows, and returns the position of the last change. Each change is one step
+// after the previous one.
 func (r *documentReader) compare(rows []documentRow, step live.Position) live.Position {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -138,7 +138,7 @@ func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (in
 	for _, column := range erasedAsText {
 		update = update.Set("?0 = regexp_replace(?0, ?1, ?2, 'g')", bun.Ident(column), e.pattern, e.nines)
 	}
-	// The snapshots of its execution change after all runs have.
+	// The snapshots of the execution are changed after all of its runs.
 	result, err := update.Where("id IN (?)", bun.List(ids)).Where("finished_at IS NOT NULL").
 		Where(`concat_ws(' ', ?1) ~ ?0 OR EXISTS (SELECT 1 FROM agent_test_snapshots AS kept
 			WHERE kept.company_id = ?2 AND kept.execution_id = ?TableAlias.execution_id

@@ -68,7 +68,8 @@ func (e erasure) eraseFromItemsOf(ctx context.Context, t tenantTx, campaignID st
 	return int64(len(ids)), err
 }
 
-// eraseFromLabels replaces the number by nines in labels. Their criteria stay those of their runs.
+// eraseFromLabels replaces the number by nines in labels. Their criteria are changed like those of their runs, so they
+// still match.
 func (e erasure) eraseFromLabels(ctx context.Context, t *Tenant, ids []string) error {
 	update := t.db.Update((*model.CriterionLabel)(nil))
 	for _, column := range []string{"criterion", "note"} {

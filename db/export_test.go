@@ -25,7 +25,8 @@ func Raw(t *Tenant) bun.IConn { return t.db }
 // RawProgram returns connections for the rows of all companies, which run statements unchanged.
 func RawProgram(s *Store) bun.IConn { return s.db.Program() }
 
-// Listen waits until the Store receives the signals of other replicas, or ctx ends. The caller must follow something.
+// Listen waits until the Store receives the signals of other replicas, or ctx ends. The caller must follow at least one
+// row.
 func Listen(ctx context.Context, s *Store) { s.hub.Listening(ctx) }
 
 // Reads returns the connections for reads.

@@ -33,7 +33,7 @@ func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 
 	reads := 4 - db.MaxPipelines(store)
 
-	// Eight statements of each way to read wait for the lock on the table, or for a connection.
+	// There are eight statements for each way to read. They wait for the lock on the table, or for a connection.
 	ctx, cancel := context.WithCancel(as(t.Context(), busyID))
 	var waiting sync.WaitGroup
 	for range 8 {

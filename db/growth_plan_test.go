@@ -202,7 +202,7 @@ func TestAllRunsAreCounted(t *testing.T) {
 	start(t, tenant, tests...)
 	require.EqualValues(t, 5, total())
 	require.NoError(t, tenant.DeleteAgent(t.Context(), agent.ID))
-	require.EqualValues(t, 5, total(), "runs stay when their tests go")
+	require.EqualValues(t, 5, total(), "runs stay when their tests are deleted")
 }
 
 // With the index on names, the same names match as without it.

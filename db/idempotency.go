@@ -32,7 +32,7 @@ type RequestClaim struct {
 }
 
 // ClaimRequest makes a request execute only once, however often it is sent. It returns the stored response of an
-// earlier request with the id, or a claim to execute this one. Until the claim ends, no other request gets it, unless
+// earlier request with the id, or a claim to execute this one. Until the claim ends, no other request gets one, unless
 // this process dies. It returns CONFLICT while another request with the id is in progress. It returns UNPROCESSABLE
 // when the earlier request has another fingerprint, or when its response was not stored. id and fingerprint are SHA-256
 // hashes.
@@ -129,7 +129,7 @@ type carriedOutKey struct{}
 
 // CarryOut runs do in one transaction, which also records that the request was executed. After the commit no process
 // executes it again, even if this one dies before End. TenantOf returns the Tenant of the transaction from the context
-// of do. If the claim was lost meanwhile, CarryOut changes nothing and returns CONFLICT.
+// of do. If the claim was lost, CarryOut changes nothing and returns CONFLICT.
 func (c *RequestClaim) CarryOut(ctx context.Context, do func(ctx context.Context) error) error {
 	return c.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) error {
 		if err := do(context.WithValue(ctx, carriedOutKey{}, t)); err != nil {
@@ -151,7 +151,7 @@ func TenantOf(ctx context.Context) *Tenant {
 }
 
 // End ends the claim and stores the response. If the response is nil, the next request with the id is executed, unless
-// this request was executed. It returns an error when the claim was lost meanwhile.
+// this request was executed. It returns an error when the claim was lost.
 func (c *RequestClaim) End(ctx context.Context, answer *model.StoredResponse) error {
 	c.stop()
 	t := c.tenant

@@ -64,7 +64,7 @@ func TestRequestRunsOnce(t *testing.T) {
 		refused(t, tenant, name, "another body", model.Unprocessable)
 		require.NoError(t, claimRequest(t, other, name, "another body").
 			End(ctx, &model.StoredResponse{Status: 200, Headers: map[string]string{}, Body: []byte("other")}),
-			"another company has never heard of it")
+			"another company does not see it")
 		kept, _, err := tenant.ClaimRequest(ctx, digestOf(name), digestOf("body"))
 		require.NoError(t, err)
 		same(t, answer, kept)
@@ -174,7 +174,7 @@ func TestResponsesAreSavedForADay(t *testing.T) {
 		digestOf("old"))
 	require.NoError(t, err)
 	require.NoError(t, claimRequest(t, tenant, "old", "another body").End(ctx, answer),
-		"what is over does not count, whether or not it was removed")
+		"an expired response does not count, even before it is removed")
 	_, err = conn.Exec(ctx, "UPDATE idempotent_requests SET until = now() - interval '1 second' WHERE id = $1",
 		digestOf("old"))
 	require.NoError(t, err)
@@ -249,7 +249,7 @@ func TestExecutedRequestIsNotRepeated(t *testing.T) {
 	claim := claimRequest(t, tenant, "key", "body")
 	fails(t, create(slow, nil), model.Conflict)
 	require.ErrorContains(t, slow.End(ctx, nil), "expired")
-	require.Zero(t, count(), "its transaction is undone")
+	require.Zero(t, count(), "its transaction is rolled back")
 
 	require.NoError(t, create(claim, nil))
 	require.Equal(t, 1, count())

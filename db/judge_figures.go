@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// How many labels of an agent figures and corrected pass rates read, and how many of the runs that they are about.
+// Bounds of the newest labels of an agent that figures and corrected pass rates read, and of the labelled runs.
 const (
 	labelsOfFigures    = 2_000
 	labelsOfCorrection = 1_000
@@ -38,7 +38,8 @@ func (t *Tenant) JudgeFigures(ctx context.Context, agentID string) ([]*model.Jud
 	return figures, err
 }
 
-// passAtOfRun is the score that a run needs, from its own snapshot or the one of its execution. ?0 is the company.
+// passAtOfRun is the score that a run needs to pass, from its own snapshot or the one of its execution. ?0 is the
+// company.
 const passAtOfRun = `(coalesce(?TableAlias.snapshot->'test', (SELECT kept.definition FROM agent_test_snapshots AS kept
 	WHERE kept.company_id = ?0 AND kept.execution_id = ?TableAlias.execution_id AND kept.id = ?TableAlias.tested_id)
 	)->>'PassAt')::float8 AS pass_at`
@@ -49,7 +50,7 @@ const bareResults = `(SELECT coalesce(json_agg(json_strip_nulls(json_build_objec
 		'byProgram', result->'byProgram')) ORDER BY place), '[]')
 	FROM json_array_elements(?TableAlias.criteria_results) WITH ORDINALITY AS one (result, place)) AS criteria_results`
 
-// labelledVerdicts returns the verdicts of judges that have one of the labels, newest first.
+// labelledVerdicts returns the judges' verdicts that have one of the labels, newest first.
 func (t *Tenant) labelledVerdicts(ctx context.Context, labels []*model.CriterionLabel) ([]model.LabelledVerdict,
 	error) {
 	byRun, ids := map[string][]*model.CriterionLabel{}, []string{}
@@ -134,7 +135,8 @@ func (t *Tenant) CorrectedPassRatesOfExecutions(ctx context.Context,
 	return rates, err
 }
 
-// sampledLabels returns the newest labels from the queue on the tests of each agent, or in each execution, by its id.
+// sampledLabels returns the newest labels from the queue on the tests of each agent, or in each execution, by the id of
+// the agent or execution.
 func (t *Tenant) sampledLabels(ctx context.Context, of []string) (map[string][]*model.CriterionLabel, error) {
 	rows := []*struct {
 		Label model.CriterionLabel `bun:"embed:"`

@@ -23,7 +23,8 @@ func (t tenantTx) lockKnowledgeBaseChat(ctx context.Context, id string,
 	return chat, t.lock(ctx, "knowledge base chat", id, chat, strength)
 }
 
-// Knowledge base chats of a company, by their ids, by the agents that use them and in pages, and those agents.
+// Lists of a company's knowledge base chats: by their ids, by the agents and by the datasets that they use, and in
+// pages. AgentsOfChats lists the agents that use a chat.
 var (
 	KnowledgeBaseChatRows     = pg.Rows{Type: "knowledge base chat", Model: (*model.KnowledgeBaseChat)(nil), Key: pg.ByID}
 	KnowledgeBaseChatOfAgents = pg.Rows{
@@ -78,7 +79,8 @@ func (t *Tenant) CreateKnowledgeBaseChat(ctx context.Context,
 	})
 }
 
-// UpdateKnowledgeBaseChat changes the fields that the input sets. Given dataset ids replace the set.
+// UpdateKnowledgeBaseChat changes the fields that the input sets. Dataset ids in the input replace all connected
+// datasets.
 func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context,
 	in model.UpdateKnowledgeBaseChatInput) (*model.KnowledgeBaseChat, error) {
 	if err := in.Validate(); err != nil {

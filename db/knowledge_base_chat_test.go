@@ -87,7 +87,7 @@ func TestDatasetsOfAChatAreReplaced(t *testing.T) {
 	require.Equal(t, []string{c, a, b}, datasetsOf(t, tenant, chat.ID))
 	for _, unknown := range []string{"dataset_unknown", "", "it's"} {
 		fails(t, update(b, unknown), model.NotFound)
-		require.Equal(t, []string{c, a, b}, datasetsOf(t, tenant, chat.ID), "what fails changes nothing")
+		require.Equal(t, []string{c, a, b}, datasetsOf(t, tenant, chat.ID), "a failed update changes nothing")
 	}
 	fails(t, update(a+"\x00"), model.BadInput)
 	_, err := tenant.CreateKnowledgeBaseChat(ctx, model.CreateKnowledgeBaseChatInput{Name: "Half",
@@ -97,11 +97,11 @@ func TestDatasetsOfAChatAreReplaced(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{chat.ID}, idsOf(page.Nodes))
 	require.NoError(t, update())
-	require.Equal(t, []string{c, a, b}, datasetsOf(t, tenant, chat.ID), "nil leaves them")
+	require.Equal(t, []string{c, a, b}, datasetsOf(t, tenant, chat.ID), "nil changes nothing")
 	_, err = tenant.UpdateKnowledgeBaseChat(ctx, model.UpdateKnowledgeBaseChatInput{ChatID: chat.ID,
 		DatasetIds: []string{}})
 	require.NoError(t, err)
-	require.Empty(t, datasetsOf(t, tenant, chat.ID), "none disconnects all")
+	require.Empty(t, datasetsOf(t, tenant, chat.ID), "an empty list disconnects all")
 	faults(t, update(make([]string, 101)...), model.BadInput, "datasetIds", "100")
 	require.Empty(t, together(6, func(i int) error { return update([]string{a, b, c}[i%3:]...) }))
 	require.NotEmpty(t, datasetsOf(t, tenant, chat.ID))

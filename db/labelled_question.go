@@ -20,7 +20,7 @@ func (t *Tenant) AddLabelledQuestions(ctx context.Context,
 	}
 	var added []*model.LabelledQuestion
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Locked, so that additions follow each other and the dataset's documents stay the same.
+		// The lock serializes additions, and keeps the dataset's documents the same.
 		if err := t.lock(ctx, dataset, in.DatasetID, &model.Dataset{}, forUpdate); err != nil {
 			return err
 		}

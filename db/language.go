@@ -47,7 +47,7 @@ func stems(language, words string) string {
 	return "to_tsvector('" + configuration + "', " + words + ")"
 }
 
-// isStopWord returns an expression for whether one of the languages drops a word.
+// isStopWord returns an expression that is true if a word is a stop word in one of the languages.
 func isStopWord(languages []string, folded, written string) string {
 	each := []string{"false"}
 	for _, language := range languages {

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// Rows that are not visible yet are read again soon, and a database that does not answer a little later.
+	// Delays before reading again. They double up to lastRetry if rows are not visible yet, and up to lastReconnect if the
+	// database does not answer.
 	firstRetry    = 2 * time.Millisecond
 	lastRetry     = 250 * time.Millisecond
 	lastReconnect = 5 * time.Second
@@ -24,14 +25,14 @@ const (
 	pageBytes = 256 << 10
 )
 
-// topics are the rows that this process follows, with one reader each, however many followers there are.
+// topics are the rows that this process follows. All followers of a row share one reader.
 type topics struct {
 	store  *Store
 	budget *live.MemoryBudget
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	// sweep checks all topics on a slow timer. The mutex sweeping is held meanwhile.
+	// sweep checks all topics on a slow timer. It holds the mutex sweeping during the check.
 	sweep    *time.Timer
 	sweeping sync.Mutex
 
@@ -58,9 +59,9 @@ type topic struct {
 	version atomic.Int32
 
 	mu sync.Mutex
-	// hasBegun is set once the start position is known. Nothing is read before.
+	// hasBegun is set once the start position is known. Nothing is read before that.
 	hasBegun, isRunning, isClosed bool
-	// isDue asks for another look. isWoken is set if the rows may have changed.
+	// isDue is set if the reader has to look again. isWoken is set if the rows may have changed.
 	isDue, isWoken bool
 }
 
@@ -143,7 +144,7 @@ func (p *topic) forget() {
 	defer p.topics.mu.Unlock()
 	if p.topics.open[p.key] == p {
 		if p.users > 0 && !p.hasEnded() {
-			return // a new follower came meanwhile
+			return // a new follower came
 		}
 		delete(p.topics.open, p.key)
 	}

@@ -64,7 +64,7 @@ func TestIdleFollowersSendNoStatements(t *testing.T) {
 	sweep()
 	before, sweeps := statements.others.Load(), statements.sweeps.Load()
 	sweep()
-	require.LessOrEqual(t, statements.sweeps.Load()-sweeps, int64(9), "one for each kind, however many there are")
+	require.LessOrEqual(t, statements.sweeps.Load()-sweeps, int64(9), "one statement for each kind, however many rows")
 	require.Equal(t, before, statements.others.Load())
 }
 
@@ -108,7 +108,7 @@ func TestReplayIsReadAheadWithinBounds(t *testing.T) {
 	}
 	page, err := tenant.MessagesAfter(t.Context(), chat.ID, 0)
 	require.NoError(t, err)
-	require.Len(t, page, 3, "256 KiB and what goes beyond")
+	require.Len(t, page, 3, "256 KiB, and the message that exceeds them")
 	page, err = tenant.MessagesAfter(t.Context(), chat.ID, 2*turns)
 	require.NoError(t, err)
 	require.Empty(t, page)

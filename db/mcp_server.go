@@ -9,7 +9,7 @@ import (
 
 const mcpServer = "MCP server"
 
-// MCP servers of a company by their ids, and tools by the servers that they are made of.
+// Lists of a company's MCP servers by their ids, and of its tools by the MCP servers that offer them.
 var (
 	McpServerRows     = pg.Rows{Type: mcpServer, Model: (*model.McpServer)(nil), Key: pg.ByID}
 	ToolsOfMcpServers = pg.Rows{Model: (*model.Tool)(nil), Key: "?TableAlias.mcp_server_id",
@@ -71,13 +71,13 @@ func (t tenantTx) saveMcpServer(ctx context.Context, s *model.McpServer) error {
 	return t.audit(ctx, model.AuditActionUpdateMcpServer, s.ID)
 }
 
-// RefreshMcpServer saves what a server offers, or the reason why it could not be asked. Tools that are made of its
-// offers follow them. It returns how the offers differ from the ones before.
+// RefreshMcpServer saves what a server offers, or the reason why the server could not be read. Tools that use its
+// offers are changed with them. It returns how the offers differ from the ones before.
 func (t *Tenant) RefreshMcpServer(ctx context.Context, id string, offers []model.McpOffer,
 	failure *string) (server *model.McpServer, changes []*model.McpChange, err error) {
 	server = &model.McpServer{}
 	return server, changes, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Servers are locked before their tools, everywhere.
+		// Every transaction locks servers before their tools.
 		if err := t.lock(ctx, mcpServer, id, server, forUpdate); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (t *Tenant) RefreshMcpServer(ctx context.Context, id string, offers []model
 	})
 }
 
-// DeleteMcpServer deletes an MCP server. It returns UNPROCESSABLE while a tool is made of its offers.
+// DeleteMcpServer deletes an MCP server. It returns UNPROCESSABLE while a tool uses its offers.
 func (t *Tenant) DeleteMcpServer(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if err := t.lock(ctx, mcpServer, id, &model.McpServer{}, forDelete); err != nil {
@@ -118,7 +118,8 @@ func (t *Tenant) DeleteMcpServer(ctx context.Context, id string) error {
 	})
 }
 
-// fillFromMcp sets what an MCP server gives to a tool, and locks the server so that its offers stay the same.
+// fillFromMcp sets the fields of a tool that its MCP server provides, and locks the server so that its offers stay the
+// same.
 func (t tenantTx) fillFromMcp(ctx context.Context, in *model.UpdateToolInput, before *model.Tool) error {
 	server := &model.McpServer{}
 	if in.McpServerID != nil {

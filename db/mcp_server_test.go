@@ -80,7 +80,7 @@ func TestToolsFollowTheirMcpServer(t *testing.T) {
 	require.True(t, changed.UpdatedAt.After(pay.UpdatedAt))
 	refresh(nil, offer("pay", amount))
 
-	// The tool keeps the parameters while it is missing, and comes back with the offer.
+	// The tool keeps its parameters while its offer is missing, and is available again with the offer.
 	refresh([]*model.McpChange{{Name: "pay", Kind: model.McpChangeKindRemoved, ToolIds: []string{pay.ID}}})
 	missing, err := tenant.Tool(ctx, pay.ID)
 	require.NoError(t, err)

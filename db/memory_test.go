@@ -72,7 +72,7 @@ func TestRowsAreChargedAsTheyAreRead(t *testing.T) {
 		short := &testBudget{left: 5 * prompt}
 		require.True(t, errors.Is(read(short), model.ErrTooLarge), name)
 		require.Less(t, short.rows, 6, "%s: nothing is read after it", name)
-		require.NoError(t, read(&testBudget{left: agents * prompt * 4}), "%s: the connection is of use", name)
+		require.NoError(t, read(&testBudget{left: agents * prompt * 4}), "%s: the connection can be used again", name)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestRowsBeyondTheBudgetAreNotReceived(t *testing.T) {
 	} {
 		before := passed.Load()
 		require.ErrorIs(t, read(model.WithMemoryBudget(t.Context(), &testBudget{left: bytes})), model.ErrTooLarge, name)
-		require.Less(t, passed.Load()-before, int64(agents*bytes*3/4), "%s: most of it stays behind", name)
+		require.Less(t, passed.Load()-before, int64(agents*bytes*3/4), "%s: most bytes are not sent", name)
 		require.NoError(t, read(t.Context()), name)
 	}
 }
@@ -134,7 +134,7 @@ func TestDeletedRowsAreNotRead(t *testing.T) {
 	require.NoError(t, tenant.DeleteAgent(ctx, agent.ID))
 }
 
-// In whatever way an execution is started, it is refused if its tests together are too large.
+// Every way to start an execution refuses tests that are too large together.
 func TestExecutionOfTooLargeTestsIsRefused(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

@@ -71,7 +71,7 @@ func TestMigrationsRunUpAndDownAndUpAgain(t *testing.T) {
 		require.NoError(t, migrator.Up(ctx))
 		require.Equal(t, complete, catalog(t, conn), "after %d steps down", steps)
 	}
-	require.NoError(t, migrator.Up(ctx), "nothing to do is no fault")
+	require.NoError(t, migrator.Up(ctx), "migrating again is no error")
 }
 
 func TestMigratingAgainKeepsTheData(t *testing.T) {
@@ -157,8 +157,8 @@ func TestSchemaExpandedByNewerProgramIsAccepted(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 99, schema.Current)
 	require.NoError(t, schema.Err())
-	require.NoError(t, migrator.Up(ctx), "a replica that migrates when it starts starts again")
-	require.ErrorContains(t, migrator.Down(ctx), "newer than the", "it does not know how to take it back")
+	require.NoError(t, migrator.Up(ctx), "a replica that migrates at its start can restart")
+	require.ErrorContains(t, migrator.Down(ctx), "newer than the", "the program cannot revert an unknown migration")
 	require.Equal(t, before, catalog(t, conn))
 	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))
 	newAgent(t, tenant)

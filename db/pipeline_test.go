@@ -216,7 +216,7 @@ func TestCancelledPipelinedReadReceivesNoRows(t *testing.T) {
 			release()
 		}
 		_, err := namesOf(t.Context(), tenant, everyName)
-		require.NoError(t, err, "a request that gives up is not a company that fails")
+		require.NoError(t, err, "a cancelled request is no failure of its company")
 		require.Zero(t, received.Load())
 		require.Zero(t, db.Pipelined(store))
 	}

@@ -128,7 +128,7 @@ func TestAllKindsOfUsageCheckTheBudget(t *testing.T) {
 				line.Budget.String()})
 			spend(2 * model.Credit)
 			require.Contains(t, lines.next(t), "the budget of 10 credits for "+month+" is used up")
-			require.Empty(t, lines.rest(store), "each is said once")
+			require.Empty(t, lines.rest(store), "each warning is logged once")
 		})
 	}
 }

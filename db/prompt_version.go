@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Versions of prompts of a company, by their ids, and by their agents.
+// Lists of a company's prompt versions: by their ids, and by their agents.
 var (
 	PromptVersionRows      = pg.Rows{Type: "prompt version", Model: (*model.PromptVersion)(nil), Key: pg.ByID}
 	PromptVersionsOfAgents = pg.List{Model: (*model.PromptVersion)(nil), Of: "?TableAlias.agent_id = ?1",

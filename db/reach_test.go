@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A tenant within a reach has only the chats of its holder with its agents. All other chats do not exist for it, like
-// those of another company.
+// A tenant with a reach sees only the chats of the reach's holder with the reach's agents. Other chats do not exist for
+// it, as if they belonged to another company.
 func TestOnlyChatsWithinReachAreVisible(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
@@ -61,12 +61,12 @@ func TestOnlyChatsWithinReachAreVisible(t *testing.T) {
 			require.Equal(t, `simulation chat "`+id+`" does not exist`, fails(t, err, model.NotFound), name)
 		}
 		require.NoError(t, use(t.Context(), within, own.ID), name)
-		require.NoError(t, use(t.Context(), tenant, own.ID), "who is not narrowed has all: %s", name)
+		require.NoError(t, use(t.Context(), tenant, own.ID), "a tenant without a reach can use all chats: %s", name)
 	}
 	for _, id := range []string{ofBob.ID, ofNobody.ID, elsewhere.ID} {
 		chat, err := tenant.SimulationChat(t.Context(), id)
 		require.NoError(t, err)
-		require.Equal(t, model.SimulationChatStatusOpen, chat.State, "nothing was done to it")
+		require.Equal(t, model.SimulationChatStatusOpen, chat.State, "the chat is unchanged")
 	}
 	require.Error(t, within.Tx(t.Context(), func(ctx context.Context, t *db.Tenant) error {
 		_, err := t.SimulationChat(ctx, ofBob.ID)

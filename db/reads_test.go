@@ -20,7 +20,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The number of prepared statements of a connection is bounded, whatever is read.
+// The number of prepared statements of a connection is bounded, however many different statements it reads.
 func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 	t.Parallel()
 	dbtest.Direct(t)
@@ -56,7 +56,7 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 }
 
 // A read detects that Postgres has closed its connection, or that a migration has changed its statement. It then
-// succeeds anyway, however few connections there are.
+// succeeds, even if there are few connections.
 func TestReadsSurviveBrokenConnections(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

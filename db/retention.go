@@ -51,7 +51,7 @@ func (s *Store) deleteExpired(ctx context.Context, retentions []*model.Retention
 	})
 }
 
-// How many rows one transaction deletes, in well below a second.
+// Numbers of rows that one transaction deletes, in well below a second.
 const (
 	chatsPerPart      = 100
 	executionsPerPart = 2

@@ -69,13 +69,13 @@ func TestExpiredRowsAreDeleted(t *testing.T) {
 	}
 	sweep := func() { require.NoError(t, db.Sweep(store)(t.Context())) }
 	sweep()
-	require.Equal(t, all, counts(companyID), "everything is kept for ever unless somebody says otherwise")
+	require.Equal(t, all, counts(companyID), "without a retention, everything is kept")
 
 	for _, kind := range model.AllRetentionKinds {
 		require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: kind, Days: 101}))
 	}
 	sweep()
-	require.Equal(t, all, counts(companyID), "nothing is as old as that")
+	require.Equal(t, all, counts(companyID), "nothing has expired")
 	for _, kind := range model.AllRetentionKinds {
 		require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: kind, Days: 99}))
 	}

@@ -31,8 +31,8 @@ func newRevocations(hub *notify.Hub) *revocations {
 }
 
 // Revocations returns a number that changes whenever an API key or an access token may have been revoked. A cache of
-// credentials reads it before reading a credential, and drops the credential when the number changes. Since a signal
-// may be lost, the cache must also expire.
+// credentials reads it before reading a credential, and drops the credential when the number changes. The cache must
+// also expire, because a signal can be lost.
 func (s *Store) Revocations() uint64 {
 	r := s.revocations
 	r.listens.Do(func() { r.work.Go(r.listen) })

@@ -113,7 +113,7 @@ func TestRowLevelSecuritySeparatesCompanies(t *testing.T) {
 	require.ErrorContains(t, err, "must be owner")
 }
 
-// A connection serves one company after another, and settings of a transaction end with it.
+// A connection serves one company after another, and settings of a transaction end with the transaction.
 func TestConnectionIsBoundToOneCompanyAtATime(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -58,6 +58,6 @@ func TestMigrationsFitShardedTables(t *testing.T) {
 		}
 	}
 	require.True(t, old["a column with a check: add the column, and then a constraint with a name"],
-		"the rules find what they are about")
+		"the rules find violations")
 	require.True(t, old["the storage of a column: CREATE TABLE says it"])
 }

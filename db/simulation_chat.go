@@ -31,9 +31,8 @@ func (t *Tenant) reachable(q bun.QueryBuilder) bun.QueryBuilder {
 	return q
 }
 
-// These describe how the simulated chats of a company are read: by their ids, in pages, and by their agents. They also
-// describe how the messages of chats are read: all in order, the last one, or the contact's first one, which only a
-// welcome message may precede.
+// Lists of a company's simulated chats: by their ids, in pages, and by their agents. The other lists have messages of
+// chats: all in order, the last one, or the contact's first one, which only a welcome message can precede.
 var (
 	SimulationChatRows      = pg.Rows{Type: simulationChat, Model: (*model.SimulationChat)(nil), Key: pg.ByID}
 	SimulationChatList      = pg.List{Model: (*model.SimulationChat)(nil), Order: pg.NewestFirst}

@@ -16,8 +16,8 @@ const (
 	// maxContextMessages and maxContextCalls bound the number of recent messages and calls.
 	maxContextMessages = 200
 	maxContextCalls    = 400
-	// maxContextBytes bounds the texts of the messages, and those of the calls. The message or call that exceeds it
-	// is the oldest in the context.
+	// maxContextBytes bounds the texts of the messages, and separately those of the calls, from the newest on. The message
+	// or call that exceeds it is the last one included.
 	maxContextBytes = 256 << 10
 )
 

@@ -47,14 +47,14 @@ func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.
 		return nil, err
 	}
 	follower := r.events.Follow(live.Position(chat.LastSequence), p.release)
-	// Streamed text is not saved, so a reader that sends a message at once must not miss its beginning.
+	// Streamed text is not saved, so a reader that sends a message at once must not miss the beginning of the reply.
 	waiting, cancel := context.WithTimeout(ctx, listenPatience)
 	defer cancel()
 	t.store.hub.Listening(waiting)
 	return live.Channel(ctx, follower), nil
 }
 
-// followChat returns the topic of a chat, which the caller must release, and the current chat.
+// followChat returns the topic of a chat, and the current chat. The caller must release the topic.
 func (t *Tenant) followChat(ctx context.Context, id string) (*topic, *chatReader, *model.SimulationChat, error) {
 	p := t.followed(followedChats, id, newChatReader(id))
 	chat, err := t.SimulationChat(ctx, id)
@@ -82,7 +82,7 @@ type chatReader struct {
 	cursor int32
 	// held has events that arrived before an earlier message was read.
 	held []notify.Piece
-	// The calls whose end was not announced yet.
+	// started has the calls whose end was not announced yet.
 	started map[string]bool
 	// ended has the end of the chat, once the end was read.
 	ended *model.ChatEnded
@@ -238,8 +238,8 @@ func (r *chatReader) settle(ctx context.Context, p *topic) {
 // maxMessages bounds the messages that MessagesAfter returns at once.
 const maxMessages = 200
 
-// MessagesAfter returns the messages of a chat after the sequence, in order: at most 200, and fewer long ones. An empty
-// result means that there are no more messages.
+// MessagesAfter returns the messages of a chat after the sequence, in order: at most 200, or fewer if they are long. An
+// empty result means that there are no more messages.
 func (t *Tenant) MessagesAfter(ctx context.Context, chatID string,
 	sequence int32) ([]*model.SimulationChatMessage, error) {
 	messages := []*model.SimulationChatMessage{}

@@ -31,7 +31,7 @@ func newSimulationChat(t *testing.T, tenant *db.Tenant, agentID string, welcome 
 	return chat
 }
 
-// newSimulation returns a new company's tenant and a chat of it.
+// newSimulation returns a new company's tenant and one of its chats.
 func newSimulation(t *testing.T, store *db.Store, welcome *string) (*db.Tenant, *model.SimulationChat) {
 	t.Helper()
 	tenant, _ := newCompany(t, store)

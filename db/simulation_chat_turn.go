@@ -44,7 +44,7 @@ func (t *Tenant) BeginChatTurn(ctx context.Context, chatID string, lease time.Du
 	id := model.NewID("turn")
 	var holder, agentIDs any
 	if t.reach != nil {
-		holder = append([]byte{}, t.reach.Holder...) // never NULL, which would narrow nothing
+		holder = append([]byte{}, t.reach.Holder...) // not NULL, which would select the chats of all holders
 		if len(t.reach.AgentIDs) > 0 {
 			agentIDs = t.reach.AgentIDs
 		}
@@ -123,7 +123,7 @@ func (t *Tenant) whyNot(ctx context.Context, chatID string) error {
 }
 
 // KeepAlive renews the lease until the returned function is called. The returned context ends with ctx. It also ends
-// when the claim is lost, with the CONFLICT as its cause: the chat was ended, or another turn took it over.
+// when the claim is lost, because the chat was ended or another turn took it over. Its cause is then a CONFLICT.
 func (u *ChatTurn) KeepAlive(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := u.tenant.store.hub.Subscribe(u.signal)
@@ -174,9 +174,9 @@ func (u *ChatTurn) Warn(warning string) {
 	}
 }
 
-// endTurn is the statement that gives the chat back, if the turn still holds it. It sets the state, the number of the
-// last message and the warnings. If the chat has ended, it also sets the time and the reason. It also gives back a chat
-// whose agent is being deleted meanwhile: claimChat already checked for deletion.
+// endTurn is the statement that releases the chat, if the turn still holds it. It sets the state, the number of the
+// last message and the warnings. If the chat has ended, it also sets the time and the reason. It also releases a chat
+// whose agent was deleted during the turn, because claimChat already checked for deletion.
 var endTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.UpdateAll((*model.SimulationChat)(nil)).Set("reply_id = NULL").Set("reply_until = NULL").
 		Set("waiting_text = NULL").
@@ -200,7 +200,7 @@ func (u *ChatTurn) ended(messages int32, reply *model.SimulationChatMessage) *mo
 	return &chat
 }
 
-// ending adds the statement that gives the chat back in its new state.
+// ending adds the statement that releases the chat in its new state.
 func (u *ChatTurn) ending(w *pg.Batch, chat *model.SimulationChat) {
 	var at, reason, warnings any
 	if chat.EndedAt != nil {
@@ -222,8 +222,8 @@ func (u *ChatTurn) Announce(event model.SimulationChatEvent) {
 	u.tenant.store.hub.Announce(u.signal, u.Chat.LastSequence+messagesOfTurn, event)
 }
 
-// Finish saves the contact's message, the reply and its calls, and numbers them. It returns the chat after them,
-// which has ended if the reply ends it. When the claim was lost, it saves no message and returns CONFLICT.
+// Finish saves the contact's message, the reply and its calls, and numbers them. It returns the changed chat, which has
+// ended if the reply ends it. When the claim was lost, it saves no message and returns CONFLICT.
 func (u *ChatTurn) Finish(ctx context.Context, message, reply *model.SimulationChatMessage,
 	calls []*model.ToolCall) (*model.SimulationChat, error) {
 	// No other request writes messages while the turn holds the chat.
@@ -252,8 +252,8 @@ func (u *ChatTurn) Finish(ctx context.Context, message, reply *model.SimulationC
 	return chat, nil
 }
 
-// Release gives the chat back without saving a message. It saves the calls, because their effects remain. It does
-// nothing if the claim was lost.
+// Release releases the chat without saving a message. It saves the calls, because their effects remain. It does nothing
+// if the claim was lost.
 func (u *ChatTurn) Release(ctx context.Context, calls []*model.ToolCall) error {
 	w := u.tenant.db.Batch()
 	u.ending(w, u.ended(0, nil))

@@ -43,7 +43,7 @@ func (t tenantTx) addStored(ctx context.Context, change int64) error {
 	if change == 0 {
 		return nil
 	}
-	// An older program may have added documents while this one started. The sum does not contain these.
+	// An older program may have added documents while this program started. The sum does not contain those documents.
 	var stored int64
 	if err := t.db.NewRaw(`INSERT INTO stored_bytes AS stored (company_id, kind, bytes) VALUES (?, ?, greatest(0, ?))
 		ON CONFLICT (company_id, kind) DO UPDATE SET bytes = greatest(0, stored.bytes + ?) RETURNING bytes`,

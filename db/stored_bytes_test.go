@@ -82,11 +82,11 @@ func TestStoredBytesOfACompanyAreBounded(t *testing.T) {
 
 	other, _ := newCompany(t, store)
 	_, err = addBytes(t.Context(), other, newDataset(t, other).ID, 1_000)
-	require.NoError(t, err, "another company has as much")
+	require.NoError(t, err, "another company has its own limit")
 
 	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: first.ID}))
 	_, err = addBytes(t.Context(), tenant, dataset, 600)
-	require.NoError(t, err, "what is deleted makes room")
+	require.NoError(t, err, "a deletion makes room")
 }
 
 func TestConcurrentDocumentsStayWithinTheByteLimit(t *testing.T) {

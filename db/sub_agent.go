@@ -7,7 +7,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Sub-agents of a company, by their ids, and by their agents, each agent's in the order in which they were added.
+// Lists of a company's sub-agents: by their ids, and by their agents, in the order in which they were added.
+// ParentsOfAgents lists the agents that delegate to an agent.
 var (
 	SubAgentRows      = pg.Rows{Type: "sub-agent", Model: (*model.SubAgent)(nil), Key: pg.ByID}
 	SubAgentsOfAgents = pg.Rows{Model: (*model.SubAgent)(nil), Key: "?TableAlias.agent_id", Order: "?TableAlias.position"}
@@ -74,7 +75,7 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 
 // copySubAgents gives a new agent the sub-agents of another.
 func (t tenantTx) copySubAgents(ctx context.Context, of string, agent *model.Agent) error {
-	// A delegate that is being deleted takes its relations along. They are read when delegates can no longer be deleted.
+	// Deleting a delegate deletes its relations. So this locks the delegates before it reads the relations.
 	delegates := []*model.Agent{}
 	if err := t.db.Select(&delegates).Column("id").
 		Where("id IN (SELECT delegate_agent_id FROM sub_agents WHERE company_id = ? AND agent_id = ?)", t.CompanyID(), of).
@@ -108,7 +109,7 @@ func (t *Tenant) UpdateSubAgent(ctx context.Context, in model.UpdateSubAgentInpu
 		if err := relation.Update(in); err != nil {
 			return err
 		}
-		// Only a new delegate is locked: a deletion of the previous one holds it, and waits for the relation.
+		// Only a new delegate is locked. A deletion of the previous one has locked it and may be waiting for the relation.
 		if relation.DelegateAgentID == before {
 			_, err = t.Agent(ctx, before)
 		} else {

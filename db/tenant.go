@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Tenant is one company's part of the database. It cannot read or write rows of other companies. Its methods are
-// named after the types, one file each.
+// Tenant is one company's part of the database. It cannot read or write rows of other companies. The methods for each
+// type of row are in a file of that name.
 type Tenant struct {
 	pg.Reads
 	// db runs statements about the company's rows, in one transaction or each on any connection.

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Nouns that leave a tombstone when they are deleted, because usage refers to them longer.
+// Types that leave a tombstone when they are deleted, because recorded usage still refers to them.
 const (
 	typeAgent    = "agent"
 	typeCampaign = "campaign"

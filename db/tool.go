@@ -18,8 +18,8 @@ func (t *Tenant) Tool(ctx context.Context, id string) (*model.Tool, error) {
 	return tool, t.db.One(ctx, "tool", id, tool)
 }
 
-// Tools of a company: by their ids, in pages, and by their agents in the order of their connection. Also the agents of
-// tools.
+// Lists of a company's tools: by their ids, in pages, and by their agents in the order of their connection.
+// AgentsOfTools lists the agents that have a tool.
 var (
 	ToolRows      = pg.Rows{Type: "tool", Model: (*model.Tool)(nil), Key: pg.ByID}
 	ToolList      = pg.List{Model: (*model.Tool)(nil), Order: pg.NewestFirst}
@@ -78,7 +78,7 @@ func (t *Tenant) UpdateTool(ctx context.Context, in model.UpdateToolInput) (*mod
 	tool := &model.Tool{}
 	return tool, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if in.McpServerID != nil {
-			// Servers are locked before their tools, everywhere.
+			// Every transaction locks servers before their tools.
 			if err := t.fillFromMcp(ctx, &in, nil); err != nil {
 				return err
 			}
@@ -120,8 +120,8 @@ func (t *Tenant) seal(id string, text []byte) ([]byte, error) {
 	return sealed, err
 }
 
-// checkRename locks the agents of a tool, so that they get no new sub-agent meanwhile. It refuses a technical name
-// that a sub-agent of one of them has.
+// checkRename locks the agents of a tool, so that no sub-agent is added to them. It refuses a technical name that a
+// sub-agent of one of them has.
 func (t tenantTx) checkRename(ctx context.Context, tool *model.Tool) error {
 	agents := []*model.Agent{}
 	err := t.db.Select(&agents).Column("id").

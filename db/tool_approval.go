@@ -33,7 +33,7 @@ func (t *Tenant) AnswerToolApproval(ctx context.Context, in model.AnswerToolAppr
 		if err := t.db.One(ctx, toolCall, in.ToolCallID, call); err != nil {
 			return err
 		}
-		// Chats are locked before their calls, everywhere.
+		// Every transaction locks chats before their calls.
 		chat := &model.SimulationChat{}
 		if err := t.lock(ctx, simulationChat, call.ChatID, chat, forShare); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (t *Tenant) AnswerToolApproval(ctx context.Context, in model.AnswerToolAppr
 			return err
 		}
 		if !call.Waits(chat, now()) {
-			return model.Errorf(model.Conflict, "tool call %q does not wait for an answer, or no longer does", call.ID)
+			return model.Errorf(model.Conflict, "tool call %q is not waiting for an answer", call.ID)
 		}
 		call.Answer(in.IsApproved, in.Note)
 		if _, err := t.saveAnswer(ctx, call); err != nil {
@@ -68,8 +68,8 @@ func (t *Tenant) saveAnswer(ctx context.Context, call *model.ToolCall) (bool, er
 	return n > 0, err
 }
 
-// WaitingCalls returns the calls that an earlier attempt to answer the contact asked a person about, and did not make.
-// It reads nothing if there was no such attempt.
+// WaitingCalls returns the calls that an earlier attempt at the turn sent for approval and did not make. It reads
+// nothing if there was no such attempt.
 func (u *ChatTurn) WaitingCalls(ctx context.Context) ([]*model.ToolCall, error) {
 	calls := []*model.ToolCall{}
 	if u.Chat.WaitingText == nil {
@@ -165,8 +165,8 @@ var setWaiting = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		Where("id = ?", pg.Param(2)).Where("reply_id = ?", pg.Param(3)).String(), nil
 })
 
-// Suspend gives the chat back while calls wait for a person. The turn is answered again once they are answered: see
-// enqueueWaiting. It saves the other calls, because their effects remain. It does nothing if the claim was lost.
+// Suspend releases the chat while calls wait for a person. Once they are answered, enqueueWaiting starts the turn
+// again. It saves the other calls, because their effects remain. It does nothing if the claim was lost.
 func (u *ChatTurn) Suspend(ctx context.Context, calls []*model.ToolCall) error {
 	var others []*model.ToolCall
 	for _, call := range calls {
@@ -186,8 +186,8 @@ var suspendTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		Where("id = ?", pg.Param(2)).Where("reply_id = ?", pg.Param(3)).String(), nil
 })
 
-// enqueueWaiting enqueues the chats whose turn died, or was suspended, while a call waited for a person, once the
-// person has answered or is late. It forgets the message of chats that nothing waits for.
+// enqueueWaiting enqueues the chats whose turn died or was suspended while a call waited for a person. It does so once
+// the person has answered or the time is over. It clears the stored message of chats without such a call.
 func (s *Store) enqueueWaiting(ctx context.Context) error {
 	companies, err := s.companiesWith(ctx, (*model.SimulationChat)(nil), diedWaiting)
 	errs := []error{err}

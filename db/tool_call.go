@@ -59,12 +59,12 @@ func (u *ChatTurn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 	prolonged := u.prolonging(w)
 	if started.Approval == nil {
 		w.Insert(&started)
-	} else { // the row has been waiting
+	} else { // AskApproval has inserted the row
 		started.ApprovalUntil = nil
 		w.Update(&started, started.ID, "result", "error", "is_outcome_unknown", "approval_until")
 	}
 	isKept, err := w.Commit(ctx)
-	if err == nil && (!isKept || len(*prolonged) == 0) { // the agent may have been deleted between the two
+	if err == nil && (!isKept || len(*prolonged) == 0) { // the agent may have been deleted between the two statements
 		return u.tenant.whyNot(ctx, u.Chat.ID)
 	}
 	return err

@@ -35,7 +35,7 @@ func TestCallIsRecordedBeforeItIsMade(t *testing.T) {
 	require.NoError(t, err)
 	call, mocked := newCall("book"), newCall("look")
 	require.NoError(t, turn.BeginCall(t.Context(), call))
-	require.Nil(t, call.Error, "who makes the call knows better")
+	require.Nil(t, call.Error, "only the stored call has an unknown outcome")
 
 	begun := recordedCalls(t, dbtest.Again(t, store).Tenant(chat.CompanyID), chat.ID)
 	require.Len(t, begun, 1)

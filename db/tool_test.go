@@ -226,7 +226,7 @@ func TestToolsOfAnAgentAreBounded(t *testing.T) {
 	for _, err := range errs {
 		require.Contains(t, fails(t, err, model.Unprocessable), "128")
 	}
-	require.NoError(t, connect(tenant, 0), "one that is connected")
+	require.NoError(t, connect(tenant, 0), "a connected tool can be connected again")
 	again, err := tenant.ToolsOfAgents(ctx, []string{agent.ID})
 	require.NoError(t, err)
 	require.Len(t, again, 128)

@@ -29,14 +29,14 @@ func TestOneResponseUsesFewConnections(t *testing.T) {
 	_, err := tenant.Reader(impatient)
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = tenant.Agents(impatient, model.PageArgs{First: 1}, nil)
-	require.Error(t, err, "by either way to read")
+	require.Error(t, err, "both ways to read wait for a slot")
 	other, err := tenant.Reader(pg.WithSlots(t.Context()))
-	require.NoError(t, err, "another response has turns of its own")
+	require.NoError(t, err, "another response has its own slots")
 	other.Close()
 
 	readers[0].Close()
 	_, err = tenant.Reader(model.WithMemoryBudget(ctx, &testBudget{left: -1}))
 	require.ErrorIs(t, err, model.ErrTooLarge, "nothing is read for a response that is cut short")
 	_, err = tenant.Agents(ctx, model.PageArgs{First: 1}, nil)
-	require.NoError(t, err, "and its turn is given back")
+	require.NoError(t, err, "and its slot is released")
 }

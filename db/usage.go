@@ -45,8 +45,8 @@ func ledgerBegins(days int32) time.Time {
 	return now().AddDate(0, 0, -int(days)).Truncate(24 * time.Hour)
 }
 
-// checkLedger returns UNPROCESSABLE when entries are older than the ledger. Entries are kept for at least a day, so
-// it looks up the start only for older ones.
+// checkLedger returns UNPROCESSABLE when entries are older than the ledger. Entries are kept for at least a day, so it
+// looks up the start only for older entries.
 func (t *Tenant) checkLedger(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {
 	aDayAgo := now().AddDate(0, 0, -1)
 	if !slices.ContainsFunc(rows, func(e *model.UsageEntry) bool { return e.At.Before(aDayAgo) }) {
@@ -267,8 +267,8 @@ func (t tenantTx) recordSpending(ctx context.Context, spent map[string]*model.Us
 // entriesPerRead bounds the entries that an export holds in memory.
 const entriesPerRead = 1_000
 
-// UsageEntries reads the ledger's entries in the range, oldest first and in parts. Entries that are recorded
-// meanwhile may be left out.
+// UsageEntries reads the ledger's entries in the range, oldest first and in parts. Entries that are recorded during the
+// read may be missing.
 func (t *Tenant) UsageEntries(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] {
 	return func(yield func(*model.UsageEntry, error) bool) {
 		after := &model.UsageEntry{At: r.From}

@@ -134,7 +134,7 @@ func (t *Tenant) SendTestWebhook(ctx context.Context, id string) (*model.Webhook
 func (t *Tenant) RedeliverWebhook(ctx context.Context, id string) (*model.WebhookDelivery, error) {
 	again := &model.WebhookDelivery{}
 	return again, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Webhooks are locked before their deliveries, everywhere.
+		// Every transaction locks webhooks before their deliveries.
 		if err := t.db.One(ctx, webhookDelivery, id, again); err != nil {
 			return err
 		}

@@ -62,9 +62,9 @@ type webhookDispatcher struct {
 }
 
 // DeliverWebhooks delivers messages to webhooks until ctx ends. Any number of processes may call it. A message is
-// delivered at least once, always under the same id: if its process ends before the attempt is recorded, it is due
-// again after a minute. A process delivers the messages of one webhook in sequence. Audit events go to the operator's
-// webhook.
+// delivered at least once, always under the same id. If the delivering process ends before it records the attempt, the
+// message is due again after a minute. A process delivers the messages of one webhook in sequence. Audit events go to
+// the operator's webhook.
 func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebhook, log *slog.Logger) {
 	dispatcher := &webhookDispatcher{store: s, post: post, audit: audit, log: log,
 		inProgress: map[string]map[string]bool{}}

@@ -171,7 +171,7 @@ func TestMessagesOfAnEndedProcessAreDelivered(t *testing.T) {
 	var late []string
 	require.NoError(t, db.DeliverOnce(t.Context(), store, func(ctx context.Context, p db.Parcel) (int, error) {
 		late = append(late, p.ID)
-		// Meanwhile, another process has considered it lost and delivered the message.
+		// Another process has considered this one lost and delivered the message.
 		_, err := db.Raw(tenant).ExecContext(ctx, "UPDATE webhook_deliveries SET due_at = now() WHERE company_id = '"+
 			tenant.CompanyID()+"'")
 		if err == nil {
@@ -183,7 +183,7 @@ func TestMessagesOfAnEndedProcessAreDelivered(t *testing.T) {
 	require.Len(t, to.take(), 1)
 	d := deliveriesOf(t, tenant, hook.ID)[0]
 	require.Equal(t, model.WebhookDeliveryStatusDelivered, d.Status)
-	require.Len(t, d.Attempts, 1, "who comes late writes nothing")
+	require.Len(t, d.Attempts, 1, "a late process saves nothing")
 }
 
 // A process that is killed during a delivery leaves only its claim.

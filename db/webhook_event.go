@@ -50,8 +50,8 @@ func (t tenantTx) enqueueEvent(ctx context.Context, webhookIDs []string, event m
 		Returning("NULL"))
 }
 
-// enqueueExecutionEvents writes messages about the finished ones of the executions. The transaction has already written
-// the final states of their runs.
+// enqueueExecutionEvents writes messages about those of the executions that are finished. The transaction has already
+// written the final states of their runs.
 func (t tenantTx) enqueueExecutionEvents(ctx context.Context, executions []*model.AgentTestExecution) error {
 	finished := slices.DeleteFunc(slices.Clone(executions),
 		func(e *model.AgentTestExecution) bool { return !e.IsFinished() })
@@ -156,7 +156,7 @@ func (t *Tenant) newlyFailing(ctx context.Context, execution *model.AgentTestExe
 		Where("?TableAlias.status = ANY (?::text[])", judged).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").
 		Limit(1)
 	passed := []string{}
-	// All runs of an execution have the same time of creation, which an index finds.
+	// All runs of an execution have the same time of creation, so an index on it finds them.
 	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
 		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
 		Join("JOIN LATERAL (?) AS before ON before.execution_id = ?TableAlias.execution_id AND before.created_at = "+

@@ -127,7 +127,7 @@ func TestWebhooksReceiveExecutionEvents(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, finish(t, tenant, runsOf(t, tenant, draft.ID)[0].ID, failed))
 	types, data = sentTo(t, tenant, both.ID)
-	require.Len(t, types, 7, "nothing was told while it was disabled")
+	require.Len(t, types, 7, "no message was written while it was disabled")
 	require.Equal(t, true, data[6]["isDraft"])
 }
 

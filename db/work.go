@@ -24,7 +24,7 @@ const (
 // Worker does one job of a company. The attempt counts how often the job was given to a worker, from 1: no two calls
 // for a job have the same attempt. After an error the job is retried a few times with delays. After a Later it is
 // retried as the Later says. When ctx ends, return soon: another worker gets the job. The job of a test run ends when
-// the run reaches a final status through the Tenant, whatever the worker returns after that.
+// the run reaches a final status through the Tenant. After that, the result of the worker has no effect.
 type Worker func(ctx context.Context, t *Tenant, id string, attempt int32) error
 
 // Later is the error of a Worker whose job cannot be done yet. The job is retried after In, without a limit.
@@ -178,8 +178,8 @@ func ofAll[R any](ctx context.Context, s *Store,
 }
 
 // companiesWith returns the companies with a row that satisfies the condition, in any order. none is a nil pointer to
-// the struct of a row. Companies that cannot be read are left out, with an error. The query reads no row of companies:
-// Citus stores them on every node, and cannot look for the rows of each.
+// the struct of a row. Companies that cannot be read are left out, with an error. The query does not read the table
+// companies: Citus stores it on every node, and cannot look up the rows of each company.
 func (s *Store) companiesWith(ctx context.Context, none any, condition string, args ...any) ([]string, error) {
 	return ofAll[string](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model(none).Distinct().Column("company_id").Where(condition, args...).

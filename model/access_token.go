@@ -67,7 +67,7 @@ func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput,
 				"it", scope)
 		}
 	}
-	// Truncated to the precision of the API.
+	// The time is truncated to the precision of the API.
 	expiresAt := now.Add(time.Duration(in.TTLSeconds) * time.Second).Truncate(time.Millisecond)
 	if key.ExpiresAt != nil && key.ExpiresAt.Before(expiresAt) {
 		expiresAt = *key.ExpiresAt
@@ -165,7 +165,7 @@ func (t *AccessToken) Usable(at time.Time) bool {
 // IsAccessToken reports whether the text starts like an access token.
 func IsAccessToken(text string) bool { return strings.HasPrefix(text, tokenKind+"_") }
 
-// ParseAccessToken returns the company of a token and the hash by which it is stored, or false when the text is not
+// ParseAccessToken returns the company of a token and the hash under which it is stored, or false when the text is not
 // one of our tokens.
 func ParseAccessToken(text string) (companyID string, hash []byte, ok bool) {
 	companyID, _, ok = parseSecret(tokenKind, text)

@@ -178,7 +178,7 @@ func TestAccessTokenExpires(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, now.Add(15*time.Minute), token.ExpiresAt)
 	require.True(t, token.Usable(token.ExpiresAt.Add(-1)))
-	require.False(t, token.Usable(token.ExpiresAt), "the end is no part of it")
+	require.False(t, token.Usable(token.ExpiresAt), "a token expires exactly at its time of expiry")
 	key.RevokedAt = &now
 	require.False(t, token.Usable(now), "it ends with its key")
 

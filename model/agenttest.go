@@ -39,7 +39,7 @@ type AgentTestRow struct {
 	// MayRepeatName allows a test that is created or changed to have the name of another test in its folder. It is
 	// not stored.
 	MayRepeatName bool `bun:"-" json:"-"`
-	// The most recent run, its state, and when it last changed.
+	// LastRunID is the most recent run. The next fields are its state, and when the state last changed.
 	LastRunID     *string
 	LastRunStatus *AgentTestRunStatus
 	LastRunAt     *time.Time
@@ -130,7 +130,8 @@ type TestMessage struct {
 	Timestamp *time.Time  `json:"timestamp,omitempty"`
 	// ToolCalls are the calls that the agent made for this answer, before a simulation starts.
 	ToolCalls []TestMessageCall `json:"toolCalls,omitempty"`
-	// Usage is what the agent's answer took. It is nil for other messages, and for answers of older versions.
+	// Usage has the tokens, times and cost of the agent's answer. It is nil for other messages, and for answers of older
+	// versions.
 	Usage *AnswerUsage `json:"usage,omitempty"`
 }
 

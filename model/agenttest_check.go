@@ -68,14 +68,14 @@ type SaidExpectation struct {
 	Turn *int32 `json:"turn,omitempty"`
 }
 
-// ResultExpectation is about JSON: the result of a call, or the agent's last message if TechnicalName is nil.
+// ResultExpectation expects that JSON fits a schema: the result of a call, or the agent's last message if TechnicalName
+// is nil.
 type ResultExpectation struct {
 	TechnicalName *string    `json:"technicalName,omitempty"`
 	Schema        JSONObject `json:"schema"`
 }
 
-// ExtractsExpectation is about a value that is extracted from the conversation: it equals the text, or matches the
-// expression.
+// ExtractsExpectation expects that a value extracted from the conversation equals the text, or matches the expression.
 type ExtractsExpectation struct {
 	Name    string  `json:"name"`
 	Equals  *string `json:"equals,omitempty"`

@@ -28,7 +28,7 @@ type AgentTestComparison struct {
 	HeadCounts       *AgentTestRunCounts
 	PValue           *float64
 	StratifiedPValue *float64
-	// AdjustedPValue is the stratified one, corrected for the number of comparisons with the same base.
+	// AdjustedPValue is the stratified p-value, corrected for the number of comparisons with the same base.
 	AdjustedPValue *float64
 	Correction     AgentTestCorrection
 	Conclusion     AgentTestConclusion
@@ -235,7 +235,7 @@ func (d difference) needsRuns() bool {
 	return d.conclusion == AgentTestConclusionCannotDecide || d.conclusion == AgentTestConclusionNoDifference
 }
 
-// differences returns what each of the spreads shows, each a part of the same family of comparisons.
+// differences returns the difference that each of the spreads shows. All spreads are one family of comparisons.
 func (c AgentTestCorrection) differences(spreads []spread) []difference {
 	turned := make([]spread, len(spreads))
 	for i, s := range spreads {

@@ -93,10 +93,10 @@ func TestConclusionsFollowFromCounts(t *testing.T) {
 			AgentTestChangeUndecided, AgentTestConclusionCannotDecide},
 		"nothing judged in the base": {&AgentTestRunCounts{Total: 5, Queued: 5}, ran(5, 0), AgentTestChangeUndecided,
 			AgentTestConclusionCannotDecide},
-		"errors are none of the sample": {&AgentTestRunCounts{Total: 9, Passed: 5, Error: 4}, ran(0, 5),
+		"errors are not in the sample": {&AgentTestRunCounts{Total: 9, Passed: 5, Error: 4}, ran(0, 5),
 			AgentTestChangeNewlyFailing, AgentTestConclusionRegressed},
-		"it was not there": {nil, ran(5, 0), AgentTestChangeAdded, AgentTestConclusionCannotDecide},
-		"it is gone":       {ran(5, 0), nil, AgentTestChangeRemoved, AgentTestConclusionCannotDecide},
+		"it was added": {nil, ran(5, 0), AgentTestChangeAdded, AgentTestConclusionCannotDecide},
+		"it was removed":       {ran(5, 0), nil, AgentTestChangeRemoved, AgentTestConclusionCannotDecide},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,7 +106,7 @@ func TestConclusionsFollowFromCounts(t *testing.T) {
 			}, BaseCounts: test.base, HeadCounts: test.head}
 			conclude(c.Correction, c)
 			require.Equal(t, test.conclusion, c.Tests[0].Conclusion)
-			require.Equal(t, test.conclusion, c.Conclusion, "what one test shows is what the whole shows")
+			require.Equal(t, test.conclusion, c.Conclusion, "the conclusion for all tests is that of the only test")
 			judged := test.base != nil && test.head != nil && test.base.Judged() > 0 && test.head.Judged() > 0
 			require.Equal(t, judged, c.Tests[0].PValue != nil)
 			require.Equal(t, judged, c.Tests[0].AdjustedPValue != nil)
@@ -166,7 +166,7 @@ func TestExecutionsAreCompared(t *testing.T) {
 	require.InDelta(t, 0.567, *c.PValue, 1e-3)
 	require.InDelta(t, 7.0/12, *c.StratifiedPValue, 1e-9)
 	require.Equal(t, AgentTestConclusionCannotDecide, c.Conclusion,
-		"1/6 * 1/2 * 1/2 is the rarest that could have been seen")
+		"1/6 * 1/2 * 1/2 is the smallest possible p-value")
 
 	// Many tests with one run each decide together what none of them decides alone.
 	var before, after []*AgentTestExecutionTest

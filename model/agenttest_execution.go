@@ -10,7 +10,7 @@ import (
 
 // Bounds of an execution.
 const (
-	// MaxRepeats is how often an execution runs each test, or each row of one, at most.
+	// MaxRepeats bounds how often an execution runs each test, or each row of a test.
 	MaxRepeats = 20
 	// MaxRuns bounds the runs of an execution: every repetition of each test and each row. It therefore bounds the
 	// tests as well.
@@ -64,7 +64,7 @@ type AgentTestExecution struct {
 	// NextPosition is the position of the run to enqueue when another run ends, so that at most Concurrency runs are
 	// active.
 	NextPosition int32
-	// Version grows with every change of the execution or of a run of it.
+	// Version grows with every change of the execution or of one of its runs.
 	Version    int32
 	CreatedAt  time.Time
 	StartedAt  *time.Time
@@ -189,7 +189,7 @@ type AgentTestRunCounts struct {
 }
 
 // TestTally is the number of runs of one test, or of one of its rows, in each state of an execution. Each variant has
-// its own.
+// its own tally.
 type TestTally struct {
 	// TestedID and TestName are the id and name at the time of the run. TestID is nil when the test was deleted.
 	TestedID string

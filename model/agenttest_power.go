@@ -5,7 +5,7 @@ const noticed = 0.9
 
 // NoticedRate returns the highest pass rate, in tenths, to which a test that always passed can fall so that a
 // comparison notices it in nine of ten cases. The test passed base times before, and runs repeats times now, or until
-// stop decides. A nil stop never does. It returns false if no drop is noticed.
+// stop decides. A nil stop never decides. It returns false if no drop is noticed.
 func NoticedRate(base, repeats int32, stop *StopRepeating) (rate float64, ok bool) {
 	for tenths := 9; tenths >= 0; tenths-- {
 		rate := float64(tenths) / 10

@@ -18,7 +18,7 @@ const (
 	// PromptPause is how long a prompt must be unchanged before a schedule runs the tests of its agent.
 	PromptPause = time.Minute
 
-	// timesChecked is how many times of a cron expression are checked for the gap.
+	// timesChecked is the number of start times of a cron expression that are checked for the gap.
 	timesChecked = 1_000
 )
 
@@ -219,7 +219,7 @@ func (s *AgentTestSchedule) IsDue(now time.Time) bool {
 	return s.NextRunAt != nil && !s.NextRunAt.After(now) && (s.LastRunAt == nil || now.Sub(*s.LastRunAt) >= ScheduleGap)
 }
 
-// Started records that the schedule started the execution, which covers everything that became due meanwhile.
+// Started records that the schedule started the execution, which covers everything that became due before it.
 func (s *AgentTestSchedule) Started(executionID string, now time.Time) {
 	s.LastRunAt, s.LastExecutionID, s.LastError = &now, &executionID, nil
 	s.scheduleNext(now)

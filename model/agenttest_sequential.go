@@ -27,9 +27,9 @@ func (f *Fields) stopRepeating(s *StopRepeating) {
 	}
 }
 
-// Bounds of a wrong decision. Calling a good test bad is a false alarm, so it needs more evidence than the reverse.
-// With as much for both, a test that stops at once when it fails looks worse than it is, and has too few runs for a
-// comparison.
+// Bounds of a wrong decision. Calling a good test bad is a false alarm, so it needs more evidence than the reverse. If
+// both needed equal evidence, a test would stop after its first failures. It would then look worse than it is, and have
+// too few runs for a comparison.
 const (
 	missedBad  = 0.05
 	falselyBad = 0.001

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A test is examined after each of its runs. At most 0.1 % of good tests are called bad and at most 5 % of bad ones
-// good, and most of the runs are saved.
+// A test is examined after each of its runs. At most 0.1 % of good tests are called bad, and at most 5 % of bad tests
+// are called good. Most of the runs are saved.
 func TestSequentialTestsRarelyDecideWrongly(t *testing.T) {
 	t.Parallel()
 	const executions, repeats = 20_000, 20
@@ -43,7 +43,7 @@ func TestSequentialTestsRarelyDecideWrongly(t *testing.T) {
 		}
 	}
 	bad, _, runs := play(&StopRepeating{new(0.9), new(0.5)}, 0.4)
-	require.Greater(t, bad, 0.95, "what is bad is noticed")
+	require.Greater(t, bad, 0.95, "bad tests are noticed")
 	require.Less(t, runs, 11.0)
 	_, good, runs := play(&StopRepeating{new(0.9), new(0.5)}, 1)
 	require.Equal(t, 1.0, good)

@@ -10,7 +10,7 @@ func (in *UpdateAgentTestInput) OfSimulation() (UpdateSimulationTestInput, error
 	var faults Fields
 	faults.foreign("conversationContext", in.ConversationContext != nil, AgentTestKindClassification)
 	faults.foreign("tagExpected", in.TagExpected != nil, AgentTestKindClassification)
-	// Checked here, because the messages have another name in the input of a simulation test.
+	// The messages are checked here, because they have another name in the input of a simulation test.
 	faults.startingMessages("conversationMessages", values(in.ConversationMessages))
 	return UpdateSimulationTestInput{
 		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, MayRepeatName: in.MayRepeatName,

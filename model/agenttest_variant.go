@@ -17,7 +17,7 @@ const (
 )
 
 // TestVariant is a change of the tests' agents that an execution tries. Without a prompt, a version and a model, the
-// agents are as they are.
+// agents are unchanged.
 type TestVariant struct {
 	Label         string  `json:"label"`
 	Prompt        *string `json:"prompt,omitempty"`
@@ -83,7 +83,8 @@ func (in StartAgentTestExecutionInput) Choose(models []string) error {
 	return faults.Err()
 }
 
-// UsageOfVariant is what the answers of agents took in runs of a variant: of one sample, or of all if TestedID is nil.
+// UsageOfVariant is the usage of the agents' answers in runs of a variant: in one sample, or in all samples if TestedID
+// is nil.
 type UsageOfVariant struct {
 	Variant          string
 	TestedID, RowKey *string
@@ -91,7 +92,7 @@ type UsageOfVariant struct {
 }
 
 // AgentTestVariant is a variant of an execution with its results. The difference fields compare it with the first
-// variant, which has none.
+// variant, where they are empty.
 type AgentTestVariant struct {
 	TestVariant
 	Counts     *AgentTestRunCounts

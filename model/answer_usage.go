@@ -1,6 +1,6 @@
 package model
 
-// AnswerUsage is what an answer of an agent took, with its calls and delegations.
+// AnswerUsage has the tokens, times and cost of an agent's answer, including its calls and delegations.
 type AnswerUsage struct {
 	// Model is the name of the model that wrote it. It is nil if no model did. IsFallback is set if the agent's own model
 	// was unavailable.
@@ -17,7 +17,8 @@ type AnswerUsage struct {
 	Credits Credits `json:"credits"`
 }
 
-// UsageSummary is what several answers took. FirstTokenMs is nil if none has text, TookMs if there are none.
+// UsageSummary sums up the usage of several answers. FirstTokenMs is nil if no answer has text, and TookMs is nil if
+// there are no answers.
 type UsageSummary struct {
 	Answers, Fallbacks                      int32
 	Models                                  []string `bun:"type:jsonb"`
@@ -26,7 +27,7 @@ type UsageSummary struct {
 	FirstTokenMs, TookMs                    *Percentiles `bun:"-"`
 }
 
-// OrZero returns the summary, or the one of no answers for nil.
+// OrZero returns the summary, or an empty summary if it is nil.
 func (s *UsageSummary) OrZero() *UsageSummary {
 	if s == nil {
 		return &UsageSummary{Models: []string{}}
@@ -40,7 +41,7 @@ var Ranks = []float64{0.5, 0.9, 0.95, 0.99, 1}
 // Percentiles are values by nearest rank: P50 is the smallest value that half of all values do not exceed.
 type Percentiles struct{ P50, P90, P95, P99, Max float64 }
 
-// NewPercentiles returns the percentiles at Ranks, or nil if there are none.
+// NewPercentiles returns the percentiles at Ranks, or nil if there are no values.
 func NewPercentiles(values []float64) *Percentiles {
 	if len(values) == 0 {
 		return nil

@@ -48,7 +48,7 @@ func NewAPIKey(signer Signer, companyID string, in CreateAPIKeyInput, now time.T
 	faults.scopes(in.Scopes)
 	expiresAt := in.ExpiresAt
 	if expiresAt != nil {
-		// Truncated to the precision of the database.
+		// The time is truncated to the precision of the database.
 		expiresAt = new(expiresAt.UTC().Truncate(time.Microsecond))
 		if !expiresAt.After(now) {
 			faults.Add("expiresAt", "must be in the future")

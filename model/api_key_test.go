@@ -26,7 +26,7 @@ func TestSecretNamesItsCompany(t *testing.T) {
 	require.Equal(t, company, owner)
 	require.Equal(t, key.Prefix, prefix)
 	require.True(t, strings.HasPrefix(secret, prefix))
-	require.GreaterOrEqual(t, len(secret)-len(prefix), 26, "most of it is seen nowhere")
+	require.GreaterOrEqual(t, len(secret)-len(prefix), 26, "most of the secret is shown nowhere")
 	require.True(t, key.Matches(secret))
 	_, other := newKey(t, company)
 	require.NotEqual(t, secret, other)

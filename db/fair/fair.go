@@ -31,7 +31,7 @@ func New(slots, share int) *Gate {
 	return &Gate{free: max(1, slots), share: max(1, share), held: map[string]int{}, waiting: map[string][]*waiter{}}
 }
 
-// Enter waits for a slot, and returns the context's error if ctx ends first. The tenant must call Leave to free the
+// Enter waits for a slot, and returns the context's error if ctx ends first. The caller must call Leave to free the
 // slot.
 func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	g.mu.Lock()
@@ -53,7 +53,7 @@ func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
-	case <-e.admitted: // it was admitted meanwhile
+	case <-e.admitted: // it was admitted at the same time
 		g.give(tenant)
 	default:
 		g.forget(tenant, e)

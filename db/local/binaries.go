@@ -35,7 +35,7 @@ type binaries struct {
 }
 
 // findBinaries searches the directories of path, then the patterns, newest version first. If major is not 0, only this
-// version is accepted. It stops running binaries once it has found suitable ones in path.
+// version is accepted. If it finds suitable binaries in path, it does not run any others.
 func findBinaries(ctx context.Context, path string, patterns []string, major int) (binaries, error) {
 	suits := func(b binaries) bool { return b.major == major || (major == 0 && b.major >= oldestMajor) }
 	var found []binaries

@@ -16,7 +16,8 @@ func installed(t *testing.T, root string, major int) string {
 	dir := filepath.Join(root, strconv.Itoa(major), "bin")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	script := "#!/bin/sh\necho 'postgres (PostgreSQL) " + strconv.Itoa(major) + ".3 (Debian)'\n"
-	// Otherwise, a process that is forked meanwhile would inherit the open file, and nobody could execute it.
+	// The lock prevents forks while the file is open. A forked process would inherit the open file, and nobody could
+	// execute it.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	for _, name := range []string{"postgres", "initdb"} {

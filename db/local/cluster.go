@@ -54,7 +54,7 @@ func openCluster(o Options) (*cluster, error) {
 	return c, nil
 }
 
-// makeDir creates the directory and its parents. The server's user can enter them, whatever the umask.
+// makeDir creates the directory and its parents. The server's user can enter them, regardless of the umask.
 func makeDir(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -159,7 +159,7 @@ func (c *cluster) version() (int, error) {
 }
 
 // explain explains why a binary could not be started. It enters the directories as the server's user, so that access
-// lists count, and names the outermost one that refuses.
+// control lists apply, and names the outermost one that denies access.
 func (c *cluster) explain(binary string, err error) error {
 	if c.enter(c.dir) == nil || c.enter("/") != nil {
 		return fmt.Errorf("run %s as user %s: %w", binary, c.userName(), err)

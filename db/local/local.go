@@ -102,8 +102,8 @@ func (s *Server) Attached() bool {
 	return s.postgres == nil
 }
 
-// Ended returns a channel that is closed when the server has ended for any reason. While the server is attached, Stop
-// closes the channel, or a failure to start the server again after the owner's end.
+// Ended returns a channel that is closed when the server has ended for any reason. While the server is attached, the
+// channel is closed by Stop, or if the server cannot be started again after the owner's end.
 func (s *Server) Ended() <-chan struct{} { return s.ended }
 
 // Reset replaces the database by an empty one. It refuses while another program owns the server.

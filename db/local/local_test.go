@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reachable is a new directory that every user can enter, unlike the parent of t.TempDir.
+// reachable returns a new directory that every user can enter, unlike the parent of t.TempDir.
 func reachable(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -98,8 +98,8 @@ func (c *cluster) stopStale(ctx context.Context) error {
 	for _, step := range shutdown {
 		targets := pids
 		if step.signal == syscall.SIGINT {
-			// This signal is for the postmaster, which ends the others. Without a postmaster the others are orphans, so all get
-			// it.
+			// This signal is for the postmaster, which ends its child processes. Without a postmaster, these are orphans, so all
+			// of them get it.
 			postmaster, _ := c.postmaster()
 			targets = slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return pid != postmaster })
 		}

@@ -58,7 +58,7 @@ func hubOn(t *testing.T, bus notify.Bus) *notify.Hub {
 	return hub
 }
 
-// unchanged returns its argument, for pools that do not depend on it.
+// unchanged returns its argument, for pools that do not depend on the context.
 func unchanged(ctx context.Context) context.Context { return ctx }
 
 // openHub returns a hub on a bus of Postgres.
@@ -79,7 +79,7 @@ func listening(t *testing.T, hub *notify.Hub, key notify.Key) *notify.Subscripti
 	t.Helper()
 	s := hub.Subscribe(key)
 	t.Cleanup(s.Close)
-	// When it starts to listen, it wakes every subscription. A later one needs its own signal.
+	// A replica that starts to listen wakes every subscription. A later subscription needs its own signal.
 	hub.Wake(key)
 	dbtest.Receive(t, s.Woken())
 	return s
@@ -199,7 +199,7 @@ func TestTextKeepsItsOrder(t *testing.T) {
 		for got.Len() < want.Len() {
 			delta := next().Event.(model.MessageDelta)
 			require.Equal(t, int32(7), delta.Sequence)
-			require.EqualValues(t, utf8.RuneCountInString(got.String()), delta.Offset, "pieces are where they say")
+			require.EqualValues(t, utf8.RuneCountInString(got.String()), delta.Offset, "each piece has the right offset")
 			got.WriteString(delta.Text)
 		}
 		require.Equal(t, want.String(), got.String())
@@ -324,7 +324,7 @@ func TestCallsAreAnnouncedInOrderWithText(t *testing.T) {
 		hub.Write(key, delta(3, 6, "after"))
 
 		next := reader(t, s)
-		require.Equal(t, long, next().Event, "what the contact said is whole")
+		require.Equal(t, long, next().Event, "the contact's text is complete")
 		require.Equal(t, delta(3, 0, "before"), next().Event)
 		started := next()
 		require.EqualValues(t, 3, started.Sequence)

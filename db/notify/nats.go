@@ -37,8 +37,8 @@ type NATS struct {
 	Log *slog.Logger
 }
 
-// natsBus has a subject for each key, and subscribes to those of followed keys, so that the server sends nothing else.
-// The hub's own signals are delivered directly.
+// natsBus has a subject for each key, and subscribes only to the subjects of followed keys, so that the server sends
+// nothing else. The hub's own signals are delivered directly.
 type natsBus struct {
 	conn     *nats.Conn
 	subject  string
@@ -173,8 +173,8 @@ func (b *natsBus) listen(ctx context.Context, h *Hub) {
 	}
 }
 
-// confirm waits until the server has received new subscriptions. It then wakes them, because earlier signals may have
-// been missed. After a new connection it wakes all.
+// confirm waits until the server has received new subscriptions. It then wakes these subscriptions, because earlier
+// signals may have been missed. After a new connection it wakes all subscriptions.
 func (b *natsBus) confirm(ctx context.Context, h *Hub) {
 	for {
 		isNew := false

@@ -248,7 +248,7 @@ func (b *Batch) sendOnce(ctx context.Context) error {
 func (b *Batch) sendOn(ctx context.Context, conn *pgx.Conn) error {
 	for _, of := range b.of {
 		if of.rows.IsValid() {
-			of.rows.Elem().SetLen(0) // left by an earlier attempt
+			of.rows.Elem().SetLen(0) // removes the rows of an earlier attempt
 		}
 	}
 	// The results are a row or two, or keys that the caller passed. No memory is reserved for them: the budget would

@@ -1,4 +1,4 @@
-// Package pg reads and writes the rows of companies in Postgres. It knows no concrete type of row: Open takes a
+// Package pg reads and writes the rows of companies in Postgres. It contains no concrete type of row: Open takes a
 // description of each type that needs special treatment. Start reading at Scope.
 package pg
 
@@ -98,7 +98,8 @@ func (d *DB) Ping(ctx context.Context) error {
 	return d.Translate(d.scopes.await(ctx))
 }
 
-// Await checks whether row-level security separates the companies. After the first success, it no longer asks Postgres.
+// Await checks whether row-level security separates the companies. After the first success, it no longer queries
+// Postgres.
 func (d *DB) Await(ctx context.Context) error { return d.scopes.await(ctx) }
 
 // Writes returns the pool for writes. Callers that need neither a company nor a session use it directly.

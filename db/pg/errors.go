@@ -17,8 +17,8 @@ import (
 // Taken is the error for a row that breaks a unique constraint: the input field that must differ, and a message.
 type Taken struct{ Field, Message string }
 
-// Translate turns a driver's error into a model.Error and wraps the original error. It returns errors that it does
-// not know unchanged.
+// Translate turns a driver's error into a model.Error and wraps the original error. It returns all other errors
+// unchanged.
 func (d *DB) Translate(err error) error {
 	var known *model.Error
 	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) ||

@@ -24,8 +24,8 @@ func (r Reads) Find(ctx context.Context, of Rows, keys []string, columns ...stri
 	return Find[model.Row](ctx, r.scope, of, keys, columns...)
 }
 
-// FindPages reads one page of each parent's list, in the list's order. It reads one more row than the page holds
-// where there is one, and sets the ParentID of each row.
+// FindPages reads one page of each parent's list, in the list's order. It reads one more row than the page holds, if
+// there is one, and sets the ParentID of each row.
 func (r Reads) FindPages(ctx context.Context, l List, f Filter, parents []string, args model.PageArgs,
 	columns ...string) ([]model.Row, error) {
 	if err := args.ValidateIn(ctx); err != nil {

@@ -38,7 +38,7 @@ func weigh(bytes int) int {
 
 // openReserving returns a database that reserves memory for each row, from the model.MemoryBudget of the statement's
 // context. When the budget is exhausted, reading stops with model.ErrTooLarge. This bounds the memory of a client's
-// reads, whatever the number of rows. Companies share the connections of the pool fairly. Each statement sees and
+// reads, however many rows they return. Companies share the connections of the pool fairly. Each statement sees and
 // changes only rows of the company in its context.
 func openReserving(db *DB) *sql.DB {
 	reserving := sql.OpenDB(reservingConnector{stdlib.GetPoolConnector(db.pools.writes), db})
@@ -83,7 +83,7 @@ func (c reservingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 
 type connectionsKey struct{}
 
-// WithConnectionsOf returns a context whose statements count against the connections of the company, whatever the
+// WithConnectionsOf returns a context whose statements count against the connections of the company, regardless of the
 // principal. An empty companyID stands for the program itself.
 func WithConnectionsOf(ctx context.Context, companyID string) context.Context {
 	return context.WithValue(ctx, connectionsKey{}, companyID)

@@ -164,8 +164,8 @@ func (s Scope) receiving(ctx context.Context, of []Bound) ([]Read, Receive) {
 	}
 }
 
-// reserve reserves memory for a row before it is decoded. Decoded JSON takes as much memory again, and most of the
-// time.
+// reserve reserves memory for a row before it is decoded. Decoded JSON takes as much memory again, and decoding it
+// takes most of the time.
 func (c *cachedStatement) reserve(budget model.MemoryBudget, values [][]byte) error {
 	if budget == nil {
 		return nil

@@ -121,8 +121,8 @@ func (p Part) Shape() Shape {
 	return shape
 }
 
-// The functions below render the SQL of each kind of read, with literals or with placeholders. Both may be passed for
-// the arguments company, parent, parents and keys.
+// The functions below render the SQL of each kind of read, with literals or with placeholders. The arguments company,
+// parent, parents and keys may be literals or placeholders.
 
 // rowsOf selects the rows of one key, or of several.
 func (t *Tables) rowsOf(r Rows, company any, joins []Join) *bun.SelectQuery {

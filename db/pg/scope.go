@@ -181,14 +181,14 @@ type scopes struct {
 	isOn atomic.Bool
 }
 
-// bindings are the statements that bind a connection. setCompany binds it to the company in its value. actFor does
-// the same and takes GatewayRole, for a connection that does not have the role yet. actForAll gives the role back,
+// bindings are the statements that bind a connection. setCompany binds it to the company in its value. actFor also sets
+// the role to GatewayRole, for a connection that does not have the role yet. actForAll resets the role and the company,
 // and has no value.
 type bindings struct{ setCompany, actFor, actForAll Statement }
 
 var (
 	ofSession = bindingsOf("false", "")
-	// A pooler does not pass on what is otherwise set at connection time.
+	// A pooler does not pass on the settings that are otherwise made at connection time.
 	ofTransaction = bindingsOf("true",
 		`, set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
 		set_config('statement_timeout', '`+statementTimeout+`', true)`)

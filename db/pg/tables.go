@@ -98,7 +98,7 @@ func structOf(rows any) reflect.Type {
 	return row
 }
 
-// Own is the condition that binds a statement to the company. No other place does.
+// Own is the condition that binds a statement to the company.
 const Own = "?TableAlias.company_id = ?"
 
 // visible narrows a statement to the company's rows that are not marked as deleted.

@@ -16,7 +16,7 @@ type Delivery struct {
 
 	// failures counts earlier failures of the job.
 	failures int32
-	// riverID is the River job that carries the attempt. The worker has had it since the time since.
+	// riverID is the River job that carries the attempt. since is when the worker got it.
 	riverID int64
 	worker  *worker
 	since   time.Time

@@ -173,7 +173,7 @@ func TestLostWorkersStop(t *testing.T) {
 	require.Equal(t, jobs[0], again.Job)
 	require.EqualValues(t, 2, again.Attempt)
 	next, _ := end(t, pool, q, nil, first.Delivery)
-	require.Empty(t, next, "it has nothing to end, and no place")
+	require.Empty(t, next, "an outdated attempt ends nothing and gets no next job")
 	first.result <- nil
 	again.result <- nil
 	second := s.next(t)

@@ -104,7 +104,7 @@ func (p *process) kill(t *testing.T) {
 	_ = p.cmd.Wait() // reports that it was killed
 }
 
-func stageTables(t *testing.T, pool *pgxpool.Pool) {
+func createTables(t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
 	for _, statement := range []string{
 		"CREATE TABLE gate AS SELECT false AS open",
@@ -120,12 +120,12 @@ func TestKilledWorkerLosesNoJob(t *testing.T) {
 	t.Parallel()
 	const jobs = jobsInProgress
 	url, pool := fresh(t)
-	stageTables(t, pool)
+	createTables(t, pool)
 	victim := startProcess(t, url)
 	enqueue(t, pool, newQueue(t, pool, workersOfProcess), jobsOf(newCompany(t, pool, "company_1"), jobs)...)
 	awaitCount(t, pool, jobs, "SELECT count(*) FROM begun")
 	heir := startProcess(t, url)
-	// Only a sweep finds this job, because the other process is idle by then.
+	// Only a sweep finds this job, because the other process is idle.
 	_, err := pool.Exec(t.Context(), "INSERT INTO jobs VALUES ($1, 'job_found', 0, 0, 0, $2, NULL, 'test')",
 		newCompany(t, pool, "company_2"), time.Now())
 	require.NoError(t, err)
@@ -135,7 +135,7 @@ func TestKilledWorkerLosesNoJob(t *testing.T) {
 	killed := time.Now()
 	awaitCount(t, pool, jobs, "SELECT count(*) FROM begun WHERE pid = $1 AND attempt = 2 AND job_id <> 'job_found'",
 		heir.cmd.Process.Pid)
-	t.Logf("%d jobs of a killed worker began anew within %s", jobs, time.Since(killed).Round(time.Millisecond))
+	t.Logf("%d jobs of a killed worker started again within %s", jobs, time.Since(killed).Round(time.Millisecond))
 	_, err = pool.Exec(t.Context(), "UPDATE gate SET open = true")
 	require.NoError(t, err)
 	awaitCount(t, pool, 0, allJobs)
@@ -148,7 +148,7 @@ func TestWorkersKilledInSequence(t *testing.T) {
 	t.Parallel()
 	const jobs = 300
 	url, pool := fresh(t)
-	stageTables(t, pool)
+	createTables(t, pool)
 	_, err := pool.Exec(t.Context(), "UPDATE gate SET open = true")
 	require.NoError(t, err)
 	q := newQueue(t, pool, workersOfProcess)

@@ -29,7 +29,7 @@ const (
 
 // session is the time during which the workers own a unique name. A dedicated connection holds the advisory lock of
 // that name. The database releases the lock when the process or the connection ends in any way. Workers whose lock is
-// free lists lost.
+// free count as lost.
 type session struct {
 	conn  *pgx.Conn
 	river *river.Client[pgx.Tx]

@@ -54,8 +54,8 @@ func (a *attempts) change(batch *pgx.Batch, companyID, statement string, more ..
 	}
 }
 
-// Updates for the jobs of attempts. An attempt is void when its job was deleted, was taken away, or has been tried
-// again since.
+// Updates for the jobs of attempts. An attempt is void when its job was deleted, was detached from its River job, or
+// has been tried again since.
 const (
 	endJobs = `DELETE FROM jobs USING unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id, river_job_id, attempt)
 		WHERE ` + isSettled

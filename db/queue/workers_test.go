@@ -92,7 +92,7 @@ func TestJobThatOutlivesStopCountsAsLost(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorContains(t, q.Stop(ended), "some jobs still run")
-	require.NoError(t, q.Start(t.Context(), 1, work), "the process can go on")
+	require.NoError(t, q.Start(t.Context(), 1, work), "the process can start workers again")
 	require.EqualValues(t, 2, dbtest.Receive(t, begun), "the job counts as lost")
 	close(release)
 	awaitCount(t, pool, 0, allJobs)
@@ -122,7 +122,7 @@ func TestLostLockInterruptsJobs(t *testing.T) {
 		require.EqualValues(t, 2, a.Attempt)
 		a.result <- nil
 	}
-	t.Logf("3 jobs began anew within %s of a lost connection", time.Since(lost).Round(time.Millisecond))
+	t.Logf("3 jobs started again within %s of a lost connection", time.Since(lost).Round(time.Millisecond))
 	awaitCount(t, pool, 0, allJobs)
 	require.Equal(t, 2, count(t, pool, "SELECT count(DISTINCT client) FROM river_job, unnest(attempted_by) AS client"),
 		"under a new name")
@@ -277,7 +277,7 @@ func TestMigrationsCreateAndDropRiverTables(t *testing.T) {
 	tables := "SELECT count(*) FROM pg_class WHERE relname LIKE 'river%' AND relnamespace = 'public'::regnamespace"
 	for range 2 {
 		require.NoError(t, queue.Migrate(t.Context(), pool))
-		require.NoError(t, queue.Migrate(t.Context(), pool), "nothing to do is no fault")
+		require.NoError(t, queue.Migrate(t.Context(), pool), "migrating again is no error")
 		require.Positive(t, count(t, pool, tables))
 		require.NoError(t, queue.Unmigrate(t.Context(), pool))
 		require.Zero(t, count(t, pool, tables))

@@ -24,7 +24,7 @@ func TestSealedSecretsOpenForTheirOwner(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "secret", string(opened))
 	_, err = sealer.Open("company/another", sealed)
-	require.Error(t, err, "it belongs to its owner")
+	require.Error(t, err, "another owner cannot open it")
 	_, err = sealer.Open("company/tool", sealed[:5])
 	require.ErrorIs(t, err, seal.ErrTooShort)
 	other, err := seal.New(bytes.Repeat([]byte{8}, seal.KeySize))

@@ -37,8 +37,8 @@ func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
 }
 
 // endsOfFailures selects, for each test whose newest judged run failed, the last run that passed, if there is one, and
-// one failed run after it. failedFirst is the order of the failed runs, of which it selects the first. For a test with
-// rows, it selects the first row in the order rowFirst. Runs of drafts do not count.
+// one failed run after it. It selects the first failed run in the order failedFirst. For a test with rows, it selects
+// the first row in the order rowFirst. Runs of drafts do not count.
 func (t *Tenant) endsOfFailures(ids []string, failedFirst, rowFirst string) *bun.SelectQuery {
 	judged := func(status model.AgentTestRunStatus) *bun.SelectQuery {
 		return t.db.Select((*model.AgentTestRun)(nil)).Column("id", "created_at").

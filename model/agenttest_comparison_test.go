@@ -95,8 +95,8 @@ func TestConclusionsFollowFromCounts(t *testing.T) {
 			AgentTestConclusionCannotDecide},
 		"errors are not in the sample": {&AgentTestRunCounts{Total: 9, Passed: 5, Error: 4}, ran(0, 5),
 			AgentTestChangeNewlyFailing, AgentTestConclusionRegressed},
-		"it was added": {nil, ran(5, 0), AgentTestChangeAdded, AgentTestConclusionCannotDecide},
-		"it was removed":       {ran(5, 0), nil, AgentTestChangeRemoved, AgentTestConclusionCannotDecide},
+		"it was added":   {nil, ran(5, 0), AgentTestChangeAdded, AgentTestConclusionCannotDecide},
+		"it was removed": {ran(5, 0), nil, AgentTestChangeRemoved, AgentTestConclusionCannotDecide},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

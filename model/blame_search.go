@@ -59,7 +59,7 @@ type BlameStep struct {
 	// Judged and Passed count the runs. They are nil while the step is in progress.
 	Judged *int32 `json:"judged,omitempty"`
 	Passed *int32 `json:"passed,omitempty"`
-	// IsRepaired is nil for the first two steps, too.
+	// IsRepaired is nil in the first two steps, and while the step is in progress.
 	IsRepaired *bool `json:"isRepaired,omitempty"`
 }
 

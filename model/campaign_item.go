@@ -44,7 +44,7 @@ type CampaignItem struct {
 	Error      *string
 	// DueAt is the time from which a dialer may claim it: its creation, its next attempt, or the end of its claim.
 	DueAt time.Time
-	// ClaimID is the claim of its current attempt, until that is over.
+	// ClaimID is the claim of its current attempt, until the attempt is over.
 	ClaimID *string
 	// EventCount is the number of its last event.
 	EventCount int32

@@ -111,7 +111,7 @@ func (f *Fields) result(path string, in *CampaignItemResultInput) {
 	}
 }
 
-// Advance applies a valid report and returns the new events. tags are the agent's tags, which show which tags of
+// Advance applies a valid report and returns the new events. tags are the agent's tags. They decide which tags of
 // results are system tags. It returns CONFLICT and changes nothing if the item cannot make this transition, or if the
 // report has another claim.
 func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []ClassificationTag,

@@ -57,7 +57,7 @@ type (
 	CriterionLabelEdge = Edge[*CriterionLabel]
 )
 
-// Validate returns BAD_INPUT with every bound that the labels break, by their places in a list of labels.
+// Validate returns BAD_INPUT with every bound that the labels break, by their indexes in the list labels.
 func (in LabelCriterionResultsInput) Validate() error {
 	var faults Fields
 	if len(in.Labels) == 0 {

@@ -18,7 +18,7 @@ const (
 	maxDataBagEntries = 200
 	maxDataBagName    = 100
 	maxDataBagValue   = 10_000
-	// maxNumberExponent bounds numbers, also those near zero. Beyond it, exact numbers take gigabytes of digits.
+	// maxNumberExponent bounds numbers, including those near zero. Beyond it, exact numbers take gigabytes of digits.
 	maxNumberExponent = 400
 )
 

@@ -34,7 +34,7 @@ func TestSuggestedRepeatsDecideMostSuites(t *testing.T) {
 			}
 		}
 		require.Greater(t, decided, 780, "%v by %d", suite, *repeats)
-		require.Less(t, decided, 970, "%v by %d, where fewer do", suite, *repeats)
+		require.Less(t, decided, 970, "%v by %d: fewer would suffice", suite, *repeats)
 	}
 	require.Nil(t, decidingRepeatsOfAll([]*AgentTestComparisonTest{{Base: tenRuns(0.3), Head: tenRuns(0.6)},
 		{Base: tenRuns(0.6), Head: tenRuns(0.3)}}), "no difference was seen")

@@ -75,7 +75,7 @@ type Chunk struct {
 	Position int32
 	Content  string
 	Tokens   int32
-	// Words are the distinct words of the content, whose terms are searched. They are written, never read.
+	// Words are the distinct words of the content, whose terms are searched. They are stored, but not read back.
 	Words []Word `bun:"-"`
 	// Embedding is the vector of the document's EmbeddingModel. Empty when it has none. It is stored in another
 	// table.

@@ -21,8 +21,8 @@ var (
 )
 
 // CheckJSON returns an error if a JSON text is nested too deeply, or has too many objects, or objects with too many
-// members. Decoding such a text would take many times its memory, and walking the result a deep stack. The errors are
-// sentences. The decoder reports invalid JSON.
+// members. Decoding such a text would take many times its size in memory, and walking the result would need a deep
+// stack. The errors are sentences. It leaves invalid JSON to the decoder.
 func CheckJSON(text []byte) error {
 	var members [maxRequestDepth]int
 	depth, containers, values := 0, 0, 0

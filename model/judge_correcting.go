@@ -6,7 +6,7 @@ import "math"
 type CorrectedPassRate struct {
 	Rate     float64
 	Interval *RateInterval
-	// Labels and LabelledRuns are those of the agent and the judge.
+	// Labels and LabelledRuns count those for the agent and the judge.
 	Labels, LabelledRuns int32
 }
 
@@ -131,7 +131,7 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 			at(c.ExecutionID).unlabelled[c.kind()] += float64(c.Runs)
 		}
 	}
-	for i := range runs { // executions that change meanwhile
+	for i := range runs { // executions can change between the reads
 		for kind := range judgeCells {
 			runs[i].unlabelled[kind] = max(0, runs[i].unlabelled[kind])
 		}

@@ -14,8 +14,8 @@ const (
 )
 
 const (
-	// jeffreys is added to each count, as by Jeffreys' prior. Without it, a judge without an observed error would never
-	// err.
+	// jeffreys is added to each count, as by Jeffreys' prior. Without it, the model would assume that a judge without
+	// observed errors never errs.
 	jeffreys = 0.5
 	// settled is the change of a probability below which the search for the most likely model ends.
 	settled = 1e-6
@@ -31,8 +31,8 @@ type judgedRuns struct {
 	failed, passed [judgeCells]float64
 }
 
-// judgeModel says how verdicts come about. A judge has one distribution of verdicts on good runs and one on bad runs,
-// which are the same in all executions. The shares of good runs differ between executions.
+// judgeModel is a model of how judges decide. A judge has one distribution of verdicts on good runs and one on bad
+// runs, which are the same in all executions. The shares of good runs differ between executions.
 type judgeModel struct {
 	onGood, onBad [judgeCells]float64
 	// rates has the share of good runs in each execution.
@@ -82,7 +82,7 @@ func (m judgeModel) step(runs []judgedRuns, isFixed bool) judgeModel {
 	return next
 }
 
-// sharesOf returns the distribution of verdicts, with the prior on those that occur at all.
+// sharesOf returns the distribution of verdicts. The prior is added to each count.
 func sharesOf(counts [judgeCells]float64) (shares [judgeCells]float64) {
 	sum := 0.0
 	for g, n := range counts {
@@ -118,10 +118,10 @@ func (m judgeModel) likelihood(runs []judgedRuns) (sum float64) {
 	return sum
 }
 
-// correctedRate returns the share of good runs in the first execution and its 95 % interval. The other executions
-// tell how often the judge errs. With labelled runs of the first execution alone, the share is that of double
-// sampling (Tenenbein 1970). With labelled runs of others alone, it is that of Rogan and Gladen (1978). The interval
-// has the rates whose profile likelihood is high enough, as in Venzon and Moolgavkar (1988).
+// correctedRate returns the share of good runs in the first execution and its 95 % interval. The other executions show
+// how often the judge errs. With labelled runs of the first execution alone, the share is that of double sampling
+// (Tenenbein 1970). With labelled runs of others alone, it is that of Rogan and Gladen (1978). The interval has the
+// rates whose profile likelihood is high enough, as in Venzon and Moolgavkar (1988).
 func correctedRate(runs []judgedRuns) (float64, RateInterval) {
 	start := judgeModel{onGood: [...]float64{0.05, 0.1, 0.1, 0.75}, onBad: [...]float64{0.75, 0.1, 0.1, 0.05}}
 	for range runs {

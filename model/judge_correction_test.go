@@ -61,7 +61,8 @@ var labellings = []labelling{
 const simulatedRuns, simulatedEarlier = 400, 4
 
 // simulate draws the runs of the executions, the first with the rate p. The queue takes two thirds of the labelled runs
-// from doubtful ones, as long as there are any. It also returns the true results of the labelled runs here.
+// from doubtful ones, as long as there are any. For the first execution, it also returns how many runs are labelled
+// and, for a judge with one vote, how many of these are good.
 func (m labelling) simulate(r *rand.Rand, judge simulatedJudge, p float64) (runs []judgedRuns, good, labelled int32) {
 	onGood, onBad := judge.errs(r, p)
 	for i := range 1 + simulatedEarlier {
@@ -164,9 +165,9 @@ func (i RateInterval) holds(p float64) bool { return i.Low <= p && p <= i.High }
 
 var showSimulation = flag.Bool("simulation", false, "print the table of docs/internals/decisions/agent-tests.md")
 
-// In suites with rates from 50 to 95 %, the interval covers the truth in at least 93 of 100 suites, whatever the
-// judge and wherever people labelled runs. With labelled runs of earlier executions, it is at most 60 % as wide as
-// that of the execution's labelled runs alone, if the judge's error is at most 15 points.
+// In suites with rates from 50 to 95 %, the interval covers the truth in at least 93 of 100 suites, for every judge and
+// every choice of labelled runs. With labelled runs of earlier executions, it is at most 60 % as wide as that of the
+// execution's labelled runs alone, if the judge's error is at most 15 points.
 func TestCorrectedRateCoversTheTruth(t *testing.T) {
 	t.Parallel()
 	suites := 250

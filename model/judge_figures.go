@@ -10,7 +10,7 @@ const (
 	// MaxJudgeFigures bounds the entries for an agent, and maxDisagreements the wrong verdicts of an entry.
 	MaxJudgeFigures  = 200
 	maxDisagreements = 20
-	// minCorrecting is how many labels correct a pass rate.
+	// minCorrecting is the minimum number of labels for a corrected pass rate.
 	minCorrecting = 20
 )
 
@@ -50,7 +50,7 @@ func (p *ratedPairs) add(a, b bool) {
 
 func (p *ratedPairs) total() float64 { return p[0][0] + p[0][1] + p[1][0] + p[1][1] }
 
-// kappa returns the kappa of Cohen (1960). ok is false if both raters always said the same.
+// kappa returns the kappa of Cohen (1960). ok is false if both raters gave the same answer to every question.
 func (p *ratedPairs) kappa() (k float64, ok bool) {
 	n := p.total()
 	seen := (p[0][0] + p[1][1]) / n

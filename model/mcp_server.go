@@ -112,8 +112,8 @@ func (s *McpServer) Offer(name string) *McpOffer {
 	return nil
 }
 
-// Fill sets what the server's offer gives to a new tool: its parameters, and its description unless there is one.
-// It returns BAD_INPUT when the server does not have the offer, or when no tool can be made of it.
+// Fill sets what the server's offer gives to a new tool: its parameters, and its description unless there is one. It
+// returns BAD_INPUT when the server does not have the offer, or when no tool can use it.
 func (s *McpServer) Fill(in *UpdateToolInput) error {
 	var faults Fields
 	offer := s.Offer(*in.McpName)
@@ -132,8 +132,8 @@ func (s *McpServer) Fill(in *UpdateToolInput) error {
 	return faults.Err()
 }
 
-// Refresh takes new offers, or the reason why there are none. tools are the ones that were made of the server's
-// offers. It returns the differences, and the tools that it changed.
+// Refresh takes new offers, or the reason why there are none. tools are the tools that use the server's offers. It
+// returns the differences, and the tools that it changed.
 func (s *McpServer) Refresh(offers []McpOffer, failure *string, tools []*Tool,
 	now time.Time) (changes []*McpChange, changed []*Tool) {
 	if s.RefreshError = failure; failure != nil {
@@ -175,7 +175,7 @@ func (o *McpOffer) equal(other *McpOffer) bool {
 	return string(a) == string(b)
 }
 
-// follow takes over the change of the tool's offer, and returns whether the tool changed. A tool that is no longer
+// follow applies the change of the offer to the tool, and returns whether the tool changed. A tool that is no longer
 // offered, or has become unusable, is missing.
 func (t *Tool) follow(old, current *McpOffer, now time.Time) bool {
 	before := *t

@@ -152,7 +152,7 @@ func (r *mockRecorder) repeatable(calls []*ToolCall) []recordedCall {
 		c := recordedCall{outcome: result, number: -1}
 		decoder := json.NewDecoder(bytes.NewReader(call.Arguments.text()))
 		decoder.UseNumber()
-		// The column holds objects only.
+		// The column holds only objects.
 		_ = decoder.Decode(&c.arguments)
 		c.key = jsonText(c.arguments)
 		if call.MessageSequence >= r.upTo {

@@ -20,7 +20,7 @@ type Server struct {
 	Workers int32
 }
 
-// ServerModel is a model that agents can choose. The prices are in credits, of a message and of a thousand tokens.
+// ServerModel is a model that agents can choose. The prices are in credits: per message, and per thousand tokens.
 type ServerModel struct {
 	Name, Provider                                     string
 	Fallback                                           *string

@@ -63,7 +63,7 @@ type SimulationChatMessage struct {
 	EndReason           *string
 	// Citations are the references in the text, each number once. It is never nil in a row that is written.
 	Citations []Citation `bun:"type:jsonb"`
-	// Usage is what an answer took. It is nil for other messages, and for answers of older versions.
+	// Usage has the tokens, times and cost of an answer. It is nil for other messages, and for answers of older versions.
 	Usage *AnswerUsage `bun:"type:jsonb"`
 }
 

@@ -81,7 +81,7 @@ type spread struct {
 	// falls and rises are the probabilities of at most and of at least each number.
 	falls, rises []float64
 	// least is the smallest probability at an end of the distribution. If all runs had the same result, no other number
-	// was possible. In that case, least is the probability that this number of runs could have shown with mixed results.
+	// was possible. In that case, least is the smallest probability for this number of runs with mixed results.
 	least float64
 	// of identifies the distribution of one test: the runs of base and head, and all passed runs. A sum in a family of
 	// sums has a negative number.
@@ -145,7 +145,7 @@ func (s spread) rise() float64 { return s.rises[s.seen-s.lowest] }
 // twoSided is twice the smaller of fall and rise.
 func (s spread) twoSided() float64 { return min(1, 2*min(s.fall(), s.rise())) }
 
-// rounding is the maximum ratio of two sums of the same probabilities.
+// rounding is the maximum ratio of two sums of the same probabilities, which can differ by rounding errors.
 const rounding = 1 + 1e-9
 
 // reached returns the highest probability of a fall that is at most p, or 0 if there is none. That is the chance to see

@@ -83,8 +83,8 @@ func (in CreateToolInput) Changes() UpdateToolInput {
 	}
 }
 
-// CheckMcp returns BAD_INPUT unless the fields of an MCP server are given together, and without those that it replaces.
-// before is the tool that the input changes, or nil.
+// CheckMcp returns BAD_INPUT unless the fields of an MCP server are given together, and without the fields that they
+// replace. before is the tool that the input changes, or nil.
 func (in UpdateToolInput) CheckMcp(before *Tool) error {
 	var faults Fields
 	if (in.McpServerID == nil) != (in.McpName == nil) {
@@ -139,8 +139,8 @@ func (t *Tool) Update(in UpdateToolInput, now time.Time, seal Seal) error {
 	return err
 }
 
-// NewToolEndpoint returns the endpoint of the row with the id, whose endpoint was before, or nil. headers are those of
-// the valid input.
+// NewToolEndpoint returns the new endpoint of the row with the id. before is the current endpoint, or nil. headers are
+// the headers of the input, which must be valid.
 func NewToolEndpoint(id string, before *ToolEndpoint, in *ToolEndpointInput, headers map[string]string,
 	seal Seal) (*ToolEndpoint, error) {
 	endpoint := &ToolEndpoint{Method: in.Method, URL: in.URL, TimeoutSeconds: in.TimeoutSeconds, HeaderNames: []string{}}

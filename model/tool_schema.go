@@ -56,7 +56,7 @@ func NewJSONSchema(text string) (*JSONSchema, error) {
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(jsonschema.SchemeURLLoader{})
-	// The compiled schema still asks for expressions, because some drafts check values of the format regex.
+	// The compiled schema still compiles expressions, because some drafts check values of the format regex.
 	isPattern, isCompiling := true, true
 	compiler.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) {
 		expression, err := NewExpression(text)

@@ -27,7 +27,7 @@ const OwnUsageKeys = "agentgraph:"
 // dayKeys is the prefix of the keys of entries that replace all entries of a day.
 const dayKeys = OwnUsageKeys + "day:"
 
-// DayKeys is the LIKE pattern of such keys.
+// DayKeys is the LIKE pattern of keys with that prefix.
 const DayKeys = dayKeys + "%"
 
 // UsageEntry is an entry of the usage ledger: used credits. Entries never change; a negative entry corrects a mistake.

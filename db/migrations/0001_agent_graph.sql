@@ -1,6 +1,6 @@
--- Every tenant table has the primary key (company_id, id), every reference between tenant tables maps
--- company_id to company_id, and every unique constraint contains it: the database itself cannot link two
--- companies, and every table can be sharded by company. Times and ids are made by the program.
+-- Every tenant table has the primary key (company_id, id), every reference between tenant tables maps company_id to
+-- company_id, and every unique constraint contains it: the database itself cannot link two companies, and every table
+-- can be sharded by company. The program creates times and ids.
 
 -- +goose Up
 -- +goose StatementBegin

@@ -25,7 +25,7 @@ CREATE TABLE tool_calls (
 
 CREATE INDEX tool_calls_chat_idx ON tool_calls (company_id, chat_id, position);
 
--- A mocking says whether what is not mocked may happen.
+-- sideEffects says whether calls that are not mocked are allowed.
 UPDATE simulation_chats SET tool_mocking = tool_mocking::jsonb || '{"sideEffects": "Allow"}';
 -- +goose StatementEnd
 

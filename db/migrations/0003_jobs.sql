@@ -1,7 +1,7 @@
 -- +goose Up
 -- +goose StatementBegin
--- What is to be done for a company. A job waits until river_job_id names the job of River that carries it to a
--- worker, and is gone when it is done.
+-- The jobs of a company. A job waits until river_job_id names the River job that carries it to a worker. The row is
+-- deleted when the job is done.
 CREATE TABLE jobs (
     company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
     id text NOT NULL CHECK (char_length(id) BETWEEN 1 AND 64),

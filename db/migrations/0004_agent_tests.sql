@@ -1,5 +1,5 @@
--- Rows are locked in one order everywhere: agents, folders, tests, executions, runs. Whoever changes a run
--- holds its execution, which numbers the changes.
+-- Every transaction locks rows in one order: agents, folders, tests, executions, runs. A change of a run locks its
+-- execution, which numbers the changes.
 
 -- +goose Up
 -- +goose StatementBegin

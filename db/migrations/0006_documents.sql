@@ -1,5 +1,5 @@
--- Documents of datasets and what they were cut into. Rows are locked in one order everywhere: datasets,
--- documents. The extensions stay when the tables go: others may use them.
+-- Documents of datasets, and their chunks. Every transaction locks datasets before documents. The extensions stay when
+-- the tables are dropped, because other programs may use them.
 
 -- +goose Up
 -- +goose StatementBegin
@@ -7,14 +7,14 @@ CREATE EXTENSION IF NOT EXISTS btree_gin;
 
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
 
--- What a job is for; its worker is chosen by it.
+-- The kind of a job decides which worker it gets.
 ALTER TABLE jobs ADD COLUMN kind text CHECK (char_length(kind) BETWEEN 1 AND 32);
 
 UPDATE jobs SET kind = 'agentTestRun';
 
 ALTER TABLE jobs ALTER COLUMN kind SET NOT NULL;
 
--- indexing_id names the indexing that counts, and its job: whoever works on an earlier one writes nothing.
+-- indexing_id names the current indexing and its job. A worker with an earlier indexing writes nothing.
 CREATE TABLE documents (
     company_id text NOT NULL,
     id text NOT NULL CHECK (char_length(id) BETWEEN 1 AND 64),
@@ -44,7 +44,7 @@ CREATE INDEX documents_dataset_idx ON documents (company_id, dataset_id, created
 
 CREATE INDEX documents_list_idx ON documents (company_id, created_at DESC, id DESC);
 
--- The file as it came, in parts, so that it can be indexed again.
+-- The unchanged file, in parts, so that it can be indexed again.
 CREATE TABLE document_contents (
     company_id text NOT NULL,
     document_id text NOT NULL,
@@ -54,8 +54,8 @@ CREATE TABLE document_contents (
     FOREIGN KEY (company_id, document_id) REFERENCES documents (company_id, id) ON DELETE CASCADE
 );
 
--- search holds the terms of the content, as the program makes them: those of questions are made the same way.
--- Long values are kept apart and ids are not, so that a search which visits many rows visits few pages.
+-- search has the terms of the content. The program makes the terms of questions in the same way. Long values are stored
+-- out of line and ids are not, so that a search that reads many rows reads few pages.
 CREATE TABLE chunks (
     company_id text NOT NULL,
     id text NOT NULL CHECK (char_length(id) BETWEEN 1 AND 64),
@@ -84,8 +84,8 @@ CREATE INDEX chunks_dataset_idx ON chunks (company_id, dataset_id);
 
 CREATE INDEX chunks_search_idx ON chunks USING gin (company_id, dataset_id, search);
 
--- Which terms a dataset's chunks hold, and how many hold each. Rows change with every document: they have
--- room to do so in place.
+-- The terms of a dataset's chunks, and how many chunks contain each. Rows change with every document, so pages have
+-- free space for new versions of rows.
 CREATE TABLE dataset_terms (
     company_id text NOT NULL,
     dataset_id text NOT NULL,

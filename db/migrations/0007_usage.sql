@@ -1,6 +1,7 @@
--- The ledger is append-only. usage_days and usage_months sum it up, and are written in the same statement: what reads
--- whole days never reads the ledger, and of a year only the months. Agents and campaigns are named without references, since usage outlives them; a
--- tombstone says which ids were ours. Whoever changes rows of several tables changes those of usage last.
+-- The ledger is append-only. usage_days and usage_months have its sums, and are written in the same statement. A query
+-- for whole days never reads the ledger, and a query for a year reads only the months. Agents and campaigns are named
+-- without references, because usage outlives them. A tombstone shows that an id existed. A transaction that changes
+-- several tables changes usage last.
 
 -- +goose Up
 -- +goose StatementBegin
@@ -47,7 +48,7 @@ CREATE TABLE tombstones (
     PRIMARY KEY (company_id, noun, id)
 );
 
--- A plan holds from its month on, until that of another one.
+-- A plan is valid from its month until the month of the next plan.
 CREATE TABLE plans (
     company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
     month date NOT NULL CHECK (extract(day FROM month) = 1),

@@ -1,5 +1,5 @@
--- Rows are locked in one order everywhere: agents, campaigns, items. Whoever changes an item holds its
--- campaign, which numbers the changes; whoever claims items does not, since claims are not numbered.
+-- Every transaction locks rows in one order: agents, campaigns, items. A change of an item locks its campaign, which
+-- numbers the changes. A claim of items does not lock the campaign, because claims are not numbered.
 
 -- +goose Up
 -- +goose StatementBegin

@@ -1,4 +1,4 @@
--- What messages of agents cite from the knowledge base, as it was when they were written.
+-- Citations of the knowledge base in messages of agents, with the content at the time of the message.
 
 -- +goose Up
 -- +goose StatementBegin

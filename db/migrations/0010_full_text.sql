@@ -1,5 +1,5 @@
--- The terms of chunks are made by Postgres, of words that the program has folded. A word that either language does
--- not index is stemmed by neither.
+-- Postgres makes the terms of chunks from words that the program has folded. A stop word of one language is not stemmed
+-- by the other.
 
 -- +goose Up
 -- +goose StatementBegin
@@ -15,7 +15,7 @@ CREATE TEXT SEARCH CONFIGURATION knowledge_french (COPY = pg_catalog.french);
 
 ALTER TEXT SEARCH CONFIGURATION knowledge_french ALTER MAPPING FOR asciiword, word WITH english_stop, french_stem;
 
--- Chunks that exist hold their words among the terms that they have.
+-- The terms of existing chunks include their words.
 DROP INDEX chunks_search_idx;
 
 UPDATE chunks SET search = chunks.search
@@ -23,7 +23,7 @@ UPDATE chunks SET search = chunks.search
     || strip(to_tsvector('knowledge_english', known.words))
     || strip(to_tsvector('knowledge_french', replace(replace(known.words || ' ', 'ees ', 'es '), 'ee ', 'e ')))
 FROM (
-    -- Names such as example.com, which were one term, are cut as words now are; decimals are not.
+    -- Names such as example.com were one term. They are now split like other words, but decimals are not.
     SELECT company_id, id, array_to_string(ARRAY(
         SELECT CASE WHEN term ~ '^[0-9.,]+$' THEN replace(term, ',', '.') ELSE translate(term, '.,:;_', '     ') END
         FROM unnest(tsvector_to_array(search)) AS term), ' ') AS words
@@ -42,7 +42,7 @@ GROUP BY chunks.company_id, chunks.dataset_id, term;
 -- +goose StatementEnd
 
 -- +goose Down
--- The terms that the program before this made are among those that the chunks have.
+-- The chunks still have the terms that the previous version needs.
 DROP TEXT SEARCH CONFIGURATION knowledge_french;
 DROP TEXT SEARCH CONFIGURATION knowledge_english;
 DROP TEXT SEARCH DICTIONARY french_stop;

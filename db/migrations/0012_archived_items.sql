@@ -1,4 +1,4 @@
--- Archived items are few, and listing them must not read the whole campaign.
+-- There are few archived items, and a list of them must not read the whole campaign.
 
 -- +goose Up
 CREATE INDEX campaign_items_archived_idx ON campaign_items (company_id, campaign_id, created_at DESC, id DESC)

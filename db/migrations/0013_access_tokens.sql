@@ -1,4 +1,4 @@
--- Short-lived credentials, each of an API key, with which it ends.
+-- Short-lived credentials. Each belongs to an API key, and becomes invalid with the key.
 
 -- +goose Up
 -- +goose StatementBegin

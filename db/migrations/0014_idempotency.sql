@@ -1,6 +1,6 @@
--- Requests that clients may repeat without their being carried out again. A row counts until a time, which is the end
--- of a lease while its request is under way, and later the end of its answer; then its place is free. Both are measured
--- by the database's clock, since those of replicas may differ.
+-- Requests that clients may repeat, but that are executed only once. A row expires at the time until. That is the end
+-- of a lease while its request is in progress, and later the end of the stored response. The database's clock measures
+-- both, because the clocks of replicas may differ.
 
 -- +goose Up
 -- +goose StatementBegin

@@ -1,4 +1,4 @@
--- Tests that a retry leaves out, because they were deleted; NULL where there are none.
+-- Tests that a retry leaves out, because they were deleted. NULL if there are none.
 
 -- +goose Up
 ALTER TABLE agent_test_executions ADD COLUMN left_out_tests jsonb CHECK (jsonb_typeof(left_out_tests) = 'array');

@@ -1,14 +1,15 @@
--- Indexes for lists of companies that have grown. They are built while everybody writes. A build that failed leaves an
--- index that nobody reads: the whole step is done again then, so each begins by dropping it.
+-- Indexes for lists of large companies. The indexes are built while other sessions write. A failed build leaves an
+-- invalid index, so the step drops each index before it builds it.
 
 -- +goose NO TRANSACTION
 
 -- +goose Up
 DROP INDEX CONCURRENTLY IF EXISTS agents_filter_idx;
 
--- A name's characters and pairs of neighbours, small and without line ends, so that a part of any length and of any
--- signs is found; trigrams would need three letters or digits. Pairs come of doubling every character, leaving out the
--- first, and cutting after every second. There is no pending list, which every search would read.
+-- The characters of a name and its pairs of adjacent characters, in lower case and without line breaks. They find parts
+-- of any length and of any characters, whereas trigrams need three letters or digits. To get the pairs, double every
+-- character, drop the first, and split after every second. There is no pending list, because every search would read
+-- it.
 CREATE INDEX CONCURRENTLY agents_filter_idx ON agents USING gin (
     company_id,
     (

@@ -1,13 +1,13 @@
--- How many runs an execution was created with. Runs are neither added nor removed later, so a company's runs are counted by
--- its executions. NULL stands for one whose runs are to be counted one by one: it was not finished when this step was
--- done, or a program of before has created it.
+-- The number of runs with which an execution was created. Runs are neither added nor removed later, so the executions
+-- give the number of a company's runs. If it is NULL, the runs are counted one by one: the execution was not finished
+-- at the time of this step, or an older program created it.
 
 -- +goose NO TRANSACTION
 
 -- +goose Up
 ALTER TABLE agent_test_executions ADD COLUMN IF NOT EXISTS run_count int;
 
--- Executions that are finished do not change any more, so nobody waits.
+-- Finished executions do not change any more, so no other statement waits.
 UPDATE agent_test_executions SET run_count = counted.runs
 FROM (SELECT company_id, execution_id, count(*) AS runs FROM agent_test_runs GROUP BY company_id, execution_id) AS counted
 WHERE agent_test_executions.company_id = counted.company_id AND agent_test_executions.id = counted.execution_id

@@ -1,4 +1,4 @@
--- A turn reads the calls of the last turns of its chat, and all transfers for real.
+-- A turn reads the calls of the last turns of its chat, and all real transfers.
 
 -- +goose NO TRANSACTION
 

@@ -1,5 +1,5 @@
--- What a misspelled word may stand for is found in memory: nobody reads trigrams any more, and every document that is
--- indexed wrote them. The extension stays: others may use it.
+-- Corrections of misspelled words are now found in memory. No query reads trigrams any more, but every indexing wrote
+-- them. The extension stays, because other programs may use it.
 
 -- +goose NO TRANSACTION
 

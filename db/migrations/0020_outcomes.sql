@@ -1,6 +1,6 @@
--- That a call for real was begun, and nobody knows what came of it, was told by the text of its error alone. It decides
--- whether a contact may be transferred once more, so it has a column of its own, and the text is only to be read. It is
--- NULL for all other calls, so that a process of the version before may go on writing them.
+-- The column is set if a real call was started and its outcome is unknown. It decides whether a contact may be
+-- transferred again. Until now, only the text of the error showed this. It is NULL for all other calls, so that
+-- processes of the previous version can still write them.
 
 -- +goose Up
 -- +goose StatementBegin

@@ -1,4 +1,4 @@
--- Who changed what: rows are only added.
+-- The audit log: who changed what. Rows are only added.
 
 -- +goose Up
 -- +goose StatementBegin
@@ -20,7 +20,7 @@ CREATE TABLE audit_events (
 
 CREATE INDEX audit_events_list_idx ON audit_events (company_id, created_at DESC, id DESC);
 
--- Each filter finds its page, or that there is none, without reading all that ever happened.
+-- With these, no filter reads the whole log, even if it finds nothing.
 CREATE INDEX audit_events_target_idx ON audit_events (company_id, target_id, created_at DESC, id DESC);
 
 CREATE INDEX audit_events_key_idx ON audit_events (company_id, api_key_id, created_at DESC, id DESC);

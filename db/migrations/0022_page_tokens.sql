@@ -1,4 +1,4 @@
--- Credentials that are narrowed, for pages in browsers, and scopes for parts of what can be read.
+-- Restricted credentials for pages in browsers, and scopes that allow to read only a part of the data.
 
 -- +goose Up
 -- +goose StatementBegin
@@ -19,19 +19,19 @@ ALTER TABLE access_tokens
         scopes <@ ARRAY['read', 'browse', 'prompts', 'contacts', 'consumption', 'write', 'simulate', 'chat', 'admin']
         AND cardinality(scopes) > 0 AND (NOT scopes @> ARRAY['chat'] OR cardinality(scopes) = 1)
     ),
-    -- Only what the scope chat gives can be narrowed, and it always is.
+    -- Tokens with the scope chat always have a holder. Only they can be restricted to agents.
     ADD CONSTRAINT access_tokens_narrowing_check CHECK (
         (scopes @> ARRAY['chat']) = (holder IS NOT NULL) AND (holder IS NOT NULL OR agent_ids IS NULL)
     );
 
--- Whose chat it is, where that was started with the scope chat.
+-- The owner of a chat that was started with the scope chat.
 ALTER TABLE simulation_chats ADD COLUMN holder bytea CHECK (octet_length(holder) = 32);
 -- +goose StatementEnd
 
 -- +goose Down
 ALTER TABLE simulation_chats DROP COLUMN holder;
 
--- Credentials that the program of before cannot tell go: it would take them for what they are not.
+-- The previous version would ignore the restrictions of these credentials, so they are deleted.
 DELETE FROM access_tokens
 WHERE NOT scopes <@ ARRAY['read', 'write', 'simulate', 'admin'] OR origins IS NOT NULL;
 

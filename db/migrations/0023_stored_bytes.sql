@@ -1,5 +1,5 @@
--- How many bytes a company keeps, by what they are, so that nothing has to be added up when more is to be kept. The
--- sum changes in the transaction that adds or deletes what it counts.
+-- The number of bytes that a company stores, by kind, so that an upload does not have to add them up. The transaction
+-- that adds or deletes data also changes the sum.
 
 -- +goose Up
 -- +goose StatementBegin

@@ -1,5 +1,5 @@
--- Audit events that a webhook is told of. Which of them it has is a mark on the event itself, since events are not
--- committed in the order of their times: a place in a list would pass by those that come late.
+-- Audit events that are delivered to a webhook. Each event has the time of its delivery. A position in the log would
+-- not do, because events are not committed in the order of their times, and late ones would be skipped.
 
 -- +goose Up
 -- +goose StatementBegin
@@ -7,7 +7,7 @@ ALTER TABLE audit_events ADD COLUMN delivered_at timestamptz;
 
 CREATE INDEX audit_events_undelivered_idx ON audit_events (company_id, created_at, id) WHERE delivered_at IS NULL;
 
--- Whose turn it is: until due_at a process is delivering a company's events, or waits after a failure.
+-- Until due_at, a process is delivering a company's events, or the company waits after a failure.
 CREATE TABLE audit_deliveries (
     company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE,
     target text NOT NULL CHECK (target IN ('Webhook')),

@@ -1,5 +1,5 @@
--- Prompts that are tried without being saved: in a chat, or in an execution with its runs. is_draft is NULL for all others,
--- so that a process of the version before may go on writing them.
+-- Prompts that are tried without being saved, in a chat or in an execution with its runs. is_draft is NULL for all
+-- others, so that processes of the previous version can still write them.
 
 -- +goose Up
 -- +goose StatementBegin

@@ -1,6 +1,6 @@
--- Since when a test fails is found by its last run that passed and its first one that failed after that, however many
--- there are. The index is built while everybody writes. A build that failed leaves an index that nobody reads: the whole
--- step is done again then, so it begins by dropping it.
+-- The index finds the last passed run of a test and the first failed run after it, however many runs there are. The
+-- index is built while other sessions write. A failed build leaves an invalid index, so the step drops it before it
+-- starts again.
 
 -- +goose NO TRANSACTION
 

@@ -1,6 +1,6 @@
--- Items number their changes by their campaign's version. What changes of a campaign without an item being changed counts
--- here, so that whoever follows the campaign sees it even if a signal was lost. It is NULL until then, so that a process of
--- the version before may go on writing campaigns.
+-- The version of a campaign numbers the changes of its items. The revision counts all other changes of the campaign, so
+-- that followers see them even if a signal is lost. It is NULL before the first such change, so that processes of the
+-- previous version can still write campaigns.
 
 -- +goose Up
 ALTER TABLE campaigns ADD COLUMN revision int;

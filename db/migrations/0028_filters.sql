@@ -1,12 +1,12 @@
--- Indexes for what lists of companies that have grown are narrowed and ordered by. They are built while everybody writes. A
--- build that failed leaves an index that nobody reads: the whole step is done again then, so each begins by dropping it.
+-- Indexes for the filters and orders of lists of large companies. The indexes are built while other sessions write. A
+-- failed build leaves an invalid index, so the step drops each index before it builds it.
 
 -- +goose NO TRANSACTION
 
 -- +goose Up
 DROP INDEX CONCURRENTLY IF EXISTS documents_name_idx;
 
--- The characters and pairs of neighbours of a name, as agents_filter_idx has them.
+-- The characters and pairs of adjacent characters of a name, as in agents_filter_idx.
 CREATE INDEX CONCURRENTLY documents_name_idx ON documents USING gin (
     company_id,
     (

@@ -1,6 +1,6 @@
--- The chats that have not ended, however many have. ended_at is written once, so that no turn has to write the index. It is
--- built while everybody writes. A build that failed leaves an index that nobody reads: the step is done again then, so it
--- begins by dropping it.
+-- The index finds the chats that have not ended. ended_at is written only once, so turns do not have to write the
+-- index. The index is built while other sessions write. A failed build leaves an invalid index, so the step drops it
+-- before it starts again.
 
 -- +goose NO TRANSACTION
 

@@ -1,4 +1,5 @@
--- When a dataset was changed last, so that clients can tell whether they have seen the change; NULL until then.
+-- The time of the last change of a dataset, so that clients can tell whether they have seen the change. NULL if it was
+-- never changed.
 
 -- +goose Up
 ALTER TABLE datasets ADD COLUMN updated_at timestamptz;

@@ -1,6 +1,7 @@
--- Companies that come from another server. The hashes of keys whose secrets were made elsewhere are the only rows that are
--- looked up without knowing the company: the secret does not name it. There are few, they never change, and every shard can
--- hold all of them. Where a company came from is remembered, so that the same archive is taken once.
+-- Companies that are imported from another server. The hashes of imported secrets are the only rows that are looked up
+-- without the company, because these secrets do not name it. There are few of them, and they never change, so every
+-- shard can have all of them. company_imports records the archive of a company, so that the same archive is imported
+-- once.
 
 -- +goose Up
 -- +goose StatementBegin
@@ -18,7 +19,7 @@ CREATE TABLE company_imports (
     PRIMARY KEY (company_id, archive_id)
 );
 
--- Rows that refer to each other in a circle are written together, and checked at the end.
+-- Rows with cyclic references are written together, and checked at the end.
 ALTER TABLE agent_tests ALTER CONSTRAINT agent_tests_company_id_last_run_id_fkey DEFERRABLE INITIALLY IMMEDIATE;
 
 ALTER TABLE agent_test_executions ALTER CONSTRAINT agent_test_executions_company_id_retry_of_id_fkey DEFERRABLE INITIALLY IMMEDIATE;
@@ -31,7 +32,7 @@ ALTER TABLE agent_tests ALTER CONSTRAINT agent_tests_company_id_last_run_id_fkey
 
 DROP TABLE company_imports;
 
--- A key of which only the hash led to its company can be used no more.
+-- Keys with imported secrets can no longer be found by their hashes.
 UPDATE api_keys SET revoked_at = now() FROM imported_key_hashes AS imported
 WHERE api_keys.company_id = imported.company_id AND api_keys.id = imported.api_key_id AND api_keys.revoked_at IS NULL;
 

@@ -1,5 +1,5 @@
--- What a document holds, in short, so that clients can tell whether they have the same file without reading it. It is NULL for
--- what a replica of before adds while it is still running: clients then send the file again.
+-- A digest of the content of a document, so that clients can compare a file without reading the document. It is NULL
+-- for documents of older replicas that still run. Clients then send the file again.
 
 -- +goose Up
 -- +goose StatementBegin

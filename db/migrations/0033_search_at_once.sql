@@ -1,6 +1,6 @@
--- Chunks are found as fast right after their indexing as later. Entries that wait in a pending list are read by every
--- search, and make the planner avoid the index. So does a shorter index by dataset, from which all chunks of the dataset would be
--- read, as long as no statistics tell how many these are. The search index begins with the same columns.
+-- A search is fast immediately after chunks are indexed. Every search reads the entries in a pending list, and these
+-- make the planner avoid the index. Without statistics, the planner also prefers the shorter index by dataset, and
+-- reads all chunks of the dataset. The search index begins with the same columns, so the shorter one is not needed.
 
 -- +goose NO TRANSACTION
 

@@ -1,7 +1,7 @@
 -- +goose Up
 -- +goose StatementBegin
--- A false criterion decides a run, even if another one could not be judged; the error says why. What was
--- stored before holds to the narrower rule, so it need not be read.
+-- A missed criterion decides a run, even if another criterion could not be judged. The error says why. Existing rows
+-- satisfy the stricter rule, so they need no check.
 ALTER TABLE agent_test_runs DROP CONSTRAINT agent_test_runs_cause_check;
 
 ALTER TABLE agent_test_runs ADD CONSTRAINT agent_test_runs_cause_check CHECK (

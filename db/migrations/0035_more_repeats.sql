@@ -1,6 +1,7 @@
 -- +goose Up
 -- +goose StatementBegin
--- Twenty repeats decide what five leave open. What was stored before holds to the narrower bound, so it need not be read.
+-- Twenty repeats decide comparisons that five repeats cannot decide. Existing rows satisfy the stricter bound, so they
+-- need no check.
 ALTER TABLE agent_test_executions DROP CONSTRAINT agent_test_executions_repeats_check;
 
 ALTER TABLE agent_test_executions ADD CONSTRAINT agent_test_executions_repeats_check CHECK (repeats BETWEEN 1 AND 20) NOT VALID;

@@ -1,6 +1,6 @@
 -- +goose Up
 -- +goose StatementBegin
--- How often the judge is asked about a criterion. Older programs know nothing of it, and ask once.
+-- How often the judge evaluates a criterion. Older programs ignore the column and evaluate it once.
 ALTER TABLE agent_test_executions ADD COLUMN votes int NOT NULL DEFAULT 1;
 
 ALTER TABLE agent_test_executions ADD CONSTRAINT agent_test_executions_votes_check CHECK (votes IN (1, 3, 5));

@@ -1,4 +1,4 @@
--- How long each kind of a company's data is kept. What has no row is kept for ever.
+-- How long each kind of a company's data is kept. A kind without a row is kept forever.
 
 -- +goose Up
 CREATE TABLE retentions (

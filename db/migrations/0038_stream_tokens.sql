@@ -1,4 +1,4 @@
--- Access tokens that are good for one subscription alone.
+-- Access tokens that allow only one subscription.
 
 -- +goose Up
 -- +goose StatementBegin
@@ -8,7 +8,7 @@ ALTER TABLE access_tokens ADD CONSTRAINT access_tokens_subscription_check CHECK 
 -- +goose StatementEnd
 
 -- +goose Down
--- The program of before would take them for what they are not.
+-- The previous version would ignore the restriction of these tokens.
 DELETE FROM access_tokens WHERE subscription IS NOT NULL;
 
 ALTER TABLE access_tokens DROP COLUMN subscription;

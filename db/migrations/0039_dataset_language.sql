@@ -1,5 +1,6 @@
--- A dataset has a language, and a document knows those by whose rules its chunks' words were stemmed. NULL is English and French,
--- which held for all before: what is indexed stays as it is until it is indexed again.
+-- The language of a dataset, and the languages by whose rules the words of a document were stemmed. NULL means English
+-- and French, which older versions used for all documents. Existing documents stay unchanged until they are indexed
+-- again.
 
 -- +goose Up
 -- +goose StatementBegin

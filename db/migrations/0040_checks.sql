@@ -1,6 +1,6 @@
--- What the program decides of simulations, beside or instead of criteria, and what checks and criteria count for. They are
--- NULL in what a process of the version before writes. What was stored before holds to the narrower rules, so it need not
--- be read.
+-- Checks of simulations that the program decides, in addition to criteria or instead of them, and the weights of checks
+-- and criteria. Processes of the previous version write NULL. Existing rows satisfy the stricter rules, so they need no
+-- check.
 
 -- +goose Up
 -- +goose StatementBegin

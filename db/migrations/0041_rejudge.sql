@@ -1,6 +1,6 @@
--- Expands: Conversations that are judged again, beside their first verdicts; what judge and contact are told; runs that are not needed any
--- more. The columns are NULL in what a process of the version before writes. What was stored before holds to the narrower rules,
--- so it need not be read.
+-- Expands: Conversations that are judged again, in addition to their first verdicts. Also what the judge sees, the
+-- contact's persona and texts, and runs that are not needed any more. Processes of the previous version write NULL.
+-- Existing rows satisfy the stricter rules, so they need no check.
 
 -- +goose Up
 -- +goose StatementBegin

@@ -1,6 +1,6 @@
--- Expands: What judged conversations again is found by the execution and the run that held them, also when these are deleted. The indexes are
--- built while everybody writes. A build that failed leaves an index that nobody reads: the whole step is done again then, so
--- it begins by dropping them.
+-- Expands: The indexes find the executions and runs that judge earlier conversations again, by the execution and run
+-- that held them. Deletions need them, too. The indexes are built while other sessions write. A failed build leaves an
+-- invalid index, so the step drops each index before it builds it.
 
 -- +goose NO TRANSACTION
 

@@ -1,5 +1,5 @@
--- Expands: Rows that a test is run with, and the row of each run. What a process of the version before writes has none. What was stored
--- before holds to the rules, so it need not be read.
+-- Expands: The rows of a test, and the row of each run. Processes of the previous version write none. Existing rows of
+-- the tables satisfy the rules, so they need no check.
 
 -- +goose Up
 -- +goose StatementBegin

@@ -1,6 +1,6 @@
--- Expands: Since when a row of a test fails is found as it is of a test, and whether a name is taken by the names of an agent's tests. The
--- indexes are built while everybody writes. A build that failed leaves an index that nobody reads: the whole step is done again
--- then, so it begins by dropping it. The judged runs have their old index until the new one is there.
+-- Expands: The indexes find since when a row of a test has been failing, and whether a test of an agent has a name. The
+-- indexes are built while other sessions write. A failed build leaves an invalid index, so the step drops each index
+-- before it builds it. The judged runs keep their old index until the new one is complete.
 
 -- +goose NO TRANSACTION
 

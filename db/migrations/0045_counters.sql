@@ -1,7 +1,7 @@
--- Expands: Counters, kept by whoever changes what they count, who holds the row anyway. Those of a campaign are how many items are in each
--- state, archived ones in the second half; they hold if counted_at is version + revision, so that a program of before that changes
--- items makes them void. Those of an execution are its runs by their ends, once it is finished; where they are NULL, runs are
--- counted one by one.
+-- Expands: Counters. The transactions that change the counted rows also change the counters, because they lock that row
+-- anyway. A campaign counts its items in each state, archived ones in the second half. The counts are valid if
+-- counted_at equals version + revision, so a change by an older program invalidates them. A finished execution counts
+-- its runs by final status. If these counts are NULL, the runs are counted one by one.
 
 -- +goose NO TRANSACTION
 
@@ -19,7 +19,7 @@ DROP INDEX CONCURRENTLY IF EXISTS agent_test_executions_totals_idx;
 
 CREATE INDEX CONCURRENTLY agent_test_executions_totals_idx ON agent_test_executions (company_id, passed_runs, failed_runs, error_runs, cancelled_runs, skipped_runs, run_count);
 
--- Sums of run_count are read from it, too.
+-- The new index also serves sums of run_count.
 DROP INDEX CONCURRENTLY IF EXISTS agent_test_executions_run_count_idx;
 
 -- +goose Down

@@ -1,5 +1,5 @@
--- Contracts: The tests and agents of an execution as they were when it was started, each once: its runs share them. Runs of before have a copy
--- of their own, and keep it. A program of before cannot work on runs that have none, so end it before this step.
+-- Contracts: Snapshots of the tests and agents of an execution at its start. Its runs share them. Older runs keep their
+-- own copies. An older program cannot work on runs without a copy, so stop it before this step.
 
 -- +goose Up
 -- +goose StatementBegin
@@ -7,7 +7,7 @@ CREATE TABLE agent_test_snapshots (
     company_id text NOT NULL,
     execution_id text NOT NULL,
     id text NOT NULL,
-    -- Of a test; NULL for an agent.
+    -- The agent of a test, or NULL for an agent.
     agent_id text,
     definition json NOT NULL,
     PRIMARY KEY (company_id, execution_id, id),

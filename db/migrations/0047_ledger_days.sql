@@ -1,5 +1,5 @@
--- Expands: The ledger may be kept for some time only. In place of older entries there is one for each day, channel, agent and campaign, which
--- may have more credits than an entry that is recorded. What is there holds to the narrower rule, so it need not be read.
+-- Expands: A retention for the ledger. One entry for each day, channel, agent and campaign replaces older entries. It
+-- may have more credits than a recorded entry. Existing rows satisfy the stricter rule, so they need no check.
 
 -- +goose Up
 -- +goose StatementBegin

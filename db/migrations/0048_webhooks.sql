@@ -1,5 +1,5 @@
--- Expands: Addresses that companies are told at what happens, and what they were told or are still to be. A message is written in
--- the transaction that it is about.
+-- Expands: Webhooks of companies, and the messages that are delivered to them. A message is written in the transaction
+-- of its event.
 
 -- +goose Up
 -- +goose StatementBegin
@@ -30,7 +30,8 @@ CREATE TABLE webhook_deliveries (
     webhook_id text NOT NULL,
     type text NOT NULL,
     payload json NOT NULL,
-    -- occasion is what a webhook is to be told of once, whichever process sees it first.
+    -- occasion is a deduplication key: a webhook gets one message for each occasion, even if several processes write
+    -- it.
     occasion text,
     status text NOT NULL,
     attempts json NOT NULL,

@@ -1,5 +1,6 @@
--- Expands: Schedules of agent tests, and which of them started an execution, for what time. cron_at is the next time of cron alone,
--- next_run_at that at which the schedule is due: a change of the prompt may come before. What a schedule runs may be deleted.
+-- Expands: Schedules of agent tests, and the schedule and time for which an execution was started. cron_at is the next
+-- time of cron. next_run_at is when the schedule is due, which is earlier after a change of the prompt. The tests of a
+-- schedule may be deleted.
 
 -- +goose Up
 -- +goose StatementBegin

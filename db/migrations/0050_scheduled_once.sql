@@ -1,5 +1,5 @@
--- Expands: A schedule starts one execution for a time, however many processes try. The index is built while everybody writes. A build
--- that failed leaves an index that nobody reads: the whole step is done again then, so it begins by dropping it.
+-- Expands: A schedule starts one execution for each time, however many processes try. The index is built while other
+-- sessions write. A failed build leaves an invalid index, so the step drops it before it starts again.
 
 -- +goose NO TRANSACTION
 

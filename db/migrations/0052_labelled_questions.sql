@@ -1,4 +1,4 @@
--- Expands: Questions whose answers are known. Without the document that answers it a question measures nothing.
+-- Expands: Questions with known answers. A question is deleted with the document that answers it.
 
 -- +goose Up
 -- +goose StatementBegin

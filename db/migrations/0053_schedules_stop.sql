@@ -1,5 +1,5 @@
--- Expands: Executions of a schedule stop repeating tests that are decided, as others do. A company has few schedules, so the check takes
--- no time.
+-- Expands: Executions of a schedule can stop repeating decided tests, like other executions. A company has few
+-- schedules, so the check takes no time.
 
 -- +goose Up
 ALTER TABLE agent_test_schedules

@@ -1,5 +1,5 @@
--- Expands: What is deleted is marked, and its rows are removed afterwards, a part at a time. A program of before shows what is marked
--- until then. Lists are counted from indexes alone, which leave out what is marked.
+-- Expands: Soft deletion. Deleted rows are marked, and later removed in parts. An older program shows marked rows until
+-- they are removed. Lists are counted by index-only scans, and the indexes leave out marked rows.
 
 -- +goose NO TRANSACTION
 
@@ -55,7 +55,7 @@ DROP INDEX CONCURRENTLY IF EXISTS agent_test_executions_totals_idx;
 
 ALTER INDEX IF EXISTS agent_test_executions_totals_idx_new RENAME TO agent_test_executions_totals_idx;
 
--- Without statistics Postgres would take it that nearly everything is marked.
+-- Without statistics, Postgres would assume that nearly all rows are marked.
 ANALYZE agents (deleted_at);
 
 ANALYZE campaigns (deleted_at);
@@ -65,7 +65,7 @@ ANALYZE agent_tests (deleted_at);
 ANALYZE agent_test_executions (deleted_at);
 
 -- +goose Down
--- What is marked is gone for the program of before, too.
+-- The previous version must not show marked rows, so they are deleted.
 DELETE FROM agent_test_runs AS run USING agent_test_executions AS deleted
 WHERE deleted.company_id = run.company_id AND deleted.id = run.execution_id AND deleted.deleted_at IS NOT NULL;
 

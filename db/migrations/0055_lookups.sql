@@ -1,5 +1,6 @@
--- Expands: What lists lead to, a row at a time, is found by the hash of its id: through a primary key Postgres compares some twenty
--- texts on its way, and numbers here. What connects agents with tools, and chats with datasets, is read from an index alone.
+-- Expands: Hash indexes for rows that lists look up one by one. In a primary key, Postgres compares about twenty texts
+-- for each lookup. In a hash index, it compares numbers. The relations of agents with tools, and of chats with
+-- datasets, are read by index-only scans.
 
 -- +goose NO TRANSACTION
 

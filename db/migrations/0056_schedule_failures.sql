@@ -1,5 +1,5 @@
--- Expands: A schedule names as many tests as an execution takes, and keeps when it last could not start one. A company has few schedules,
--- so the check takes no time.
+-- Expands: A schedule can name as many tests as an execution can have, and has the time when it last failed to start
+-- one. A company has few schedules, so the check takes no time.
 
 -- +goose Up
 ALTER TABLE agent_test_schedules

@@ -1,5 +1,5 @@
--- Expands: What was extracted from a conversation, of chats and of runs of tests. A chat that has ended waits for it from extraction_at on.
--- The index is small: it has only the chats that wait.
+-- Expands: Data that was extracted from the conversations of chats and test runs. A chat that has ended waits for its
+-- extraction from extraction_at on. The index is small, because it contains only these chats.
 
 -- +goose NO TRANSACTION
 

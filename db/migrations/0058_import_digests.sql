@@ -1,4 +1,4 @@
--- Expands: An archive that is imported again is compared with the one that was imported before, by a digest of its contents.
+-- Expands: A digest of the contents of an imported archive. If the archive is imported again, the digests are compared.
 
 -- +goose Up
 ALTER TABLE company_imports

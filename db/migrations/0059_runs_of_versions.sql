@@ -1,5 +1,6 @@
--- Expands: The results of a prompt version are counted from the last judged runs of each test with that version. The index is built
--- while other sessions write. A build that failed leaves an invalid index, so the step drops it before it starts again.
+-- Expands: The results of a prompt version are counted from the last judged runs of each test with that version. The
+-- index is built while other sessions write. A failed build leaves an invalid index, so the step drops it before it
+-- starts again.
 
 -- +goose NO TRANSACTION
 

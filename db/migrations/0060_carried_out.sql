@@ -1,4 +1,5 @@
--- Expands: When the mutation of a request was committed, which is before its response is kept. The table is small, as rows live for a day.
+-- Expands: The time when the mutation of a request was committed, which is before its response is saved. The table is
+-- small, because rows expire after a day.
 
 -- +goose Up
 ALTER TABLE idempotent_requests

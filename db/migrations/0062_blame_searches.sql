@@ -1,5 +1,5 @@
--- Expands: Searches for the change of a prompt that broke a test, at most one for each test, and which executions are their steps. An
--- execution may outlive its search, as it may outlive its schedule.
+-- Expands: Searches for the change of a prompt that broke a test, at most one for each test, and the executions that
+-- are their steps. A search can be deleted before its executions, like a schedule.
 
 -- +goose Up
 -- +goose StatementBegin

@@ -1,6 +1,6 @@
--- Expands: Chunks in scripts without spaces get the overlapping pairs of their characters as terms. They have the single
--- characters already, and nothing is embedded again. Chunks that an older process indexes meanwhile have no pairs: words do
--- not find them until they are indexed again.
+-- Expands: Chunks in scripts without spaces get the overlapping pairs of their characters as terms. They already have
+-- the single characters as terms, and no vectors are computed again. Chunks that an older process indexes after this
+-- step have no pairs. Words do not find these chunks until they are indexed again.
 
 -- +goose Up
 -- +goose StatementBegin
@@ -30,5 +30,5 @@ ON CONFLICT (company_id, dataset_id, term) DO UPDATE SET chunks = excluded.chunk
 -- +goose StatementEnd
 
 -- +goose Down
--- The terms that the program before this made are among those that the chunks have.
+-- The chunks still have the terms that the previous version needs.
 SELECT 1;

@@ -1,4 +1,4 @@
--- Expands: Why a version of a prompt was written.
+-- Expands: A note that says why a version of a prompt was written.
 
 -- +goose Up
 ALTER TABLE prompt_versions

@@ -1,5 +1,5 @@
--- Expands: What people say about verdicts of the judge. Runs name the judge and say whether the verdict was doubtful. Older programs
--- write neither. A NULL doubt marks their runs.
+-- Expands: Labels of people on verdicts of the judge. Runs have the name of the judge, and whether the verdict is
+-- doubtful. Older programs write NULL for both.
 
 -- +goose Up
 -- +goose StatementBegin

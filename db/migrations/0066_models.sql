@@ -1,4 +1,4 @@
--- Expands: The model of an agent, and what answers took.
+-- Expands: The model of an agent, and the usage of answers.
 
 -- +goose Up
 -- +goose StatementBegin

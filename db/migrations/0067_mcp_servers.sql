@@ -1,5 +1,5 @@
--- Expands: Tools of MCP servers, and calls of tools that wait for a person. Older programs leave tools and calls at their
--- defaults. The index of waiting chats is small: it has only these.
+-- Expands: Tools of MCP servers, and calls of tools that wait for a person. Older programs write the defaults for tools
+-- and calls. The index of waiting chats is small, because it contains no other chats.
 
 -- +goose NO TRANSACTION
 

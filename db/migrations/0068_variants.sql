@@ -1,5 +1,5 @@
--- Expands: Variants of an execution, and the variant of each run. Their agents are kept under `agent/label`. An older program cannot
--- work on runs with a variant, so start none while it runs.
+-- Expands: Variants of an execution, and the variant of each run. The snapshots of their agents have the id
+-- `agent/label`. An older program cannot work on runs with a variant, so start no such execution while one is running.
 
 -- +goose Up
 -- +goose StatementBegin

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Server is a NATS server that a test can stop, and cut the connections of.
+// Server is a NATS server. A test can stop it and cut its connections.
 type Server struct {
 	// URL is its address, with user and password.
 	URL string
@@ -59,7 +59,7 @@ func (s *Server) Cut() error {
 		return err
 	}
 	for _, c := range connections.Conns {
-		// A connection that has ended meanwhile is cut as well.
+		// A connection that has already ended counts as cut.
 		_ = s.running.DisconnectClientByID(c.Cid)
 	}
 	return nil

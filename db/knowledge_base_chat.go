@@ -23,8 +23,8 @@ func (t tenantTx) lockKnowledgeBaseChat(ctx context.Context, id string,
 	return chat, t.lock(ctx, "knowledge base chat", id, chat, strength)
 }
 
-// Lists of a company's knowledge base chats: by their ids, by the agents and by the datasets that they use, and in
-// pages. AgentsOfChats lists the agents that use a chat.
+// Lists of a company's knowledge base chats: by their ids, by the agents that use them, in pages, and by their
+// datasets. AgentsOfChats lists the agents that use a chat.
 var (
 	KnowledgeBaseChatRows     = pg.Rows{Type: "knowledge base chat", Model: (*model.KnowledgeBaseChat)(nil), Key: pg.ByID}
 	KnowledgeBaseChatOfAgents = pg.Rows{

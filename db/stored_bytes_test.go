@@ -86,7 +86,7 @@ func TestStoredBytesOfACompanyAreBounded(t *testing.T) {
 
 	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: first.ID}))
 	_, err = addBytes(t.Context(), tenant, dataset, 600)
-	require.NoError(t, err, "a deletion makes room")
+	require.NoError(t, err, "a deletion frees bytes")
 }
 
 func TestConcurrentDocumentsStayWithinTheByteLimit(t *testing.T) {

@@ -27,7 +27,7 @@ func (f *agentFlags) models() cli.Flags {
 		{Into: &f.Provider.BaseURL, Name: "openai-base-url", Env: "OPENAI_BASE_URL", Placeholder: "URL",
 			Help: "Address of the provider, before /chat/completions."},
 		{Into: &f.Provider.Model, Name: "model", Env: "AGENTGRAPH_MODEL", Default: "gpt-4.1-mini",
-			Help: "The language model of the agents."},
+			Help: "The default language model of the agents."},
 		{Into: &f.Provider.Timeout, Name: "model-timeout", Env: "AGENTGRAPH_MODEL_TIMEOUT", Default: "25s",
 			Help: "How long one response of the model may take."},
 		{Into: modelsIn(&f.Models), Name: "models", Env: "AGENTGRAPH_MODELS", Placeholder: "PATH",

@@ -2111,9 +2111,9 @@ type AgentTestExecutionEdge {
 
 """
 When to stop repeating a test. Without rates, one failed run decides, because a test passes only if all of its judged
-runs pass. With both rates, Wald's sequential test decides between them. It decides wrongly for at most 0.1 % of the
-tests with a pass rate of at least ` + "`" + `good` + "`" + `, and for at most 5 % of the tests with a pass rate of at most ` + "`" + `bad` + "`" + `, for any
-number of runs. Errors do not count.
+runs pass. With both rates, a test stops once Wald's sequential test shows that it is good. It stops at most 5 % of the
+tests with a pass rate of at most ` + "`" + `bad` + "`" + `, whatever the number of runs. Tests that fail keep all of their runs, so that a
+comparison is not biased. Errors do not count.
 """
 input StopRepeatingInput {
   "The pass rate of a good test, more than ` + "`" + `bad` + "`" + ` and at most 0.999."

@@ -30,7 +30,7 @@ func TestStoppedTestsNoticeFalls(t *testing.T) {
 	require.InDelta(t, 0.95, noticedAt(0.6, 20, 20, nil), 0.01)
 	rate, ok = NoticedRate(6, 20, stop)
 	require.True(t, ok)
-	require.InDelta(t, 0.2, rate, 1e-9)
+	require.InDelta(t, 0.3, rate, 1e-9)
 	require.Equal(t, int32(6), stop.RunsIfPassing(20))
 	require.Equal(t, int32(3), stop.RunsIfPassing(3))
 	require.Equal(t, int32(20), (&StopRepeating{}).RunsIfPassing(20))

@@ -7,45 +7,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A test is examined after each of its runs. At most 0.1 % of good tests are called bad, and at most 5 % of bad tests
-// are called good. Most of the runs are saved.
+// A test is examined after each of its runs. At most 5 % of bad tests stop as good, and bad tests keep their runs.
 func TestSequentialTestsRarelyDecideWrongly(t *testing.T) {
 	t.Parallel()
 	const executions, repeats = 20_000, 20
 	random := rand.New(rand.NewPCG(7, 16))
-	play := func(stop *StopRepeating, rate float64) (bad, good, runs float64) {
+	stopped := func(stop *StopRepeating, rate float64) (good, runs float64) {
 		for range executions {
-			passed, failed := int32(0), int32(0)
-			for passed+failed < repeats && !stop.IsDecided(passed, failed) {
-				if random.Float64() < rate {
-					passed++
-				} else {
-					failed++
-				}
+			counts := ran(0, 0)
+			for counts.Judged() < repeats && !stop.IsDecided(counts.Passed, counts.Failed) {
+				play(random, counts, rate)
 			}
-			runs += float64(passed + failed)
-			switch isDecided := stop.IsDecided(passed, failed); {
-			case isDecided && stop.evidence(passed, failed) > 0:
-				bad++
-			case isDecided:
+			runs += float64(counts.Judged())
+			if stop.IsDecided(counts.Passed, counts.Failed) {
 				good++
 			}
 		}
-		return bad / executions, good / executions, runs / executions
+		return good / executions, runs / executions
 	}
 	for _, stop := range []*StopRepeating{{new(0.9), new(0.5)}, {new(0.95), new(0.8)}, {new(0.999), new(0.6)},
 		{new(0.6), new(0.3)}} {
-		for _, better := range []float64{0, (1 - *stop.Good) / 2, 1 - *stop.Good} {
-			bad, _, _ := play(stop, *stop.Good+better)
-			require.LessOrEqual(t, bad, 0.002, "%v against %v", *stop.Good, *stop.Bad)
-			_, good, _ := play(stop, *stop.Bad-better**stop.Bad)
+		for _, worse := range []float64{1, 0.8, 0.5} {
+			good, _ := stopped(stop, *stop.Bad*worse)
 			require.LessOrEqual(t, good, 0.05, "%v against %v", *stop.Good, *stop.Bad)
 		}
 	}
-	bad, _, runs := play(&StopRepeating{new(0.9), new(0.5)}, 0.4)
-	require.Greater(t, bad, 0.95, "bad tests are noticed")
-	require.Less(t, runs, 11.0)
-	_, good, runs := play(&StopRepeating{new(0.9), new(0.5)}, 1)
+	_, runs := stopped(&StopRepeating{new(0.9), new(0.5)}, 0.4)
+	require.Greater(t, runs, 19.0)
+	good, runs := stopped(&StopRepeating{new(0.9), new(0.5)}, 1)
 	require.Equal(t, 1.0, good)
 	require.Equal(t, 6.0, runs)
 }

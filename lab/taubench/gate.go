@@ -36,6 +36,7 @@ func simulate(ctx context.Context, trials []trial, out io.Writer) error {
 		{"until decided, baseline of 20 runs", maxRepeats, decided},
 		{"until decided, baseline of 4 runs", 4, decided},
 		{"20 repeats, baseline of 20 runs", maxRepeats, nil},
+		{"20 repeats, baseline of 4 runs", 4, nil},
 	} {
 		random := rand.New(rand.NewPCG(1, 1))
 		alarms, found, runs := 0, 0, 0

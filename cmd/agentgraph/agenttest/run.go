@@ -51,9 +51,9 @@ agentgraph test run --agent "Clinic reception" --variant now --variant fast:mode
 		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until",
 			Help: "Stop repeating a test once one of its runs failed."},
 		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until",
-			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once its runs decide between two pass rates, a good and " +
-				"a bad one, such as 0.9,0.5, with Wald's sequential test. This is the default with --baseline, unless " +
-				"--repeat is given."},
+			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once its runs show a good pass rate rather than a bad " +
+				"one, such as 0.9,0.5, with Wald's sequential test. This is the default with --baseline, unless --repeat " +
+				"is given."},
 		{Into: &c.Variant, Name: "variant", Env: "AGENTGRAPH_TEST_VARIANT", Xor: "compared", Placeholder: "LABEL:CHANGES",
 			Help: "Run the tests with this variant of the agent, and compare it with the first variant. LABEL alone is the " +
 				"agent as it is. After LABEL: write some of model=NAME, version=N and prompt=@FILE, with spaces between " +
@@ -157,9 +157,9 @@ func (c *runCommand) input() client.Variables {
 	return input
 }
 
-// repetition returns how often to run each test, and when to stop earlier. A comparison runs each test until it is
-// decided, unless the number of runs was given. With a third of the runs, it notices nearly as much as with 20 runs of
-// each test.
+// repetition returns how often to run each test, and when to stop earlier. A comparison repeats each test until its
+// runs show that it is good, unless the number of runs was given. A test that always passes then needs a third of the
+// runs.
 func (c *runCommand) repetition() (repeats int32, stop client.Variables) {
 	repeats = model.MaxRepeats
 	rates := c.UntilDecided

@@ -1,4 +1,4 @@
-/** When to stop repeating a test. With rates: once it is decided between them. Without rates: once a run fails. Null: never. */
+/** When to stop repeating a test. With rates: once its runs show the good one. Without rates: once a run fails. Null: never. */
 export type Stopping = { good?: number | null; bad?: number | null } | null;
 
 /** The choices, with their labels. */
@@ -29,5 +29,5 @@ export function repeatsText(repeats: number, stopping: Stopping | undefined): st
   if (repeats === 1) return "";
   const name = stoppingName(stopping);
   if (name === "all") return ` × ${repeats}`;
-  return name === "failed" ? ` × ${repeats} at most, until one fails` : ` × ${repeats} at most, until decided between ${stopping?.good} and ${stopping?.bad}`;
+  return name === "failed" ? ` × ${repeats} at most, until one fails` : ` × ${repeats} at most, until ${stopping?.good} is likelier than ${stopping?.bad}`;
 }

@@ -40,12 +40,12 @@ const lost = -1
 
 var mutationName = regexp.MustCompile(`answer: (\w+)\(`)
 
-func newApplyServer(t *testing.T) *applyServer {
+func newApplyServer(t *testing.T, flags ...string) *applyServer {
 	t.Helper()
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{SecretKey: make([]byte, 32)})
-	c := &applyServer{store: store, served: serve(t, address, "", "--secret-key",
-		base64.StdEncoding.EncodeToString(make([]byte, 32)), "--workers", "0", "--rate-limit", "0")}
+	c := &applyServer{store: store, served: serve(t, address, "", append([]string{"--secret-key",
+		base64.StdEncoding.EncodeToString(make([]byte, 32)), "--workers", "0", "--rate-limit", "0"}, flags...)...)}
 	target, err := url.Parse(c.url)
 	require.NoError(t, err)
 	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}

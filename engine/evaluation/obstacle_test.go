@@ -118,6 +118,43 @@ func TestObstaclesOfATestAreReported(t *testing.T) {
 	}
 }
 
+// A tool that its MCP server dropped is an obstacle until the server offers it again.
+func TestObstaclesIncludeToolsThatDisappeared(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, nil)
+	e := evaluatorOf(offline.New(), Options{})
+	server, err := c.tenant.CreateMcpServer(t.Context(), model.CreateMcpServerInput{Name: "Shop",
+		Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://shop.example/mcp",
+			TimeoutSeconds: 10, Headers: model.JSONObject(`{}`)}})
+	require.NoError(t, err)
+	pay := model.NewMcpOffer("pay", "Pays.", []byte(`{"type":"object"}`))
+	refresh := func(offers ...model.McpOffer) {
+		t.Helper()
+		_, _, err := c.tenant.RefreshMcpServer(t.Context(), server.ID, offers, nil)
+		require.NoError(t, err)
+	}
+	refresh(pay)
+	tool, err := c.tenant.CreateTool(t.Context(), model.CreateToolInput{Name: "Pay", TechnicalName: "shop_pay",
+		McpServerID: &server.ID, McpName: &pay.Name})
+	require.NoError(t, err)
+	_, err = c.tenant.ConnectTool(t.Context(), model.ConnectToolInput{AgentID: c.agent.ID, ToolID: tool.ID})
+	require.NoError(t, err)
+	test, err := c.tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{AgentID: c.agent.ID,
+		Name: "S", Scenario: "S", Criteria: []string{"C"}, MaxTurns: 1, Variables: model.JSONObject(`{"clinic":"Lakeside"}`)})
+	require.NoError(t, err)
+	requireObstacles := func(want ...string) {
+		t.Helper()
+		found, err := e.ObstaclesOfTests(t.Context(), c.tenant, []string{test.ID})
+		require.NoError(t, err)
+		require.ElementsMatch(t, want, found[test.ID])
+	}
+	requireObstacles()
+	refresh()
+	requireObstacles("the MCP server no longer offers shop_pay: calls fail unless they are mocked")
+	refresh(pay)
+	requireObstacles()
+}
+
 // An agent can also reach the tools of agents that it delegates to, up to the maximum depth.
 func TestObstaclesIncludeChecksAndWeights(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// newRefunds returns a bench with the agent "Refunds", and the number of real calls of its tool, which a person
+// approves.
+func newRefunds(t *testing.T) (*bench, *atomic.Int32) {
+	t.Helper()
+	made := &atomic.Int32{}
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		made.Add(1)
+		_, _ = io.WriteString(w, `{"state": "refunded"}`)
+	}))
+	t.Cleanup(shop.Close)
+	b := newBench(t, "--workers", "0", "--tool-allow", "127.0.0.1")
+	var created struct {
+		CreateAgent struct{ Agent struct{ ID string } }
+		CreateTool  struct{ Tool struct{ ID string } }
+	}
+	b.must(t, `mutation ($prompt: String!, $url: String!) {
+		createAgent(input: {name: "Refunds", channel: Web, direction: Inbound, language: "en", prompt: $prompt,
+			inboundWelcomeMessage: "Welcome."}) { agent { id } }
+		createTool(input: {name: "Refund", technicalName: "refund", description: "Pays the money back.", approval: Ask
+			endpoint: {method: POST, url: $url, timeoutSeconds: 5}}) { tool { id } }
+	}`, map[string]any{"url": shop.URL, "prompt": "# Examples\nUser: refund me\nCall: refund\nAgent: It is <state>.\n"},
+		&created)
+	b.must(t, `mutation ($agentId: ID!, $toolId: ID!) { connectTool(input: {agentId: $agentId, toolId: $toolId}) {
+		agent { id } } }`,
+		map[string]any{"agentId": created.CreateAgent.Agent.ID, "toolId": created.CreateTool.Tool.ID}, nil)
+	return b, made
+}
+
+func TestChatAsksOnATerminalToApproveACall(t *testing.T) {
+	t.Parallel()
+	b, made := newRefunds(t)
+	chat := onTerminal(t, append(b.environment(t), "NO_COLOR=1"), "chat", "Refunds")
+	for i, step := range []struct {
+		key, shown string
+		calls      int32
+	}{
+		{"y", "It is refunded.", 1}, {"n", "that did not work", 1}, {"", "that did not work", 1},
+		{"YES", "It is refunded.", 2}, {"sure", "that did not work", 2},
+	} {
+		from := len(chat.seen.String())
+		since := func(text string) {
+			t.Helper()
+			require.Eventually(t, func() bool { return strings.Contains(chat.seen.String()[from:], text) }, time.Minute,
+				5*time.Millisecond, "step %d, %s\n%s", i, text, chat.seen.String()[from:])
+		}
+		if i == 0 {
+			since("You: ")
+		}
+		chat.press(t, "refund me\n")
+		since("Approve refund {}? [y/N] ")
+		chat.press(t, step.key+"\n")
+		since(step.shown)
+		since("\r\nYou: ")
+		require.Equal(t, step.calls, made.Load())
+	}
+	chat.press(t, "\x03")
+	require.Equal(t, 4, chat.code())
+}
+
+func TestChatWithoutATerminalReadsApprovals(t *testing.T) {
+	t.Parallel()
+	b, made := newRefunds(t)
+	for _, test := range []struct {
+		name, input, answer string
+		calls               int32
+	}{
+		{"nobody is left to ask", "refund me\n", "a person did not approve the call", 0},
+		{"the next line denies", "refund me\nno\n", "a person did not approve the call", 0},
+		{"the next line approves", "refund me\nyes\n", "It is refunded.", 1},
+	} {
+		o := process(t, test.input, b.environment(t), "chat", "Refunds")
+		require.Zero(t, o.code, "%s: %s", test.name, o.log)
+		require.Regexp(t, `\{"approval":\{"approval":"Pending","arguments":\{\},"technicalName":"refund",`, o.out, test.name)
+		require.Contains(t, o.out, test.answer, test.name)
+		require.Equal(t, test.calls, made.Load(), test.name)
+	}
+	require.Zero(t, b.openChats(t))
+}

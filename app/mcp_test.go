@@ -92,7 +92,9 @@ func TestMCPToolsNeedTheirScopes(t *testing.T) {
 	require.Len(t, all, len(neededBy))
 	parts := []model.APIKeyScope{model.APIKeyScopeBrowse, model.APIKeyScopePrompts, model.APIKeyScopeContacts,
 		model.APIKeyScopeConsumption, model.APIKeyScopeWrite, model.APIKeyScopeSimulate}
-	sets := [][]model.APIKeyScope{{model.APIKeyScopeChat}, {model.APIKeyScopeRead}, {model.APIKeyScopeAdmin}}
+	sets := [][]model.APIKeyScope{{model.APIKeyScopeChat}, {model.APIKeyScopeRead}, {model.APIKeyScopeAdmin},
+		{model.APIKeyScopeMutate}, {model.APIKeyScopeBrowse, model.APIKeyScopeMutate},
+		{model.APIKeyScopeAdmin, model.APIKeyScopeMutate}}
 	for mask := 1; mask < 1<<len(parts); mask++ {
 		var set []model.APIKeyScope
 		for i, scope := range parts {
@@ -107,6 +109,11 @@ func TestMCPToolsNeedTheirScopes(t *testing.T) {
 		_, key := g.keyOf(t, companyIDOf(t, tenant), set...)
 		s := assistant(t, g.url, key, nil)
 		shown, principal := listTools(t, s), model.Principal{Scopes: set}
+		if query := shown["query"]; query != nil {
+			mutates := slices.Contains(set, model.APIKeyScopeMutate)
+			require.Equal(t, mutates, !query.Annotations.ReadOnlyHint && *query.Annotations.DestructiveHint, "%v", set)
+			require.Equal(t, mutates, !strings.Contains(query.Description, "Mutations are refused"), "%v", set)
+		}
 		for name := range all {
 			may := true
 			for _, scope := range strings.Fields(neededBy[name]) {
@@ -157,7 +164,8 @@ func TestMCPReadOnlyHasNoChanges(t *testing.T) {
 	store := startGateway(t).store
 	g := &gatewayUnderTest{store: store, url: serveApp(t, app.Options{Store: store, MCPReadOnly: true, Plan: true,
 		Engine: engine.New(offline.New(), engine.Options{}), Settings: gateway.DefaultSettings()})}
-	_, key := g.company(t, "Read only")
+	tenant, _ := g.company(t, "Read only")
+	_, key := g.keyOf(t, companyIDOf(t, tenant), model.APIKeyScopeAdmin, model.APIKeyScopeMutate)
 	s := assistant(t, g.url, key, nil)
 	tools := listTools(t, s)
 	require.Contains(t, tools, "get_results")
@@ -176,6 +184,42 @@ func TestMCPReadOnlyHasNoChanges(t *testing.T) {
 	text, failed = callTool(t, s, "query", map[string]any{"document": "subscription { documentUpdated(datasetId: 1) { id } }"})
 	require.True(t, failed)
 	require.Contains(t, text, "only queries are allowed")
+}
+
+// A mutation through query needs the scope mutate, and the scopes of the mutation.
+func TestMCPQueryMutatesIfTheKeyAllowsIt(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, _ := g.company(t, "Mutations")
+	const created = `{"createTool":{"tool":{"name":"a"}}}`
+	for _, test := range []struct {
+		name, document, wanted string
+		scopes                 []model.APIKeyScope
+	}{
+		{"not granted", "a", "FORBIDDEN: only queries are allowed here, because the credential does not have the scope mutate",
+			[]model.APIKeyScope{model.APIKeyScopeWrite}},
+		{"admin does not include it", "a", "does not have the scope mutate", []model.APIKeyScope{model.APIKeyScopeAdmin}},
+		{"no other scope", "a", "FORBIDDEN: the credential does not have the scope write",
+			[]model.APIKeyScope{model.APIKeyScopeRead, model.APIKeyScopeMutate}},
+		{"granted", "a", created, []model.APIKeyScope{model.APIKeyScopeWrite, model.APIKeyScopeMutate}},
+		{"granted with admin", "b", created, []model.APIKeyScope{model.APIKeyScopeAdmin, model.APIKeyScopeMutate}},
+	} {
+		_, key := g.keyOf(t, companyIDOf(t, tenant), test.scopes...)
+		text, failed := callTool(t, assistant(t, g.url, key, nil), "query", map[string]any{
+			"document":  `mutation ($id: String!) { createTool(input: {name: "a", technicalName: $id}) { tool { name } } }`,
+			"variables": map[string]any{"id": test.document}})
+		require.Contains(t, text, test.wanted, test.name)
+		require.Equal(t, test.wanted != created, failed, test.name)
+	}
+
+	// What was done before an error is named, so that it is not repeated.
+	_, key := g.keyOf(t, companyIDOf(t, tenant), model.APIKeyScopeWrite, model.APIKeyScopeMutate)
+	text, failed := callTool(t, assistant(t, g.url, key, nil), "query", map[string]any{"document": `mutation {
+		one: createTool(input: {name: "c", technicalName: "c"}) { tool { name } }
+		two: createTool(input: {name: "c", technicalName: "c"}) { tool { name } }
+	}`})
+	require.True(t, failed)
+	require.Contains(t, text, `Done: {"one":{"tool":{"name":"c"}},"two":null}`)
 }
 
 // postMCP sends a message without a client, and returns the status and the body.

@@ -58,6 +58,7 @@ func TestSchemaFieldsRequireListedScopes(t *testing.T) {
 	}
 	require.Empty(t, required[model.APIKeyScopeRead], "keys with the scope read hold the scopes of its parts")
 	require.Empty(t, required[model.APIKeyScopeChat])
+	require.Empty(t, required[model.APIKeyScopeMutate], "it only lets assistants do what other scopes allow")
 	for _, field := range schema.Query.Fields {
 		if field.Name != "__schema" && field.Name != "__type" {
 			require.NotNil(t, field.Directives.ForName("requires"), field.Name)

@@ -3120,12 +3120,17 @@ enum ApiKeyScope {
   "Run simulated chats and tests. Includes ` + "`" + `read` + "`" + `."
   simulate
   """
+  Let the tool ` + "`" + `query` + "`" + ` of assistants run mutations that the credential's other scopes allow. Grants nothing else. No
+  other scope includes it, not even ` + "`" + `admin` + "`" + `.
+  """
+  mutate
+  """
   For pages in browsers: start simulated chats, send messages, and read and follow only those chats. With it, an
   operation can select only the fields that the schema marks ` + "`" + `@openTo(scope: chat)` + "`" + `. It cannot be combined with other
   scopes.
   """
   chat
-  "Everything, including keys."
+  "Everything, including keys, but not ` + "`" + `mutate` + "`" + `."
   admin
 }
 

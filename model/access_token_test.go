@@ -48,7 +48,7 @@ func TestAccessTokensAreBounded(t *testing.T) {
 	}
 	faults(t, create(CreateAccessTokenInput{TTLSeconds: 900}), "scopes", "at least one")
 	faults(t, create(CreateAccessTokenInput{Scopes: []APIKeyScope{"root"}, TTLSeconds: 900}), "scopes.0",
-		"read, browse, prompts, contacts, consumption, write, simulate, chat, admin")
+		"read, browse, prompts, contacts, consumption, write, simulate, mutate, chat, admin")
 	for _, seconds := range []int32{-1, 0, 59, 86_401} {
 		faults(t, create(CreateAccessTokenInput{Scopes: read, TTLSeconds: seconds}), "ttlSeconds", "from 60 to 86400")
 	}

@@ -80,7 +80,7 @@ func TestAPIKeysAreBounded(t *testing.T) {
 	read := []APIKeyScope{APIKeyScopeRead}
 	faults(t, create(CreateAPIKeyInput{}), "scopes", "at least one")
 	faults(t, create(CreateAPIKeyInput{Scopes: []APIKeyScope{"read", "root"}}), "scopes.1",
-		"read, browse, prompts, contacts, consumption, write, simulate, chat, admin")
+		"read, browse, prompts, contacts, consumption, write, simulate, mutate, chat, admin")
 	for _, at := range []time.Time{now, now.Add(-time.Hour), now.Add(time.Nanosecond), {}} {
 		faults(t, create(CreateAPIKeyInput{Scopes: read, ExpiresAt: &at}), "expiresAt", "future")
 	}

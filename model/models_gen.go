@@ -2857,11 +2857,14 @@ const (
 	APIKeyScopeWrite APIKeyScope = "write"
 	// Run simulated chats and tests. Includes `read`.
 	APIKeyScopeSimulate APIKeyScope = "simulate"
+	// Let the tool `query` of assistants run mutations that the credential's other scopes allow. Grants nothing else. No
+	// other scope includes it, not even `admin`.
+	APIKeyScopeMutate APIKeyScope = "mutate"
 	// For pages in browsers: start simulated chats, send messages, and read and follow only those chats. With it, an
 	// operation can select only the fields that the schema marks `@openTo(scope: chat)`. It cannot be combined with other
 	// scopes.
 	APIKeyScopeChat APIKeyScope = "chat"
-	// Everything, including keys.
+	// Everything, including keys, but not `mutate`.
 	APIKeyScopeAdmin APIKeyScope = "admin"
 )
 
@@ -2873,13 +2876,14 @@ var AllAPIKeyScope = []APIKeyScope{
 	APIKeyScopeConsumption,
 	APIKeyScopeWrite,
 	APIKeyScopeSimulate,
+	APIKeyScopeMutate,
 	APIKeyScopeChat,
 	APIKeyScopeAdmin,
 }
 
 func (e APIKeyScope) IsValid() bool {
 	switch e {
-	case APIKeyScopeRead, APIKeyScopeBrowse, APIKeyScopePrompts, APIKeyScopeContacts, APIKeyScopeConsumption, APIKeyScopeWrite, APIKeyScopeSimulate, APIKeyScopeChat, APIKeyScopeAdmin:
+	case APIKeyScopeRead, APIKeyScopeBrowse, APIKeyScopePrompts, APIKeyScopeContacts, APIKeyScopeConsumption, APIKeyScopeWrite, APIKeyScopeSimulate, APIKeyScopeMutate, APIKeyScopeChat, APIKeyScopeAdmin:
 		return true
 	}
 	return false

@@ -78,7 +78,7 @@ func (p Principal) Viewer() *Viewer {
 	return v
 }
 
-// holds maps each scope to the scopes that it includes. The scope admin includes all.
+// holds maps each scope to the scopes that it includes. The scope admin includes all but mutate.
 var holds = map[APIKeyScope][]APIKeyScope{
 	APIKeyScopeRead:        {APIKeyScopeBrowse, APIKeyScopePrompts, APIKeyScopeContacts, APIKeyScopeConsumption},
 	APIKeyScopePrompts:     {APIKeyScopeBrowse},
@@ -94,7 +94,7 @@ func (p Principal) Can(scope APIKeyScope) bool {
 }
 
 func (s APIKeyScope) holds(scope APIKeyScope) bool {
-	return s == scope || s == APIKeyScopeAdmin ||
+	return s == scope || s == APIKeyScopeAdmin && scope != APIKeyScopeMutate ||
 		slices.ContainsFunc(holds[s], func(held APIKeyScope) bool { return held.holds(scope) })
 }
 

@@ -95,7 +95,9 @@ func TestScopesIncludeOthers(t *testing.T) {
 		APIKeyScopeWrite:       append([]APIKeyScope{APIKeyScopeWrite}, read...),
 		APIKeyScopeSimulate:    append([]APIKeyScope{APIKeyScopeSimulate, APIKeyScopeChat}, read...),
 		APIKeyScopeChat:        {APIKeyScopeChat},
-		APIKeyScopeAdmin:       AllAPIKeyScope,
+		APIKeyScopeMutate:      {APIKeyScopeMutate},
+		APIKeyScopeAdmin: slices.DeleteFunc(slices.Clone(AllAPIKeyScope),
+			func(s APIKeyScope) bool { return s == APIKeyScopeMutate }),
 	}
 	require.Len(t, held, len(AllAPIKeyScope))
 	for held, can := range held {

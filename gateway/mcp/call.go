@@ -29,6 +29,8 @@ type readyTool struct {
 	// The operations of the tool's names, or nil.
 	operation, follow, answer *stored.Operation
 	scopes                    []model.APIKeyScope
+	// mutating describes the tool to credentials with the scope mutate, if it does more for them.
+	mutating *sdk.Tool
 }
 
 // addTools checks the table of tools, and adds those that this server offers.
@@ -49,6 +51,9 @@ func (t *Transport) addTools(all *ast.QueryDocument) error {
 			continue
 		}
 		t.tools[one.name] = ready
+		if one.changing != "" && !t.IsReadOnly {
+			ready.mutating = mutating(described, one.changing)
+		}
 		t.server.AddTool(described, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return t.call(ctx, r, ready), nil
 		})
@@ -100,6 +105,14 @@ func (t *Transport) describe(one *readyTool) (*sdk.Tool, error) {
 		described.OutputSchema = output
 	}
 	return described, d.Err
+}
+
+// mutating returns a description of the tool for credentials with the scope mutate.
+func mutating(one *sdk.Tool, about string) *sdk.Tool {
+	changed, isDestructive, isOpen := *one, true, true
+	changed.Description = about
+	changed.Annotations = &sdk.ToolAnnotations{DestructiveHint: &isDestructive, OpenWorldHint: &isOpen}
+	return &changed
 }
 
 // call answers a call of a tool. Every error is a result, so that the assistant reads what to do next.

@@ -157,7 +157,7 @@ func (t *Transport) validate(ctx context.Context, input map[string]any) *sdk.Cal
 	return answered(result)
 }
 
-// query runs a query of the caller's.
+// query runs a query of the caller's, or a mutation if the credential has the scope for it.
 func (t *Transport) query(ctx context.Context, input map[string]any) *sdk.CallToolResult {
 	ctx = fresh(ctx)
 	document, _ := input["document"].(string)
@@ -166,13 +166,24 @@ func (t *Transport) query(ctx context.Context, input map[string]any) *sdk.CallTo
 	if len(errs) > 0 {
 		return refused(known(errs[0]))
 	}
-	if operation.Operation.Operation != ast.Query {
+	kind := operation.Operation.Operation
+	principal, _ := model.PrincipalOf(ctx)
+	switch {
+	case kind == ast.Subscription || kind == ast.Mutation && t.IsReadOnly:
 		return refused(model.Errorf(model.BadInput, "only queries are allowed here: use the tools for changes"))
+	case kind == ast.Mutation && !principal.Can(model.APIKeyScopeMutate):
+		return refused(model.Errorf(model.Forbidden, "only queries are allowed here, because the credential does not have "+
+			"the scope %s: use the tools for changes", model.APIKeyScopeMutate))
 	}
 	next, ctx := exec.DispatchOperation(ctx, operation)
 	response := next(ctx)
 	if err := failure(response); err != nil {
-		return refused(err)
+		result := refused(err)
+		if kind == ast.Mutation && response != nil && !stored.IsNull(response.Data) && len(response.Data) <= maxAnswer {
+			// Some of it was done, and must not be repeated.
+			result.Content = append(result.Content, &sdk.TextContent{Text: "Done: " + string(response.Data)})
+		}
+		return result
 	}
 	return answered(response.Data)
 }

@@ -22,9 +22,11 @@ type tool struct {
 	link string
 	// isDestructive: the tool deletes or disconnects something. isOpen: it may reach other systems.
 	isDestructive, isOpen bool
-	// input and run describe a tool without a stored operation.
-	input ast.FieldList
-	run   func(t *Transport, ctx context.Context, input map[string]any) *sdk.CallToolResult
+	// input and run describe a tool without a stored operation. changing replaces about for credentials with the scope
+	// mutate.
+	input    ast.FieldList
+	changing string
+	run      func(t *Transport, ctx context.Context, input map[string]any) *sdk.CallToolResult
 }
 
 // tools are the tools, by task.
@@ -162,5 +164,8 @@ var tools = []tool{
 		about: "Checks a GraphQL document against the schema, without running it."},
 	{name: "query", title: "Run a GraphQL query", input: documentInput, run: (*Transport).query,
 		about: "Runs a GraphQL query, read only, for anything that has no tool. Ask only for fields that you need: " +
-			"the answer has at most 100,000 bytes. Mutations are refused."},
+			"the answer has at most 100,000 bytes. Mutations are refused.",
+		changing: "Runs a GraphQL query or mutation, for anything that has no tool. Prefer the tools for changes. Check a " +
+			"mutation with validate first, and ask before you delete something. Real calls of agents are not refused here. " +
+			"Select only fields that you need: the answer has at most 100,000 bytes."},
 }

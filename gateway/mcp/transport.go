@@ -255,6 +255,11 @@ func (t *Transport) checked(next sdk.MethodHandler) sdk.MethodHandler {
 				own := t.tools[one.Name]
 				return own != nil && lacking(principal, own.scopes) != ""
 			})
+			for i, one := range list.Tools {
+				if own := t.tools[one.Name]; own != nil && own.mutating != nil && principal.Can(model.APIKeyScopeMutate) {
+					list.Tools[i] = own.mutating
+				}
+			}
 		case *sdk.ListResourceTemplatesResult:
 			list.ResourceTemplates = slices.DeleteFunc(slices.Clone(list.ResourceTemplates),
 				func(one *sdk.ResourceTemplate) bool {

@@ -45,7 +45,8 @@ type keyFlags struct {
 }
 
 func (f *keyFlags) Declare() cli.Flags {
-	scopes := []string{"read", "browse", "prompts", "contacts", "consumption", "write", "simulate", "chat", "admin"}
+	scopes := []string{"read", "browse", "prompts", "contacts", "consumption", "write", "simulate", "mutate", "chat",
+		"admin"}
 	return cli.Flags{
 		{Into: &f.Scope, Name: "scope", Default: "read,write,simulate", Enum: scopes,
 			Help: "Its permissions: " + strings.Join(scopes, ",") + ". Separate several with commas. chat cannot be " +

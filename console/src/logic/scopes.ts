@@ -7,6 +7,7 @@ export const scopes = {
   consumption: "browse, and read consumption and the plan",
   write: "read and change everything except keys",
   simulate: "read, chat and run tests",
+  mutate: "let assistants run mutations",
   chat: "chat from a public page; cannot be combined with other scopes",
   admin: "everything, including keys",
 } as const;

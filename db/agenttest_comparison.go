@@ -11,8 +11,9 @@ import (
 )
 
 // CompareAgentTestExecutions compares the current state of an execution with the states of others. Duplicates among the
-// others are dropped. It returns BAD_INPUT when there are too many others, and NOT_FOUND with the id of an execution
-// that does not exist. It takes two statements, whatever the number of tests.
+// others are dropped. It returns BAD_INPUT when there are too many others, NOT_FOUND with the id of an execution that
+// does not exist, and UNPROCESSABLE if their variants have other labels. It takes two statements, whatever the number of
+// tests.
 func (t *Tenant) CompareAgentTestExecutions(
 	ctx context.Context, baseIDs []string, headID string, correction model.AgentTestCorrection,
 ) (*model.AgentTestComparison, error) {
@@ -28,6 +29,11 @@ func (t *Tenant) CompareAgentTestExecutions(
 	for _, id := range ids {
 		if byID[id] == nil {
 			return nil, model.Missing(agentTestExecution, id)
+		}
+	}
+	for _, id := range baseIDs {
+		if err := model.CheckLabels(byID[id], byID[headID]); err != nil {
+			return nil, err
 		}
 	}
 	tests, err := t.TestsOfExecutions(ctx, ids)

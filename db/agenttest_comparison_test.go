@@ -102,6 +102,33 @@ func TestExecutionsAreCompared(t *testing.T) {
 	require.Contains(t, fails(t, err, model.NotFound), base.ID)
 }
 
+func TestVariantsAreComparedWithThoseOfTheSameLabel(t *testing.T) {
+	t.Parallel()
+	tenant, _ := newCompany(t, dbtest.New(t))
+	test := newSimulationTest(t, tenant, newAgent(t, tenant).ID).ID
+	start := func(labels ...string) string {
+		t.Helper()
+		in := model.StartAgentTestExecutionInput{TestIds: []string{test}, Repeats: 1, Concurrency: 1}
+		for _, label := range labels {
+			in.Variants = append(in.Variants, &model.TestVariant{Label: label})
+		}
+		execution, err := tenant.StartAgentTestExecution(t.Context(), in)
+		require.NoError(t, err)
+		return execution.ID
+	}
+	plain, one, two, other := start(), start("now", "small"), start("small", "now"), start("now", "large")
+	compare := func(head string, bases ...string) error {
+		_, err := tenant.CompareAgentTestExecutions(t.Context(), bases, head, model.AgentTestCorrectionHolm)
+		return err
+	}
+	require.NoError(t, compare(two, one, two))
+	for _, bases := range [][]string{{plain}, {other}, {one, plain}} {
+		require.Contains(t, fails(t, compare(two, bases...), model.Unprocessable),
+			`execution "`+two+`" has the variants now, small: compare executions with the same variants`)
+	}
+	require.Contains(t, fails(t, compare(plain, one), model.Unprocessable), `execution "`+plain+`" has no variants`)
+}
+
 func TestTestsWithMixedOutcomesAreFlaky(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)

@@ -109,3 +109,42 @@ func TestChatsAreFilteredByStatus(t *testing.T) {
 		&model.SimulationChatFilter{Statuses: []model.SimulationChatStatus{isOpen, isOpen, isOpen, isOpen}})
 	fails(t, err, model.BadInput)
 }
+
+func TestChatsThatAwaitAnApprovalAreFound(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	tenant, open := newSimulation(t, dbtest.Open(t, address, db.Options{}), nil)
+	waiting := newSimulationChat(t, tenant, open.AgentID, nil)
+	turn, err := tenant.BeginChatTurn(ctx, waiting.ID, time.Hour)
+	require.NoError(t, err)
+	call := &model.ToolCall{ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "refund",
+		Arguments: model.JSONObject(`{}`), StartedAt: waiting.CreatedAt}
+	require.NoError(t, turn.AskApproval(ctx, call, "Refund me"))
+	requireFound := func(filter model.SimulationChatFilter, want ...string) {
+		t.Helper()
+		for _, agentID := range []*string{nil, &open.AgentID} {
+			page, err := tenant.SimulationChats(ctx, model.PageArgs{First: 10}, agentID, &filter)
+			require.NoError(t, err)
+			ids := []string{}
+			for _, chat := range page.Nodes {
+				ids = append(ids, chat.ID)
+			}
+			require.Equal(t, append([]string{}, want...), ids)
+			total, err := page.TotalCount(ctx)
+			require.NoError(t, err)
+			require.EqualValues(t, len(want), total)
+		}
+	}
+	awaits, others := model.SimulationChatFilter{AwaitsApproval: new(true)},
+		model.SimulationChatFilter{AwaitsApproval: new(false)}
+	requireFound(awaits, waiting.ID)
+	requireFound(others, open.ID)
+	requireFound(model.SimulationChatFilter{AwaitsApproval: new(true),
+		Statuses: []model.SimulationChatStatus{model.SimulationChatStatusReplying}}, waiting.ID)
+	requireFound(model.SimulationChatFilter{AwaitsApproval: new(true),
+		Statuses: []model.SimulationChatStatus{model.SimulationChatStatusOpen}})
+	_, err = connect(t, address).Exec(ctx, "UPDATE tool_calls SET approval_until = now() - interval '1 second'")
+	require.NoError(t, err)
+	requireFound(awaits)
+	requireFound(others, waiting.ID, open.ID)
+}

@@ -1804,7 +1804,7 @@ type AgentTestComparisonTest {
 }
 
 extend type Query {
-  "Compares an execution with one or more others, test by test and as a whole, by the runs judged so far. Tests are matched by their ids."
+  "Compares an execution with one or more others, test by test and as a whole, by the runs judged so far. Tests are matched by their ids. Executions with variants must have variants of the same labels; ` + "`" + `AgentTestExecution.variants` + "`" + ` compares the variants of one execution."
   compareAgentTestExecutions(
     "The base of the comparison, usually the earlier execution."
     baseId: ID!
@@ -6104,6 +6104,8 @@ type ChatEnded {
 input SimulationChatFilter {
   "Only in one of these states."
   statuses: [SimulationChatStatus!]
+  "Only those in which a call waits for a person, or only others."
+  awaitsApproval: Boolean
 }
 
 "A new simulated chat."

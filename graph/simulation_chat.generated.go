@@ -2435,7 +2435,7 @@ func (ec *executionContext) unmarshalInputSimulationChatFilter(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"statuses"}
+	fieldsInOrder := [...]string{"statuses", "awaitsApproval"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2449,6 +2449,13 @@ func (ec *executionContext) unmarshalInputSimulationChatFilter(ctx context.Conte
 				return it, err
 			}
 			it.Statuses = data
+		case "awaitsApproval":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("awaitsApproval"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AwaitsApproval = data
 		}
 	}
 	return it, nil

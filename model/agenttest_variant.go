@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -37,6 +38,34 @@ func (v TestVariant) Apply(agent *Agent, saved string) *Agent {
 	}
 	setText(&tried.Model, v.Model)
 	return &tried
+}
+
+// CheckLabels returns UNPROCESSABLE unless the executions have variants of the same labels. Otherwise a comparison would
+// find the difference between the variants, instead of between the executions.
+func CheckLabels(base, head *AgentTestExecution) error {
+	was, is := labelsOf(base.Tried), labelsOf(head.Tried)
+	if slices.Equal(was, is) {
+		return nil
+	}
+	return Errorf(Unprocessable, "execution %q has %s, but execution %q has %s: compare executions with the same "+
+		"variants, or read the variants of one execution", base.ID, variantsNamed(was), head.ID, variantsNamed(is))
+}
+
+// labelsOf returns the sorted labels of variants.
+func labelsOf(variants []TestVariant) []string {
+	labels := make([]string, len(variants))
+	for i, v := range variants {
+		labels[i] = v.Label
+	}
+	slices.Sort(labels)
+	return labels
+}
+
+func variantsNamed(labels []string) string {
+	if len(labels) == 0 {
+		return "no variants"
+	}
+	return "the variants " + strings.Join(labels, ", ")
 }
 
 func (f *Fields) variants(path string, variants []*TestVariant, prompt *string) {

@@ -1633,6 +1633,8 @@ type SendTestWebhookPayload struct {
 type SimulationChatFilter struct {
 	// Only in one of these states.
 	Statuses []SimulationChatStatus `json:"statuses,omitempty"`
+	// Only those in which a call waits for a person, or only others.
+	AwaitsApproval *bool `json:"awaitsApproval,omitempty"`
 }
 
 // What to run: exactly one of a list of tests, all tests of a folder, or all tests of an agent.

@@ -59,6 +59,12 @@ test("a person approves and denies calls in the console", { skip: noBrowser, tim
     assert.equal(calls, 1);
 
     await say("refund me");
+    const list = await context.newPage();
+    await list.goto(`${gateway.consoleUrl.split("#")[0] ?? ""}chats`);
+    await list.getByRole("combobox", { name: "Status" }).selectOption({ label: "Needs approval" });
+    await list.getByText("1 chat", { exact: true }).waitFor();
+    await list.getByRole("rowheader").getByRole("link", { name: "Refunds" }).waitFor();
+    await list.close();
     // The card is there again after a reload, since the server waits.
     await page.reload();
     await card.getByRole("textbox", { name: "Note" }).fill("Ask the manager");

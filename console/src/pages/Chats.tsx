@@ -3,15 +3,15 @@ import { AgentPicker } from "../ui/AgentPicker";
 import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
 import { Pick } from "../ui/Pick";
-import { ChatList } from "./chat/ChatList";
+import { ChatList, type ChatState } from "./chat/ChatList";
 
-const statuses = ["Open", "Replying", "Ended"] as const;
+const states: [ChatState, string][] = [["Open", "Open"], ["Replying", "Replying"], ["Approval", "Needs approval"], ["Ended", "Ended"]];
 
 /** The simulated chats of one agent or of all. */
 export default function Chats() {
   const [params, setParams] = useSearchParams();
   const agentId = params.get("agent") ?? undefined;
-  const status = statuses.find((s) => s === params.get("status"));
+  const status = states.find(([state]) => state === params.get("status"))?.[0];
   const set = (name: string, value: string) =>
     setParams((old) => {
       const next = new URLSearchParams(old);
@@ -32,7 +32,7 @@ export default function Chats() {
     >
       <ChatList agentId={agentId} status={status} after={params.get("after")} showAfter={(after) => set("after", after)}>
         <AgentPicker agentId={agentId} none="All" pick={(id) => set("agent", id)} />
-        <Pick label="Status" shown="State" options={[["", "Any"], ...statuses.map((s) => [s, s] as const)]} value={status ?? ""} set={(value) => set("status", value)} />
+        <Pick label="Status" shown="State" options={[["", "Any"], ...states]} value={status ?? ""} set={(value) => set("status", value)} />
       </ChatList>
     </Page>
   );

@@ -23,12 +23,15 @@ const ChatsQuery = graphql(`
 
 type ListedChat = ResultOf<typeof ChatsQuery>["simulationChats"]["nodes"][number];
 
+/** A status, or Approval for chats in which a call waits for a person. */
+export type ChatState = "Open" | "Replying" | "Ended" | "Approval";
+
 const pageSize = 25;
 
 /** The simulated chats of one agent or of all, newest first. */
 export function ChatList({ agentId, status, after, showAfter, children }: {
   agentId: string | undefined;
-  status?: "Open" | "Replying" | "Ended";
+  status?: ChatState;
   /** The cursor of the page that is shown. */
   after: string | null;
   showAfter: (cursor: string) => void;
@@ -37,7 +40,7 @@ export function ChatList({ agentId, status, after, showAfter, children }: {
 }) {
   const answer = usePage(
     ChatsQuery,
-    { agentId, first: pageSize, after, seesMessages: may("contacts"), filter: status && { statuses: [status] } },
+    { agentId, first: pageSize, after, seesMessages: may("contacts"), filter: status === "Approval" ? { awaitsApproval: true } : status && { statuses: [status] } },
     { onFocus: true, keeps: true },
   );
   const chats = answer.data?.simulationChats;

@@ -212,7 +212,7 @@ func TestMCPQueryMutatesIfTheKeyAllowsIt(t *testing.T) {
 		require.Equal(t, test.wanted != created, failed, test.name)
 	}
 
-	// What was done before an error is named, so that it is not repeated.
+	// The answer names the changes before an error, so that nobody repeats them.
 	_, key := g.keyOf(t, companyIDOf(t, tenant), model.APIKeyScopeWrite, model.APIKeyScopeMutate)
 	text, failed := callTool(t, assistant(t, g.url, key, nil), "query", map[string]any{"document": `mutation {
 		one: createTool(input: {name: "c", technicalName: "c"}) { tool { name } }

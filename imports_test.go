@@ -65,7 +65,7 @@ var mayImport = map[string]string{
 	"app": "model db db/fair engine engine/endpoint engine/knowledge engine/llm " +
 		"engine/llm/provider engine/llm/static engine/llm/offline query graph resolvers gateway gateway/auth " +
 		"gateway/console gateway/mcp gateway/rest observe engine/evaluation",
-	"cmd/agentgraph": "model cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/program",
+	"cmd/agentgraph": "model cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/program db/pg",
 	"cmd/agentgraph/program": "cmd/agentgraph/cli cmd/agentgraph/server cmd/agentgraph/admin cmd/agentgraph/agenttest " +
 		"cmd/agentgraph/api cmd/agentgraph/apply",
 	"cmd/agentgraph/server": "app model db db/local engine/llm/provider gateway gateway/auth " +

@@ -25,7 +25,7 @@ func TestSchedulesSkipUnavailableCompanies(t *testing.T) {
 		pass(t, tenant)
 	}
 	dbtest.Away(t, conn, "agent_test_schedules", awayID)
-	require.ErrorContains(t, db.StartScheduled(t.Context(), store), "the machine is unavailable")
+	require.ErrorContains(t, db.StartScheduled(t.Context(), store), "remote node postgres@db-2:5432")
 	require.Len(t, executionsOf(t, near), 1)
 }
 
@@ -40,7 +40,7 @@ func TestRemovalSkipsUnavailableCompanies(t *testing.T) {
 		require.NoError(t, tenant.DeleteAgent(t.Context(), campaign.AgentID))
 	}
 	dbtest.Away(t, conn, "campaigns", awayID)
-	require.ErrorContains(t, db.Sweep(store)(t.Context()), "the machine is unavailable")
+	require.ErrorContains(t, db.Sweep(store)(t.Context()), "remote node postgres@db-2:5432")
 	for companyID, left := range map[string]int{nearID: 0, awayID: 2} {
 		var n int
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM campaign_items WHERE company_id = $1", companyID).
@@ -66,7 +66,7 @@ func TestWebhooksSkipUnavailableCompanies(t *testing.T) {
 	require.NoError(t, err)
 	dbtest.Away(t, conn, "webhook_deliveries", awayID)
 
-	require.ErrorContains(t, db.Sweep(store)(t.Context()), "the machine is unavailable")
+	require.ErrorContains(t, db.Sweep(store)(t.Context()), "remote node postgres@db-2:5432")
 	var left int
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM webhook_deliveries_there WHERE company_id = $1",
 		nearID).Scan(&left))

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
@@ -191,6 +193,36 @@ func TestShellsCompleteCommandsAndFlags(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		require.Contains(t, ran(t, "completion", shell).out, cobra.ShellCompRequestCmd, shell)
 	}
+}
+
+// The trigger fails as Citus 13 does while a worker is down.
+func TestCompanyIsCreatedOnceTheNodeIsBack(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close(context.Background())) })
+	for _, statement := range []string{
+		`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			RAISE 'connection to the remote node postgres@db-2:5432 failed with the following error: Connection refused'
+				USING ERRCODE = 'connection_failure';
+		END $$`,
+		"CREATE TRIGGER away AFTER INSERT ON companies FOR EACH ROW EXECUTE FUNCTION fail()",
+	} {
+		_, err := conn.Exec(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	create := []string{"companies", "create", "--name", "Acme", "--database-url", address}
+	failed := ran(t, create...)
+	require.Equal(t, 1, failed.code)
+	require.Contains(t, failed.log,
+		"the database node db-2:5432 is not available: start it, then run the command again\n")
+	list := []string{"companies", "list", "--database-url", address}
+	require.Empty(t, ran(t, list...).out)
+	_, err = conn.Exec(t.Context(), "DROP TRIGGER away ON companies")
+	require.NoError(t, err)
+	require.Zero(t, ran(t, create...).code)
+	require.Contains(t, ran(t, list...).out, "Acme")
 }
 
 func TestSettingsAreReadFromAFile(t *testing.T) {

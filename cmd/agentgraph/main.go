@@ -17,6 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/program"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -70,6 +71,8 @@ func exitCode(ctx context.Context, err error, log io.Writer) int {
 		code = client.ExitUsage
 	case errors.As(err, &coded):
 		code = coded.ExitCode()
+	case pg.NodeAway(err) != "":
+		err = fmt.Errorf("the database node %s is not available: start it, then run the command again", pg.NodeAway(err))
 	case errors.As(err, &known):
 		err = errors.New(known.Message)
 	}

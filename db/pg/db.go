@@ -80,7 +80,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if d.readers = gateOf(pools.reads, pipelined); pipelined > 0 {
 		d.pipelines = &pipelines{db: d, most: pipelined, patience: pipelinePatience}
 	}
-	scopes.warn(ctx)
+	scopes.warn(ctx, d.isSharded)
 	return d, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"regexp"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -38,6 +39,9 @@ func (d *DB) Translate(err error) error {
 	if pg.Code == "08P01" && pg.Routine == "" {
 		// A pooler sends this code, not Postgres, for any failure of its connections.
 		return errors.Join(model.Errorf(model.Unavailable, "the database is not available; try again"), err)
+	}
+	if NodeAway(err) != "" {
+		return errors.Join(model.Errorf(model.Unavailable, "a part of the database is not available; try again"), err)
 	}
 	switch pg.Code {
 	case "22021":
@@ -81,6 +85,21 @@ func ConstraintOf(err *pgconn.PgError) string {
 // isCut reports whether the connection was lost before or during a statement.
 func isCut(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
+}
+
+var remoteNode = regexp.MustCompile(`remote node (?:\S*@)?(\S+:\d+) failed|executing command on (\S+:\d+)`)
+
+// NodeAway returns the host and port of the node of a Citus cluster that a statement needed and did not reach. For any
+// other error, it returns "". Citus names the node in the message or, if the node ended the connection, in the context.
+func NodeAway(err error) string {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) || !strings.HasPrefix(pg.Code, "08") && !strings.HasPrefix(pg.Code, "57P") {
+		return ""
+	}
+	if named := remoteNode.FindStringSubmatch(pg.Message + "\n" + pg.Where); named != nil {
+		return named[1] + named[2]
+	}
+	return ""
 }
 
 // Reason returns why a connection failed, in one line. The driver's own text has a line for each address that it

@@ -150,7 +150,7 @@ func TestResultOfLostAttemptIsIgnored(t *testing.T) {
 		"= current_database()")
 	heir := newQueue(t, connect(t, url), 10)
 	require.NoError(t, heir.Start(t.Context(), 1, deaf))
-	require.Equal(t, 1, count(t, pool, "SELECT pg_terminate_backend($1)::int", lock))
+	require.Equal(t, 1, count(t, pool, "SELECT pg_terminate_backend($1::int)::int", lock))
 	second := dbtest.Receive(t, begun)
 	require.EqualValues(t, 2, second.attempt)
 	first.result <- nil
@@ -348,7 +348,7 @@ func TestSweepSkipsUnavailableCompanies(t *testing.T) {
 	dbtest.Away(t, pool, "jobs", away)
 	q, err := queue.New(pool, queue.Options{Log: silent})
 	require.NoError(t, err)
-	require.ErrorContains(t, queue.Sweep(t.Context(), q), "the machine is unavailable")
+	require.ErrorContains(t, queue.Sweep(t.Context(), q), "remote node postgres@db-2:5432")
 	require.Equal(t, 1, count(t, pool, "SELECT count(*) FROM jobs_there WHERE losses = 1 AND river_job_id < 1000 AND "+
 		"company_id = $1", near))
 	require.Equal(t, 2, count(t, pool, "SELECT count(*) FROM jobs_there WHERE attempt > 0 AND river_job_id < 1000 AND "+

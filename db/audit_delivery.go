@@ -94,8 +94,11 @@ func (t *Tenant) deliverAuditEvents(ctx context.Context, deliver Deliver) error 
 	limited, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
 	var failures int
-	err := t.db.NewRaw(`INSERT INTO audit_deliveries AS d (company_id, target, failures, due_at) VALUES (?, 'Webhook', 0, `+untilAfter+`)
-		ON CONFLICT (company_id, target) DO UPDATE SET due_at = excluded.due_at WHERE d.due_at <= now() RETURNING failures`,
+	// Citus accepts only immutable functions in this WHERE. It compares due_at with now().
+	err := t.db.NewRaw(`INSERT INTO audit_deliveries AS d (company_id, target, failures, due_at) VALUES (?0, 'Webhook', 0,
+			now() + ?1 * interval '1 microsecond')
+		ON CONFLICT (company_id, target) DO UPDATE SET due_at = excluded.due_at WHERE d.due_at AT TIME ZONE 'UTC' <=
+			excluded.due_at AT TIME ZONE 'UTC' - ?1 * interval '1 microsecond' RETURNING failures`,
 		t.CompanyID(), deliveryLease.Microseconds()).Scan(limited, &failures)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // another process is delivering

@@ -84,18 +84,19 @@ func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, er
 	return erased, err
 }
 
-// eraseChats deletes the chats that contain the number in their data, messages or calls.
+// eraseChats deletes the chats that contain the number in their data, messages or calls. A subquery finds them, because
+// Citus accepts only immutable functions in the conditions of a DELETE or an UPDATE.
 func (e erasure) eraseChats(ctx context.Context, t *Tenant, ids []string) (int64, error) {
 	held := func(table string) *bun.SelectQuery {
 		return t.db.NewSelect().TableExpr("? AS held", bun.Ident(table)).ColumnExpr("1").
 			Where("held.company_id = ?", t.CompanyID()).
 			Where("held.chat_id = simulation_chat.id").Where("held::text ~ ?", e.pattern)
 	}
-	deleted := []string{}
-	err := t.db.Delete((*model.SimulationChat)(nil)).Where("id IN (?)", bun.List(ids)).
+	found := t.db.Select((*model.SimulationChat)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).
 		Where("simulation_chat::text ~ ?0 OR EXISTS (?1) OR EXISTS (?2)", e.pattern, held("simulation_chat_messages"),
-			held("tool_calls")).
-		Returning("id").Scan(ctx, &deleted)
+			held("tool_calls"))
+	deleted := []string{}
+	err := t.db.Delete((*model.SimulationChat)(nil)).Where("id IN (?)", found).Returning("id").Scan(ctx, &deleted)
 	for _, id := range deleted {
 		t.wake(id)
 	}
@@ -139,12 +140,14 @@ func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (in
 		update = update.Set("?0 = regexp_replace(?0, ?1, ?2, 'g')", bun.Ident(column), e.pattern, e.nines)
 	}
 	// The snapshots of the execution are changed after all of its runs.
-	result, err := update.Where("id IN (?)", bun.List(ids)).Where("finished_at IS NOT NULL").
+	found := t.db.Select((*model.AgentTestRun)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).
+		Where("finished_at IS NOT NULL").
 		Where(`concat_ws(' ', ?1) ~ ?0 OR EXISTS (SELECT 1 FROM agent_test_snapshots AS kept
 			WHERE kept.company_id = ?2 AND kept.execution_id = ?TableAlias.execution_id
 			AND kept.id = ?TableAlias.tested_id AND kept.definition::text ~ ?0)`,
 			e.pattern, bun.Safe(strings.Join(slices.Concat(erasedAsJSON, erasedAsText), ", ")),
-			t.CompanyID()).Exec(ctx)
+			t.CompanyID())
+	result, err := update.Where("id IN (?)", found).Exec(ctx)
 	if err != nil {
 		return 0, err
 	}

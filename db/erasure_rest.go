@@ -75,7 +75,7 @@ func (e erasure) eraseFromLabels(ctx context.Context, t *Tenant, ids []string) e
 	for _, column := range []string{"criterion", "note"} {
 		update = update.Set("?0 = regexp_replace(?0, ?1, ?2, 'g')", bun.Ident(column), e.pattern, e.nines)
 	}
-	_, err := update.Where("id IN (?)", bun.List(ids)).Where("concat_ws(' ', criterion, note) ~ ?", e.pattern).Exec(ctx)
+	_, err := update.Where("id IN (?)", bun.List(ids)).Where("criterion ~ ?0 OR note ~ ?0", e.pattern).Exec(ctx)
 	return err
 }
 

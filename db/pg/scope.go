@@ -341,13 +341,11 @@ func (c *scopes) await(ctx context.Context) error {
 
 // warn logs a warning if row-level security is off. It is always off if Citus has distributed the tables.
 func (c *scopes) warn(ctx context.Context, isSharded bool) {
-	const off = "row-level security is off: only the program's own queries keep companies apart. "
-	switch {
-	case c.isOn.Load():
-	case isSharded:
-		c.log.WarnContext(ctx, off+"Citus refuses its policies")
-	default:
-		c.log.WarnContext(ctx, off+"Create the roles "+GatewayRole+" and "+ProgramRole+
-			", and run \"agentgraph migrate up\"")
+	advice := "Create the roles " + GatewayRole + " and " + ProgramRole + ", and run \"agentgraph migrate up\""
+	if isSharded {
+		advice = "Citus refuses its policies"
+	}
+	if !c.isOn.Load() {
+		c.log.WarnContext(ctx, "row-level security is off: only the program's own queries keep companies apart. "+advice)
 	}
 }

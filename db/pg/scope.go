@@ -1,6 +1,7 @@
 package pg
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -291,10 +292,7 @@ func (c *scopes) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	if ctx.Value(reservingKey{}) != nil || ctx.Value(asBoundKey{}) != nil {
 		return true, nil
 	}
-	companyID := companyOf(ctx)
-	if companyID == "" {
-		companyID = everyCompany
-	}
+	companyID := cmp.Or(companyOf(ctx), everyCompany)
 	if c.isPooled && companyID == everyCompany {
 		return true, nil // each transaction begins in this scope
 	}
@@ -341,9 +339,9 @@ func (c *scopes) await(ctx context.Context) error {
 
 // warn logs a warning if row-level security is off. It is always off if Citus has distributed the tables.
 func (c *scopes) warn(ctx context.Context, isSharded bool) {
-	advice := "Create the roles " + GatewayRole + " and " + ProgramRole + ", and run \"agentgraph migrate up\""
-	if isSharded {
-		advice = "Citus refuses its policies"
+	advice := "Citus refuses its policies"
+	if !isSharded {
+		advice = "Create the roles " + GatewayRole + " and " + ProgramRole + ", and run \"agentgraph migrate up\""
 	}
 	if !c.isOn.Load() {
 		c.log.WarnContext(ctx, "row-level security is off: only the program's own queries keep companies apart. "+advice)

@@ -12,8 +12,8 @@ import (
 
 // CompareAgentTestExecutions compares the current state of an execution with the states of others. Duplicates among the
 // others are dropped. It returns BAD_INPUT when there are too many others, NOT_FOUND with the id of an execution that
-// does not exist, and UNPROCESSABLE if their variants have other labels. It takes two statements, whatever the number of
-// tests.
+// does not exist, and UNPROCESSABLE if their variants have other labels. It takes two statements, whatever the number
+// of tests.
 func (t *Tenant) CompareAgentTestExecutions(
 	ctx context.Context, baseIDs []string, headID string, correction model.AgentTestCorrection,
 ) (*model.AgentTestComparison, error) {

@@ -40,8 +40,8 @@ func (v TestVariant) Apply(agent *Agent, saved string) *Agent {
 	return &tried
 }
 
-// CheckLabels returns UNPROCESSABLE unless the executions have variants of the same labels. Otherwise a comparison would
-// find the difference between the variants, instead of between the executions.
+// CheckLabels returns UNPROCESSABLE unless the executions have variants of the same labels. Otherwise a comparison
+// would find the difference between the variants, instead of between the executions.
 func CheckLabels(base, head *AgentTestExecution) error {
 	was, is := labelsOf(base.Tried), labelsOf(head.Tried)
 	if slices.Equal(was, is) {

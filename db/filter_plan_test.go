@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// filtered inserts 20,000 rows of each type: documents, items of a campaign, tests of one of two agents, and runs. Most
-// of them have the same values.
+// filtered inserts 20,000 rows of each type: documents, items of a campaign, tests and open chats of one of two agents,
+// and runs. Most of them have the same values.
 var filtered = []string{
 	`INSERT INTO documents (company_id, id, dataset_id, name, content_type, size, status, chunk_count, indexing_id, claim,
 		waits, created_at, indexed_at)
@@ -49,6 +49,10 @@ var filtered = []string{
 		SELECT $1, 'run_' || i, 'execution', 'test_' || i, 'test_' || i, 'Test', i, 1, 'Passed', '{}', 1, 1, 0, '[]', '[]', 1,
 			'[]', 1,
 			timestamptz '2026-01-01' + i * interval '1 second', timestamptz '2026-01-01', timestamptz '2026-01-01', 1
+		FROM generate_series(1, 20000) AS i`,
+	`INSERT INTO simulation_chats (company_id, id, agent_id, status, data_bag, tool_mocking, warnings, last_sequence,
+		created_at)
+		SELECT $1, 'chat_' || i, $4, 'Open', '{}', '{}', '[]', 1, timestamptz '2026-01-01' + i * interval '1 second'
 		FROM generate_series(1, 20000) AS i`,
 }
 
@@ -101,6 +105,12 @@ func TestFiltersOfAGrownCompanyUseIndexes(t *testing.T) {
 			return len(page.Nodes), err
 		}
 	}
+	chats := func(filter model.SimulationChatFilter) func(context.Context) (int, error) {
+		return func(ctx context.Context) (int, error) {
+			page, err := tenant.SimulationChats(ctx, first, nil, &filter)
+			return len(page.Nodes), err
+		}
+	}
 	for name, test := range map[string]struct {
 		list    func(context.Context) (int, error)
 		found   int
@@ -129,6 +139,10 @@ func TestFiltersOfAGrownCompanyUseIndexes(t *testing.T) {
 		"states that no run is in": {
 			runs(model.AgentTestRunFilter{Statuses: []model.AgentTestRunStatus{"Error", "Queued"}}), 0,
 			[]string{"agent_test_runs_status_idx"}},
+		"chats that await an approval": {chats(model.SimulationChatFilter{AwaitsApproval: new(true)}), 0,
+			[]string{"simulation_chats_waiting_idx"}},
+		"chats that await no approval": {chats(model.SimulationChatFilter{AwaitsApproval: new(false)}), 50,
+			[]string{"simulation_chats_list_idx"}},
 		"an agent without tests": {runs(model.AgentTestRunFilter{AgentID: &idle.ID}), 0,
 			[]string{"agent_tests_agent_idx"}},
 		"an agent with all tests": {runs(model.AgentTestRunFilter{AgentID: &agent.ID}), 50,

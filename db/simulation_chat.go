@@ -54,8 +54,8 @@ const ofChat = "JOIN simulation_chats AS relation ON relation.company_id = ?Tabl
 	"?TableAlias.chat_id"
 
 // awaitsApproval finds chats in which a call waits for a person. Few chats have a waiting_text.
-const awaitsApproval = `?TableAlias.waiting_text IS NOT NULL AND EXISTS (SELECT 1 FROM tool_calls AS call
-	WHERE call.company_id = ?TableAlias.company_id AND call.chat_id = ?TableAlias.id
+const awaitsApproval = `?TableAlias.waiting_text IS NOT NULL AND ?TableAlias.ended_at IS NULL AND EXISTS (
+	SELECT 1 FROM tool_calls AS call WHERE call.company_id = ?TableAlias.company_id AND call.chat_id = ?TableAlias.id
 		AND call.message_sequence > ?TableAlias.last_sequence AND call.approval = 'Pending' AND call.approval_until > now())`
 
 // ChatsThat returns the filter of a list of chats. wanted is valid or nil. A chat whose turn died is Open again, as
@@ -65,11 +65,12 @@ func ChatsThat(wanted *model.SimulationChatFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
 	}
-	if wanted.AwaitsApproval != nil {
-		f = f.And("("+awaitsApproval+") = ?", *wanted.AwaitsApproval)
-		if *wanted.AwaitsApproval {
-			f = f.And("?TableAlias.ended_at IS NULL", nil)
-		}
+	switch {
+	case wanted.AwaitsApproval == nil:
+	case *wanted.AwaitsApproval:
+		f = f.And(awaitsApproval, nil)
+	default:
+		f = f.And("NOT ("+awaitsApproval+")", nil)
 	}
 	if wanted.Statuses == nil {
 		return f

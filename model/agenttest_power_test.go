@@ -19,7 +19,7 @@ func TestNoticedRateDependsOnRepeats(t *testing.T) {
 	}
 }
 
-// A gate that stops once a test is decided notices falls nearly as well as all 20 runs, by a third of them.
+// A gate that stops good tests early notices falls nearly as well as all 20 runs of each test.
 func TestStoppedTestsNoticeFalls(t *testing.T) {
 	t.Parallel()
 	stop := &StopRepeating{new(0.9), new(0.5)}

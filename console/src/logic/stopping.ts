@@ -10,7 +10,7 @@ export const stoppings = [
 
 export type StoppingName = (typeof stoppings)[number][0];
 
-/** Pass rates between which Wald's test decides in few runs. */
+/** Pass rates that few runs of a good test tell apart. */
 export const usualRates = { good: 0.9, bad: 0.5 };
 
 export function stoppingName(stopping: Stopping | undefined): StoppingName {

@@ -210,6 +210,7 @@ func TestMCPQueryMutatesIfTheKeyAllowsIt(t *testing.T) {
 			"variables": map[string]any{"id": test.document}})
 		require.Contains(t, text, test.wanted, test.name)
 		require.Equal(t, test.wanted != created, failed, test.name)
+		require.NotContains(t, text, "Done:", test.name)
 	}
 
 	// The answer names the changes before an error, so that nobody repeats them.

@@ -179,11 +179,26 @@ func (t *Transport) query(ctx context.Context, input map[string]any) *sdk.CallTo
 	response := next(ctx)
 	if err := failure(response); err != nil {
 		result := refused(err)
-		if kind == ast.Mutation && response != nil && !stored.IsNull(response.Data) && len(response.Data) <= maxAnswer {
-			// Some of it was done, and must not be repeated.
-			result.Content = append(result.Content, &sdk.TextContent{Text: "Done: " + string(response.Data)})
+		if kind == ast.Mutation && response != nil && isPartlyDone(response.Data) {
+			done := "Done: " + string(response.Data)
+			if len(done) > maxAnswer {
+				done = "Some of the mutations were done: find out which before you repeat one."
+			}
+			result.Content = append(result.Content, &sdk.TextContent{Text: done})
 		}
 		return result
 	}
 	return answered(response.Data)
+}
+
+// isPartlyDone reports whether some mutation of a response with errors succeeded.
+func isPartlyDone(data json.RawMessage) bool {
+	var results map[string]json.RawMessage
+	_ = json.Unmarshal(data, &results) // null has no results
+	for _, result := range results {
+		if !stored.IsNull(result) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,6 +1,7 @@
 package agentgraph
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +74,9 @@ var habits = []struct{ phrase, advice string }{
 	{`one (?:row|byte|line|message|statement) more`, "one more"},
 	{`as everywhere`, "say what is the same, and why"},
 	{`acts? by`, "say whose key it is, or who calls"},
+	{`meanwhile`, "say during what, or since when"},
+	{`fits? (?:the|a|an|its|their) schemas?`, "match"},
+	{`instead, but not both`, "say when the field must be given"},
 	{`(?:that|it|which|file|value|answer|response) is no (?:text|list|object|archive|number|field|member)`, "is not a"},
 }
 
@@ -99,6 +104,8 @@ type passage struct {
 	isLabel bool
 	// name is an unclear name that a Go file uses here. Then the text is empty.
 	name string
+	// misnames is the first word of a doc comment that should be the name of what it describes. Then the text is empty.
+	misnames string
 }
 
 // TestProseHasNoHabits finds habits and long sentences in comments, documents, schema descriptions, messages and the
@@ -136,6 +143,9 @@ func TestProseHasNoHabits(t *testing.T) {
 			if advice := unclear[p.name]; advice != "" {
 				t.Errorf("%s:%d: the name %s: %s", path, p.line, p.name, advice)
 			}
+			if p.misnames != "" {
+				t.Errorf("%s:%d: the comment describes %s, which is not declared here", path, p.line, p.misnames)
+			}
 		}
 		return err
 	}))
@@ -172,6 +182,7 @@ func ofGo(path string, source []byte) (all []passage, err error) {
 			all = append(all, passage{line: files.Position(group.Pos()).Line, text: paragraph})
 		}
 	}
+	all = append(all, misnamed(files, file)...)
 	if strings.HasSuffix(path, "_test.go") {
 		return all, nil
 	}
@@ -190,6 +201,45 @@ func ofGo(path string, source []byte) (all []passage, err error) {
 		return true
 	})
 	return all, nil
+}
+
+// subject is the name that a doc comment begins with. Comments of tests begin like other sentences.
+var (
+	subject      = regexp.MustCompile(`^[a-z][A-Za-z0-9]*\b`)
+	testFunction = regexp.MustCompile(`^(Test|Benchmark|Fuzz)`)
+)
+
+// misnamed returns doc comments that begin with another name than that of their declaration.
+func misnamed(files *token.FileSet, file *ast.File) (all []passage) {
+	check := func(doc *ast.CommentGroup, names ...*ast.Ident) {
+		name := subject.FindString(doc.Text())
+		isOwn := slices.ContainsFunc(names, func(own *ast.Ident) bool { return own.Name == name })
+		if name != "" && !isOwn {
+			all = append(all, passage{line: files.Position(doc.Pos()).Line, misnames: name})
+		}
+	}
+	for _, declaration := range file.Decls {
+		switch d := declaration.(type) {
+		case *ast.FuncDecl:
+			if !testFunction.MatchString(d.Name.Name) {
+				check(d.Doc, d.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				doc := d.Doc
+				if d.Lparen.IsValid() {
+					doc = nil
+				}
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					check(cmp.Or(spec.Doc, doc), spec.Name)
+				case *ast.ValueSpec:
+					check(cmp.Or(spec.Doc, doc), spec.Names...)
+				}
+			}
+		}
+	}
+	return all
 }
 
 var (

@@ -110,7 +110,7 @@ func serverModels(e *engine.Engine) []model.ServerModel {
 }
 
 // New connects the gateway to the store and the engine. It returns an error if a stored operation of REST v1 or a
-// trusted document does not fit the schema.
+// trusted document does not match the schema.
 func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}

@@ -181,7 +181,7 @@ func TestModelCorrectsItsCall(t *testing.T) {
 	require.Equal(t, "You are booked.", c.say(t, chatID, "Book Monday").Text)
 	made := c.kept(t, chatID).ToolCalls
 	require.Len(t, made, 2)
-	require.Equal(t, "the arguments do not fit: missing property 'day'", *made[0].Error)
+	require.Equal(t, "the arguments are invalid: missing property 'day'", *made[0].Error)
 	require.False(t, made[0].Mocked)
 	require.NotNil(t, made[1].Result)
 	asked := c.asked(t)

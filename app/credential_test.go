@@ -54,7 +54,7 @@ func TestCredentialsAreCachedBriefly(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tenant.RevokeAPIKey(t.Context(), keys[0].ID)
 	require.NoError(t, err)
-	require.Equal(t, http.StatusUnauthorized, status(), "at once, on the replica that revoked it")
+	require.Equal(t, http.StatusUnauthorized, status(), "immediately, on the replica that revoked it")
 }
 
 func TestCredentialLookupHasATimeLimit(t *testing.T) {
@@ -144,7 +144,7 @@ func TestRevokedKeyEndsOpenOperations(t *testing.T) {
 	}
 }
 
-// Signing out revokes the token on all replicas at once and ends its open operations. The key's other tokens keep
+// Signing out revokes the token on all replicas immediately and ends its open operations. The key's other tokens keep
 // working.
 func TestTokenRevokesItself(t *testing.T) {
 	t.Parallel()

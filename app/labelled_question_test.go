@@ -73,7 +73,7 @@ func TestRetrievalEvaluationRanksAnswers(t *testing.T) {
 	require.Equal(t, 1, *e.Questions[0].Rank)
 	require.Nil(t, e.Questions[0].Reason)
 	require.Equal(t, 2, *e.Questions[1].Rank)
-	require.Contains(t, *e.Questions[1].Reason, "its rank is 2")
+	require.Contains(t, *e.Questions[1].Reason, "has rank 2")
 	require.Nil(t, e.Questions[2].Rank)
 	require.Contains(t, *e.Questions[2].Reason, "below similarityThreshold, 0.2")
 	require.Len(t, e.Questions[1].Found, 2)

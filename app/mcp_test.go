@@ -124,7 +124,7 @@ func TestMCPToolsNeedTheirScopes(t *testing.T) {
 			require.True(t, failed, "%v: %s", set, name)
 			wanted := "FORBIDDEN: the credential does not have the scope "
 			if may {
-				wanted = "BAD_INPUT: the arguments do not fit."
+				wanted = "BAD_INPUT: the arguments are invalid."
 			}
 			require.True(t, strings.HasPrefix(text, wanted), "%v: %s: %s", set, name, text)
 			cells++

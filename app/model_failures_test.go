@@ -118,8 +118,8 @@ var modelFailures = map[string]modelFailure{
 	},
 	"arguments that break the schema": {
 		script: []fixture{noDay, badDay},
-		made:   []string{"book: the arguments do not fit: missing property 'day'"},
-		says:   wrongAgain + "book: the arguments do not fit: day: got number, want string",
+		made:   []string{"book: the arguments are invalid: missing property 'day'"},
+		says:   wrongAgain + "book: the arguments are invalid: day: got number, want string",
 	},
 	"one wrong call and then another": {
 		script: []fixture{unknown, book, notJSON},

@@ -126,7 +126,7 @@ func TestExecutionIsJudgedAgain(t *testing.T) {
 	require.Equal(t, "Program", judged.CriteriaResults[1].DecidedBy)
 	require.True(t, judged.CriteriaResults[1].Passed)
 	require.True(t, judged.CheckResults[0].Passed)
-	require.Equal(t, 15*int(model.Credit), spent()-before, "only the judge is charged, for what it decides")
+	require.Equal(t, 15*int(model.Credit), spent()-before, "only the decisions of the judge cost credits")
 
 	g.must(t, key, again, map[string]any{"input": map[string]any{"executionId": held.ID, "tests": []any{
 		map[string]any{"testId": testID, "criteria": []any{`says "sorry"`}},

@@ -37,8 +37,8 @@ func invented(kind, companyID string, i int, signature string) string {
 }
 
 // TestUnknownCredentialsCostFewStatements sends thousands of credentials that do not exist. Credentials in our format
-// are looked up a bounded number of times. Meanwhile clients with a signed credential, or with an older credential that
-// was used before, are admitted.
+// are looked up a bounded number of times. At the same time, clients with a signed credential, or with an older
+// credential that was used before, are admitted.
 func TestUnknownCredentialsCostFewStatements(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

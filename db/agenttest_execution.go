@@ -223,7 +223,7 @@ func counted(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// CancelAgentTestExecution cancels an execution and returns it. Queued runs are cancelled at once. Workers are
+// CancelAgentTestExecution cancels an execution and returns it. Queued runs are cancelled immediately. Workers are
 // signaled to stop running ones, and the execution is finished after the last of them ends. Cancelling it again
 // changes nothing. It returns CONFLICT when the execution is finished.
 func (t *Tenant) CancelAgentTestExecution(ctx context.Context,

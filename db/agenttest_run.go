@@ -131,9 +131,9 @@ func (t *Tenant) preclaimed(id string, attempt int32) (*model.AgentTestRun, bool
 	return run, ok && run.ID == id && run.Claim == attempt
 }
 
-// FinishRun saves the outcome of a run that the caller has claimed: its final status and how it got there. With the
-// Tenant of a worker, the run's job ends with it, and the worker's next run may be claimed. When the claim was lost
-// it saves nothing and returns CONFLICT and ErrRunLost.
+// FinishRun saves the outcome of a run that the caller has claimed: its final status, messages, calls and verdicts.
+// With the Tenant of a worker, the same transaction ends the run's job, and can claim the worker's next run. If the
+// claim was lost, FinishRun saves nothing and returns CONFLICT and ErrRunLost.
 func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 	if !run.Status.IsFinal() {
 		return fmt.Errorf("finish run %s: %s is not final", run.ID, run.Status)
@@ -150,8 +150,8 @@ func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 }
 
 // ReleaseRun returns a run that the caller has claimed, and cannot finish, to the queue. It drops the partial
-// results, and does not count as a lost worker. If the execution was cancelled meanwhile, so is the run. When the
-// claim was lost it changes nothing and returns CONFLICT and ErrRunLost.
+// results, and does not count as a lost worker. If the execution has been cancelled, so is the run. If the
+// claim was lost, it changes nothing and returns CONFLICT and ErrRunLost.
 func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error {
 	err := t.transition(ctx, run.ID,
 		func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {

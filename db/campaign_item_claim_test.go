@@ -147,7 +147,7 @@ func TestOnlyDueItemsAreClaimed(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, reset.ClaimedUntil())
 	_, due = claimItems(t, tenant, campaign.ID, 10)
-	require.Equal(t, []string{items[1].ID}, idsOf(due), "due at once")
+	require.Equal(t, []string{items[1].ID}, idsOf(due), "due immediately")
 
 	for _, status := range []model.CampaignStatus{model.CampaignStatusPaused, model.CampaignStatusCompleted,
 		model.CampaignStatusArchived} {

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// transitionTries bounds the retries of a transition when other requests change the item meanwhile.
+// transitionTries bounds the retries of a transition when other requests change the item during it.
 const transitionTries = 100
 
 // transitionItem stores a change of an item with its events, and notifies the followers. It returns CONFLICT when the
@@ -87,7 +87,7 @@ func newItemTransitions() *group.Group[string, *itemTransition] {
 }
 
 // saveTransition writes a changed item with its events, and gives it the next version of its campaign. It returns
-// false when the item, or anything its transition depends on, has changed meanwhile.
+// false when the item, or anything that its transition depends on, has changed since it was read.
 func (t *Tenant) saveTransition(
 	ctx context.Context, campaign *model.Campaign, was, item *model.CampaignItem, events []*model.CampaignItemEvent,
 ) (bool, error) {

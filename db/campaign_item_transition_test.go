@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// If the rows that a legal transition depends on change meanwhile, the transition is retried.
+// If another request changes the rows that a legal transition depends on, the transition is retried.
 func TestTransitionsDetectConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

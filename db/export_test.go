@@ -124,8 +124,8 @@ func Write(ctx context.Context, t *Tenant, rows ...pg.Row) error {
 	return w.Send(ctx)
 }
 
-// ArchivedColumns returns the columns of a table that archives omit, those that a line may omit, and those that an
-// import sets itself.
+// ArchivedColumns returns columns of a table: those that are not in archives, those that a line of an archive may omit,
+// and those that the import sets.
 func ArchivedColumns(table string) (without []string, absent, forced map[string]any) {
 	of := archivedTableOf(table)
 	if of.absent != nil {

@@ -40,7 +40,7 @@ func connect(t *testing.T, address string) *pgx.Conn {
 	return conn
 }
 
-// boundByPolicies makes the connection run statements with the role of companies, so that it can show their plans.
+// boundByPolicies makes the connection use the role that row-level security restricts. Then plans show the policies.
 func boundByPolicies(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	_, err := conn.Exec(t.Context(), "SET ROLE agentgraph_gateway")
@@ -168,8 +168,8 @@ func waitForLocks(t *testing.T, conn *pgx.Conn, want int) {
 	}, waitFor, tick)
 }
 
-// statements counts the statements with contexts that the method in returned. It omits the background work of a store,
-// which may run at any time.
+// statements counts the statements of contexts from the method "in". It does not count the background work of a store,
+// which can run at any time.
 type statements struct{ n atomic.Int64 }
 
 func (s *statements) in(ctx context.Context) context.Context { return context.WithValue(ctx, s, true) }

@@ -16,7 +16,7 @@ import (
 // kept has the vectors of a document with three chunks. The second chunk has none.
 var kept = [][]float32{{0.1, -0.25, 3e-8}, nil, {1, 0, 0}}
 
-// keepVectors indexes a document with the vectors that kept lists.
+// keepVectors indexes a document with the vectors in kept.
 func keepVectors(t *testing.T, tenant *db.Tenant, datasetID string) *model.Document {
 	t.Helper()
 	d := claim(t, tenant, addDocument(t, tenant, datasetID, "x").IndexingID, 1)
@@ -29,7 +29,7 @@ func keepVectors(t *testing.T, tenant *db.Tenant, datasetID string) *model.Docum
 	return d
 }
 
-// requireVectors requires that a document has the vectors that kept lists.
+// requireVectors requires that a document has the vectors in kept.
 func requireVectors(t *testing.T, tenant *db.Tenant, d *model.Document) {
 	t.Helper()
 	read := map[int32][]float32{}
@@ -48,8 +48,8 @@ func typeOfVectors(t *testing.T, conn *pgx.Conn) (name string) {
 	return name
 }
 
-// typeByMigrating migrates, and returns the resulting column type of vectors on this server.
-func typeByMigrating(t *testing.T, conn *pgx.Conn) string {
+// migratedType returns the type of the column of vectors after a migration on this server.
+func migratedType(t *testing.T, conn *pgx.Conn) string {
 	t.Helper()
 	var available bool
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = "+
@@ -80,7 +80,7 @@ func TestVectorsMoveWithoutLoss(t *testing.T) {
 		defer func() { _ = migrator.Close() }()
 		return migrator.Up(ctx)
 	}), "several at once")
-	wanted := typeByMigrating(t, conn)
+	wanted := migratedType(t, conn)
 	require.Equal(t, wanted, typeOfVectors(t, conn))
 	after := dbtest.Open(t, address, db.Options{})
 	require.Equal(t, wanted == "vector", after.ComparesVectors())
@@ -93,7 +93,7 @@ func TestVectorsMoveWithoutLoss(t *testing.T) {
 	documents = append(documents, keepVectors(t, after.Tenant(companyID), dataset.ID))
 	if wanted == "vector" {
 		ids, ok, err := after.Tenant(companyID).NearestChunks(ctx, []string{dataset.ID}, []float32{1, 0, 0}, 5)
-		require.NoError(t, err, "it continues until it is restarted")
+		require.NoError(t, err, "an open store works without the extension")
 		require.True(t, ok)
 		require.Len(t, ids, 5)
 	}
@@ -179,7 +179,7 @@ func TestVectorsStayArraysWithoutTheRightToCreateExtensions(t *testing.T) {
 	require.Equal(t, "real[]", typeOfVectors(t, conn))
 
 	// If another user has created the extension, the migration uses it.
-	if wanted := typeByMigrating(t, conn); wanted == "vector" {
+	if wanted := migratedType(t, conn); wanted == "vector" {
 		_, err := conn.Exec(ctx, "CREATE EXTENSION vector")
 		require.NoError(t, err)
 		require.NoError(t, migrator.Up(ctx))

@@ -87,7 +87,7 @@ func (b *budgetWarnings) scheduleCheck(companyID string) {
 	})
 }
 
-// close runs all scheduled checks at once and waits for them.
+// close runs all scheduled checks immediately and waits for them.
 func (b *budgetWarnings) close() {
 	b.mu.Lock()
 	if b.awaited != nil {

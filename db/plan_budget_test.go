@@ -133,7 +133,7 @@ func TestAllKindsOfUsageCheckTheBudget(t *testing.T) {
 	}
 }
 
-// When a store closes, it makes the scheduled checks of budgets at once. After that it makes none.
+// When a store closes, it makes the scheduled checks of budgets immediately. After that it makes none.
 func TestClosingAStoreChecksBudgets(t *testing.T) {
 	t.Parallel()
 	for credits, want := range map[model.Credits]int{7_999_999: 0, 8_000_000: 1, 10_000_000: 1} {

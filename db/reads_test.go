@@ -152,7 +152,7 @@ func (c counting) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// All connections are cut at once, and all readers detect that at once. No reader waits for another reader's
+// All connections are cut together, and all readers detect that immediately. No reader waits for another reader's
 // connection.
 func TestReadsSurviveCutConnections(t *testing.T) {
 	t.Parallel()

@@ -52,7 +52,7 @@ func (r *revocations) listen() {
 	}
 }
 
-// announce signals every replica, and this one at once.
+// announce signals every replica, and this one immediately.
 func (r *revocations) announce() {
 	r.count.Add(1)
 	r.hub.Wake(revocationSignal)

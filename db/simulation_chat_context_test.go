@@ -84,7 +84,7 @@ func TestTurnReadsTheEndOfItsChat(t *testing.T) {
 	}
 }
 
-// The length of the texts is bounded too: a turn reads back to the message that exceeds the bound, and no further.
+// The length of the texts is bounded too: a turn reads no messages before the one that exceeds the bound.
 func TestContextOfATurnIsBounded(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
@@ -112,7 +112,7 @@ func TestContextOfATurnIsBounded(t *testing.T) {
 	require.EqualValues(t, 595, known.Calls[1].MessageSequence)
 }
 
-func TestTurnCountsCallsOfMocks(t *testing.T) {
+func TestTurnCountsMockedCalls(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	tenant, chat := newSimulation(t, dbtest.Open(t, address, db.Options{}), nil)

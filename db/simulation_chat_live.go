@@ -38,7 +38,7 @@ func (t *Tenant) FollowMessages(ctx context.Context, chatID string,
 }
 
 // FollowEvents delivers the events of a chat from now on: the contact's message, every saved message, and the end of
-// the chat. If the chat has ended, it delivers the end at once. It also delivers the text of the reply during
+// the chat. If the chat has ended, it delivers the end immediately. It also delivers the text of the reply during
 // generation, if the reader keeps up. It closes the channel after the end, when the chat was deleted, and when ctx
 // ends.
 func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.SimulationChatEvent, error) {
@@ -47,7 +47,7 @@ func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.
 		return nil, err
 	}
 	follower := r.events.Follow(live.Position(chat.LastSequence), p.release)
-	// Streamed text is not saved, so a reader that sends a message at once must not miss the beginning of the reply.
+	// Streamed text is not saved, so a reader that sends a message immediately must not miss the beginning of the reply.
 	waiting, cancel := context.WithTimeout(ctx, listenPatience)
 	defer cancel()
 	t.store.hub.Listening(waiting)

@@ -70,7 +70,7 @@ func TestAbandonedTurnCannotFinish(t *testing.T) {
 	tenant, chat := newSimulation(t, store, nil)
 	elsewhere := dbtest.Again(t, store).Tenant(chat.CompanyID)
 
-	// A lease that ends at once simulates a process that died when it began the turn.
+	// A lease that ends immediately simulates a process that died when it began the turn.
 	dead, err := tenant.BeginChatTurn(t.Context(), chat.ID, time.Microsecond)
 	require.NoError(t, err)
 	alive, err := elsewhere.BeginChatTurn(t.Context(), chat.ID, lease)

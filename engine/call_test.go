@@ -88,9 +88,9 @@ func TestInvalidCallIsReportedToTheModel(t *testing.T) {
 			"do not repeat what you said.", `{}`},
 		"two values": {"book", `{"day":"x"} {}`, "The call failed: the arguments are not JSON: invalid character " +
 			"after top-level value. Correct the call; do not repeat what you said.", `{}`},
-		"missing": {"book", `{"seats":1}`, "The call failed: the arguments do not fit: missing property 'day'. " +
+		"missing": {"book", `{"seats":1}`, "The call failed: the arguments are invalid: missing property 'day'. " +
 			"Correct the call; do not repeat what you said.", `{"seats":1}`},
-		"wrong type": {"book", `{"day":"x","seats":1.5}`, "The call failed: the arguments do not fit: seats: got " +
+		"wrong type": {"book", `{"day":"x","seats":1.5}`, "The call failed: the arguments are invalid: seats: got " +
 			"number, want integer. Correct the call; do not repeat what you said.", `{"day":"x","seats":1.5}`},
 		"a number out of range": {"book", `{"day":"x","seats":1e999999999}`, "The call failed: the arguments are not JSON: a " +
 			"number is out of range. Correct the call; do not repeat what you said.", `{}`},
@@ -100,9 +100,9 @@ func TestInvalidCallIsReportedToTheModel(t *testing.T) {
 			"The call failed: the arguments have more than 65536 bytes. Correct the call; do not repeat what you said.", `{}`},
 		"unknown": {"cook", `{}`,
 			`The call failed: there is no tool "cook", only ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, `{}`},
-		"no request": {"ask_expert", `{"request":" "}`, "The call failed: the arguments do not fit: request: is " +
+		"no request": {"ask_expert", `{"request":" "}`, "The call failed: the arguments are invalid: request: is " +
 			"blank. Correct the call; do not repeat what you said.", `{"request":" "}`},
-		"no reason": {llm.TransferCall, `{}`, "The call failed: the arguments do not fit: missing property 'reason'. " +
+		"no reason": {llm.TransferCall, `{}`, "The call failed: the arguments are invalid: missing property 'reason'. " +
 			"Correct the call; do not repeat what you said.", `{}`},
 		"another's tools": {"dig", `{}`,
 			`The call failed: there is no tool "dig", only ask_expert, book, end_conversation, look, transfer_call. Correct the call; do not repeat what you said.`, `{}`},
@@ -133,7 +133,7 @@ func TestCallOfAnUnknownToolIsRecorded(t *testing.T) {
 		"long":          {strings.Repeat("é", 70), `[]`, strings.Repeat("é", 64), `{}`, "there is no tool"},
 		"malformed end": {llm.EndConversation, `{"reason":`, llm.EndConversation, `{}`, "the arguments are not JSON"},
 		"blank end": {llm.EndConversation, `{"reason":"\n"}`, llm.EndConversation, `{"reason":"\n"}`,
-			"the arguments do not fit: reason: is blank"},
+			"the arguments are invalid: reason: is blank"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -93,14 +93,14 @@ func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 	return call
 }
 
-// validate returns an error for the model if the arguments do not fit the call's target.
+// validate returns an error for the model if the arguments are invalid for the call's target.
 func (c *conversation) validate(ctx context.Context, call *call) error {
 	if err := c.checks.Validate(ctx, call.target.parameters, call.arguments); err != nil {
 		return err
 	}
 	if name := call.target.text; name != "" {
 		if text, _ := call.arguments.Text(name); strings.TrimSpace(text) == "" {
-			return fmt.Errorf("the arguments do not fit: %s: is blank", name)
+			return fmt.Errorf("the arguments are invalid: %s: is blank", name)
 		}
 	}
 	return nil

@@ -247,7 +247,7 @@ func (s *chatTurn) finish(ctx context.Context, done *finished) {
 	}
 }
 
-// saveEvents records the outcome of a real call at once.
+// saveEvents records the outcome of a real call immediately.
 func (s *chatTurn) saveEvents(ctx context.Context, call *model.ToolCall) {
 	writing, cancel := detached(ctx)
 	defer cancel()

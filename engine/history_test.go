@@ -43,7 +43,7 @@ func TestHistoryContainsCallsOfEarlierTurns(t *testing.T) {
 		{ID: "10", TargetID: ptr("b"), Kind: model.ToolCallKindSubAgent, TechnicalName: "ask", Error: ptr("not known"),
 			IsOutcomeUnknown: true, MessageSequence: 6},
 		{ID: "11", TargetID: ptr("a"), Kind: model.ToolCallKindTool, TechnicalName: "book",
-			Error: ptr("the arguments do not fit"), MessageSequence: 6},
+			Error: ptr("the arguments are invalid"), MessageSequence: 6},
 	}
 	call := func(id, name, arguments string) llm.Message {
 		return llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: id, Name: name, Arguments: arguments}}}

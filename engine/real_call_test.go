@@ -167,7 +167,7 @@ func (c *clinic) dieDuringTransfer(t *testing.T, chatID string, result *string) 
 
 func TestTransferOfDeadProcessHasUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	// This agent tries again at once. A real agent sees the earlier call and may act differently.
+	// This agent tries again immediately. A real agent sees the earlier call and may act differently.
 	c, e, asked := transferring(t, actor(func(_ context.Context, req llm.Request) (llm.Answer, error) {
 		told := results(req)
 		if len(told) == 1 {

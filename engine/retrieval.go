@@ -57,7 +57,7 @@ func RetrievedBy(call *model.ToolCall) []RetrievedChunk {
 
 // consult searches the knowledge base for the contact's last message, and adds the found chunks to the instructions. If
 // nothing is found and the chat has a text for that, consult returns the text as the reply, without asking the model.
-// Followers see a call like any other, but mocks and denied side effects do not apply.
+// Subscribers see a call like any other, but mocks and denied side effects do not apply.
 func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Reply, error) {
 	chat := c.knowledge.chat
 	question := c.question(ctx)
@@ -192,7 +192,7 @@ func resultOfRetrieval(found []*model.RetrievedChunk) string {
 const (
 	// rephraseTimeout bounds the wait for a rephrased question.
 	rephraseTimeout = 5 * time.Second
-	// maxRemembered is the number of messages, including the last one, for the rephraser.
+	// maxRemembered is the maximum number of messages, including the last one, that the rephraser gets.
 	maxRemembered = 6
 	// maxRecalled bounds each of these messages, in characters.
 	maxRecalled = 1_000

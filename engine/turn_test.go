@@ -134,7 +134,7 @@ func TestModelFailureFailsTheTurn(t *testing.T) {
 		"wrong twice": {
 			[]answer{do(llm.EndConversation, `{}`), do("book", `{"day":1}`)},
 			"the language model made an invalid call again, although it was asked to correct the first one: book: " +
-				"the arguments do not fit: day: got number, want string",
+				"the arguments are invalid: day: got number, want string",
 		},
 		"unknown twice": {
 			[]answer{do("rm_rf", `{}`), do("rm\x00_rf2", `{}`)},

@@ -16,7 +16,7 @@ type closure struct {
 var (
 	closeDraining    = &closure{websocket.StatusGoingAway, "The gateway is shutting down"}
 	closeBroken      = &closure{websocket.StatusInternalError, "Internal error"}
-	closeTryLater    = &closure{websocket.StatusTryAgainLater, "The credential could not be checked, try again"}
+	closeTryLater    = &closure{websocket.StatusTryAgainLater, "The credential could not be checked. Try again later"}
 	closeInvalid     = &closure{4400, "Invalid message"}
 	closeNotInit     = &closure{4401, "Unauthorized"}
 	closeForbidden   = &closure{4403, "Forbidden"}
@@ -24,7 +24,7 @@ var (
 	closeInitTimeout = &closure{4408, "Connection initialisation timeout"}
 	closeDuplicate   = &closure{4409, "Subscriber for this id already exists"}
 	closeBusy        = &closure{websocket.StatusPolicyViolation,
-		fmt.Sprintf("More than %d pings between two of the server's", maxSigns)}
-	closeTooMany   = &closure{websocket.StatusTryAgainLater, "Too many sockets are open on this key"}
+		fmt.Sprintf("More than %d pings, pongs and \"complete\" messages between two server pings", maxSigns)}
+	closeTooMany   = &closure{websocket.StatusTryAgainLater, "This API key has too many open sockets"}
 	closeInitTwice = &closure{4429, "Too many initialisation requests"}
 )

@@ -193,6 +193,6 @@ func TestConnectionsAreLimited(t *testing.T) {
 	from <- "192.168.1.1:3"
 	close(from)
 	_, err = listener.Accept()
-	require.ErrorIs(t, err, net.ErrClosed, "a seventh connection is closed at once")
+	require.ErrorIs(t, err, net.ErrClosed, "a seventh connection is closed immediately")
 	require.NoError(t, sixth.Close())
 }

@@ -32,7 +32,7 @@ var statuses = map[model.Code]int{
 	model.UpstreamFailed:  http.StatusBadGateway,
 	model.Unavailable:     http.StatusServiceUnavailable,
 	model.Internal:        http.StatusInternalServerError,
-	// Documents that do not parse or do not fit the schema keep the codes that GraphQL tools know.
+	// Documents that do not parse or do not match the schema keep the codes that GraphQL tools know.
 	errcode.ParseFailed:      http.StatusBadRequest,
 	errcode.ValidationFailed: http.StatusBadRequest,
 	// Clients of persisted queries expect these with status 200, and then send the whole query.
@@ -62,7 +62,7 @@ func codeOf(err *gqlerror.Error) string {
 	return code
 }
 
-// isGraphQL reports whether the error is that the document does not parse or does not fit the schema.
+// isGraphQL reports whether the error is that the document does not parse or does not match the schema.
 func isGraphQL(err *gqlerror.Error) bool {
 	code := codeOf(err)
 	return code == errcode.ParseFailed || code == errcode.ValidationFailed

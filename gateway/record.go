@@ -132,7 +132,7 @@ func (s *Server) ended(ctx context.Context, r *record, status int, message strin
 // noteOperation is an extension that records the requested operation for the log, even if it is refused later.
 type noteOperation struct{ ours }
 
-// The gateway's extensions of the executor embed ours.
+// ours names an extension of gqlgen's executor, and accepts every schema. The gateway's extensions embed it.
 type ours struct{}
 
 func (ours) ExtensionName() string                   { return "agentgraph" }

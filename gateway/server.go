@@ -108,7 +108,7 @@ type Server struct {
 // changes.
 var schemas sync.Mutex
 
-// New returns a Server. It panics if an extension does not fit the schema.
+// New returns a Server. It panics if an extension does not match the schema.
 func New(o Options) *Server { //nolint:funlen // it names each part once
 	// gqlgen answers @defer with null even for non-null fields, so New removes the directive.
 	schemas.Lock()

@@ -261,7 +261,7 @@ func TestSocketRunsOperations(t *testing.T) {
 	require.Equal(t, `a " quote`, s.receive()["id"])
 }
 
-// After complete, the operation sends nothing more, and its id can be used again at once.
+// After complete, the operation sends nothing more, and its id can be used again immediately.
 func TestCompleteEndsTheOperation(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -1509,7 +1509,7 @@ type TestExpectation {
   firstTokenAtMost: Float
   "The maximum cost of the conversation in credits: of the agent and the simulated contact, but not of the judge."
   creditsAtMost: Float
-  "A result or a message that is JSON and fits a schema."
+  "A result or a message that is JSON and matches a schema."
   resultJson: ResultExpectation
   "A value that is extracted from the conversation."
   extracts: ExtractsExpectation
@@ -1561,7 +1561,7 @@ type SaidExpectation {
 "JSON that the agent sends or receives."
 type ResultExpectation {
   """
-  The technical name of the calls. At least one of them must have a result that fits. If null, the agent's last message
+  The technical name of the calls. At least one of them must have a result that matches. If null, the agent's last message
   must be the JSON; it may be in a code block.
   """
   technicalName: String
@@ -1633,7 +1633,7 @@ input TestExpectationInput @oneOf @strict {
   firstTokenAtMost: Float @bounds(min: 0, max: 86400)
   "Credits, 0 to 1,000,000,000."
   creditsAtMost: Float @bounds(min: 0, max: 1000000000)
-  "A result or a message that is JSON and fits a schema."
+  "A result or a message that is JSON and matches a schema."
   resultJson: ResultExpectationInput
   "A value that is extracted from the conversation, one of the agent's ` + "`" + `extractedValues` + "`" + `."
   extracts: ExtractsExpectationInput
@@ -2308,17 +2308,17 @@ type AgentTestExecutionEstimate {
   does not review contacts, or if no last run has such a cost.
   """
   reviewCredits: Credits
-  "Which falls a comparison with a baseline of equal size would notice: first with the repeats of the input, then with 20."
+  "Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20."
   noticedFalls: [NoticedFall!]! @listSize(assumedSize: 2)
 }
 
-"Which falls of a test's pass rate a comparison notices."
+"The smallest drop of a test's pass rate that a comparison detects."
 type NoticedFall {
   "How often each test runs."
   repeats: Int!
   """
-  The highest pass rate to which a test that always passed can fall so that the comparison notices it in nine of ten
-  cases, 0 to 1, in tenths. Null if it notices no fall of a single test.
+  The pass rate after the drop, a multiple of 0.1: if a test that always passed drops to this rate or below, the
+  comparison detects it in at least nine of ten cases. Null if it detects no drop of a single test.
   """
   passRate: Float
 }
@@ -2360,14 +2360,14 @@ extend type Query {
 extend type Query {
   "Which calls would be mocked, denied or real in runs of these tests. Nothing is run."
   agentTestExecutionCoverage("What to run." input: StartAgentTestExecutionInput!): AgentTestExecutionCoverage! @requires(scope: browse) @cost(weight: 2000)
-  "How long these tests would take, what they would cost, and which falls a comparison would notice. Nothing is run."
+  "How long these tests would take, what they would cost, and which drops of pass rates a comparison would detect. Nothing is run."
   agentTestExecutionEstimate("What to run." input: StartAgentTestExecutionInput!): AgentTestExecutionEstimate! @requires(scope: browse) @cost(weight: 2000)
 }
 
 extend type Mutation {
   "Runs tests. The server creates and queues all runs, or none. Returns ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up."
   startAgentTestExecution("What to run." input: StartAgentTestExecutionInput!): StartAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
-  "Cancels an execution. Queued runs end at once, running ones within two seconds. Returns ` + "`" + `CONFLICT` + "`" + ` if the execution is finished."
+  "Cancels an execution. Queued runs end immediately, running ones within two seconds. Returns ` + "`" + `CONFLICT` + "`" + ` if the execution is finished."
   cancelAgentTestExecution("The execution." input: CancelAgentTestExecutionInput!): CancelAgentTestExecutionPayload @requires(scope: simulate)
   """
   Runs tests of a finished execution again, in their current versions, in a new execution. Deleted tests are left out,
@@ -3187,7 +3187,7 @@ type RevokeApiKeyPayload {
 extend type Mutation {
   "Creates an API key. A company has at most 100 usable keys. Access tokens cannot create keys, because the key would outlive the token."
   createApiKey("The key." input: CreateApiKeyInput!): CreateApiKeyPayload @requires(scope: admin, keyOnly: true)
-  "Revokes an API key at once and permanently. Revoking it again changes nothing."
+  "Revokes an API key immediately and permanently. Revoking it again changes nothing."
   revokeApiKey("The key." input: RevokeApiKeyInput!): RevokeApiKeyPayload @requires(scope: admin)
 }
 `, BuiltIn: false},
@@ -3776,7 +3776,7 @@ extend type Mutation {
   addCampaignField("The field." input: AddCampaignFieldInput!): AddCampaignFieldPayload @requires(scope: write)
   """
   Permanently deletes an archived campaign with its items. Recorded usage remains, and shows the campaign as deleted.
-  All items disappear at once, and the server removes their rows afterwards. Returns ` + "`" + `CONFLICT` + "`" + ` if the campaign is not
+  All items disappear immediately, and the server removes their rows afterwards. Returns ` + "`" + `CONFLICT` + "`" + ` if the campaign is not
   archived.
   """
   deleteCampaign("The campaign." input: DeleteCampaignInput!): DeleteCampaignPayload @requires(scope: write)
@@ -4179,7 +4179,7 @@ extend type Mutation {
   returns ` + "`" + `CONFLICT` + "`" + ` with a list of the possible ones.
   """
   advanceCampaignItem("The report." input: AdvanceCampaignItemInput!): AdvanceCampaignItemPayload @requires(scope: write)
-  "Resets an item in any state to ` + "`" + `Pending` + "`" + `, due at once, with no attempts and no result. Its events remain."
+  "Resets an item in any state to ` + "`" + `Pending` + "`" + `, due immediately, with no attempts and no result. Its events remain."
   resetCampaignItem("The item." input: ResetCampaignItemInput!): ResetCampaignItemPayload @requires(scope: write)
   "Deletes an item with its events. Returns ` + "`" + `CONFLICT` + "`" + ` while it is in a call."
   deleteCampaignItem("The item." input: DeleteCampaignItemInput!): DeleteCampaignItemPayload @requires(scope: write)
@@ -5453,7 +5453,7 @@ type McpServer implements Node {
   name: String!
   "The address of the server, its headers, and how long a call may take."
   endpoint: ToolEndpoint!
-  "What the server offered when it was last asked, by name; at most 128 tools."
+  "The tools that the server listed at the last refresh, by name; at most 128."
   offers: [McpOffer!]! @listSize(assumedSize: 20)
   "When the server last answered; null if it never did."
   refreshedAt: DateTime
@@ -5479,7 +5479,7 @@ type McpOffer {
   fault: String
 }
 
-"How an offer differs from the one before."
+"How an offer differs from the previous refresh."
 enum McpChangeKind {
   "The server did not offer it before."
   Added
@@ -5489,7 +5489,7 @@ enum McpChangeKind {
   Removed
 }
 
-"A difference between what a server offers and what it offered before."
+"A change of a server's offers since the previous refresh."
 type McpChange {
   "The name of the offer."
   name: String!
@@ -5507,9 +5507,9 @@ input CreateMcpServerInput {
   endpoint: ToolEndpointInput!
 }
 
-"The new MCP server, after it was asked for its tools."
+"The new MCP server, after its tools were read."
 type CreateMcpServerPayload {
-  "The server. Its ` + "`" + `refreshError` + "`" + ` is set if it could not be asked."
+  "The server. Its ` + "`" + `refreshError` + "`" + ` is set if its tools could not be read."
   mcpServer: McpServer!
 }
 
@@ -5531,17 +5531,17 @@ type UpdateMcpServerPayload {
   mcpServer: McpServer!
 }
 
-"The MCP server to ask."
+"The MCP server whose tools to read again."
 input RefreshMcpServerInput {
   "The server."
   mcpServerId: ID!
 }
 
-"The MCP server after it was asked."
+"The MCP server after the refresh."
 type RefreshMcpServerPayload {
-  "The server. Its ` + "`" + `refreshError` + "`" + ` is set if it could not be asked; then nothing has changed."
+  "The server. If its tools could not be read, ` + "`" + `refreshError` + "`" + ` is set and nothing else has changed."
   mcpServer: McpServer!
-  "How its offers differ from the ones before, by name."
+  "How its offers differ from the previous refresh, by name."
   changes: [McpChange!]!
 }
 
@@ -5565,12 +5565,12 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Connects an MCP server and asks it for its tools. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the company has 20 servers."
+  "Connects an MCP server and reads its tools. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the company has 20 servers."
   createMcpServer("The server." input: CreateMcpServerInput!): CreateMcpServerPayload @requires(scope: write) @modelDriven
-  "Changes an MCP server. It is not asked again until ` + "`" + `refreshMcpServer` + "`" + `, or until a call fails."
+  "Changes an MCP server. Its tools are not read again until ` + "`" + `refreshMcpServer` + "`" + `, or until a call fails."
   updateMcpServer("The changes." input: UpdateMcpServerInput!): UpdateMcpServerPayload @requires(scope: write)
   """
-  Asks an MCP server for its tools. Tools that were created from its offers get the changed schemas. Tools that the
+  Reads the tools of an MCP server again. Tools that were created from its offers get the changed schemas. Tools that the
   server no longer offers keep their agents, but calls fail: see ` + "`" + `Tool.missingSince` + "`" + `. A failed call of a tool refreshes
   its server as well.
   """
@@ -6470,7 +6470,7 @@ input CreateToolInput {
   parameters: JSONObject
   "The HTTP endpoint that calls go to."
   endpoint: ToolEndpointInput
-  "The MCP server that calls go to, together with ` + "`" + `mcpName` + "`" + `. The server's offer provides ` + "`" + `parameters` + "`" + `, and also ` + "`" + `description` + "`" + ` if it is absent. Cannot be combined with ` + "`" + `endpoint` + "`" + ` or ` + "`" + `parameters` + "`" + `."
+  "The MCP server that calls go to, together with ` + "`" + `mcpName` + "`" + `. ` + "`" + `parameters` + "`" + ` come from the server's offer, and so does ` + "`" + `description` + "`" + ` if it is absent. Cannot be combined with ` + "`" + `endpoint` + "`" + ` or ` + "`" + `parameters` + "`" + `."
   mcpServerId: ID @beyondV1
   "The name of the server's tool, one of its ` + "`" + `offers` + "`" + `."
   mcpName: String @beyondV1
@@ -6488,7 +6488,7 @@ type CreateToolPayload {
 input CallToolInput {
   "The tool."
   toolId: ID!
-  "Its arguments, at most 65,536 bytes of JSON. They must fit the tool's ` + "`" + `parameters` + "`" + `."
+  "Its arguments, at most 65,536 bytes of JSON. They must match the tool's ` + "`" + `parameters` + "`" + `."
   arguments: JSONObject!
 }
 
@@ -6610,7 +6610,7 @@ extend type Mutation {
   updateTool("The changes." input: UpdateToolInput!): UpdateToolPayload @requires(scope: write)
   """
   Calls a tool's endpoint with these arguments, as an agent would, to try it. The call has all its effects. Returns
-  ` + "`" + `BAD_INPUT` + "`" + ` if the arguments do not fit, and ` + "`" + `UNPROCESSABLE` + "`" + ` if the tool has neither an endpoint nor an MCP server.
+  ` + "`" + `BAD_INPUT` + "`" + ` if the arguments are invalid, and ` + "`" + `UNPROCESSABLE` + "`" + ` if the tool has neither an endpoint nor an MCP server.
   For a tool whose ` + "`" + `approval` + "`" + ` is ` + "`" + `Ask` + "`" + `, the request counts as the approval. If the call fails, the payload has ` + "`" + `error` + "`" + `.
   """
   callTool("The call." input: CallToolInput!): CallToolPayload @requires(scope: simulate) @modelDriven

@@ -124,8 +124,8 @@ func (c Channel) ShowsSources() bool { return c == ChannelWeb || c == ChannelWha
 // Expect returns CONFLICT when the agent has changed since the version that the input is based on.
 func (a *Agent) Expect(in UpdateAgentInput) error {
 	if in.ExpectedVersion != nil && *in.ExpectedVersion != a.PromptVersion {
-		return Errorf(Conflict, "the prompt of agent %q was changed meanwhile: it has version %d, not %d. Read it "+
-			"again", a.ID,
+		return Errorf(Conflict, "the prompt of agent %q has changed since you read it: it has version %d, not %d. "+
+			"Read it again", a.ID,
 			a.PromptVersion, *in.ExpectedVersion)
 	}
 	return Unchanged("agent", a.ID, in.ExpectedUpdatedAt, a.UpdatedAt)

@@ -68,7 +68,7 @@ type SaidExpectation struct {
 	Turn *int32 `json:"turn,omitempty"`
 }
 
-// ResultExpectation expects that JSON fits a schema: the result of a call, or the agent's last message if TechnicalName
+// ResultExpectation expects that JSON matches a schema: the result of a call, or the agent's last message if TechnicalName
 // is nil.
 type ResultExpectation struct {
 	TechnicalName *string    `json:"technicalName,omitempty"`

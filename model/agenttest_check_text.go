@@ -38,9 +38,9 @@ func (e *TestExpectation) String() string {
 	case e.CreditsAtMost != nil:
 		return fmt.Sprintf("costs at most %v credits", *e.CreditsAtMost)
 	case e.ResultJSON != nil && e.ResultJSON.TechnicalName != nil:
-		return fmt.Sprintf("a result of %s fits the schema", *e.ResultJSON.TechnicalName)
+		return fmt.Sprintf("a result of %s matches the schema", *e.ResultJSON.TechnicalName)
 	}
-	return "the agent's last message is JSON that fits the schema"
+	return "the agent's last message is JSON that matches the schema"
 }
 
 // String describes the expected calls in words.

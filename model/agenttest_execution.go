@@ -90,7 +90,7 @@ func (e *AgentTestExecution) LeaveOut(run *AgentTestRun) {
 // earlier conversations.
 func (e *AgentTestExecution) IsOfRecord() bool { return !e.IsDraft && e.RejudgeOfID == nil }
 
-// Cursor returns its position in a list of executions.
+// Cursor returns the position of this object in a list of executions.
 func (e *AgentTestExecution) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} }
 
 // IsFinished reports whether all of its runs are final. A cancelled execution is finished only after its running runs

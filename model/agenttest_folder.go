@@ -24,7 +24,7 @@ type AgentTestFolder struct {
 	UpdatedAt time.Time
 }
 
-// Cursor returns its position in a list of folders.
+// Cursor returns the position of this object in a list of folders.
 func (f *AgentTestFolder) Cursor() Cursor { return Cursor{f.CreatedAt, f.ID} }
 
 var color = regexp.MustCompile(`^#[0-9A-Fa-f]{6}$`)

@@ -249,8 +249,8 @@ func TestOnlyCallsOfConnectedTargetsAreMocked(t *testing.T) {
 	// Mocks of the chat remain unchanged, even those of calls that failed.
 	mocked := called("a", 2, `{}`, "from the mock")
 	mocked.Mocked = true
-	r = recorded(mocked, called("a", 2, `{}`, "!the arguments do not fit"), called("b", 2, `{}`, "real"),
-		called("s", 2, `{}`, "!the arguments do not fit"))
+	r = recorded(mocked, called("a", 2, `{}`, "!the arguments are invalid"), called("b", 2, `{}`, "real"),
+		called("s", 2, `{}`, "!the arguments are invalid"))
 	own := ToolMocking{
 		MockedTools: []MockedTool{{ToolID: "a", Mock: Mock{ResultTemplate: new("Hello {day}"), DelaySeconds: 3}},
 			{ToolID: "gone"}},

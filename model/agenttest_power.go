@@ -3,9 +3,9 @@ package model
 // noticed is the probability with which a comparison must detect a drop of the pass rate to count as noticing it.
 const noticed = 0.9
 
-// NoticedRate returns the highest pass rate, in tenths, to which a test that always passed can fall so that a
-// comparison notices it in nine of ten cases. The test passed base times before, and runs repeats times now, or until
-// stop decides. A nil stop never decides. It returns false if no drop is noticed.
+// NoticedRate returns the smallest drop of a test's pass rate from 1 that a comparison detects in nine of ten cases, as
+// the new rate: a multiple of 0.1. The test passed base times before. It now runs repeats times, or until stop decides;
+// a nil stop never decides. NoticedRate returns false if the comparison detects no drop.
 func NoticedRate(base, repeats int32, stop *StopRepeating) (rate float64, ok bool) {
 	for tenths := 9; tenths >= 0; tenths-- {
 		rate := float64(tenths) / 10
@@ -16,7 +16,7 @@ func NoticedRate(base, repeats int32, stop *StopRepeating) (rate float64, ok boo
 	return 0, false
 }
 
-// noticedAt returns the chance that a comparison notices a fall from a pass rate of 1 to the given one.
+// noticedAt returns the probability that a comparison detects a drop of the pass rate from 1 to the given rate.
 func noticedAt(rate float64, base, repeats int32, stop *StopRepeating) float64 {
 	// chances[n] is the probability that n runs failed and that the test is not decided yet.
 	chances, sum := []float64{1}, 0.0

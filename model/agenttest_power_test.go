@@ -19,8 +19,8 @@ func TestNoticedRateDependsOnRepeats(t *testing.T) {
 	}
 }
 
-// A gate that stops good tests early notices falls nearly as well as all 20 runs of each test.
-func TestStoppedTestsNoticeFalls(t *testing.T) {
+// If a gate stops good tests early, it detects a lower pass rate nearly as well as with all 20 runs of each test.
+func TestStoppedTestsDetectDrops(t *testing.T) {
 	t.Parallel()
 	stop := &StopRepeating{new(0.9), new(0.5)}
 	rate, ok := NoticedRate(20, 20, stop)

@@ -229,7 +229,7 @@ func (f AgentTestRunFilter) Validate() error {
 	return faults.Err()
 }
 
-// Cursor returns its position in a list of runs.
+// Cursor returns the position of this object in a list of runs.
 func (r *AgentTestRun) Cursor() Cursor { return Cursor{r.CreatedAt, r.ID} }
 
 // IsFinal reports whether the status never changes again.

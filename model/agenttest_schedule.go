@@ -62,7 +62,7 @@ type AgentTestSchedule struct {
 	UpdatedAt    time.Time
 }
 
-// Cursor returns its position in a list of schedules.
+// Cursor returns the position of this object in a list of schedules.
 func (s *AgentTestSchedule) Cursor() Cursor { return Cursor{s.CreatedAt, s.ID} }
 
 type (

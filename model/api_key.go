@@ -30,7 +30,7 @@ type APIKey struct {
 	RevokedAt  *time.Time
 }
 
-// Cursor returns its position among the company's keys.
+// Cursor returns the position of this object among the company's keys.
 func (k *APIKey) Cursor() Cursor { return Cursor{k.CreatedAt, k.ID} }
 
 // Usable reports whether the key is neither revoked nor expired at the time.

@@ -63,7 +63,7 @@ type BlameStep struct {
 	IsRepaired *bool `json:"isRepaired,omitempty"`
 }
 
-// Cursor returns its position in a list.
+// Cursor returns the position of this object in a list.
 func (s *BlameSearch) Cursor() Cursor { return Cursor{s.CreatedAt, s.ID} }
 
 // IsFinished reports whether the search never changes again.

@@ -56,7 +56,7 @@ func (c *Campaign) SharedCounts() (counts *CampaignItemCounts, isShared bool, er
 	return counts, true, err
 }
 
-// Cursor returns its position in a list of campaigns.
+// Cursor returns the position of this object in a list of campaigns.
 func (c *Campaign) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
 // Version grows with every change of the campaign or its items.

@@ -71,7 +71,7 @@ type CampaignItemEvent struct {
 // ID identifies the event across all items.
 func (e *CampaignItemEvent) ID() string { return e.ItemID + "." + strconv.Itoa(int(e.Number)) }
 
-// Cursor returns its position in a list of items.
+// Cursor returns the position of this object in a list of items.
 func (i *CampaignItem) Cursor() Cursor { return Cursor{i.CreatedAt, i.ID} }
 
 // ClaimedUntil is the end of the dialer's claim, or nil without a claim.

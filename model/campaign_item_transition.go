@@ -168,14 +168,14 @@ func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 // Expect returns CONFLICT if the item has another version. A nil version fits any.
 func (i *CampaignItem) Expect(version *int32) error {
 	if version != nil && *version != i.Version {
-		return Errorf(Conflict, "campaign item %q was changed meanwhile: it is %s with version %d, not %d. Read it "+
-			"again", i.ID, i.RunningStatus,
+		return Errorf(Conflict, "campaign item %q has changed since you read it: it is %s with version %d, not %d. "+
+			"Read it again", i.ID, i.RunningStatus,
 			i.Version, *version)
 	}
 	return nil
 }
 
-// Reset resets the item to its first state, due at once, and returns the event.
+// Reset resets the item to its first state, due immediately, and returns the event.
 func (i *CampaignItem) Reset(at time.Time) ([]*CampaignItemEvent, error) {
 	if i.IsArchived {
 		return nil, Errorf(Conflict, "campaign item %q is archived: unarchive it first", i.ID)

@@ -25,7 +25,7 @@ func NewCompany(name string, now time.Time) (*Company, error) {
 // IsNode marks a Node.
 func (*Company) IsNode() {}
 
-// Cursor returns its position in a list of companies.
+// Cursor returns the position of this object in a list of companies.
 func (c *Company) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
 // Owned contains the company of a row. Every row of a company embeds it, and only the db package uses it.

@@ -20,7 +20,7 @@ const (
 	maxPerson          = 100
 	maxQueued          = 50
 	maxQueueOffset     = 10_000
-	// nearBorder is the distance of a doubtful score from the score that a run needs.
+	// nearBorder is the maximum distance of a doubtful score from the score that a run needs.
 	nearBorder = 0.1
 )
 
@@ -33,7 +33,7 @@ type CriterionLabel struct {
 	// RunID is the run that held the conversation, and ExecutionID is its execution.
 	RunID       string
 	ExecutionID string
-	// Digest identifies the criterion when the label is saved.
+	// Digest is the hash of the criterion's text.
 	Digest    string
 	Criterion string
 	Person    string
@@ -47,7 +47,7 @@ type CriterionLabel struct {
 	UpdatedAt time.Time
 }
 
-// Cursor returns its position in a list of labels.
+// Cursor returns the position of this object in a list of labels.
 func (l *CriterionLabel) Cursor() Cursor { return Cursor{l.CreatedAt, l.ID} }
 
 type (
@@ -57,7 +57,7 @@ type (
 	CriterionLabelEdge = Edge[*CriterionLabel]
 )
 
-// Validate returns BAD_INPUT with every bound that the labels break, by their indexes in the list labels.
+// Validate returns BAD_INPUT with every bound that the labels break, with the index of each label.
 func (in LabelCriterionResultsInput) Validate() error {
 	var faults Fields
 	if len(in.Labels) == 0 {
@@ -82,7 +82,7 @@ func (f *Fields) label(path string, in *LabelCriterionResultInput) {
 	f.optional(path+"note", in.Note, maxLabelNote)
 	f.person(path+"person", in.Person)
 	if (in.IsRight == nil) == (in.Holds == nil) {
-		f.Add(path+"isRight", "must be given, or holds instead, but not both")
+		f.Add(path+"isRight", "must be given if and only if holds is not")
 	}
 }
 

@@ -42,7 +42,7 @@ var ChunkMethods = []string{
 	"naive", "book", "email", "laws", "manual", "one", "paper", "picture", "presentation", "qa", "table", "tag",
 }
 
-// Cursor returns its position in a list of datasets.
+// Cursor returns the position of this object in a list of datasets.
 func (d *Dataset) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
 
 var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t")

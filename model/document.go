@@ -49,7 +49,7 @@ type Document struct {
 	IndexedAt *time.Time
 }
 
-// Cursor returns its position in a list of documents.
+// Cursor returns the position of this object in a list of documents.
 func (d *Document) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
 
 // Validate returns BAD_INPUT with every bound that the filter breaks.
@@ -91,7 +91,7 @@ type Word struct {
 	Written string
 }
 
-// Cursor returns its position in a list of chunks.
+// Cursor returns the position of this object in a list of chunks.
 func (c *Chunk) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
 // NewDocument returns the document that the input describes, not indexed yet, or BAD_INPUT with every bound that the
@@ -103,7 +103,7 @@ func NewDocument(in AddDocumentInput, now time.Time) (*Document, error) {
 	}
 	var faults Fields
 	if (in.Text == nil) == (in.Upload == nil) {
-		faults.Add("text", "must be given, or a file instead, but not both")
+		faults.Add("text", "must be given if and only if no file is")
 	}
 	if in.Text != nil {
 		d.Size = int32(len(*in.Text))

@@ -46,7 +46,7 @@ type PromptSettings struct {
 const defaultKnowledgePrompt = "Answer from the knowledge below. When it does not hold the answer, say " +
 	"so.\n\n{knowledge}"
 
-// Cursor returns its position in a list of chats.
+// Cursor returns the position of this object in a list of chats.
 func (c *KnowledgeBaseChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
 // ChangedAt returns the time of the last change, or of the creation if there was no change.

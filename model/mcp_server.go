@@ -46,7 +46,7 @@ type McpOffer struct {
 	Fault      *string    `json:"fault,omitempty"`
 }
 
-// Cursor returns its position among the company's servers.
+// Cursor returns the position of this object among the company's servers.
 func (s *McpServer) Cursor() Cursor { return Cursor{s.CreatedAt, s.ID} }
 
 // NewMcpServer returns the server that the input describes, without offers.
@@ -121,7 +121,7 @@ func (s *McpServer) Fill(in *UpdateToolInput) error {
 	case offer == nil:
 		faults.Add("mcpName", "must be the name of a tool that the server offers")
 		if s.RefreshError != nil {
-			faults.Add("mcpServerId", "could not be asked for its tools: %s", *s.RefreshError)
+			faults.Add("mcpServerId", "its tools could not be read: %s", *s.RefreshError)
 		}
 	case offer.Fault != nil:
 		faults.Add("mcpName", "is a tool that agents cannot use: %s", *offer.Fault)

@@ -181,7 +181,7 @@ type AgentTestExecutionEstimate struct {
 	// The part of `credits` for reviews of the contact, one question to the judge after each simulation. Null if the server
 	// does not review contacts, or if no last run has such a cost.
 	ReviewCredits *Credits `json:"reviewCredits,omitempty"`
-	// Which falls a comparison with a baseline of equal size would notice: first with the repeats of the input, then with 20.
+	// Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20.
 	NoticedFalls []*NoticedFall `json:"noticedFalls"`
 }
 
@@ -267,7 +267,7 @@ type CallCoverage struct {
 type CallToolInput struct {
 	// The tool.
 	ToolID string `json:"toolId"`
-	// Its arguments, at most 65,536 bytes of JSON. They must fit the tool's `parameters`.
+	// Its arguments, at most 65,536 bytes of JSON. They must match the tool's `parameters`.
 	Arguments JSONObject `json:"arguments"`
 }
 
@@ -798,9 +798,9 @@ type CreateMcpServerInput struct {
 	Endpoint *ToolEndpointInput `json:"endpoint"`
 }
 
-// The new MCP server, after it was asked for its tools.
+// The new MCP server, after its tools were read.
 type CreateMcpServerPayload struct {
-	// The server. Its `refreshError` is set if it could not be asked.
+	// The server. Its `refreshError` is set if its tools could not be read.
 	McpServer *McpServer `json:"mcpServer"`
 }
 
@@ -890,7 +890,7 @@ type CreateToolInput struct {
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// The HTTP endpoint that calls go to.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
-	// The MCP server that calls go to, together with `mcpName`. The server's offer provides `parameters`, and also `description` if it is absent. Cannot be combined with `endpoint` or `parameters`.
+	// The MCP server that calls go to, together with `mcpName`. `parameters` come from the server's offer, and so does `description` if it is absent. Cannot be combined with `endpoint` or `parameters`.
 	McpServerID *string `json:"mcpServerId,omitempty"`
 	// The name of the server's tool, one of its `offers`.
 	McpName *string `json:"mcpName,omitempty"`
@@ -1283,7 +1283,7 @@ type LlmSettingsInput struct {
 	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
 }
 
-// A difference between what a server offers and what it offered before.
+// A change of a server's offers since the previous refresh.
 type McpChange struct {
 	// The name of the offer.
 	Name string `json:"name"`
@@ -1336,12 +1336,12 @@ type NameFilter struct {
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
-// Which falls of a test's pass rate a comparison notices.
+// The smallest drop of a test's pass rate that a comparison detects.
 type NoticedFall struct {
 	// How often each test runs.
 	Repeats int32 `json:"repeats"`
-	// The highest pass rate to which a test that always passed can fall so that the comparison notices it in nine of ten
-	// cases, 0 to 1, in tenths. Null if it notices no fall of a single test.
+	// The pass rate after the drop, a multiple of 0.1: if a test that always passed drops to this rate or below, the
+	// comparison detects it in at least nine of ten cases. Null if it detects no drop of a single test.
 	PassRate *float64 `json:"passRate,omitempty"`
 }
 
@@ -1403,17 +1403,17 @@ type RedeliverWebhookPayload struct {
 	Delivery *WebhookDelivery `json:"delivery"`
 }
 
-// The MCP server to ask.
+// The MCP server whose tools to read again.
 type RefreshMcpServerInput struct {
 	// The server.
 	McpServerID string `json:"mcpServerId"`
 }
 
-// The MCP server after it was asked.
+// The MCP server after the refresh.
 type RefreshMcpServerPayload struct {
-	// The server. Its `refreshError` is set if it could not be asked; then nothing has changed.
+	// The server. If its tools could not be read, `refreshError` is set and nothing else has changed.
 	McpServer *McpServer `json:"mcpServer"`
-	// How its offers differ from the ones before, by name.
+	// How its offers differ from the previous refresh, by name.
 	Changes []*McpChange `json:"changes"`
 }
 
@@ -4267,7 +4267,7 @@ func (e JudgeSight) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How an offer differs from the one before.
+// How an offer differs from the previous refresh.
 type McpChangeKind string
 
 const (

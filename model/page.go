@@ -161,7 +161,7 @@ func (a PageArgs) validateCursor(name string, text *string, faults *Fields) {
 // Node is an object with an id.
 type Node interface {
 	IsNode()
-	// Cursor returns its position in a list of its type.
+	// Cursor returns the position of this object in a list of its type.
 	Cursor() Cursor
 }
 

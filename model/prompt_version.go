@@ -54,5 +54,5 @@ type PromptVersionTestRuns struct {
 	Passed int32
 }
 
-// Cursor returns its position in a list of versions.
+// Cursor returns the position of this object in a list of versions.
 func (v *PromptVersion) Cursor() Cursor { return Cursor{v.CreatedAt, v.ID} }

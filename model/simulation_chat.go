@@ -72,7 +72,7 @@ func (m *SimulationChatMessage) ID() string {
 	return m.ChatID + "." + strconv.Itoa(int(m.Sequence))
 }
 
-// Cursor returns its position in a list of chats.
+// Cursor returns the position of this object in a list of chats.
 func (c *SimulationChat) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
 // MessageCount returns the number of messages.

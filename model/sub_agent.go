@@ -22,7 +22,7 @@ type SubAgent struct {
 	CreatedAt time.Time
 }
 
-// Cursor returns its position in a list of sub-agents.
+// Cursor returns the position of this object in a list of sub-agents.
 func (s *SubAgent) Cursor() Cursor { return Cursor{s.CreatedAt, s.ID} }
 
 // Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the sub-agent would break a

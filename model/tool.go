@@ -62,7 +62,7 @@ type ToolEndpoint struct {
 	TimeoutSeconds float64  `json:"timeoutSeconds"`
 }
 
-// Cursor returns its position in a list of tools.
+// Cursor returns the position of this object in a list of tools.
 func (t *Tool) Cursor() Cursor { return Cursor{t.CreatedAt, t.ID} }
 
 // Seal encrypts a secret that belongs to the row with the id.

@@ -65,7 +65,7 @@ type Webhook struct {
 	UpdatedAt            time.Time
 }
 
-// Cursor returns its position among the company's webhooks.
+// Cursor returns the position of this object among the company's webhooks.
 func (w *Webhook) Cursor() Cursor { return Cursor{w.CreatedAt, w.ID} }
 
 // NewWebhook returns the webhook that the input describes, with its secret. It returns BAD_INPUT with every bound that
@@ -161,7 +161,7 @@ type WebhookAttempt struct {
 	Error      *string   `json:"error,omitempty"`
 }
 
-// Cursor returns its position in a list of deliveries.
+// Cursor returns the position of this object in a list of deliveries.
 func (d *WebhookDelivery) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
 
 type (

@@ -47,28 +47,29 @@ func newMetrics(version string) *metrics {
 		registry: prometheus.NewRegistry(),
 		names:    names{known: map[string]bool{}},
 
-		requests: counters("requests_total", "Finished requests and socket operations. The code is OK, or the code of the "+
-			"first error.", "operation", "kind", "code"),
+		requests: counters("requests_total", "Finished requests, and operations on WebSockets. The code is OK, or the "+
+			"code of the first error.", "operation", "kind", "code"),
 		requestDuration: histograms("request_duration_seconds", "Duration of queries, mutations and requests without an "+
 			"operation.", requestBounds, "operation"),
-		requestStatements: counters("request_statements_total", "SQL statements of requests.", "operation"),
-		requestTrips:      counters("request_round_trips_total", "Round trips of requests to the database.", "operation"),
+		requestStatements: counters("request_statements_total", "SQL statements that requests sent.", "operation"),
+		requestTrips: counters("request_round_trips_total", "Round trips to the database during requests.",
+			"operation"),
 
 		statements: prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "statements_total",
-			Help: "All SQL statements, inside and outside of requests."}),
+			Help: "SQL statements of the whole process, including background work."}),
 		tripDuration: histogram("round_trip_duration_seconds", "Duration of a round trip to the database.", tripBounds),
 
-		modelCalls: counters("model_calls_total", "Finished calls of models. The outcome is ok, left (the caller "+
-			"stopped reading), canceled, or the cause of the failure.", "operation", "model", "outcome"),
-		modelDuration: histograms("model_call_duration_seconds", "Duration of calls of models.", modelBounds, "operation",
+		modelCalls: counters("model_calls_total", "Finished calls to models. The outcome is ok, left (the caller stopped "+
+			"reading early), canceled, or the cause of the failure.", "operation", "model", "outcome"),
+		modelDuration: histograms("model_call_duration_seconds", "Duration of calls to models.", modelBounds, "operation",
 			"model"),
-		modelFirst: histograms("model_first_token_seconds", "Time from a call of a model to the first text of its answer. "+
-			"Answers without text do not count.", modelBounds, "operation", "model"),
-		modelTokens: counters("model_tokens_total", "Tokens as providers report them; type is input, "+
+		modelFirst: histograms("model_first_token_seconds", "Time from the start of a call to a model to the first text "+
+			"of its answer. Answers without text are not counted.", modelBounds, "operation", "model"),
+		modelTokens: counters("model_tokens_total", "Tokens, as providers report them. The type is input, "+
 			"cached (a part of input) or output.", "model", "type"),
 
-		toolCalls: counters("tool_calls_total", "Real calls of tools and call transfers, without mocked ones. The "+
-			"outcome is ok or the cause of the failure.", "outcome"),
+		toolCalls: counters("tool_calls_total", "Calls of tools and call transfers, except mocked ones. The outcome is "+
+			"ok, or the cause of the failure.", "outcome"),
 		toolDuration: histogram("tool_call_duration_seconds", "Duration of calls of tools and of call transfers.",
 			modelBounds),
 		retrievals: counters("retrievals_total", "Searches in knowledge bases. The outcome is found, nothing or "+
@@ -76,7 +77,8 @@ func newMetrics(version string) *metrics {
 		retrievalDuration: histogram("retrieval_duration_seconds", "Duration of searches in knowledge bases.", requestBounds),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info",
-		Help: "1 for the version that runs.", ConstLabels: prometheus.Labels{"version": version}})
+		Help:        "Always 1. The label version has the version of the program.",
+		ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
 	m.own = []prometheus.Collector{build, m.requests, m.requestDuration, m.requestStatements, m.requestTrips,
 		m.statements, m.tripDuration, m.modelCalls, m.modelDuration, m.modelFirst, m.modelTokens, m.toolCalls, m.toolDuration,

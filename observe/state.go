@@ -32,23 +32,23 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	inProgress      = describe("requests_in_progress", "Requests in progress, including streams but not sockets.")
-	sockets         = describe("sockets", "Open sockets.")
+	inProgress      = describe("requests_in_progress", "Requests in progress, including streams but not WebSockets.")
+	sockets         = describe("sockets", "Open WebSockets.")
 	topics          = describe("topics", "Chats, executions and campaigns that have subscribers in this process.")
 	followers       = describe("followers", "Subscribers to chats, executions and campaigns in this process.")
-	poolConnections = describe("pool_connections", "Connections to the database; state is in_use, idle or opening.",
+	poolConnections = describe("pool_connections", "Connections to the database. The state is in_use, idle or opening.",
 		"pool", "state")
 	poolMost     = describe("pool_connections_max", "Maximum number of connections of a pool.", "pool")
 	poolAcquires = describe("pool_acquires_total", "How often a connection was taken from the pool.", "pool")
 	poolWaits    = describe("pool_waits_total", "How often a caller had to wait for a connection.", "pool")
-	poolWaited   = describe("pool_wait_seconds_total", "How long callers have waited for connections, in total.", "pool")
-	busSignals   = describe("bus_signals_total", "Signals and pieces of text between replicas; outcome is sent, "+
-		"received or lost.", "outcome")
-	busListening = describe("bus_listening", "1 while the replica receives signals of the others. It connects when "+
-		"it has its first subscriber.")
-	jobs = describe("jobs", "Jobs in the queue of all replicas; every replica reports the same. State is waiting, "+
-		"delayed or admitted.", "kind", "state")
-	jobAge = describe("job_oldest_seconds", "How long the oldest job of the kind and state has been due.", "kind",
+	poolWaited   = describe("pool_wait_seconds_total", "How long callers waited for connections, in total.", "pool")
+	busSignals   = describe("bus_signals_total", "Signals, and parts of streamed texts, between replicas. The outcome "+
+		"is sent, received or lost.", "outcome")
+	busListening = describe("bus_listening", "1 while the replica is connected to receive signals from other "+
+		"replicas, otherwise 0. It connects when its first subscriber arrives.")
+	jobs = describe("jobs", "Jobs in the queue, which all replicas share, so each reports the same number. The "+
+		"state is waiting, delayed or admitted.", "kind", "state")
+	jobAge = describe("job_oldest_seconds", "How long the oldest job of this kind and state has been due.", "kind",
 		"state")
 )
 

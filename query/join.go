@@ -13,8 +13,8 @@ import (
 // maxJoins bounds the joins of one statement.
 const maxJoins = 6
 
-// joins reports whether a relation is read by a join. The relation must have at most one target row per row. The
-// target's values must be short, because a join repeats them, unless the read has only one row.
+// joins reports whether a relation is read by a join. The relation must have at most one target row per row. If the
+// read can have several rows, the target's values must be short, because a join repeats them.
 func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField) bool {
 	target := field.Definition.Type.Name()
 	if rel.shape != toOne || from.host != nil || len(from.joins) >= maxJoins || len(kinds[target]) > 0 {

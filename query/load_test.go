@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The first load of any row reads the rows of the whole batch at once, without a delay.
+// The first load of any row reads the rows of the whole batch immediately, without a delay.
 func TestLoadersReadABatchAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

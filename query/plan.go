@@ -23,7 +23,7 @@ type queryPlan struct {
 	needs  []need
 	// selected is the number of values that the operation selects.
 	selected int
-	// alone is the number of further runs that use their own connection.
+	// alone is how many of the next runs use their own connection. The other runs share one.
 	alone atomic.Int32
 	// failing makes sure that only the first rejection by Postgres is logged.
 	failing sync.Once

@@ -236,7 +236,7 @@ type Table struct {
 	needs map[string][]string
 }
 
-// NewTable returns the table of the store's types. It returns an error when the table does not fit the schema.
+// NewTable returns the table of the store's types. It returns an error when the table does not match the schema.
 func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, error) {
 	t := &Table{
 		schema: schema, store: store, log: log, needs: map[string][]string{}, columns: map[reflect.Type]map[string]string{},

@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The program refuses to start with a table that does not fit the schema.
-func TestTableMustFitTheSchema(t *testing.T) {
+// The program refuses to start with a table that does not match the schema.
+func TestTableMustMatchTheSchema(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
 	for name, r := range relations {

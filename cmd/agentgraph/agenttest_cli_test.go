@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// bench is a server with an agent whose tests a client runs.
+// bench is a server with an agent. A client runs the agent's tests.
 type bench struct {
 	*served
 	database string
@@ -118,7 +118,7 @@ func TestRunExitCodesFollowVerdicts(t *testing.T) {
 		"unknown folder": {[]string{"--folder", "x"}, 2, nil, "does not exist"},
 		"unknown baseline": {[]string{"--test", passing, "--baseline", "x"}, 2, nil,
 			`--baseline: execution "x" does not exist`},
-		"nothing to run": {nil, 2, nil, "name the tests to run with --agent, --folder or --test"},
+		"nothing to run": {nil, 2, nil, "use --agent, --folder or --test to name the tests"},
 		"two things to run": {[]string{"--test", passing, "--folder", "x"}, 2, nil,
 			"--folder and --test cannot be combined"},
 		"too many repeats": {[]string{"--test", passing, "--repeat", "21"}, 2, nil, "--repeat must be 1 to 20"},
@@ -188,7 +188,8 @@ func (b *bench) companyID(t *testing.T) string {
 func TestRunWritesReports(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	// The first row has the default name of the second, and a test has the same name as both.
+	// The first row is named "row 2", which is also the default name of the second row. Another test is named like a run
+	// of these rows.
 	b.must(t, `mutation ($id: ID!) { updateSimulationTest(input: {testId: $id, rows: [{name: "row 2", values: {n: 1}},
 		{values: {n: 2}}]}) {
 		agentTest { id } } }`, map[string]any{"id": b.simulation(t, "Passing", holds)}, nil)
@@ -352,8 +353,8 @@ func TestTestRunIsComparedWithItsBaseline(t *testing.T) {
 	same := b.test(t, "run", "--test", test, "--repeat", "5", "--baseline", good)
 	require.Zero(t, same.code, same.log)
 	require.Contains(t, same.out, "Against "+good+": no difference (5/5 [57–100 %] before, 5/5 [57–100 %] now, p = 1)")
-	require.Contains(t, same.log, "A comparison of 5 repeats notices a test's fall from 100 % to 10 % in 9 of 10 cases; "+
-		"20 repeats notice a test's fall from 100 % to 60 % in 9 of 10 cases.")
+	require.Contains(t, same.log, "A comparison of 5 repeats detects a test's drop from 100 % to 10 % in 9 of 10 cases; "+
+		"20 repeats detect a test's drop from 100 % to 60 % in 9 of 10 cases.")
 	decided := b.test(t, "run", "--test", test, "--baseline", good, "--concurrency", "1")
 	require.Zero(t, decided.code, "a test that passes all its runs has not become worse: %s", decided.log)
 	require.Contains(t, decided.log, "6 runs if all pass, at most 20: about ")

@@ -92,7 +92,7 @@ func TestCancellationReachesEveryReplica(t *testing.T) {
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"),
 		runs-inProgress,
-		"waiting runs are cancelled at once")
+		"waiting runs are cancelled immediately")
 	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have ended")
 	t.Logf("%d runs in two other processes ended within %s of their cancellation", inProgress, time.Since(begun).
 		Round(time.Millisecond))

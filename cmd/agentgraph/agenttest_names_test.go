@@ -49,10 +49,10 @@ func TestFolderAndAgentFlagsAreCombined(t *testing.T) {
 	require.Equal(t, 3, strings.Count(listed, "\n"), listed)
 	require.NotContains(t, listed, "Passes in B")
 	for says, args := range map[string][]string{
-		`"Empty" has no tests`:                             {"--folder", "B", "--folder", "Empty"},
-		`test folder "D" does not exist`:                   {"--folder", "D", "--folder", "B"},
-		`test "asses in" does not exist; did you mean "Pa`: {"--test", "asses in"},
-		"name the tests to run with":                       {"--agent", ""},
+		`"Empty" has no tests`:                              {"--folder", "B", "--folder", "Empty"},
+		`test folder "D" does not exist`:                    {"--folder", "D", "--folder", "B"},
+		`test "asses in" does not exist; did you mean "Pa`:  {"--test", "asses in"},
+		"use --agent, --folder or --test to name the tests": {"--agent", ""},
 	} {
 		o := b.test(t, append([]string{"run"}, args...)...)
 		require.Equal(t, 2, o.code, o.out+o.log)

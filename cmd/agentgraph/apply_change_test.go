@@ -240,7 +240,7 @@ func TestApplyDoesNotOverwriteForeignChanges(t *testing.T) {
 	o := c.run(t, key, "apply", "-f", file)
 	require.Equal(t, 1, o.code, o.log)
 	require.Contains(t, o.log,
-		`agent "Front desk": somebody else changed it meanwhile, and that change was kept`)
+		`agent "Front desk": somebody else changed it after apply read it, and that change was kept`)
 	c.before = nil
 	o = c.run(t, key, "diff", "-f", file)
 	require.Contains(t, o.out, "-Theirs.")

@@ -55,7 +55,7 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	require.Contains(t, log, "no such file or directory")
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, files, 1, "a failed import leaves nothing")
+	require.Len(t, files, 1, "a failed export leaves no file")
 
 	_, log = command(0, nil, "import", "--dry-run", "--database-url", to, file)
 	require.Contains(t, log, `checked "Acme"`)
@@ -101,7 +101,7 @@ func TestImporterForTheKillTest(t *testing.T) {
 		streams{in: os.Stdin, out: os.Stdout, log: os.Stderr}))
 }
 
-// A killed import leaves nothing visible or usable, and can be started again.
+// A killed import leaves no rows, and can be started again.
 func TestKilledImportStartsAgain(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.URL(t), dbtest.URL(t)

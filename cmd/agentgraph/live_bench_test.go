@@ -118,7 +118,8 @@ func startLive(b *testing.B) *liveServer {
 	return s
 }
 
-// open opens sockets that each follow a chat. After every second message, a socket sends the time on the channel heard.
+// open opens sockets, each with a subscription to a chat. A socket that has received two more messages sends the time
+// to heard.
 func (s *liveServer) open(b *testing.B, count int, chat func(int) string, heard chan<- time.Time) {
 	b.Helper()
 	next, failed := make(chan int), make(chan error, count)

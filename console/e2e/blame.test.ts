@@ -87,7 +87,7 @@ journeys("blame", () => {
     });
   });
 
-  test("a prompt that somebody else saved meanwhile is not overwritten", async () => {
+  test("a prompt that somebody else saved first is not overwritten", async () => {
     const { id } = await red("Says which bus stops here");
     await gateway.ask("mutation($input: StartAgentTestExecutionInput!) { startAgentTestExecution(input: $input) { execution { id } } }", { input: { testIds: [id] } });
     while ((await red("Says which bus stops here")).blame?.badVersion !== 3) await wait(500);
@@ -100,7 +100,7 @@ journeys("blame", () => {
         input: { agentId: theirs.id, prompt: `${theirs.prompt}\nBe brief.` },
       });
       await page.getByRole("button", { name: "Save as v4" }).click();
-      await page.getByRole("alert").getByText("Somebody saved v4 meanwhile, so nothing was saved.").waitFor();
+      await page.getByRole("alert").getByText("Somebody else saved v4 after you opened this page, so nothing was saved.").waitFor();
       await page.getByRole("button", { name: "Run the test" }).waitFor();
       await page.setViewportSize({ width: 390, height: 844 });
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);

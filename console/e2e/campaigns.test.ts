@@ -104,7 +104,7 @@ journeys("campaigns and consumption", () => {
     });
   });
 
-  test("a contact that changed meanwhile is not called again unseen", async () => {
+  test("a contact with changes that the user has not seen is not called again", async () => {
     const { campaignId, itemId, move } = await runningItem("+442079460126");
     await move("Calling");
     const quiet = await browser.newContext();
@@ -118,7 +118,7 @@ journeys("campaigns and consumption", () => {
     await dialog.getByText("Calling").waitFor();
     await move("Error", { reason: "The provider answered 503." });
     await dialog.getByRole("button", { name: "Call again from the start" }).click();
-    await dialog.getByText("This contact was changed meanwhile.", { exact: false }).waitFor();
+    await dialog.getByText("This contact has changed since you opened it.", { exact: false }).waitFor();
     await dialog.getByText("The provider answered 503.").first().waitFor();
     await checkAccessible();
     await dialog.getByRole("button", { name: "Call again anyway" }).click();

@@ -48,7 +48,7 @@ journeys("knowledge", () => {
     });
   });
 
-  test("a dataset and a knowledge base chat keep what others changed meanwhile", async () => {
+  test("a dataset and a knowledge base chat keep the concurrent changes of others", async () => {
     const made = await gateway.ask<{ createDataset: { dataset: { id: string } } }>("mutation($input: CreateDatasetInput!) { createDataset(input: $input) { dataset { id } } }", {
       input: { name: "Recipes", description: "Of jam." },
     });
@@ -104,7 +104,7 @@ journeys("knowledge", () => {
       });
       await page.getByRole("button", { name: "Save these settings" }).click();
       await page.getByText("Not saved: minimum score 0.4 instead of 0.3.").waitFor();
-      await page.getByRole("alert").getByText("Somebody else changed this knowledge base chat meanwhile").waitFor();
+      await page.getByRole("alert").getByText("Somebody else changed this knowledge base chat after you opened it").waitFor();
       await page.getByRole("button", { name: "Save these settings" }).click();
       await page.getByText("Saved settings.", { exact: false }).waitFor();
       await page.getByText("not connected to an agent").waitFor();

@@ -54,8 +54,8 @@ func (c *cluster) launch(name, dir string, args ...string) (*process, error) {
 
 	started := make(chan error)
 	go func() {
-		// The kernel takes the end of the starting thread for the end of the parent, so this thread lives until the child has
-		// ended.
+		// For the kernel, the parent ends when the thread that started the child ends. So this thread lives until the child
+		// has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
@@ -98,8 +98,8 @@ func (c *cluster) stopStale(ctx context.Context) error {
 	for _, step := range shutdown {
 		targets := pids
 		if step.signal == syscall.SIGINT {
-			// This signal is for the postmaster, which ends its child processes. Without a postmaster, these are orphans, so all
-			// of them get it.
+			// This signal is only for the postmaster, which ends its child processes. Orphans without a postmaster get the
+			// next signal.
 			postmaster, _ := c.postmaster()
 			targets = slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return pid != postmaster })
 		}
@@ -115,8 +115,8 @@ func (c *cluster) stopStale(ctx context.Context) error {
 		return err
 	}
 	if len(pids) > 0 {
-		return fmt.Errorf("an earlier database server (process %d) still runs in %s and could not be stopped: stop "+
-			"it", pids[0], c.dir)
+		return fmt.Errorf("an earlier database server (process %d) still runs in %s and could not be stopped. "+
+			"Stop it yourself", pids[0], c.dir)
 	}
 	for _, path := range []string{
 		filepath.Join(c.data, pidFile), filepath.Join(c.socket, socketName), filepath.Join(c.socket, socketName+".lock"),

@@ -29,7 +29,7 @@ func serversIn(_ context.Context, dir string) ([]int, error) {
 	for _, name := range names {
 		comm, err := os.ReadFile(name)
 		if err != nil || (string(comm) != "postgres\n" && string(comm) != "initdb\n") {
-			continue // or it has ended meanwhile
+			continue // another program, or the process has ended
 		}
 		proc := filepath.Dir(name)
 		if cwd, err := os.Readlink(filepath.Join(proc, "cwd")); err != nil || cwd != dir {

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asProgram is an environment variable with a directory. It makes the test binary a program that owns the directory
-// until its standard input ends. The program prints the URL, or the error of Start.
+// asProgram names an environment variable. If it is set to a directory, the test binary runs no tests: it starts a
+// server there until its standard input ends. It prints the server's URL, or the error of Start.
 const asProgram = "LOCAL_TEST_DIR"
 
 func TestMain(m *testing.M) {

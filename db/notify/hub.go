@@ -67,8 +67,8 @@ func (h *Hub) Close() {
 	h.bus.close()
 }
 
-// Wake signals all subscriptions to the key, on every replica, and returns at once. Call it after the commit: a signal
-// within a transaction would make all commits wait for each other.
+// Wake signals all subscriptions to the key, on every replica, and returns immediately. Call it after the commit: a
+// signal within a transaction would make all commits wait for each other.
 func (h *Hub) Wake(key Key) { h.outbox.wake(key) }
 
 // Write sends the next piece of the message that is being generated under the key to all subscriptions, and returns at

@@ -13,8 +13,8 @@ import (
 const (
 	// window is how long text is collected, so that many turns that stream word by word need few commits.
 	window = 40 * time.Millisecond
-	// rest is the minimum time between two sends. Signals that arrive meanwhile are sent together, so that many writers
-	// need few commits.
+	// rest is the minimum time between two sends. Signals that arrive in this time are sent together, so that many
+	// writers need few commits.
 	rest = 10 * time.Millisecond
 	// maxPiece, in characters of at most six bytes, keeps a payload below Postgres's limit of 8,000 bytes.
 	maxPiece = 1_000
@@ -248,8 +248,8 @@ func payloads(signals []signal) []string {
 	return texts
 }
 
-// notify sends until the Hub closes: signals at once or after the interval rest, text after the interval window, failed
-// signals again after sendAgain.
+// notify sends until the Hub closes: signals immediately or after the interval rest, text after the interval window,
+// failed signals again after sendAgain.
 func (h *Hub) notify() {
 	wakes, texts := h.outbox.wakes, h.outbox.texts
 	var rested, after, again <-chan time.Time

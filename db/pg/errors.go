@@ -54,7 +54,7 @@ func (d *DB) Translate(err error) error {
 		}
 		return errors.Join(model.Errorf(model.Conflict, "this exists already"), err)
 	case "23503":
-		return errors.Join(model.Errorf(model.Conflict, "an object that the request refers to was deleted meanwhile"), err)
+		return errors.Join(model.Errorf(model.Conflict, "an object that the request refers to no longer exists"), err)
 	case "23514":
 		return errors.Join(model.Errorf(model.BadInput, "a value is out of range"), err)
 	case "22003":

@@ -325,7 +325,7 @@ func (c *scopes) look(ctx context.Context) error {
 	return nil
 }
 
-// await does the same as look until row-level security is on. After that it returns at once.
+// await does the same as look until row-level security is on. After that it returns immediately.
 func (c *scopes) await(ctx context.Context) error {
 	if c.isOn.Load() {
 		return nil

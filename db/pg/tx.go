@@ -75,8 +75,8 @@ func (s Scope) InTx() bool { return s.tx != nil }
 // Bun returns bun's transaction of the Scope.
 func (s Scope) Bun() bun.Tx { return s.tx.bun }
 
-// OnCommit calls f after the commit, and never after a rollback. Outside a transaction it calls f at once. f must be
-// quick.
+// OnCommit calls f after the commit, and never after a rollback. Outside a transaction it calls f immediately. f must
+// be quick.
 func (s Scope) OnCommit(f func()) {
 	if s.tx == nil {
 		f()

@@ -2,8 +2,8 @@
 // worker is killed, other workers get its jobs within seconds. Start reading at Queue.
 //
 // The table jobs is the source of truth about every job. River only carries admitted jobs to workers. One River job
-// runs at most once. It carries one job, and then further jobs of the same company in sequence. At most a window of
-// each company's jobs is admitted at a time, so companies take turns, however much one of them enqueues.
+// runs at most once. It carries one job, and then further jobs of the same company in sequence. At most Options.Window
+// jobs of each company are admitted at a time, so companies take turns, however much one of them enqueues.
 package queue
 
 import (

@@ -18,7 +18,7 @@ const (
 	connectTimeout = 10 * time.Second
 	closeTimeout   = time.Second
 	// A session checks at every heartbeat that it still holds its lock, and waits up to heartbeatTimeout for the answer.
-	// It notices a closed connection at once.
+	// It notices a closed connection immediately.
 	heartbeat        = time.Second
 	heartbeatTimeout = 5 * time.Second
 

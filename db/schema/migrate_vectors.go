@@ -112,7 +112,7 @@ func refused(err error) bool {
 const vectorLock = 0x76656374
 
 // moveVectors stores vectors by pgvector if the server has it and the role may create it, and otherwise leaves them
-// as arrays. Documents whose vectors are lost are indexed again. Other writers wait meanwhile.
+// as arrays. Documents whose vectors are lost are indexed again. Other writers wait until this is done.
 func (m *Migrator) moveVectors(ctx context.Context) error {
 	return pgx.BeginFunc(ctx, m.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", vectorLock); err != nil {

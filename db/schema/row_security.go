@@ -82,7 +82,7 @@ func (m *Migrator) secureRows(ctx context.Context) error {
 }
 
 // makeView replaces the view of a table if the view lacks columns of the table, and reports whether the table exists.
-// It grants the view's rights in the same transaction, because replicas are searching meanwhile.
+// It grants the view's rights in the same transaction, because replicas search with it at the same time.
 func makeView(ctx context.Context, conn *pgx.Conn, table, columns, within string) (isThere bool, err error) {
 	var isComplete bool
 	err = conn.QueryRow(ctx,

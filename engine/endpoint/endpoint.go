@@ -75,7 +75,7 @@ func New(o Options) (*Caller, error) {
 	}, nil
 }
 
-// Refuses reports whether calls to an address are refused, whatever its name resolves to.
+// Refuses reports whether calls to the address always fail. It does not resolve names.
 func (c *Caller) Refuses(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Hostname() != "" && c.guard.refuses(u.Hostname())

@@ -15,7 +15,7 @@ import (
 type Cause string
 
 const (
-	// Arguments: the arguments do not fit the address. Other arguments can fit.
+	// Arguments: the URL cannot be built from these arguments. Other arguments can work.
 	Arguments Cause = "ARGUMENTS"
 	// Refused: the address, or one that it redirects to, must not be called.
 	Refused Cause = "REFUSED"

@@ -144,8 +144,8 @@ func TestHostsAreAllowedByName(t *testing.T) {
 	}
 }
 
-// An address whose name no server could ever resolve is refused when it is saved.
-func TestUnknownNamesAreRefused(t *testing.T) {
+// A tool with such an address cannot be saved. No name is resolved for this check.
+func TestAddressesAreRefusedBeforeResolution(t *testing.T) {
 	t.Parallel()
 	caller, err := New(Options{Allow: []string{"10.1.0.0/16", "crm.internal"}})
 	require.NoError(t, err)

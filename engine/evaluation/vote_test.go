@@ -24,8 +24,8 @@ func TestVotesNeedAClearMajority(t *testing.T) {
 		"four of five": {5, []string{no, yes, yes, yes, yes}, true, 0.8, ""},
 		"three of five": {5, []string{no, yes, yes, no, yes}, false, 0,
 			`its votes disagree about "Is never rude": 3 of 5 votes say that it holds`},
-		"one of three is useless": {3, []string{"?", "?", no, no}, false, 2.0 / 3, ""},
-		"two of three are":        {3, []string{"?", "?", no, "?", "?"}, false, 0, "its answer cannot be used"},
+		"one unusable vote of three":  {3, []string{"?", "?", no, no}, false, 2.0 / 3, ""},
+		"two unusable votes of three": {3, []string{"?", "?", no, "?", "?"}, false, 0, "its answer cannot be used"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// lookedBelow is the number of chunks below the threshold among which the right one is searched.
-	lookedBelow = 20
+	// searchedBelow is how many chunks below the threshold are searched for the right one.
+	searchedBelow = 20
 	// shownFound is the number of chunks to show for a question.
 	shownFound = 3
 )
@@ -49,7 +49,7 @@ func (b *Base) Evaluate(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 func (b *Base) evaluate(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat,
 	q *model.LabelledQuestion) (*model.EvaluatedQuestion, error) {
 	// Unlike Examine, this does not call observe, because only questions of conversations are counted.
-	found, err := b.retrieve(model.WithMemoryBudget(ctx, nil), t, chat, q.Question, lookedBelow)
+	found, err := b.retrieve(model.WithMemoryBudget(ctx, nil), t, chat, q.Question, searchedBelow)
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +77,15 @@ func whyMissed(settings model.PromptSettings, found []*model.RetrievedChunk, rig
 	case right == nil && len(found) == 0:
 		return "no chunk contains a word of the question"
 	case right == nil && len(used(found)) >= int(settings.TopN):
-		return fmt.Sprintf("at least %d chunks score higher, and only topN are compared; or no chunk contains the passage "+
-			"now", settings.TopN)
+		return fmt.Sprintf("at least %d other chunks (topN) have a higher score, or the passage is no longer in any "+
+			"chunk", settings.TopN)
 	case right == nil:
-		return "it contains no word of the question, or scores far below the threshold; or no chunk contains the passage now"
+		return "the right chunk contains no word of the question, or its score is far below the threshold, or the passage " +
+			"is no longer in any chunk"
 	case right.IsBelowThreshold:
-		return fmt.Sprintf("its score %.3f is below similarityThreshold, %g", right.Score, settings.SimilarityThreshold)
+		return fmt.Sprintf("the score of the right chunk, %.3f, is below similarityThreshold, %g", right.Score,
+			settings.SimilarityThreshold)
 	}
-	return fmt.Sprintf("its rank is %d; its score is %.3f, the first result's %.3f", place, right.Score, found[0].Score)
+	return fmt.Sprintf("the right chunk has rank %d and the score %.3f; the first result has %.3f", place, right.Score,
+		found[0].Score)
 }

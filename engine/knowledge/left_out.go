@@ -11,7 +11,7 @@ const maxNamed = 5
 type leftOut struct {
 	sheets, formulas, faults nameList
 	rows, columns            int
-	// hiddenRow and hiddenColumns are the last ones that were counted.
+	// hiddenRow is the hidden row that was counted last. hiddenColumns has all hidden columns that were counted.
 	hiddenRow     string
 	hiddenColumns map[string]bool
 }

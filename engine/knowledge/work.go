@@ -12,16 +12,16 @@ import (
 // errWork is the cause of a context that limitWork ended.
 var errWork = errors.New("too much work")
 
-// workLook is the interval of checks of a reader's work.
-const workLook = 20 * time.Millisecond
+// workCheck is the time between two checks of how much processor time a reader has used.
+const workCheck = 20 * time.Millisecond
 
-// maxWork bounds the processor time for reading a file of this size, at several times the time for ordinary files. Wall
-// time is not bounded, since it is longer on a busy machine.
+// maxWork bounds the processor time for reading a file of this size. Ordinary files need a fraction of it. Wall time is
+// not bounded, because it is longer on a busy machine.
 func maxWork(size int) time.Duration {
 	return time.Second + 2*time.Duration(size>>10)*time.Second>>10
 }
 
-// earnedKey is the context key of the additional time, an *atomic.Int64 in nanoseconds.
+// earnedKey is the context key of the time that a reader has earned, an *atomic.Int64 in nanoseconds.
 type earnedKey struct{}
 
 // earn gives a reader additional time, because the reader has read something from the file.
@@ -40,7 +40,7 @@ func limitWork(ctx context.Context, size int) (context.Context, func() error) {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		look := time.NewTicker(workLook)
+		look := time.NewTicker(workCheck)
 		defer look.Stop()
 		for {
 			select {

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// isTest makes New compile at once, so that every test of a package fails on an invalid expression.
+// isTest makes New compile immediately, so that every test of a package fails on an invalid expression.
 var isTest = strings.HasSuffix(os.Args[0], ".test")
 
 // New returns a function that returns the compiled expression. It is safe for concurrent use. The function panics if

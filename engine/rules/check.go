@@ -1,4 +1,4 @@
-// Package rules makes the decisions that need no language model: whether arguments fit a schema or the conditions of a
+// Package rules makes the decisions that need no language model: whether arguments match a schema or the conditions of a
 // mock, and whether an ended conversation meets a check or a criterion. Start reading at [Checker] and [Decide].
 package rules
 
@@ -130,12 +130,12 @@ func (c *Checker) fitting(ctx context.Context, e *model.ResultExpectation, held 
 
 func fitted(fault string, at []model.Evidence) Finding {
 	if fault == "" {
-		return Finding{true, "it fits", at}
+		return Finding{true, "it matches the schema", at}
 	}
 	return Finding{false, fault, at}
 }
 
-// schemaFault returns why a text is not JSON that fits the schema, or "" if it is. The error is ctx's.
+// schemaFault returns why a text is not JSON that matches the schema, or "" if it is. The error is ctx's.
 func schemaFault(ctx context.Context, schema *model.JSONSchema, text string) (string, error) {
 	value, err := content.ParseJSON(text)
 	if err != nil {
@@ -146,7 +146,7 @@ func schemaFault(ctx context.Context, schema *model.JSONSchema, text string) (st
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case errors.As(err, &invalid):
-		return "it does not fit: " + faultsIn(invalid), nil
+		return "it does not match the schema: " + faultsIn(invalid), nil
 	case err != nil:
 		return err.Error(), nil //nolint:nilerr // which is what was asked
 	}

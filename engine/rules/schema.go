@@ -40,7 +40,7 @@ func NewChecker() *Checker {
 	}
 }
 
-// Validate returns an error for the model if a call's arguments do not fit the schema.
+// Validate returns an error for the model if a call's arguments do not match the schema.
 func (c *Checker) Validate(ctx context.Context, schema json.RawMessage, call content.Values) error {
 	compiled, err := c.schemas.Load(string(schema), model.NewJSONSchema)
 	if err != nil {
@@ -48,9 +48,9 @@ func (c *Checker) Validate(ctx context.Context, schema json.RawMessage, call con
 	}
 	var invalid *jsonschema.ValidationError
 	if err := compiled.Validate(ctx, map[string]any(call)); errors.As(err, &invalid) {
-		return errors.New("the arguments do not fit: " + faultsIn(invalid))
+		return errors.New("the arguments are invalid: " + faultsIn(invalid))
 	} else if err != nil {
-		return fmt.Errorf("the arguments do not fit: %w", err)
+		return fmt.Errorf("the arguments are invalid: %w", err)
 	}
 	return nil
 }

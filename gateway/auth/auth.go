@@ -27,8 +27,8 @@ const rememberFor = 1500 * time.Millisecond
 const maxRemembered = 10_000
 
 // Keys authenticates API keys and their access tokens against the database, and caches them briefly. A revoked key and
-// its tokens are refused at once on the replica that revoked it. Other replicas refuse it when the signal arrives, or
-// within two seconds without the signal.
+// its tokens are refused immediately on the replica that revoked it. Other replicas refuse it when the signal arrives,
+// or within two seconds without the signal.
 type Keys struct {
 	store *db.Store
 	// timeout bounds the database lookup of a credential.

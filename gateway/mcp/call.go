@@ -149,7 +149,7 @@ func (t *Transport) call(ctx context.Context, r *sdk.CallToolRequest, one *ready
 	return answered(result, note, t.linkTo(ctx, one.link, result, input))
 }
 
-// decode reads the arguments of a call. An error names every faulty one.
+// decode reads the arguments of a call. An error names every invalid argument.
 func (t *Transport) decode(arguments json.RawMessage, fields ast.FieldList) (map[string]any, *model.Error) {
 	if len(arguments) == 0 || stored.IsNull(arguments) {
 		arguments = json.RawMessage("{}")
@@ -160,7 +160,7 @@ func (t *Transport) decode(arguments json.RawMessage, fields ast.FieldList) (map
 	d := stored.Decoder{Types: t.schema.Types, Strict: true}
 	input := d.Object("", arguments, fields)
 	if len(d.Faults) > 0 {
-		return nil, &model.Error{Code: model.BadInput, Message: "the arguments do not fit", Fields: d.Faults}
+		return nil, &model.Error{Code: model.BadInput, Message: "the arguments are invalid", Fields: d.Faults}
 	}
 	return input, nil
 }

@@ -46,7 +46,7 @@ type match struct {
 func (t *Transport) searchSchema(_ context.Context, input map[string]any) *sdk.CallToolResult {
 	text, _ := input["words"].(string)
 	if len(text) > maxWords {
-		return refused(&model.Error{Code: model.BadInput, Message: "the arguments do not fit",
+		return refused(&model.Error{Code: model.BadInput, Message: "the arguments are invalid",
 			Fields: model.Fields{"words": {fmt.Sprintf("must have at most %d characters", maxWords)}}})
 	}
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !isLetter(r) })

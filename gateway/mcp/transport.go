@@ -42,7 +42,7 @@ type Options struct {
 	Version string
 	// Status returns the HTTP status of an error code.
 	Status func(code string) int
-	// Closing returns a channel that is closed when the server drains. Tools that wait then answer at once.
+	// Closing returns a channel that is closed when the server drains. Tools that wait then answer immediately.
 	Closing func() <-chan struct{}
 	// Console is the path of the web console below the server's address, or "" without a console.
 	Console string
@@ -84,7 +84,7 @@ const instructions = "agentgraph runs conversational agents and tests them. Star
 	"Every answer has ids with names, and ends with a link to the console for people. For anything without a tool, use " +
 	"search_schema and query."
 
-// New returns a Transport. It returns an error if a tool or a resource does not fit the schema.
+// New returns a Transport. It returns an error if a tool or a resource does not match the schema.
 func New(schema *ast.Schema, o Options) (*Transport, error) {
 	t := &Transport{Options: o, schema: schema, tools: map[string]*readyTool{},
 		resources: map[string]*stored.Operation{}}

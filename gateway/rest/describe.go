@@ -36,7 +36,7 @@ type Route struct {
 	HasTag, TakesMatch bool
 }
 
-// Routes returns all routes. It returns an error if the table does not fit the schema.
+// Routes returns all routes. It returns an error if the table does not match the schema.
 func Routes(schema *ast.Schema) ([]Route, error) {
 	all, err := stored.Read(operations)
 	if err != nil {

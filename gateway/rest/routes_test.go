@@ -280,8 +280,8 @@ func TestLocationEscapesTheID(t *testing.T) {
 	require.Equal(t, "/Dataset/a%2Fb%201", w.Header().Get("Location"))
 }
 
-// TestTableMustFitTheSchema requires that New refuses tables and operations that do not fit the schema.
-func TestTableMustFitTheSchema(t *testing.T) {
+// TestTableMustMatchTheSchema requires that New refuses tables and operations that do not match the schema.
+func TestTableMustMatchTheSchema(t *testing.T) {
 	t.Parallel()
 	get := route{method: "GET", path: "/Agent/{agentId}", operation: "Get", result: "agent"}
 	const getText = `query Get($agentId: ID!) { agent(id: $agentId) { id } }`

@@ -57,7 +57,7 @@ type Transport struct {
 
 var _ graphql.Transport = (*Transport)(nil)
 
-// New returns a Transport. If an operation does not fit the schema, it returns an error that names the route.
+// New returns a Transport. If an operation does not match the schema, it returns an error that names the route.
 func New(schema *ast.Schema, o Options) (*Transport, error) {
 	if o.Status == nil || o.TraceID == nil {
 		return nil, errors.New("rest needs Status and TraceID")

@@ -52,7 +52,7 @@ func tree(root int) ([]process, error) {
 		if err != nil {
 			continue
 		}
-		if p, err := readProcess(pid); err == nil { // others have ended meanwhile
+		if p, err := readProcess(pid); err == nil { // the others have ended since
 			children[p.parent] = append(children[p.parent], p)
 		}
 	}
@@ -84,7 +84,7 @@ func peakOf(root int, descendants bool) (int64, error) {
 	for _, p := range all {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // it has ended since
 		}
 		for line := range strings.Lines(string(text)) {
 			if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {

@@ -49,8 +49,8 @@ func simulate(ctx context.Context, trials []trial, out io.Writer) error {
 			alarms, found, runs = alarms+count(isAlarm), found+count(isFound), runs+n
 		}
 		share := func(n int) float64 { return float64(n) / suites * 100 }
-		fmt.Fprintf(out, "    %s: %.1f %% false alarms, %.0f %% of falls by a fifth found, %.0f runs of each test\n", g.name,
-			share(alarms), share(found), float64(runs)/suites/float64(len(rates)))
+		fmt.Fprintf(out, "    %s: %.1f %% false alarms, %.0f %% of drops by a fifth detected, %.0f runs of each test\n",
+			g.name, share(alarms), share(found), float64(runs)/suites/float64(len(rates)))
 	}
 	return nil
 }
@@ -62,8 +62,8 @@ func count(is bool) int {
 	return 0
 }
 
-// isRegressed runs a suite against a new baseline. It returns the decision, and the number of runs without the
-// baseline's.
+// isRegressed runs a suite against a new baseline. It returns the decision, and the number of the suite's runs. The
+// runs of the baseline do not count.
 func (g gate) isRegressed(random *rand.Rand, rates []float64, left float64) (is bool, runs int) {
 	var base, head []*model.AgentTestExecutionTest
 	for i, rate := range rates {

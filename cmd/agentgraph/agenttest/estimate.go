@@ -15,7 +15,7 @@ const estimateDocument = `query ($input: StartAgentTestExecutionInput!) {
 	}
 }`
 
-// executionEstimate has the estimated runs, time and credits of an execution, and the falls that a comparison notices.
+// executionEstimate has the estimated runs, time and credits of an execution, and the drops that a comparison detects.
 type executionEstimate struct {
 	Runs, RunsAtMost int
 	Seconds, Credits *float64
@@ -23,7 +23,7 @@ type executionEstimate struct {
 	NoticedFalls     []noticedFall
 }
 
-// noticedFall is the pass rate to which a test must fall so that a comparison notices it.
+// noticedFall is the smallest drop of a pass rate that a comparison detects, as the new pass rate.
 type noticedFall struct {
 	Repeats  int
 	PassRate *float64
@@ -55,16 +55,16 @@ func (e executionEstimate) String() string {
 		if i == 0 && e.Runs < e.RunsAtMost {
 			repeats = "up to " + repeats
 		}
-		text += [2]string{". A comparison of " + repeats + " notices ", "; " + repeats + " notice "}[i] + fall.String()
+		text += [2]string{". A comparison of " + repeats + " detects ", "; " + repeats + " detect "}[i] + fall.String()
 	}
 	return text + "."
 }
 
 func (f noticedFall) String() string {
 	if f.PassRate == nil {
-		return "no fall of a single test"
+		return "no drop of a single test"
 	}
-	return fmt.Sprintf("a test's fall from 100 %% to %.0f %% in 9 of 10 cases", *f.PassRate*100)
+	return fmt.Sprintf("a test's drop from 100 %% to %.0f %% in 9 of 10 cases", *f.PassRate*100)
 }
 
 // roughly returns a duration in words.

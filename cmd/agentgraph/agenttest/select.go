@@ -73,7 +73,7 @@ func (c *runCommand) target(ctx context.Context, server *client.Client) (name st
 	case err != nil:
 		return "", nil, err
 	case len(ids) == 0:
-		return "", nil, client.Exit(client.ExitUsage, errors.New("name the tests to run with --agent, --folder or --test"))
+		return "", nil, client.Exit(client.ExitUsage, errors.New("use --agent, --folder or --test to name the tests"))
 	case len(ids) == 1:
 		return name, ids[0], nil
 	}

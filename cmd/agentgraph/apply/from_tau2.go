@@ -207,7 +207,7 @@ func spelled(text string) string {
 
 var digitPairs = regexp.MustCompile(`[0-9]{2,}`)
 
-// exactWrites checks that the agent makes the same writes as the reference solution, each as often, and no others.
+// exactWrites adds checks that the agent makes the same writes as the reference solution, each as often, and no others.
 // Failed calls of the solution's tools do not count. Reads are not checked.
 func (t *carried) exactWrites(gold []object, writes []string) {
 	for _, name := range writes {
@@ -254,7 +254,7 @@ func isKnownWrite(name string) bool {
 	return false
 }
 
-// required checks that the agent makes each call of the reference solution.
+// required adds checks that the agent makes each call of the reference solution.
 func (t *carried) required(gold []object) {
 	for _, action := range gold {
 		compared, isChosen := action.get("compare_args")

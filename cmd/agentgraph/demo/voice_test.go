@@ -19,7 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the agents' present answers to testdata/voice")
+var rewrite = flag.Bool("rewrite", false, "write the agents' current answers to testdata/voice")
 
 // voice describes the conversations of a file: the agent, its field values, and tool results by technical name. Other
 // tools return success.

@@ -26,7 +26,7 @@ func New(version string) *cobra.Command {
 		admin.NewMigrate(), admin.NewDistribute(), admin.NewCompanies(), admin.NewKeys(), admin.NewPlan(),
 		admin.NewRetention(),
 		admin.NewErase(), admin.NewAudit(), admin.NewExport(), admin.NewImport())
-	cli.AddGroup(program, "Ask a server:",
+	cli.AddGroup(program, "Use a server:",
 		newTest(), api.NewAgents(), api.NewChat(), api.NewKnowledge(), api.NewUsage(), api.NewQuery(), api.NewMCP(),
 		apply.NewApply(), apply.NewDiff(), apply.NewPull(), api.NewContext())
 	help := newHelp()

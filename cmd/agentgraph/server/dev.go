@@ -102,7 +102,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 	defer closeEngine()
 	// Listen first: if the port is taken, there is no need to start a database.
 	listener, err := listen(ctx, fmt.Sprintf("127.0.0.1:%d", c.Port),
-		"choose another port with --port (0 takes a free one): make run ARGS=\"--port 0\"")
+		"choose another port with --port, or a free one with --port 0")
 	if err != nil {
 		return err
 	}

@@ -162,7 +162,7 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 			Help: "Maximum number of operations in a batch request, at most 10; 0 refuses batches."},
 		{Into: &f.Connections.All, Name: "max-clients", Env: "AGENTGRAPH_MAX_CLIENTS", Default: "20000",
 			Help: "Maximum number of client connections; 0 for no limit.",
-			Docs: "Further connections are closed at once."},
+			Docs: "Further connections are closed immediately."},
 		{Into: &f.Connections.PerAddress, Name: "max-clients-per-address", Env: "AGENTGRAPH_MAX_CLIENTS_PER_ADDRESS",
 			Default: "1000",
 			Help: "Maximum number of connections from one public address; 0 for no limit. Private addresses, such as those " +

@@ -6,14 +6,14 @@ test("an estimate says what runs take and what they can show", () => {
   const falls = [{ repeats: 5, passRate: 0.1 }, { repeats: 20, passRate: 0.6 }];
   assert.equal(
     estimateText({ runs: 60, runsAtMost: 60, seconds: 170, credits: 40, reviewCredits: 6, noticedFalls: falls }),
-    "60 runs, about 3 min, 40.00 credits, 6.00 of them to review contacts. A comparison would notice a test's fall from 100 % to 10 %; with 20 repeats, a fall to 60 %.",
+    "60 runs, about 3 min, 40.00 credits, 6.00 of them to review contacts. A comparison would detect a test's drop from 100 % to 10 %; with 20 repeats, a drop to 60 %.",
   );
   assert.equal(
     estimateText({ runs: 6, runsAtMost: 20, seconds: null, credits: null, reviewCredits: null, noticedFalls: [{ repeats: 20, passRate: 0.5 }] }),
-    "6 runs if all pass, at most 20. A comparison would notice a test's fall from 100 % to 50 %.",
+    "6 runs if all pass, at most 20. A comparison would detect a test's drop from 100 % to 50 %.",
   );
   assert.equal(
     estimateText({ runs: 1, runsAtMost: 1, seconds: 0.2, credits: 0, reviewCredits: null, noticedFalls: [{ repeats: 1, passRate: null }] }),
-    "1 run, about 1 s. A comparison would notice no fall of a single test.",
+    "1 run, about 1 s. A comparison would detect no drop of a single test.",
   );
 });

@@ -1,6 +1,6 @@
 import { count, percent, plural, roughly, showCredits } from "../ui/format";
 
-/** What an execution would take, and which falls a comparison with it would notice. */
+/** What an execution would take, and which drops of pass rates a comparison with it would detect. */
 export interface Estimated {
   runs: number;
   runsAtMost: number;
@@ -18,7 +18,7 @@ export function estimateText({ runs, runsAtMost, seconds, credits, reviewCredits
     ...(credits ? [`${showCredits(credits)} credits`] : []),
     ...(reviewCredits ? [`${showCredits(reviewCredits)} of them to review contacts`] : []),
   ];
-  const notices = chosen?.passRate == null ? "no fall of a single test" : `a test's fall from 100 % to ${percent(chosen.passRate)}`;
-  const more = most?.passRate == null ? "" : `; with ${most.repeats} repeats, a fall to ${percent(most.passRate)}`;
-  return `${takes.join(", ")}. A comparison would notice ${notices}${more}.`;
+  const notices = chosen?.passRate == null ? "no drop of a single test" : `a test's drop from 100 % to ${percent(chosen.passRate)}`;
+  const more = most?.passRate == null ? "" : `; with ${most.repeats} repeats, a drop to ${percent(most.passRate)}`;
+  return `${takes.join(", ")}. A comparison would detect ${notices}${more}.`;
 }

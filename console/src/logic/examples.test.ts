@@ -9,7 +9,7 @@ const schema = buildSchema(readdirSync(folder).filter((name) => name.endsWith(".
   assumeValid: true,
 });
 
-test("the explorer's examples fit the schema", () => {
+test("the explorer's examples match the schema", () => {
   for (const { name, query } of [...examples, { name: "Known", query: knownQuery }]) {
     assert.deepEqual(validate(schema, parse(query)).map((error) => error.message), [], name);
   }

@@ -228,7 +228,7 @@ function Tried({ chat, question, tried, reread }: QuestionProps & { reread: () =
       </div>
       {isForeign && (
         <p className="note warn" role="alert">
-          Somebody else changed this knowledge base chat meanwhile. The current settings are shown above. Save yours again if they still apply.
+          Somebody else changed this knowledge base chat after you opened it. The current settings are shown above. If you still want your changes, make them again.
         </p>
       )}
       {keep.error && !isForeign && <Failure error={keep.error} />}

@@ -22,7 +22,7 @@ func TestTheJudgeNeverGuesses(t *testing.T) {
 	require.Equal(t, `model offline-judge: the criterion "Is polite" has none of the forms that can be judged without a language model; configure one to judge it`, failure.Message)
 }
 
-func TestPartsOnlyDoTheirPart(t *testing.T) {
+func TestSingleRolesRefuseOtherRequests(t *testing.T) {
 	t.Parallel()
 	for _, model := range []llm.Model{offline.Judge(), offline.Contact(), offline.Classifier()} {
 		require.Contains(t, model.Name(), "offline-")

@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm/provider"
 )
 
-// This tests single bytes and events, which the stub server cannot control.
+// The tests in this file control the single bytes and events of a response, which the stub server cannot.
 
 const (
 	startOfText = `data: {"choices":[{"delta":{"role":"assistant","content":"Good "}}]}` + "\n\n"
@@ -25,13 +25,13 @@ const (
 	done        = "data: [DONE]\n\n"
 )
 
-// provider answers requests in turn. The last answer repeats.
+// scripted is a provider that gives its answers in order, and then repeats the last one.
 type scripted struct {
 	asked   atomic.Int32
 	answers []http.HandlerFunc
 }
 
-// serve starts a provider of Chat Completions and returns a model that asks it.
+// serve starts a provider of Chat Completions and returns a model that uses it.
 func serve(t *testing.T, configure func(*provider.Config), answers ...http.HandlerFunc) (*scripted, *provider.Model) {
 	t.Helper()
 	p := &scripted{answers: answers}
@@ -76,7 +76,7 @@ func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 func fallSilent(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-// repeat sends an event every few milliseconds as long as somebody listens.
+// repeat sends an event every few milliseconds until the client disconnects.
 func repeat(event string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ticker := time.NewTicker(5 * time.Millisecond)

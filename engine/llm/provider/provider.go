@@ -26,7 +26,7 @@ const (
 
 	// maxRetries bounds the retries of an answer. After its first chunk has reached the caller, there are none.
 	maxRetries = 2
-	// maxRetryAfter is the longest Retry-After that is waited for. A longer one fails at once, because a contact is
+	// maxRetryAfter is the longest Retry-After that is waited for. A longer one fails immediately, because a contact is
 	// waiting for the reply.
 	maxRetryAfter = 10 * time.Second
 	// maxAnswerBytes bounds one answer, text and tool calls together.

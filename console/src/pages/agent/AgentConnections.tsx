@@ -218,7 +218,7 @@ function Knowledge({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
       </header>
       {isForeign && (
         <p className="note warn" role="alert">
-          Somebody else changed this agent meanwhile. The current connection is shown below. Connect yours again if it still applies.
+          Somebody else changed this agent after you opened it. The current connection is shown below. If you still want to change it, do it again.
         </p>
       )}
       {error && !isForeign && <Failure error={error} />}

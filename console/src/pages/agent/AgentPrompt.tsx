@@ -230,7 +230,7 @@ function Unknown({ agent, prompt }: { agent: AgentOfPage; prompt: string }) {
           </span>
         ))}
       </div>
-      {isForeign && <strong>Somebody changed the agent meanwhile. The current fields are shown. Add yours again.</strong>}
+      {isForeign && <strong>Somebody else changed this agent after you opened it. The current fields are shown. Add your field again.</strong>}
       {add.error && !isForeign && <Failure error={add.error} />}
     </div>
   );

@@ -126,7 +126,7 @@ function Compared({ agent, isRead, from, to }: { agent: AgentOfPage; isRead: boo
       <div className="body stack">
         {isForeign && (
           <p className="note warn" role="alert">
-            Somebody saved v{agent.promptVersion} meanwhile, so nothing was restored. Compare with it, then restore again.
+            Somebody else saved v{agent.promptVersion} after you opened this page, so nothing was restored. Compare with that version, then restore again.
           </p>
         )}
         {restore.error && !isForeign && <Failure error={restore.error} />}

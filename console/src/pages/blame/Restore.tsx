@@ -73,7 +73,7 @@ export function Trial({ test, prompt, badVersion, draftId, refresh }: {
       {save.error && !isConflict && <Failure error={save.error} />}
       {isConflict && (
         <p className="note warn" role="alert">
-          Somebody saved v{agent.promptVersion} meanwhile, so nothing was saved. Run the test with it, and look again if it fails.
+          Somebody else saved v{agent.promptVersion} after you opened this page, so nothing was saved. Run the test with that version. If it fails, return to this page.
         </p>
       )}
       {(draft || isMoved) && (

@@ -52,7 +52,7 @@ export function CampaignItem({ campaignId, id, onClose }: { campaignId: string; 
           </div>
           {isForeign && (
             <div className="note warn stack tight" role="alert">
-              <strong>This contact was changed meanwhile. The current values are shown below.</strong>
+              <strong>This contact has changed since you opened it. The current values are shown below.</strong>
               <div className="row">
                 <button type="button" disabled={reset.isBusy} onClick={() => callAgain(item.version)}>
                   Call again anyway

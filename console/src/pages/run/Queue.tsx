@@ -151,7 +151,7 @@ function Labelling({ agentId, name, isBlind, children }: { agentId: string; name
               </div>
               {mark.error && <Failure error={mark.error} />}
               <span className="muted small">
-                {reasons[entry.reason]} Two of three runs are doubtful ones, as long as there are any; otherwise the order is random.
+                {reasons[entry.reason]} Two of three runs are doubtful, until all doubtful runs are labelled. The others are chosen at random.
               </span>
             </div>
           </section>

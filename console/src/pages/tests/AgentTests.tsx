@@ -95,7 +95,7 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
     setFolderId((now) => (now === of ? undefined : now));
     refresh();
   };
-  /** Closes the editor of a test (null: of a new one), unless another editor was opened meanwhile. */
+  /** Closes the editor of a test (null: of a new one), unless another editor has been opened since. */
   const closeEditor = (of: string | null, opened?: string) => {
     if (of === null) setNew(false);
     if (editedNow.current === of && of !== (opened ?? null)) set("edit", opened);

@@ -56,7 +56,7 @@ export function Deliveries({ webhook, token, onClose }: { webhook: Webhook; toke
   const wanted = useRef(after);
   const read = useCallback(async () => {
     const answer = await asked<{ webhook: { deliveries: PageOfDeliveries } }>(deliveriesQuery, { id: webhook.id, after });
-    // The user may have chosen another page meanwhile.
+    // The user may have chosen another page by now.
     if (answer && wanted.current === after) setPage(answer.webhook.deliveries);
   }, [asked, webhook.id, after]);
   useEffect(() => {

@@ -115,7 +115,7 @@ func sameRow(t *testing.T, conn *pgx.Conn, tenant *db.Tenant, table, key string,
 	require.Equal(t, found[0], found[2])
 }
 
-// trips counts how often statements are sent with contexts that the method in returned.
+// trips counts the round trips of contexts from the method "in".
 type trips struct{ statements }
 
 func (s *trips) TraceBatchStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
@@ -152,7 +152,7 @@ func TestTurnTakesFewRoundTrips(t *testing.T) {
 	}
 	turn()
 	// One round trip claims the chat, and the other writes everything.
-	require.Equal(t, int64(2), turn(), "with forty calls as with none")
+	require.Equal(t, int64(2), turn(), "the number of calls does not matter")
 }
 
 // A migration changes what a statement returns while the program runs. No message is lost, however many connections

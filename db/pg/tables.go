@@ -45,8 +45,8 @@ type Type struct {
 	// Visible is the condition that leaves out deleted rows, with ?0 for the company. It is empty if rows are never
 	// marked as deleted.
 	Visible string
-	// Expressions are read instead of the columns that they are keyed by. ?0 is the table, ?1 the column, and
-	// ?3 the company.
+	// Expressions maps columns to the expressions that are read instead. ?0 is the table, ?1 the column, and ?3 the
+	// company.
 	Expressions map[string]string
 	// Always is a column that is read even if the caller chooses others. It may be empty.
 	Always string

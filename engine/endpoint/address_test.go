@@ -103,7 +103,7 @@ func TestArgumentsCannotChangeTheShapeOfAnAddress(t *testing.T) {
 			return
 		}
 		require.Empty(t, unused)
-		// This reads the request as a server does.
+		// Parse the URL of the request as a server does.
 		sent, err := url.ParseRequestURI(u.RequestURI())
 		require.NoError(t, err)
 		require.Equal(t, "https", u.Scheme)

@@ -16,9 +16,9 @@ import (
 const (
 	// maxShown bounds the part of a call's result that the judge sees, in bytes.
 	maxShown = 8_000
-	// maxTranscript bounds the part of a conversation that contact and judge see, in bytes: about 40,000 tokens, which
-	// fit into the context windows of current models. Of a longer one they see maxText of each message, and maxOfCall
-	// of each result.
+	// maxTranscript bounds the part of a conversation that contact and judge see, in bytes. It is about 40,000 tokens,
+	// which fit into the context windows of current models. If a conversation is longer, they see maxText bytes of each
+	// message, and maxOfCall bytes of each result.
 	maxTranscript = 160_000
 	maxText       = 8_000
 	maxOfCall     = 1_000
@@ -83,8 +83,8 @@ type ending struct {
 	Reason string `json:"reason"`
 }
 
-// transcriptOf returns the transcript of a run. Its first given messages are the test's. A call belongs to the answer
-// that it was made for.
+// transcriptOf returns the transcript of a run. The number given says how many of the first messages are the test's. A
+// call belongs to the answer that it was made for.
 func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 	names := map[string]string{}
 	made := map[int][]transcriptCall{}
@@ -149,9 +149,8 @@ func (m transcriptMessage) shortened() transcriptMessage {
 	return m
 }
 
-// ends returns the messages to keep: as many first messages as head says, and those from the index tail on. They have
-// about as many bytes as the limit most, a quarter of them at the beginning. The first and the last message are always
-// kept.
+// ends returns which messages to keep: messages[:head] and messages[tail:]. Together they have at most about most
+// bytes, a quarter of them at the beginning. The first and the last message are always kept.
 func ends[T any](messages []T, most int, size func(T) int) (head, tail int) {
 	tail = len(messages)
 	for used := 0; head < tail; head++ {

@@ -174,7 +174,7 @@ const (
 type scorer struct {
 	tokens    []token
 	neighbors [][2]int
-	// holders has the tokens with each term, by the term's place.
+	// holders has the indexes of the tokens with each term, by the index of the term.
 	holders [][]int
 	// full is the weight for a similarity of 1, and length the mean length of the chunks.
 	full, length float64
@@ -240,7 +240,8 @@ func (s *scorer) score(c db.ChunkTerms) (matched []model.MatchedTerm, sum float6
 	return matched, sum
 }
 
-// following counts the positions that follow one of the first. Both are ascending.
+// following counts the positions in second that are after a position in first, at most nearby words later. Both lists
+// are ascending.
 func following(first, second []uint16) (times int) {
 	for _, position := range second {
 		if i, _ := slices.BinarySearch(first, position-min(position, nearby)); i < len(first) && first[i] < position {

@@ -229,7 +229,7 @@ var advice = map[model.Code]string{
 	model.BadInput:       "Correct the arguments, and call the tool again.",
 	model.NotFound:       "Find the right id with find_agents, find_tests or find_results. Ids are case-sensitive.",
 	model.Forbidden:      "Ask the owner of the key for a key with that scope; trying again does not help.",
-	model.Conflict:       "Read the object again, and repeat the change on what it is now.",
+	model.Conflict:       "Read the object again, and apply your change to its current state.",
 	model.Unprocessable:  "Change what the message names, and call the tool again.",
 	model.RateLimited:    "Wait as long as the message says, and call the tool again.",
 	model.LimitExceeded:  "Ask for less: a smaller page, a shorter range, or fewer objects.",

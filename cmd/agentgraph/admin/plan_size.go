@@ -130,6 +130,6 @@ func (c *planSize) Run(cmd *cobra.Command) error {
 		{"Processors", fmt.Sprintf("%d, for the replicas and Postgres together", need.CPUs)},
 		{"Replicas", fmt.Sprintf("%d of at most 4 processors", need.Replicas)},
 		{"Connections to Postgres", fmt.Sprintf("%d", need.Connections)},
-		{"One Postgres ends", end},
+		{"Limit of one Postgres", end},
 	})
 }

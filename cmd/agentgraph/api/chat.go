@@ -39,7 +39,7 @@ agentgraph chat agent_01m7yn1htzexesns5wjxxva918 --mock`,
 	}, &c.Flags, &c.outputFlag, cli.Flags{
 		{Into: &c.Data, Name: "data", Placeholder: "NAME=VALUE", Help: "A value for a field of the agent. Repeat the " +
 			"flag for several."},
-		{Into: &c.Mock, Name: "mock", Help: "Mock all tools and sub-agents, and never transfer."},
+		{Into: &c.Mock, Name: "mock", Help: "Mock all tools, sub-agents and call transfers."},
 	})
 }
 
@@ -90,7 +90,7 @@ type chatEvent struct {
 	TechnicalName   string
 	Arguments       json.RawMessage
 	Result, Error   *string
-	// ID and Approval are set for a call that waits for a person, or no longer does.
+	// ID and Approval are set if a call starts or stops waiting for a person.
 	ID, Approval string
 	Mocked       bool
 	DurationMs   int
@@ -215,7 +215,7 @@ func (t *conversation) follow(ctx context.Context) <-chan chatEvent {
 }
 
 // send sends a message and shows events until the answer is complete. The answer is the result of the mutation. Events
-// only show it earlier. While a call waits for a person, the next line of input approves or denies it.
+// only show its text earlier. While a call waits for a person, the next line of input approves or denies it.
 func (t *conversation) send(ctx context.Context, text string, events <-chan chatEvent, said <-chan string) error {
 	request := client.Request{Query: sendDocument, Variables: client.Variables{
 		"input": client.Variables{"simulationChatId": t.id, "text": text},

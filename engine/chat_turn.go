@@ -64,7 +64,7 @@ func (s *chatTurn) fail(ctx context.Context, err error) error {
 	end := s.turn.Release
 	if s.isSuspended(ctx, err) {
 		end = s.turn.Suspend
-		err = model.Errorf(model.Conflict, "a call waits for a person: the agent answers after that")
+		err = model.Errorf(model.Conflict, "a call waits for a person's approval; the agent answers after that")
 	} else {
 		s.warn(ctx, "turn failed", "model", s.model.Name(), "error", err, llm.Reasons(err))
 	}

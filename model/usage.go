@@ -143,8 +143,8 @@ func (in RecordUsageInput) Rows() ([]*UsageEntry, int, error) {
 	return rows, repeated, faults.Err()
 }
 
-// KeptFrom returns UNPROCESSABLE if entries are older than the start of the ledger. Older entries were merged, so the
-// ledger no longer shows whether these were recorded.
+// KeptFrom returns UNPROCESSABLE if entries are older than the start of the ledger. The ledger merged its entries of
+// that time, so it no longer shows whether the new entries were already recorded.
 func (in RecordUsageInput) KeptFrom(begin time.Time) error {
 	var faults Fields
 	for i, entry := range in.Entries {

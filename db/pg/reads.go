@@ -18,7 +18,7 @@ type Read struct {
 	Part Part
 	// IsTotal is set to count the rows of the list.
 	IsTotal bool
-	// more has values after those above. isText requests all values of rows in text format.
+	// more has further arguments, after those from the fields above. isText requests all values of rows in text format.
 	more   []any
 	isText bool
 }

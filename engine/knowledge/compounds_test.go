@@ -10,7 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 )
 
-// A compound that no chunk contains is found by its parts. A word that no chunk contains is found by compounds with it.
+// A compound that no chunk contains is found by its parts. A word that no chunk contains is found by compounds that
+// contain the word.
 func TestRetrieveFindsCompounds(t *testing.T) {
 	t.Parallel()
 	const delivery, room, other = "Die Zeit bis zur Lieferung beträgt drei Tage", "Der Gruppenraum ist frei",

@@ -27,7 +27,7 @@ const (
 type Conversation struct {
 	messages []model.TestMessage
 	calls    []*model.ToolCall
-	// turns are the turn numbers of the messages: 0 before the first turn, or beforehand.
+	// turns are the turn numbers of the messages: beforehand for the test's own, and 0 for others before the first turn.
 	turns []int32
 	count int32
 	// endedBy is "agent", "contact", or "limit" if the test's limit of turns was reached.
@@ -56,7 +56,8 @@ type Finding struct {
 // beforehand is the turn number of the messages that the test starts with.
 const beforehand = -1
 
-// NewConversation returns the conversation of a run. The first start messages are the test's own.
+// NewConversation returns the conversation of a run. The number start says how many of the first messages are the
+// test's own.
 func NewConversation(run *model.AgentTestRun, start int, endedBy string) *Conversation {
 	// Calls for answers that the test starts with do not count.
 	held := &Conversation{messages: run.Messages, count: run.TurnCount, endedBy: endedBy}
@@ -100,7 +101,7 @@ func (c *Conversation) isIn(message int, turn *int32) bool {
 	return of == *turn
 }
 
-// where returns evidence from the messages of a role in a turn, as found by find. A nil turn means any turn.
+// where returns what find finds in the messages of a role in a turn. A nil turn means any turn.
 func (c *Conversation) where(
 	role model.MessageRole, turn *int32, find func(text string) (string, bool, error),
 ) (cited []model.Evidence, err error) {

@@ -114,7 +114,7 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 	t.addPrompts()
 	t.server.AddReceivingMiddleware(t.checked)
 	t.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return t.server }, &sdk.StreamableHTTPOptions{
-		// A session would live in one process, but the next request may meet another replica.
+		// A session would live in one process, but another replica may get the next request.
 		Stateless: true,
 		// The server checks the origin itself: this check would refuse a proxy on the same machine.
 		DisableLocalhostProtection: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: o.MaxBody,
@@ -160,8 +160,9 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	t.http.ServeHTTP(&writer{ResponseWriter: w, timeout: t.WriteTimeout}, r.WithContext(ctx))
 }
 
-// checkOrigin refuses pages of origins that are not allowed. A page may have given its own name the address of this
-// server, so the page's own host is allowed only if it is a loopback address.
+// checkOrigin refuses pages of origins that are not allowed. A malicious page can let its host name resolve to this
+// server's address (DNS rebinding), so other origins are allowed only if they and the request's host are loopback
+// addresses.
 func (t *Transport) checkOrigin(r *http.Request) *model.Error {
 	given := r.Header.Get("Origin")
 	if given == "" || t.cors != nil && t.cors.OriginAllowed(r) {

@@ -98,7 +98,7 @@ func newCompaniesDelete() *cobra.Command {
 		Use: "delete", Short: "Delete a company and all its data permanently. The command asks for the company's name.",
 		Example: "agentgraph companies delete --company company_01m7yn1htzexesns5wjxxva918",
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
-		{Into: &c.Confirm, Name: "confirm", Placeholder: "NAME", Help: "The company's name once more, for scripts. Without " +
+		{Into: &c.Confirm, Name: "confirm", Placeholder: "NAME", Help: "The company's name again, for scripts. Without " +
 			"it, the command asks for the name."},
 	})
 }

@@ -34,7 +34,7 @@ agentgraph erase --company "Your company" --phone +4930123456`,
 		{Into: &c.Phone, Name: "phone", Required: true, Placeholder: "NUMBER",
 			Help: "The contact's phone number, with its country code: +4930123456."},
 		{Into: &c.DryRun, Name: "dry-run", Help: "Print how much would be erased, and erase nothing."},
-		{Into: &c.Confirm, Name: "confirm", Placeholder: "NUMBER", Help: "The number once more, for scripts. Without it, " +
+		{Into: &c.Confirm, Name: "confirm", Placeholder: "NUMBER", Help: "The number again, for scripts. Without it, " +
 			"the command asks for the number."},
 	})
 }

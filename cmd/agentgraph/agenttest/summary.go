@@ -53,7 +53,7 @@ func (e executionShown) summary() string {
 	if e.PassRate != nil {
 		fmt.Fprintf(&text, "Pass rate: %s of %d judged%s", percent(*e.PassRate), e.Counts.Passed+e.Counts.Failed, e.Interval)
 		if k := len(e.PassHatK); k > 1 {
-			fmt.Fprintf(&text, "; %d runs of a test all pass: %s (%s)", k, percent(e.PassHatK[k-1]),
+			fmt.Fprintf(&text, "; chance that %d runs of a test all pass: %s (%s)", k, percent(e.PassHatK[k-1]),
 				count(e.PassHatKTests[k-1], "test"))
 		}
 		text.WriteString("\n")

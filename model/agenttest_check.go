@@ -68,8 +68,8 @@ type SaidExpectation struct {
 	Turn *int32 `json:"turn,omitempty"`
 }
 
-// ResultExpectation expects that JSON matches a schema: the result of a call, or the agent's last message if TechnicalName
-// is nil.
+// ResultExpectation expects that JSON matches a schema: the result of a call, or the agent's last message if
+// TechnicalName is nil.
 type ResultExpectation struct {
 	TechnicalName *string    `json:"technicalName,omitempty"`
 	Schema        JSONObject `json:"schema"`

@@ -1,5 +1,5 @@
-// Package rules makes the decisions that need no language model: whether arguments match a schema or the conditions of a
-// mock, and whether an ended conversation meets a check or a criterion. Start reading at [Checker] and [Decide].
+// Package rules makes the decisions that need no language model: whether arguments match a schema or the conditions of
+// a mock, and whether an ended conversation meets a check or a criterion. Start reading at [Checker] and [Decide].
 package rules
 
 import (

@@ -21,7 +21,7 @@ const folders = [
     title: "Guides",
     first: [
       "run", "query-agents", "live-chat", "tools", "mocks", "write-a-test", "ci", "failing-tests", "knowledge", "campaigns", "usage",
-      "agents-as-code", "assistants", "webhooks", "console", "graphql-clients", "move-from-v1", "production", "upgrade", "backups", "scale-out",
+      "agents-as-code", "assistants", "webhooks", "console", "graphql-clients", "move-from-v1", "production", "upgrade", "backups", "scale-out", "citus",
     ],
   },
   { path: "reference", title: "Reference", first: ["graphql", "rest", "cli", "settings", "limits"] },

@@ -28,8 +28,8 @@ const (
 	// of their terms, so that documents that finish together cannot deadlock.
 	countTerms = `INSERT INTO dataset_terms AS known (company_id, dataset_id, term, chunks)
 		SELECT $1, $2, counted.term, sum(counted.chunks) FROM (
-			SELECT term, count(*) AS chunks FROM chunks CROSS JOIN LATERAL unnest(tsvector_to_array(chunks.search)) AS term
-			WHERE chunks.company_id = $1 AND chunks.document_id = $3 GROUP BY term
+			SELECT term, 1 AS chunks FROM chunks CROSS JOIN LATERAL unnest(tsvector_to_array(chunks.search)) AS term
+			WHERE chunks.company_id = $1 AND chunks.document_id = $3
 			UNION ALL SELECT dropped.term, -dropped.chunks FROM unnest($4::text[], $5::int[]) AS dropped (term,
 				chunks)) AS counted
 		GROUP BY counted.term HAVING sum(counted.chunks) <> 0 ORDER BY counted.term

@@ -31,6 +31,9 @@ func ReadAs(ctx context.Context, name string, content []byte) (Text, error) {
 // EndOutage clears the recorded outage of the embedding model.
 func (b *Base) EndOutage() { b.outage.Store(nil) }
 
+// ChunksOf returns the chunks of pieces with their words.
+var ChunksOf = chunksOf
+
 // Token is a word of a question.
 type Token = token
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -21,6 +22,9 @@ const (
 	// lastAttempt is the attempt after which the document fails, whatever the reason. Attempts that ended with a wait
 	// do not count.
 	lastAttempt = 3
+	// maxDistinct bounds the distinct words of a document. Each is a row that Postgres writes while the dataset is
+	// locked: about 25 s for a million.
+	maxDistinct = 1_000_000
 	// awayDelay is a document's first wait if the database does not answer. The wait doubles each time.
 	awayDelay = time.Second
 	// releaseTimeout bounds the attempts to release a document, and releasePause is the wait between them. When the
@@ -130,14 +134,9 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	if err != nil {
 		return err
 	}
-	chunks := make([]*model.Chunk, len(pieces))
-	for i, p := range pieces {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		kept := storable(p.Content)
-		words := slices.Concat(allWordsOf(kept), wholes(codesOf(kept)), charactersOf(kept))
-		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Words: words}
+	chunks, err := chunksOf(ctx, pieces)
+	if err != nil {
+		return err
 	}
 	if d.Languages = []string{dataset.Language}; dataset.Language == model.AnyLanguage {
 		if d.Languages = languagesOf(chunks); d.Languages == nil {
@@ -156,6 +155,29 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 		d.Warning = new(model.Reason(warning))
 	}
 	return t.FinishDocument(ctx, d, chunks)
+}
+
+// chunksOf returns the chunks of pieces with their words. The error is ctx's, or UNPROCESSABLE for more than
+// maxDistinct distinct words.
+func chunksOf(ctx context.Context, pieces []Piece) ([]*model.Chunk, error) {
+	chunks := make([]*model.Chunk, len(pieces))
+	// Hashes take less memory than words. A collision lets one more word pass.
+	seed, distinct := maphash.MakeSeed(), map[uint64]struct{}{}
+	for i, p := range pieces {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		kept := storable(p.Content)
+		words := slices.Concat(allWordsOf(kept), wholes(codesOf(kept)), charactersOf(kept))
+		for _, word := range words {
+			distinct[maphash.String(seed, word.Folded)] = struct{}{}
+		}
+		if len(distinct) > maxDistinct {
+			return nil, unreadable(fmt.Sprintf("the text has more than %d different words; split the file", maxDistinct))
+		}
+		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Words: words}
+	}
+	return chunks, nil
 }
 
 // cut waits for its company's turn, reads a document and cuts it into pieces.

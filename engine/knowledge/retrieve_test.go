@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -362,4 +363,21 @@ func TestDocumentFailsWhenItCannotBeEmbedded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, model.DocumentStatusFailed, d.Status)
 	require.Equal(t, "it could not be embedded: model m: the provider answered 400 Bad Request", *d.Error)
+}
+
+func TestDistinctWordsOfADocumentAreBounded(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range 1_000_000 {
+		text.WriteString(strings.Map(func(digit rune) rune { return digit - '0' + 'a' }, strconv.Itoa(i)) + " ")
+	}
+	pieces := []knowledge.Piece{{Content: text.String()}, {Content: "bcd def jjj"}}
+	chunks, err := knowledge.ChunksOf(t.Context(), pieces)
+	require.NoError(t, err, "a million words, three of them twice")
+	require.Len(t, chunks, 2)
+	_, err = knowledge.ChunksOf(t.Context(), append(pieces, knowledge.Piece{Content: "unheard"}))
+	var known *model.Error
+	require.ErrorAs(t, err, &known)
+	require.Equal(t, model.Unprocessable, known.Code)
+	require.Equal(t, "the text has more than 1000000 different words; split the file", known.Message)
 }

@@ -23,7 +23,7 @@ const (
 	// do not count.
 	lastAttempt = 3
 	// maxDistinct bounds the distinct words of a document. Each is a row that Postgres writes while the dataset is
-	// locked: about 25 s for a million.
+	// locked: 660,000 took 16 s.
 	maxDistinct = 1_000_000
 	// awayDelay is a document's first wait if the database does not answer. The wait doubles each time.
 	awayDelay = time.Second

@@ -103,6 +103,8 @@ var tasks = []struct {
 		id := test.text("tests.0.id")
 		why := w.use("explain_red_test", members{"testId": id})
 		require.Greater(w, len(why.list("blame.changes")), 3)
+		require.Len(w, why.list("blame.suspects"), 1)
+		require.Contains(w, why.text("blame.suspects.0.before"), "behind the building")
 		found := w.use("search_cause", members{"testId": id, "repeats": 4})
 		for found.text("blame.search.status") == "Running" {
 			<-time.After(time.Second)

@@ -302,6 +302,38 @@ func (ec *executionContext) fieldContext_AgentTestBlame_changes(_ context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _AgentTestBlame_suspects(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestBlame) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestBlame_suspects(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Suspects(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.PromptChange) graphql.Marshaler {
+			return ec.marshalNPromptChange2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestBlame_suspects(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AgentTestBlame",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PromptChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _AgentTestBlame_estimate(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestBlame) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1707,6 +1739,11 @@ func (ec *executionContext) _AgentTestBlame(ctx context.Context, sel ast.Selecti
 			}
 		case "changes":
 			out.Values[i] = ec._AgentTestBlame_changes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "suspects":
+			out.Values[i] = ec._AgentTestBlame_suspects(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

@@ -3353,6 +3353,8 @@ type AgentTestBlame {
   broke the test, such as a model, a tool or a document.
   """
   changes: [PromptChange!]! @listSize(assumedSize: 20)
+  "The suspects among the changes, in the order of the prompts. Empty if no change affects what failed."
+  suspects: [PromptChange!]! @listSize(assumedSize: 5)
   "What a search would cost."
   estimate("The runs of each step, 4 to 20." repeats: Int! = 5): BlameEstimate!
   "The last search for the changes that explain the failure; null if there was none."
@@ -7519,6 +7521,8 @@ func (ec *executionContext) childFields_AgentTestBlame(ctx context.Context, fiel
 		return ec.fieldContext_AgentTestBlame_partsAt(ctx, field)
 	case "changes":
 		return ec.fieldContext_AgentTestBlame_changes(ctx, field)
+	case "suspects":
+		return ec.fieldContext_AgentTestBlame_suspects(ctx, field)
 	case "estimate":
 		return ec.fieldContext_AgentTestBlame_estimate(ctx, field)
 	case "search":

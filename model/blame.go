@@ -28,6 +28,11 @@ type AgentTestBlame struct {
 	Search *BlameSearch
 }
 
+// Suspects returns the changes with IsSuspect.
+func (b *AgentTestBlame) Suspects() []*PromptChange {
+	return slices.DeleteFunc(slices.Clone(b.Changes), func(c *PromptChange) bool { return !c.IsSuspect })
+}
+
 // Estimate returns what a search costs. It returns BAD_INPUT when repeats are out of bounds.
 func (b *AgentTestBlame) Estimate(repeats int32) (*BlameEstimate, error) {
 	var faults Fields

@@ -43,8 +43,8 @@ var tools = []tool{
 	{name: "change_prompt", title: "Change a prompt", operation: "ChangePrompt", result: "updateAgentPrompt.agent",
 		link: "/agents/{id}/versions",
 		about: "Replaces the whole prompt of an agent, which becomes a new version. Send the complete text, not a " +
-			"part. Pass the promptVersion that you read as expectedVersion, so that you do not overwrite somebody " +
-			"else's change. Try a prompt first: run_tests and start_chat take a prompt that is not saved."},
+			"part. Pass the promptVersion that you read as expectedVersion, so that no change of somebody else is " +
+			"lost. Try a prompt first: run_tests and start_chat take a prompt that is not saved."},
 	{name: "list_prompt_versions", title: "List prompt versions", operation: "ListPromptVersions",
 		result: "agent.promptVersions", link: "/agents/{agentId}/versions",
 		about: "Lists the versions of an agent's prompt, newest first, with who wrote them, why, and how its tests " +
@@ -140,8 +140,10 @@ var tools = []tool{
 	{name: "explain_red_test", title: "Say why a test is red", operation: "ExplainRedTest", result: "agentTest",
 		link: "/tests/{testId}/blame",
 		about: "Says why a test is red: what failed in its last run, and which sentences of the prompt changed " +
-			"since it last passed. blame is null if it never passed. Use it first for a failing test. If it names several " +
-			"sentences, search_cause finds the one that matters, by running the test."},
+			"since it last passed. Use it first for a red test. blame.suspects are the changes of words that the " +
+			"test needs; start with them. blame.changes are all. With several suspects or none, search_cause finds " +
+			"the cause by running the test. Without changes, the prompt is the same: compare goodRunId and badRunId " +
+			"with get_run, because a tool, a model or chance made the difference. blame is null if it never passed."},
 	{name: "search_cause", title: "Search what broke a test", operation: "StartBlame", result: "startBlame.search",
 		follow: "FollowBlame", followed: "blameUpdated", answer: "ExplainRedTest", answered: "agentTest",
 		again: "explain_red_test", link: "/tests/{testId}/blame", isOpen: true,

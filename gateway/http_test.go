@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -126,6 +128,31 @@ func TestInvalidRequestsAreRefused(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() { require.Zero(t, f.root.Increments.Load()) })
+}
+
+func TestErrorsListTheOperationsOfADocument(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	many := ""
+	for i := range 12 {
+		many += fmt.Sprintf("query Q%d { hello } ", i)
+	}
+	for _, test := range []struct{ query, name, wanted string }{
+		{"query A { hello } query B { hello }", "",
+			"the document has several operations. Choose one with operationName: A, B"},
+		{"query A { hello } query B { hello }", "C", "operation C not found. The document has: A, B"},
+		{"{ hello }", "C", "operation C not found. The document has: one without a name"},
+		{many, "C", "operation C not found. The document has: Q0, Q1, Q2, Q3, Q4, Q5, Q6, Q7, Q8, Q9, …"},
+	} {
+		sent, err := json.Marshal(map[string]any{"query": test.query, "operationName": test.name})
+		require.NoError(t, err)
+		a := f.do(t, call{method: "POST", path: "/graphql", body: string(sent)})
+		fault, code := a.fault(t)
+		require.Equal(t, test.wanted, fault["message"])
+		require.Equal(t, "GRAPHQL_VALIDATION_FAILED", code)
+	}
+	require.Contains(t, f.do(t, call{method: "POST", path: "/graphql",
+		body: `{"query":"query A { hello } query B { hello }","operationName":"B"}`}).json, "data")
 }
 
 func TestRequestErrorsHaveNoDataEntry(t *testing.T) {

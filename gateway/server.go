@@ -77,7 +77,7 @@ type Refuser interface {
 // Server serves GraphQL and the other paths of Options. It is an http.Handler, made by New.
 type Server struct {
 	settings     Settings
-	exec         *executor.Executor
+	exec         namingExecutor
 	own          []graphql.Transport
 	others       []graphql.Transport
 	authenticate Authenticate
@@ -120,7 +120,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 
 	s := &Server{
 		settings:     o.Settings,
-		exec:         executor.New(o.Schema),
+		exec:         namingExecutor{executor.New(o.Schema)},
 		others:       o.Transports,
 		authenticate: o.Authenticate,
 		doubts:       o.Doubts,

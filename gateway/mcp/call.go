@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/errcode"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -237,11 +238,17 @@ var advice = map[model.Code]string{
 	model.UpstreamFailed: "Call the tool again. If it fails again, a language model or a tool behind it has a problem.",
 	model.Unavailable:    "Call the tool again in a few seconds.",
 	model.Internal:       "Call the tool again. If it fails again, tell the operator, who finds the cause in the log.",
+	errcode.ParseFailed:  "Correct the document. validate checks it without running it.",
+	// search_schema knows all names.
+	errcode.ValidationFailed: "Find types and fields with search_schema, and correct the document.",
 }
 
 // refused returns the error as a result: its code, its message, the fault of each argument, and what to do next.
 func refused(err *model.Error) *sdk.CallToolResult {
-	text := fmt.Sprintf("%s: %s.", err.Code, strings.TrimSuffix(err.Message, "."))
+	text := fmt.Sprintf("%s: %s", err.Code, err.Message)
+	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") {
+		text += "."
+	}
 	for _, name := range slices.Sorted(maps.Keys(err.Fields)) {
 		text += fmt.Sprintf("\n- %s: %s", name, strings.Join(err.Fields[name], "; "))
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/99designs/gqlgen/graphql"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -21,8 +22,10 @@ var (
 		Description: "Words that the name or the description contains, such as `agent prompt`, or the name of a type; at most " +
 			"200 characters."}}
 	documentInput = ast.FieldList{
-		{Name: "document", Type: ast.NonNullNamedType("String", nil), Description: "One GraphQL operation."},
+		{Name: "document", Type: ast.NonNullNamedType("String", nil), Description: "A GraphQL document, usually with one operation."},
 		{Name: "variables", Type: ast.NamedType("JSONObject", nil), Description: "The values of its variables."},
+		{Name: "operationName", Type: ast.NamedType("String", nil),
+			Description: "Which operation to use, if the document has several."},
 	}
 )
 
@@ -135,20 +138,21 @@ func score(one match, words []string) int {
 	return sum
 }
 
-// variablesOf returns the variables of a document, with exact numbers.
-func variablesOf(input map[string]any) map[string]any {
+// documentOf returns a request for the document of the input, with exact numbers in its variables.
+func documentOf(ctx context.Context, input map[string]any) *graphql.RawParams {
 	text, _ := input["variables"].(json.RawMessage)
 	variables := map[string]any{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	_ = decoder.Decode(&variables) // the decoder has checked that it is an object
-	return variables
+	document, _ := input["document"].(string)
+	operation, _ := input["operationName"].(string)
+	return request(ctx, document, operation, variables)
 }
 
 // validate checks a document and its variables, as before an execution.
 func (t *Transport) validate(ctx context.Context, input map[string]any) *sdk.CallToolResult {
-	document, _ := input["document"].(string)
-	_, errs := callOf(ctx).exec.CreateOperationContext(fresh(ctx), request(ctx, document, "", variablesOf(input)))
+	_, errs := callOf(ctx).exec.CreateOperationContext(fresh(ctx), documentOf(ctx, input))
 	faults := []string{}
 	for _, err := range errs[:min(len(errs), stored.MaxFaults)] {
 		faults = append(faults, err.Error())
@@ -160,9 +164,8 @@ func (t *Transport) validate(ctx context.Context, input map[string]any) *sdk.Cal
 // query runs a query of the caller's, or a mutation if the credential has the scope for it.
 func (t *Transport) query(ctx context.Context, input map[string]any) *sdk.CallToolResult {
 	ctx = fresh(ctx)
-	document, _ := input["document"].(string)
 	exec := callOf(ctx).exec
-	operation, errs := exec.CreateOperationContext(ctx, request(ctx, document, "", variablesOf(input)))
+	operation, errs := exec.CreateOperationContext(ctx, documentOf(ctx, input))
 	if len(errs) > 0 {
 		return refused(known(errs[0]))
 	}

@@ -43,8 +43,8 @@ var tools = []tool{
 	{name: "change_prompt", title: "Change a prompt", operation: "ChangePrompt", result: "updateAgentPrompt.agent",
 		link: "/agents/{id}/versions",
 		about: "Replaces the whole prompt of an agent, which becomes a new version. Send the complete text, not a " +
-			"part. Pass the promptVersion that you read as expectedVersion, so that no change of somebody else is " +
-			"lost. Try a prompt first: run_tests and start_chat take a prompt that is not saved."},
+			"part. Pass the promptVersion that you read as expectedVersion, so that you do not overwrite somebody " +
+			"else's change. Try a prompt first: run_tests and start_chat take a prompt that is not saved."},
 	{name: "list_prompt_versions", title: "List prompt versions", operation: "ListPromptVersions",
 		result: "agent.promptVersions", link: "/agents/{agentId}/versions",
 		about: "Lists the versions of an agent's prompt, newest first, with who wrote them, why, and how its tests " +

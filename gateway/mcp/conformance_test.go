@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
@@ -27,7 +29,7 @@ var scenarios = map[string][]string{
 	"2026-07-28": {"tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource",
 		"tools-call-mixed-content", "tools-call-error", "tools-call-with-progress", "resources-read-text",
 		"resources-read-binary", "resources-templates-read", "prompts-get-simple", "prompts-get-with-args",
-		"prompts-get-embedded-resource", "prompts-get-with-image"},
+		"prompts-get-embedded-resource", "prompts-get-with-image", "server-stateless"},
 }
 
 // TestConformance takes a minute, so only lab/e2e runs it.
@@ -96,6 +98,7 @@ func addSuite(s *sdk.Server) {
 			}
 			return &sdk.CallToolResult{Content: text("done")}, nil
 		})
+	addRules(s, nothing)
 	read := func(mime string, of func(uri string) *sdk.ResourceContents) sdk.ResourceHandler {
 		return func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 			contents := of(r.Params.URI)
@@ -135,6 +138,35 @@ func addSuite(s *sdk.Server) {
 			}
 			return result, nil
 		})
+	}
+}
+
+// addRules adds the tools with which the suite checks what a server may not do. They try it.
+func addRules(s *sdk.Server, input any) {
+	rules := map[string]sdk.ToolHandler{
+		"test_logging_tool": func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			err := r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "error", Data: "unwanted"})
+			return &sdk.CallToolResult{Content: text("done")}, err
+		},
+		"test_streaming_elicitation": func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"name": &sdk.ElicitParams{
+				Message: "What is your name?", RequestedSchema: input}}}, nil
+		},
+		"test_missing_capability": func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			if r.ClientCapabilities().Sampling != nil {
+				return &sdk.CallToolResult{Content: text("done")}, nil
+			}
+			data, err := json.Marshal(sdk.MissingRequiredClientCapabilityData{
+				RequiredCapabilities: &sdk.ClientCapabilities{Sampling: &sdk.SamplingCapabilities{}}})
+			if err != nil {
+				return nil, err
+			}
+			return nil, &jsonrpc.Error{Code: sdk.CodeMissingRequiredClientCapabilities, Message: "sampling is required",
+				Data: data}
+		},
+	}
+	for name, handler := range rules {
+		s.AddTool(&sdk.Tool{Name: name, Description: name, InputSchema: input}, handler)
 	}
 }
 

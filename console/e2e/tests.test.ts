@@ -36,6 +36,26 @@ journeys("tests", () => {
       await page.getByText("removed: Cars park free of charge behind the building for two hours.").waitFor();
     }));
 
+  test("the unsaved prompt is compared with the saved one", () =>
+    visit(`agents/${agent("Clinic reception")}`, async (page, { checkAccessible }) => {
+      await page.getByRole("textbox", { name: "Prompt" }).fill("Book visits. Cars park free of charge behind the building.");
+      await page.goto(`${base}tests?agent=${agent("Clinic reception")}`);
+      await page.getByRole("button", { name: "Compare", exact: true }).click();
+      const dialog = page.getByRole("dialog", { name: "Compare prompts and models" });
+      await dialog.getByLabel("Prompt of variant 2").selectOption({ label: "Draft of v2" });
+      await checkAccessible();
+      await dialog.getByRole("button", { name: "Run 2 variants" }).click();
+      await page.waitForURL(/compare\?variants=/);
+      const { searchParams } = new URL(page.url());
+      const { agentTestExecution } = await gateway.ask<{ agentTestExecution: { variants: { label: string; promptVersion: number | null }[] } }>(
+        "query ($id: ID!) { agentTestExecution(id: $id) { variants { label promptVersion } } }",
+        { id: searchParams.get("variants") },
+      );
+      assert.deepEqual(agentTestExecution.variants.map(({ label }) => label), ["now", "draft"]);
+      await page.getByRole("columnheader", { name: /draft/ }).or(page.getByRole("rowheader", { name: /draft/ })).first().waitFor();
+      await checkAccessible();
+    }));
+
   test("a run shows the judge's quotes where they stand", async () => {
     const { agentTestRuns } = await gateway.ask<{
       agentTestRuns: { nodes: RunWithQuotes[] };

@@ -8,6 +8,7 @@ import { plural } from "../../ui/format";
 import { Icon } from "../../ui/Icon";
 import { Pick } from "../../ui/Pick";
 import { Failure, Loading } from "../../ui/states";
+import { keptDraft } from "../agent/draft";
 import { Doubts, inputOf, useRun, type Chosen } from "./RunButtons";
 
 const ChoicesQuery = graphql(`
@@ -21,7 +22,7 @@ const most = 12;
 
 interface Variant {
   label: string;
-  /** The number of a version; empty for the current prompt. */
+  /** The number of a version, "draft" for the unsaved prompt of this tab, or empty for the current prompt. */
   version: string;
   /** The name of a model, "default" with a colon before it, or empty for the agent's own. */
   model: string;
@@ -33,6 +34,7 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
   const [variants, setVariants] = useState<Variant[]>([{ label: "now", version: "", model: "" }, { label: "", version: "", model: "" }]);
   const [, go] = useLocation();
   const run = useRun((id) => go(`/compare?variants=${id}`));
+  const draft = keptDraft(chosen.agentId);
   const set = (at: number, change: Partial<Variant>) => setVariants(variants.map((each, i) => (i === at ? { ...each, ...change } : each)));
   const labels = variants.map((variant) => variant.label.trim() || usualLabel(variant));
   const isUnique = new Set(labels).size === labels.length;
@@ -40,7 +42,7 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
     ...inputOf(chosen),
     variants: variants.map(({ version, model }, i) => ({
       label: labels[i] ?? "",
-      promptVersion: version ? Number(version) : null,
+      ...(version === "draft" ? { prompt: draft?.text } : { promptVersion: version ? Number(version) : null }),
       model: model === ":default" ? "" : model || null,
     })),
   };
@@ -72,7 +74,11 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
               <Pick
                 label={`Prompt of variant ${i + 1}`}
                 shown="Prompt"
-                options={[["", `v${agent.promptVersion}, current`], ...agent.promptVersions.nodes.map(({ version }) => [String(version), `v${version}`] as const)]}
+                options={[
+                  ["", `v${agent.promptVersion}, current`],
+                  ...(draft ? [["draft", `Draft of v${draft.of}`] as const] : []),
+                  ...agent.promptVersions.nodes.map(({ version }) => [String(version), `v${version}`] as const),
+                ]}
                 value={variant.version}
                 set={(version) => set(i, { version })}
               />
@@ -111,5 +117,5 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
 
 /** The label of a variant that the user has not named. */
 function usualLabel({ version, model }: Variant): string {
-  return [version && `v${version}`, model.replace(":", "")].filter(Boolean).join(" ") || "as it is";
+  return [version === "draft" ? version : version && `v${version}`, model.replace(":", "")].filter(Boolean).join(" ") || "as it is";
 }

@@ -145,6 +145,7 @@ func addSuite(s *sdk.Server) {
 func addRules(s *sdk.Server, input any) {
 	rules := map[string]sdk.ToolHandler{
 		"test_logging_tool": func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			//nolint:staticcheck // logging is deprecated, but the suite still checks that it is off
 			err := r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "error", Data: "unwanted"})
 			return &sdk.CallToolResult{Content: text("done")}, err
 		},
@@ -152,17 +153,9 @@ func addRules(s *sdk.Server, input any) {
 			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"name": &sdk.ElicitParams{
 				Message: "What is your name?", RequestedSchema: input}}}, nil
 		},
-		"test_missing_capability": func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			if r.ClientCapabilities().Sampling != nil {
-				return &sdk.CallToolResult{Content: text("done")}, nil
-			}
-			data, err := json.Marshal(sdk.MissingRequiredClientCapabilityData{
-				RequiredCapabilities: &sdk.ClientCapabilities{Sampling: &sdk.SamplingCapabilities{}}})
-			if err != nil {
-				return nil, err
-			}
+		"test_missing_capability": func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return nil, &jsonrpc.Error{Code: sdk.CodeMissingRequiredClientCapabilities, Message: "sampling is required",
-				Data: data}
+				Data: json.RawMessage(`{"requiredCapabilities":{"sampling":{}}}`)}
 		},
 	}
 	for name, handler := range rules {

@@ -43,14 +43,15 @@ func readList[T any](t *testing.T, name string) (list []T) {
 	return list
 }
 
-// requireDocumented requires the figures of the lists in a row of judging.md. With AGENTGRAPH_LISTS it only logs them.
+// requireDocumented requires the figures of the lists in a row of agent-tests.md. With AGENTGRAPH_LISTS it only logs
+// them.
 func requireDocumented(t *testing.T, row string, own, kept share) {
 	t.Helper()
 	t.Logf("%s: %v; %v kept apart", row, own, kept)
 	if os.Getenv("AGENTGRAPH_LISTS") != "" {
 		return
 	}
-	text, err := os.ReadFile("../../docs/reference/judging.md")
+	text, err := os.ReadFile("../../docs/internals/decisions/agent-tests.md")
 	require.NoError(t, err)
 	_, line, isThere := strings.Cut(string(text), "\n| "+row+" |")
 	require.True(t, isThere, row)

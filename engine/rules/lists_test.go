@@ -88,7 +88,7 @@ func (l listed) conversation() *rules.Conversation {
 	return held
 }
 
-// requireDocumented requires the figures of a list and of its part that was kept apart in a row of judging.md. With
+// requireDocumented requires the figures of a list and of its part that was kept apart in a row of agent-tests.md. With
 // AGENTGRAPH_LISTS it only logs them.
 func requireDocumented(t *testing.T, row string, figures [2]string) {
 	t.Helper()
@@ -96,7 +96,7 @@ func requireDocumented(t *testing.T, row string, figures [2]string) {
 	if os.Getenv("AGENTGRAPH_LISTS") != "" {
 		return
 	}
-	text, err := os.ReadFile("../../docs/reference/judging.md")
+	text, err := os.ReadFile("../../docs/internals/decisions/agent-tests.md")
 	require.NoError(t, err)
 	_, line, isThere := strings.Cut(string(text), "\n| "+row+" |")
 	require.True(t, isThere, row)

@@ -1,5 +1,5 @@
 // Command taubench judges the published trials of tau-bench by exact checks, and simulates the gate on their pass
-// rates. docs/reference/judging.md shows how to run it, and what it prints.
+// rates. docs/internals/decisions/agent-tests.md shows how to run it, and what it prints.
 package main
 
 import (

@@ -16,8 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// narrowScopes maps fields that need more than browse to the scope that reads them. docs/reference/security.md lists
-// them too.
+// narrowScopes maps fields that need more than browse to the scope that reads them.
 var narrowScopes = map[model.APIKeyScope][]string{
 	model.APIKeyScopePrompts: {"Agent.prompt", "Agent.promptVersions", "PromptVersion.prompt", "PromptSettings.prompt",
 		"SimulationChat.draftPrompt", "AgentTestExecution.draftPrompt", "AgentTestRun.draftPrompt", "AgentTestVariant.prompt",

@@ -47,6 +47,10 @@ func FuzzRender(f *testing.F) {
 	})
 }
 
+// escapedNull matches the JSON escape of U+0000, which jsonb refuses. After an escaped backslash, u0000 is ordinary
+// text.
+var escapedNull = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\u0000`)
+
 // FuzzArguments requires that the arguments of a call equal the result of encoding/json, and that their stored text
 // decodes to the same values.
 func FuzzArguments(f *testing.F) {
@@ -54,7 +58,7 @@ func FuzzArguments(f *testing.F) {
 		`{"day":"Monday","n":2.50,"who":{"b":1,"a":[null,true]},"n":3}`, `{"a\u0000":1,"a":2}`, `{"a":1e400,"b":-1E-401}`,
 		`{"a":1e308,"b":-1E-400}`, `{"a":1e309,"a":1}`,
 		`{"a":"\ud83d\ude00\ud83d<&>\u2028"}`,
-		`{} x`, `[]`, `null`, `{"a":00}`, "{\"\xff\":\"\xff\"}", ` { } `,
+		`{"\\u0000":0}`, `{} x`, `[]`, `null`, `{"a":00}`, "{\"\xff\":\"\xff\"}", ` { } `,
 	} {
 		f.Add(seed)
 	}
@@ -71,7 +75,7 @@ func FuzzArguments(f *testing.F) {
 			return value
 		}
 		want := digits(written)
-		require.NotContains(t, string(text), `\u0000`)
+		require.NotRegexp(t, escapedNull, string(text))
 		if !strings.Contains(written, `\u0000`) {
 			require.Equal(t, want, digits(string(text)))
 		}
